@@ -1,0 +1,25 @@
+"""Privacy accounting and mechanism verification for local differential privacy.
+
+This module only hands names on, and only when they are asked for: importing it loads neither numpy, sympy,
+matplotlib nor torch.
+"""
+
+from importlib import import_module
+
+__all__ = ["TwoPoint"]
+
+_HOME = {"TwoPoint": "ldp_audit.mechanisms"}
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("ldp-audit")
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'ldp_audit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,78 @@
+"""Certificate: an inequality on a domain, by a positive form of right - left (`positive_form.py`).
+
+Where the whole domain has none, it is cut in two, at 0 or in the middle, and each half is tried.
+The form is the evidence: the checker expands it again and looks at its signs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Expr, Integer, sstr
+
+from ldp_audit.claims.engines.positive_form import Slacks
+from ldp_audit.claims.rational import NotRationalFunctionError
+from ldp_audit.claims.statement import Statement, is_linked
+from ldp_audit.mechanisms.variable import Variable
+
+_DEGREES = (1, 3, 7, 11)
+_CUTS = 3
+
+
+def prove(statement: Statement, cuts: int = _CUTS) -> dict[str, Any] | None:
+    """Evidence that the universal inequality holds on its whole domain, or None if this engine finds none.
+
+    cuts: how often a domain may be halved.
+    """
+    variables = statement.variables()
+    linked = any(is_linked(variable, variables) for variable in variables)
+    for degree in _DEGREES if linked else (1,):
+        evidence = _on(statement, degree)
+        if evidence is not None:
+            return evidence
+    return _halved(statement, cuts) if cuts and not linked else None
+
+
+def _on(statement: Statement, degree: int) -> dict[str, Any] | None:
+    try:
+        slacks = Slacks(statement.variables(), degree)
+        gap = slacks.write(statement.right) - slacks.write(statement.left)
+        form, divisors = slacks.form(gap), slacks.divisor_forms()
+    except (NotRationalFunctionError, ZeroDivisionError):
+        return None
+    if form is None or divisors is None or not _shows(statement.relation, form.sign, form.text):
+        return None
+    evidence = {"kind": "certificate", "gap": form.text, "divisors": divisors}
+    if form.sign < 0:
+        evidence["negative"] = True  # a positive form of left - right: good for != only
+    linked = [v.name for v in statement.variables() if is_linked(v, statement.variables())]
+    return {**evidence, "taylor": degree} if linked else evidence
+
+
+def _shows(relation: str, sign: int, form: str) -> bool:
+    if form == "0":
+        return relation == "<="
+    return {"<=": sign > 0, "<": sign == 2, "!=": abs(sign) == 2}.get(relation, False)
+
+
+def _halved(statement: Statement, cuts: int) -> dict[str, Any] | None:
+    for variable in statement.variables():
+        middle = _middle(variable)
+        if middle is None:
+            continue
+        below = Variable(variable.name, variable.lower, middle, open="left" if variable.lower_open else "")
+        above = Variable(variable.name, middle, variable.upper, open="right" if variable.upper_open else "")
+        first = prove(statement.at({variable: below}), cuts - 1)
+        second = prove(statement.at({variable: above}), cuts - 1) if first is not None else None
+        if second is not None:
+            return {"kind": "halves", "variable": variable.name, "at": sstr(middle), "below": first, "above": second}
+    return None
+
+
+def _middle(variable: Variable) -> Expr | None:
+    below, above = variable.lower.is_infinite, variable.upper.is_infinite
+    if below and above:
+        return Integer(0)
+    if not below and not above and variable.lower != variable.upper:
+        return (variable.lower + variable.upper) / 2
+    return None

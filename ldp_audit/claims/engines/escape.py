@@ -1,0 +1,126 @@
+"""O-statements: a constant that does for all values, or an escape that beats every constant.
+
+`left <= K g` is proved by a number K with a certificate, and refuted by a path: the other variables as functions of K
+along which left > K g for every K > 0. The path's inequality is a universal statement in K and is settled like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from sympy import Expr, Integer, Rational, sstr
+
+from ldp_audit.claims.engines.simplest import points
+from ldp_audit.claims.evaluate import bounds_of, holds_at, value
+from ldp_audit.claims.statement import Statement, is_linked
+from ldp_audit.mechanisms.variable import Variable
+
+Prover = Callable[[Statement], dict[str, Any] | None]
+Path = dict[Variable, Expr]
+
+
+def prove(statement: Statement, universal: Prover) -> dict[str, Any] | None:
+    """Evidence that one constant does: its value and the proof for it."""
+    assert statement.constant is not None  # noqa: S101  (the quantifier says so)
+    least = _least_constant(statement)
+    for constant in _round_numbers_from(least) if least is not None else ():
+        inner = replace(statement.at({statement.constant: constant}), quantifier="for all", constant=None)
+        evidence = universal(inner)
+        if evidence is not None:
+            return {"kind": "constant", "constant": str(constant), "proof": evidence}
+    return None
+
+
+def refute(statement: Statement, universal: Prover) -> dict[str, Any] | None:
+    """Evidence that no constant does: the path, that it stays in the domain, and that it beats each constant."""
+    for path in _paths(statement):
+        if not _looks_right(statement, path):
+            continue
+        proof = universal(along(statement, path))
+        inside = [universal(bound) for bound in path_bounds(path)]
+        if proof is not None and all(inside):
+            written = {variable.name: sstr(where) for variable, where in path.items()}
+            return {"kind": "escape", "path": written, "inside": inside, "proof": proof}
+    return None
+
+
+def along(statement: Statement, path: Path) -> Statement:
+    """What must hold for every constant: on the path, the left side is larger."""
+    there = statement.at(path)
+    return Statement(there.right, "<", there.left, "along the path")
+
+
+def path_bounds(path: Path) -> list[Statement]:
+    """That the path keeps to the domain of each variable: lower ends, then upper ends, in the path's order."""
+    bounds = []
+    for variable, where in path.items():
+        if not variable.lower.is_infinite:
+            bounds.append(Statement(variable.lower.subs(path), "<" if variable.lower_open else "<=", where))
+        if not variable.upper.is_infinite:
+            bounds.append(Statement(where, "<" if variable.upper_open else "<=", variable.upper.subs(path)))
+    return bounds
+
+
+def _paths(statement: Statement) -> Iterator[Path]:
+    """Every free variable at a simple constant, but for one that runs with K."""
+    K = statement.constant
+    assert K is not None  # noqa: S101
+    variables = statement.variables()
+    others = [v for v in variables if v != K and not is_linked(v, variables)]
+    still = [_still(variable) for variable in others]
+    for moving, run in product(range(len(others)), (K, K + 1, 1 / (K + 1), (K + 1) ** 2)):
+        for values in product(*[[run] if i == moving else still[i] for i in range(len(others))]):
+            path = dict(zip(others, values, strict=True))
+            yield {variable: where.subs(path) for variable, where in path.items()}
+
+
+def _still(variable: Variable) -> list[Expr]:
+    """Constants, or ends in terms of other variables, at which a variable may stay."""
+    ends = [end for end in (variable.lower, variable.upper) if end.free_symbols]
+    if len(ends) == 2:
+        return [sum(ends, Integer(0)) / 2, ends[0]]
+    return [Integer(1), Integer(0), Integer(2), Rational(1, 2), *ends]
+
+
+def _looks_right(statement: Statement, path: Path) -> bool:
+    """A quick look at three constants, before the proofs that look at all of them."""
+    K = statement.constant
+    assert K is not None  # noqa: S101
+    try:
+        relations = [along(statement, path), *path_bounds(path)]
+    except (ValueError, ZeroDivisionError):
+        return False
+    numbers = (Fraction(1, 3), Fraction(1), Fraction(50))
+    return all(holds_at(relation, {K: number}) for number in numbers for relation in relations)
+
+
+def _least_constant(statement: Statement) -> Fraction | None:
+    """A number that any good constant must reach: left / g at the simplest points."""
+    K = statement.constant
+    assert K is not None  # noqa: S101
+    least = Fraction(0)
+    for point in points([v for v in statement.variables() if v != K], 200):
+        try:
+            left = bounds_of(value(statement.left, point))[1]
+            unit = bounds_of(value(statement.right, {**point, K: Fraction(1)}))[0]
+        except ZeroDivisionError:
+            return None
+        if unit <= 0 < left:
+            return None
+        if left > 0:
+            least = max(least, left / unit)
+    return least
+
+
+def _round_numbers_from(least: Fraction) -> Iterator[Fraction]:
+    """A few round numbers just above, then powers of two above."""
+    for digits in (1000, 100, 10, 1):
+        yield Fraction(-((-least * digits) // 1), digits) + Fraction(1, digits)
+    power = Fraction(1)
+    while power <= least:
+        power *= 2
+    yield from (power * 2, power * 16, power * 1024)

@@ -1,0 +1,240 @@
+"""Positive forms: an expression rewritten so that its sign can be read off, which is what a proof consists of here.
+
+A variable x in [lower, upper] has two slacks, lo_x = x - lower and hi_x = upper - x, both >= 0 on the domain (> 0 at an
+open end). A form is positive if it is built from slacks, positive numbers and even powers by +, * and / alone. To find
+one, x is written as (lower hi_x + upper lo_x) / (lo_x + hi_x), or as lower + lo_x or upper - hi_x where the other end is
+infinite; the result is factored, and lo_x + hi_x is the width, upper - lower, again. What has no finite end stays as it
+is and may occur in even powers. A variable that is e**e has the slack lo_x = x - (1 + e + ... + e**m/m!), m odd, which is
+positive for every real e.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import comb, factorial
+
+from flint import fmpq, fmpq_mpoly
+from sympy import Expr, Rational, Symbol
+
+from ldp_audit.claims.rational import Ratio, Ring, text
+from ldp_audit.claims.statement import is_linked
+from ldp_audit.mechanisms.variable import Variable
+
+
+@dataclass(frozen=True)
+class Form:
+    """A positive form of an expression or of its negative.
+
+    text: the form, in slacks.   sign: 2 and -2: the expression is never zero; 1 and -1: it may be.
+    """
+
+    text: str
+    sign: int
+
+
+@dataclass(frozen=True)
+class _Factors:
+    """constant * product of polynomial ** power; powers may be negative."""
+
+    constant: fmpq
+    powers: Mapping[str, tuple[fmpq_mpoly, int]]
+
+
+class Slacks:
+    """The variables of a domain in terms of their slacks; collects the divisors that must not vanish."""
+
+    def __init__(self, variables: list[Variable], degree: int) -> None:
+        self.divisors: list[Ratio] = []
+        self._degree = degree
+        self._among = variables
+        self._open: dict[str, bool] = {}
+        self._bounded: list[str] = []
+        names = [name for variable in variables for name in self._declare(variable)]
+        self._ring = Ring(names)
+        self._environment: dict[Symbol, Ratio] = {}
+        self._widths: dict[str, _Factors] = {}
+        for variable in _in_order(variables):
+            self._environment[variable] = self._written(variable)
+
+    def write(self, expression: Expr) -> Ratio:
+        """The expression in slacks."""
+        return self._ring.convert(expression, self._environment, self.divisors)
+
+    def form(self, ratio: Ratio) -> Form | None:
+        """A positive form of the ratio or of its negative; None if none was found."""
+        if ratio.numerator.is_zero():
+            return Form("0", 1)
+        factors = self._factors(ratio)
+        sign, above, below = 2 if factors.constant > 0 else -2, [], []
+        for polynomial, power in factors.powers.values():
+            factor = self._polynomial_form(polynomial)
+            if factor is None and power % 2 == 0 and power > 0:
+                factor = Form(text(polynomial), 1)
+            if factor is None or (power < 0 and abs(factor.sign) == 1):
+                return None
+            if factor.sign < 0 and power % 2:
+                sign = -sign
+            if abs(factor.sign) == 1 and abs(sign) == 2:
+                sign //= 2
+            (above if power > 0 else below).append(_power(factor.text, abs(power)))
+        size = abs(Rational(int(factors.constant.p), int(factors.constant.q)))
+        return Form(_quotient([str(size.p), *above], [str(size.q), *below]), sign)
+
+    def divisor_forms(self) -> list[str] | None:
+        """Positive forms of all divisors or their negatives, none of which can vanish; None if one may."""
+        forms: dict[str, None] = {}
+        for divisor in self.divisors:
+            form = self.form(divisor)
+            if form is None or abs(form.sign) != 2:
+                return None
+            forms[form.text] = None
+        return list(forms)
+
+    def _declare(self, variable: Variable) -> list[str]:
+        name = variable.name
+        if is_linked(variable, self._among):
+            self._open[f"lo_{name}"] = False
+            return [f"lo_{name}"]
+        if variable.lower == variable.upper:
+            return []
+        below, above = not variable.lower.is_infinite, not variable.upper.is_infinite
+        if not below and not above:
+            return [name]
+        ends = [f"lo_{name}"] * below + [f"hi_{name}"] * above
+        self._open.update({f"lo_{name}": variable.lower_open, f"hi_{name}": variable.upper_open})
+        self._bounded.extend([name] * (below and above))
+        return ends
+
+    def _written(self, variable: Variable) -> Ratio:
+        name = variable.name
+        if is_linked(variable, self._among) and variable.exp_of is not None:
+            return self.write(taylor(variable.exp_of, self._degree)) + self._ring.generator(f"lo_{name}")
+        if variable.lower == variable.upper:
+            return self.write(variable.lower)
+        if variable.lower.is_infinite and variable.upper.is_infinite:
+            return self._ring.generator(name)
+        if variable.upper.is_infinite:
+            return self.write(variable.lower) + self._ring.generator(f"lo_{name}")
+        if variable.lower.is_infinite:
+            return self.write(variable.upper) - self._ring.generator(f"hi_{name}")
+        lower, upper = self.write(variable.lower), self.write(variable.upper)
+        lo, hi = self._ring.generator(f"lo_{name}"), self._ring.generator(f"hi_{name}")
+        self._widths[name] = self._factors(upper - lower)
+        return (lower * hi + upper * lo) / (lo + hi)
+
+    def _factors(self, ratio: Ratio) -> _Factors:
+        """The ratio factored, every lo_x + hi_x replaced by the width that it is."""
+        constant, powers = fmpq(1), {}
+
+        def multiply(polynomial: fmpq_mpoly, power: int) -> None:
+            key = text(polynomial)
+            total = powers.get(key, (polynomial, 0))[1] + power
+            powers.pop(key, None)
+            if total:
+                powers[key] = (polynomial, total)
+
+        widths = {text(self._sum_of_slacks(name)): width for name, width in self._widths.items()}
+        for polynomial, side in ((ratio.numerator, 1), (ratio.denominator, -1)):
+            leading, factors = polynomial.factor()
+            constant *= leading**side
+            for factor, multiplicity in factors:
+                width = widths.get(text(factor))
+                if width is None:
+                    multiply(factor, side * int(multiplicity))
+                    continue
+                constant *= width.constant ** (side * int(multiplicity))
+                for part, power in width.powers.values():
+                    multiply(part, side * int(multiplicity) * power)
+        return _Factors(constant, powers)
+
+    def _sum_of_slacks(self, name: str) -> fmpq_mpoly:
+        return (self._ring.generator(f"lo_{name}") + self._ring.generator(f"hi_{name}")).numerator
+
+    def _polynomial_form(self, polynomial: fmpq_mpoly) -> Form | None:
+        """All coefficients of one sign, and even powers of what has no end."""
+        coefficients = [coefficient for _, coefficient in polynomial.terms()]
+        negative = all(coefficient < 0 for coefficient in coefficients)
+        if not negative and not all(coefficient > 0 for coefficient in coefficients):
+            return None
+        if any(power % 2 for powers, _ in polynomial.terms() for name, power in self._named(powers) if name not in self._open):
+            return None
+        positive = -polynomial if negative else polynomial
+        certain = any(self._never_zero(powers) for powers, _ in positive.terms())
+        raised = None if certain else self._raised(positive)
+        sign = 2 if certain or raised else 1
+        return Form(raised or text(positive), -sign if negative else sign)
+
+    def _raised(self, polynomial: fmpq_mpoly) -> str | None:
+        """The same polynomial with a multiple of (lo_x + hi_x)**m taken out as width**m, so that it cannot vanish."""
+        for name in self._bounded:
+            lo, hi = f"lo_{name}", f"hi_{name}"
+            width = self.form(self._width_ratio(name))
+            if width is None or width.sign != 2:
+                continue
+            groups: dict[tuple[tuple[str, int], ...], dict[int, fmpq]] = {}
+            degree = 0
+            for powers, coefficient in polynomial.terms():
+                named = dict(self._named(powers))
+                degree = max(degree, named.get(lo, 0) + named.get(hi, 0))
+                others = tuple((n, p) for n, p in named.items() if n not in (lo, hi) and p)
+                groups.setdefault(others, {})[named.get(lo, 0)] = coefficient
+            for others, row in groups.items():
+                least = min(row.get(k, fmpq(0)) / comb(degree, k) for k in range(degree + 1))
+                if degree and least > 0 and all(self._open.get(n, False) for n, _ in others):
+                    monomial = self._monomial(dict(others))
+                    rest = polynomial - least * monomial * self._sum_of_slacks(name) ** degree
+                    return f"{text(least * monomial)}*({width.text})**{degree} + ({text(rest)})"
+        return None
+
+    def _width_ratio(self, name: str) -> Ratio:
+        variable = next(v for v in self._among if v.name == name)
+        return self.write(variable.upper) - self.write(variable.lower)
+
+    def _monomial(self, powers: Mapping[str, int]) -> fmpq_mpoly:
+        product = self._ring.constant(1)
+        for name, power in powers.items():
+            for _ in range(power):
+                product = product * self._ring.generator(name)
+        return product.numerator
+
+    def _never_zero(self, powers: tuple[int, ...]) -> bool:
+        return all(power == 0 or self._open.get(name, False) for name, power in self._named(powers))
+
+    def _named(self, powers: tuple[int, ...]) -> list[tuple[str, int]]:
+        return [(name, int(power)) for name, power in zip(self._ring.names, powers, strict=False)]
+
+
+def taylor(exponent: Expr, degree: int) -> Expr:
+    """1 + e + e**2/2 + ... + e**degree/degree!; below e**e for every real e if the degree is odd."""
+    return sum((exponent**k / factorial(k) for k in range(1, degree + 1)), Rational(1))
+
+
+def _power(form: str, power: int) -> str:
+    base = form if form.isidentifier() or form.isdecimal() else f"({form})"
+    return base if power == 1 else f"{base}**{power}"
+
+
+def _quotient(above: list[str], below: list[str]) -> str:
+    top = [part for part in above if part != "1"] or ["1"]
+    bottom = [part for part in below if part != "1"]
+    if not bottom:
+        return "*".join(top)
+    return f"{'*'.join(top)}/{bottom[0] if len(bottom) == 1 else '(' + '*'.join(bottom) + ')'}"
+
+
+def _in_order(variables: list[Variable]) -> list[Variable]:
+    """The variables, each after those that its slacks mention."""
+    ordered: list[Variable] = []
+
+    def place(variable: Variable) -> None:
+        if variable in ordered:
+            return
+        ends = [variable.exp_of] if is_linked(variable, variables) else [variable.lower, variable.upper]
+        for needed in sorted(set().union(*(end.free_symbols for end in ends if end is not None)), key=str):
+            place(needed)
+        ordered.append(variable)
+
+    for variable in variables:
+        place(variable)
+    return ordered

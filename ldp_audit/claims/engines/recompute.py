@@ -1,0 +1,34 @@
+"""Recompute: a statement without variables, by exact arithmetic, or by outward-rounded balls where it is irrational."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from ldp_audit.claims.evaluate import Value, bounds_of, compare, value
+from ldp_audit.claims.statement import Statement
+
+
+def settle(statement: Statement) -> tuple[bool | None, dict[str, Any]]:
+    """Whether the relation between the two numbers holds (None: the balls overlap), and the two numbers.
+
+    Raises ZeroDivisionError where a side is undefined.
+    """
+    left, right = value(statement.left, {}), value(statement.right, {})
+    evidence = {"kind": "value", "left": written(left), "right": written(right)}
+    return compare(left, statement.relation, right), evidence
+
+
+def written(number: Value) -> str | list[str]:
+    """A rational as it is; an irrational as 18-digit decimals below and above it."""
+    if isinstance(number, Fraction):
+        return str(number)
+    low, high = bounds_of(number)
+    scale = 10**18
+    return [_decimal(low * scale // 1), _decimal(-(-high * scale // 1))]
+
+
+def _decimal(scaled: int) -> str:
+    sign = "-" if scaled < 0 else ""
+    whole, part = divmod(abs(scaled), 10**18)
+    return f"{sign}{whole}.{part:018d}"

@@ -1,0 +1,148 @@
+"""SMT: z3 decides the polynomial statement; a model becomes an exact rational counterexample, or nothing."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import z3
+from flint import fmpq_mpoly
+from sympy import Abs, Expr, Max, Min, Symbol, exp, log
+
+from ldp_audit.claims.evaluate import Point, holds_at, inside_domain
+from ldp_audit.claims.rational import NotRationalFunctionError, Ratio, Ring
+from ldp_audit.claims.statement import Statement, is_linked
+from ldp_audit.mechanisms.channel import Ind
+from ldp_audit.mechanisms.variable import Variable
+
+EFFORT = 20_000_000
+"""z3's rlimit: counts its steps, so that the answer does not depend on how busy the machine is."""
+
+
+def settle(statement: Statement) -> tuple[bool | None, dict[str, Any] | Point]:
+    """(True, evidence) if no point of the domain violates it; (False, point) with an exact violation; (None, why)."""
+    variables = statement.variables()
+    if any(is_linked(variable, variables) for variable in variables):
+        return None, {"reason": "an exponential links two of its variables"}
+    try:
+        translation = _Translation(statement)
+    except (NotRationalFunctionError, ZeroDivisionError) as error:
+        return None, {"reason": str(error)}
+    undefined = translation.check(translation.some_divisor_vanishes())
+    if undefined != z3.unsat:
+        return None, {"reason": "it could not be shown that nothing is divided by zero"}
+    answer = translation.check(translation.violation())
+    if answer == z3.unsat:
+        return True, {"kind": "smt", "solver": f"z3 {z3.get_version_string()}", "smtlib": translation.smtlib()}
+    if answer == z3.sat:
+        point = translation.point()
+        if point is not None and inside_domain(variables, point) and holds_at(statement, point) is False:
+            return False, point
+    return None, {"reason": f"z3 answers {answer}"}
+
+
+class _Translation:
+    """A statement's domain, divisors and negated relation, as polynomial constraints."""
+
+    def __init__(self, statement: Statement) -> None:
+        self._statement = statement
+        self._variables = statement.variables()
+        self._extra: dict[Expr, str] = {}
+        for expression in [statement.left, statement.right, *_ends(self._variables)]:
+            for node in expression.atoms(Max, Min, Abs, Ind, exp, log):
+                self._extra.setdefault(node, f"value_{len(self._extra)}")
+        self._ring = Ring([*(v.name for v in self._variables), *self._extra.values()])
+        self._real = {name: z3.Real(name) for name in self._ring.names}
+        self._environment: dict[Symbol, Ratio] = {v: self._ring.generator(v.name) for v in self._variables}
+        self._divisors: list[Ratio] = []
+        self._solver = z3.Solver()
+        self._solver.set("rlimit", EFFORT)
+        self._gap = self._ratio(statement.right) - self._ratio(statement.left)
+        for node, name in self._extra.items():
+            self._solver.add(self._definition(node, self._ring.generator(name)))
+        for variable in self._variables:
+            self._solver.add(*self._domain(variable))
+
+    def check(self, goal: z3.BoolRef) -> z3.CheckSatResult:
+        self._solver.push()
+        self._solver.add(goal)
+        answer = self._solver.check()
+        self._model = self._solver.model() if answer == z3.sat else None
+        self._text = self._solver.to_smt2()
+        self._solver.pop()
+        return answer
+
+    def smtlib(self) -> str:
+        return self._text
+
+    def some_divisor_vanishes(self) -> z3.BoolRef:
+        return z3.Or(*[self._polynomial(divisor.numerator) == 0 for divisor in self._divisors])
+
+    def violation(self) -> z3.BoolRef:
+        relation = self._statement.relation
+        if relation in ("==", "!="):
+            numerator = self._polynomial(self._gap.numerator)
+            return numerator != 0 if relation == "==" else numerator == 0
+        return self._negative(self._gap) if relation == "<=" else z3.Not(self._positive(self._gap))
+
+    def point(self) -> Point | None:
+        """The model, if it is rational."""
+        point: dict[Symbol, Fraction] = {}
+        for variable in self._variables:
+            number = self._model.eval(self._real[variable.name], model_completion=True)  # type: ignore[union-attr]
+            if not z3.is_rational_value(number):
+                number = number.approx(12)  # an algebraic number: a rational one nearby may do as well
+            point[variable] = Fraction(number.numerator_as_long(), number.denominator_as_long())
+        return point
+
+    def _ratio(self, expression: Expr) -> Ratio:
+        return self._ring.convert(expression, self._environment, self._divisors, self._named)
+
+    def _named(self, node: Expr) -> Ratio:
+        if node not in self._extra:
+            raise NotRationalFunctionError(f"{node} is no rational function of its variables")
+        return self._ring.generator(self._extra[node])
+
+    def _definition(self, node: Expr, result: Ratio) -> z3.BoolRef:
+        if isinstance(node, (exp, log)):
+            raise NotRationalFunctionError(f"{node} is transcendental")
+        parts = [self._ratio(part) for part in node.args if isinstance(part, Expr)]
+        if isinstance(node, Ind):
+            same = self._polynomial((parts[0] - parts[1]).numerator) == 0
+            return self._polynomial(result.numerator) == z3.If(same, z3.RealVal(1), z3.RealVal(0))
+        if isinstance(node, Abs):
+            parts.append(self._ring.constant(0) - parts[0])
+        sign = -1 if isinstance(node, Min) else 1
+        gaps = [(result - part) * self._ring.constant(sign) for part in parts]
+        one_of = z3.Or(*[self._polynomial(gap.numerator) == 0 for gap in gaps])
+        return z3.And(one_of, *[z3.Not(self._negative(gap)) for gap in gaps])
+
+    def _domain(self, variable: Variable) -> list[z3.BoolRef]:
+        here, bounds = self._environment[variable], []
+        if not variable.lower.is_infinite:
+            above = here - self._ratio(variable.lower)
+            bounds.append(self._positive(above) if variable.lower_open else z3.Not(self._negative(above)))
+        if not variable.upper.is_infinite:
+            below = self._ratio(variable.upper) - here
+            bounds.append(self._positive(below) if variable.upper_open else z3.Not(self._negative(below)))
+        return bounds
+
+    def _positive(self, ratio: Ratio) -> z3.BoolRef:
+        return self._polynomial(ratio.numerator * ratio.denominator) > 0
+
+    def _negative(self, ratio: Ratio) -> z3.BoolRef:
+        return self._polynomial(ratio.numerator * ratio.denominator) < 0
+
+    def _polynomial(self, polynomial: fmpq_mpoly) -> z3.ArithRef:
+        total = z3.RealVal(0)
+        for exponents, coefficient in polynomial.to_dict().items():
+            term = z3.RealVal(str(coefficient))
+            for name, power in zip(self._ring.names, exponents, strict=False):
+                for _ in range(int(power)):
+                    term = term * self._real[name]
+            total = total + term
+        return total
+
+
+def _ends(variables: list[Variable]) -> list[Expr]:
+    return [end for v in variables for end in (v.lower, v.upper) if not end.is_infinite]

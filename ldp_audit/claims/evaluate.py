@@ -1,0 +1,169 @@
+"""Evaluation of a statement at one point: exact over the rationals, and by outward-rounded balls elsewhere."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from flint import arb, ctx, fmpq
+from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, Rational, Symbol, exp, log
+
+from ldp_audit.claims.statement import Relation, Statement, is_linked
+from ldp_audit.mechanisms.channel import Ind
+from ldp_audit.mechanisms.variable import Variable
+
+ctx.prec = 160  # bits of the balls: far below any gap that a report prints
+
+Point = Mapping[Symbol, Fraction]
+Value = Fraction | arb
+
+_EXACT: dict[type, Callable[..., Fraction]] = {
+    Abs: abs,
+    Max: max,
+    Min: min,
+    Ind: lambda a, b: Fraction(a == b),
+}
+_BALL: dict[type, Callable[..., arb]] = {
+    Abs: abs,
+    Max: lambda *balls: reduce(arb.max, balls),
+    Min: lambda *balls: reduce(arb.min, balls),
+    exp: arb.exp,
+    log: arb.log,
+}
+
+
+class NotRationalError(ValueError):
+    """The expression has no rational value that exact arithmetic can give."""
+
+
+def value(expression: Expr, point: Point) -> Value:
+    """The value at the point: a Fraction where exact arithmetic gives one, else a ball that encloses it.
+
+    Raises ZeroDivisionError where the expression is undefined, TypeError for a function that neither knows.
+    """
+    try:
+        return exact_value(expression, point)
+    except NotRationalError:
+        return _ball(expression, point)
+
+
+def exact_value(expression: Expr, point: Point) -> Fraction:
+    """The rational value at the point; NotRationalError if there is none to be had."""
+    if isinstance(expression, Rational):
+        return Fraction(int(expression.p), int(expression.q))
+    if isinstance(expression, Symbol):
+        if expression not in point:  # linked to an exponent
+            raise NotRationalError(str(expression))
+        return point[expression]
+    values = [exact_value(part, point) for part in expression.args if isinstance(part, Expr)]
+    if isinstance(expression, Add):
+        return sum(values, Fraction(0))
+    if isinstance(expression, Mul):
+        return reduce(operator.mul, values)
+    if isinstance(expression, Pow):
+        base, exponent = values
+        if exponent.denominator != 1:
+            raise NotRationalError(str(expression))
+        return base ** int(exponent)
+    if isinstance(expression, (exp, log)) or not values:
+        raise NotRationalError(str(expression))
+    return _function(_EXACT, expression)(*values)
+
+
+def holds_at(statement: Statement, point: Point) -> bool | None:
+    """Whether the relation holds at the point; None where it is undefined or the balls cannot tell."""
+    try:
+        left, right = value(statement.left, point), value(statement.right, point)
+    except ZeroDivisionError:
+        return None
+    return compare(left, statement.relation, right)
+
+
+def compare(left: Value, relation: Relation, right: Value) -> bool | None:
+    """left RELATION right; None if balls overlap and so cannot tell."""
+    if isinstance(left, Fraction) and isinstance(right, Fraction):
+        return {"==": left == right, "!=": left != right, "<=": left <= right, "<": left < right}[relation]
+    gap = _as_ball(right) - _as_ball(left)
+    if not gap.is_finite():
+        return None
+    if gap > 0:
+        return relation != "=="
+    if gap < 0:
+        return relation == "!="
+    return None
+
+
+def inside_domain(variables: list[Variable], point: Point) -> bool:
+    """Whether the point lies in every variable's domain; linked variables are where their exponent puts them."""
+    for variable in variables:
+        if is_linked(variable, variables):
+            continue
+        here = point[variable]
+        if variable.integer_valued and here.denominator != 1:
+            return False
+        if variable.lower.is_finite is not False:
+            lower = value(variable.lower, point)
+            if compare(lower, "<" if variable.lower_open else "<=", here) is not True:
+                return False
+        if variable.upper.is_finite is not False:
+            upper = value(variable.upper, point)
+            if compare(here, "<" if variable.upper_open else "<=", upper) is not True:
+                return False
+    return True
+
+
+def bounds_of(ball: Value) -> tuple[Fraction, Fraction]:
+    """Rational lower and upper ends of a value."""
+    if isinstance(ball, Fraction):
+        return ball, ball
+    return _fraction(ball.lower()), _fraction(ball.upper())
+
+
+def _ball(expression: Expr, point: Point) -> arb:
+    if isinstance(expression, Rational):
+        return arb(fmpq(int(expression.p), int(expression.q)))
+    if isinstance(expression, Symbol):
+        if expression in point:
+            return _as_ball(point[expression])
+        if isinstance(expression, Variable) and expression.exp_of is not None:
+            return _ball(expression.exp_of, point).exp()
+        raise KeyError(expression)
+    balls = [_ball(part, point) for part in expression.args if isinstance(part, Expr)]
+    if isinstance(expression, Add):
+        return reduce(operator.add, balls)
+    if isinstance(expression, Mul):
+        return reduce(operator.mul, balls)
+    if isinstance(expression, Pow):
+        return balls[0] ** balls[1]
+    if not balls:
+        return arb(0) + _constant(expression)
+    return _function(_BALL, expression)(*balls)
+
+
+def _constant(expression: Expr) -> arb:
+    known = {"E": arb.const_e, "pi": arb.pi}
+    if str(expression) not in known:
+        raise TypeError(f"constant {expression} is not one that the engines evaluate; known: {', '.join(known)}")
+    return known[str(expression)]()
+
+
+def _function(table: dict[type, Callable[..., Any]], expression: Expr) -> Callable[..., Any]:
+    for kind, evaluate in table.items():
+        if isinstance(expression, kind):
+            return evaluate
+    if table is _EXACT and not any(isinstance(expression, kind) for kind in _BALL):
+        known = "exp, log, sqrt, Abs, Max, Min, Ind"
+        raise TypeError(f"function {type(expression).__name__} is not one that the engines evaluate; known: {known}")
+    raise NotRationalError(str(expression))
+
+
+def _as_ball(number: Value) -> arb:
+    return number if isinstance(number, arb) else arb(fmpq(number.numerator, number.denominator))
+
+
+def _fraction(end: arb) -> Fraction:
+    mantissa, exponent = (int(part) for part in end.mid().man_exp())
+    return Fraction(mantissa) * Fraction(2) ** exponent

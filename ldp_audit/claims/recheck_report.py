@@ -1,0 +1,60 @@
+"""Recheck a whole report: each part's evidence by the independent checker, then each claim's verdict from its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ldp_audit.claims import recheck
+from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
+
+GROUPS = ("parts", "condition", "void", "corrected")
+
+
+@dataclass(frozen=True)
+class Rechecked:
+    """What became of one claim.
+
+    complaint: why it is refused; empty if it is not.   unverified: parts that rest on a solver's word alone.
+    """
+
+    id: str
+    verdict: str
+    complaint: str = ""
+    unverified: int = 0
+
+
+def recheck_claims(report: dict[str, Any]) -> Iterator[Rechecked]:
+    """One outcome a claim. Raises ValueError if the report is not one of ours."""
+    if not isinstance(report, dict) or report.get("schema_version") != 1 or not isinstance(report.get("claims"), list):
+        raise ValueError('not a report: expected {"schema_version": 1, "claims": [...]}')
+    for claim in report["claims"]:
+        name, verdict = (str(claim.get(key, "?")) if isinstance(claim, dict) else "?" for key in ("id", "verdict"))
+        try:
+            yield Rechecked(name, verdict, unverified=_claim(claim))
+        except recheck.RefusedError as refusal:
+            yield Rechecked(name, verdict, str(refusal))
+        except Exception as error:  # noqa: BLE001  (whatever malformed evidence runs into is a reason to refuse it)
+            yield Rechecked(name, verdict, f"malformed evidence ({type(error).__name__}: {error})")
+
+
+def _claim(claim: dict[str, Any]) -> int:
+    evidence = claim["evidence"]
+    found = {group: [_part(part) for part in evidence[group]] for group in GROUPS}
+    argued, sizes = bool(evidence["argument"]), bool(evidence["sizes"])
+    verdict = claim_verdict(found["parts"], found["condition"], found["void"], sizes=sizes, argued=argued)
+    recheck.require(verdict == claim["verdict"], f"the parts show {verdict}, the report says {claim['verdict']}")
+    if claim["corrected"] is not None:
+        correction = combine(found["corrected"]) if found["corrected"] else None
+        recheck.require(correction == claim["corrected"]["verdict"], "the verdict on its correction is not what is shown")
+    refuted = [part["evidence"] for part in evidence["parts"] if part["verdict"] == Verdict.REFUTED]
+    shown = refuted[0] if refuted else None
+    recheck.require(claim["counterexample"] == shown, "the counterexample shown is not the one in the evidence")
+    return sum(part["evidence"]["kind"] == "smt" for group in GROUPS for part in evidence[group])
+
+
+def _part(part: dict[str, Any]) -> Verdict:
+    verdict = recheck.part(part)
+    recheck.require(verdict == part["verdict"], f"{part['label']!r}: the evidence shows {verdict}")
+    return Verdict(verdict)

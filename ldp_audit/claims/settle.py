@@ -1,0 +1,202 @@
+"""Settle statements and claims: the engines in order of cost, each sure of what it says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from ldp_audit.claims.claim import Claim
+from ldp_audit.claims.engines import certificate, escape, identity, recompute, simplest, smt
+from ldp_audit.claims.evaluate import Point, value
+from ldp_audit.claims.statement import Statement, is_linked
+from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
+
+_FEW, _MANY = 150, 3000
+
+
+class BadClaimError(ValueError):
+    """The claim cannot be settled because it is not well formed; the message says what and where."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A statement with its verdict, the engine that reached it, the seconds it took and the evidence it left."""
+
+    statement: Statement
+    verdict: Verdict
+    engine: str
+    seconds: float
+    evidence: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As report.json holds it."""
+        outcome = {"verdict": str(self.verdict), "engine": self.engine, "seconds": round(self.seconds, 4)}
+        return {**self.statement.to_dict(), **outcome, "evidence": self.evidence}
+
+
+@dataclass(frozen=True)
+class SettledClaim:
+    """A claim with the verdict that its parts make."""
+
+    claim: Claim
+    verdict: Verdict
+    parts: tuple[Settled, ...]
+    condition: tuple[Settled, ...]
+    void: tuple[Settled, ...]
+    corrected: tuple[Settled, ...]
+    seconds: float
+
+    def all_parts(self) -> tuple[Settled, ...]:
+        """Every statement that was settled for this claim."""
+        return self.parts + self.condition + self.void + self.corrected
+
+    def correction_verdict(self) -> Verdict | None:
+        """The verdict on the corrected statement; None if there is none with formal parts."""
+        return combine([part.verdict for part in self.corrected]) if self.corrected else None
+
+
+def settle_claim(claim: Claim) -> SettledClaim:
+    """Settle every part of the claim. Raises BadClaimError, naming the claim, where a part is not well formed."""
+    start = time.perf_counter()
+    groups = {
+        "parts": claim.parts,
+        "condition": claim.condition.parts if claim.condition else (),
+        "void": claim.void,
+        "corrected": claim.corrected.parts if claim.corrected else (),
+    }
+    try:
+        settled = {name: tuple(settle(statement) for statement in group) for name, group in groups.items()}
+    except BadClaimError as error:
+        raise BadClaimError(f"claim {claim.id}: {error}") from error
+    verdict = claim_verdict(
+        _verdicts(settled["parts"]),
+        _verdicts(settled["condition"]),
+        _verdicts(settled["void"]),
+        sizes=bool(claim.sizes),
+        argued=bool(claim.argument),
+    )
+    return SettledClaim(claim, verdict, **settled, seconds=time.perf_counter() - start)
+
+
+def settle(statement: Statement) -> Settled:
+    """The verdict on one statement. Raises BadClaimError if its domain is empty or it is undefined inside."""
+    start = time.perf_counter()
+    if statement.quantifier == "for all":
+        verdict, engine, evidence = _for_all(statement)
+    elif statement.quantifier == "there is":
+        verdict, engine, evidence = _there_is(statement)
+    else:
+        verdict, engine, evidence = _one_constant(statement)
+    return Settled(statement, verdict, engine, time.perf_counter() - start, evidence)
+
+
+Outcome = tuple[Verdict, str, dict[str, Any]]
+
+
+def _for_all(statement: Statement) -> Outcome:
+    if not statement.variables():
+        return _numbers(statement)
+    inside = _a_point_inside(statement)
+    proof = identity.prove(statement) if statement.relation == "==" else None
+    if proof is not None:
+        return Verdict.PROVED, "identity", {**proof, "inside": inside}
+    # The plain cover settles most true statements at once; harder covers wait until simple points were looked at.
+    proof = certificate.prove(statement, cuts=0) if statement.relation != "==" else None
+    point = simplest.counterexample(statement, _FEW) if proof is None else None
+    if point is not None:
+        return Verdict.REFUTED, "search", _violated(statement, point)
+    if proof is None and statement.relation != "==":
+        proof = certificate.prove(statement)
+    if proof is not None:
+        return Verdict.PROVED, "certificate", {**proof, "inside": inside}
+    answer, found = smt.settle(statement)
+    if answer is True:
+        return Verdict.PROVED, "smt", {**found, "inside": inside}
+    point = simplest.counterexample(statement, _MANY)
+    if point is not None:
+        return Verdict.REFUTED, "search", _violated(statement, point)
+    if answer is False:
+        return Verdict.REFUTED, "smt", _violated(statement, found)
+    return Verdict.UNDECIDED, "none", {"kind": "undecided", "reason": str(dict(found).get("reason", ""))}
+
+
+def _numbers(statement: Statement) -> Outcome:
+    try:
+        holds, evidence = recompute.settle(statement)
+    except ZeroDivisionError:
+        raise BadClaimError(f"{statement.label or 'a part'} divides by zero") from None
+    if holds is None:
+        return Verdict.UNDECIDED, "recompute", {"kind": "undecided", "reason": "the two enclosures overlap"}
+    return (Verdict.PROVED if holds else Verdict.REFUTED), "recompute", evidence
+
+
+def _there_is(statement: Statement) -> Outcome:
+    negated = statement.negated()
+    if not statement.variables():
+        return _numbers(replace(statement, quantifier="for all"))
+    verdict, engine, evidence = _for_all(replace(negated, quantifier="for all"))
+    if verdict is Verdict.REFUTED:
+        point = {variable: Fraction(evidence["point"][variable.name]) for variable in _free(statement)}
+        return Verdict.PROVED, engine, {**_sides(statement, point), "kind": "example"}
+    if verdict is Verdict.PROVED:
+        return Verdict.REFUTED, engine, {"kind": "denial", "proof": evidence}
+    return verdict, engine, evidence
+
+
+def _one_constant(statement: Statement) -> Outcome:
+    proof = escape.prove(statement, _checkable)
+    if proof is not None:
+        return Verdict.PROVED, "certificate", proof
+    proof = escape.refute(statement, _checkable)
+    if proof is not None:
+        return Verdict.REFUTED, "certificate", proof
+    return Verdict.UNDECIDED, "none", {"kind": "undecided", "reason": "neither a constant nor an escape was found"}
+
+
+def _checkable(statement: Statement) -> dict[str, Any] | None:
+    """A proof by a form, which the independent checker can follow; None if there is none."""
+    try:
+        inside = _a_point_inside(statement)
+    except BadClaimError:
+        return None
+    proof = identity.prove(statement) if statement.relation == "==" else certificate.prove(statement)
+    return proof and {**proof, "inside": inside}
+
+
+def _a_point_inside(statement: Statement) -> dict[str, str]:
+    """A point that shows the domain is not empty, after a look at whether the sides are defined there."""
+    first: Point | None = None
+    for point in simplest.points(statement.variables(), 20):
+        first = first or point
+        try:
+            value(statement.left, point), value(statement.right, point)
+        except ZeroDivisionError:
+            where = ", ".join(f"{v} = {number}" for v, number in point.items())
+            raise BadClaimError(f"{statement.label or 'a part'} is undefined at {where}, inside its domain") from None
+        except TypeError as error:
+            raise BadClaimError(str(error)) from None
+    if first is None:
+        raise BadClaimError(f"{statement.label or 'a part'}: no point was found in the domain of its variables")
+    return {variable.name: str(number) for variable, number in first.items()}  # type: ignore[attr-defined]
+
+
+def _violated(statement: Statement, point: Point) -> dict[str, Any]:
+    return {**_sides(statement, point), "kind": "counterexample"}
+
+
+def _sides(statement: Statement, point: Point) -> dict[str, Any]:
+    left, right = (recompute.written(value(side, point)) for side in (statement.left, statement.right))
+    where = {variable.name: str(point[variable]) for variable in _free(statement)}
+    return {"kind": "", "point": where, "left": left, "right": right}
+
+
+def _free(statement: Statement) -> list[Any]:
+    variables = statement.variables()
+    return [variable for variable in variables if not is_linked(variable, variables)]
+
+
+def _verdicts(settled: Sequence[Settled]) -> list[Verdict]:
+    return [part.verdict for part in settled]

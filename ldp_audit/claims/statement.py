@@ -1,0 +1,155 @@
+"""A statement that an engine can settle: a relation between two expressions, quantified over the variables' domains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+from sympy import Abs, Expr, Rational, Symbol, exp, oo, sstr, sympify
+
+from ldp_audit.mechanisms.variable import Variable, exact, substitute_domain, variables_of
+
+Relation = Literal["==", "!=", "<=", "<"]
+Quantifier = Literal["for all", "there is", "one constant for all"]
+
+NEGATION: dict[Relation, Relation] = {"==": "!=", "!=": "==", "<=": "<", "<": "<="}
+
+
+@dataclass(frozen=True)
+class Statement:
+    """left RELATION right, for all values of its variables, or for some, or with one constant for all.
+
+    left, right: SymPy expressions whose free symbols are Variables, so that each brings its domain.
+    quantifier: "for all" (the default); "there is": at least one point of the domain satisfies it;
+        "one constant for all": some value of `constant` does for all values of the other variables (O-statements).
+    constant: the variable of an O-statement; positive.
+    label: what this part says, in words.
+
+    Raises ValueError for a symbol without a domain, and for expressions that cannot be read as real ones.
+    """
+
+    left: Expr
+    relation: Relation
+    right: Expr
+    label: str = ""
+    quantifier: Quantifier = "for all"
+    constant: Variable | None = None
+
+    def __post_init__(self) -> None:
+        for side in ("left", "right"):
+            value = exact(getattr(self, side))
+            if not isinstance(value, Expr) or value.is_extended_real is False or value.is_finite is False:
+                raise ValueError(f"{side} side must be a finite real expression, got {getattr(self, side)!r}")
+            object.__setattr__(self, side, value)
+        self.variables()
+
+    def variables(self) -> list[Variable]:
+        """The variables, each after those that its domain mentions; the constant of an O-statement first."""
+        found = variables_of([self.left, self.right])
+        if self.constant is not None:
+            found = [self.constant, *(v for v in found if v != self.constant)]
+        return found
+
+    def negated(self) -> Statement:
+        """The denial: 'for all' becomes 'there is', and back."""
+        if self.quantifier == "one constant for all":
+            raise ValueError("an O-statement is denied by its escape, not by a relation")
+        flipped = NEGATION[self.relation]
+        sides = (self.left, self.right) if self.relation in ("==", "!=") else (self.right, self.left)
+        quantifier: Quantifier = "there is" if self.quantifier == "for all" else "for all"
+        return replace(self, left=sides[0], relation=flipped, right=sides[1], quantifier=quantifier)
+
+    def at(self, values: Mapping[Variable, Any]) -> Statement:
+        """The statement with some variables replaced, in its sides and in the domains of the others."""
+        swap: dict[Expr, Expr] = {variable: sympify(value) for variable, value in values.items()}
+        for variable in self.variables():
+            if variable not in swap:
+                moved = substitute_domain(variable, swap)
+                if moved != variable:
+                    swap[variable] = moved
+        left, right = (side.subs(swap, simultaneous=True) for side in (self.left, self.right))
+        return replace(self, left=left, right=right)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The statement as report.json holds it: plain strings in Python's arithmetic notation."""
+        record: dict[str, Any] = {"label": self.label, "quantifier": self.quantifier}
+        if self.constant is not None:
+            record["constant"] = self.constant.name
+        record["variables"] = [describe_variable(v, self.variables()) for v in self.variables()]
+        record["left"], record["relation"], record["right"] = sstr(self.left), self.relation, sstr(self.right)
+        return record
+
+
+def describe_variable(variable: Variable, among: list[Variable]) -> dict[str, Any]:
+    """A variable's domain in plain strings; its link to an exponent only if the exponent's variables are there too."""
+    record: dict[str, Any] = {"name": variable.name}
+    for side in ("lower", "upper"):
+        end = getattr(variable, side)
+        record[side] = None if end in (oo, -oo) else sstr(end)
+        record[f"{side}_open"] = getattr(variable, f"{side}_open")
+    if variable.integer_valued:
+        record["integer"] = True
+    if is_linked(variable, among):
+        record["exp_of"] = sstr(variable.exp_of)
+    return record
+
+
+def is_linked(variable: Variable, among: list[Variable]) -> bool:
+    """Whether the variable must be e**(its exponent) here: the statement also mentions the exponent."""
+    return variable.exp_of is not None and variable.exp_of.free_symbols <= set(among)
+
+
+def equal(left: Any, right: Any, label: str = "") -> Statement:
+    """left == right, everywhere."""
+    return Statement(left, "==", right, label)
+
+
+def differ(left: Any, right: Any, label: str = "") -> Statement:
+    """left != right, everywhere."""
+    return Statement(left, "!=", right, label)
+
+
+def at_most(left: Any, right: Any, label: str = "") -> Statement:
+    """left <= right, everywhere."""
+    return Statement(left, "<=", right, label)
+
+
+def less(left: Any, right: Any, label: str = "") -> Statement:
+    """left < right, everywhere."""
+    return Statement(left, "<", right, label)
+
+
+def somewhere(statement: Statement, label: str = "") -> Statement:
+    """The relation holds at one point of the domain at least."""
+    return replace(statement, quantifier="there is", label=label or statement.label)
+
+
+def order(left: Any, right: Any, *, constant: Variable, label: str = "") -> Statement:
+    """left = O(right) without a hidden limit: one constant K > 0 with left <= right for all values of the others.
+
+    right must mention the constant, e.g. `order(variance, K / EPSILON**2, constant=K)`.
+    Raises ValueError if it does not, or if the constant is not ranging over (0, oo).
+    """
+    statement = Statement(left, "<=", right, label, "one constant for all", constant)
+    if constant not in statement.right.free_symbols or constant in statement.left.free_symbols:
+        raise ValueError(f"the constant {constant.name!r} must occur on the right side and only there")
+    if constant.lower != 0 or constant.upper != oo:
+        raise ValueError(f"the constant {constant.name!r} must range over (0, oo)")
+    return statement
+
+
+def prints_as(value: Any, printed: str, label: str = "") -> Statement:
+    """A printed decimal is the value rounded to its last place (either way at a tie): |value - printed| <= half a unit.
+
+    printed: digits as they stand in the paper, such as "0.0062" or "45".
+    """
+    digits = printed.partition(".")[2]
+    unit = Rational(1, 10 ** len(digits))
+    return at_most(Abs(exact(value) - Rational(Fraction(printed))), unit / 2, label or f"prints as {printed}")
+
+
+def exponential(variable: Symbol) -> Expr:
+    """e**variable; for user modules, so that they need not import SymPy for it."""
+    return exp(variable)

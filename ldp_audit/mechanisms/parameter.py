@@ -1,0 +1,52 @@
+"""A mechanism's parameter, declared once: its symbol and domain give the check, the message and the tests' values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ldp_audit.mechanisms.variable import Variable
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A named real parameter with a constant domain.
+
+    name: the argument's name, as the user types it.
+    variable: the symbol that stands for it in the definition, with its domain (constant ends).
+    typical: a range from which tests and examples draw.
+    infinite: whether +inf is accepted (the limit is then part of the definition).
+    """
+
+    name: str
+    variable: Variable
+    typical: tuple[float, float]
+    infinite: bool = False
+
+    def check(self, value: Any) -> float:
+        """The value as a float; ValueError naming argument, value and domain if it lies outside."""
+        if isinstance(value, bool) or not isinstance(value, int | float) and not hasattr(value, "__float__"):
+            raise ValueError(f"{self.name} must be {self.domain()}, got {value!r}")
+        number = float(value)
+        if math.isnan(number) or not self._inside(number):
+            raise ValueError(f"{self.name} must be {self.domain()}, got {value!r}")
+        return number
+
+    def domain(self) -> str:
+        """The domain in words, for messages."""
+        bounds = []
+        if self.variable.lower.is_finite:
+            bounds.append(f"{'>' if self.variable.lower_open else '>='} {self.variable.lower}")
+        if self.variable.upper.is_finite:
+            bounds.append(f"{'<' if self.variable.upper_open else '<='} {self.variable.upper}")
+        kind = "a number" if self.infinite else "a finite number"
+        return " ".join([kind, " and ".join(bounds)]).strip()
+
+    def _inside(self, number: float) -> bool:
+        if math.isinf(number):
+            return self.infinite and number > 0
+        lower, upper = float(self.variable.lower), float(self.variable.upper)
+        above = number > lower if self.variable.lower_open else number >= lower
+        below = number < upper if self.variable.upper_open else number <= upper
+        return above and below

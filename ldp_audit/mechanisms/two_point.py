@@ -1,0 +1,187 @@
+r"""The two-point mechanism: Duchi, Jordan and Wainwright's one-dimensional report, moved and scaled.
+
+Definition, with t = e**epsilon and A = (t + 1) / (t - 1): an input w in [c - r, c + r] is reported as
+
+    c + r A   with probability  ((w - c)(t - 1) + r (t + 1)) / (2 r (t + 1)),
+    c - r A   otherwise.
+
+Source: LDP-FL (Sun, Qian, Chen, IJCAI 2021), eq. (2); Duchi et al., JASA 113 (2018), for c = 0, r = 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal, localcontext
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sympy import oo
+
+from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.parameter import Parameter
+from ldp_audit.mechanisms.variable import EPSILON, T, Variable
+
+CENTER = Variable("c", -oo, oo)
+RADIUS = Variable("r", 0, oo, open="left")
+WEIGHT = Variable("w", CENTER - RADIUS, CENTER + RADIUS)
+
+A = (T + 1) / (T - 1)
+"""Reports lie at c - r A and c + r A."""
+
+TWO_POINT = SymbolicChannel(
+    "two-point mechanism",
+    inputs=WEIGHT,
+    atoms=[
+        (CENTER + RADIUS * A, ((WEIGHT - CENTER) * (T - 1) + RADIUS * (T + 1)) / (2 * RADIUS * (T + 1))),
+        (CENTER - RADIUS * A, (-(WEIGHT - CENTER) * (T - 1) + RADIUS * (T + 1)) / (2 * RADIUS * (T + 1))),
+    ],
+)
+
+_WORD_BITS = 64
+
+
+@dataclass(frozen=True)
+class TwoPoint:
+    """LDP-FL's eq. (2): report one of two values, so that the mean is the input.
+
+    epsilon: nats, > 0; infinity is accepted and reports center +- radius.
+    center: finite.   radius: > 0, finite. Inputs lie in [center - radius, center + radius].
+    Raises ValueError for anything else.
+    """
+
+    epsilon: float
+    center: float = 0.0
+    radius: float = 1.0
+
+    parameters = (
+        Parameter("epsilon", EPSILON, typical=(0.1, 10.0), infinite=True),
+        Parameter("center", CENTER, typical=(-2.0, 2.0)),
+        Parameter("radius", RADIUS, typical=(0.01, 3.0)),
+    )
+
+    def __post_init__(self) -> None:
+        for parameter in self.parameters:
+            object.__setattr__(self, parameter.name, parameter.check(getattr(self, parameter.name)))
+        low, high = self.domain()
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ValueError(
+                f"center and radius must give an interval of floats, got center={self.center!r}, radius={self.radius!r}"
+            )
+
+    @staticmethod
+    def symbolic() -> SymbolicChannel:
+        """The definition, in w, c, r and t = e**epsilon."""
+        return TWO_POINT
+
+    def domain(self) -> tuple[float, float]:
+        """The ends of the inputs' range, as floating point computes them."""
+        return self.center - self.radius, self.center + self.radius
+
+    def outputs(self) -> tuple[float, float]:
+        """The two reports, the lower one first: center -+ radius A, with A = 1 / tanh(epsilon / 2)."""
+        reach = self.radius / math.tanh(self.epsilon / 2)
+        return self.center - reach, self.center + reach
+
+    def exact_epsilon(self) -> float:
+        """The tight pure epsilon, nats: epsilon, whatever center and radius are (LDP-FL, Theorem 1)."""
+        return self.epsilon
+
+    def worst_pair(self) -> tuple[float, float]:
+        """The inputs that attain exact_epsilon() and delta(): the two ends of the range."""
+        low, high = self.domain()
+        return high, low
+
+    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Hockey-stick divergence sup over inputs, (t - e**epsilon)_+ / (t + 1); shape of `epsilon`, nats, >= 0.
+
+        Raises ValueError where an epsilon is negative or NaN.
+        """
+        level = np.asarray(epsilon, dtype=np.float64)
+        if not np.all(level >= 0):
+            raise ValueError(f"epsilon must be >= 0 everywhere, got {epsilon!r}")
+        if math.isinf(self.epsilon):
+            return np.ones_like(level)[()]
+        gap = np.minimum(level - self.epsilon, 0.0)
+        return (-np.expm1(gap) * _expit(self.epsilon) + 0.0)[()]  # + 0.0: no negative zero
+
+    def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Log probability of the report y at the input x, nats; broadcasts; -inf where y is not one of the reports."""
+        y, position = np.asarray(y), self._position(x)
+        low, high = (np.asarray(value, dtype=_float_dtype(y)) for value in self.outputs())
+        rare, common = _expit(-self.epsilon), _expit(self.epsilon)
+        with np.errstate(divide="ignore"):
+            log_plus = np.log(common * position + rare * (1 - position))
+            log_minus = np.log(rare * position + common * (1 - position))
+        return np.where(y == high, log_plus, np.where(y == low, log_minus, -np.inf))[()]
+
+    def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """E[report | x] = x: no bias (LDP-FL, Lemma 1). Shape of x."""
+        self._position(x)
+        return np.array(x, dtype=np.float64)[()]
+
+    def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Var[report | x] = r**2 A**2 - (x - c)**2, without its cancellation at the ends. Shape of x.
+
+        LDP-FL's Lemma 2 prints r**2 A**2, the value at x = c.
+        """
+        position = self._position(x)
+        half = self.epsilon / 2
+        excess = 0.0 if half > 350 else self.radius / math.sinh(half)  # r**2 (A**2 - 1) = (r / sinh)**2
+        return (excess**2 + 4 * self.radius**2 * position * (1 - position))[()]
+
+    def sample(self, x: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.floating]:
+        """One report per input; shape and floating dtype of x.
+
+        Each decision compares a 64-bit word with an integer threshold that is kept inside [n, 2**64 - n], where
+        n / 2**64 is the rarest probability rounded up: the implemented epsilon is at most the claimed one. The mean is
+        x to within r A 2**-50 (thresholds are interpolated in float64).
+        """
+        if not isinstance(rng, np.random.Generator):
+            raise ValueError(f"rng must be a numpy.random.Generator, got {rng!r}")
+        values = np.asarray(x)
+        low, high = (np.asarray(value, dtype=_float_dtype(values)) for value in self.outputs())
+        words = rng.integers(0, 2**_WORD_BITS, size=values.shape, dtype=np.uint64)
+        return np.where(words < self._thresholds(values), high, low)
+
+    def _position(self, x: ArrayLike) -> NDArray[np.float64]:
+        """(x - (c - r)) / (2 r), in [0, 1]; ValueError where x leaves the range."""
+        values = np.asarray(x)
+        if values.dtype.kind not in "fiu":
+            raise ValueError(f"x must be real numbers, got dtype {values.dtype}")
+        low, high = self.domain()
+        inside = (values >= low) & (values <= high)
+        if not np.all(inside):
+            worst = values[~inside].flat[0] if values.ndim else values[()]
+            raise ValueError(f"x must lie in [{low!r}, {high!r}], got {worst!r}; clip first if that is meant")
+        # fl(c + r) may exceed c + r by half a unit: the end of the range as computed counts as the end.
+        return np.clip((values.astype(np.float64) - self.center) / (2 * self.radius) + 0.5, 0.0, 1.0)
+
+    def _thresholds(self, x: NDArray[np.floating]) -> NDArray[np.uint64]:
+        """Words below this are reported as the upper value; within [n, 2**64 - n] by construction."""
+        position = self._position(x)
+        rarest = _rarest_count(self.epsilon)
+        span = 2**_WORD_BITS - 2 * rarest
+        below_2_64 = np.nextafter(2.0**_WORD_BITS, 0.0)
+        steps = np.minimum(position * float(span), below_2_64).astype(np.uint64)
+        steps = np.where(position == 1.0, np.uint64(span), np.minimum(steps, np.uint64(span)))
+        return np.uint64(rarest) + steps
+
+
+def _rarest_count(epsilon: float) -> int:
+    """ceil(2**64 / (t + 1)): the rarest report's count of words, rounded up, at least 1."""
+    if epsilon > 100:  # 2**64 / (e**100 + 1) < 1e-24, far from any integer but 0
+        return 1
+    with localcontext() as context:
+        context.prec = 60
+        share = 2**_WORD_BITS / (Decimal(epsilon).exp() + 1)
+        upwards = share * (1 + Decimal(10) ** -50)
+        return int(min(upwards.to_integral_value(ROUND_CEILING), Decimal(2 ** (_WORD_BITS - 1))))
+
+
+def _expit(value: float) -> float:
+    return 1 / (1 + math.exp(-value)) if value >= 0 else math.exp(value) / (1 + math.exp(value))
+
+
+def _float_dtype(values: NDArray) -> np.dtype:
+    return values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)

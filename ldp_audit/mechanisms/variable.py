@@ -1,0 +1,147 @@
+"""A real variable that carries its domain, so that a statement about it needs no second list of assumptions."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from sympy import Basic, Expr, Float, Symbol, exp, oo, sympify
+
+Ends = Literal["", "left", "right", "both"]
+
+
+class Variable(Symbol):
+    """A SymPy symbol with the interval it ranges over.
+
+    name: a Python identifier; it is the variable's name in reports and in report.json.
+    lower, upper: numbers or expressions in other variables (`c - r`); `-oo` and `oo` say so openly.
+    open: which of the two ends are left out: "", "left", "right" or "both". Infinite ends always are.
+    integer: only whole numbers are meant. Proofs over the reals still hold; counterexamples are whole.
+    exp_of: the variable is e**exp_of; matters only in a statement that mentions both.
+    latex: how it is typeset; the name if not given.
+
+    Raises ValueError for a name that is no identifier, and for ends that are no finite or infinite real expression.
+    """
+
+    __slots__ = ("exp_of", "integer_valued", "latex", "lower", "lower_open", "upper", "upper_open")
+
+    lower: Expr
+    upper: Expr
+    lower_open: bool
+    upper_open: bool
+    integer_valued: bool
+    exp_of: Expr | None
+    latex: str
+
+    def __new__(
+        cls,
+        name: str,
+        lower: Any,
+        upper: Any,
+        *,
+        open: Ends = "",  # noqa: A002  (the field's word for an interval without its end)
+        integer: bool = False,
+        exp_of: Any = None,
+        latex: str | None = None,
+    ) -> Variable:
+        """Build the symbol; see the class."""
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise ValueError(f"name must be a Python identifier and no keyword, got {name!r}")
+        if open not in ("", "left", "right", "both"):
+            raise ValueError(f'open must be "", "left", "right" or "both", got {open!r}')
+        variable: Variable = Symbol.__xnew__(cls, name, real=True)  # type: ignore[assignment]
+        variable.lower = _end(name, "lower", lower)
+        variable.upper = _end(name, "upper", upper)
+        variable.lower_open = open in ("left", "both") or variable.lower is -oo
+        variable.upper_open = open in ("right", "both") or variable.upper is oo
+        variable.integer_valued = integer
+        variable.exp_of = None if exp_of is None else exact(exp_of)
+        variable.latex = latex or name
+        return variable
+
+    def _hashable_content(self) -> tuple[Any, ...]:
+        ends = (self.lower, self.upper, self.lower_open, self.upper_open)
+        return (self.name, *ends, self.integer_valued, self.exp_of)
+
+    def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        sides = {(False, False): "", (True, False): "left", (False, True): "right", (True, True): "both"}
+        options = {"open": sides[self.lower_open, self.upper_open], "integer": self.integer_valued}
+        return (self.name, self.lower, self.upper), {**options, "exp_of": self.exp_of, "latex": self.latex}
+
+    def __getstate__(self) -> None:
+        return None
+
+    def _latex(self, _printer: object) -> str:
+        return self.latex
+
+    def renamed(self, name: str, latex: str | None = None) -> Variable:
+        """The same domain under another name: a second input, another client."""
+        _, options = self.__getnewargs_ex__()
+        return Variable(name, self.lower, self.upper, **{**options, "latex": latex})
+
+
+def variables_of(expressions: Iterable[Expr]) -> list[Variable]:
+    """Every variable that the expressions mention, and those that their domains mention; each after what it needs.
+
+    Raises ValueError for a symbol without a domain, two variables of one name, and domains that need each other.
+    """
+    found: dict[Variable, None] = {}
+    for expression in expressions:
+        for symbol in sorted(expression.free_symbols, key=str):
+            _visit(symbol, found, ())
+    by_name: dict[str, Variable] = {}
+    for variable in found:
+        if by_name.setdefault(variable.name, variable) != variable:
+            raise ValueError(f"two variables named {variable.name!r} with different domains in one statement")
+    return list(found)
+
+
+def substitute_domain(variable: Variable, replacements: Mapping[Expr, Expr]) -> Variable:
+    """The variable with its ends rewritten; itself where they do not mention what is replaced."""
+    _, options = variable.__getnewargs_ex__()
+    exp_of = None if variable.exp_of is None else variable.exp_of.subs(replacements)
+    lower, upper = variable.lower.subs(replacements), variable.upper.subs(replacements)
+    return Variable(variable.name, lower, upper, **{**options, "exp_of": exp_of})
+
+
+def exact(value: Any) -> Any:
+    """The value as a SymPy expression; ValueError for one that holds a float, which has no exact meaning."""
+    expression = sympify(value)
+    inexact = sorted(map(str, expression.atoms(Float))) if isinstance(expression, Basic) else []
+    if inexact:
+        raise ValueError(
+            f"{', '.join(inexact)} is a floating-point number; write it exactly, as Rational('0.1') or as a fraction"
+        )
+    return expression
+
+
+def _end(name: str, side: str, value: Any) -> Expr:
+    end = exact(value)
+    if not isinstance(end, Expr) or end.is_extended_real is False or end.has(sympify("nan")):
+        raise ValueError(f"{side} end of {name!r} must be a real number or expression, got {value!r}")
+    return end
+
+
+def _visit(symbol: Symbol, found: dict[Variable, None], path: tuple[Symbol, ...]) -> None:
+    if symbol in found:
+        return
+    if not isinstance(symbol, Variable):
+        raise ValueError(
+            f"symbol {symbol.name!r} has no domain; write Variable({symbol.name!r}, lower, upper), with -oo or oo if meant"
+        )
+    if symbol in path:
+        raise ValueError(f"the domain of {symbol.name!r} depends on itself")
+    # exp_of is a link, not a need: t alone ranges over (1, oo) whether or not epsilon is mentioned.
+    for needed in sorted(symbol.lower.free_symbols | symbol.upper.free_symbols, key=str):
+        _visit(needed, found, (*path, symbol))
+    found[symbol] = None
+
+
+EPSILON = Variable("epsilon", 0, oo, open="left", latex=r"\varepsilon")
+"""The privacy parameter, in nats, positive and finite."""
+
+T = Variable("t", 1, oo, open="left", exp_of=EPSILON)
+"""e**epsilon: the ratio that epsilon-LDP allows."""
+
+T_OF_EPSILON = exp(EPSILON)
