@@ -11,7 +11,7 @@ from typing import Any
 from flint import arb, ctx, fmpq
 from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, Rational, Symbol, exp, log
 
-from ldp_audit.claims.statement import Relation, Statement, is_linked
+from ldp_audit.claims.statement import Relation, Statement
 from ldp_audit.mechanisms.channel import Ind
 from ldp_audit.mechanisms.variable import Variable
 
@@ -97,12 +97,10 @@ def compare(left: Value, relation: Relation, right: Value) -> bool | None:
 
 
 def inside_domain(variables: list[Variable], point: Point) -> bool:
-    """Whether the point lies in every variable's domain; linked variables are where their exponent puts them."""
+    """Whether the point lies in every variable's domain; linked ones are where their exponent puts them."""
     for variable in variables:
-        if is_linked(variable, variables):
-            continue
-        here = point[variable]
-        if variable.integer_valued and here.denominator != 1:
+        here = value(variable, point)
+        if variable.integer_valued and not (isinstance(here, Fraction) and here.denominator == 1):
             return False
         if variable.lower.is_finite is not False:
             lower = value(variable.lower, point)

@@ -170,7 +170,6 @@ def inside(variables, point):
     for name, v in variables.items():
         if "exp_of" in v:
             env[name] = INTERVALS["exp"](evaluate(v["exp_of"], env, INTERVALS))
-            continue
         require(all(holds(*end, env) for end in ends(v) if end), f"{name} leaves its domain")
         require(not v.get("integer") or env[name][0].denominator == 1, f"{name} is not whole")
     return env
@@ -194,10 +193,12 @@ def everywhere(left, relation, right, variables, evidence, path):
     for name, v in variables.items():
         slacks = {"lo_": v["lower"] and f"{name} - ({v['lower']})", "hi_": v["upper"] and f"{v['upper']} - {name}"}
         opens |= {f"lo_{name}": 1 + v["lower_open"], f"hi_{name}": 1 + v["upper_open"]}
-        if "exp_of" in v:
-            degree = evidence.get("taylor", 0)  # odd: such a Taylor polynomial lies below the exponential everywhere
-            terms = [f"({v['exp_of']})**{k}/{math.factorial(k)}" for k in range(1, degree + 1)]
-            slacks, opens[f"lo_{name}"] = {"lo_": " - ".join([name, "1", *terms]) if degree % 2 else None}, 1
+        if "exp_of" in v and "taylor" in evidence:
+            require(
+                evidence["taylor"] % 2, "only Taylor polynomials of odd degree lie below the exponential everywhere"
+            )
+            terms = [f"({v['exp_of']})**{k}/{math.factorial(k)}" for k in range(1, evidence["taylor"] + 1)]
+            slacks, opens[f"lo_{name}"] = {"lo_": " - ".join([name, "1", *terms])}, 1
         for prefix, text in slacks.items():
             if text and name not in path:
                 texts.append(text)
@@ -219,7 +220,8 @@ def part(s):
     kind, left, relation, right = evidence["kind"], s["left"], s["relation"], s["right"]
 
     def proved(a, relation, b, proof, path):
-        inside({name: v for name, v in variables.items() if name in proof["inside"]}, proof["inside"])
+        seen = [{**variables[name], "name": name} for name in proof["inside"]]
+        inside({v["name"]: {k: x for k, x in v.items() if k != "exp_of"} for v in seen}, proof["inside"])
         everywhere(a, relation, b, variables, proof, path)
 
     if kind in ("undecided", "smt"):
@@ -238,7 +240,10 @@ def part(s):
         require(Fraction(evidence["constant"]) > 0, "the constant is not positive")
         proved(left, relation, right, evidence["proof"], {s["constant"]: evidence["constant"]})
     elif kind == "escape" and quantifier == "one constant for all":
-        path, bounds = evidence["path"], [end for name in evidence["path"] for end in ends(variables[name]) if end]
+        path, bounds = (
+            evidence["path"],
+            [end for v in s["variables"] if v["name"] != s["constant"] for end in ends(v) if end],
+        )
         for bound, proof in zip(bounds, evidence["inside"], strict=True):
             proved(*bound, proof, path)
         proved(right, "<", left, evidence["proof"], path)

@@ -47,7 +47,9 @@ def _claim(claim: dict[str, Any]) -> int:
     recheck.require(verdict == claim["verdict"], f"the parts show {verdict}, the report says {claim['verdict']}")
     if claim["corrected"] is not None:
         correction = combine(found["corrected"]) if found["corrected"] else None
-        recheck.require(correction == claim["corrected"]["verdict"], "the verdict on its correction is not what is shown")
+        recheck.require(
+            correction == claim["corrected"]["verdict"], "the verdict on its correction is not what is shown"
+        )
     refuted = [part["evidence"] for part in evidence["parts"] if part["verdict"] == Verdict.REFUTED]
     shown = refuted[0] if refuted else None
     recheck.require(claim["counterexample"] == shown, "the counterexample shown is not the one in the evidence")

@@ -36,11 +36,11 @@ class SymbolicChannel:
     """P(output_i | inputs) = probability_i: the definition from which everything else is derived.
 
     name: for reports and messages.
-    inputs: the variables that hold the private value; what else occurs is a public parameter.
+    inputs: the variables that hold the private value; what else occurs is a public parameter. None: one fixed law.
     atoms: pairs (output, probability), or a mapping from outputs to probabilities.
 
     Whether the probabilities are probabilities is a claim that the engines settle (`ldp_audit.claims.well_formed`).
-    Raises ValueError for an empty set of inputs or atoms and for symbols without a domain.
+    Raises ValueError for an empty set of atoms, for inputs that are no Variables and for symbols without a domain.
     """
 
     name: str
@@ -59,12 +59,12 @@ class SymbolicChannel:
                 raise ValueError(f"inputs of channel {name!r} must be Variables, got {variable!r}")
         pairs = atoms.items() if isinstance(atoms, Mapping) else atoms
         listed = tuple(_atom(name, pair) for pair in pairs)
-        if not given or not listed:
-            raise ValueError(f"channel {name!r} needs at least one input and one atom, got {given!r} and {listed!r}")
+        if not listed:
+            raise ValueError(f"channel {name!r} needs at least one atom, got {atoms!r}")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "inputs", given)
         object.__setattr__(self, "atoms", listed)
-        variables_of([part for atom in listed for part in (atom.output, atom.probability)])
+        self.variables()
 
     def total(self) -> Expr:
         """The sum of the probabilities; 1 for a channel."""
@@ -83,11 +83,20 @@ class SymbolicChannel:
         return self.moment(2) - self.mean() ** 2
 
     def at(self, values: Mapping[Variable, Any]) -> SymbolicChannel:
-        """The channel with inputs or parameters replaced by numbers or other expressions."""
-        swap = {variable: sympify(value) for variable, value in values.items()}
-        kept = [substitute_domain(v, swap) for v in self.inputs if v not in swap] or list(self.inputs)
-        domains = {old: new for old in self.inputs for new in kept if new.name == old.name and new != old}
-        swap = {**domains, **swap}
+        """The channel with inputs or parameters replaced, by name, with numbers or other expressions.
+
+        Raises ValueError for a name that the channel does not have.
+        """
+        own = {variable.name: variable for variable in self.variables()}
+        missing = sorted(variable.name for variable in values if variable.name not in own)
+        if missing:
+            raise ValueError(f"channel {self.name!r} has no {', '.join(missing)}; it has {', '.join(sorted(own))}")
+        swap = {own[variable.name]: exact(value) for variable, value in values.items()}
+        for variable in own.values():
+            if variable not in swap and substitute_domain(variable, swap) != variable:
+                swap[variable] = substitute_domain(variable, swap)
+        moved = [swap.get(variable, variable) for variable in self.inputs]
+        kept = [variable for variable in moved if isinstance(variable, Variable)]
         atoms = [(a.output.subs(swap, simultaneous=True), a.probability.subs(swap, simultaneous=True)) for a in self.atoms]
         return SymbolicChannel(self.name, kept, atoms)
 
@@ -99,6 +108,10 @@ class SymbolicChannel:
             swap[variable] = substitute_domain(second, swap)  # an input's domain may mention an earlier input
         atoms = [(a.output.subs(swap, simultaneous=True), a.probability.subs(swap, simultaneous=True)) for a in self.atoms]
         return SymbolicChannel(self.name, list(swap.values()), atoms)
+
+    def variables(self) -> list[Variable]:
+        """The inputs and the parameters, each after those that its domain mentions."""
+        return variables_of([*self.inputs, *(part for a in self.atoms for part in (a.output, a.probability))])
 
     def outputs_depend_on_inputs(self) -> bool:
         """Whether some output can be reached from one input and not from another."""

@@ -6,7 +6,7 @@ import keyword
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from sympy import Basic, Expr, Float, Symbol, exp, oo, sympify
+from sympy import Basic, Expr, Float, Symbol, exp, nan, oo, sympify, zoo
 
 Ends = Literal["", "left", "right", "both"]
 
@@ -113,12 +113,14 @@ def exact(value: Any) -> Any:
         raise ValueError(
             f"{', '.join(inexact)} is a floating-point number; write it exactly, as Rational('0.1') or as a fraction"
         )
+    if isinstance(expression, Basic) and expression.has(zoo, nan):
+        raise ValueError(f"{expression} divides by zero")
     return expression
 
 
 def _end(name: str, side: str, value: Any) -> Expr:
     end = exact(value)
-    if not isinstance(end, Expr) or end.is_extended_real is False or end.has(sympify("nan")):
+    if not isinstance(end, Expr) or end.is_extended_real is False:
         raise ValueError(f"{side} end of {name!r} must be a real number or expression, got {value!r}")
     return end
 

@@ -6,17 +6,23 @@ The form is the evidence: the checker expands it again and looks at its signs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 from sympy import Expr, Integer, sstr
 
-from ldp_audit.claims.engines.positive_form import Slacks
+from ldp_audit.claims.engines.positive_form import Ends, Slacks
 from ldp_audit.claims.rational import NotRationalFunctionError
 from ldp_audit.claims.statement import Statement, is_linked
 from ldp_audit.mechanisms.variable import Variable
 
 _DEGREES = (1, 3, 7, 11)
-_CUTS = 3
+_CUTS = 2
+_MOST_PLANS = 16
+_ONE_SIDE: tuple[Ends, ...] = ("upper", "lower")
+_BOTH: Ends = "both"
+_NONE: Ends = "none"
 
 
 def prove(statement: Statement, cuts: int = _CUTS) -> dict[str, Any] | None:
@@ -27,26 +33,50 @@ def prove(statement: Statement, cuts: int = _CUTS) -> dict[str, Any] | None:
     variables = statement.variables()
     linked = any(is_linked(variable, variables) for variable in variables)
     for degree in _DEGREES if linked else (1,):
-        evidence = _on(statement, degree)
-        if evidence is not None:
-            return evidence
+        for ends in _plans(variables):
+            evidence = _on(statement, degree, ends)
+            if evidence is not None:
+                return evidence
     return _halved(statement, cuts) if cuts and not linked else None
 
 
-def _on(statement: Statement, degree: int) -> dict[str, Any] | None:
+def _plans(variables: list[Variable]) -> list[dict[str, Ends]]:
+    """Which slacks to write the bounded variables with. One end each gives the shortest forms, so it is tried first."""
+    bounded = [v.name for v in variables if not (v.lower.is_infinite or v.upper.is_infinite) and v.lower != v.upper]
+    one_sided, mixed = (
+        [dict(zip(bounded, sides, strict=True)) for sides in product(choices, repeat=len(bounded))]
+        for choices in (_ONE_SIDE, (*_ONE_SIDE, _BOTH))
+    )
+    few = len(bounded) <= 3
+    plans = [*(one_sided if few else ()), dict.fromkeys(bounded, _BOTH), *(mixed if few else one_sided[:_MOST_PLANS])]
+    plans.append(dict.fromkeys(bounded, _NONE))
+    return [plan for place, plan in enumerate(plans) if plan not in plans[:place]]
+
+
+def _on(statement: Statement, degree: int, ends: Mapping[str, Ends]) -> dict[str, Any] | None:
     try:
-        slacks = Slacks(statement.variables(), degree)
+        slacks = Slacks(statement.variables(), degree, ends)
         gap = slacks.write(statement.right) - slacks.write(statement.left)
-        form, divisors = slacks.form(gap), slacks.divisor_forms()
+        form = slacks.form(gap)
+        if form is None or not _shows(statement.relation, form.sign, form.text):
+            return None
+        divisors = slacks.divisor_forms()
+        if divisors is None:  # they may need the ends that the gap does not
+            divisors = divisor_forms(statement)
     except (NotRationalFunctionError, ZeroDivisionError):
         return None
-    if form is None or divisors is None or not _shows(statement.relation, form.sign, form.text):
+    if divisors is None:
         return None
     evidence = {"kind": "certificate", "gap": form.text, "divisors": divisors}
-    if form.sign < 0:
-        evidence["negative"] = True  # a positive form of left - right: good for != only
     linked = [v.name for v in statement.variables() if is_linked(v, statement.variables())]
     return {**evidence, "taylor": degree} if linked else evidence
+
+
+def divisor_forms(statement: Statement) -> list[str] | None:
+    """Forms of everything that the statement and its domains divide by; None if something may be zero."""
+    slacks = Slacks(statement.variables())
+    slacks.write(statement.left), slacks.write(statement.right)
+    return slacks.divisor_forms()
 
 
 def _shows(relation: str, sign: int, form: str) -> bool:

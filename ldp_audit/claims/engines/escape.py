@@ -14,10 +14,11 @@ from typing import Any
 
 from sympy import Expr, Integer, Rational, sstr
 
+from ldp_audit.claims.engines.positive_form import Slacks
 from ldp_audit.claims.engines.simplest import points
 from ldp_audit.claims.evaluate import bounds_of, holds_at, value
 from ldp_audit.claims.statement import Statement, is_linked
-from ldp_audit.mechanisms.variable import Variable
+from ldp_audit.mechanisms.variable import Variable, substitute_domain
 
 Prover = Callable[[Statement], dict[str, Any] | None]
 Path = dict[Variable, Expr]
@@ -41,8 +42,10 @@ def refute(statement: Statement, universal: Prover) -> dict[str, Any] | None:
         if not _looks_right(statement, path):
             continue
         proof = universal(along(statement, path))
-        inside = [universal(bound) for bound in path_bounds(path)]
-        if proof is not None and all(inside):
+        inside = [universal(bound) for bound in path_bounds(statement, path)]
+        divisors = None if proof is None else _divisors_along(statement, path, proof.get("taylor", 1))
+        if proof is not None and divisors is not None and all(inside):
+            proof = {**proof, "divisors": list(dict.fromkeys([*proof["divisors"], *divisors]))}
             written = {variable.name: sstr(where) for variable, where in path.items()}
             return {"kind": "escape", "path": written, "inside": inside, "proof": proof}
     return None
@@ -54,14 +57,29 @@ def along(statement: Statement, path: Path) -> Statement:
     return Statement(there.right, "<", there.left, "along the path")
 
 
-def path_bounds(path: Path) -> list[Statement]:
-    """That the path keeps to the domain of each variable: lower ends, then upper ends, in the path's order."""
+def _divisors_along(statement: Statement, path: Path, degree: int) -> list[str] | None:
+    """Forms of what the statement divides by, on the path, also where that cancels; None if it may be zero."""
+    slacks = Slacks(along(statement, path).variables(), degree)
+    try:
+        slacks.define(statement.variables(), path)
+        slacks.write(statement.left), slacks.write(statement.right)
+    except KeyError:  # the constant cancelled altogether
+        return None
+    return slacks.divisor_forms()
+
+
+def path_bounds(statement: Statement, path: Path) -> list[Statement]:
+    """That the path keeps to the domain of each variable, also of those that follow by an exponential."""
     bounds = []
-    for variable, where in path.items():
+    for variable in statement.variables():
+        if variable == statement.constant:
+            continue
+        moved = substitute_domain(variable, path)
+        where = path.get(variable, moved)
         if not variable.lower.is_infinite:
-            bounds.append(Statement(variable.lower.subs(path), "<" if variable.lower_open else "<=", where))
+            bounds.append(Statement(moved.lower, "<" if variable.lower_open else "<=", where))
         if not variable.upper.is_infinite:
-            bounds.append(Statement(where, "<" if variable.upper_open else "<=", variable.upper.subs(path)))
+            bounds.append(Statement(where, "<" if variable.upper_open else "<=", moved.upper))
     return bounds
 
 
@@ -72,7 +90,7 @@ def _paths(statement: Statement) -> Iterator[Path]:
     variables = statement.variables()
     others = [v for v in variables if v != K and not is_linked(v, variables)]
     still = [_still(variable) for variable in others]
-    for moving, run in product(range(len(others)), (K, K + 1, 1 / (K + 1), (K + 1) ** 2)):
+    for moving, run in product(range(len(others)), (K + 1, (K + 1) ** 2, 1 / (K + 1))):
         for values in product(*[[run] if i == moving else still[i] for i in range(len(others))]):
             path = dict(zip(others, values, strict=True))
             yield {variable: where.subs(path) for variable, where in path.items()}
@@ -91,7 +109,7 @@ def _looks_right(statement: Statement, path: Path) -> bool:
     K = statement.constant
     assert K is not None  # noqa: S101
     try:
-        relations = [along(statement, path), *path_bounds(path)]
+        relations = [along(statement, path), *path_bounds(statement, path)]
     except (ValueError, ZeroDivisionError):
         return False
     numbers = (Fraction(1, 3), Fraction(1), Fraction(50))

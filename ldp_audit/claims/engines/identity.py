@@ -12,7 +12,7 @@ from ldp_audit.claims.statement import Statement
 def prove(statement: Statement) -> dict[str, Any] | None:
     """Evidence that the universal equality holds, and is defined, on its whole domain; None if it is not shown."""
     try:
-        slacks = Slacks(statement.variables(), degree=1)
+        slacks = Slacks(statement.variables())
         gap = slacks.write(statement.right) - slacks.write(statement.left)
         divisors = slacks.divisor_forms() if gap.numerator.is_zero() else None
     except (NotRationalFunctionError, ZeroDivisionError):

@@ -6,13 +6,17 @@ one, x is written as (lower hi_x + upper lo_x) / (lo_x + hi_x), or as lower + lo
 infinite; the result is factored, and lo_x + hi_x is the width, upper - lower, again. What has no finite end stays as it
 is and may occur in even powers. A variable that is e**e has the slack lo_x = x - (1 + e + ... + e**m/m!), m odd, which is
 positive for every real e.
+
+Not every end need be used: a bounded variable may be written by its lower slack alone, by its upper one, or stay as it
+is. Where the width may vanish (w in [c - rho r, c + rho r], rho >= 0) or the fact needs one end only, that is the way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, factorial
+from typing import Literal
 
 from flint import fmpq, fmpq_mpoly
 from sympy import Expr, Rational, Symbol
@@ -41,10 +45,18 @@ class _Factors:
     powers: Mapping[str, tuple[fmpq_mpoly, int]]
 
 
-class Slacks:
-    """The variables of a domain in terms of their slacks; collects the divisors that must not vanish."""
+Ends = Literal["both", "lower", "upper", "none"]
 
-    def __init__(self, variables: list[Variable], degree: int) -> None:
+
+class Slacks:
+    """The variables of a domain in terms of their slacks; collects the divisors that must not vanish.
+
+    degree: of the Taylor polynomial below a linked exponential; odd.
+    ends: which slacks a bounded variable is written with, by its name; both, if not given.
+    """
+
+    def __init__(self, variables: list[Variable], degree: int = 1, ends: Mapping[str, Ends] | None = None) -> None:
+        self._ends = ends or {}
         self.divisors: list[Ratio] = []
         self._degree = degree
         self._among = variables
@@ -53,22 +65,33 @@ class Slacks:
         names = [name for variable in variables for name in self._declare(variable)]
         self._ring = Ring(names)
         self._environment: dict[Symbol, Ratio] = {}
+        self._width_ratios: dict[str, Ratio] = {}
         self._widths: dict[str, _Factors] = {}
         for variable in _in_order(variables):
             self._environment[variable] = self._written(variable)
+
+    def define(self, variables: list[Variable], path: Mapping[Variable, Expr]) -> None:
+        """Give the variables of the statement that the path was taken from; KeyError if the path needs more than these."""
+        own = {str(variable): value for variable, value in self._environment.items()}
+        for variable in variables:
+            self._environment[variable] = self.write(path[variable]) if variable in path else own[variable.name]
 
     def write(self, expression: Expr) -> Ratio:
         """The expression in slacks."""
         return self._ring.convert(expression, self._environment, self.divisors)
 
-    def form(self, ratio: Ratio) -> Form | None:
-        """A positive form of the ratio or of its negative; None if none was found."""
+    def form(self, ratio: Ratio, bounded: Sequence[str] | None = None) -> Form | None:
+        """A positive form of the ratio or of its negative; None if none was found.
+
+        bounded: the variables whose width may be used to show that a factor cannot vanish; all, if not given.
+        """
+        usable = self._bounded if bounded is None else bounded
         if ratio.numerator.is_zero():
             return Form("0", 1)
         factors = self._factors(ratio)
         sign, above, below = 2 if factors.constant > 0 else -2, [], []
         for polynomial, power in factors.powers.values():
-            factor = self._polynomial_form(polynomial)
+            factor = self._polynomial_form(polynomial, usable)
             if factor is None and power % 2 == 0 and power > 0:
                 factor = Form(text(polynomial), 1)
             if factor is None or (power < 0 and abs(factor.sign) == 1):
@@ -99,6 +122,8 @@ class Slacks:
         if variable.lower == variable.upper:
             return []
         below, above = not variable.lower.is_infinite, not variable.upper.is_infinite
+        if self._ends.get(name, "both") != "both":
+            below, above = self._ends[name] == "lower", self._ends[name] == "upper"
         if not below and not above:
             return [name]
         ends = [f"lo_{name}"] * below + [f"hi_{name}"] * above
@@ -112,14 +137,16 @@ class Slacks:
             return self.write(taylor(variable.exp_of, self._degree)) + self._ring.generator(f"lo_{name}")
         if variable.lower == variable.upper:
             return self.write(variable.lower)
-        if variable.lower.is_infinite and variable.upper.is_infinite:
+        has = [side for side in ("lo", "hi") if f"{side}_{name}" in self._ring.names]
+        if not has:
             return self._ring.generator(name)
-        if variable.upper.is_infinite:
+        if has == ["lo"]:
             return self.write(variable.lower) + self._ring.generator(f"lo_{name}")
-        if variable.lower.is_infinite:
+        if has == ["hi"]:
             return self.write(variable.upper) - self._ring.generator(f"hi_{name}")
         lower, upper = self.write(variable.lower), self.write(variable.upper)
         lo, hi = self._ring.generator(f"lo_{name}"), self._ring.generator(f"hi_{name}")
+        self._width_ratios[name] = upper - lower
         self._widths[name] = self._factors(upper - lower)
         return (lower * hi + upper * lo) / (lo + hi)
 
@@ -151,25 +178,30 @@ class Slacks:
     def _sum_of_slacks(self, name: str) -> fmpq_mpoly:
         return (self._ring.generator(f"lo_{name}") + self._ring.generator(f"hi_{name}")).numerator
 
-    def _polynomial_form(self, polynomial: fmpq_mpoly) -> Form | None:
+    def _polynomial_form(self, polynomial: fmpq_mpoly, bounded: Sequence[str]) -> Form | None:
         """All coefficients of one sign, and even powers of what has no end."""
         coefficients = [coefficient for _, coefficient in polynomial.terms()]
         negative = all(coefficient < 0 for coefficient in coefficients)
         if not negative and not all(coefficient > 0 for coefficient in coefficients):
             return None
-        if any(power % 2 for powers, _ in polynomial.terms() for name, power in self._named(powers) if name not in self._open):
+        if any(
+            power % 2
+            for powers, _ in polynomial.terms()
+            for name, power in self._named(powers)
+            if name not in self._open
+        ):
             return None
         positive = -polynomial if negative else polynomial
         certain = any(self._never_zero(powers) for powers, _ in positive.terms())
-        raised = None if certain else self._raised(positive)
+        raised = None if certain else self._raised(positive, bounded)
         sign = 2 if certain or raised else 1
         return Form(raised or text(positive), -sign if negative else sign)
 
-    def _raised(self, polynomial: fmpq_mpoly) -> str | None:
+    def _raised(self, polynomial: fmpq_mpoly, bounded: Sequence[str]) -> str | None:
         """The same polynomial with a multiple of (lo_x + hi_x)**m taken out as width**m, so that it cannot vanish."""
-        for name in self._bounded:
+        for place, name in enumerate(bounded):
             lo, hi = f"lo_{name}", f"hi_{name}"
-            width = self.form(self._width_ratio(name))
+            width = self.form(self._width_ratios[name], bounded[:place])
             if width is None or width.sign != 2:
                 continue
             groups: dict[tuple[tuple[str, int], ...], dict[int, fmpq]] = {}
@@ -184,12 +216,9 @@ class Slacks:
                 if degree and least > 0 and all(self._open.get(n, False) for n, _ in others):
                     monomial = self._monomial(dict(others))
                     rest = polynomial - least * monomial * self._sum_of_slacks(name) ** degree
-                    return f"{text(least * monomial)}*({width.text})**{degree} + ({text(rest)})"
+                    taken = _quotient([_power(text(least * monomial), 1), _power(width.text, degree)], [])
+                    return f"{taken} + {text(rest)}"
         return None
-
-    def _width_ratio(self, name: str) -> Ratio:
-        variable = next(v for v in self._among if v.name == name)
-        return self.write(variable.upper) - self.write(variable.lower)
 
     def _monomial(self, powers: Mapping[str, int]) -> fmpq_mpoly:
         product = self._ring.constant(1)

@@ -11,7 +11,9 @@ from ldp_audit.claims.statement import Statement, is_linked
 from ldp_audit.mechanisms.variable import Variable
 
 _ABOVE = [Fraction(text) for text in ("1", "0", "2", "1/2", "3", "4", "9", "1/4", "17", "99", "1/10", "999", "1/1000")]
-_REAL = [Fraction(text) for text in ("0", "1", "-1", "2", "-2", "1/2", "-1/2", "3", "-3", "4", "-4", "10", "-10", "100")]
+_REAL = [
+    Fraction(text) for text in ("0", "1", "-1", "2", "-2", "1/2", "-1/2", "3", "-3", "4", "-4", "10", "-10", "100")
+]
 _BETWEEN = [Fraction(text) for text in ("1", "0", "1/2", "3/4", "1/4", "1/10", "9/10", "1/100", "99/100")]
 _TRIES = 50_000
 """Points tried at most: a domain may be so thin that small points keep missing it."""
@@ -43,11 +45,11 @@ def points(variables: list[Variable], limit: int) -> Iterator[Point]:
 
 
 def _ranks(count: int) -> Iterator[tuple[int, ...]]:
-    """Which choice each variable takes: by the number of variables moved, then by the sum of their ranks."""
+    """Which choice each variable takes: few moved first; the inputs, which are listed last, before the parameters."""
     for moved in range(count + 1):
-        for total in range(moved, moved * (len(_REAL) - 1) + 1):
-            for steps in _compositions(moved, total):
-                for places in combinations(range(count), moved):
+        for places in combinations(reversed(range(count)), moved):
+            for total in range(moved, moved * (len(_REAL) - 1) + 1):
+                for steps in _compositions(moved, total):
                     ranks = [0] * count
                     for place, step in zip(places, steps, strict=True):
                         ranks[place] = step

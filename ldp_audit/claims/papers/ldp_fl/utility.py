@@ -1,0 +1,344 @@
+"""LDP-FL, Section 4 and its appendix: bias, variance, the tail bound. Lemmas 1 to 3, eq. (4) to (9), Theorem 2."""
+
+from sympy import Max, Min, Rational
+
+from ldp_audit.claims.claim import Claim, Condition, Correction
+from ldp_audit.claims.papers.ldp_fl.symbols import (
+    A,
+    K,
+    Variable,
+    c,
+    epsilon,
+    lower,
+    m,
+    n,
+    oo,
+    r,
+    stated_variance,
+    t,
+    upper,
+    variance,
+    w,
+    w_any,
+)
+from ldp_audit.claims.statement import at_most, equal, less, order
+
+BIENAYME = "independent noise: the variance of a sum is the sum of the variances (Bienayme)"
+ONE_RANGE = "all clients use one common (c, r), and every w_u lies in [c - r, c + r]"
+
+# sum_u (w_u - c)**2 over n clients, each term in [0, r**2]
+squares = Variable("Q", 0, n * r**2, latex=r"\textstyle\sum_u(w_u-c)^2")
+mean_variance = (n * r**2 * A**2 - squares) / n**2
+
+
+def lemma_1() -> Claim:
+    second = m.twin("_2")
+    mean_of_two = (m.mean() + second.mean()) / 2
+    return Claim(
+        id="LF-L1",
+        place="Lemma 1, eq. (4) and (5)",
+        says="The mean of the reports estimates the mean weight without bias.",
+        latex=r"\mathbb E[\overline{M(w)}]=\bar w",
+        parts=(
+            equal(2 * r * (w - c) * (t - 1) / (2 * r * (t - 1)) + c, m.mean(), "eq. (4), third line"),
+            equal(m.mean(), w, "one report: E[M(w)] = w"),
+            equal(mean_of_two, (w + second.inputs[0]) / 2, "two clients; more follow term by term"),
+        ),
+        assumptions=("w in [c - r, c + r]",),
+        argument="Expectation is linear, so n clients follow from one. Eq. (5) prints w where w_u is meant.",
+    )
+
+
+def lemma_1_after_clipping() -> Claim:
+    clipped = Max(c - r, Min(c + r, w_any))
+    above = Variable("w", c + r, oo)
+    below = Variable("w", -oo, c - r)
+    return Claim(
+        id="LF-L1clip",
+        place="Section 5 ('we clip them in a fixed range') with Lemma 1",
+        says="The report is unbiased for the weight that training produced, which is clipped before it is perturbed.",
+        latex=r"\mathbb E[M(\mathrm{clip}(w))]=w",
+        parts=(equal(m.at({w: clipped}).mean(), w_any, "unbiased for every weight"),),
+        corrected=Correction(
+            "The bias is clip(w) - w, whatever the number of clients.",
+            r"\mathbb E[M(\mathrm{clip}(w))]-w=\mathrm{clip}(w)-w",
+            (
+                equal(m.at({w: c + r}).mean() - above, (c + r) - above, "above the range"),
+                equal(m.at({w: c - r}).mean() - below, (c - r) - below, "below the range"),
+                equal(m.mean() - w, 0, "within it: none"),
+            ),
+        ),
+    )
+
+
+def lemma_1_sampled_clients() -> Claim:
+    clients = Variable("n", 2, oo, integer=True)
+    k = Variable("k", 1, clients, integer=True)
+    total = Variable("S", -oo, oo, latex=r"\textstyle\sum_u(w_u-c)")
+    spread_out = Variable("Q", total**2 / clients, oo, latex=squares.latex)  # Cauchy-Schwarz
+    one, pair = k / clients, k * (k - 1) / (clients * (clients - 1))
+    second_moment = (one * clients * r**2 * A**2 + pair * (total**2 - spread_out)) / k**2
+    sample_variance = (spread_out - total**2 / clients) / (clients - 1)
+    stated = (r**2 * A**2 - spread_out / clients) / k + (1 - k / clients) * sample_variance / k
+    return Claim(
+        id="LF-L1samp",
+        place="Algorithm 1, lines 6 to 11",
+        says="The mean over k_l randomly selected clients is unbiased for the mean over all n.",
+        latex=r"\mathbb E\Bigl[\tfrac1k\sum_{u\in S}M(w_u)\Bigr]=\bar w",
+        parts=(
+            equal(one * w / k, w / clients, "a client is chosen with probability k/n; its term contributes w_u / n"),
+        ),
+        corrected=Correction(
+            "Unbiased, and the variance has a sampling term that the paper leaves out; S_w^2 is the sample variance of "
+            "the weights, with n - 1.",
+            r"\mathrm{Var}=\frac{r^2A^2-\frac1n\sum_u(w_u-c)^2}{k}+\Bigl(1-\frac kn\Bigr)\frac{S_w^2}{k}",
+            (
+                equal(
+                    second_moment - total**2 / clients**2,
+                    stated,
+                    "second moment from the inclusion probabilities of one client and of two",
+                ),
+            ),
+        ),
+        rests_on=("inclusion probabilities k/n and k(k-1)/(n(n-1)) of uniform sampling without replacement",),
+    )
+
+
+def lemma_2() -> Claim:
+    right = Variable("w", c, c + r, open="left")
+    left = Variable("w", c - r, c, open="right")
+    return Claim(
+        id="LF-L2",
+        place="Lemma 2",
+        says="The variance of a report is r^2 ((e^epsilon + 1)/(e^epsilon - 1))^2, for any w.",
+        latex=r"\mathrm{Var}[M(w)]=r^2\Bigl(\frac{e^{\varepsilon}+1}{e^{\varepsilon}-1}\Bigr)^2",
+        parts=(equal(variance, stated_variance, "equality at every w in the range"),),
+        corrected=Correction(
+            "It is smaller by (w - c)^2: at most the printed value, equal to it only at w = c, and least at the ends.",
+            r"\mathrm{Var}[M(w)]=r^2A^2-(w-c)^2\in[r^2(A^2-1),\,r^2A^2]",
+            (
+                equal(variance, stated_variance - (w - c) ** 2, "the exact variance"),
+                at_most(variance, stated_variance, "the printed value is an upper bound"),
+                equal(m.at({w: c}).variance(), stated_variance, "attained at w = c"),
+                less(m.at({w: right}).variance(), stated_variance, "strictly smaller for w > c"),
+                less(m.at({w: left}).variance(), stated_variance, "strictly smaller for w < c"),
+                at_most(r**2 * (A**2 - 1), variance, "and at least r^2 (A^2 - 1)"),
+            ),
+        ),
+    )
+
+
+def equation_6() -> Claim:
+    return Claim(
+        id="LF-E6",
+        place="Appendix, eq. (6)",
+        says="The variance is r^2 A^2 - (w - c)^2, at most r^2 A^2. (So the paper's own proof has an inequality where Lemma 2 has '='.)",
+        latex=r"\mathrm{Var}[M(w_u)]=r^2A^2-(w_u-c)^2\le r^2A^2",
+        parts=(
+            equal(variance, stated_variance - (w - c) ** 2, "first line"),
+            at_most(stated_variance - (w - c) ** 2, stated_variance, "second line"),
+        ),
+    )
+
+
+def lemma_3() -> Claim:
+    at_center = {squares: 0}
+    at_ends = {squares: n * r**2}
+    low, high = r**2 * (A**2 - 1) / n, r**2 * A**2 / n
+    return Claim(
+        id="LF-L3",
+        place="Lemma 3 and eq. (8)",
+        says="The variance of the estimated mean lies between r^2 A^2/n - r^2/n and r^2 A^2/n.",
+        latex=r"\frac{r^2A^2}{n}-\frac{r^2}{n}\le\mathrm{Var}[\overline{M(w)}]\le\frac{r^2A^2}{n}",
+        parts=(
+            at_most((w - c) ** 2, r**2, "one client's (w_u - c)^2 is at most r^2"),
+            at_most(low, mean_variance, "lower bound, for every sum of squares"),
+            at_most(mean_variance, high, "upper bound"),
+        ),
+        corrected=Correction(
+            "Both ends are attained: the upper one if all weights are at c, the lower one if all are at the ends.",
+            parts=(
+                equal(mean_variance.subs(at_center), high, "all w_u = c"),
+                equal(mean_variance.subs(at_ends), low, "all |w_u - c| = r"),
+            ),
+        ),
+        assumptions=(ONE_RANGE,),
+        rests_on=(BIENAYME,),
+    )
+
+
+def equation_7() -> Claim:
+    second = m.twin("_2")
+    joint = [((a.output + b.output) / 2, a.probability * b.probability) for a in m.atoms for b in second.atoms]
+    mean = sum(y * p for y, p in joint)
+    direct = sum(y**2 * p for y, p in joint) - mean**2
+    w_2 = second.inputs[0]
+    return Claim(
+        id="LF-E7",
+        place="Appendix, eq. (7)",
+        says="The variance of the mean is r^2 A^2/n - (1/n^2) sum_u (w_u - c)^2 (the paper prints w for w_u).",
+        latex=r"\mathrm{Var}[\overline{M(w)}]=\frac{r^2A^2}{n}-\frac1{n^2}\sum_u(w_u-c)^2",
+        parts=(
+            equal(
+                (variance + second.variance()) / 4,
+                r**2 * A**2 / 2 - ((w - c) ** 2 + (w_2 - c) ** 2) / 4,
+                "n = 2, by terms",
+            ),
+            equal(
+                direct,
+                r**2 * A**2 / 2 - ((w - c) ** 2 + (w_2 - c) ** 2) / 4,
+                "n = 2, from the joint law of both reports",
+            ),
+            equal((n * stated_variance - squares) / n**2, stated_variance / n - squares / n**2, "any n, from eq. (6)"),
+        ),
+        assumptions=(ONE_RANGE,),
+        rests_on=(BIENAYME,),
+    )
+
+
+def many_clients() -> Claim:
+    v = Variable("v", 0, oo, open="left")
+    enough = Variable("n", r**2 * A**2 / v, oo)
+    return Claim(
+        id="LF-L3n",
+        place="Section 4, after Lemma 3",
+        says="With enough clients the variance of the mean is low, even for a large r and a small epsilon.",
+        latex=r"n\ge r^2A^2/v\implies\mathrm{Var}[\overline{M(w)}]\le v",
+        parts=(at_most(r**2 * A**2 / enough, v, "n >= r^2 A^2 / v clients bring it down to v"),),
+        assumptions=(ONE_RANGE,),
+        rests_on=("Lemma 3",),
+    )
+
+
+def largest_deviation() -> Claim:
+    reach = 2 * r * t / (t - 1)
+    return Claim(
+        id="LF-E9a",
+        place="Appendix, before eq. (9)",
+        says="A report lies within r A + r = 2 r e^epsilon/(e^epsilon - 1) of its weight.",
+        latex=r"|M(w)-w|\le rA+r=\frac{2re^{\varepsilon}}{e^{\varepsilon}-1}",
+        parts=(
+            equal(r * A + r, reach, "the two forms agree"),
+            at_most(upper - w, reach, "the upper report, from above"),
+            at_most(w - upper, reach, "the upper report, from below"),
+            at_most(w - lower, reach, "the lower report, from below"),
+            at_most(lower - w, reach, "the lower report, from above"),
+        ),
+        corrected=Correction(
+            "It is attained: w = c - r reported as the upper value.",
+            parts=(
+                equal((upper - w).subs({w: c - r}), reach, "at w = c - r"),
+                less(0, m.at({w: c - r}).atoms[0].probability, "which happens with positive probability"),
+            ),
+        ),
+    )
+
+
+def bernstein_chain() -> Claim:
+    lam = Variable("lam", 0, oo, open="left", latex=r"\lambda")
+    total = Variable("V", 0, n * r**2 * A**2, open="left", latex=r"\textstyle\sum_u\mathrm{Var}[M(w_u)]")
+    reach = 2 * r * t / (t - 1)
+    first = n**2 * lam**2 / 2 / (total + 2 * n * lam * r * t / (3 * (t - 1)))
+    second = n**2 * lam**2 / (2 * total + 4 * n * lam * r * t / (3 * (t - 1)))
+    third = n**2 * lam**2 / (2 * n * r**2 * A**2 + 4 * n * lam * r * t / (3 * (t - 1)))
+    fourth = n * lam**2 / (2 * r**2 * A**2 + 4 * lam * r * t / (3 * (t - 1)))
+    return Claim(
+        id="LF-E9b",
+        place="Appendix, eq. (9), lines 2 to 5",
+        says="Bernstein's inequality gives the chain of exponents in eq. (9), with the constants 2 and 4/3.",
+        latex=r"\Pr[|\overline{M(w)}-\bar w|\ge\lambda]\le 2\exp\Bigl(-\frac{n\lambda^2}{2r^2A^2+\frac{4\lambda re^{\varepsilon}}{3(e^{\varepsilon}-1)}}\Bigr)",
+        parts=(
+            equal(n * lam * reach / 3, 2 * n * lam * r * t / (3 * (t - 1)), "Bernstein's term b n lambda / 3"),
+            equal(first, second, "line 3 from line 2"),
+            at_most(third, second, "line 4: the exponent shrinks as the variance grows to its bound"),
+            equal(third, fourth, "line 5 from line 4"),
+        ),
+        rests_on=("Bernstein's inequality", "Lemma 2 as an upper bound"),
+    )
+
+
+def order_of_the_exponent() -> Claim:
+    small = Variable("epsilon", 0, 1, open="left", latex=r"\varepsilon")
+    t_small = Variable("t", 1, oo, open="left", exp_of=small)
+    a_small = (t_small + 1) / (t_small - 1)
+    return Claim(
+        id="LF-E9O",
+        place="Appendix, eq. (9), last line",
+        says="2 A^2 = O(epsilon^-2) and 4 e^epsilon/(3 (e^epsilon - 1)) = O(epsilon^-1), for every epsilon > 0.",
+        latex=r"2A^2=O(\varepsilon^{-2}),\qquad\frac{4e^{\varepsilon}}{3(e^{\varepsilon}-1)}=O(\varepsilon^{-1})",
+        parts=(
+            order(2 * A**2, K / epsilon**2, constant=K, label="one constant for all epsilon > 0: the first"),
+            order(4 * t / (3 * (t - 1)), K / epsilon, constant=K, label="and the second"),
+        ),
+        condition=Condition(
+            "epsilon is bounded, here by 1: the O means 'as epsilon tends to 0'. Since A > 1 for every epsilon, no such "
+            "bound survives large epsilon.",
+            (
+                order(2 * a_small**2, K / small**2, constant=K, label="first, for epsilon <= 1"),
+                order(4 * t_small / (3 * (t_small - 1)), K / small, constant=K, label="second, for epsilon <= 1"),
+            ),
+        ),
+        corrected=Correction(
+            "For every epsilon, A <= 1 + 2/epsilon; for epsilon <= 1, epsilon A <= 2.164.",
+            r"A\le 1+\frac2{\varepsilon};\qquad\varepsilon A\le 2.164\ \ (\varepsilon\le 1)",
+            (
+                at_most(A, 1 + 2 / epsilon, "for every epsilon > 0"),
+                at_most(small * a_small, Rational("2.164"), "for epsilon <= 1"),
+            ),
+        ),
+    )
+
+
+def theorem_2() -> Claim:
+    small = Variable("epsilon", 0, 1, open="left", latex=r"\varepsilon")
+    t_small = Variable("t", 1, oo, open="left", exp_of=small)
+    scaled_small = small * (t_small + 1) / (t_small - 1)
+    ln2 = Variable("ln2", 0, oo, open="left", latex=r"\ln 2")
+    log_inverse_beta = Variable("ell", ln2, oo, latex=r"\ln\tfrac1\beta")
+    constant = Rational("4.328")
+    # n = 1, w = c, beta = 1/e: the report is c + r A or c - r A, so the error is r A surely; the bound is K r / epsilon.
+    one_client = order(r * A, K * r / epsilon, constant=K, label="n = 1, w = c, beta = 1/e: the error is r A surely")
+    return Claim(
+        id="LF-T2",
+        place="Theorem 2",
+        says="With probability at least 1 - beta the error of the mean is below O(r sqrt(-log beta) / (epsilon sqrt n)).",
+        latex=r"|\overline{M(w)}-\bar w|<O\Bigl(\frac{r\sqrt{-\log\beta}}{\varepsilon\sqrt n}\Bigr)",
+        parts=(one_client,),
+        condition=Condition(
+            "epsilon and beta are bounded, here by epsilon <= 1 and beta <= 1/2. The O hides that the error does not fall "
+            "below r A/sqrt n > r/sqrt n however large epsilon is, and that the bound vanishes as beta tends to 1.",
+            (
+                at_most(
+                    2 * (log_inverse_beta + ln2) * scaled_small**2,
+                    constant**2 * log_inverse_beta,
+                    "the constant 4.328 does: both sides squared, with ell = ln(1/beta) >= ln 2",
+                ),
+            ),
+        ),
+        corrected=Correction(
+            "For every epsilon, n and beta: the error is at most r A sqrt(2 ln(2/beta)/n), with A <= 1 + 2/epsilon.",
+            r"|\overline{M(w)}-\bar w|\le rA\sqrt{\frac{2\ln(2/\beta)}{n}},\qquad A\le1+\frac2{\varepsilon}",
+            (
+                equal(upper - lower, 2 * r * A, "each report lies in an interval of length 2 r A: Hoeffding applies"),
+                at_most(A, 1 + 2 / epsilon, "A <= 1 + 2/epsilon"),
+            ),
+        ),
+        rests_on=("Hoeffding (1963), Theorem 2",),
+        argument="Hoeffding: Pr(|error| >= x) <= 2 exp(-n x^2 / (2 r^2 A^2)); equate the right side with beta.",
+    )
+
+
+CLAIMS = (
+    lemma_1(),
+    lemma_1_after_clipping(),
+    lemma_1_sampled_clients(),
+    lemma_2(),
+    equation_6(),
+    lemma_3(),
+    equation_7(),
+    many_clients(),
+    largest_deviation(),
+    bernstein_chain(),
+    order_of_the_exponent(),
+    theorem_2(),
+)
