@@ -69,9 +69,9 @@ def times(p, q):
         powers = dict(m)
         for name, exponent in n:
             powers[name] = powers.get(name, 0) + exponent
-        monomial = tuple(sorted(powers.items()))
-        result[monomial] = result.get(monomial, 0) + a * b
-    return {monomial: coefficient for monomial, coefficient in result.items() if coefficient}
+        key = tuple(sorted(powers.items()))
+        result[key] = result.get(key, 0) + a * b
+    return {m: c for m, c in result.items() if c}
 
 
 def ratio_sum(a, b):
@@ -94,12 +94,12 @@ RATIOS = {
 
 def power(base, exponent, algebra):
     if exponent.denominator != 1:
-        positive = base[0] > 0 or base != INTERVALS[int](0)
-        logarithm = positive and INTERVALS[ast.Mult](INTERVALS["log"](base), (exponent, exponent))
-        return INTERVALS["exp"](logarithm) if positive else base
+        logarithm = any(base) and INTERVALS[ast.Mult](INTERVALS["log"](base), (exponent, exponent))
+        return INTERVALS["exp"](logarithm) if logarithm else base
     result = algebra[int](1)
-    for _ in range(abs(int(exponent))):
-        result = algebra[ast.Mult](result, base)
+    for bit in f"{abs(int(exponent)):b}":
+        result = algebra[ast.Mult](result, result)
+        result = algebra[ast.Mult](result, base) if bit == "1" else result
     return result if exponent >= 0 else algebra[ast.Div](algebra[int](1), result)
 
 
@@ -199,19 +199,19 @@ def everywhere(left, relation, right, variables, evidence, path):
             )
             terms = [f"({v['exp_of']})**{k}/{math.factorial(k)}" for k in range(1, evidence["taylor"] + 1)]
             slacks, opens[f"lo_{name}"] = {"lo_": " - ".join([name, "1", *terms])}, 1
-        for prefix, text in slacks.items():
-            if text and name not in path:
-                texts.append(text)
-                env[prefix + name] = evaluate(text, env, RATIOS)
+        for prefix, text in slacks.items() if name not in path else ():
+            require(prefix + name not in variables, f"{prefix}{name} is the name of a variable and of a slack")
+            texts += [text] * (text is not None)
+            env |= {prefix + name: evaluate(text, env, RATIOS)} if text else {}
     claimed = [evidence["gap"], *evidence["divisors"]]
     signs = [sign(ast.parse(text, mode="eval").body, opens) for text in claimed]
-    require(set(signs[1:]) <= {2}, "the form of a divisor does not show that it never vanishes")
+    require({*signs[1:]} <= {2}, "the form of a divisor does not show that it never vanishes")
     forms = [evaluate(text, env, RATIOS) for text in claimed]
     values = [evaluate(text, env, RATIOS, forms[1:]) for text in (*texts, *path.values())]
     gap, back = (ratio_sum(b, RATIOS[ast.Mult](RATIOS[int](-1), a)) for a, b in (values[:2], values[1::-1]))
     require(same(gap, forms[0]) or (relation == "!=" and same(back, forms[0])), "the form does not expand to the gap")
-    enough = {"==": not gap[0], "<=": signs[0] >= 1}.get(relation, signs[0] == 2)
-    require(enough, "the form of the gap does not show the relation")
+    shown = {"==": not gap[0], "<=": signs[0] >= 1}.get(relation, signs[0] == 2)
+    require(shown, "the form of the gap does not show the relation")
 
 
 def part(s):
@@ -224,29 +224,23 @@ def part(s):
         inside({v["name"]: {k: x for k, x in v.items() if k != "exp_of"} for v in seen}, proof["inside"])
         everywhere(a, relation, b, variables, proof, path)
 
-    if kind in ("undecided", "smt"):
-        return "UNDECIDED" if kind == "undecided" else "PROVED"
-    if kind == "value":
-        return "PROVED" if holds(left, relation, right, {}, evidence) else "REFUTED"
+    if kind in ("undecided", "smt", "value"):
+        shown = kind == "smt" or (kind == "value" and holds(left, relation, right, {}, evidence))
+        return "PROVED" if shown else {"undecided": "UNDECIDED"}.get(kind, "REFUTED")
     if kind == "counterexample" and quantifier == "for all":
         require(not holds(left, relation, right, inside(variables, evidence["point"]), evidence), "it holds there")
     elif kind == "example" and quantifier == "there is":
         require(holds(left, relation, right, inside(variables, evidence["point"]), evidence), "it does not hold there")
     elif kind == "denial" and quantifier == "there is":
         sides = (left, right) if relation in ("==", "!=") else (right, left)
-        denied = {"==": "!=", "!=": "==", "<=": "<", "<": "<="}[relation]
-        proved(sides[0], denied, sides[1], evidence["proof"], {})
+        proved(sides[0], {"==": "!=", "!=": "==", "<=": "<"}.get(relation, "<="), sides[1], evidence["proof"], {})
     elif kind == "constant" and quantifier == "one constant for all":
         require(Fraction(evidence["constant"]) > 0, "the constant is not positive")
         proved(left, relation, right, evidence["proof"], {s["constant"]: evidence["constant"]})
     elif kind == "escape" and quantifier == "one constant for all":
-        path, bounds = (
-            evidence["path"],
-            [end for v in s["variables"] if v["name"] != s["constant"] for end in ends(v) if end],
-        )
-        for bound, proof in zip(bounds, evidence["inside"], strict=True):
-            proved(*bound, proof, path)
-        proved(right, "<", left, evidence["proof"], path)
+        bounds = [end for v in s["variables"] if v["name"] != s["constant"] for end in ends(v) if end]
+        for bound, proof in zip([*bounds, (right, "<", left)], [*evidence["inside"], evidence["proof"]], strict=True):
+            proved(*bound, proof, evidence["path"])
     else:
         require(kind in ("identity", "certificate", "halves") and quantifier == "for all", "wrong kind of evidence")
         proved(left, relation, right, evidence, {})

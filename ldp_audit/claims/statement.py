@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from sympy import Abs, Expr, Rational, Symbol, exp, oo, sstr, sympify
+from sympy import Abs, Add, Expr, Rational, Symbol, exp, oo, sstr, sympify
 
 from ldp_audit.mechanisms.variable import Variable, exact, substitute_domain, variables_of
 
@@ -147,7 +147,8 @@ def prints_as(value: Any, printed: str, label: str = "") -> Statement:
     """
     digits = printed.partition(".")[2]
     unit = Rational(1, 10 ** len(digits))
-    return at_most(Abs(exact(value) - Rational(Fraction(printed))), unit / 2, label or f"prints as {printed}")
+    gap = Add(exact(value), -Rational(Fraction(printed)), evaluate=False)  # the value stays as it is written
+    return at_most(Abs(gap, evaluate=False), unit / 2, label or f"prints as {printed}")
 
 
 def exponential(variable: Symbol) -> Expr:

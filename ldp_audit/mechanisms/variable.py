@@ -48,6 +48,8 @@ class Variable(Symbol):
         """Build the symbol; see the class."""
         if not name.isidentifier() or keyword.iskeyword(name):
             raise ValueError(f"name must be a Python identifier and no keyword, got {name!r}")
+        if name.startswith(("lo_", "hi_")):
+            raise ValueError(f"name must not start with lo_ or hi_, which proofs use for the slacks, got {name!r}")
         if open not in ("", "left", "right", "both"):
             raise ValueError(f'open must be "", "left", "right" or "both", got {open!r}')
         variable: Variable = Symbol.__xnew__(cls, name, real=True)  # type: ignore[assignment]

@@ -9,6 +9,9 @@ from ldp_audit.claims.evaluate import Value, bounds_of, compare, value
 from ldp_audit.claims.statement import Statement
 
 
+_LONG = 512
+
+
 def settle(statement: Statement) -> tuple[bool | None, dict[str, Any]]:
     """Whether the relation between the two numbers holds (None: the balls overlap), and the two numbers.
 
@@ -20,8 +23,8 @@ def settle(statement: Statement) -> tuple[bool | None, dict[str, Any]]:
 
 
 def written(number: Value) -> str | list[str]:
-    """A rational as it is; an irrational as 18-digit decimals below and above it."""
-    if isinstance(number, Fraction):
+    """A rational as it is; an irrational, or one of very many digits, as 18-digit decimals below and above it."""
+    if isinstance(number, Fraction) and number.denominator.bit_length() < _LONG:
         return str(number)
     low, high = bounds_of(number)
     scale = 10**18

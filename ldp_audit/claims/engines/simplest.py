@@ -10,7 +10,9 @@ from ldp_audit.claims.evaluate import Point, Value, bounds_of, holds_at, inside_
 from ldp_audit.claims.statement import Statement, is_linked
 from ldp_audit.mechanisms.variable import Variable
 
-_ABOVE = [Fraction(text) for text in ("1", "0", "2", "1/2", "3", "4", "9", "1/4", "17", "99", "1/10", "999", "1/1000")]
+_ABOVE = [
+    Fraction(text) for text in ("1", "0", "2", "1/2", "3", "4", "5", "9", "1/4", "17", "99", "1/10", "999", "1/1000")
+]
 _REAL = [
     Fraction(text) for text in ("0", "1", "-1", "2", "-2", "1/2", "-1/2", "3", "-3", "4", "-4", "10", "-10", "100")
 ]
@@ -23,8 +25,25 @@ def counterexample(statement: Statement, limit: int) -> Point | None:
     """The first of `limit` points, simplest first, at which the relation certainly fails; None if there is none."""
     for point in points(statement.variables(), limit):
         if holds_at(statement, point) is False:
-            return point
+            return _shrunk(statement, point)
     return None
+
+
+def _shrunk(statement: Statement, point: Point) -> Point:
+    """The same violation at smaller sizes: each whole-numbered variable halved towards its lower end while it lasts."""
+    variables = statement.variables()
+    for variable in variables:
+        if not (variable.integer_valued and variable.lower.is_number):
+            continue
+        good, bad = _inner(value(variable.lower, {}), up=True) - 1, point[variable]
+        while bad - good > 1:
+            middle = Fraction((good + bad) // 2)
+            trial = {**point, variable: middle}
+            if inside_domain(variables, trial) and holds_at(statement, trial) is False:
+                bad, point = middle, trial
+            else:
+                good = middle
+    return point
 
 
 def points(variables: list[Variable], limit: int) -> Iterator[Point]:
@@ -92,7 +111,7 @@ def _choices(variable: Variable, point: Point) -> list[Fraction]:
     else:
         choices = _REAL
     if variable.integer_valued:
-        choices = [Fraction(round(choice)) for choice in choices]
+        choices = sorted({Fraction(round(choice)) for choice in choices}, key=lambda size: (abs(size), size))
     return list(dict.fromkeys(choices))
 
 

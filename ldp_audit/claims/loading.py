@@ -1,0 +1,74 @@
+"""A user's own module of claims: found, imported, and looked at before anything is settled."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import TypeVar
+
+from ldp_audit.claims.claim import Claim, Paper
+from ldp_audit.claims.privacy import require_channel
+from ldp_audit.claims.settle import BadClaimError
+from ldp_audit.mechanisms.channel import SymbolicChannel
+
+Kind = TypeVar("Kind")
+
+
+def load_claims(target: str) -> Paper:
+    """The claims of a module, given by its dotted name or as a path to a .py file.
+
+    The module defines `PAPER`, or claims as module-level names or in lists; its channels are checked to be channels.
+    Raises BadClaimError for a module that cannot be imported, that holds no claim, or whose channels are none.
+    """
+    module = _import(target)
+    paper = getattr(module, "PAPER", None) or Paper(key=module.__name__, title=_title(module), claims=_claims(module))
+    if not isinstance(paper, Paper) or not paper.claims:
+        raise BadClaimError(f"module {target!r} has no claims: define Claim(...) objects, or PAPER = Paper(...)")
+    for channel in _values(module, SymbolicChannel):
+        require_channel(channel)
+    return paper
+
+
+def _import(target: str) -> ModuleType:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        if target.endswith(".py"):
+            return _import_file(Path(target))
+        return importlib.import_module(target)
+    except ModuleNotFoundError as error:
+        raise BadClaimError(f"module {target!r} cannot be imported: {error}") from error
+    except Exception as error:  # a user's module may raise anything; its own words are the best message
+        raise BadClaimError(f"module {target!r} fails when imported: {type(error).__name__}: {error}") from error
+
+
+def _import_file(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise ModuleNotFoundError(f"no such file: {path}")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _claims(module: ModuleType) -> tuple[Claim, ...]:
+    return tuple({claim.id: claim for claim in _values(module, Claim)}.values())
+
+
+def _values(module: ModuleType, kind: type[Kind]) -> list[Kind]:
+    """Module-level values of a kind, also those in module-level lists and tuples, in the order of definition."""
+    found = []
+    for name, value in vars(module).items():
+        if name.startswith("__"):
+            continue
+        members = value if isinstance(value, list | tuple) else [value]
+        found.extend(member for member in members if isinstance(member, kind))
+    return found
+
+
+def _title(module: ModuleType) -> str:
+    return (module.__doc__ or module.__name__).strip().splitlines()[0]

@@ -1,0 +1,16 @@
+"""The papers whose claims ship with the toolkit: one line a paper, in the order in which they are reported."""
+
+from importlib import import_module
+
+from ldp_audit.claims.claim import Paper
+
+PAPERS = {
+    "ldp-fl": "ldp_audit.claims.papers.ldp_fl",
+}
+
+
+def load(key: str) -> Paper:
+    """The paper of that key; ValueError, with the known keys, for another."""
+    if key not in PAPERS:
+        raise ValueError(f"unknown paper {key!r}; known: {', '.join(PAPERS)}, all")
+    return import_module(PAPERS[key]).PAPER

@@ -1,0 +1,25 @@
+"""LDP-FL: Practical Private Aggregation in Federated Learning with Local Differential Privacy.
+
+Three conversions of the paper were compared. Two agree throughout; the scan that does not is told apart in Corollary 1
+(`adaptive_range.py`), where its reading is settled as well, as a test of the engines and not as the paper's claim.
+Left for the accounting room: the central epsilon of the shuffled counts at the paper's sizes, the clients it would take,
+and the cited amplification theorems' numbers (LF-SHUF, LF-NEED, LF-ERL).
+"""
+
+from ldp_audit.claims.claim import Paper
+from ldp_audit.claims.papers.ldp_fl import adaptive_range, experiments, perturbation, shuffling, timing, utility
+
+PAPER = Paper(
+    key="ldp-fl",
+    title="LDP-FL: Practical Private Aggregation in Federated Learning with Local Differential Privacy",
+    authors="Lichao Sun, Jianwei Qian, Xun Chen",
+    venue="IJCAI 2021",
+    claims=(
+        *perturbation.CLAIMS,
+        *utility.CLAIMS,
+        *adaptive_range.CLAIMS,
+        *shuffling.CLAIMS,
+        *timing.CLAIMS,
+        *experiments.CLAIMS,
+    ),
+)

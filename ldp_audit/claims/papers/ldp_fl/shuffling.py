@@ -1,0 +1,285 @@
+"""LDP-FL, parameter shuffling: what splitting, shuffling and anonymity do to the budget. Sections 3.1.2 and 4.
+
+Anonymous reports of one weight in one round leave the server with their count of upper reports. The count's law is exact,
+so no amplification theorem is needed to see what it gives away.
+"""
+
+from sympy import Integer, Rational, exp, log
+
+from ldp_audit.accounting.finite_laws import count_law, hockey_stick, product_law
+from ldp_audit.claims.claim import Claim, Condition, Correction
+from ldp_audit.claims.papers.ldp_fl.symbols import A, Variable, c, m, n, oo, r, t, variance, w
+from ldp_audit.claims.statement import at_most, equal, less, prints_as, somewhere
+
+# The target's probability of an upper report at the two ends of the range, and everybody else at the lower end.
+high = m.at({w: c + r}).atoms[0].probability
+low = m.at({w: c - r}).atoms[0].probability
+
+
+def counts(target: object, others: int, reports: int) -> dict:
+    """The law of the anonymous counts for `reports` weights or rounds: the target among others at the lower end."""
+    return product_law([count_law([target, *[low] * others])] * reports)
+
+
+def composition() -> Claim:
+    q1, q2 = Variable("Q_1", 0, 1), Variable("Q_2", 0, 1)
+    t1, t2 = Variable("t_1", 1, oo), Variable("t_2", 1, oo)
+    p1, p2 = Variable("P_1", 0, t1 * q1), Variable("P_2", 0, t2 * q2)
+    return Claim(
+        id="LF-COMP",
+        place="Section 3.1.2, first paragraph",
+        says="Mechanisms that are epsilon_1- and epsilon_2-LDP together spend epsilon_1 + epsilon_2.",
+        latex=r"P_1P_2\le e^{\varepsilon_1+\varepsilon_2}Q_1Q_2",
+        parts=(at_most(p1 * p2, t1 * t2 * q1 * q2, "each pair of outcomes"),),
+        corrected=Correction(
+            "Tight: two reports at opposite ends attain the sum.",
+            parts=(
+                equal(
+                    high * high,
+                    t * t * low * low,
+                    "two upper reports, both weights at the upper or both at the lower end",
+                ),
+            ),
+        ),
+        argument="The second mechanism may depend on the first one's outcome: the bound holds outcome by outcome.",
+    )
+
+
+def without_shuffling() -> Claim:
+    q = Variable("Q_m", 0, 1, open="left")
+    ratio = Variable("rho", 1, oo, latex=r"\rho_m")
+    three = hockey_stick(
+        product_law([{1: Rational(3, 4), 0: Rational(1, 4)}] * 2),
+        product_law([{1: Rational(1, 4), 0: Rational(3, 4)}] * 2),
+        3,
+    )
+    return Claim(
+        id="LF-SEQ",
+        place="Section 4, parameter shuffling",
+        says="Without parameter shuffling the budget grows to T d epsilon (T rounds, d weights).",
+        latex=r"\varepsilon_{\text{total}}=Td\,\varepsilon",
+        parts=(
+            equal(high, t * low, "one report reaches the ratio t: the start of an induction over T d reports"),
+            equal(
+                ratio * q * high, ratio * t * (q * low), "if m reports reach the ratio rho, m + 1 reach rho t: its step"
+            ),
+        ),
+        corrected=Correction(
+            "Tight for pure epsilon. At a delta > 0 the exact profile of m = T d reports is smaller.",
+            r"\delta(e)=\sum_{j}\binom mj\frac{(t^{m-j}-e^{e}t^{j})_+}{(t+1)^m},\quad m=Td",
+            (equal(three, Rational(6, 16), "m = 2, t = 3, e = ln 3: from the joint law, 6/16, as in the formula"),),
+        ),
+        rests_on=("LF-COMP for the upper bound",),
+    )
+
+
+def model_shuffling() -> Claim:
+    first, second = counts(low, others=1, reports=2), counts(high, others=1, reports=2)
+    nobody = (0, 0)
+    others = Variable("B_0", 0, 1, open="left")
+    return Claim(
+        id="LF-MODEL",
+        place="Section 4, parameter shuffling",
+        says="Model shuffling reduces the budget from T d epsilon to d epsilon.",
+        latex=r"\varepsilon_{\text{total}}=d\,\varepsilon",
+        parts=(
+            at_most(
+                first[nobody],
+                t * second[nobody],
+                "n = 2, d = 1, T = 2: the outcome 'all counts 0' has a ratio of at most t",
+            ),
+        ),
+        corrected=Correction(
+            "The pure epsilon of shuffled reports is T d epsilon for every n: the outcome 'all counts 0' has the ratio t in "
+            "each (weight, round), whatever the others send. Only (epsilon, delta) improves, by amplification theorems.",
+            r"\frac{\Pr[K=0\mid w=c-r]}{\Pr[K=0\mid w=c+r]}=\frac{B_0(1-\frac1{t+1})}{B_0(1-\frac t{t+1})}=t",
+            (
+                equal(
+                    others * (1 - low),
+                    t * (others * (1 - high)),
+                    "one (weight, round), any others: B_0 is their chance of no upper report",
+                ),
+                equal(first[nobody], t**2 * second[nobody], "n = 2, d = 1, T = 2: the ratio is t^2"),
+            ),
+        ),
+        argument="The (weight, round) pairs are independent, so the ratios multiply to t^(T d).",
+    )
+
+
+def enough_per_weight() -> Claim:
+    first, second = counts(low, others=1, reports=2), counts(high, others=1, reports=2)
+    at_three = {t: Integer(3), c: Integer(0), r: Integer(1)}
+    laws = [{outcome: mass.subs(at_three) for outcome, mass in law.items()} for law in (first, second)]
+    return Claim(
+        id="LF-UNLINK",
+        place="Section 4, parameter shuffling",
+        says="As reports cannot be linked, it is sufficient to protect epsilon-LDP for each weight.",
+        parts=(
+            at_most(
+                hockey_stick(laws[0], laws[1], 3),
+                0,
+                "n = 2, d = 2, T = 1, e^epsilon = 3, the other client at c - r: delta(ln 3) of the anonymous counts is 0",
+            ),
+        ),
+        corrected=Correction(
+            "No report need be linked: the log-likelihood ratios of the anonymous counts add up over weights and rounds.",
+            r"\delta(\ln3)=\tfrac{27}{128},\qquad\frac{\Pr[(0,0)\mid c-r]}{\Pr[(0,0)\mid c+r]}=9",
+            (
+                equal(hockey_stick(laws[0], laws[1], 3), Rational(27, 128), "from the lower end to the upper one"),
+                equal(hockey_stick(laws[1], laws[0], 3), Rational(15, 128), "in the other direction"),
+                equal(laws[0][0, 0], 9 * laws[1][0, 0], "the counts (0, 0) have the ratio 9"),
+                equal(first[0, 0], t**2 * second[0, 0], "for every t: t^2"),
+            ),
+        ),
+    )
+
+
+def curse_of_dimensionality() -> Claim:
+    one = counts(low, others=1, reports=1), counts(high, others=1, reports=1)
+    two = counts(low, others=1, reports=2), counts(high, others=1, reports=2)
+    return Claim(
+        id="LF-CURSE",
+        place="Abstract and Section 3.1.2",
+        says="Parameter shuffling bypasses the curse of dimensionality: the privacy spent does not grow with d.",
+        parts=(
+            at_most(
+                two[0][0, 0] / two[1][0, 0],
+                one[0][0,] / one[1][0,],
+                "n = 2: two weights give away no more than one (likelihood ratio of 'no upper report')",
+            ),
+        ),
+        corrected=Correction(
+            "Pure epsilon grows like T d; at a delta > 0 the cost of the counts grows like sqrt(T d) at best.",
+            parts=(equal(two[0][0, 0] / two[1][0, 0], (one[0][0,] / one[1][0,]) ** 2, "the ratios multiply"),),
+        ),
+    )
+
+
+def amplification_domain() -> Claim:
+    delta = Rational(1, 10**5)
+    settings = ((100, 1), (200, 4), (500, 10))
+    return Claim(
+        id="LF-AMPdom",
+        place="Sections 3.1.2 and 4, with the works cited",
+        says="The amplification results that the paper cites apply at its settings: (n, epsilon) = (100, 1), (200, 4), (500, 10).",
+        latex=r"\varepsilon\le\ln\frac{n}{16\ln(2/\delta)},\quad\delta=10^{-5}",
+        parts=(
+            *(
+                at_most(eps, log(Rational(clients) / (16 * log(2 / delta))), f"n = {clients}, epsilon = {eps}")
+                for clients, eps in settings
+            ),
+            at_most(1000, 500, "Erlingsson et al. 2019: n >= 1000 at the largest n"),
+        ),
+        corrected=Correction(
+            "The largest epsilon to which they apply at n = 100, 200, 500 is -0.67 (none), 0.02 and 0.94.",
+            parts=(
+                *(
+                    prints_as(
+                        log(Rational(clients) / (16 * log(2 / delta))),
+                        printed,
+                        f"n = {clients}: the limit is {printed}",
+                    )
+                    for clients, printed in ((100, "-0.67"), (200, "0.02"), (500, "0.94"))
+                ),
+            ),
+        ),
+        rests_on=(
+            "Feldman, McMillan, Talwar (2021), Theorem 3.1: its range of epsilon",
+            "Erlingsson et al. (2019): n >= 1000",
+        ),
+    )
+
+
+def anonymity() -> Claim:
+    k = Variable("k", 1, n, integer=True)
+    everybody = Variable("k", n, n, integer=True)
+    return Claim(
+        id="LF-ANON",
+        place="Section 3, cloud update, against Algorithm 1, lines 6 and 14",
+        says="Clients remain anonymous to the cloud: a report may be any of the n clients'.",
+        latex=r"\Pr[\text{the cloud names the sender}]=\tfrac1n",
+        parts=(equal(1 / k, 1 / n, "the cloud's chance to name a report's sender, when it selected k of n clients"),),
+        condition=Condition(
+            "The cloud does not choose or know which clients take part, or all of them do.",
+            (equal(1 / everybody, 1 / n, "with k = n"),),
+        ),
+        argument="Algorithm 1 has the cloud itself select k_l clients and send them W_l; T_S needs their timing predictions.",
+    )
+
+
+def whole_vector_comparison() -> Claim:
+    d = Variable("d", 1, oo, integer=True)
+    large = Variable("d", 501, oo, integer=True)
+    return Claim(
+        id="LF-CMP",
+        place="Sections 5.2 and 6",
+        says="LDP-FL's epsilon = 1 is a smaller budget than the 500 and 5000 of Bhowmick et al.",
+        latex=r"d\,\varepsilon\le 500,\quad\varepsilon=1",
+        parts=(at_most(d * 1, 500, "per round and for the whole vector of d weights, as theirs is: at most 500"),),
+        corrected=Correction(
+            "Theirs is for the whole vector. LDP-FL's whole-vector budget is d epsilon a round: above 500 once d > 500.",
+            parts=(less(500, large * 1, "d > 500"),),
+        ),
+    )
+
+
+def total_budget() -> Claim:
+    d = Variable("d", 1, oo, integer=True)
+    runs = (("MNIST", 10, 1), ("FMNIST", 15, 4), ("CIFAR-10", 15, 10))
+    return Claim(
+        id="LF-EPSTOT",
+        place="Abstract, with the rounds of Section 5.2",
+        says="The privacy budgets are 1 (MNIST), 4 (FMNIST) and 10 (CIFAR-10).",
+        parts=tuple(
+            at_most(rounds * d * eps, eps, f"{name}: T d epsilon is at most {eps}") for name, rounds, eps in runs
+        ),
+        corrected=Correction(
+            "By Definition 1 a client spends T d epsilon: 10 d, 60 d and 150 d.",
+            r"10\cdot1\cdot d,\quad15\cdot4\cdot d,\quad15\cdot10\cdot d",
+            tuple(
+                equal(rounds * d * eps, total * d, f"{name}: {total} d")
+                for (name, rounds, eps), total in zip(runs, (10, 60, 150), strict=True)
+            ),
+        ),
+        rests_on=("LF-SEQ",),
+    )
+
+
+def noise_free_limit() -> Claim:
+    level = r**2 / 2
+    centre = m.at({w: c}).variance()
+    at_5, at_10 = (A.subs({t: exp(number)}) for number in (5, 10))
+    return Claim(
+        id="LF-EPSINF",
+        place="Sections 5.1 to 5.3",
+        says="A larger epsilon brings the result as near to the noise-free one as is wished.",
+        latex=r"\lim_{\varepsilon\to\infty}\mathrm{Var}[M(w)]=0",
+        parts=(somewhere(at_most(centre, level), "some epsilon brings the variance at w = c below r^2/2"),),
+        corrected=Correction(
+            "The limit is r^2 - (w - c)^2: the noise of rounding to one bit stays, and only n reduces it. A(5) = 1.01357 and "
+            "A(10) = 1.00009, so Table 1's rows for 5 and 10 have noise equal within 1.3%.",
+            r"\lim_{\varepsilon\to\infty}\mathrm{Var}[M(w)]=r^2-(w-c)^2",
+            (
+                less(r**2 - (w - c) ** 2, variance, "the variance stays above r^2 - (w - c)^2"),
+                equal(variance - (r**2 - (w - c) ** 2), r**2 * (A**2 - 1), "by r^2 (A^2 - 1)"),
+                equal(r**2 * (A**2 - 1), 4 * r**2 * t / (t - 1) ** 2, "which tends to 0 as t grows"),
+                prints_as(at_5, "1.01357", "A at epsilon = 5"),
+                prints_as(at_10, "1.00009", "A at epsilon = 10"),
+                at_most(at_5 / at_10 - 1, Rational("0.0135"), "their ratio"),
+            ),
+        ),
+    )
+
+
+CLAIMS = (
+    composition(),
+    without_shuffling(),
+    model_shuffling(),
+    enough_per_weight(),
+    curse_of_dimensionality(),
+    amplification_domain(),
+    anonymity(),
+    whole_vector_comparison(),
+    total_budget(),
+    noise_free_limit(),
+)
