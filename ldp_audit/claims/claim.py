@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
+from ldp_audit.claims.figure import Figure
 from ldp_audit.claims.statement import Statement
 
 Source = Literal["paper", "damaged conversion", "derived"]
@@ -83,7 +84,8 @@ class Paper:
     title: str
     authors: str = ""
     venue: str = ""
-    claims: Sequence[Claim] = field(default=())
+    claims: Sequence[Claim] = ()
+    figures: Callable[[], Sequence[Figure]] | None = None
 
     def __post_init__(self) -> None:
         ids = [claim.id for claim in self.claims]

@@ -56,7 +56,7 @@ def _import_file(path: Path) -> ModuleType:
 
 
 def _claims(module: ModuleType) -> tuple[Claim, ...]:
-    return tuple({claim.id: claim for claim in _values(module, Claim)}.values())
+    return tuple({id(claim): claim for claim in _values(module, Claim)}.values())  # a claim may have two names
 
 
 def _values(module: ModuleType, kind: type[Kind]) -> list[Kind]:

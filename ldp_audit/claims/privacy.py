@@ -32,7 +32,9 @@ def require_channel(channel: SymbolicChannel) -> None:
     for index, atom in enumerate(channel.atoms):
         _require(channel, at_most(0, atom.probability), f"the probability of output {atom.output} must be >= 0")
         for later in channel.atoms[index + 1 :]:
-            _require(channel, differ(atom.output, later.output), f"outputs {atom.output} and {later.output} must differ")
+            _require(
+                channel, differ(atom.output, later.output), f"outputs {atom.output} and {later.output} must differ"
+            )
     _require(channel, equal(channel.total(), 1), "the probabilities must add up to 1")
 
 

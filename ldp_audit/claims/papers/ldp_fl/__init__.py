@@ -7,7 +7,16 @@ and the cited amplification theorems' numbers (LF-SHUF, LF-NEED, LF-ERL).
 """
 
 from ldp_audit.claims.claim import Paper
+from ldp_audit.claims.figure import Figure
 from ldp_audit.claims.papers.ldp_fl import adaptive_range, experiments, perturbation, shuffling, timing, utility
+
+
+def _figures() -> list[Figure]:
+    """Numpy is loaded only when a report asks for the curves."""
+    from ldp_audit.claims.papers.ldp_fl.figures import figures
+
+    return figures()
+
 
 PAPER = Paper(
     key="ldp-fl",
@@ -22,4 +31,5 @@ PAPER = Paper(
         *timing.CLAIMS,
         *experiments.CLAIMS,
     ),
+    figures=_figures,
 )

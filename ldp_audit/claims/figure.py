@@ -1,0 +1,52 @@
+"""A figure as data: what is drawn, with its numbers, labels and caption. `reports` draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Style = Literal["line", "dashed", "dotted", "band"]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve, or, with `upper`, the band between two.
+
+    x, y: numbers of equal length.   upper: the band's upper edge.
+    """
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    upper: Sequence[float] = ()
+    style: Style = "line"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes, labelled with units."""
+
+    title: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+    y_log: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels side by side.
+
+    name: the file's name without its ending.   caption: what to see.   alt: what a reader who cannot see it needs.
+    """
+
+    name: str
+    title: str
+    caption: str
+    alt: str
+    panels: tuple[Panel, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As report.json holds it."""
+        return asdict(self)

@@ -1,0 +1,198 @@
+"""The command line: the only file that knows it. Everything heavy is imported by the command that needs it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ldp_audit.claims.claim import Paper
+    from ldp_audit.claims.settle import SettledClaim
+
+HOLDS, VIOLATED, BAD_INPUT = 0, 1, 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code: 0 holds, 1 a violation was found, 2 bad input."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except (ValueError, OSError) as error:
+        if options.debug:
+            raise
+        print(f"ldp-audit {options.command}: {_one_line(error)}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print(f"ldp-audit {options.command}: interrupted; nothing was written", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ldp-audit",
+        description="Check, audit and account for local differential privacy.",
+        epilog="exit codes: 0 holds, 1 a violation or refutation was found, 2 bad input",
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_check(commands)
+    _add_recheck(commands)
+    return parser
+
+
+def _add_check(commands: Any) -> None:
+    check = _command(commands, "check", _check, "settle a paper's claims, or your own, and write the report")
+    source = check.add_mutually_exclusive_group()
+    source.add_argument("--paper", default="all", metavar="KEY", help="ldp-fl, or all (the default)")
+    source.add_argument("--claims", metavar="MODULE", help="a module of your own: package.module or path/to/file.py")
+    check.add_argument("--only", action="append", metavar="ID", help="settle this claim only; may be repeated")
+    check.add_argument("--out", type=Path, metavar="DIR", help="write report.html, report.md and report.json there")
+    check.add_argument("--fail-on", choices=["refuted", "undecided"], help="exit 1 if a claim of the source is so")
+    check.add_argument("--quiet", action="store_true", help="no progress lines")
+
+
+def _add_recheck(commands: Any) -> None:
+    recheck = _command(
+        commands, "recheck", _recheck, "verify a report's proofs and refutations again, without the engines"
+    )
+    recheck.add_argument("file", type=Path, metavar="FILE", help="a report.json")
+
+
+def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], says: str) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=says, description=says.capitalize() + ".")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result there as JSON")
+    parser.add_argument("--debug", action="store_true", help="show a traceback for an error")
+    parser.set_defaults(run=run)
+    return parser
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        import ldp_audit
+
+        print(f"ldp-audit {ldp_audit.__version__}")
+        parser.exit()
+
+
+def _check(options: argparse.Namespace) -> int:
+    from ldp_audit.reports import document, write
+
+    for folder in (options.out, options.json and options.json.parent):
+        if folder is not None:
+            write.check_writable(folder)
+    papers = _chosen(options)
+    settled = [(paper, _settle(paper, options)) for paper in papers]
+    _print_summary(settled)
+    figures = [figure for paper in papers if paper.figures and options.out for figure in paper.figures()]
+    if options.out or options.json:
+        report = document.build(settled, figures)
+        if options.out:
+            write.write_files(options.out, write.rendered(report))
+            print(f"\nreport: {options.out / 'report.html'} (also report.md, report.json)")
+        if options.json:
+            write.write_files(options.json.parent, {options.json.name: write.as_json(report)})
+    return _exit_code(settled, options.fail_on)
+
+
+def _chosen(options: argparse.Namespace) -> list[Paper]:
+    from dataclasses import replace
+
+    from ldp_audit.claims import papers
+    from ldp_audit.claims.loading import load_claims
+
+    if options.claims:
+        chosen = [load_claims(options.claims)]
+    else:
+        chosen = [papers.load(key) for key in (papers.PAPERS if options.paper == "all" else [options.paper])]
+    if not options.only:
+        return chosen
+    known = [claim.id for paper in chosen for claim in paper.claims]
+    unknown = [name for name in options.only if name not in known]
+    if unknown:
+        raise ValueError(f"unknown claim {', '.join(unknown)}; known: {', '.join(known)}")
+    return [replace(paper, claims=tuple(c for c in paper.claims if c.id in options.only)) for paper in chosen]
+
+
+def _settle(paper: Paper, options: argparse.Namespace) -> list[SettledClaim]:
+    from ldp_audit.claims.settle import settle_claim
+
+    outcomes = []
+    for place, claim in enumerate(paper.claims, start=1):
+        outcome = settle_claim(claim)
+        outcomes.append(outcome)
+        if not options.quiet:
+            heading = f"[{place:3d}/{len(paper.claims)}] {claim.id:<12} {outcome.verdict:<12} {outcome.seconds:6.3f} s"
+            print(f"{heading}  {_short(claim.says, 76)}", flush=True)
+    return outcomes
+
+
+def _print_summary(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]]) -> None:
+    from collections import Counter
+
+    for paper, outcomes in settled:
+        counts = Counter(str(outcome.verdict) for outcome in outcomes)
+        seconds = sum(outcome.seconds for outcome in outcomes)
+        print(f"\n{paper.key}: {len(outcomes)} claims in {seconds:.2f} s")
+        for verdict, count in counts.most_common():
+            print(f"  {verdict:<12} {count:3d}")
+        by_solver = [o.claim.id for o in outcomes if any(p.evidence["kind"] == "smt" for p in o.all_parts())]
+        if by_solver:
+            print(f"  resting on a solver's word alone: {', '.join(by_solver)}")
+
+
+def _exit_code(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]], fail_on: str | None) -> int:
+    verdicts = {o.verdict.lower() for _, outcomes in settled for o in outcomes if o.claim.source == "paper"}
+    return VIOLATED if fail_on in verdicts else HOLDS
+
+
+def _recheck(options: argparse.Namespace) -> int:
+    from collections import Counter
+    from dataclasses import asdict
+
+    from ldp_audit.claims.recheck_report import recheck_claims
+
+    start = time.perf_counter()
+    outcomes = list(recheck_claims(_read_json(options.file)))
+    refused = [outcome for outcome in outcomes if outcome.complaint]
+    counts = Counter(outcome.verdict for outcome in outcomes if not outcome.complaint)
+    if options.json:
+        from ldp_audit.reports import write
+
+        result = {"claims": [asdict(outcome) for outcome in outcomes], "refused": len(refused)}
+        write.write_files(options.json.parent, {options.json.name: write.as_json(result)})
+    for outcome in refused:
+        print(f"REFUSED {outcome.id} ({outcome.verdict}): {outcome.complaint}")
+    listed = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    print(
+        f"verified {len(outcomes) - len(refused)} of {len(outcomes)} claims in {time.perf_counter() - start:.2f} s: {listed}"
+    )
+    open_parts = [outcome.id for outcome in outcomes if outcome.unverified]
+    if open_parts:
+        print(f"resting on a solver's word alone, not verified: {', '.join(open_parts)}")
+    return VIOLATED if refused else HOLDS
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{path} is not JSON: {error}") from error
+
+
+def _short(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename:
+        return f"cannot open {error.filename}: {error.strerror}"
+    return " ".join(str(error).split())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

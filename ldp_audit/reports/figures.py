@@ -1,0 +1,60 @@
+"""Figures drawn from their data, as SVG text that can stand in a page or in a file."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+from ldp_audit.claims.figure import Style
+
+_COLOURS = ("#0b62a4", "#c8500a", "#2c7a3f", "#7a3e9d", "#8a6d00")
+_LINES: dict[Style, str] = {"line": "-", "dashed": "--", "dotted": ":", "band": "-"}
+
+
+def svg(figure: dict[str, Any]) -> str:
+    """The figure as an <svg> element, with its title and its description for those who cannot see it.
+
+    Equal data gives equal text: no date, and ids that follow from the name.
+    """
+    import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    settings = {"svg.hashsalt": figure["name"], "svg.fonttype": "none", "font.size": 10, "font.family": "sans-serif"}
+    with mpl.rc_context(settings):
+        canvas = FigureCanvasSVG(Figure(figsize=(9.6, 4.2), layout="constrained"))
+        axes = canvas.figure.subplots(1, len(figure["panels"]), squeeze=False)[0]
+        for panel, axis in zip(figure["panels"], axes, strict=True):
+            _draw(panel, axis)
+        buffer = io.StringIO()
+        canvas.figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return _described(buffer.getvalue(), figure)
+
+
+def _draw(panel: dict[str, Any], axis: Any) -> None:
+    colours = iter(_COLOURS)
+    colour = _COLOURS[0]
+    for series in panel["series"]:
+        if series["style"] == "band":
+            axis.fill_between(series["x"], series["y"], series["upper"], label=series["label"], color="#9ec5e8")
+            continue
+        if series["style"] != "dashed":  # a dashed curve belongs to the one before it
+            colour = next(colours)
+        axis.plot(series["x"], series["y"], _LINES[series["style"]], label=series["label"], color=colour)
+    if panel["y_log"]:
+        axis.set_yscale("log")
+    axis.set(title=panel["title"], xlabel=panel["x_label"], ylabel=panel["y_label"])
+    axis.grid(visible=True, alpha=0.25)
+    axis.legend(fontsize=8)
+
+
+def _described(text: str, figure: dict[str, Any]) -> str:
+    """Only the element, scalable, with a role and a label."""
+    from html import escape
+
+    element = text[text.index("<svg") :]
+    element = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", element, count=1)
+    element = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", element, count=1)
+    label = escape(figure["alt"], quote=True)
+    return element.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)

@@ -1,0 +1,34 @@
+"""The report as one self-contained HTML file: no script, no network, readable on a phone, in the dark and in print."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from ldp_audit.reports import wording
+from ldp_audit.reports.figures import svg
+from ldp_audit.reports.mathematics import mathml
+
+
+def render(report: dict[str, Any]) -> str:
+    """The whole report; everything that comes from a claim is escaped."""
+    environment = Environment(
+        loader=PackageLoader("ldp_audit.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        badge=wording.badge,
+        counterexample=wording.counterexample,
+        explain=wording.explain,
+        formal=wording.formal,
+        mathml=lambda latex: Markup(mathml(latex)),  # noqa: S704  (the converter escapes; tested with markup in it)
+        svg=lambda figure: Markup(svg(figure)),  # noqa: S704  (matplotlib escapes its texts; tested likewise)
+    )
+    return environment.get_template("report.html.j2").render(
+        report=report, sources=wording.SOURCES, meanings=wording.VERDICTS
+    )

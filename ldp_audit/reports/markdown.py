@@ -1,0 +1,97 @@
+"""The report as Markdown: the same content as the HTML, for a review, an issue or a diff."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ldp_audit.reports import wording
+
+
+def render(report: dict[str, Any]) -> str:
+    """The whole report. Figures are linked as figures/NAME.svg."""
+    blocks = [_heading(report), _table(report)]
+    blocks += [_figure(figure) for figure in report["figures"]]
+    blocks += [_claim(claim) for claim in report["claims"]]
+    blocks.append(_footer(report))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _heading(report: dict[str, Any]) -> str:
+    lines = ["# Proof-check report"]
+    for paper in report["papers"]:
+        about = ", ".join(part for part in (paper["authors"], paper["venue"]) if part)
+        lines.append(f"\n**{_plain(paper['title'])}**{' — ' + _plain(about) if about else ''}")
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in report["summary"].items())
+    return "\n".join([*lines, f"\n{len(report['claims'])} claims: {counts}."])
+
+
+def _table(report: dict[str, Any]) -> str:
+    rows = ["| claim | place | verdict | engine | seconds |", "|---|---|---|---|---|"]
+    for claim in report["claims"]:
+        cells = [f"[{claim['id']}](#{_anchor(claim['id'])})", _cell(claim["place"]), wording.badge(claim)]
+        rows.append(f"| {' | '.join(cells)} | {claim['engine']} | {claim['seconds']:.3f} |")
+    return "\n".join(rows)
+
+
+def _figure(figure: dict[str, Any]) -> str:
+    caption = f"*{_plain(figure['caption'])}*"
+    return f"## Figure: {_plain(figure['title'])}\n\n![{_plain(figure['alt'])}](figures/{figure['name']}.svg)\n\n{caption}"
+
+
+def _claim(claim: dict[str, Any]) -> str:
+    lines = [f"## {claim['id']}", "", f"**{wording.badge(claim)}** · {_plain(claim['place'])}", "", _plain(claim["statement"])]
+    if claim["latex"]:
+        lines += ["", f"$${claim['latex']}$$"]
+    notes = [wording.SOURCES[claim["source"]]]
+    notes += [f"Assumed: {text}." for text in claim["assumptions"]]
+    notes += [f"Rests on: {text}." for text in claim["rests_on"]]
+    notes += [f"Sizes covered: {claim['evidence']['sizes']}."] if claim["evidence"]["sizes"] else []
+    lines += [f"\n{_plain(note)}" for note in notes if note]
+    lines += _group("As stated", claim["evidence"]["parts"])
+    if claim["condition"]:
+        lines += _group(f"Under the assumption: {_plain(claim['condition'])}", claim["evidence"]["condition"])
+    lines += _group("Why it is worth nothing", claim["evidence"]["void"])
+    if claim["corrected"]:
+        verdict = f" ({claim['corrected']['verdict']})" if claim["corrected"]["verdict"] else ""
+        lines += ["", f"**Corrected{verdict}.** {_plain(claim['corrected']['statement'])}"]
+        lines += ["", f"$${claim['corrected']['latex']}$$"] if claim["corrected"]["latex"] else []
+        lines += _group("", claim["evidence"]["corrected"])
+    if claim["evidence"]["argument"]:
+        lines += ["", f"Argument: {_plain(claim['evidence']['argument'])}"]
+    return "\n".join([*lines, "", f"Engine: {claim['engine']}; {claim['seconds']:.3f} s."])
+
+
+def _group(title: str, parts: list[dict[str, Any]]) -> list[str]:
+    if not parts:
+        return []
+    lines = ["", f"{title}:", ""] if title else [""]
+    for part in parts:
+        lines.append(f"- {_plain(part['label'] or 'part')}: **{part['verdict']}** ({part['engine']})")
+        lines.append(f"  - {_code(wording.formal(part))}")
+        lines.append(f"  - {_code(wording.explain(part))}")
+    return lines
+
+
+def _footer(report: dict[str, Any]) -> str:
+    tool = report["tool"]
+    others = ", ".join(f"{name} {number}" for name, number in tool.items() if name not in ("name", "version"))
+    return f"---\n\nMade by {tool['name']} {tool['version']} ({others}). Recheck the proofs: `ldp-audit recheck report.json`."
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown leaves as it is."""
+    return re.sub(r"([\\`*_{}\[\]<>#|$])", r"\\\1", text.replace("\n", " "))
+
+
+def _cell(text: str) -> str:
+    return _plain(text)
+
+
+def _code(text: str) -> str:
+    fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
+    return f"{fence}{' '.join(text.splitlines())}{fence}"
+
+
+def _anchor(name: str) -> str:
+    return re.sub(r"[^\w-]", "", name.lower())

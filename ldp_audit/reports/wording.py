@@ -1,0 +1,162 @@
+"""Evidence in words and arithmetic lines that a reader can follow by hand; made from report.json's data alone."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+LONG_FORM = 400
+"""Forms longer than this many characters are cut in the readable reports; report.json has them whole."""
+
+VERDICTS = {
+    "PROVED": "holds as stated; the proof is below and can be rechecked",
+    "REFUTED": "does not hold; an exact counterexample or the proof of its denial is below",
+    "CONDITIONAL": "holds under an assumption that the source does not state, and fails without it",
+    "VACUOUS": "holds, but of things that it was meant to exclude as well",
+    "ENUMERATED": "holds at the sizes that are listed",
+    "NUMERIC": "supported by numbers, not proved",
+    "PROSE": "argued in words, not settled by an engine",
+    "UNDECIDED": "not settled",
+}
+
+SOURCES = {
+    "paper": "",
+    "damaged conversion": "Not the paper's claim: the reading of one damaged conversion, kept as a test of the engines.",
+    "derived": "Not the paper's claim: our own quantification.",
+}
+
+
+def badge(claim: dict[str, Any]) -> str:
+    """The verdict as it is shown: a proof that rests on a solver's word alone says so."""
+    parts = [part for group in ("parts", "condition") for part in claim["evidence"][group]]
+    rests_on_solver = any(part["evidence"]["kind"] == "smt" for part in parts if part["verdict"] == "PROVED")
+    return f"{claim['verdict']} (smt)" if rests_on_solver else claim["verdict"]
+
+
+def formal(part: dict[str, Any]) -> str:
+    """The formal statement: quantifier, domain, relation."""
+    relation = f"{part['left']} {part['relation']} {part['right']}"
+    domains = [domain(variable) for variable in part["variables"] if variable["name"] != part.get("constant")]
+    if not part["variables"]:
+        return relation
+    if part["quantifier"] == "one constant for all":
+        return f"one {part['constant']} > 0 does for all {', '.join(domains)}: {relation}"
+    return f"{part['quantifier']} {', '.join(domains)}: {relation}"
+
+
+def domain(variable: dict[str, Any]) -> str:
+    """A variable's domain, such as `c - r <= w <= c + r`."""
+    below = "" if variable["lower"] is None else f"{variable['lower']} {'<' if variable['lower_open'] else '<='} "
+    above = "" if variable["upper"] is None else f" {'<' if variable['upper_open'] else '<='} {variable['upper']}"
+    link = f" = e**({variable['exp_of']})" if "exp_of" in variable else ""
+    whole = " whole" if variable.get("integer") else ""
+    return f"{below}{variable['name']}{link}{above}{whole}" if below or above or link else f"{variable['name']} real"
+
+
+def explain(part: dict[str, Any]) -> str:
+    """What the evidence of a part shows, in one or two lines."""
+    evidence = part["evidence"]
+    return _EXPLANATIONS[evidence["kind"]](part, evidence)
+
+
+def counterexample(claim: dict[str, Any]) -> str:
+    """The arithmetic line of the first refuted part; empty if none is refuted."""
+    refuted = [part for part in claim["evidence"]["parts"] if part["verdict"] == "REFUTED"]
+    return explain(refuted[0]) if refuted else ""
+
+
+def _at_a_point(part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    where = ", ".join(f"{name} = {number}" for name, number in evidence["point"].items())
+    word = "holds" if evidence["kind"] == "example" else "fails"
+    left, right = _number(evidence["left"]), _number(evidence["right"])
+    return f"At {where}: left {left}, right {right}, so left {part['relation']} right {word}."
+
+
+def _numbers(part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    word = "holds" if part["verdict"] == "PROVED" else "fails"
+    return f"{_number(evidence['left'])} {part['relation']} {_number(evidence['right'])} {word}."
+
+
+def _form(part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    if evidence["gap"] == "0":
+        return "right - left expands to 0."
+    sides = "right - left" if part["relation"] != "!=" else "right - left, or its negative,"
+    return f"{sides} = {_short(evidence['gap'])}{_where(part, evidence)}"
+
+
+def _halves(part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    below, above = (explain({**part, "evidence": evidence[half]}) for half in ("below", "above"))
+    return f"For {evidence['variable']} <= {evidence['at']}: {below} For {evidence['variable']} >= {evidence['at']}: {above}"
+
+
+def _denial(part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    denied = {"==": "!=", "!=": "==", "<=": ">", "<": ">="}[part["relation"]]
+    sides = {"<=": ("right", "<", "left"), "<": ("right", "<=", "left")}.get(part["relation"], ("left", denied, "right"))
+    proof = explain({**part, "relation": sides[1], "evidence": evidence["proof"]})
+    if sides[0] == "right":
+        proof = proof.replace("right - left", "left - right", 1)
+    return f"Everywhere {' '.join(sides)}: {proof}"
+
+
+def _constant(part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    proof = explain({**part, "evidence": evidence["proof"]})
+    return f"{part['constant']} = {evidence['constant']} does: {proof}"
+
+
+def _escape(part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    path = ", ".join(f"{name} = {where}" for name, where in evidence["path"].items())
+    proof = explain({**part, "relation": "<", "evidence": evidence["proof"]}).replace("right - left", "left - right", 1)
+    return f"No {part['constant']} does: take {path}; there left > right for every {part['constant']} > 0, as {proof}"
+
+
+def _smt(_part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    return f"{evidence['solver']} finds no point that violates it; there is no proof that the checker could follow."
+
+
+def _undecided(_part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    return f"Not settled: {evidence['reason'] or 'no engine applies'}."
+
+
+_EXPLANATIONS = {
+    "counterexample": _at_a_point,
+    "example": _at_a_point,
+    "value": _numbers,
+    "identity": _form,
+    "certificate": _form,
+    "halves": _halves,
+    "denial": _denial,
+    "constant": _constant,
+    "escape": _escape,
+    "smt": _smt,
+    "undecided": _undecided,
+}
+
+
+def _where(part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    """What the slacks of a form stand for, and why its sign is plain."""
+    used = dict.fromkeys(re.findall(r"\b(?:lo|hi)_\w+", evidence["gap"]))
+    meanings = [_slack(name, part["variables"], evidence) for name in used]
+    known = f", where {'; '.join(meanings)}" if meanings else ""
+    return f"{known}. Nothing in it is negative."
+
+
+def _slack(name: str, variables: list[dict[str, Any]], evidence: dict[str, Any]) -> str:
+    side, variable = name[:2], next((v for v in variables if v["name"] == name[3:]), None)
+    if variable is None:
+        return f"{name} >= 0"
+    if side == "lo" and "taylor" in evidence and ("exp_of" in variable or "lower" not in variable):
+        return f"{name} = {variable['name']} less its Taylor polynomial of degree {evidence['taylor']} >= 0"
+    bare = re.fullmatch(r"[\w.]+", variable["lower" if side == "lo" else "upper"] or "")
+    end = variable["lower" if side == "lo" else "upper"]
+    shown = end if bare else f"({end})"
+    is_open = variable["lower_open" if side == "lo" else "upper_open"]
+    difference = f"{variable['name']} - {shown}" if side == "lo" else f"{end} - {variable['name']}"
+    return f"{name} = {difference} {'>' if is_open else '>='} 0"
+
+
+def _number(written: str | list[str]) -> str:
+    return written if isinstance(written, str) else f"{written[0]}..."
+
+
+def _short(form: str) -> str:
+    return form if len(form) <= LONG_FORM else f"{form[:LONG_FORM]} ... ({len(form)} characters, whole in report.json)"
