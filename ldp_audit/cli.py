@@ -168,9 +168,8 @@ def _recheck(options: argparse.Namespace) -> int:
     for outcome in refused:
         print(f"REFUSED {outcome.id} ({outcome.verdict}): {outcome.complaint}")
     listed = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-    print(
-        f"verified {len(outcomes) - len(refused)} of {len(outcomes)} claims in {time.perf_counter() - start:.2f} s: {listed}"
-    )
+    seconds = time.perf_counter() - start
+    print(f"verified {len(outcomes) - len(refused)} of {len(outcomes)} claims in {seconds:.2f} s: {listed}")
     open_parts = [outcome.id for outcome in outcomes if outcome.unverified]
     if open_parts:
         print(f"resting on a solver's word alone, not verified: {', '.join(open_parts)}")

@@ -1,0 +1,1 @@
+"""Is this program what they claim? The auditors come with their issues."""

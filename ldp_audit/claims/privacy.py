@@ -20,7 +20,7 @@ def is_private(channel: SymbolicChannel, t: Any) -> tuple[Statement, ...]:
     parts = []
     for mine, theirs in zip(channel.atoms, other.atoms, strict=True):
         at_theirs = other.probability_of(mine.output) if moving else theirs.probability
-        parts.append(at_most(mine.probability, t * at_theirs, f"output {mine.output}: at most t times as likely"))
+        parts.append(at_most(mine.probability, t * at_theirs, f"output {mine.output}: at most {t} times as likely"))
     return tuple(parts)
 
 

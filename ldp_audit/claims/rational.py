@@ -1,4 +1,4 @@
-"""Exact rational functions: a SymPy expression as numerator over denominator, over the rationals, in named generators."""
+"""Exact rational functions: a SymPy expression as numerator over denominator, in named generators over the rationals."""
 
 from __future__ import annotations
 

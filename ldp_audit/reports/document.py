@@ -33,6 +33,7 @@ def build(
         | {name: _version(name) for name in _ENGINES_FROM},
         "papers": [paper_record(paper) for paper, _ in pairs],
         "summary": {str(kind): count for kind, count in _counts(pairs).items()},
+        "not_the_papers": sum(one.claim.source != "paper" for _, group in pairs for one in group),
         "claims": claims,
         "figures": [figure.to_dict() for figure in figures],
     }
@@ -95,7 +96,8 @@ def _engines(settled: SettledClaim) -> str:
 
 
 def _counts(pairs: Sequence[tuple[Paper, Sequence[SettledClaim]]]) -> Counter[Verdict]:
-    return Counter(one.verdict for _, group in pairs for one in group)
+    """Of the papers' own claims: a scanner's error or a quantification of ours is not held against them."""
+    return Counter(one.verdict for _, group in pairs for one in group if one.claim.source == "paper")
 
 
 def _version(package: str) -> str:

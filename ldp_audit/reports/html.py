@@ -23,6 +23,7 @@ def render(report: dict[str, Any]) -> str:
     )
     environment.filters.update(
         badge=wording.badge,
+        counted=wording.counted,
         counterexample=wording.counterexample,
         explain=wording.explain,
         formal=wording.formal,

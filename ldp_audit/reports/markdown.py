@@ -23,13 +23,13 @@ def _heading(report: dict[str, Any]) -> str:
         about = ", ".join(part for part in (paper["authors"], paper["venue"]) if part)
         lines.append(f"\n**{_plain(paper['title'])}**{' — ' + _plain(about) if about else ''}")
     counts = ", ".join(f"{count} {verdict}" for verdict, count in report["summary"].items())
-    return "\n".join([*lines, f"\n{len(report['claims'])} claims: {counts}."])
+    return "\n".join([*lines, f"\n{wording.counted(report)}: {counts}."])
 
 
 def _table(report: dict[str, Any]) -> str:
     rows = ["| claim | place | verdict | engine | seconds |", "|---|---|---|---|---|"]
     for claim in report["claims"]:
-        cells = [f"[{claim['id']}](#{_anchor(claim['id'])})", _cell(claim["place"]), wording.badge(claim)]
+        cells = [f"[{claim['id']}](#{_anchor(claim['id'])})", _cell(claim["place"]), _cell(wording.tagged(claim))]
         rows.append(f"| {' | '.join(cells)} | {claim['engine']} | {claim['seconds']:.3f} |")
     return "\n".join(rows)
 

@@ -33,6 +33,18 @@ def badge(claim: dict[str, Any]) -> str:
     return f"{claim['verdict']} (smt)" if rests_on_solver else claim["verdict"]
 
 
+def tagged(claim: dict[str, Any]) -> str:
+    """The verdict, with a word where the claim is not the paper's."""
+    return badge(claim) if claim["source"] == "paper" else f"{badge(claim)} ({claim['source']})"
+
+
+def counted(report: dict[str, Any]) -> str:
+    """How many claims, and how many of them are not the papers' own."""
+    others = report["not_the_papers"]
+    own = f"{len(report['claims']) - others} claims"
+    return f"{own}, and {others} that are not the paper's (readings of a damaged conversion, quantifications)" if others else own
+
+
 def formal(part: dict[str, Any]) -> str:
     """The formal statement: quantifier, domain, relation."""
     relation = f"{part['left']} {part['relation']} {part['right']}"
@@ -151,6 +163,7 @@ def _slack(name: str, variables: list[dict[str, Any]], evidence: dict[str, Any])
     shown = end if bare else f"({end})"
     is_open = variable["lower_open" if side == "lo" else "upper_open"]
     difference = f"{variable['name']} - {shown}" if side == "lo" else f"{end} - {variable['name']}"
+    difference = variable["name"] if difference.endswith(" - 0") else difference
     return f"{name} = {difference} {'>' if is_open else '>='} 0"
 
 

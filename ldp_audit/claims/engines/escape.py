@@ -1,7 +1,7 @@
 """O-statements: a constant that does for all values, or an escape that beats every constant.
 
-`left <= K g` is proved by a number K with a certificate, and refuted by a path: the other variables as functions of K
-along which left > K g for every K > 0. The path's inequality is a universal statement in K and is settled like any other.
+`left <= K g` is proved by a number K with a certificate, and refuted by a path: the other variables as functions of K,
+along which left > K g for every K > 0. The path's inequality is a universal statement in K, proved like any other.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Positive forms: an expression rewritten so that its sign can be read off, which is what a proof consists of here.
 
-A variable x in [lower, upper] has two slacks, lo_x = x - lower and hi_x = upper - x, both >= 0 on the domain (> 0 at an
-open end). A form is positive if it is built from slacks, positive numbers and even powers by +, * and / alone. To find
-one, x is written as (lower hi_x + upper lo_x) / (lo_x + hi_x), or as lower + lo_x or upper - hi_x where the other end is
-infinite; the result is factored, and lo_x + hi_x is the width, upper - lower, again. What has no finite end stays as it
-is and may occur in even powers. A variable that is e**e has the slack lo_x = x - (1 + e + ... + e**m/m!), m odd, which is
-positive for every real e.
+A variable x in [lower, upper] has two slacks, lo_x = x - lower and hi_x = upper - x, both >= 0 on the domain (> 0 at
+an open end). A form is positive if it is built from slacks, positive numbers and even powers by +, * and / alone. To
+find one, x is written as (lower hi_x + upper lo_x) / (lo_x + hi_x), or as lower + lo_x or upper - hi_x where the other
+end is infinite; the result is factored, and lo_x + hi_x is the width, upper - lower, again. What has no finite end stays
+as it is and may occur in even powers. A variable that is e**e has the slack lo_x = x - (1 + e + ... + e**m/m!), m odd,
+which is positive for every real e.
 
 Not every end need be used: a bounded variable may be written by its lower slack alone, by its upper one, or stay as it
 is. Where the width may vanish (w in [c - rho r, c + rho r], rho >= 0) or the fact needs one end only, that is the way.
@@ -71,7 +71,7 @@ class Slacks:
             self._environment[variable] = self._written(variable)
 
     def define(self, variables: list[Variable], path: Mapping[Variable, Expr]) -> None:
-        """Give the variables of the statement that the path was taken from; KeyError if the path needs more than these."""
+        """Give the variables of the statement that the path comes from; KeyError if the path needs more than these."""
         own = {str(variable): value for variable, value in self._environment.items()}
         for variable in variables:
             self._environment[variable] = self.write(path[variable]) if variable in path else own[variable.name]

@@ -8,7 +8,6 @@ from typing import Any
 from ldp_audit.claims.evaluate import Value, bounds_of, compare, value
 from ldp_audit.claims.statement import Statement
 
-
 _LONG = 512
 
 

@@ -60,7 +60,7 @@ def bounds_figure() -> Figure:
         caption=f"n = {_CLIENTS} clients with weights drawn uniformly in their ranges; n times the variance of the mean. Left: one "
         "common range; the exact value runs inside the band of Lemma 3, whose edges are attained. Right: own radii; it runs inside "
         "the band of Corollary 1 as the paper has it. The dotted line is the lower bound that one damaged conversion of the paper "
-        "prints: from epsilon = 1.76 on (vertical order of the curves changes) it lies above the least possible variance.",
+        "prints: from epsilon = 1.76 on it lies above the band's lower edge, the least possible variance.",
         alt="Two panels over epsilon from 0.5 to 8, variance on a log scale, all curves falling. In each a solid curve runs inside a "
         "narrow band that widens, on the log scale, as epsilon grows. Right: a horizontal dotted line cuts through the band.",
         panels=(

@@ -1,0 +1,51 @@
+# Everything sets itself up: a virtual environment in .venv, from the pinned constraints. Re-runs are quick.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= report
+INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help report test test-slow lint format constraints clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+report: $(VENV)/.installed ## settle LDP-FL's claims and write the report to $(OUT)/
+	$(BIN)/ldp-audit check --paper ldp-fl --out $(OUT)
+	$(BIN)/ldp-audit recheck $(OUT)/report.json
+
+test: $(VENV)/.installed-dev ## the whole suite
+	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+test-slow: $(VENV)/.installed-dev ## the suite with its checks at full size
+	$(BIN)/python -m pytest -n 2 --slow $(ARGS)
+
+lint: $(VENV)/.installed-dev ## ruff (lint and format) and pyright
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+
+format: $(VENV)/.installed-dev ## let ruff rewrite what it can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+constraints: ## pin every direct and indirect dependency anew, from the ranges in pyproject.toml
+	rm -rf build/pins
+	$(PYTHON) -m venv build/pins
+	build/pins/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	build/pins/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[training,dev]' hatchling
+	build/pins/bin/python -m pip freeze --exclude-editable | sed 's/^\(torch==[^+]*\)+.*/\1/' > constraints.txt
+
+clean: ## remove the environment and what was built
+	rm -rf $(VENV) build dist $(OUT)
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(INSTALL) --editable .
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(INSTALL) --editable '.[dev]'
+	touch $@
