@@ -107,17 +107,17 @@ class TwoPoint:
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, nats; broadcasts; -inf where y is not one of the reports."""
-        y, position = np.asarray(y), self._position(x)
+        y, (above, below) = np.asarray(y), self._shares(x)
         low, high = (np.asarray(value, dtype=_float_dtype(y)) for value in self.outputs())
         rare, common = _expit(-self.epsilon), _expit(self.epsilon)
         with np.errstate(divide="ignore"):
-            log_plus = np.log(common * position + rare * (1 - position))
-            log_minus = np.log(rare * position + common * (1 - position))
+            log_plus = np.log(common * above + rare * below)
+            log_minus = np.log(rare * above + common * below)
         return np.where(y == high, log_plus, np.where(y == low, log_minus, -np.inf))[()]
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """E[report | x] = x: no bias (LDP-FL, Lemma 1). Shape of x."""
-        self._position(x)
+        self._shares(x)
         return np.array(x, dtype=np.float64)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
@@ -125,10 +125,10 @@ class TwoPoint:
 
         LDP-FL's Lemma 2 prints r**2 A**2, the value at x = c.
         """
-        position = self._position(x)
+        above, below = self._shares(x)
         half = self.epsilon / 2
         excess = 0.0 if half > 350 else self.radius / math.sinh(half)  # r**2 (A**2 - 1) = (r / sinh)**2
-        return (excess**2 + 4 * self.radius**2 * position * (1 - position))[()]
+        return (excess**2 + 4 * self.radius**2 * above * below)[()]
 
     def sample(self, x: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.floating]:
         """One report per input; shape and floating dtype of x.
@@ -144,8 +144,12 @@ class TwoPoint:
         words = rng.integers(0, 2**_WORD_BITS, size=values.shape, dtype=np.uint64)
         return np.where(words < self._thresholds(values), high, low)
 
-    def _position(self, x: ArrayLike) -> NDArray[np.float64]:
-        """(x - (c - r)) / (2 r), in [0, 1]; ValueError where x leaves the range."""
+    def _shares(self, x: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """How far x lies above the lower end and below the upper one, in shares of the range; they add up to 1.
+
+        The ends are those that floating point computes (`domain()`), so that the shares there are exactly 0 and 1.
+        ValueError where x leaves the range.
+        """
         values = np.asarray(x)
         if values.dtype.kind not in "fiu":
             raise ValueError(f"x must be real numbers, got dtype {values.dtype}")
@@ -154,12 +158,12 @@ class TwoPoint:
         if not np.all(inside):
             worst = values[~inside].flat[0] if values.ndim else values[()]
             raise ValueError(f"x must lie in [{low!r}, {high!r}], got {worst!r}; clip first if that is meant")
-        # fl(c + r) may exceed c + r by half a unit: the end of the range as computed counts as the end.
-        return np.clip((values.astype(np.float64) - self.center) / (2 * self.radius) + 0.5, 0.0, 1.0)
+        wide = values.astype(np.float64)
+        return (wide - low) / (high - low), (high - wide) / (high - low)
 
     def _thresholds(self, x: NDArray[np.floating]) -> NDArray[np.uint64]:
         """Words below this are reported as the upper value; within [n, 2**64 - n] by construction."""
-        position = self._position(x)
+        position, _ = self._shares(x)
         rarest = _rarest_count(self.epsilon)
         span = 2**_WORD_BITS - 2 * rarest
         below_2_64 = np.nextafter(2.0**_WORD_BITS, 0.0)

@@ -77,6 +77,11 @@ class Variable(Symbol):
     def _latex(self, _printer: object) -> str:
         return self.latex
 
+    @property
+    def symbol(self) -> Symbol:
+        """The name alone. SymPy's code printers (lambdify) ask for it of any class called Variable."""
+        return Symbol(self.name, real=True)
+
     def renamed(self, name: str, latex: str | None = None) -> Variable:
         """The same domain under another name: a second input, another client."""
         _, options = self.__getnewargs_ex__()

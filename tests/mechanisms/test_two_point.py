@@ -1,0 +1,174 @@
+"""TwoPoint's numbers are held to its symbolic definition, and its sampler to its numbers."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldp_audit import TwoPoint
+from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT, _rarest_count
+from ldp_audit.mechanisms.variable import T
+from tests.frequency import assert_frequency
+
+epsilons = st.one_of(st.floats(1e-9, 50.0), st.sampled_from([1e-9, 1e-3, 1.0, 36.0, 50.0]))
+centers = st.floats(-3, 3)
+radii = st.floats(0.01, 3)
+positions = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.5, 1.0]))
+
+
+def exact(expression: object, m: TwoPoint, x: float) -> mpmath.mpf:
+    """A symbolic expression at the mechanism's parameters, in 60 digits. The floats are taken as they are."""
+    with mpmath.workdps(60):
+        from sympy import lambdify
+
+        symbols = (T, CENTER, RADIUS, WEIGHT)
+        values = (mpmath.exp(mpmath.mpf(m.epsilon)), *map(mpmath.mpf, (m.center, m.radius, x)))
+        return lambdify(symbols, expression, "mpmath")(*values)
+
+
+def build(epsilon: float, center: float, radius: float, position: float) -> tuple[TwoPoint, float]:
+    m = TwoPoint(epsilon, center, radius)
+    low, high = m.domain()
+    return m, min(max(low + position * (high - low), low), high)
+
+
+@given(epsilons, centers, radii, positions)
+def test_log_prob_is_the_definition(epsilon: float, center: float, radius: float, position: float) -> None:
+    m, x = build(epsilon, center, radius, position)
+    for atom, y in zip(TWO_POINT.atoms, reversed(m.outputs()), strict=True):
+        truth = exact(atom.probability, m, x)
+        # x is rounded to a float: that moves the probability by at most half a unit of |c| + r over 2 r A.
+        slack = 4e-16 * (abs(center) + radius) / radius
+        assert math.exp(m.log_prob(y, x)) == pytest.approx(float(truth), rel=1e-12, abs=slack)
+
+
+@given(epsilons, centers, radii, positions)
+def test_mean_and_variance_are_those_of_the_definition(
+    epsilon: float, center: float, radius: float, position: float
+) -> None:
+    m, x = build(epsilon, center, radius, position)
+    assert m.mean(x) == x
+    slack = 4e-15 * radius * (abs(center) + radius)
+    assert m.variance(x) == pytest.approx(float(exact(TWO_POINT.variance(), m, x)), rel=1e-12, abs=slack)
+
+
+@given(epsilons, centers, radii, st.floats(0, 60))
+def test_delta_is_the_largest_hockey_stick_divergence(
+    epsilon: float, center: float, radius: float, level: float
+) -> None:
+    m = TwoPoint(epsilon, center, radius)
+    high, low = m.worst_pair()
+    with mpmath.workdps(60):
+        t, e = mpmath.exp(mpmath.mpf(epsilon)), mpmath.exp(mpmath.mpf(level))
+        direct = max(mpmath.mpf(0), (t - e) / (t + 1))
+    assert m.delta(level) == pytest.approx(float(direct), rel=1e-12, abs=1e-300)
+    p, q = (np.exp([m.log_prob(y, x) for y in m.outputs()]) for x in (high, low))
+    assert np.maximum(p - math.exp(level) * q, 0).sum() == pytest.approx(m.delta(level), rel=1e-6, abs=1e-9)
+
+
+@given(epsilons.filter(lambda e: e < 30), centers, radii, positions, positions)
+def test_epsilon_is_attained_at_the_ends_and_nowhere_exceeded(
+    epsilon: float, center: float, radius: float, first: float, second: float
+) -> None:
+    m, x = build(epsilon, center, radius, first)
+    _, z = build(epsilon, center, radius, second)
+    for y in m.outputs():
+        assert m.log_prob(y, x) - m.log_prob(y, z) <= m.exact_epsilon() * (1 + 1e-12) + 1e-12
+    a, b = m.worst_pair()
+    assert m.log_prob(m.outputs()[1], a) - m.log_prob(m.outputs()[1], b) == pytest.approx(epsilon, rel=1e-9, abs=1e-15)
+
+
+def test_a_report_that_is_neither_value_has_no_probability() -> None:
+    assert TwoPoint(1.0).log_prob(0.0, 0.0) == -math.inf
+
+
+def test_infinite_epsilon_reports_the_ends() -> None:
+    m = TwoPoint(math.inf, 1.0, 2.0)
+    assert m.outputs() == (-1.0, 3.0)
+    assert m.variance(1.0) == 4.0
+    assert list(m.delta([0.0, 1.0, math.inf])) == [1.0, 1.0, 1.0]
+    assert m.exact_epsilon() == math.inf
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"epsilon": 0}, "epsilon must be a number > 0, got 0"),
+        ({"epsilon": -1.0}, "epsilon must be a number > 0, got -1.0"),
+        ({"epsilon": math.nan}, "epsilon must be a number > 0, got nan"),
+        ({"epsilon": "1"}, "epsilon must be a number > 0, got '1'"),
+        ({"epsilon": True}, "epsilon must be a number > 0, got True"),
+        ({"epsilon": 1, "radius": 0}, "radius must be a finite number > 0, got 0"),
+        ({"epsilon": 1, "radius": math.inf}, "radius must be a finite number > 0, got inf"),
+        ({"epsilon": 1, "center": math.nan}, "center must be a finite number, got nan"),
+        ({"epsilon": 1, "center": 1e300, "radius": 1e-300}, "center and radius must give an interval"),
+    ],
+)
+def test_bad_parameters_are_named_with_value_and_domain(arguments: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+        TwoPoint(**arguments)
+
+
+@pytest.mark.parametrize("x", [1.5, math.nan, math.inf, [0.0, -2.0]])
+def test_inputs_outside_the_range_are_refused_not_clipped(x: object) -> None:
+    for method in (TwoPoint(1.0).mean, TwoPoint(1.0).variance, lambda v: TwoPoint(1.0).log_prob(1.0, v)):
+        with pytest.raises(ValueError, match=r"x must lie in \[-1.0, 1.0\], got"):
+            method(x)
+
+
+def test_wrong_types_are_refused() -> None:
+    with pytest.raises(ValueError, match="x must be real numbers, got dtype"):
+        TwoPoint(1.0).mean(["a"])
+    with pytest.raises(ValueError, match=r"rng must be a numpy.random.Generator"):
+        TwoPoint(1.0).sample([0.0], rng=0)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="epsilon must be >= 0 everywhere"):
+        TwoPoint(1.0).delta([0.0, -1.0])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 1, 4)])
+def test_samples_have_the_shape_and_dtype_of_the_input(dtype: type, shape: tuple[int, ...]) -> None:
+    drawn = TwoPoint(1.0).sample(np.zeros(shape, dtype), rng=np.random.default_rng(0))
+    assert drawn.shape == shape
+    assert drawn.dtype == dtype
+    assert set(np.unique(drawn)) <= {dtype(value) for value in TwoPoint(1.0).outputs()}
+
+
+def test_a_seed_gives_the_same_reports() -> None:
+    x = np.linspace(-1, 1, 50)
+    first, second = (TwoPoint(1.0).sample(x, rng=np.random.default_rng(7)) for _ in range(2))
+    assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("x", [-1.0, -0.3, 0.0, 1.0])
+def test_the_sampler_draws_from_the_law(epsilon: float, x: float) -> None:
+    """False alarm 1e-6; with 40,000 draws a probability off by 0.02 is missed with a chance below 1e-3."""
+    m, trials = TwoPoint(epsilon), 40_000
+    drawn = m.sample(np.full(trials, x), rng=np.random.default_rng(2024))
+    assert_frequency(int((drawn > 0).sum()), trials, math.exp(m.log_prob(m.outputs()[1], x)))
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 0.5, 1.0, 10.0, 30.0, 44.0, 45.0, 200.0, math.inf])
+def test_the_implemented_epsilon_never_exceeds_the_claimed_one(epsilon: float) -> None:
+    """Thresholds of all inputs lie in [n, 2**64 - n], and ln((2**64 - n)/n) <= epsilon exactly."""
+    m = TwoPoint(epsilon)
+    inputs = np.concatenate([np.linspace(-1, 1, 1001), [np.nextafter(-1, 0), np.nextafter(1, 0)]])
+    thresholds = [int(count) for count in m._thresholds(inputs)]  # pyright: ignore[reportPrivateUsage]
+    n = _rarest_count(epsilon)
+    assert n == min(thresholds)
+    assert 2**64 - n == max(thresholds)
+    with mpmath.workdps(60):
+        assert mpmath.log(mpmath.mpf(2**64 - n) / n) <= mpmath.mpf(epsilon)
+
+
+def test_the_rarest_count_is_rounded_up_by_less_than_one() -> None:
+    for epsilon in (0.1, 1.0, 20.0, 40.0):
+        with mpmath.workdps(60):
+            share = mpmath.mpf(2) ** 64 / (mpmath.exp(mpmath.mpf(epsilon)) + 1)
+            assert share <= _rarest_count(epsilon) < share + 1
