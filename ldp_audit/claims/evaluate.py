@@ -9,7 +9,7 @@ from functools import reduce
 from typing import Any
 
 from flint import arb, ctx, fmpq
-from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, Rational, Symbol, exp, log
+from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, Rational, S, Symbol, exp, log
 
 from ldp_audit.claims.statement import Relation, Statement
 from ldp_audit.mechanisms.channel import Ind
@@ -142,10 +142,9 @@ def _ball(expression: Expr, point: Point) -> arb:
 
 
 def _constant(expression: Expr) -> arb:
-    known = {"E": arb.const_e, "pi": arb.pi}
-    if str(expression) not in known:
-        raise TypeError(f"constant {expression} is not one that the engines evaluate; known: {', '.join(known)}")
-    return known[str(expression)]()
+    if expression is not S.Exp1:
+        raise TypeError(f"constant {expression} is not one that the engines evaluate; known: rationals and E")
+    return arb.const_e()
 
 
 def _function(table: dict[type, Callable[..., Any]], expression: Expr) -> Callable[..., Any]:

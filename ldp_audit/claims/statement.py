@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from sympy import Abs, Add, Expr, Rational, Symbol, exp, oo, sstr, sympify
+from sympy import Abs, Add, Expr, Rational, Symbol, exp, oo, sympify
+from sympy.printing.str import StrPrinter
 
 from ldp_audit.mechanisms.variable import Variable, exact, substitute_domain, variables_of
 
@@ -78,7 +79,7 @@ class Statement:
         if self.constant is not None:
             record["constant"] = self.constant.name
         record["variables"] = [describe_variable(v, self.variables()) for v in self.variables()]
-        record["left"], record["relation"], record["right"] = sstr(self.left), self.relation, sstr(self.right)
+        record["left"], record["relation"], record["right"] = written(self.left), self.relation, written(self.right)
         return record
 
 
@@ -87,13 +88,25 @@ def describe_variable(variable: Variable, among: list[Variable]) -> dict[str, An
     record: dict[str, Any] = {"name": variable.name}
     for side in ("lower", "upper"):
         end = getattr(variable, side)
-        record[side] = None if end in (oo, -oo) else sstr(end)
+        record[side] = None if end in (oo, -oo) else written(end)
         record[f"{side}_open"] = getattr(variable, f"{side}_open")
     if variable.integer_valued:
         record["integer"] = True
     if is_linked(variable, among):
-        record["exp_of"] = sstr(variable.exp_of)
+        record["exp_of"] = written(variable.exp_of)
     return record
+
+
+class _Arithmetic(StrPrinter):
+    """SymPy's plain text, with e written as exp(1), which every reader of report.json knows."""
+
+    def _print_Exp1(self, _expression: Expr) -> str:
+        return "exp(1)"
+
+
+def written(expression: Expr) -> str:
+    """The expression in Python's arithmetic notation."""
+    return _Arithmetic().doprint(expression)
 
 
 def is_linked(variable: Variable, among: list[Variable]) -> bool:

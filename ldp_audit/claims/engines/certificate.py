@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-from sympy import Expr, Integer, sstr
+from sympy import Expr, Integer
 
 from ldp_audit.claims.engines.positive_form import Ends, Slacks
 from ldp_audit.claims.rational import NotRationalFunctionError
-from ldp_audit.claims.statement import Statement, is_linked
+from ldp_audit.claims.statement import Statement, is_linked, written
 from ldp_audit.mechanisms.variable import Variable
 
 _DEGREES = (1, 3, 7, 11)
@@ -95,7 +95,7 @@ def _halved(statement: Statement, cuts: int) -> dict[str, Any] | None:
         first = prove(statement.at({variable: below}), cuts - 1)
         second = prove(statement.at({variable: above}), cuts - 1) if first is not None else None
         if second is not None:
-            return {"kind": "halves", "variable": variable.name, "at": sstr(middle), "below": first, "above": second}
+            return {"kind": "halves", "variable": variable.name, "at": written(middle), "below": first, "above": second}
     return None
 
 

@@ -12,12 +12,12 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from sympy import Expr, Integer, Rational, sstr
+from sympy import Expr, Integer, Rational
 
 from ldp_audit.claims.engines.positive_form import Slacks
 from ldp_audit.claims.engines.simplest import points
 from ldp_audit.claims.evaluate import bounds_of, holds_at, value
-from ldp_audit.claims.statement import Statement, is_linked
+from ldp_audit.claims.statement import Statement, is_linked, written
 from ldp_audit.mechanisms.variable import Variable, substitute_domain
 
 Prover = Callable[[Statement], dict[str, Any] | None]
@@ -46,8 +46,8 @@ def refute(statement: Statement, universal: Prover) -> dict[str, Any] | None:
         divisors = None if proof is None else _divisors_along(statement, path, proof.get("taylor", 1))
         if proof is not None and divisors is not None and all(inside):
             proof = {**proof, "divisors": list(dict.fromkeys([*proof["divisors"], *divisors]))}
-            written = {variable.name: sstr(where) for variable, where in path.items()}
-            return {"kind": "escape", "path": written, "inside": inside, "proof": proof}
+            texts = {variable.name: written(where) for variable, where in path.items()}
+            return {"kind": "escape", "path": texts, "inside": inside, "proof": proof}
     return None
 
 

@@ -1,0 +1,66 @@
+"""No engine proves what is false: each list has at least 20 claims with a sign, a factor, a bound or a domain changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from ldp_audit.claims import recheck
+from ldp_audit.claims.engines import certificate, escape, identity, recompute, smt
+from ldp_audit.claims.settle import settle
+from ldp_audit.claims.statement import Statement
+from ldp_audit.claims.verdict import Verdict
+from tests.claims.false_claims import IDENTITIES, INEQUALITIES, NUMBERS, ORDERS, brute_force
+
+UNIVERSAL = IDENTITIES + INEQUALITIES
+
+
+def name(statement: Statement) -> str:
+    return f"{statement.left} {statement.relation} {statement.right}"[:70]
+
+
+def test_there_are_twenty_for_each_engine() -> None:
+    assert min(map(len, (IDENTITIES, INEQUALITIES, ORDERS, NUMBERS, UNIVERSAL))) >= 20
+
+
+@pytest.mark.parametrize("claim", UNIVERSAL, ids=name)
+def test_they_are_false_by_brute_force(claim: Statement) -> None:
+    assert brute_force(claim)
+
+
+@pytest.mark.parametrize("claim", IDENTITIES, ids=name)
+def test_identity_does_not_prove_them(claim: Statement) -> None:
+    assert identity.prove(claim) is None
+
+
+@pytest.mark.parametrize("claim", INEQUALITIES, ids=name)
+def test_certificate_does_not_prove_them(claim: Statement) -> None:
+    assert certificate.prove(claim) is None
+
+
+@pytest.mark.parametrize("claim", UNIVERSAL, ids=name)
+def test_smt_does_not_prove_them(claim: Statement) -> None:
+    answer, _ = smt.settle(claim)
+    assert answer is not True
+
+
+@pytest.mark.parametrize("claim", ORDERS, ids=name)
+def test_no_constant_is_found_where_there_is_none(claim: Statement) -> None:
+    assert escape.prove(claim, certificate.prove) is None
+
+
+@pytest.mark.parametrize("claim", NUMBERS, ids=name)
+def test_recompute_does_not_prove_them(claim: Statement) -> None:
+    assert recompute.settle(claim)[0] is not True
+
+
+@pytest.mark.parametrize("claim", UNIVERSAL + ORDERS + NUMBERS, ids=name)
+def test_all_engines_together_refute_them_with_evidence_that_the_checker_accepts(claim: Statement) -> None:
+    settled = settle(claim)
+    assert settled.verdict in (Verdict.REFUTED, Verdict.UNDECIDED)
+    assert recheck.part(settled.to_dict()) == settled.verdict
+
+
+def test_nearly_all_of_them_are_refuted_and_not_only_left_open() -> None:
+    claims = UNIVERSAL + ORDERS + NUMBERS
+    refuted = [claim for claim in claims if settle(claim).verdict is Verdict.REFUTED]
+    assert len(refuted) >= 0.9 * len(claims)
