@@ -18,7 +18,7 @@ class Variable(Symbol):
     lower, upper: numbers or expressions in other variables (`c - r`); `-oo` and `oo` say so openly.
     open: which of the two ends are left out: "", "left", "right" or "both". Infinite ends always are.
     integer: only whole numbers are meant. Proofs over the reals still hold; counterexamples are whole.
-    exp_of: the variable is e**exp_of; matters only in a statement that mentions both.
+    exp_of: the variable is e**exp_of, and lies between its ends as well.
     latex: how it is typeset; the name if not given.
 
     Raises ValueError for a name that is no identifier, and for ends that are no finite or infinite real expression.
@@ -141,10 +141,24 @@ def _visit(symbol: Symbol, found: dict[Variable, None], path: tuple[Symbol, ...]
         )
     if symbol in path:
         raise ValueError(f"the domain of {symbol.name!r} depends on itself")
-    # exp_of is a link, not a need: t alone ranges over (1, oo) whether or not epsilon is mentioned.
-    for needed in sorted(symbol.lower.free_symbols | symbol.upper.free_symbols, key=str):
+    needs = symbol.lower.free_symbols | symbol.upper.free_symbols
+    if symbol.exp_of is not None and not _ranges_over_all_exponentials(symbol):
+        needs |= symbol.exp_of.free_symbols
+    for needed in sorted(needs, key=str):
         _visit(needed, found, (*path, symbol))
     found[symbol] = None
+
+
+def _ranges_over_all_exponentials(variable: Variable) -> bool:
+    """Whether the declared range is exactly that of the exponential, as (1, oo) for t = e**epsilon, epsilon > 0.
+
+    Then the variable can stand alone; else a statement about it needs its exponent.
+    """
+    exponent = variable.exp_of
+    if not isinstance(exponent, Variable):
+        return False
+    ends = (exp(exponent.lower), exp(exponent.upper), exponent.lower_open, exponent.upper_open)
+    return ends == (variable.lower, variable.upper, variable.lower_open, variable.upper_open)
 
 
 EPSILON = Variable("epsilon", 0, oo, open="left", latex=r"\varepsilon")

@@ -1,0 +1,154 @@
+"""The engines on what is true, on the ends of domains, and on what they must not touch."""
+
+from __future__ import annotations
+
+import pytest
+from sympy import Max, Min, Rational, Symbol, exp, log, oo, sqrt
+
+from ldp_audit.claims.engines import certificate, identity, smt
+from ldp_audit.claims.settle import BadClaimError, settle
+from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, order, prints_as, somewhere
+from ldp_audit.claims.verdict import Verdict
+from ldp_audit.mechanisms.channel import Ind
+from ldp_audit.mechanisms.variable import EPSILON, T, Variable
+
+x = Variable("x", 0, 1)
+opened = Variable("x", 0, 1, open="both")
+real = Variable("v", -oo, oo)
+y = Variable("y", 0, oo)
+positive = Variable("z", 0, oo, open="left")
+K = Variable("K", 0, oo, open="left")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        at_most(0, x),
+        at_most(x, 1),
+        less(0, opened),
+        less(opened, 1),
+        less(0, 1 + real**2),
+        at_most(0, real**2),
+        at_most(2 * x * y, x**2 + y**2),
+        at_most(x**2, x),
+        less(opened**2, opened),
+        at_most(x * (1 - x), Rational(1, 4)),
+        less(0, positive / (1 + positive)),
+        at_most(1 / (1 + y), 1),
+        differ(positive, -positive),
+        at_most(abs(real) * 0, 0),
+        equal((x + 1) ** 2, x**2 + 2 * x + 1),
+        less(1 + EPSILON, T),
+        less(1 + EPSILON + EPSILON**2 / 2, T),
+        at_most(0, real**2 - 2 * real + 1),
+    ],
+    ids=str,
+)
+def test_true_statements_are_proved_with_a_form(statement: Statement) -> None:
+    settled = settle(statement)
+    assert settled.verdict is Verdict.PROVED
+    assert settled.engine != "smt"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [less(0, x), less(x, 1), less(0, real**2), less(x**2, x), less(opened * (1 - opened), Rational(1, 4)), differ(x, 1)],
+    ids=str,
+)
+def test_an_end_or_a_touching_point_refutes_strictness(statement: Statement) -> None:
+    assert settle(statement).verdict is Verdict.REFUTED
+
+
+def test_an_empty_domain_is_an_error_not_a_vacuous_proof() -> None:
+    empty = Variable("x", 2, 1)
+    with pytest.raises(BadClaimError, match="no point was found in the domain"):
+        settle(at_most(empty, 0))
+
+
+def test_a_pole_inside_the_domain_is_an_error() -> None:
+    with pytest.raises(BadClaimError, match="undefined at x = 0, inside its domain"):
+        settle(at_most(1, 1 / x))
+
+
+def test_a_pole_between_the_points_looked_at_is_not_proved() -> None:
+    pole = 1 / (x - Rational(22, 71)) ** 2
+    assert settle(at_most(0, pole)).verdict is Verdict.UNDECIDED
+
+
+def test_a_symbol_without_a_domain_cannot_enter_a_statement() -> None:
+    with pytest.raises(ValueError, match="symbol 'q' has no domain"):
+        at_most(Symbol("q"), 1)
+
+
+@pytest.mark.parametrize("side", [oo, sqrt(-1), "nonsense +"])
+def test_a_side_must_be_a_finite_real_expression(side: object) -> None:
+    with pytest.raises(Exception, match=r"side must be|could not parse|invalid"):
+        at_most(side, 1)
+
+
+def test_maximum_minimum_absolute_value_and_indicator_go_to_the_solver() -> None:
+    clipped = Max(0, Min(1, real))
+    for statement in (at_most(clipped, 1), at_most(0, clipped), at_most(real, abs(real)), at_most(Ind(x, 1), 1)):
+        assert certificate.prove(statement) is None
+        assert smt.settle(statement)[0] is True
+        assert settle(statement).verdict is Verdict.PROVED
+
+
+def test_transcendental_statements_in_a_variable_are_left_open_or_refuted_at_a_point() -> None:
+    assert settle(at_most(log(1 + y), y)).verdict is Verdict.UNDECIDED
+    assert settle(at_most(exp(x), 1 + x)).verdict is Verdict.REFUTED
+
+
+def test_an_exponential_is_known_from_below_only() -> None:
+    small = Variable("epsilon", 0, 1)
+    t = Variable("t", 1, oo, exp_of=small)
+    assert settle(at_most(1 + small, t)).verdict is Verdict.PROVED
+    assert settle(at_most(t, 3)).verdict is Verdict.UNDECIDED
+    assert settle(at_most(t, 2)).verdict is Verdict.REFUTED
+
+
+def test_identity_refuses_what_is_undefined_somewhere() -> None:
+    assert identity.prove(equal(x / (x - Rational(1, 2)) * (x - Rational(1, 2)) ** 2, x * (x - Rational(1, 2)))) is not None
+    assert identity.prove(equal((x**2 - 1) / (x - 1), x + 1)) is None
+
+
+def test_existence_is_proved_by_a_point_and_refuted_by_a_proof() -> None:
+    found = settle(somewhere(equal(x**2, Rational(1, 4))))
+    assert (found.verdict, found.evidence["point"]) == (Verdict.PROVED, {"x": "1/2"})
+    denied = settle(somewhere(less(x**2 + 1, x)))
+    assert (denied.verdict, denied.evidence["kind"]) == (Verdict.REFUTED, "denial")
+
+
+def test_existence_at_an_irrational_point_only_is_left_open() -> None:
+    assert settle(somewhere(equal(y**2, 2))).verdict is Verdict.UNDECIDED
+
+
+def test_whole_numbers_are_counterexamples_only_if_whole() -> None:
+    whole = Variable("k", 0, 10, integer=True)
+    assert settle(at_most(0, (whole - 1) * (whole - 2))).verdict is Verdict.UNDECIDED  # false between, true of wholes
+    refuted = settle(at_most(whole, 7))
+    assert refuted.evidence["point"] == {"k": "8"}, "the smallest size at which it fails"
+
+
+def test_order_statements_both_ways() -> None:
+    holds = settle(order(x**2 + 3 * x, K * x, constant=K))
+    assert (holds.verdict, holds.evidence["kind"]) == (Verdict.PROVED, "constant")
+    fails = settle(order(y**2, K * y, constant=K))
+    assert (fails.verdict, fails.evidence["kind"]) == (Verdict.REFUTED, "escape")
+
+
+def test_an_order_statement_needs_its_constant_on_the_right() -> None:
+    with pytest.raises(ValueError, match="must occur on the right side and only there"):
+        order(x, y, constant=K)
+    with pytest.raises(ValueError, match="must range over"):
+        order(x, Variable("K", 0, 1) * y, constant=Variable("K", 0, 1))
+
+
+@pytest.mark.parametrize(("printed", "holds"), [("0.67", True), ("0.6667", True), ("0.66", False), ("1", True), ("0.7", True)])
+def test_printed_numbers_are_rounded_at_their_last_place(printed: str, holds: bool) -> None:
+    assert (settle(prints_as(Rational(2, 3), printed)).verdict is Verdict.PROVED) == holds
+
+
+def test_the_same_statement_is_settled_the_same_way_twice() -> None:
+    statement = at_most(x * y / (1 + x * y), 1)
+    assert settle(statement).evidence == settle(statement).evidence

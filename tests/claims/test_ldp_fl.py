@@ -1,0 +1,127 @@
+"""LDP-FL, claim by claim: the engines reach the verdict of the inventory, and the facts that a reader would look for."""
+
+from __future__ import annotations
+
+import pytest
+
+from ldp_audit.claims import papers
+from ldp_audit.claims.settle import SettledClaim
+from ldp_audit.claims.verdict import Verdict
+
+EXPECTED = {
+    "DEF-POINT": "VACUOUS",
+    "LF-DEF2": "PROVED",
+    "LF-EQ2a": "PROVED",
+    "LF-EQ2b": "PROVED",
+    "LF-EQ2c": "CONDITIONAL",
+    "LF-CLIP": "REFUTED",
+    "LF-RVAR": "PROVED",
+    "LF-CROWD": "REFUTED",
+    "LF-T1": "PROVED",
+    "LF-L1": "PROVED",
+    "LF-L1clip": "REFUTED",
+    "LF-L1samp": "PROVED",
+    "LF-L2": "REFUTED",
+    "LF-E6": "PROVED",
+    "LF-L3": "PROVED",
+    "LF-E7": "PROVED",
+    "LF-L3n": "PROVED",
+    "LF-E9a": "PROVED",
+    "LF-E9b": "PROVED",
+    "LF-E9O": "CONDITIONAL",
+    "LF-T2": "CONDITIONAL",
+    "LF-C1": "PROVED",
+    "LF-C1ocrU": "REFUTED",
+    "LF-C1ocrL": "REFUTED",
+    "LF-RBIAS": "CONDITIONAL",
+    "LF-RANGE": "REFUTED",
+    "LF-RLINK": "REFUTED",
+    "LF-RANGE2": "CONDITIONAL",
+    "LF-POST": "PROVED",
+    "LF-RFEED": "CONDITIONAL",
+    "LF-EPSINF": "REFUTED",
+    "LF-COMP": "PROVED",
+    "LF-SEQ": "PROVED",
+    "LF-MODEL": "REFUTED",
+    "LF-UNLINK": "REFUTED",
+    "LF-AMPdom": "REFUTED",
+    "LF-CURSE": "REFUTED",
+    "LF-ANON": "CONDITIONAL",
+    "LF-TIMElink": "CONDITIONAL",
+    "LF-TIMEcont": "PROVED",
+    "LF-TIME": "PROVED",
+    "LF-TIMEneg": "REFUTED",
+    "LF-T0": "CONDITIONAL",
+    "LF-MEDIAN": "CONDITIONAL",
+    "LF-CMP": "REFUTED",
+    "LF-EPSTOT": "REFUTED",
+    "LF-CLDP": "PROVED",
+    "LF-TAB1": "REFUTED",
+    "LF-TAB1b": "REFUTED",
+    "LF-TAB1c": "PROVED",
+    "LF-FMN": "REFUTED",
+    "LF-ACC": "UNDECIDED",
+}
+
+
+@pytest.fixture(scope="module")
+def by_id(ldp_fl_settled: list[SettledClaim]) -> dict[str, SettledClaim]:
+    return {settled.claim.id: settled for settled in ldp_fl_settled}
+
+
+def test_every_claim_of_the_inventory_is_there_and_no_other(by_id: dict[str, SettledClaim]) -> None:
+    assert set(by_id) == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_engines_reach_the_verdict(name: str, by_id: dict[str, SettledClaim]) -> None:
+    assert str(by_id[name].verdict) == EXPECTED[name]
+
+
+@pytest.mark.parametrize("claim", papers.load("ldp-fl").claims, ids=lambda claim: claim.id)
+def test_every_correction_with_formal_parts_is_proved(claim: object, by_id: dict[str, SettledClaim]) -> None:
+    settled = by_id[claim.id]  # type: ignore[attr-defined]
+    assert settled.correction_verdict() in (None, Verdict.PROVED)
+    assert settled.correction_verdict() is not None or str(settled.verdict) != "REFUTED" or settled.claim.argument
+
+
+def test_no_proof_rests_on_the_solver_alone(ldp_fl_settled: list[SettledClaim]) -> None:
+    assert not [p.statement.label for s in ldp_fl_settled for p in s.all_parts() if p.engine == "smt"]
+
+
+def test_the_damaged_corollary_is_not_held_against_the_paper(by_id: dict[str, SettledClaim]) -> None:
+    damaged = {name for name, settled in by_id.items() if settled.claim.source == "damaged conversion"}
+    assert damaged == {"LF-C1ocrU", "LF-C1ocrL"}
+
+
+def test_lemma_2_fails_off_centre_by_the_square(by_id: dict[str, SettledClaim]) -> None:
+    evidence = by_id["LF-L2"].parts[0].evidence
+    assert evidence["point"] == {"c": "0", "r": "1", "t": "2", "w": "1"}
+    assert (evidence["left"], evidence["right"]) == ("8", "9")
+
+
+def test_the_unclipped_probability_is_negative(by_id: dict[str, SettledClaim]) -> None:
+    evidence = by_id["LF-CLIP"].parts[0].evidence
+    assert evidence["point"] == {"c": "0", "r": "1", "t": "2", "w": "-4"}
+    assert evidence["right"] == "-1/6"
+
+
+def test_the_smallest_shuffled_example(by_id: dict[str, SettledClaim]) -> None:
+    assert by_id["LF-UNLINK"].parts[0].evidence["left"] == "27/128"
+
+
+def test_a_client_chosen_range_has_an_output_that_the_other_input_cannot_give(by_id: dict[str, SettledClaim]) -> None:
+    evidence = by_id["LF-RANGE"].parts[0].evidence
+    assert evidence["right"] == "0"
+    assert evidence["left"] != "0"
+
+
+def test_theorem_2_hides_large_epsilon(by_id: dict[str, SettledClaim]) -> None:
+    evidence = by_id["LF-T2"].parts[0].evidence
+    assert evidence["kind"] == "escape"
+    assert evidence["path"]["epsilon"] == "K + 1"
+
+
+def test_pairing_by_time(by_id: dict[str, SettledClaim]) -> None:
+    lefts = [part.evidence["left"] for part in by_id["LF-TIMElink"].corrected]
+    assert lefts == ["1417/2592", "25/32", "1"]

@@ -1,0 +1,245 @@
+"""The checker: accepts what the engines found, refuses what was tampered with, and is as small as it says."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sympy import Rational, exp, log, oo, sqrt
+
+from ldp_audit.claims import recheck
+from ldp_audit.claims.claim import Claim, Paper
+from ldp_audit.claims.recheck_report import GROUPS, recheck_claims
+from ldp_audit.claims.settle import settle, settle_claim
+from ldp_audit.claims.statement import at_most, less
+from ldp_audit.claims.verdict import Verdict
+from ldp_audit.mechanisms.variable import Variable
+from ldp_audit.reports import document
+
+SOURCE = Path(recheck.__file__)
+
+
+def complaints(report: dict[str, Any]) -> dict[str, str]:
+    return {outcome.id: outcome.complaint for outcome in recheck_claims(report) if outcome.complaint}
+
+
+def alone(report: dict[str, Any], claim: dict[str, Any]) -> dict[str, Any]:
+    """A report with this one claim, to be changed."""
+    return {**report, "claims": [copy.deepcopy(claim)]}
+
+
+def parts_of(claim: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for group in GROUPS:
+        yield from claim["evidence"][group]
+
+
+def test_the_report_of_ldp_fl_is_verified_whole(ldp_fl_report: dict) -> None:
+    outcomes = list(recheck_claims(ldp_fl_report))
+    assert len(outcomes) == len(ldp_fl_report["claims"])
+    assert not complaints(ldp_fl_report)
+    assert not [outcome.id for outcome in outcomes if outcome.unverified]
+
+
+def test_the_checker_is_small_and_alone() -> None:
+    source = SOURCE.read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= 250
+    imported = {node.module if isinstance(node, ast.ImportFrom) else alias.name
+                for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import | ast.ImportFrom)
+                for alias in node.names}  # fmt: skip
+    assert imported <= set(sys.stdlib_module_names)
+
+
+def test_the_checker_loads_no_engine() -> None:
+    code = "import sys; import ldp_audit.claims.recheck_report; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"sympy", "flint", "z3", "numpy"} & set(loaded)
+    assert not [name for name in loaded if name.startswith("ldp_audit.claims.engines")]
+
+
+def test_a_changed_verdict_is_refused_and_the_claim_named(ldp_fl_report: dict) -> None:
+    for claim in ldp_fl_report["claims"]:
+        for verdict in Verdict:
+            changed = alone(ldp_fl_report, claim)
+            changed["claims"][0]["verdict"] = str(verdict)
+            assert (claim["id"] in complaints(changed)) == (verdict != claim["verdict"])
+
+
+def test_a_changed_verdict_of_a_part_or_a_correction_is_refused(ldp_fl_report: dict) -> None:
+    for claim in ldp_fl_report["claims"]:
+        for place, part in enumerate(parts_of(claim)):
+            changed = alone(ldp_fl_report, claim)
+            other = "REFUTED" if part["verdict"] == "PROVED" else "PROVED"
+            list(parts_of(changed["claims"][0]))[place]["verdict"] = other
+            assert claim["id"] in complaints(changed)
+        if claim["corrected"]:
+            changed = alone(ldp_fl_report, claim)
+            changed["claims"][0]["corrected"]["verdict"] = "REFUTED"
+            assert claim["id"] in complaints(changed)
+
+
+def test_a_changed_counterexample_is_refused(ldp_fl_report: dict) -> None:
+    changed_points = 0
+    for claim in ldp_fl_report["claims"]:
+        if not claim["counterexample"]:
+            continue
+        changed = alone(ldp_fl_report, claim)
+        changed["claims"][0]["counterexample"]["kind"] = "other"
+        assert claim["id"] in complaints(changed)
+        for side in ("left", "right"):
+            if isinstance(claim["counterexample"].get(side), str):
+                changed = alone(ldp_fl_report, claim)
+                for shown in (changed["claims"][0]["counterexample"], _first_refuted(changed["claims"][0])):
+                    shown[side] = str(Rational(shown[side]) + 1)
+                assert claim["id"] in complaints(changed)
+        for variable, number in claim["counterexample"].get("point", {}).items():
+            changed = alone(ldp_fl_report, claim)
+            for shown in (changed["claims"][0]["counterexample"], _first_refuted(changed["claims"][0])):
+                shown["point"][variable] = str(Rational(number) + Rational(1, 7))
+            still_one = claim["id"] not in complaints(changed)
+            changed_points += not still_one
+            # A moved point may be another counterexample with the same printed values only if they do not depend on it.
+            assert not still_one or _independent(claim, variable)
+    assert changed_points > 20
+
+
+def test_a_changed_coefficient_in_a_proof_is_refused(ldp_fl_report: dict) -> None:
+    seen = 0
+    for claim in ldp_fl_report["claims"]:
+        for place, part in enumerate(parts_of(claim)):
+            for text in _forms(part["evidence"]):
+                changed = alone(ldp_fl_report, claim)
+                forms = list(_forms(list(parts_of(changed["claims"][0]))[place]["evidence"]))
+                target = next(form for form in forms if form["gap"] == text["gap"])
+                target["gap"] = f"({target['gap']}) + 1" if "0" == target["gap"] else f"2*({target['gap']})"
+                assert claim["id"] in complaints(changed), part["label"]
+                seen += 1
+    assert seen > 100
+
+
+def test_a_changed_coefficient_in_a_statement_is_refused(ldp_fl_report: dict) -> None:
+    """A side is multiplied by 10**9 or moved by 1: proofs no longer fit, printed values no longer agree."""
+    for claim in ldp_fl_report["claims"]:
+        for place, part in enumerate(parts_of(claim)):
+            for rewrite in ("({}) + 1", "({}) - 1"):
+                changed = alone(ldp_fl_report, claim)
+                target = list(parts_of(changed["claims"][0]))[place]
+                target["left"] = rewrite.format(target["left"])
+                assert claim["id"] in complaints(changed), part["label"]
+
+
+def test_a_widened_domain_is_refused() -> None:
+    x = Variable("x", 0, 1)
+    record = settle(at_most(x**2, x)).to_dict()
+    assert recheck.part(record) == "PROVED"
+    record["variables"][0]["upper"] = "2"
+    with pytest.raises(recheck.RefusedError):
+        recheck.part(record)
+
+
+def test_an_opened_end_is_refused_where_it_matters() -> None:
+    x = Variable("x", 0, 1, open="left")
+    record = settle(less(0, x)).to_dict()
+    assert recheck.part(record) == "PROVED"
+    record["variables"][0]["lower_open"] = False
+    with pytest.raises(recheck.RefusedError):
+        recheck.part(record)
+
+
+def test_missing_evidence_is_refused(ldp_fl_report: dict) -> None:
+    for claim in ldp_fl_report["claims"]:
+        if claim["verdict"] in ("PROVED", "REFUTED", "CONDITIONAL", "VACUOUS"):
+            changed = alone(ldp_fl_report, claim)
+            changed["claims"][0]["evidence"]["parts"][0]["evidence"] = {}
+            assert claim["id"] in complaints(changed)
+
+
+@pytest.mark.parametrize("report", [[], {}, {"schema_version": 2, "claims": []}, {"schema_version": 1, "claims": 3}, "x"])
+def test_what_is_no_report_is_said_to_be_none(report: Any) -> None:
+    with pytest.raises(ValueError, match="not a report"):
+        list(recheck_claims(report))
+
+
+@pytest.mark.parametrize("claim", [None, 3, {}, {"id": "X"}, {"id": "X", "verdict": "PROVED", "evidence": []}])
+def test_a_malformed_claim_is_refused_not_a_crash(claim: Any) -> None:
+    (outcome,) = recheck_claims({"schema_version": 1, "claims": [claim]})
+    assert "malformed" in outcome.complaint
+
+
+@pytest.mark.parametrize("text", ["__import__('os').system('true')", "x.real", "[1]", "1.5", "'a'", "exp", "x if x else 1"])
+def test_nothing_but_arithmetic_is_read(text: str) -> None:
+    record = settle(at_most(Variable("x", 0, 1), 1)).to_dict()
+    record["evidence"]["gap"] = text
+    with pytest.raises(Exception):  # noqa: B017, PT011  (any refusal will do; it must not be evaluated)
+        recheck.part(record)
+
+
+def test_a_solvers_word_is_counted_and_not_verified() -> None:
+    x, y = Variable("x", -oo, oo), Variable("y", -oo, oo)
+    claim = Claim("S-1", "here", "a definite form with a mixed term", parts=(at_most(0, x**2 - x * y + y**2),))
+    settled = settle_claim(claim)
+    assert settled.parts[0].engine == "smt", "it was chosen so that no positive form is found"
+    (outcome,) = recheck_claims(document.build([(Paper("p", "p", claims=(claim,)), [settled])]))
+    assert (outcome.complaint, outcome.unverified) == ("", 1)
+
+
+@pytest.mark.parametrize(
+    ("expression", "low", "high"),
+    [
+        (exp(1), "2.718281828459045", "2.718281828459046"),
+        (exp(-40), "4.2483e-18", "4.2484e-18"),
+        (log(Rational(1, 3)), "-1.09861228866811", "-1.0986122886681"),
+        (sqrt(2), "1.4142135623730950", "1.4142135623730951"),
+    ],
+)
+def test_the_checkers_own_enclosures(expression: Any, low: str, high: str) -> None:
+    below, above = recheck.evaluate(str(expression).replace("E", "exp(1)"), {}, recheck.INTERVALS)
+    assert Rational(low) < below <= above < Rational(high)
+    assert above - below < Rational(1, 10**40)
+
+
+def test_it_runs_alone_on_a_copy_of_the_file(tmp_path: Path) -> None:
+    copied = tmp_path / "recheck.py"
+    copied.write_text(SOURCE.read_text(encoding="utf-8"), encoding="utf-8")
+    record = settle(at_most(Variable("x", 0, 1), 1)).to_dict()
+    code = f"import recheck; print(recheck.part({record!r}))"
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.strip() == "PROVED"
+
+
+def _first_refuted(claim: dict[str, Any]) -> dict[str, Any]:
+    return next(part["evidence"] for part in claim["evidence"]["parts"] if part["verdict"] == "REFUTED")
+
+
+def _independent(claim: dict[str, Any], variable: str) -> bool:
+    part = next(part for part in claim["evidence"]["parts"] if part["verdict"] == "REFUTED")
+    evidence = part["evidence"]
+    env = {
+        name: recheck.INTERVALS[int](Fraction(number) + (Fraction(1, 7) if name == variable else 0))
+        for name, number in evidence["point"].items()
+    }
+    values = [recheck.evaluate(part[side], env, recheck.INTERVALS)[0] for side in ("left", "right")]
+    return [str(value) for value in values] == [evidence["left"], evidence["right"]]
+
+
+def _forms(evidence: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if "gap" in evidence:
+        yield evidence
+    for nested in ("proof", "below", "above"):
+        if nested in evidence:
+            yield from _forms(evidence[nested])
+    for nested in evidence.get("inside", ()) if isinstance(evidence.get("inside"), list) else ():
+        yield from _forms(nested)
+
+
+def test_the_readme_of_the_format_names_every_kind_of_evidence() -> None:
+    kinds = set(re.findall(r'kind (?:==|in) \(?"(\w+)"', SOURCE.read_text(encoding="utf-8")))
+    page = (SOURCE.parents[2] / "docs" / "verdicts.md").read_text(encoding="utf-8")
+    assert {kind for kind in kinds if kind in {"halves", "denial", "constant", "escape"}} <= set(re.findall(r'"(\w+)"', page))
