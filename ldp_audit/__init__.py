@@ -5,6 +5,10 @@ matplotlib nor torch.
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ldp_audit.mechanisms import TwoPoint as TwoPoint
 
 __all__ = ["TwoPoint"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from sympy import Add, Expr, Max, Mul, sympify
 
-Law = Mapping[Hashable, Any]
+Law = Mapping[Any, Any]
 """Outcomes and their probabilities."""
 
 

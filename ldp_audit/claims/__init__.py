@@ -1,6 +1,26 @@
 """Claims, their verdicts and the evidence; the engines that settle one; the papers; the independent checker."""
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded when asked for
+    from ldp_audit.claims.claim import Claim as Claim
+    from ldp_audit.claims.claim import Condition as Condition
+    from ldp_audit.claims.claim import Correction as Correction
+    from ldp_audit.claims.claim import Paper as Paper
+    from ldp_audit.claims.privacy import is_private as is_private
+    from ldp_audit.claims.settle import BadClaimError as BadClaimError
+    from ldp_audit.claims.settle import settle as settle
+    from ldp_audit.claims.settle import settle_claim as settle_claim
+    from ldp_audit.claims.statement import Statement as Statement
+    from ldp_audit.claims.statement import at_most as at_most
+    from ldp_audit.claims.statement import differ as differ
+    from ldp_audit.claims.statement import equal as equal
+    from ldp_audit.claims.statement import less as less
+    from ldp_audit.claims.statement import order as order
+    from ldp_audit.claims.statement import prints_as as prints_as
+    from ldp_audit.claims.statement import somewhere as somewhere
+    from ldp_audit.claims.verdict import Verdict as Verdict
 
 _HOME = {
     "BadClaimError": "settle",

@@ -20,13 +20,13 @@ ctx.prec = 160  # bits of the balls: far below any gap that a report prints
 Point = Mapping[Symbol, Fraction]
 Value = Fraction | arb
 
-_EXACT: dict[type, Callable[..., Fraction]] = {
+_EXACT: dict[type, Callable[..., Any]] = {
     Abs: abs,
     Max: max,
     Min: min,
     Ind: lambda a, b: Fraction(a == b),
 }
-_BALL: dict[type, Callable[..., arb]] = {
+_BALL: dict[type, Callable[..., Any]] = {
     Abs: abs,
     Max: lambda *balls: reduce(arb.max, balls),
     Min: lambda *balls: reduce(arb.min, balls),

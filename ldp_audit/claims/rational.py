@@ -1,12 +1,13 @@
-"""Exact rational functions: a SymPy expression as numerator over denominator, in named generators over the rationals."""
+"""Exact rational functions: a SymPy expression as numerator over denominator, in named generators."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
-from sympy import Add, Expr, Integer, Mul, Pow, Rational, Symbol
+from sympy import Add, Expr, Integer, Mul, Pow, Rational, Symbol, sympify
 
 
 class NotRationalFunctionError(ValueError):
@@ -54,7 +55,7 @@ class Ring:
 
     def constant(self, number: Rational | int) -> Ratio:
         """A number as a ratio."""
-        exact = Rational(number)
+        exact: Any = sympify(number)
         return Ratio(self._context.constant(fmpq(int(exact.p), int(exact.q))), self._one())
 
     def generator(self, name: str) -> Ratio:

@@ -182,7 +182,8 @@ def everywhere(left, relation, right, variables, evidence, path):
         for half, end in (("below", {"upper": at, "upper_open": False}), ("above", {"lower": at, "lower_open": False})):
             everywhere(left, relation, right, {**variables, v["name"]: {**v, **end}}, evidence[half], path)
         return
-    env, opens, texts = {name: ({((name, 1),): Fraction(1)}, {(): Fraction(1)}) for name in variables}, {}, [left, right]
+    env = {name: ({((name, 1),): Fraction(1)}, {(): Fraction(1)}) for name in variables}
+    opens, texts = {}, [left, right]
     path = {**{n: v["lower"] for n, v in variables.items() if v["lower"] and v["lower"] == v["upper"]}, **path}
     for name, text in path.items():
         env[name] = evaluate(text, env, RATIOS)
@@ -190,7 +191,7 @@ def everywhere(left, relation, right, variables, evidence, path):
         slacks = {"lo_": v["lower"] and f"{name} - ({v['lower']})", "hi_": v["upper"] and f"{v['upper']} - {name}"}
         opens |= {f"lo_{name}": 1 + v["lower_open"], f"hi_{name}": 1 + v["upper_open"]}
         if "exp_of" in v and "taylor" in evidence:
-            require(evidence["taylor"] % 2, "only Taylor polynomials of odd degree lie below the exponential everywhere")
+            require(evidence["taylor"] % 2, "only Taylor polynomials of odd degree lie below the exponential")
             terms = [f"({v['exp_of']})**{k}/{math.factorial(k)}" for k in range(1, evidence["taylor"] + 1)]
             slacks, opens[f"lo_{name}"] = {"lo_": " - ".join([name, "1", *terms])}, 1
         for prefix, text in slacks.items() if name not in path else ():

@@ -112,15 +112,15 @@ def _for_all(statement: Statement) -> Outcome:
         proof = certificate.prove(statement)
     if proof is not None:
         return Verdict.PROVED, "certificate", {**proof, "inside": inside}
-    answer, found = smt.settle(statement)
-    if answer is True:
-        return Verdict.PROVED, "smt", {**found, "inside": inside}
+    solved = smt.settle(statement)
+    if solved.holds:
+        return Verdict.PROVED, "smt", {**solved.evidence, "inside": inside}
     point = simplest.counterexample(statement, _MANY)
     if point is not None:
         return Verdict.REFUTED, "search", _violated(statement, point)
-    if answer is False:
-        return Verdict.REFUTED, "smt", _violated(statement, found)
-    return Verdict.UNDECIDED, "none", {"kind": "undecided", "reason": str(dict(found).get("reason", ""))}
+    if solved.point is not None:
+        return Verdict.REFUTED, "smt", _violated(statement, solved.point)
+    return Verdict.UNDECIDED, "none", {"kind": "undecided", "reason": solved.reason}
 
 
 def _numbers(statement: Statement) -> Outcome:
@@ -172,7 +172,8 @@ def _a_point_inside(statement: Statement) -> dict[str, str]:
     for point in simplest.points(statement.variables(), 20):
         first = first or point
         try:
-            value(statement.left, point), value(statement.right, point)
+            for side in (statement.left, statement.right):
+                value(side, point)
         except ZeroDivisionError:
             where = ", ".join(f"{v} = {number}" for v, number in point.items())
             raise BadClaimError(f"{statement.label or 'a part'} is undefined at {where}, inside its domain") from None

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from sympy import Abs, Add, Expr, Rational, Symbol, exp, oo, sympify
 from sympy.printing.str import StrPrinter
 
-from ldp_audit.mechanisms.variable import Variable, exact, substitute_domain, variables_of
+from ldp_audit.mechanisms.variable import Variable, exact, substitute_domain, substituted, variables_of
 
 Relation = Literal["==", "!=", "<=", "<"]
 Quantifier = Literal["for all", "there is", "one constant for all"]
@@ -64,13 +64,13 @@ class Statement:
 
     def at(self, values: Mapping[Variable, Any]) -> Statement:
         """The statement with some variables replaced, in its sides and in the domains of the others."""
-        swap: dict[Expr, Expr] = {variable: sympify(value) for variable, value in values.items()}
+        swap: dict[Any, Any] = {variable: sympify(value) for variable, value in values.items()}
         for variable in self.variables():
             if variable not in swap:
                 moved = substitute_domain(variable, swap)
                 if moved != variable:
                     swap[variable] = moved
-        left, right = (side.subs(swap, simultaneous=True) for side in (self.left, self.right))
+        left, right = substituted(self.left, swap), substituted(self.right, swap)
         return replace(self, left=left, right=right)
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def describe_variable(variable: Variable, among: list[Variable]) -> dict[str, An
         record[f"{side}_open"] = getattr(variable, f"{side}_open")
     if variable.integer_valued:
         record["integer"] = True
-    if is_linked(variable, among):
+    if variable.exp_of is not None and is_linked(variable, among):
         record["exp_of"] = written(variable.exp_of)
     return record
 
@@ -100,7 +100,7 @@ def describe_variable(variable: Variable, among: list[Variable]) -> dict[str, An
 class _Arithmetic(StrPrinter):
     """SymPy's plain text, with e written as exp(1), which every reader of report.json knows."""
 
-    def _print_Exp1(self, _expression: Expr) -> str:
+    def _print_Exp1(self, _expression: Expr) -> str:  # noqa: N802  # pyright: ignore[reportIncompatibleMethodOverride]
         return "exp(1)"
 
 

@@ -1,6 +1,16 @@
 """Mechanisms as exact distributions: each defined once, symbolically, with everything else derived or held to it."""
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded when asked for
+    from ldp_audit.mechanisms.channel import Ind as Ind
+    from ldp_audit.mechanisms.channel import SymbolicChannel as SymbolicChannel
+    from ldp_audit.mechanisms.parameter import Parameter as Parameter
+    from ldp_audit.mechanisms.two_point import TwoPoint as TwoPoint
+    from ldp_audit.mechanisms.variable import EPSILON as EPSILON
+    from ldp_audit.mechanisms.variable import T as T
+    from ldp_audit.mechanisms.variable import Variable as Variable
 
 _HOME = {
     "EPSILON": "variable",

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sympy import Add, Expr, Function, Mul, Pow, S, sympify
+from sympy import Add, Expr, Function, Mul, Pow, S
 
-from ldp_audit.mechanisms.variable import Variable, exact, substitute_domain, variables_of
+from ldp_audit.mechanisms.variable import Variable, exact, substitute_domain, substituted, variables_of
 
 
 class Ind(Function):
     """Indicator of equality: Ind(a, b) is 1 where a = b, else 0."""
 
     @classmethod
-    def eval(cls, a: Expr, b: Expr) -> Expr | None:
+    def eval(cls, a: Expr, b: Expr) -> Expr | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Decide where both sides are numbers or the same expression."""
         difference = a - b
         if difference.is_number:
@@ -91,13 +91,13 @@ class SymbolicChannel:
         missing = sorted(variable.name for variable in values if variable.name not in own)
         if missing:
             raise ValueError(f"channel {self.name!r} has no {', '.join(missing)}; it has {', '.join(sorted(own))}")
-        swap = {own[variable.name]: exact(value) for variable, value in values.items()}
+        swap: dict[Any, Any] = {own[variable.name]: exact(value) for variable, value in values.items()}
         for variable in own.values():
             if variable not in swap and substitute_domain(variable, swap) != variable:
                 swap[variable] = substitute_domain(variable, swap)
         moved = [swap.get(variable, variable) for variable in self.inputs]
         kept = [variable for variable in moved if isinstance(variable, Variable)]
-        atoms = [(a.output.subs(swap, simultaneous=True), a.probability.subs(swap, simultaneous=True)) for a in self.atoms]
+        atoms = [(substituted(a.output, swap), substituted(a.probability, swap)) for a in self.atoms]
         return SymbolicChannel(self.name, kept, atoms)
 
     def twin(self, suffix: str = "_prime") -> SymbolicChannel:
@@ -106,7 +106,7 @@ class SymbolicChannel:
         for variable in self.inputs:
             second = variable.renamed(variable.name + suffix, latex=variable.latex + "'")
             swap[variable] = substitute_domain(second, swap)  # an input's domain may mention an earlier input
-        atoms = [(a.output.subs(swap, simultaneous=True), a.probability.subs(swap, simultaneous=True)) for a in self.atoms]
+        atoms = [(substituted(a.output, swap), substituted(a.probability, swap)) for a in self.atoms]
         return SymbolicChannel(self.name, list(swap.values()), atoms)
 
     def variables(self) -> list[Variable]:
@@ -119,7 +119,7 @@ class SymbolicChannel:
 
     def probability_of(self, output: Expr) -> Expr:
         """P(output | inputs) for any output: the atoms whose output it is, added up."""
-        return Add(*(Mul(Ind(atom.output, output), atom.probability) for atom in self.atoms))
+        return Add(*(atom.probability * Ind(atom.output, output) for atom in self.atoms))
 
 
 def _atom(channel: str, pair: Any) -> Atom:

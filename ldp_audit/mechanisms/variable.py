@@ -85,7 +85,7 @@ class Variable(Symbol):
     def renamed(self, name: str, latex: str | None = None) -> Variable:
         """The same domain under another name: a second input, another client."""
         _, options = self.__getnewargs_ex__()
-        return Variable(name, self.lower, self.upper, **{**options, "latex": latex})
+        return Variable(name, self.lower, self.upper, **{**options, "latex": latex})  # pyright: ignore[reportArgumentType]
 
 
 def variables_of(expressions: Iterable[Expr]) -> list[Variable]:
@@ -96,7 +96,7 @@ def variables_of(expressions: Iterable[Expr]) -> list[Variable]:
     found: dict[Variable, None] = {}
     for expression in expressions:
         for symbol in sorted(expression.free_symbols, key=str):
-            _visit(symbol, found, ())
+            _visit(symbol, found, ())  # pyright: ignore[reportArgumentType]
     by_name: dict[str, Variable] = {}
     for variable in found:
         if by_name.setdefault(variable.name, variable) != variable:
@@ -104,12 +104,17 @@ def variables_of(expressions: Iterable[Expr]) -> list[Variable]:
     return list(found)
 
 
-def substitute_domain(variable: Variable, replacements: Mapping[Expr, Expr]) -> Variable:
+def substituted(expression: Expr, replacements: Mapping[Any, Any]) -> Expr:
+    """The expression with all replacements made at once."""
+    return expression.subs(dict(replacements), simultaneous=True)  # pyright: ignore
+
+
+def substitute_domain(variable: Variable, replacements: Mapping[Any, Any]) -> Variable:
     """The variable with its ends rewritten; itself where they do not mention what is replaced."""
     _, options = variable.__getnewargs_ex__()
-    exp_of = None if variable.exp_of is None else variable.exp_of.subs(replacements)
-    lower, upper = variable.lower.subs(replacements), variable.upper.subs(replacements)
-    return Variable(variable.name, lower, upper, **{**options, "exp_of": exp_of})
+    exp_of = None if variable.exp_of is None else substituted(variable.exp_of, replacements)
+    lower, upper = substituted(variable.lower, replacements), substituted(variable.upper, replacements)
+    return Variable(variable.name, lower, upper, **{**options, "exp_of": exp_of})  # type: ignore[arg-type]
 
 
 def exact(value: Any) -> Any:
@@ -145,7 +150,7 @@ def _visit(symbol: Symbol, found: dict[Variable, None], path: tuple[Symbol, ...]
     if symbol.exp_of is not None and not _ranges_over_all_exponentials(symbol):
         needs |= symbol.exp_of.free_symbols
     for needed in sorted(needs, key=str):
-        _visit(needed, found, (*path, symbol))
+        _visit(needed, found, (*path, symbol))  # pyright: ignore[reportArgumentType]
     found[symbol] = None
 
 

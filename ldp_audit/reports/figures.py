@@ -21,7 +21,7 @@ def svg(figure: dict[str, Any]) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    settings = {"svg.hashsalt": figure["name"], "svg.fonttype": "none", "font.size": 10, "font.family": "sans-serif"}
+    settings: Any = {"svg.hashsalt": figure["name"], "svg.fonttype": "none", "font.size": 10, "font.family": "sans-serif"}
     with mpl.rc_context(settings):
         canvas = FigureCanvasSVG(Figure(figsize=(9.6, 4.2), layout="constrained"))
         axes = canvas.figure.subplots(1, len(figure["panels"]), squeeze=False)[0]
@@ -56,5 +56,7 @@ def _described(text: str, figure: dict[str, Any]) -> str:
     element = text[text.index("<svg") :]
     element = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", element, count=1)
     element = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", element, count=1)
+    # Several figures share a page: their ids must not meet.
+    element = re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{figure['name']}-", element)
     label = escape(figure["alt"], quote=True)
     return element.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)

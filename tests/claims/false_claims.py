@@ -1,4 +1,4 @@
-"""Claims that are false: true ones with a sign, a factor, a bound or a domain changed. One list for each engine's relation.
+"""Claims that are false: true ones with a sign, a factor, a bound or a domain changed. A list for each relation.
 
 `brute_force` shows that each is false by evaluating it on a rational grid, without any engine.
 """

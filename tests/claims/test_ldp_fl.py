@@ -1,4 +1,4 @@
-"""LDP-FL, claim by claim: the engines reach the verdict of the inventory, and the facts that a reader would look for."""
+"""LDP-FL, claim by claim: the engines reach the verdicts of the inventory, and the facts that a reader looks for."""
 
 from __future__ import annotations
 

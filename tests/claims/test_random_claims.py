@@ -1,4 +1,4 @@
-"""Claims that nobody listed: random relations, and the two-point mechanism's own mutated at random, against brute force."""
+"""Claims that nobody listed: random relations, and the two-point mechanism's own, mutated, against brute force."""
 
 from __future__ import annotations
 
@@ -23,7 +23,15 @@ VARIABLES = [
     Variable("u", 0, 1, open="both"),
 ]
 TERMS = st.tuples(st.integers(-3, 3), st.lists(st.sampled_from(VARIABLES), max_size=3))
-PIECES = [TWO_POINT.mean(), TWO_POINT.variance(), RADIUS**2 * A**2, (WEIGHT - CENTER) ** 2, RADIUS * A, WEIGHT, T * RADIUS**2]
+PIECES = [
+    TWO_POINT.mean(),
+    TWO_POINT.variance(),
+    RADIUS**2 * A**2,
+    (WEIGHT - CENTER) ** 2,
+    RADIUS * A,
+    WEIGHT,
+    T * RADIUS**2,
+]
 
 
 @st.composite
@@ -40,7 +48,9 @@ def polynomials(draw: st.DrawFn) -> Expr:
 @st.composite
 def rational_statements(draw: st.DrawFn) -> Statement:
     left, right = draw(polynomials()), draw(polynomials())
-    divisor = draw(st.sampled_from([Rational(1), 1 + VARIABLES[0], VARIABLES[2], 1 + VARIABLES[3] ** 2, 2 - VARIABLES[1]]))
+    divisor = draw(
+        st.sampled_from([Rational(1), 1 + VARIABLES[0], VARIABLES[2], 1 + VARIABLES[3] ** 2, 2 - VARIABLES[1]])
+    )
     return Statement(left / divisor, draw(st.sampled_from(["==", "!=", "<=", "<"])), right)
 
 

@@ -118,7 +118,7 @@ def test_a_changed_coefficient_in_a_proof_is_refused(ldp_fl_report: dict) -> Non
                 changed = alone(ldp_fl_report, claim)
                 forms = list(_forms(list(parts_of(changed["claims"][0]))[place]["evidence"]))
                 target = next(form for form in forms if form["gap"] == text["gap"])
-                target["gap"] = f"({target['gap']}) + 1" if "0" == target["gap"] else f"2*({target['gap']})"
+                target["gap"] = f"({target['gap']}) + 1" if target["gap"] == "0" else f"2*({target['gap']})"
                 assert claim["id"] in complaints(changed), part["label"]
                 seen += 1
     assert seen > 100
@@ -161,7 +161,9 @@ def test_missing_evidence_is_refused(ldp_fl_report: dict) -> None:
             assert claim["id"] in complaints(changed)
 
 
-@pytest.mark.parametrize("report", [[], {}, {"schema_version": 2, "claims": []}, {"schema_version": 1, "claims": 3}, "x"])
+@pytest.mark.parametrize(
+    "report", [[], {}, {"schema_version": 2, "claims": []}, {"schema_version": 1, "claims": 3}, "x"]
+)
 def test_what_is_no_report_is_said_to_be_none(report: Any) -> None:
     with pytest.raises(ValueError, match="not a report"):
         list(recheck_claims(report))
@@ -173,7 +175,9 @@ def test_a_malformed_claim_is_refused_not_a_crash(claim: Any) -> None:
     assert "malformed" in outcome.complaint
 
 
-@pytest.mark.parametrize("text", ["__import__('os').system('true')", "x.real", "[1]", "1.5", "'a'", "exp", "x if x else 1"])
+@pytest.mark.parametrize(
+    "text", ["__import__('os').system('true')", "x.real", "[1]", "1.5", "'a'", "exp", "x if x else 1"]
+)
 def test_nothing_but_arithmetic_is_read(text: str) -> None:
     record = settle(at_most(Variable("x", 0, 1), 1)).to_dict()
     record["evidence"]["gap"] = text
@@ -242,4 +246,6 @@ def _forms(evidence: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def test_the_readme_of_the_format_names_every_kind_of_evidence() -> None:
     kinds = set(re.findall(r'kind (?:==|in) \(?"(\w+)"', SOURCE.read_text(encoding="utf-8")))
     page = (SOURCE.parents[2] / "docs" / "verdicts.md").read_text(encoding="utf-8")
-    assert {kind for kind in kinds if kind in {"halves", "denial", "constant", "escape"}} <= set(re.findall(r'"(\w+)"', page))
+    assert {kind for kind in kinds if kind in {"halves", "denial", "constant", "escape"}} <= set(
+        re.findall(r'"(\w+)"', page)
+    )

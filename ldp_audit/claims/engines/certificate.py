@@ -20,9 +20,8 @@ from ldp_audit.mechanisms.variable import Variable
 _DEGREES = (1, 3, 7, 11)
 _CUTS = 2
 _MOST_PLANS = 16
-_ONE_SIDE: tuple[Ends, ...] = ("upper", "lower")
-_BOTH: Ends = "both"
-_NONE: Ends = "none"
+
+Plan = dict[str, Ends]
 
 
 def prove(statement: Statement, cuts: int = _CUTS) -> dict[str, Any] | None:
@@ -40,16 +39,18 @@ def prove(statement: Statement, cuts: int = _CUTS) -> dict[str, Any] | None:
     return _halved(statement, cuts) if cuts and not linked else None
 
 
-def _plans(variables: list[Variable]) -> list[dict[str, Ends]]:
+def _plans(variables: list[Variable]) -> list[Plan]:
     """Which slacks to write the bounded variables with. One end each gives the shortest forms, so it is tried first."""
     bounded = [v.name for v in variables if not (v.lower.is_infinite or v.upper.is_infinite) and v.lower != v.upper]
-    one_sided, mixed = (
-        [dict(zip(bounded, sides, strict=True)) for sides in product(choices, repeat=len(bounded))]
-        for choices in (_ONE_SIDE, (*_ONE_SIDE, _BOTH))
-    )
+
+    def all_of(*choices: Ends) -> list[Plan]:
+        return [dict(zip(bounded, ends, strict=True)) for ends in product(choices, repeat=len(bounded))]
+
     few = len(bounded) <= 3
-    plans = [*(one_sided if few else ()), dict.fromkeys(bounded, _BOTH), *(mixed if few else one_sided[:_MOST_PLANS])]
-    plans.append(dict.fromkeys(bounded, _NONE))
+    plans = all_of("upper", "lower") if few else []
+    plans += all_of("both")
+    plans += all_of("upper", "lower", "both") if few else all_of("upper", "lower")[:_MOST_PLANS]
+    plans += all_of("none")
     return [plan for place, plan in enumerate(plans) if plan not in plans[:place]]
 
 
@@ -75,7 +76,8 @@ def _on(statement: Statement, degree: int, ends: Mapping[str, Ends]) -> dict[str
 def divisor_forms(statement: Statement) -> list[str] | None:
     """Forms of everything that the statement and its domains divide by; None if something may be zero."""
     slacks = Slacks(statement.variables())
-    slacks.write(statement.left), slacks.write(statement.right)
+    for side in (statement.left, statement.right):
+        slacks.write(side)
     return slacks.divisor_forms()
 
 

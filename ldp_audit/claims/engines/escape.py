@@ -18,7 +18,7 @@ from ldp_audit.claims.engines.positive_form import Slacks
 from ldp_audit.claims.engines.simplest import points
 from ldp_audit.claims.evaluate import bounds_of, holds_at, value
 from ldp_audit.claims.statement import Statement, is_linked, written
-from ldp_audit.mechanisms.variable import Variable, substitute_domain
+from ldp_audit.mechanisms.variable import Variable, substitute_domain, substituted
 
 Prover = Callable[[Statement], dict[str, Any] | None]
 Path = dict[Variable, Expr]
@@ -62,7 +62,8 @@ def _divisors_along(statement: Statement, path: Path, degree: int) -> list[str] 
     slacks = Slacks(along(statement, path).variables(), degree)
     try:
         slacks.define(statement.variables(), path)
-        slacks.write(statement.left), slacks.write(statement.right)
+        for side in (statement.left, statement.right):
+            slacks.write(side)
     except KeyError:  # the constant cancelled altogether
         return None
     return slacks.divisor_forms()
@@ -93,7 +94,7 @@ def _paths(statement: Statement) -> Iterator[Path]:
     for moving, run in product(range(len(others)), (K + 1, (K + 1) ** 2, 1 / (K + 1))):
         for values in product(*[[run] if i == moving else still[i] for i in range(len(others))]):
             path = dict(zip(others, values, strict=True))
-            yield {variable: where.subs(path) for variable, where in path.items()}
+            yield {variable: substituted(where, path) for variable, where in path.items()}
 
 
 def _still(variable: Variable) -> list[Expr]:

@@ -3,9 +3,9 @@
 A variable x in [lower, upper] has two slacks, lo_x = x - lower and hi_x = upper - x, both >= 0 on the domain (> 0 at
 an open end). A form is positive if it is built from slacks, positive numbers and even powers by +, * and / alone. To
 find one, x is written as (lower hi_x + upper lo_x) / (lo_x + hi_x), or as lower + lo_x or upper - hi_x where the other
-end is infinite; the result is factored, and lo_x + hi_x is the width, upper - lower, again. What has no finite end stays
-as it is and may occur in even powers. A variable that is e**e has the slack lo_x = x - (1 + e + ... + e**m/m!), m odd,
-which is positive for every real e.
+end is infinite; the result is factored, and lo_x + hi_x is the width, upper - lower, again. What has no finite end
+stays as it is and may occur in even powers. A variable that is e**e has the slack lo_x = x - (1 + e + ... + e**m/m!),
+m odd, which is positive for every real e.
 
 Not every end need be used: a bounded variable may be written by its lower slack alone, by its upper one, or stay as it
 is. Where the width may vanish (w in [c - rho r, c + rho r], rho >= 0) or the fact needs one end only, that is the way.
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import comb, factorial
 from typing import Literal
 
@@ -101,8 +102,8 @@ class Slacks:
             if abs(factor.sign) == 1 and abs(sign) == 2:
                 sign //= 2
             (above if power > 0 else below).append(_power(factor.text, abs(power)))
-        size = abs(Rational(int(factors.constant.p), int(factors.constant.q)))
-        return Form(_quotient([str(size.p), *above], [str(size.q), *below]), sign)
+        size = abs(Fraction(int(factors.constant.p), int(factors.constant.q)))
+        return Form(_quotient([str(size.numerator), *above], [str(size.denominator), *below]), sign)
 
     def divisor_forms(self) -> list[str] | None:
         """Positive forms of all divisors or their negatives, none of which can vanish; None if one may."""
@@ -261,7 +262,7 @@ def _in_order(variables: list[Variable]) -> list[Variable]:
             return
         ends = [variable.exp_of] if is_linked(variable, variables) else [variable.lower, variable.upper]
         for needed in sorted(set().union(*(end.free_symbols for end in ends if end is not None)), key=str):
-            place(needed)
+            place(needed)  # pyright: ignore[reportArgumentType]
         ordered.append(variable)
 
     for variable in variables:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations, islice
 
+from sympy import Symbol
+
 from ldp_audit.claims.evaluate import Point, Value, bounds_of, holds_at, inside_domain, value
 from ldp_audit.claims.statement import Statement, is_linked
 from ldp_audit.mechanisms.variable import Variable
@@ -87,7 +89,7 @@ def _compositions(count: int, total: int) -> Iterator[tuple[int, ...]]:
 
 
 def _point(variables: list[Variable], ranks: tuple[int, ...]) -> Point | None:
-    point: dict[Variable, Fraction] = {}
+    point: dict[Symbol, Fraction] = {}
     for variable, rank in zip(variables, ranks, strict=True):
         try:
             choices = _choices(variable, point)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -19,30 +20,43 @@ EFFORT = 20_000_000
 """z3's rlimit: counts its steps, so that the answer does not depend on how busy the machine is."""
 
 
-def settle(statement: Statement) -> tuple[bool | None, dict[str, Any] | Point]:
-    """(True, evidence) if no point of the domain violates it; (False, point) with an exact violation; (None, why)."""
+@dataclass(frozen=True)
+class Solved:
+    """What z3 found.
+
+    holds: True if no point of the domain violates the statement, with the evidence; False with a point that does;
+    None with the reason why it is left open.
+    """
+
+    holds: bool | None
+    evidence: dict[str, Any] = field(default_factory=dict)
+    point: Point | None = None
+    reason: str = ""
+
+
+def settle(statement: Statement) -> Solved:
+    """Ask z3 for a point of the domain that violates the statement."""
     variables = statement.variables()
     if any(is_linked(variable, variables) for variable in variables):
-        return None, {"reason": "an exponential links two of its variables"}
+        return Solved(holds=None, reason="an exponential links two of its variables")
     try:
         translation = _Translation(statement)
     except (NotRationalFunctionError, ZeroDivisionError) as error:
-        return None, {"reason": str(error)}
-    undefined = translation.check(translation.some_divisor_vanishes())
-    if undefined != z3.unsat:
-        return None, {"reason": "it could not be shown that nothing is divided by zero"}
+        return Solved(holds=None, reason=str(error))
+    if translation.check(translation.some_divisor_vanishes()) != z3.unsat:
+        return Solved(holds=None, reason="it could not be shown that nothing is divided by zero")
     answer = translation.check(translation.violation())
     if answer == z3.unsat:
-        return True, {"kind": "smt", "solver": f"z3 {z3.get_version_string()}", "smtlib": translation.smtlib()}
-    if answer == z3.sat:
-        point = translation.point()
-        if point is not None and inside_domain(variables, point) and holds_at(statement, point) is False:
-            return False, point
-    return None, {"reason": f"z3 answers {answer}"}
+        evidence = {"kind": "smt", "solver": f"z3 {z3.get_version_string()}", "smtlib": translation.smtlib()}
+        return Solved(holds=True, evidence=evidence)
+    point = translation.point() if answer == z3.sat else None
+    if point is not None and inside_domain(variables, point) and holds_at(statement, point) is False:
+        return Solved(holds=False, point=point)
+    return Solved(holds=None, reason=f"z3 answers {answer}")
 
 
 class _Translation:
-    """A statement's domain, divisors and negated relation, as polynomial constraints."""
+    """A statement's domain, divisors and negated relation, as polynomial constraints (z3's own types say too little)."""
 
     def __init__(self, statement: Statement) -> None:
         self._statement = statement
@@ -63,7 +77,7 @@ class _Translation:
         for variable in self._variables:
             self._solver.add(*self._domain(variable))
 
-    def check(self, goal: z3.BoolRef) -> z3.CheckSatResult:
+    def check(self, goal: Any) -> z3.CheckSatResult:
         self._solver.push()
         self._solver.add(goal)
         answer = self._solver.check()
@@ -75,10 +89,10 @@ class _Translation:
     def smtlib(self) -> str:
         return self._text
 
-    def some_divisor_vanishes(self) -> z3.BoolRef:
+    def some_divisor_vanishes(self) -> Any:
         return z3.Or(*[self._polynomial(divisor.numerator) == 0 for divisor in self._divisors])
 
-    def violation(self) -> z3.BoolRef:
+    def violation(self) -> Any:
         relation = self._statement.relation
         if relation in ("==", "!="):
             numerator = self._polynomial(self._gap.numerator)
@@ -89,7 +103,7 @@ class _Translation:
         """The model, if it is rational."""
         point: dict[Symbol, Fraction] = {}
         for variable in self._variables:
-            number = self._model.eval(self._real[variable.name], model_completion=True)  # type: ignore[union-attr]
+            number: Any = self._model.eval(self._real[variable.name], model_completion=True)  # type: ignore[union-attr]
             if not z3.is_rational_value(number):
                 number = number.approx(12)  # an algebraic number: a rational one nearby may do as well
             point[variable] = Fraction(number.numerator_as_long(), number.denominator_as_long())
@@ -103,7 +117,7 @@ class _Translation:
             raise NotRationalFunctionError(f"{node} is no rational function of its variables")
         return self._ring.generator(self._extra[node])
 
-    def _definition(self, node: Expr, result: Ratio) -> z3.BoolRef:
+    def _definition(self, node: Expr, result: Ratio) -> Any:
         if isinstance(node, (exp, log)):
             raise NotRationalFunctionError(f"{node} is transcendental")
         parts = [self._ratio(part) for part in node.args if isinstance(part, Expr)]
@@ -117,7 +131,7 @@ class _Translation:
         one_of = z3.Or(*[self._polynomial(gap.numerator) == 0 for gap in gaps])
         return z3.And(one_of, *[z3.Not(self._negative(gap)) for gap in gaps])
 
-    def _domain(self, variable: Variable) -> list[z3.BoolRef]:
+    def _domain(self, variable: Variable) -> list[Any]:
         here, bounds = self._environment[variable], []
         if not variable.lower.is_infinite:
             above = here - self._ratio(variable.lower)
@@ -127,16 +141,16 @@ class _Translation:
             bounds.append(self._positive(below) if variable.upper_open else z3.Not(self._negative(below)))
         return bounds
 
-    def _positive(self, ratio: Ratio) -> z3.BoolRef:
+    def _positive(self, ratio: Ratio) -> Any:
         return self._polynomial(ratio.numerator * ratio.denominator) > 0
 
-    def _negative(self, ratio: Ratio) -> z3.BoolRef:
+    def _negative(self, ratio: Ratio) -> Any:
         return self._polynomial(ratio.numerator * ratio.denominator) < 0
 
-    def _polynomial(self, polynomial: fmpq_mpoly) -> z3.ArithRef:
-        total = z3.RealVal(0)
+    def _polynomial(self, polynomial: fmpq_mpoly) -> Any:
+        total: Any = z3.RealVal(0)
         for exponents, coefficient in polynomial.to_dict().items():
-            term = z3.RealVal(str(coefficient))
+            term: Any = z3.RealVal(str(coefficient))
             for name, power in zip(self._ring.names, exponents, strict=False):
                 for _ in range(int(power)):
                     term = term * self._real[name]

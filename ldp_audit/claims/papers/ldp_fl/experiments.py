@@ -1,6 +1,6 @@
 """LDP-FL, Section 5: what its tables and its text say of each other."""
 
-from sympy import Abs, Rational
+from sympy import Abs, Expr, Rational
 
 from ldp_audit.claims.claim import Claim, Correction
 from ldp_audit.claims.statement import at_most, equal, less, prints_as
@@ -15,7 +15,7 @@ TABLE_1 = {  # accuracy in percent: (fixed range, adaptive range)
 }
 
 
-def gain(data: str, epsilon: int) -> Rational:
+def gain(data: str, epsilon: int) -> Expr:
     """Adaptive less fixed, in points."""
     fixed, adaptive = TABLE_1[data, epsilon]
     return Rational(adaptive) - Rational(fixed)

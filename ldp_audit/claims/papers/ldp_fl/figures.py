@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ldp_audit.claims.figure import Figure, Panel, Series
+from ldp_audit.claims.figure import Figure, Panel, Series, Style
 from ldp_audit.mechanisms.two_point import TwoPoint
 
 _CLIENTS = 100
@@ -96,6 +97,6 @@ def bounds_figure() -> Figure:
     )
 
 
-def _series(label: str, x: np.ndarray, y: np.ndarray, upper: np.ndarray | None = None, style: str = "line") -> Series:
-    rounded = [[float(f"{number:.6g}") for number in values] for values in (x, y, () if upper is None else upper)]
-    return Series(label, rounded[0], rounded[1], rounded[2], style)  # type: ignore[arg-type]
+def _series(label: str, x: ArrayLike, y: ArrayLike, upper: ArrayLike = (), style: Style = "line") -> Series:
+    xs, ys, tops = ([float(f"{number:.6g}") for number in np.asarray(values)] for values in (x, y, upper))
+    return Series(label, xs, ys, tops, style)

@@ -39,7 +39,7 @@ def _earlier(first: int, second: int) -> tuple[Fraction, Fraction]:
     return (Fraction(1, 2) if first == second else Fraction(first < second)), Fraction(1)
 
 
-def _rational(mass: Fraction) -> Rational:
+def _rational(mass: Fraction) -> Expr:
     return Rational(mass.numerator, mass.denominator)
 
 

@@ -22,6 +22,7 @@ from ldp_audit.claims.papers.ldp_fl.symbols import (
     w_any,
 )
 from ldp_audit.claims.statement import at_most, equal, less, order
+from ldp_audit.mechanisms.variable import substituted
 
 BIENAYME = "independent noise: the variance of a sum is the sum of the variances (Bienayme)"
 ONE_RANGE = "all clients use one common (c, r), and every w_u lies in [c - r, c + r]"
@@ -158,8 +159,8 @@ def lemma_3() -> Claim:
         corrected=Correction(
             "Both ends are attained: the upper one if all weights are at c, the lower one if all are at the ends.",
             parts=(
-                equal(mean_variance.subs(at_center), high, "all w_u = c"),
-                equal(mean_variance.subs(at_ends), low, "all |w_u - c| = r"),
+                equal(substituted(mean_variance, at_center), high, "all w_u = c"),
+                equal(substituted(mean_variance, at_ends), low, "all |w_u - c| = r"),
             ),
         ),
         assumptions=(ONE_RANGE,),

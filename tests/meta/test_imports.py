@@ -1,0 +1,95 @@
+"""What an import loads, and which way imports run; each check has a twin that shows that it can fail."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ldp_audit
+
+PACKAGE = Path(ldp_audit.__file__).parent
+ROOMS = ["mechanisms", "accounting", "claims", "auditing", "training", "reports", "cli"]
+ALLOWED = {
+    "mechanisms": set(),
+    "accounting": {"mechanisms"},
+    "claims": {"mechanisms", "accounting"},
+    "auditing": {"mechanisms", "accounting"},
+    "training": {"mechanisms", "accounting", "claims", "auditing"},
+    "reports": {"mechanisms", "accounting", "claims", "auditing", "training"},
+    "cli": {"mechanisms", "accounting", "claims", "auditing", "training", "reports"},
+}
+HEAVY = {"numpy", "sympy", "torch", "matplotlib", "scipy", "z3", "flint", "jinja2"}
+
+
+def loaded_by(code: str) -> set[str]:
+    command = [sys.executable, "-c", f"{code}; import sys; print(*{{name.partition('.')[0] for name in sys.modules}})"]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("code", "absent"),
+    [
+        ("import ldp_audit", HEAVY),
+        ("import ldp_audit.claims, ldp_audit.mechanisms, ldp_audit.accounting, ldp_audit.reports", HEAVY),
+        ("import ldp_audit.cli", HEAVY),
+        ("from ldp_audit.claims import Claim, settle", {"torch", "matplotlib", "numpy"}),
+        ("from ldp_audit import TwoPoint", {"torch", "matplotlib", "z3"}),
+        ("from ldp_audit.reports import html", {"torch", "matplotlib"}),
+    ],
+)
+def test_imports_stay_light(code: str, absent: set[str]) -> None:
+    assert not absent & loaded_by(code)
+
+
+def test_the_check_of_light_imports_can_fail() -> None:
+    assert "matplotlib" in loaded_by("import matplotlib")
+    assert "sympy" in loaded_by("from ldp_audit import TwoPoint")
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports_of(source: str) -> set[str]:
+    """The rooms that a module's text imports, also inside functions."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        found |= {name.split(".")[1] for name in names if name.startswith("ldp_audit.")}
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_run_one_way(path: Path) -> None:
+    room = room_of(path)
+    if room in ALLOWED:
+        assert imports_of(path.read_text(encoding="utf-8")) <= ALLOWED[room] | {room}
+
+
+def test_the_check_of_directions_can_fail() -> None:
+    assert not imports_of("from ldp_audit.claims import settle") <= ALLOWED["mechanisms"]
+    assert imports_of("def f():\n    import ldp_audit.reports.html") == {"reports"}
+
+
+def test_every_public_name_is_there() -> None:
+    import ldp_audit.claims
+    import ldp_audit.mechanisms
+
+    for module in (ldp_audit, ldp_audit.claims, ldp_audit.mechanisms):
+        assert list(module.__all__) == sorted(module.__all__)
+        for name in module.__all__:
+            assert getattr(module, name) is not None
+        with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+            _ = module.nonsense
+
+
+def test_the_links_at_the_root_show_the_rooms() -> None:
+    root = PACKAGE.parent
+    for room in ("mechanisms", "accounting", "training", "reports"):
+        if (root / room).is_symlink():
+            assert (root / room).resolve() == PACKAGE / room

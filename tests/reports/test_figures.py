@@ -1,0 +1,39 @@
+"""Figures: drawn from data, the same each time, with what a reader needs who cannot see them."""
+
+from __future__ import annotations
+
+import math
+from xml.etree import ElementTree
+
+import numpy as np
+
+from ldp_audit import TwoPoint
+from ldp_audit.reports.figures import svg
+
+
+def test_each_figure_is_valid_labelled_and_repeatable(ldp_fl_report: dict) -> None:
+    for figure in ldp_fl_report["figures"]:
+        text = svg(figure)
+        assert text == svg(figure)
+        root = ElementTree.fromstring(text)
+        assert root.attrib["role"] == "img"
+        assert root.attrib["aria-label"] == figure["alt"]
+        for panel in figure["panels"]:
+            assert all(panel[key] in text for key in ("title", "x_label", "y_label"))
+
+
+def test_the_exact_curves_are_the_mechanisms_numbers(ldp_fl_report: dict) -> None:
+    variance, bounds = ldp_fl_report["figures"]
+    exact = variance["panels"][0]["series"][0]
+    assert np.allclose(exact["y"], TwoPoint(1.0).variance(exact["x"]), rtol=1e-5, atol=0)
+    for panel in bounds["panels"]:
+        band, inside = panel["series"][:2]
+        assert all(low <= y <= high for low, y, high in zip(band["y"], inside["y"], band["upper"], strict=True))
+
+
+def test_the_damaged_lower_bound_crosses_the_band_where_the_caption_says(ldp_fl_report: dict) -> None:
+    panel = ldp_fl_report["figures"][1]["panels"][1]
+    band, _, damaged = panel["series"]
+    above = [x for x, low, y in zip(band["x"], band["y"], damaged["y"], strict=True) if y > low]
+    assert min(above) >= math.log(3 + 2 * math.sqrt(2)) > max(x for x in band["x"] if x not in above)
+    assert f"{math.log(3 + 2 * math.sqrt(2)):.2f}" in ldp_fl_report["figures"][1]["caption"]

@@ -1,0 +1,43 @@
+"""LaTeX to MathML: what the papers need is typeset, and nothing else gets through."""
+
+from __future__ import annotations
+
+import pytest
+
+from ldp_audit.claims import papers
+from ldp_audit.reports.mathematics import mathml
+
+LATEX = [claim.latex for key in papers.PAPERS for claim in papers.load(key).claims if claim.latex]
+LATEX += [c.corrected.latex for key in papers.PAPERS for c in papers.load(key).claims if c.corrected and c.corrected.latex]
+
+
+@pytest.mark.parametrize("latex", LATEX)
+def test_every_formula_of_the_papers_is_typeset(latex: str) -> None:
+    element = mathml(latex)
+    assert element.startswith("<math ")
+    assert "\\" not in element.split(">", 1)[1], "a command was left untranslated"
+
+
+@pytest.mark.parametrize(
+    "latex",
+    [
+        r"\text{<script>alert(1)</script>}",
+        r"<img src=x onerror=alert(1)>",
+        r"\href{javascript:alert(1)}{x}",
+        r"\style{color:red}{x}",
+        r"x < y > z & w",
+        r"\frac{1",
+        r"\unknowncommand{x}",
+        '"><script>',
+    ],
+)
+def test_markup_never_becomes_an_element(latex: str) -> None:
+    element = mathml(latex)
+    assert "<script" not in element
+    assert "<img" not in element
+    assert "href=" not in element.split(">", 1)[1]
+    assert element.startswith(("<math ", "<code>"))
+
+
+def test_no_latex_is_nothing() -> None:
+    assert mathml("") == ""

@@ -1,0 +1,57 @@
+"""Evidence in words: each kind is explained, and the explanation holds the numbers."""
+
+from __future__ import annotations
+
+import pytest
+from sympy import oo
+
+from ldp_audit.claims.settle import settle
+from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, order, somewhere
+from ldp_audit.mechanisms.variable import EPSILON, T, Variable
+from ldp_audit.reports.wording import explain, formal
+
+x = Variable("x", 0, 1)
+y = Variable("y", 0, oo)
+v = Variable("v", -oo, oo)
+K = Variable("K", 0, oo, open="left")
+
+
+@pytest.mark.parametrize(
+    ("statement", "formal_line", "explanation"),
+    [
+        (at_most(x, 2), "for all 0 <= x <= 1: x <= 2", "right - left = "),
+        (equal((x + 1) ** 2, x**2 + 2 * x + 1), "for all 0 <= x <= 1: (x + 1)**2 == x**2 + 2*x + 1", "expands to 0"),
+        (at_most(x, 0), "for all 0 <= x <= 1: x <= 0", "At x = 1: left 1, right 0, so left <= right fails."),
+        (at_most(2, 1), "2 <= 1", "2 <= 1 fails."),
+        (somewhere(equal(x, 1)), "there is 0 <= x <= 1: x == 1", "At x = 1: left 1, right 1, so left == right holds."),
+        (somewhere(less(2, x)), "there is 0 <= x <= 1: 2 < x", "Everywhere right <= left: left - right = "),
+        (somewhere(equal(x, 2)), "there is 0 <= x <= 1: x == 2", "Everywhere left != right: "),
+        (order(y**2, K * y, constant=K), "one K > 0 does for all 0 <= y: y**2 <= K*y", "No K does: take y = "),
+        (order(2 * y, K * y, constant=K), "one K > 0 does for all 0 <= y: 2*y <= K*y", "K = "),
+        (less(1 + EPSILON, T), "epsilon) : ".replace(") ", ")").replace("epsilon):", "1 < t = e**(epsilon)"), "Taylor polynomial"),
+        (at_most(0, v**2 - v * x + x**2), "v real", "finds no point that violates it"),
+        (differ(x, 2), "for all 0 <= x <= 1: x != 2", "or its negative"),
+    ],
+)  # fmt: skip
+def test_each_kind_of_evidence_is_put_in_words(statement: Statement, formal_line: str, explanation: str) -> None:
+    part = settle(statement).to_dict()
+    assert formal_line.strip().rstrip(":") in formal(part).replace(" : ", ": ")
+    assert explanation in explain(part)
+
+
+def test_a_proof_in_halves_names_both() -> None:
+    part = settle(at_most(x * (1 - x) * (1 - 2 * x) ** 2 * 0 + v * 0 + abs_like(), 4)).to_dict()
+    assert part["verdict"] == "PROVED"
+    halves = {**part, "evidence": {"kind": "halves", "variable": "v", "at": "0", "below": part["evidence"], "above": part["evidence"]}}
+    assert explain(halves).startswith("For v <= 0: ")
+    assert "For v >= 0: " in explain(halves)
+
+
+def abs_like() -> Variable:
+    return Variable("s", 0, 4)
+
+
+def test_a_long_form_is_cut_and_says_so() -> None:
+    part = settle(at_most(x, 2)).to_dict()
+    part["evidence"]["gap"] = " + ".join(["lo_x"] * 200)
+    assert "whole in report.json" in explain(part)

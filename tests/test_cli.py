@@ -1,0 +1,188 @@
+"""The command line: exit codes, one clear line for bad input, nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ldp_audit.cli import main
+
+GOOD = """
+from ldp_audit.claims import Claim, at_most
+from ldp_audit.mechanisms import Variable
+x = Variable("x", 0, 1)
+first = Claim("G-1", "here", "x is at most 1", parts=[at_most(x, 1)])
+second = Claim("G-2", "here", "x is 0", parts=[at_most(x, 0)])
+"""
+
+BAD_MODULES = {
+    "no claims": ("x = 1\n", "has no claims"),
+    "syntax error": ("def\n", "fails when imported: SyntaxError"),
+    "raises": ("raise RuntimeError('boom')\n", "fails when imported: RuntimeError: boom"),
+    "unbounded symbol": (
+        "from sympy import Symbol\nfrom ldp_audit.claims import Claim, at_most\n"
+        "claims = [Claim('B', 'p', 's', parts=[at_most(Symbol('q'), 1)])]\n",
+        "symbol 'q' has no domain",
+    ),
+    "probability that leaves [0, 1]": (
+        "from ldp_audit.claims import Claim\nfrom ldp_audit.mechanisms import SymbolicChannel, Variable\n"
+        "x = Variable('x', -1, 2)\nchannel = SymbolicChannel('leaky', x, {1: x, 0: 1 - x})\nc = Claim('B', 'p', 's')\n",
+        "channel 'leaky': the probability of output 1 must be >= 0, got -1 at x = -1",
+    ),
+    "probabilities that do not add up": (
+        "from ldp_audit.claims import Claim\nfrom ldp_audit.mechanisms import SymbolicChannel, Variable\n"
+        "x = Variable('x', 0, 1)\nchannel = SymbolicChannel('short', x, {1: x, 0: x})\nc = Claim('B', 'p', 's')\n",
+        "channel 'short': the probabilities must add up to 1, got 2 at x = 1",
+    ),
+    "outputs that coincide": (
+        "from ldp_audit.claims import Claim\nfrom ldp_audit.mechanisms import SymbolicChannel, Variable\n"
+        "x, r = Variable('x', 0, 1), Variable('r', 0, 1)\n"
+        "channel = SymbolicChannel('same', x, {r: x, -r: 1 - x})\nc = Claim('B', 'p', 's')\n",
+        "outputs r and -r must differ, got 0 at r = 0",
+    ),
+    "two claims of one id": (
+        "from ldp_audit.claims import Claim\na = Claim('B', 'p', 's')\nb = Claim('B', 'p', 't')\n",
+        "claim ids must be unique",
+    ),
+    "empty domain": (
+        "from ldp_audit.claims import Claim, at_most\nfrom ldp_audit.mechanisms import Variable\n"
+        "a = Claim('B', 'p', 's', parts=[at_most(Variable('x', 2, 1), 1)])\n",
+        "claim B: a part: no point was found in the domain",
+    ),
+    "a float": (
+        "from ldp_audit.claims import Claim, at_most\nfrom ldp_audit.mechanisms import Variable\n"
+        "a = Claim('B', 'p', 's', parts=[at_most(Variable('x', 0, 1), 0.1)])\n",
+        "floating-point number",
+    ),
+}
+
+
+def written(folder: Path) -> set[str]:
+    return {path.name for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.py"
+    path.write_text(GOOD, encoding="utf-8")
+    return path
+
+
+def test_a_users_module_is_settled_and_reported(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = module.parent / "out"
+    assert main(["check", "--claims", str(module), "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "G-1" in printed
+    assert "REFUTED" in printed
+    assert {"report.html", "report.md", "report.json"} <= written(out)
+    assert main(["recheck", str(out / "report.json")]) == 0
+    assert "verified 2 of 2 claims" in capsys.readouterr().out
+
+
+def test_a_module_is_found_by_its_name_in_the_working_folder(module: Path) -> None:
+    command = [sys.executable, "-m", "ldp_audit.cli", "check", "--claims", "mine", "--quiet"]
+    done = subprocess.run(command, cwd=module.parent, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_MODULES.values(), ids=BAD_MODULES)
+def test_a_bad_module_is_one_line_and_exit_code_2(
+    text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = tmp_path / "bad.py", tmp_path / "out"
+    path.write_text(text, encoding="utf-8")
+    assert main(["check", "--claims", str(path), "--out", str(out), "--quiet"]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not written(out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", "--paper", "nobody"], "unknown paper 'nobody'; known: ldp-fl, all"),
+        (["check", "--claims", "no_such_module_anywhere"], "cannot be imported"),
+        (["check", "--claims", "no/such/file.py"], "no such file"),
+        (["check", "--paper", "ldp-fl", "--only", "LF-NONE"], "unknown claim LF-NONE; known: DEF-POINT"),
+        (["recheck", "no_such_report.json"], "cannot open no_such_report.json: No such file"),
+    ],
+)
+def test_other_bad_input_is_one_line_and_exit_code_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", '{"schema_version": 9}', "\x00"])
+def test_a_file_that_is_no_report_is_said_to_be_none(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "report.json"
+    path.write_text(text, encoding="utf-8")
+    assert main(["recheck", str(path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_an_unwritable_folder_is_named_before_anything_is_settled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    assert main(["check", "--paper", "ldp-fl", "--out", str(blocked / "out")]) == 2
+    captured = capsys.readouterr()
+    assert f"cannot write to {blocked}/out" in captured.err
+    assert captured.out == ""
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tmp_path.chmod(0o500)
+    assert main(["check", "--paper", "ldp-fl", "--out", str(tmp_path)]) == 2
+    assert "cannot write" in capsys.readouterr().err
+
+
+def test_a_tampered_report_is_refused_by_name(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = module.parent / "out"
+    main(["check", "--claims", str(module), "--out", str(out), "--quiet"])
+    report = json.loads((out / "report.json").read_text())
+    report["claims"][1]["verdict"] = "PROVED"
+    (out / "report.json").write_text(json.dumps(report))
+    capsys.readouterr()
+    assert main(["recheck", str(out / "report.json"), "--json", str(out / "outcome.json")]) == 1
+    assert "REFUSED G-2" in capsys.readouterr().out
+    assert json.loads((out / "outcome.json").read_text())["refused"] == 1
+
+
+def test_fail_on_refuted_counts_only_the_sources_own_claims(module: Path) -> None:
+    assert main(["check", "--claims", str(module), "--fail-on", "refuted", "--quiet"]) == 1
+    assert main(["check", "--claims", str(module), "--fail-on", "refuted", "--only", "G-1", "--quiet"]) == 0
+    assert main(["check", "--paper", "ldp-fl", "--only", "LF-C1ocrU", "--fail-on", "refuted", "--quiet"]) == 0
+
+
+def test_json_is_written_without_a_report_folder(module: Path) -> None:
+    target = module.parent / "result.json"
+    assert main(["check", "--claims", str(module), "--json", str(target), "--quiet"]) == 0
+    assert [claim["id"] for claim in json.loads(target.read_text())["claims"]] == ["G-1", "G-2"]
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for flag, text in (("--version", "ldp-audit 0"), ("--help", "check")):
+        with pytest.raises(SystemExit) as stopped:
+            main([flag])
+        assert stopped.value.code == 0
+        assert text in capsys.readouterr().out
+
+
+def test_a_wrong_option_is_exit_code_2() -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["check", "--nonsense"])
+    assert stopped.value.code == 2
