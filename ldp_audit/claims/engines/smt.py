@@ -56,7 +56,7 @@ def settle(statement: Statement) -> Solved:
 
 
 class _Translation:
-    """A statement's domain, divisors and negated relation, as polynomial constraints (z3's own types say too little)."""
+    """A statement's domain, divisors and negated relation, as polynomial constraints (untyped, as z3 is)."""
 
     def __init__(self, statement: Statement) -> None:
         self._statement = statement
