@@ -127,7 +127,8 @@ def _settle(paper: Paper, options: argparse.Namespace) -> list[SettledClaim]:
         outcomes.append(outcome)
         if not options.quiet:
             heading = f"[{place:3d}/{len(paper.claims)}] {claim.id:<12} {outcome.verdict:<12} {outcome.seconds:6.3f} s"
-            print(f"{heading}  {_short(claim.says, 76)}", flush=True)
+            note = "" if claim.source == "paper" else f"({claim.source}) "
+            print(f"{heading}  {_short(note + claim.says, 76)}", flush=True)
     return outcomes
 
 
@@ -135,11 +136,14 @@ def _print_summary(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]]) -> N
     from collections import Counter
 
     for paper, outcomes in settled:
-        counts = Counter(str(outcome.verdict) for outcome in outcomes)
+        counts = Counter(str(outcome.verdict) for outcome in outcomes if outcome.claim.source == "paper")
+        others = [outcome.claim.id for outcome in outcomes if outcome.claim.source != "paper"]
         seconds = sum(outcome.seconds for outcome in outcomes)
         print(f"\n{paper.key}: {len(outcomes)} claims in {seconds:.2f} s")
         for verdict, count in counts.most_common():
             print(f"  {verdict:<12} {count:3d}")
+        if others:
+            print(f"  not the paper's own, so not counted: {', '.join(others)}")
         by_solver = [o.claim.id for o in outcomes if any(p.evidence["kind"] == "smt" for p in o.all_parts())]
         if by_solver:
             print(f"  resting on a solver's word alone: {', '.join(by_solver)}")
