@@ -52,7 +52,9 @@ def _add_check(commands: Any) -> None:
     source.add_argument("--claims", metavar="MODULE", help="a module of your own: package.module or path/to/file.py")
     check.add_argument("--only", action="append", metavar="ID", help="settle this claim only; may be repeated")
     check.add_argument("--out", type=Path, metavar="DIR", help="write report.html, report.md and report.json there")
-    check.add_argument("--fail-on", choices=["refuted", "undecided"], help="exit 1 if a claim of the source is so")
+    check.add_argument(
+        "--fail-on", choices=["refuted", "undecided"], help="exit 1 if a claim is refuted, or not even decided"
+    )
     check.add_argument("--quiet", action="store_true", help="no progress lines")
 
 
@@ -135,6 +137,8 @@ def _settle(paper: Paper, options: argparse.Namespace) -> list[SettledClaim]:
 def _print_summary(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]]) -> None:
     from collections import Counter
 
+    from ldp_audit.claims.recheck_report import by_solver_alone
+
     for paper, outcomes in settled:
         counts = Counter(str(outcome.verdict) for outcome in outcomes if outcome.claim.source == "paper")
         others = [outcome.claim.id for outcome in outcomes if outcome.claim.source != "paper"]
@@ -144,14 +148,16 @@ def _print_summary(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]]) -> N
             print(f"  {verdict:<12} {count:3d}")
         if others:
             print(f"  not the paper's own, so not counted: {', '.join(others)}")
-        by_solver = [o.claim.id for o in outcomes if any(p.evidence["kind"] == "smt" for p in o.all_parts())]
+        by_solver = [o.claim.id for o in outcomes if any(by_solver_alone(p.evidence) for p in o.all_parts())]
         if by_solver:
             print(f"  resting on a solver's word alone: {', '.join(by_solver)}")
 
 
 def _exit_code(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]], fail_on: str | None) -> int:
-    verdicts = {o.verdict.lower() for _, outcomes in settled for o in outcomes if o.claim.source == "paper"}
-    return VIOLATED if fail_on in verdicts else HOLDS
+    """A damaged conversion's reading never counts; what is undecided includes what is refuted."""
+    failing = {"refuted": {"REFUTED"}, "undecided": {"REFUTED", "UNDECIDED"}, None: set()}[fail_on]
+    own = [o for _, outcomes in settled for o in outcomes if o.claim.source != "damaged conversion"]
+    return VIOLATED if any(str(outcome.verdict) in failing for outcome in own) else HOLDS
 
 
 def _recheck(options: argparse.Namespace) -> int:

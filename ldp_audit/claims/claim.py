@@ -12,6 +12,12 @@ from ldp_audit.claims.statement import Statement
 Source = Literal["paper", "damaged conversion", "derived"]
 
 
+def _statements(parts: Sequence[Statement], what: str) -> tuple[Statement, ...]:
+    if isinstance(parts, Statement) or not all(isinstance(part, Statement) for part in parts):
+        raise ValueError(f"{what} must be a sequence of statements (equal, at_most, ...), got {parts!r}")
+    return tuple(parts)
+
+
 @dataclass(frozen=True)
 class Condition:
     """An assumption that the paper does not state and under which the claim holds.
@@ -21,6 +27,9 @@ class Condition:
 
     says: str
     parts: tuple[Statement, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", _statements(self.parts, "parts of a condition"))
 
 
 @dataclass(frozen=True)
@@ -33,6 +42,9 @@ class Correction:
     says: str
     latex: str = ""
     parts: tuple[Statement, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", _statements(self.parts, "parts of a correction"))
 
 
 @dataclass(frozen=True)
@@ -67,10 +79,10 @@ class Claim:
     source: Source = "paper"
 
     def __post_init__(self) -> None:
-        if not self.id or not self.says:
+        if not (isinstance(self.id, str) and self.id and isinstance(self.says, str) and self.says):
             raise ValueError(f"a claim needs an id and a statement in words, got id={self.id!r}, says={self.says!r}")
         for name in ("parts", "void"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+            object.__setattr__(self, name, _statements(getattr(self, name), f"{name} of claim {self.id}"))
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,14 @@ _BALL: dict[type, Callable[..., Any]] = {
     Min: lambda *balls: reduce(arb.min, balls),
     exp: arb.exp,
     log: arb.log,
+    Ind: lambda a, b: (
+        arb(int(a.overlaps(b))) if not a.overlaps(b) or (a.is_exact() and b.is_exact()) else arb(0.5, 0.5)
+    ),
 }
+
+
+_LARGEST = 10**5
+"""Exponents from here on are left to the balls."""
 
 
 class NotRationalError(ValueError):
@@ -65,7 +72,7 @@ def exact_value(expression: Expr, point: Point) -> Fraction:
         return reduce(operator.mul, values)
     if isinstance(expression, Pow):
         base, exponent = values
-        if exponent.denominator != 1:
+        if exponent.denominator != 1 or abs(exponent) >= _LARGEST:
             raise NotRationalError(str(expression))
         return base ** int(exponent)
     if isinstance(expression, (exp, log)) or not values:
@@ -80,6 +87,15 @@ def holds_at(statement: Statement, point: Point) -> bool | None:
     except ZeroDivisionError:
         return None
     return compare(left, statement.relation, right)
+
+
+def is_defined(expression: Expr, point: Point) -> bool:
+    """Whether the expression has a finite real value at the point."""
+    try:
+        found = value(expression, point)
+    except ZeroDivisionError:
+        return False
+    return isinstance(found, Fraction) or found.is_finite()
 
 
 def compare(left: Value, relation: Relation, right: Value) -> bool | None:
@@ -117,6 +133,8 @@ def bounds_of(ball: Value) -> tuple[Fraction, Fraction]:
     """Rational lower and upper ends of a value."""
     if isinstance(ball, Fraction):
         return ball, ball
+    if not ball.is_finite():
+        raise ZeroDivisionError("the value is not finite")
     return _fraction(ball.lower()), _fraction(ball.upper())
 
 
@@ -163,4 +181,6 @@ def _as_ball(number: Value) -> arb:
 
 def _fraction(end: arb) -> Fraction:
     mantissa, exponent = (int(part) for part in end.mid().man_exp())
+    if abs(exponent) > _LARGEST:
+        raise OverflowError("a number is too large to be written down")
     return Fraction(mantissa) * Fraction(2) ** exponent

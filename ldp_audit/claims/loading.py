@@ -25,6 +25,9 @@ def load_claims(target: str) -> Paper:
     """
     module = _import(target)
     paper = getattr(module, "PAPER", None) or Paper(key=module.__name__, title=_title(module), claims=_claims(module))
+    outside = [one.id for one in _claims(module) if isinstance(paper, Paper) and one not in paper.claims]
+    if outside:
+        raise BadClaimError(f"module {target!r} has claims that its PAPER does not list: {', '.join(outside)}")
     if not isinstance(paper, Paper) or not paper.claims:
         raise BadClaimError(f"module {target!r} has no claims: define Claim(...) objects, or PAPER = Paper(...)")
     for channel in _values(module, SymbolicChannel):
@@ -42,7 +45,7 @@ def _import(target: str) -> ModuleType:
         return importlib.import_module(target)
     except ModuleNotFoundError as error:
         raise BadClaimError(f"module {target!r} cannot be imported: {error}") from error
-    except Exception as error:  # a user's module may raise anything; its own words are the best message
+    except (Exception, SystemExit) as error:  # a user's module may raise anything; its own words are the best message
         raise BadClaimError(f"module {target!r} fails when imported: {type(error).__name__}: {error}") from error
 
 
@@ -60,14 +63,16 @@ def _claims(module: ModuleType) -> tuple[Claim, ...]:
 
 
 def _values(module: ModuleType, kind: type[Kind]) -> list[Kind]:
-    """Module-level values of a kind, also those in module-level lists and tuples, in the order of definition."""
-    found = []
-    for name, value in vars(module).items():
-        if name.startswith("__"):
-            continue
-        members = value if isinstance(value, list | tuple) else [value]
-        found.extend(member for member in members if isinstance(member, kind))
-    return found
+    """Module-level values of a kind, also those inside module-level collections, in the order of definition."""
+    return [one for name, value in vars(module).items() if not name.startswith("__") for one in _members(value, kind)]
+
+
+def _members(value: object, kind: type[Kind]) -> list[Kind]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple | set | frozenset):
+        return [one for member in value for one in _members(member, kind)]
+    return [value] if isinstance(value, kind) else []
 
 
 def _title(module: ModuleType) -> str:

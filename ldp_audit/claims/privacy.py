@@ -14,7 +14,11 @@ def is_private(channel: SymbolicChannel, t: Any) -> tuple[Statement, ...]:
     """One part an output: P(output | x) <= t P(output | x') for all inputs x, x'. With t = e**epsilon: epsilon-LDP.
 
     Where outputs depend on the input, the right side asks which of the other input's outputs is the same.
+    Raises BadClaimError if the channel is none (`require_channel`) or has no input, so that nothing would be private.
     """
+    if not channel.inputs:
+        raise BadClaimError(f"channel {channel.name!r} has no inputs, so there is nothing that it could keep private")
+    require_channel(channel)
     other = channel.twin()
     moving = channel.outputs_depend_on_inputs()
     parts = []

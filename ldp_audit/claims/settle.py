@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from ldp_audit.claims import recheck
 from ldp_audit.claims.claim import Claim
 from ldp_audit.claims.engines import certificate, escape, identity, recompute, simplest, smt
-from ldp_audit.claims.evaluate import Point, value
+from ldp_audit.claims.evaluate import NotRationalError, Point, is_defined, value
 from ldp_audit.claims.statement import Statement, is_linked
 from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
 
@@ -84,13 +85,31 @@ def settle_claim(claim: Claim) -> SettledClaim:
 def settle(statement: Statement) -> Settled:
     """The verdict on one statement. Raises BadClaimError if its domain is empty or it is undefined inside."""
     start = time.perf_counter()
-    if statement.quantifier == "for all":
-        verdict, engine, evidence = _for_all(statement)
-    elif statement.quantifier == "there is":
-        verdict, engine, evidence = _there_is(statement)
-    else:
-        verdict, engine, evidence = _one_constant(statement)
-    return Settled(statement, verdict, engine, time.perf_counter() - start, evidence)
+    ask = {"for all": _for_all, "there is": _there_is, "one constant for all": _one_constant}[statement.quantifier]
+    try:
+        verdict, engine, evidence = ask(statement)
+    except OverflowError as error:
+        verdict, engine, evidence = Verdict.UNDECIDED, "none", {"kind": "undecided", "reason": str(error)}
+    except (TypeError, NotRationalError) as error:
+        raise BadClaimError(f"{statement.label or 'a part'}: {error}") from error
+    settled = Settled(statement, verdict, engine, time.perf_counter() - start, evidence)
+    return _confirmed(settled)
+
+
+def _confirmed(settled: Settled) -> Settled:
+    """As it is, if the independent checker agrees; UNDECIDED, with the checker's objection, if not.
+
+    No verdict leaves here that `ldp-audit recheck` would refuse.
+    """
+    try:
+        seen = recheck.part(settled.to_dict())
+        if seen == settled.verdict:
+            return settled
+        objection = f"it sees {seen}"
+    except Exception as error:  # noqa: BLE001  (whatever it trips over is an objection)
+        objection = str(error) or type(error).__name__
+    reason = f"the {settled.engine} engine says {settled.verdict}, but the independent checker objects: {objection}"
+    return replace(settled, verdict=Verdict.UNDECIDED, engine="none", evidence={"kind": "undecided", "reason": reason})
 
 
 Outcome = tuple[Verdict, str, dict[str, Any]]
@@ -171,14 +190,9 @@ def _a_point_inside(statement: Statement) -> dict[str, str]:
     first: Point | None = None
     for point in simplest.points(statement.variables(), 20):
         first = first or point
-        try:
-            for side in (statement.left, statement.right):
-                value(side, point)
-        except ZeroDivisionError:
+        if not all(is_defined(side, point) for side in (statement.left, statement.right)):
             where = ", ".join(f"{v} = {number}" for v, number in point.items())
-            raise BadClaimError(f"{statement.label or 'a part'} is undefined at {where}, inside its domain") from None
-        except TypeError as error:
-            raise BadClaimError(str(error)) from None
+            raise BadClaimError(f"{statement.label or 'a part'} is undefined at {where}, inside its domain")
     if first is None:
         raise BadClaimError(f"{statement.label or 'a part'}: no point was found in the domain of its variables")
     return {variable.name: str(number) for variable, number in first.items()}  # type: ignore[attr-defined]

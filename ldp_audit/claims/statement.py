@@ -10,7 +10,7 @@ from typing import Any, Literal
 from sympy import Abs, Add, Expr, Rational, Symbol, exp, oo, sympify
 from sympy.printing.str import StrPrinter
 
-from ldp_audit.mechanisms.variable import Variable, exact, substitute_domain, substituted, variables_of
+from ldp_audit.mechanisms.variable import Variable, exact, in_order, substitute_domain, substituted, variables_of
 
 Relation = Literal["==", "!=", "<=", "<"]
 Quantifier = Literal["for all", "there is", "one constant for all"]
@@ -47,8 +47,9 @@ class Statement:
         self.variables()
 
     def variables(self) -> list[Variable]:
-        """The variables, each after those that its domain mentions; the constant of an O-statement first."""
+        """The variables, each after those that its domain or link mentions; the constant of an O-statement first."""
         found = variables_of([self.left, self.right])
+        found = in_order(found, lambda variable: is_linked(variable, found))
         if self.constant is not None:
             found = [self.constant, *(v for v in found if v != self.constant)]
         return found

@@ -8,7 +8,7 @@ from typing import Any
 
 from sympy import Add, Expr, Function, Mul, Pow, S
 
-from ldp_audit.mechanisms.variable import Variable, exact, substitute_domain, substituted, variables_of
+from ldp_audit.mechanisms.variable import Variable, exact, in_order, substitute_domain, substituted, variables_of
 
 
 class Ind(Function):
@@ -64,7 +64,9 @@ class SymbolicChannel:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "inputs", given)
         object.__setattr__(self, "atoms", listed)
-        self.variables()
+        leaning = [v for v in self.variables() if v not in given and (v.lower + v.upper).has(*given)] if given else []
+        if leaning:
+            raise ValueError(f"channel {name!r}: the domain of {leaning[0]} depends on an input, so it must be an input")
 
     def total(self) -> Expr:
         """The sum of the probabilities; 1 for a channel."""
@@ -95,19 +97,24 @@ class SymbolicChannel:
         for variable in own.values():
             if variable not in swap and substitute_domain(variable, swap) != variable:
                 swap[variable] = substitute_domain(variable, swap)
-        moved = [swap.get(variable, variable) for variable in self.inputs]
-        kept = [variable for variable in moved if isinstance(variable, Variable)]
+        # What stands for an input is an input: itself, or the new variables of the expression that replaces it.
+        replaced = [swap.get(variable, variable) for variable in self.inputs]
+        inputs = [symbol for value in replaced for symbol in sorted(value.free_symbols, key=str) if symbol not in own.values()]
+        inputs = [value for value in replaced if isinstance(value, Variable)] + inputs
         atoms = [(substituted(a.output, swap), substituted(a.probability, swap)) for a in self.atoms]
-        return SymbolicChannel(self.name, kept, atoms)
+        return SymbolicChannel(self.name, list(dict.fromkeys(inputs)), atoms)
 
     def twin(self, suffix: str = "_prime") -> SymbolicChannel:
-        """The same channel at a second, independent input, named with the suffix."""
+        """The same channel at a second, independent input, named with the suffix (repeated if the name is taken)."""
+        taken = {variable.name for variable in self.variables()}
+        while any(variable.name + suffix in taken for variable in self.inputs):
+            suffix += suffix
         swap: dict[Variable, Variable] = {}
-        for variable in self.inputs:
+        for variable in in_order(self.inputs, lambda one: one.exp_of is not None):
             second = variable.renamed(variable.name + suffix, latex=variable.latex + "'")
-            swap[variable] = substitute_domain(second, swap)  # an input's domain may mention an earlier input
+            swap[variable] = substitute_domain(second, swap)  # an input's domain may mention another input
         atoms = [(substituted(a.output, swap), substituted(a.probability, swap)) for a in self.atoms]
-        return SymbolicChannel(self.name, list(swap.values()), atoms)
+        return SymbolicChannel(self.name, [swap[variable] for variable in self.inputs], atoms)
 
     def variables(self) -> list[Variable]:
         """The inputs and the parameters, each after those that its domain mentions."""

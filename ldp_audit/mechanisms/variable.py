@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from sympy import Basic, Expr, Float, Symbol, exp, nan, oo, sympify, zoo
 
 Ends = Literal["", "left", "right", "both"]
+
+_NAME = re.compile(r"(?!(lo|hi)(_|$))[A-Za-z][A-Za-z0-9_]*")
+_TAKEN = {"exp", "log", "sqrt", "Max", "Min", "Abs", "Ind"}
 
 
 class Variable(Symbol):
@@ -46,10 +50,11 @@ class Variable(Symbol):
         latex: str | None = None,
     ) -> Variable:
         """Build the symbol; see the class."""
-        if not name.isidentifier() or keyword.iskeyword(name):
-            raise ValueError(f"name must be a Python identifier and no keyword, got {name!r}")
-        if name.startswith(("lo_", "hi_")):
-            raise ValueError(f"name must not start with lo_ or hi_, which proofs use for the slacks, got {name!r}")
+        if not _NAME.fullmatch(name) or keyword.iskeyword(name) or name in _TAKEN:
+            raise ValueError(
+                "name must be a plain identifier (letters, digits, underscores), no keyword or function, and not start "
+                f"with lo or hi, which proofs use for the slacks; got {name!r}"
+            )
         if open not in ("", "left", "right", "both"):
             raise ValueError(f'open must be "", "left", "right" or "both", got {open!r}')
         variable: Variable = Symbol.__xnew__(cls, name, real=True)  # type: ignore[assignment]
@@ -104,6 +109,25 @@ def variables_of(expressions: Iterable[Expr]) -> list[Variable]:
     return list(found)
 
 
+def in_order(variables: Iterable[Variable], linked: Callable[[Variable], bool]) -> list[Variable]:
+    """The variables, each after those that its ends mention, and its exponent's if it is linked."""
+    ordered: list[Variable] = []
+    among = list(variables)
+
+    def place(variable: Variable) -> None:
+        if variable in ordered:
+            return
+        ends = [variable.lower, variable.upper, *([variable.exp_of] if linked(variable) and variable.exp_of else [])]
+        for needed in among:
+            if needed != variable and any(end.has(needed) for end in ends):
+                place(needed)
+        ordered.append(variable)
+
+    for variable in among:
+        place(variable)
+    return ordered
+
+
 def substituted(expression: Expr, replacements: Mapping[Any, Any]) -> Expr:
     """The expression with all replacements made at once."""
     return expression.subs(dict(replacements), simultaneous=True)  # pyright: ignore
@@ -132,7 +156,8 @@ def exact(value: Any) -> Any:
 
 def _end(name: str, side: str, value: Any) -> Expr:
     end = exact(value)
-    if not isinstance(end, Expr) or end.is_extended_real is False:
+    outwards = oo if side == "upper" else -oo
+    if not isinstance(end, Expr) or end.is_extended_real is False or (end.is_infinite and end != outwards):
         raise ValueError(f"{side} end of {name!r} must be a real number or expression, got {value!r}")
     return end
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ldp_audit.claims.recheck_report import by_solver_alone
+
 LONG_FORM = 400
 """Forms longer than this many characters are cut in the readable reports; report.json has them whole."""
 
@@ -29,7 +31,7 @@ SOURCES = {
 def badge(claim: dict[str, Any]) -> str:
     """The verdict as it is shown: a proof that rests on a solver's word alone says so."""
     parts = [part for group in ("parts", "condition") for part in claim["evidence"][group]]
-    rests_on_solver = any(part["evidence"]["kind"] == "smt" for part in parts if part["verdict"] == "PROVED")
+    rests_on_solver = any(by_solver_alone(part["evidence"]) for part in parts)
     return f"{claim['verdict']} (smt)" if rests_on_solver else claim["verdict"]
 
 

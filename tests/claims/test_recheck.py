@@ -162,7 +162,7 @@ def test_missing_evidence_is_refused(ldp_fl_report: dict) -> None:
 
 
 @pytest.mark.parametrize(
-    "report", [[], {}, {"schema_version": 2, "claims": []}, {"schema_version": 1, "claims": 3}, "x"]
+    "report", [[], {}, {"schema_version": 2, "claims": [{}]}, {"schema_version": 1, "claims": 3}, "x"]
 )
 def test_what_is_no_report_is_said_to_be_none(report: Any) -> None:
     with pytest.raises(ValueError, match="not a report"):

@@ -7,7 +7,7 @@ The form is the evidence: the checker expands it again and looks at its signs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 from sympy import Expr, Integer
@@ -43,13 +43,14 @@ def _plans(variables: list[Variable]) -> list[Plan]:
     """Which slacks to write the bounded variables with. One end each gives the shortest forms, so it is tried first."""
     bounded = [v.name for v in variables if not (v.lower.is_infinite or v.upper.is_infinite) and v.lower != v.upper]
 
-    def all_of(*choices: Ends) -> list[Plan]:
-        return [dict(zip(bounded, ends, strict=True)) for ends in product(choices, repeat=len(bounded))]
+    def all_of(*choices: Ends, most: int = 27) -> list[Plan]:
+        chosen = islice(product(choices, repeat=len(bounded)), most)
+        return [dict(zip(bounded, ends, strict=True)) for ends in chosen]
 
     few = len(bounded) <= 3
     plans = all_of("upper", "lower") if few else []
     plans += all_of("both")
-    plans += all_of("upper", "lower", "both") if few else all_of("upper", "lower")[:_MOST_PLANS]
+    plans += all_of("upper", "lower", "both") if few else all_of("upper", "lower", most=_MOST_PLANS)
     plans += all_of("none")
     return [plan for place, plan in enumerate(plans) if plan not in plans[:place]]
 

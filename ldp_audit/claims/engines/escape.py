@@ -92,17 +92,22 @@ def _paths(statement: Statement) -> Iterator[Path]:
     others = [v for v in variables if v != K and not is_linked(v, variables)]
     still = [_still(variable) for variable in others]
     for moving, run in product(range(len(others)), (K + 1, (K + 1) ** 2, 1 / (K + 1))):
+        if others[moving].integer_valued:
+            continue
         for values in product(*[[run] if i == moving else still[i] for i in range(len(others))]):
             path = dict(zip(others, values, strict=True))
-            yield {variable: substituted(where, path) for variable, where in path.items()}
+            path = {variable: substituted(where, path) for variable, where in path.items()}
+            if all(where.free_symbols <= {K} for where in path.values()):
+                yield path
 
 
 def _still(variable: Variable) -> list[Expr]:
     """Constants, or ends in terms of other variables, at which a variable may stay."""
     ends = [end for end in (variable.lower, variable.upper) if end.free_symbols]
-    if len(ends) == 2:
+    if len(ends) == 2 and not variable.integer_valued:
         return [sum(ends, Integer(0)) / 2, ends[0]]
-    return [Integer(1), Integer(0), Integer(2), Rational(1, 2), *ends]
+    whole = [Integer(1), Integer(0), Integer(2)]
+    return whole if variable.integer_valued else [*whole, Rational(1, 2), *ends]
 
 
 def _looks_right(statement: Statement, path: Path) -> bool:

@@ -24,7 +24,7 @@ from sympy import Expr, Rational, Symbol
 
 from ldp_audit.claims.rational import Ratio, Ring, text
 from ldp_audit.claims.statement import is_linked
-from ldp_audit.mechanisms.variable import Variable
+from ldp_audit.mechanisms.variable import Variable, in_order
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,11 @@ class Slacks:
         self._environment: dict[Symbol, Ratio] = {}
         self._width_ratios: dict[str, Ratio] = {}
         self._widths: dict[str, _Factors] = {}
-        for variable in _in_order(variables):
+        for variable in in_order(variables, lambda one: is_linked(one, variables)):
             self._environment[variable] = self._written(variable)
+            for end in (variable.lower, variable.upper):  # all of them, so that every divisor in a domain is seen
+                if not end.is_infinite:
+                    self.write(end)
 
     def define(self, variables: list[Variable], path: Mapping[Variable, Expr]) -> None:
         """Give the variables of the statement that the path comes from; KeyError if the path needs more than these."""
@@ -251,20 +254,3 @@ def _quotient(above: list[str], below: list[str]) -> str:
     if not bottom:
         return "*".join(top)
     return f"{'*'.join(top)}/{bottom[0] if len(bottom) == 1 else '(' + '*'.join(bottom) + ')'}"
-
-
-def _in_order(variables: list[Variable]) -> list[Variable]:
-    """The variables, each after those that its slacks mention."""
-    ordered: list[Variable] = []
-
-    def place(variable: Variable) -> None:
-        if variable in ordered:
-            return
-        ends = [variable.exp_of] if is_linked(variable, variables) else [variable.lower, variable.upper]
-        for needed in sorted(set().union(*(end.free_symbols for end in ends if end is not None)), key=str):
-            place(needed)  # pyright: ignore[reportArgumentType]
-        ordered.append(variable)
-
-    for variable in variables:
-        place(variable)
-    return ordered

@@ -8,7 +8,7 @@ from typing import Any
 from ldp_audit.claims.evaluate import Value, bounds_of, compare, value
 from ldp_audit.claims.statement import Statement
 
-_LONG = 512
+_LONG, _TOO_LONG = 512, 10_000
 
 
 def settle(statement: Statement) -> tuple[bool | None, dict[str, Any]]:
@@ -24,6 +24,8 @@ def settle(statement: Statement) -> tuple[bool | None, dict[str, Any]]:
 def written(number: Value) -> str | list[str]:
     """A rational as it is; an irrational, or one of very many digits, as 18-digit decimals below and above it."""
     if isinstance(number, Fraction) and number.denominator.bit_length() < _LONG:
+        if number.numerator.bit_length() > _TOO_LONG:
+            raise OverflowError("a number is too large to be written down")
         return str(number)
     low, high = bounds_of(number)
     scale = 10**18

@@ -35,7 +35,7 @@ def _shrunk(statement: Statement, point: Point) -> Point:
     """The same violation at smaller sizes: each whole-numbered variable halved towards its lower end while it lasts."""
     variables = statement.variables()
     for variable in variables:
-        if not (variable.integer_valued and variable.lower.is_number):
+        if not (variable.integer_valued and variable.lower.is_number and variable.lower.is_finite):
             continue
         good, bad = _inner(value(variable.lower, {}), up=True) - 1, point[variable]
         while bad - good > 1:

@@ -16,7 +16,7 @@ from ldp_audit.claims.statement import Statement, is_linked
 from ldp_audit.mechanisms.channel import Ind
 from ldp_audit.mechanisms.variable import Variable
 
-EFFORT = 20_000_000
+EFFORT = 4_000_000
 """z3's rlimit: counts its steps, so that the answer does not depend on how busy the machine is."""
 
 
@@ -64,7 +64,7 @@ class _Translation:
         self._extra: dict[Expr, str] = {}
         for expression in [statement.left, statement.right, *_ends(self._variables)]:
             for node in expression.atoms(Max, Min, Abs, Ind, exp, log):
-                self._extra.setdefault(node, f"value_{len(self._extra)}")
+                self._extra.setdefault(node, f"_value_{len(self._extra)}")  # no Variable starts with an underscore
         self._ring = Ring([*(v.name for v in self._variables), *self._extra.values()])
         self._real = {name: z3.Real(name) for name in self._ring.names}
         self._environment: dict[Symbol, Ratio] = {v: self._ring.generator(v.name) for v in self._variables}
