@@ -4,8 +4,7 @@ It shares no code with the engines: whoever distrusts the search need read only 
 out over the rationals again, points evaluated again. The rules are in docs/verdicts.md; recheck_report.py puts the
 verdicts of claims together again from what `part` returns. (Formatted by hand, to stay within 250 lines.)
 """
-import ast, math, operator, re
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+import ast, decimal, math, operator, re
 from fractions import Fraction
 from itertools import product
 
@@ -23,9 +22,9 @@ def hull(*numbers): return min(numbers), max(numbers)
 def increasing(function, a):
     """exp or ln by `decimal`, where they are correctly rounded: outwards in the 60th digit."""
     ends = []
-    for end, way, onwards in ((a[0], ROUND_FLOOR, "next_minus"), (a[1], ROUND_CEILING, "next_plus")):
-        context = Context(prec=60, rounding=way, Emin=-9999, Emax=99999)
-        argument = context.divide(Decimal(end.numerator), Decimal(end.denominator))
+    for end, way, onwards in ((a[0], decimal.ROUND_FLOOR, "next_minus"), (a[1], decimal.ROUND_CEILING, "next_plus")):
+        context = decimal.Context(prec=60, rounding=way, Emin=-9999, Emax=99999)
+        argument = context.divide(decimal.Decimal(end.numerator), decimal.Decimal(end.denominator))
         ends.append(Fraction(getattr(context, onwards)(getattr(context, function)(argument))))
     return hull(*ends)
 
@@ -42,6 +41,7 @@ INTERVALS = {
     "Abs": lambda a: a if a[0] >= 0 else (max(Fraction(0), -a[1]), max(-a[0], a[1])),
     "Ind": lambda a, b: hull(*map(Fraction, (a[0] == a[1] == b[0] == b[1], a[0] <= b[1] and b[0] <= a[1]))),
 }
+EXACT = {key: function for key, function in INTERVALS.items() if not isinstance(key, str)}
 RELATIONS = {"==": operator.eq, "!=": operator.ne, "<=": operator.le, "<": operator.lt}
 
 # Ratios are pairs (top, bottom) of polynomials {((name, power), ...): coefficient}, with a bottom that is not 0.
@@ -83,7 +83,7 @@ def power(base, exponent, algebra):
     return result if exponent >= 0 else algebra[ast.Div](algebra[int](1), result)
 
 def parsed(text):
-    require(isinstance(text, str) and text.isascii(), "an expression is no plain text")
+    require(isinstance(text, str) and text.isascii() and "#" not in text, "an expression is no plain text")
     return ast.parse(text, mode="eval").body
 
 def names(text): return {node.id for node in ast.walk(parsed(text)) if isinstance(node, ast.Name)} - INTERVALS.keys()
@@ -107,9 +107,9 @@ def evaluate(text, env, algebra, nonzero=None):
         if isinstance(node.op, ast.Sub):
             return difference(walk(node.left), walk(node.right), algebra)
         if isinstance(node.op, ast.Pow):
-            exponent = Fraction(re.sub(r"[() ]", "", ast.unparse(node.right)))  # a number as it stands
-            small = abs(exponent) < (10**5 if algebra is INTERVALS else 200)
-            require(small and (exponent > 0 or apart(node.left)), f"{exponent} is too large, or divides by zero")
+            exponent = evaluate(ast.unparse(node.right), {}, EXACT)[0]
+            require(abs(exponent) < (200 if algebra is RATIOS else 10**5), f"{exponent} is too large an exponent")
+            require(exponent > 0 or apart(node.left), f"{ast.unparse(node.left)!r} may be zero")
             return power(walk(node.left), exponent, algebra)
         require(not isinstance(node.op, ast.Div) or apart(node.right), f"{ast.unparse(node.right)!r} may be zero")
         return algebra[type(node.op)](walk(node.left), walk(node.right))

@@ -97,12 +97,13 @@ class SymbolicChannel:
         for variable in own.values():
             if variable not in swap and substitute_domain(variable, swap) != variable:
                 swap[variable] = substitute_domain(variable, swap)
-        # What stands for an input is an input: itself, or the new variables of the expression that replaces it.
-        replaced = [swap.get(variable, variable) for variable in self.inputs]
-        inputs = [symbol for value in replaced for symbol in sorted(value.free_symbols, key=str) if symbol not in own.values()]
-        inputs = [value for value in replaced if isinstance(value, Variable)] + inputs
+        # An input that was not replaced stays one; so are new variables in what replaces an input.
+        kept = [swap.get(v, v) for v in self.inputs if v.name not in {given.name for given in values}]
+        placed = [swap[v] for v in self.inputs if v.name in {given.name for given in values}]
+        new = [s for value in placed for s in sorted(value.free_symbols, key=str) if s not in own.values()]
+        inputs = list(dict.fromkeys([*kept, *new]))
         atoms = [(substituted(a.output, swap), substituted(a.probability, swap)) for a in self.atoms]
-        return SymbolicChannel(self.name, list(dict.fromkeys(inputs)), atoms)
+        return SymbolicChannel(self.name, inputs, atoms)
 
     def twin(self, suffix: str = "_prime") -> SymbolicChannel:
         """The same channel at a second, independent input, named with the suffix (repeated if the name is taken)."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from sympy import Basic, Expr, Float, Symbol, exp, nan, oo, sympify, zoo
+from sympy import Basic, Expr, Float, Rational, Symbol, exp, nan, oo, sympify, zoo
 
 Ends = Literal["", "left", "right", "both"]
 
@@ -149,9 +149,15 @@ def exact(value: Any) -> Any:
         raise ValueError(
             f"{', '.join(inexact)} is a floating-point number; write it exactly, as Rational('0.1') or as a fraction"
         )
+    if isinstance(expression, Basic) and any(_digits(number) > 4000 for number in expression.atoms(Rational)):
+        raise ValueError("a number of more than 4000 digits cannot be reported; write it as a power")
     if isinstance(expression, Basic) and expression.has(zoo, nan):
         raise ValueError(f"{expression} divides by zero")
     return expression
+
+
+def _digits(number: Any) -> float:
+    return max(int(number.p).bit_length(), int(number.q).bit_length()) * 0.30103
 
 
 def _end(name: str, side: str, value: Any) -> Expr:

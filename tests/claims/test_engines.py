@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sympy import Max, Min, Rational, Symbol, exp, log, oo, sqrt
+from sympy import Max, Min, Rational, Symbol, exp, log, oo, pi, sin, sqrt
 
 from ldp_audit.claims.engines import certificate, identity, smt
 from ldp_audit.claims.settle import BadClaimError, settle
@@ -138,6 +138,37 @@ def test_whole_numbers_are_counterexamples_only_if_whole() -> None:
     assert settle(at_most(0, (whole - 1) * (whole - 2))).verdict is Verdict.UNDECIDED  # false between, true of wholes
     refuted = settle(at_most(whole, 7))
     assert refuted.evidence["point"] == {"k": "8"}, "the smallest size at which it fails"
+
+
+def test_an_escape_keeps_whole_numbers_whole() -> None:
+    n = Variable("n", 0, oo, integer=True)
+    assert settle(order(n, K * n**2, constant=K)).verdict is not Verdict.REFUTED  # true of wholes, with K = 1
+    half = order(y, K * (y + 1) * (2 * Variable("n", 0, 5, integer=True) - 1) ** 2, constant=K)
+    assert settle(half).verdict is not Verdict.REFUTED
+
+
+def test_a_users_name_does_not_meet_one_of_the_solvers() -> None:
+    mine = Variable("value_0", 0, 1)
+    assert settle(differ(mine - Max(x, y), Rational(1, 7))).verdict is Verdict.REFUTED
+
+
+def test_what_no_engine_evaluates_is_one_clear_error() -> None:
+    with pytest.raises(BadClaimError, match="constant pi is not one"):
+        settle(less(pi, 4))
+    with pytest.raises(BadClaimError, match="function sin is not one"):
+        settle(less(sin(1), 2))
+
+
+def test_numbers_too_large_to_print_are_left_open() -> None:
+    assert settle(less(0, exp(20000))).verdict is Verdict.UNDECIDED
+    assert settle(less(0, exp(exp(100)))).verdict is Verdict.UNDECIDED
+    with pytest.raises(ValueError, match="more than 4000 digits"):
+        less(0, Rational(10) ** 5000)
+
+
+def test_many_variables_are_no_hang() -> None:
+    many = [Variable(f"x_{i}", 0, 1) for i in range(17)]
+    assert settle(at_most(sum(many), 17)).verdict is Verdict.PROVED
 
 
 def test_order_statements_both_ways() -> None:

@@ -20,6 +20,9 @@ from ldp_audit.mechanisms.variable import Variable
 _DEGREES = (1, 3, 7, 11)
 _CUTS = 2
 _MOST_PLANS = 16
+_MOST_BOTH = 6
+"""With both ends of more variables than this a form has too many terms to be of use."""
+_MOST_HALVED = 4
 
 Plan = dict[str, Ends]
 
@@ -36,7 +39,7 @@ def prove(statement: Statement, cuts: int = _CUTS) -> dict[str, Any] | None:
             evidence = _on(statement, degree, ends)
             if evidence is not None:
                 return evidence
-    return _halved(statement, cuts) if cuts and not linked else None
+    return _halved(statement, cuts) if cuts and not linked and len(variables) <= _MOST_HALVED else None
 
 
 def _plans(variables: list[Variable]) -> list[Plan]:
@@ -47,10 +50,9 @@ def _plans(variables: list[Variable]) -> list[Plan]:
         chosen = islice(product(choices, repeat=len(bounded)), most)
         return [dict(zip(bounded, ends, strict=True)) for ends in chosen]
 
-    few = len(bounded) <= 3
-    plans = all_of("upper", "lower") if few else []
-    plans += all_of("both")
-    plans += all_of("upper", "lower", "both") if few else all_of("upper", "lower", most=_MOST_PLANS)
+    plans = all_of("upper", "lower", most=_MOST_PLANS)
+    plans += all_of("both") if len(bounded) <= _MOST_BOTH else []
+    plans += all_of("upper", "lower", "both") if len(bounded) <= 3 else []
     plans += all_of("none")
     return [plan for place, plan in enumerate(plans) if plan not in plans[:place]]
 

@@ -106,7 +106,7 @@ def _still(variable: Variable) -> list[Expr]:
     ends = [end for end in (variable.lower, variable.upper) if end.free_symbols]
     if len(ends) == 2 and not variable.integer_valued:
         return [sum(ends, Integer(0)) / 2, ends[0]]
-    whole = [Integer(1), Integer(0), Integer(2)]
+    whole: list[Expr] = [Integer(1), Integer(0), Integer(2)]
     return whole if variable.integer_valued else [*whole, Rational(1, 2), *ends]
 
 

@@ -33,6 +33,8 @@ def written(number: Value) -> str | list[str]:
 
 
 def _decimal(scaled: int) -> str:
+    if scaled.bit_length() > _TOO_LONG:
+        raise OverflowError("a number is too large to be written down")
     sign = "-" if scaled < 0 else ""
     whole, part = divmod(abs(scaled), 10**18)
     return f"{sign}{whole}.{part:018d}"

@@ -16,7 +16,7 @@ from ldp_audit.claims.statement import Statement, is_linked
 from ldp_audit.mechanisms.channel import Ind
 from ldp_audit.mechanisms.variable import Variable
 
-EFFORT = 4_000_000
+EFFORT = 2_000_000
 """z3's rlimit: counts its steps, so that the answer does not depend on how busy the machine is."""
 
 
@@ -106,7 +106,10 @@ class _Translation:
             number: Any = self._model.eval(self._real[variable.name], model_completion=True)  # type: ignore[union-attr]
             if not z3.is_rational_value(number):
                 number = number.approx(12)  # an algebraic number: a rational one nearby may do as well
-            point[variable] = Fraction(number.numerator_as_long(), number.denominator_as_long())
+            try:
+                point[variable] = Fraction(number.numerator_as_long(), number.denominator_as_long())
+            except ValueError:  # thousands of digits
+                return None
         return point
 
     def _ratio(self, expression: Expr) -> Ratio:

@@ -1,0 +1,139 @@
+"""Forged evidence, collected from attacks on the checker: each record says something false and must be refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ldp_audit.claims import recheck
+
+MANY = "one constant for all"
+ZERO_OVER_ZERO = "0*0**(-1)"
+
+
+def var(name: str, lower: Any = None, upper: Any = None, *, lo: Any = False, uo: Any = False, **more: Any) -> dict:
+    return {"name": name, "lower": lower, "upper": upper, "lower_open": lo, "upper_open": uo, **more}
+
+
+def cert(gap: str, divisors: tuple[str, ...] = (), inside: dict | None = None, **more: Any) -> dict:
+    return {"kind": "certificate", "gap": gap, "divisors": list(divisors), "inside": inside or {}, **more}
+
+
+def record(variables: list, left: str, relation: str, right: str, evidence: dict, quantifier: str = "for all") -> dict:
+    statement = {"label": "", "quantifier": quantifier, "variables": variables, "left": left, "relation": relation}
+    return {**statement, "right": right, "evidence": evidence} | ({"constant": "K"} if quantifier == MANY else {})
+
+
+def value(left: Any, right: Any) -> dict:
+    return {"kind": "value", "left": left, "right": right}
+
+
+def escape(path: dict, inside: list, proof: dict) -> dict:
+    return {"kind": "escape", "path": path, "inside": inside, "proof": proof}
+
+
+x = var("x", "0", "1")
+real = var("x")
+K = var("K", "0", lo=True)
+t_of_x = var("t", "0", lo=True, exp_of="x")
+at_one = {"x": "1"}
+
+FORGED = {
+    "zero over zero is anything": record([x], "0", "<=", "-5", cert(ZERO_OVER_ZERO, inside=at_one)),
+    "one plus zero over zero": record([x], "x", "!=", "x", cert("1+" + ZERO_OVER_ZERO, inside=at_one)),
+    "a divisor that is zero over zero": record(
+        [x], "1/x", "<=", "-5", cert(ZERO_OVER_ZERO, ("1+" + ZERO_OVER_ZERO,), at_one)
+    ),
+    "a negative power of a slack": record(
+        [var("x", "0", "0/1")], "0", "<=", "-5", cert("5*lo_x*hi_x**(-1)", inside={"x": "0"})
+    ),
+    "halves cut at the variable itself": record(
+        [x], "0", "<=", "-5",
+        {"kind": "halves", "variable": "x", "at": "x", "inside": at_one,
+         "below": cert("hi_x*hi_x**(-1)"), "above": cert("lo_x*lo_x**(-1)")},
+    ),
+    "Taylor of degree -1": record([real, t_of_x], "1", "<=", "t", cert("lo_t", taylor=-1, inside={"x": "0"})),
+    "Taylor of degree 2": record([real, t_of_x], "1+x+x**2/2", "<=", "t", cert("lo_t", taylor=2, inside={"x": "0"})),
+    "Taylor of degree True": record([real, t_of_x], "1+x", "<=", "t", cert("lo_t", taylor=True, inside={"x": "0"})),
+    "an escape that fixes the constant": record([K], "2", "<=", "K", escape({"K": "1"}, [], cert("1")), MANY),
+    "an escape that breaks a link": record(
+        [K, x, t_of_x], "t", "<=", "K",
+        escape({"x": "0", "t": "K+1"}, [cert("0"), cert("1"), cert("lo_K+1")], cert("1")), MANY,
+    ),
+    "an escape whose linked bounds prove themselves": record(
+        [K, var("x", "0"), var("t", "1", "2", exp_of="x")], "x", "<=", "K",
+        escape({"x": "K+1"}, [cert("lo_K+1"), cert("lo_t"), cert("hi_t")], cert("1")), MANY,
+    ),
+    "an escape over whole numbers that is not whole": record(
+        [K, var("n", "1", integer=True)], "1/(2*n-3)**2", "<=", "K",
+        escape({"n": "3/2+1/(2*(K+1))"}, [cert("1/2+1/(2*(lo_K+1))", ("lo_K+1",))], cert("lo_K**2+lo_K+1")), MANY,
+    ),
+    "an escape that names a slack": record(
+        [K, var("y")], "1", "<=", "K", escape({"y": "0", "lo_y": "-K"}, [], cert("lo_y+1")), MANY
+    ),
+    "an escape in an empty domain": record(
+        [K, var("y", "1", "0")], "1", "<=", "K", escape({}, [cert("lo_y"), cert("hi_y")], cert("1")), MANY
+    ),
+    "an escape that denies '!='": record(
+        [K, var("x", "0")], "x+1", "!=", "0*K", escape({"x": "0"}, [cert("0")], cert("1")), MANY
+    ),
+    "a constant that is not any positive number": record(
+        [var("K", "5")], "K", "<=", "1", {"kind": "constant", "constant": "1", "proof": cert("0")}, MANY
+    ),
+    "a counterexample off its link": record(
+        [var("u", "0", lo=True, exp_of="t"), t_of_x, real], "1", "<", "u",
+        {"kind": "counterexample", "point": {"x": "0", "t": "-1"}, "left": "1", "right": "0.36787944"},
+    ),
+    "an example outside a domain declared too early": record(
+        [var("y", "t", "t+1"), t_of_x, x], "5", "<", "y",
+        {"kind": "example", "point": {"x": "0", "y": "100", "t": "100"}, "left": "5", "right": "100"}, "there is",
+    ),
+    "an undeclared variable": record(
+        [x], "z", "<=", "1", {"kind": "counterexample", "point": {"x": "0", "z": "9"}, "left": "9", "right": "1"}
+    ),
+    "an irrational exponent": record([], "2**(1+10**20*(log(6)-log(2)-log(3)))", "<", "2", value("1", "2")),
+    "an indicator as an exponent": record([], "2**Ind(sqrt(2)*sqrt(2), 2)", "<", "2", value("1", "2")),
+    "a root of zero upside down": record([], "0**(-1/2)", "==", "0", value("0", "0")),
+    "a tower of powers": record([], "9**9**9", "<", "1", value("0", "1")),
+    "a variable called like a slack": record(
+        [var("x", "0", "0"), var("lo_x")], "0", "<=", "lo_x", cert("lo_x", inside={"x": "0", "lo_x": "-5"})
+    ),
+    "a slack in the statement": record([var("x", "0")], "0", "<=", "lo_x", cert("lo_x", inside=at_one)),
+    "two names that Python reads as one": record(
+        [real, var("\U0001d431")], "x", "==", "\U0001d431", cert("0", inside={"x": "0", "\U0001d431": "1"})
+    ),
+    "a variable called 1": record([var("1", "2", "3")], "0", "<=", "-1", cert("lo_1", inside={"1": "2"})),
+    "a variable declared twice": record([var("x", "5", "6"), x], "x", "<=", "1", cert("hi_x", inside=at_one)),
+    "a comment in an end": record([var("x", None, "-5 #")], "0", "<=", "-5", cert("hi_x", inside={"x": "-6"})),
+    "an end that closes a parenthesis": record([var("x", "0) + (5")], "0", "<=", "x+5", cert("lo_x", inside=at_one)),
+    "an end that is no text": record(
+        [var("x", 0)], "0", "<=", "x", {"kind": "counterexample", "point": {"x": "-1"}, "left": "0", "right": "-1"}
+    ),
+    "an openness that is no truth value": record(
+        [var("x", "0", lo=float("nan"))], "0", "<", "2*x", cert("2*lo_x", inside=at_one)
+    ),
+    "an unknown relation": record([x], "x", ">=", "5", cert("hi_x+4", inside=at_one)),
+    "an empty domain": record([var("x", "1", "0")], "0", "<=", "-5", cert("5*lo_x+5*hi_x")),
+    "a missing point inside": record([var("x", "2", "1")], "0", "<=", "-1", cert("lo_x+hi_x")),
+    "numbers about a variable": record([x], "0", "<", "1", value("0", "1"), "there is"),
+    "an unknown quantifier": record([x], "0", "<=", "x", cert("lo_x", inside=at_one), "for no"),
+    "a solver's word for an O-statement": record([K, x], "x", "<=", "K", {"kind": "smt"}, MANY),
+    "keywords in a call": record([], "Max(0, 0, key=3)", "<", "1", value("0", "1")),
+    "an exponent that is a call": record([real], "x**1(2)", "==", "x**12", cert("0", inside=at_one)),
+    "a comment in a side": record([], "0", "<=", "5 # - 10", value("0", "5")),
+    "code": record([], "().__class__", "<", "1", value("0", "1")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
+def test_it_is_refused(forged: dict) -> None:
+    with pytest.raises(Exception):  # noqa: B017, PT011  (refused in words or by what malformed evidence runs into)
+        recheck.part(forged)
+
+
+def test_an_honest_record_of_the_same_make_is_accepted() -> None:
+    assert recheck.part(record([x], "x", "<=", "1", cert("hi_x", inside=at_one))) == "PROVED"
+    honest = escape({"x": "K+1"}, [cert("lo_K+1")], cert("1"))
+    assert recheck.part(record([K, var("x", "0")], "x", "<=", "K", honest, MANY)) == "REFUTED"
+    assert recheck.part(record([real, t_of_x], "1+x", "<=", "t", cert("lo_t", taylor=1, inside={"x": "0"}))) == "PROVED"
