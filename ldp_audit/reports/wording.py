@@ -43,8 +43,12 @@ def tagged(claim: dict[str, Any]) -> str:
 def counted(report: dict[str, Any]) -> str:
     """How many claims, and how many of them are not the papers' own."""
     others = report["not_the_papers"]
-    own = f"{len(report['claims']) - others} claims"
-    return f"{own}, and {others} that are not the paper's (readings of a damaged conversion, quantifications)" if others else own
+    own = len(report["claims"]) - others
+    counted = f"{own} claim{'' if own == 1 else 's'}"
+    if not others:
+        return counted
+    kinds = "readings of a damaged conversion, quantifications of ours"
+    return f"{counted}, and {others} that {'is' if others == 1 else 'are'} not the paper's ({kinds})"
 
 
 def formal(part: dict[str, Any]) -> str:
