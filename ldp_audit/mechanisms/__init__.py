@@ -7,6 +7,11 @@ if TYPE_CHECKING:  # the names as type checkers and editors see them; at run tim
     from ldp_audit.mechanisms.channel import Ind as Ind
     from ldp_audit.mechanisms.channel import SymbolicChannel as SymbolicChannel
     from ldp_audit.mechanisms.parameter import Parameter as Parameter
+    from ldp_audit.mechanisms.exponential_selection import ExponentialSelection as ExponentialSelection
+    from ldp_audit.mechanisms.perturbed_encoding import PerturbedEncoding as PerturbedEncoding
+    from ldp_audit.mechanisms.perturbed_sampling import PerturbedSampling as PerturbedSampling
+    from ldp_audit.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
+    from ldp_audit.mechanisms.subsample_release import SubsampleRelease as SubsampleRelease
     from ldp_audit.mechanisms.two_point import TwoPoint as TwoPoint
     from ldp_audit.mechanisms.variable import EPSILON as EPSILON
     from ldp_audit.mechanisms.variable import T as T
@@ -17,6 +22,11 @@ _HOME = {
     "Ind": "channel",
     "Parameter": "parameter",
     "SymbolicChannel": "channel",
+    "ExponentialSelection": "exponential_selection",
+    "PerturbedEncoding": "perturbed_encoding",
+    "PerturbedSampling": "perturbed_sampling",
+    "RandomizedResponse": "randomized_response",
+    "SubsampleRelease": "subsample_release",
     "T": "variable",
     "TwoPoint": "two_point",
     "Variable": "variable",

@@ -25,12 +25,16 @@ class Parameter:
     infinite: bool = False
 
     def check(self, value: Any) -> float:
-        """The value as a float; ValueError naming argument, value and domain if it lies outside."""
+        """The value as a float, or as an int if only whole numbers are meant; ValueError naming argument, value and domain if it lies outside."""
         if isinstance(value, bool) or not isinstance(value, int | float) and not hasattr(value, "__float__"):
             raise ValueError(f"{self.name} must be {self.domain()}, got {value!r}")
         number = float(value)
         if math.isnan(number) or not self._inside(number):
             raise ValueError(f"{self.name} must be {self.domain()}, got {value!r}")
+        if self.variable.integer_valued:
+            if number != int(number):
+                raise ValueError(f"{self.name} must be {self.domain()}, got {value!r}")
+            return int(number)
         return number
 
     def domain(self) -> str:
@@ -41,6 +45,7 @@ class Parameter:
         if self.variable.upper.is_finite:
             bounds.append(f"{'<' if self.variable.upper_open else '<='} {self.variable.upper}")
         kind = "a number" if self.infinite else "a finite number"
+        kind = "a whole number" if self.variable.integer_valued else kind
         return " ".join([kind, " and ".join(bounds)]).strip()
 
     def _inside(self, number: float) -> bool:

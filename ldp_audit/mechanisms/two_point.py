@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal, localcontext
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.parameter import Parameter
+from ldp_audit.mechanisms.randomness import WORDS, rarer_words, require_generator, words
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 
 CENTER = Variable("c", -oo, oo)
@@ -37,9 +38,6 @@ TWO_POINT = SymbolicChannel(
         (CENTER - RADIUS * A, (-(WEIGHT - CENTER) * (T - 1) + RADIUS * (T + 1)) / (2 * RADIUS * (T + 1))),
     ],
 )
-
-_WORD_BITS = 64
-
 
 @dataclass(frozen=True)
 class TwoPoint:
@@ -97,19 +95,13 @@ class TwoPoint:
 
         Raises ValueError where an epsilon is negative or NaN.
         """
-        level = np.asarray(epsilon, dtype=np.float64)
-        if not np.all(level >= 0):
-            raise ValueError(f"epsilon must be >= 0 everywhere, got {epsilon!r}")
-        if math.isinf(self.epsilon):
-            return np.ones_like(level)[()]
-        gap = np.minimum(level - self.epsilon, 0.0)
-        return (-np.expm1(gap) * _expit(self.epsilon) + 0.0)[()]  # + 0.0: no negative zero
+        return (excess(levels(epsilon), self.epsilon) * expit(self.epsilon))[()]
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, nats; broadcasts; -inf where y is not one of the reports."""
         y, (above, below) = np.asarray(y), self._shares(x)
         low, high = (np.asarray(value, dtype=_float_dtype(y)) for value in self.outputs())
-        rare, common = _expit(-self.epsilon), _expit(self.epsilon)
+        rare, common = expit(-self.epsilon), expit(self.epsilon)
         with np.errstate(divide="ignore"):
             log_plus = np.log(common * above + rare * below)
             log_minus = np.log(rare * above + common * below)
@@ -137,12 +129,9 @@ class TwoPoint:
         n / 2**64 is the rarest probability rounded up: the implemented epsilon is at most the claimed one. The mean is
         x to within r A 2**-50 (thresholds are interpolated in float64).
         """
-        if not isinstance(rng, np.random.Generator):
-            raise ValueError(f"rng must be a numpy.random.Generator, got {rng!r}")
-        values = np.asarray(x)
+        generator, values = require_generator(rng), np.asarray(x)
         low, high = (np.asarray(value, dtype=_float_dtype(values)) for value in self.outputs())
-        words = rng.integers(0, 2**_WORD_BITS, size=values.shape, dtype=np.uint64)
-        return np.where(words < self._thresholds(values), high, low)
+        return np.where(words(generator, values.shape) < self._thresholds(values), high, low)
 
     def _shares(self, x: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """How far x lies above the lower end and below the upper one, in shares of the range; they add up to 1.
@@ -164,27 +153,12 @@ class TwoPoint:
     def _thresholds(self, x: NDArray[np.floating]) -> NDArray[np.uint64]:
         """Words below this are reported as the upper value; within [n, 2**64 - n] by construction."""
         position, _ = self._shares(x)
-        rarest = _rarest_count(self.epsilon)
-        span = 2**_WORD_BITS - 2 * rarest
-        below_2_64 = np.nextafter(2.0**_WORD_BITS, 0.0)
+        rarest = rarer_words(self.epsilon)
+        span = WORDS - 2 * rarest
+        below_2_64 = np.nextafter(float(WORDS), 0.0)
         steps = np.minimum(position * float(span), below_2_64).astype(np.uint64)
         steps = np.where(position == 1.0, np.uint64(span), np.minimum(steps, np.uint64(span)))
         return np.uint64(rarest) + steps
-
-
-def _rarest_count(epsilon: float) -> int:
-    """ceil(2**64 / (t + 1)): the rarest report's count of words, rounded up, at least 1."""
-    if epsilon > 100:  # 2**64 / (e**100 + 1) < 1e-24, far from any integer but 0
-        return 1
-    with localcontext() as context:
-        context.prec = 60
-        share = 2**_WORD_BITS / (Decimal(epsilon).exp() + 1)
-        upwards = share * (1 + Decimal(10) ** -50)
-        return int(min(upwards.to_integral_value(ROUND_CEILING), Decimal(2 ** (_WORD_BITS - 1))))
-
-
-def _expit(value: float) -> float:
-    return 1 / (1 + math.exp(-value)) if value >= 0 else math.exp(value) / (1 + math.exp(value))
 
 
 def _float_dtype(values: NDArray) -> np.dtype:

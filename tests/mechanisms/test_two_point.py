@@ -16,8 +16,8 @@ from ldp_audit.mechanisms.two_point import (
     RADIUS,
     TWO_POINT,
     WEIGHT,
-    _rarest_count,  # pyright: ignore[reportPrivateUsage]
 )
+from ldp_audit.mechanisms.randomness import rarer_words
 from ldp_audit.mechanisms.variable import T
 from tests.frequency import assert_frequency
 
@@ -166,7 +166,7 @@ def test_the_implemented_epsilon_never_exceeds_the_claimed_one(epsilon: float) -
     m = TwoPoint(epsilon)
     inputs = np.concatenate([np.linspace(-1, 1, 1001), [np.nextafter(-1, 0), np.nextafter(1, 0)]])
     thresholds = [int(count) for count in m._thresholds(inputs)]  # pyright: ignore[reportPrivateUsage]
-    n = _rarest_count(epsilon)
+    n = rarer_words(epsilon)
     assert n == min(thresholds)
     assert 2**64 - n == max(thresholds)
     with mpmath.workdps(60):
@@ -177,4 +177,4 @@ def test_the_rarest_count_is_rounded_up_by_less_than_one() -> None:
     for epsilon in (0.1, 1.0, 20.0, 40.0):
         with mpmath.workdps(60):
             share = mpmath.mpf(2) ** 64 / (mpmath.exp(mpmath.mpf(epsilon)) + 1)
-            assert share <= _rarest_count(epsilon) < share + 1
+            assert share <= rarer_words(epsilon) < share + 1

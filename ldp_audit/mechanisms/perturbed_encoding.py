@@ -1,0 +1,134 @@
+"""FedSel's perturbed encoding (PE): flip each status bit with probability 1/(t+1), report a uniform one, or None.
+
+Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 3 and Lemma 2. The lemma's epsilon is that of one bit; the
+report's is larger, epsilon + ln((t + theta)/(1 + t theta)) with theta = E[1/(2+S)] / E[1/(1+S)], where S is the number of
+ones among the other bits but one: Binomial(k-1, p) + Binomial(d-k-1, 1-p), p = t/(t+1).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldp_audit.mechanisms.log_space import excess, expit, levels
+from ldp_audit.mechanisms.perturbed_sampling import BUDGET, DIMENSION, SET_SIZE, furthest_sets, require_proper_subset
+from ldp_audit.mechanisms.randomness import WORDS, rarer_words, require_generator, words
+from ldp_audit.mechanisms.ranking import NONE, draw_members, indices, is_member, require_status
+
+
+@dataclass(frozen=True)
+class PerturbedEncoding:
+    """Inputs are status vectors of length d with exactly k ones; the report is an index, or None.
+
+    epsilon: nats, > 0, finite: of one bit, as published; `calibrated` has it of the report.   d: >= 2.   k: 1 .. d-1.
+    Raises ValueError for anything else.
+    """
+
+    epsilon: float
+    d: int
+    k: int
+
+    parameters = (BUDGET, DIMENSION, SET_SIZE)
+
+    def __post_init__(self) -> None:
+        for parameter in self.parameters:
+            object.__setattr__(self, parameter.name, parameter.check(getattr(self, parameter.name)))
+        require_proper_subset(self.d, self.k)
+
+    @classmethod
+    def calibrated(cls, epsilon: float, d: int, k: int) -> PerturbedEncoding:
+        """The mechanism whose report has the epsilon that is asked for: the largest float bit budget that keeps to it."""
+        wanted = cls(epsilon, d, k).epsilon
+        low, high = wanted / 2, wanted  # the report's ratio is below the square of a bit's: (2t + 1)/(t + 2) < t
+        while (middle := (low + high) / 2) not in (low, high):
+            low, high = (middle, high) if cls(middle, d, k).exact_epsilon() <= wanted else (low, middle)
+        return cls(low, d, k)
+
+    def exact_epsilon(self) -> float:
+        """The tight pure epsilon of the report, nats; above `epsilon` for every d and k."""
+        return self.epsilon + self._excess_over_a_bit()
+
+    def worst_pair(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Two sets that share as little as they can."""
+        return furthest_sets(self.d, self.k)
+
+    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """min(k, d-k) (P_in - e**epsilon P_out)_+; shape of `epsilon`, nats, >= 0."""
+        inside, _ = self.index_log_probs()
+        return (excess(levels(epsilon), self.exact_epsilon()) * min(self.k, self.d - self.k) * math.exp(inside))[()]
+
+    def index_log_probs(self) -> tuple[float, float]:
+        """Log probabilities of one index of the set, and of one outside it."""
+        p, q = expit(self.epsilon), expit(-self.epsilon)
+        a, c = _moments(self.epsilon, self.d, self.k)
+        inside = math.log(p) + math.log(a - q * c)  # p a + q b with b = a - c
+        return inside, inside - self.exact_epsilon()
+
+    def none_log_prob(self) -> float:
+        """Log probability of no report: every one flipped, no zero flipped."""
+        log_p = -math.log1p(math.exp(-self.epsilon))
+        return self.k * (log_p - self.epsilon) + (self.d - self.k) * log_p
+
+    def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Log probability of the index y (or None), shape (...), at the set x, shape (..., d)."""
+        chosen, status = indices(y, self.d), require_status(x, self.d, self.k)
+        inside, outside = self.index_log_probs()
+        return np.where(chosen < 0, self.none_log_prob(), np.where(is_member(chosen, status), inside, outside))[()]
+
+    def sample(self, x: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
+        """One index, or -1 for none, for each status vector; shape (..., d) to (...).
+
+        Drawn from the report's law, not bit by bit. How many of the 2**64 words mean "none" does not depend on the input;
+        the rest are split so that the implemented epsilon is at most exact_epsilon() as computed.
+        """
+        generator, status = require_generator(rng), require_status(x, self.d, self.k)
+        none, outside = self._words()
+        drawn = words(generator, status.shape[:-1])
+        leaves = drawn < np.uint64(none + outside)
+        chosen = np.where(leaves, draw_members(~status, generator), draw_members(status, generator))
+        return np.where(drawn < np.uint64(none), NONE, chosen)
+
+    def implemented_epsilon(self) -> float:
+        """The exact epsilon of `sample`."""
+        none, outside = self._words()
+        return math.log(Fraction((WORDS - none - outside) * (self.d - self.k), outside * self.k))
+
+    def _words(self) -> tuple[int, int]:
+        """How many of the 2**64 words report none, and an index outside the set."""
+        none = int(WORDS * math.exp(self.none_log_prob()))
+        return none, rarer_words(self.exact_epsilon(), Fraction(self.d - self.k, self.k), WORDS - none)
+
+    def _excess_over_a_bit(self) -> float:
+        p, q = expit(self.epsilon), expit(-self.epsilon)
+        a, c = _moments(self.epsilon, self.d, self.k)
+        return math.log1p((p - q) * c / (a - p * c))  # ln of (p a + q b) / (q a + p b)
+
+
+@lru_cache(maxsize=4096)
+def _moments(epsilon: float, d: int, k: int) -> tuple[float, float]:
+    """a = E[1/(1+S)] and c = E[1/(1+S)] - E[1/(2+S)], as integrals of the generating function G over [0, 1].
+
+    E[1/(1+S)] is the integral of G(u); with v = 1 - u, c is that of v G. G is a polynomial that decays like
+    e**(-v E[S]), so pieces that double in length, each by 20-point Gauss-Legendre, leave no visible error.
+    """
+    p, q = expit(epsilon), expit(-epsilon)
+    scale = 1 / max(1.0, (k - 1) * p + (d - k - 1) * q)
+    edges = [0.0, scale / 4]
+    while edges[-1] < 1 and edges[-1] < 800 * scale:
+        edges.append(min(1.0, edges[-1] * 1.5))
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    left, right = np.array(edges[:-1])[:, None], np.array(edges[1:])[:, None]
+    v = left + (right - left) * (nodes + 1) / 2
+    with np.errstate(divide="ignore"):
+        log_g = _power_log(k - 1, p, v) + _power_log(d - k - 1, q, v)
+    masses = np.exp(log_g) * weights * (right - left) / 2
+    return math.fsum(masses.ravel()), math.fsum((v * masses).ravel())
+
+
+def _power_log(count: int, share: float, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    return count * np.log1p(-share * v) if count else np.zeros_like(v)
