@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.perturbed_sampling import BUDGET, DIMENSION
-from ldp_audit.mechanisms.randomness import require_generator
+from ldp_audit.mechanisms.randomness import log_ratio, require_generator
 from ldp_audit.mechanisms.ranking import indices
 
 _TOP_WEIGHT = 2**40
@@ -82,7 +82,7 @@ class ExponentialSelection:
     def implemented_epsilon(self) -> float:
         """The exact epsilon of `sample`."""
         weights = self._weights()
-        return math.log(int(weights[-1])) - math.log(int(weights[0]))
+        return log_ratio(int(weights[-1]), int(weights[0]))
 
     def _weights(self) -> NDArray[np.int64]:
         """Integer weights of rank 1 .. d, each but the top one rounded up."""

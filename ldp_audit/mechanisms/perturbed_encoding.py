@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.perturbed_sampling import BUDGET, DIMENSION, SET_SIZE, furthest_sets, require_proper_subset
-from ldp_audit.mechanisms.randomness import WORDS, rarer_words, require_generator, words
+from ldp_audit.mechanisms.randomness import WORDS, log_ratio, rarer_words, require_generator, words
 from ldp_audit.mechanisms.ranking import NONE, draw_members, indices, is_member, require_status
 
 
@@ -96,7 +96,7 @@ class PerturbedEncoding:
     def implemented_epsilon(self) -> float:
         """The exact epsilon of `sample`."""
         none, outside = self._words()
-        return math.log(Fraction((WORDS - none - outside) * (self.d - self.k), outside * self.k))
+        return log_ratio((WORDS - none - outside) * (self.d - self.k), outside * self.k)
 
     def _words(self) -> tuple[int, int]:
         """How many of the 2**64 words report none, and an index outside the set."""

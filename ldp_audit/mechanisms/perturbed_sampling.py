@@ -16,7 +16,7 @@ from sympy import oo
 
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.parameter import Parameter
-from ldp_audit.mechanisms.randomness import WORDS, rarer_words, require_generator, words
+from ldp_audit.mechanisms.randomness import WORDS, log_ratio, rarer_words, require_generator, words
 from ldp_audit.mechanisms.ranking import draw_members, indices, is_member, require_status
 from ldp_audit.mechanisms.variable import EPSILON, Variable
 
@@ -77,7 +77,7 @@ class PerturbedSampling:
     def implemented_epsilon(self) -> float:
         """The exact epsilon of `sample`."""
         leaving = self._leaving_words()
-        return math.log(Fraction((WORDS - leaving) * (self.d - self.k), leaving * self.k))
+        return log_ratio((WORDS - leaving) * (self.d - self.k), leaving * self.k)
 
     def _leaving_words(self) -> int:
         return rarer_words(self.epsilon, Fraction(self.d - self.k, self.k))

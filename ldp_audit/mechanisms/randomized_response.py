@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +15,7 @@ from sympy import oo
 from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.parameter import Parameter
-from ldp_audit.mechanisms.randomness import WORDS, rarer_words, require_generator, words
+from ldp_audit.mechanisms.randomness import WORDS, log_ratio, rarer_words, require_generator, words
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 
 
@@ -101,7 +100,7 @@ class RandomizedResponse:
         if self._is_uniform():
             return 0.0
         lies = rarer_words(self.epsilon, self.k - 1)
-        return math.log(Fraction((WORDS - lies) * (self.k - 1), lies))
+        return log_ratio((WORDS - lies) * (self.k - 1), lies)
 
     def _is_uniform(self) -> bool:
         """Below the grid's resolution the sampler is uniform: epsilon 0 is at most epsilon."""
@@ -119,5 +118,5 @@ class RandomizedResponse:
             raise ValueError(f"x must be whole numbers in 0..{self.k - 1}, got dtype {values.dtype}")
         bad = ~((values >= 0) & (values < self.k) & (values == np.floor(values)))
         if np.any(bad):
-            raise ValueError(f"x must be whole numbers in 0..{self.k - 1}, got {values[bad].flat[0]!r}")
+            raise ValueError(f"x must be whole numbers in 0..{self.k - 1}, got {values[bad].flat[0].item()!r}")
         return values

@@ -27,6 +27,11 @@ def words(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.uint64
     return rng.integers(0, WORDS, size=shape, dtype=np.uint64)
 
 
+def log_ratio(first: int, second: int) -> float:
+    """ln(first / second) of whole numbers, also where the two are nearly equal."""
+    return math.log1p(float(Fraction(first - second, second)))
+
+
 def rarer_words(epsilon: float, odds: Fraction | int = 1, total: int = WORDS) -> int:
     """How many of `total` words go to the side that has probability odds / (t + odds), t = e**epsilon: rounded up, at least one.
 

@@ -145,7 +145,7 @@ class TwoPoint:
         low, high = self.domain()
         inside = (values >= low) & (values <= high)
         if not np.all(inside):
-            worst = values[~inside].flat[0] if values.ndim else values[()]
+            worst = np.atleast_1d(values)[~np.atleast_1d(inside)].flat[0].item()
             raise ValueError(f"x must lie in [{low!r}, {high!r}], got {worst!r}; clip first if that is meant")
         wide = values.astype(np.float64)
         return (wide - low) / (high - low), (high - wide) / (high - low)

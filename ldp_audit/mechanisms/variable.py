@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from sympy import Basic, Expr, Float, Rational, Symbol, exp, nan, oo, sympify, zoo
+from sympy import Basic, Expr, Float, Rational, S, Symbol, exp, nan, oo, sympify, zoo
 
 Ends = Literal["", "left", "right", "both"]
 
@@ -69,7 +69,8 @@ class Variable(Symbol):
 
     def _hashable_content(self) -> tuple[Any, ...]:
         ends = (self.lower, self.upper, self.lower_open, self.upper_open)
-        return (self.name, *ends, self.integer_valued, self.exp_of)
+        # SymPy sorts by these, so each must compare with its like: no None.
+        return (self.name, *ends, self.integer_valued, S.Zero if self.exp_of is None else self.exp_of)
 
     def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         sides = {(False, False): "", (True, False): "left", (False, True): "right", (True, True): "both"}

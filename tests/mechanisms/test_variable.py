@@ -12,6 +12,13 @@ def test_two_variables_of_one_name_and_different_domains_are_different() -> None
     assert hash(Variable("x", 0, 1)) != hash(Variable("x", 0, 1, open="left"))
 
 
+def test_sympy_can_sort_them() -> None:
+    first, second = Variable("x", 0, 1), Variable("x", 0, 2)
+    assert first.compare(Variable("x", 0, 1)) == 0
+    assert first.compare(second) == -second.compare(first) != 0
+    assert T.compare(Variable("t", 1, oo, open="left")) != 0
+
+
 def test_a_statement_cannot_mix_them() -> None:
     with pytest.raises(ValueError, match="two variables named 'x'"):
         variables_of([Variable("x", 0, 1) + Variable("x", 0, 2)])
