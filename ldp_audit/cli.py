@@ -42,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_check(commands)
     _add_recheck(commands)
+    _add_exact(commands)
     return parser
 
 
@@ -63,6 +64,16 @@ def _add_recheck(commands: Any) -> None:
         commands, "recheck", _recheck, "verify a report's proofs and refutations again, without the engines"
     )
     recheck.add_argument("file", type=Path, metavar="FILE", help="a report.json")
+
+
+def _add_exact(commands: Any) -> None:
+    exact = _command(commands, "exact", _exact, "print what is known exactly of a mechanism: epsilon, profile, moments")
+    exact.add_argument("target", metavar="TARGET", help="TwoPoint(epsilon=1), channel.csv, or package.module:name")
+    exact.add_argument("--levels", type=_levels, metavar="E,E,...", help="where to evaluate the profile, in nats")
+
+
+def _levels(text: str) -> list[float]:
+    return [float(part) for part in text.split(",")]
 
 
 def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], says: str) -> argparse.ArgumentParser:
@@ -184,6 +195,27 @@ def _recheck(options: argparse.Namespace) -> int:
     if open_parts:
         print(f"resting on a solver's word alone, not verified: {', '.join(open_parts)}")
     return VIOLATED if refused else HOLDS
+
+
+def _exact(options: argparse.Namespace) -> int:
+    from ldp_audit.accounting.exact_summary import LEVELS, summarise
+    from ldp_audit.mechanisms import target
+
+    summary = summarise(target.load(options.target), options.levels or LEVELS)
+    if options.json:
+        from ldp_audit.reports import write
+
+        write.write_files(options.json.parent, {options.json.name: write.as_json(summary)})
+    print(summary["mechanism"])
+    for name in ("exact_epsilon", "claimed_epsilon", "implemented_epsilon", "worst_pair"):
+        if summary[name] is not None:
+            print(f"  {name.replace('_', ' '):<20} {summary[name]}")
+    for row in summary["moments"]:
+        print(f"  at input {row['input']!s:<11} mean {row['mean']:.10g}, variance {row['variance']:.10g}")
+    print(f"  {'epsilon':>10}  delta")
+    for row in summary["profile"]:
+        print(f"  {row['epsilon']!s:>10}  {row['delta']:.12g}")
+    return HOLDS
 
 
 def _read_json(path: Path) -> Any:

@@ -186,3 +186,32 @@ def test_a_wrong_option_is_exit_code_2() -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["check", "--nonsense"])
     assert stopped.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("PerturbedEncoding(epsilon=1, d=2, k=1)", "exact epsilon        1.31055"),
+        ("TwoPoint(epsilon=1)", "at input 1.0         mean 1, variance 3.68"),
+        ("SubsampleRelease(300, 18)", "exact epsilon        inf"),
+        ("Gaussian(sigma=1)", "0.382924922548"),
+    ],
+)
+def test_exact_prints_what_is_known(
+    target: str, expected: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["exact", target, "--json", str(tmp_path / "x.json"), "--levels", "0,0.5"]) == 0
+    assert expected in capsys.readouterr().out
+    assert [row["epsilon"] for row in json.loads((tmp_path / "x.json").read_text())["profile"]] == [0.0, 0.5]
+
+
+def test_exact_reads_a_channel_and_refuses_what_is_no_mechanism(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "c.csv").write_text("3/4,1/4\n1/4,3/4\n", encoding="utf-8")
+    assert main(["exact", str(tmp_path / "c.csv")]) == 0
+    assert "1.0986122886681" in capsys.readouterr().out
+    for bad in ("math:pi", str(tmp_path / "none.csv"), "TwoPoint(0)"):
+        assert main(["exact", bad]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    assert main(["exact", "TwoPoint(1)", "--levels", "-1"]) == 2

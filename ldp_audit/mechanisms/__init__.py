@@ -12,6 +12,9 @@ if TYPE_CHECKING:  # the names as type checkers and editors see them; at run tim
     from ldp_audit.mechanisms.perturbed_sampling import PerturbedSampling as PerturbedSampling
     from ldp_audit.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
     from ldp_audit.mechanisms.subsample_release import SubsampleRelease as SubsampleRelease
+    from ldp_audit.mechanisms.finite_channel import FiniteChannel as FiniteChannel
+    from ldp_audit.mechanisms.additive_noise import Gaussian as Gaussian
+    from ldp_audit.mechanisms.additive_noise import Laplace as Laplace
     from ldp_audit.mechanisms.two_point import TwoPoint as TwoPoint
     from ldp_audit.mechanisms.variable import EPSILON as EPSILON
     from ldp_audit.mechanisms.variable import T as T
@@ -27,6 +30,9 @@ _HOME = {
     "PerturbedSampling": "perturbed_sampling",
     "RandomizedResponse": "randomized_response",
     "SubsampleRelease": "subsample_release",
+    "FiniteChannel": "finite_channel",
+    "Gaussian": "additive_noise",
+    "Laplace": "additive_noise",
     "T": "variable",
     "TwoPoint": "two_point",
     "Variable": "variable",

@@ -1,0 +1,82 @@
+"""TARGETs of the command line: a shipped mechanism with its arguments, a channel file, or an object of the user's.
+
+    RandomizedResponse(epsilon=1, k=4)      parsed, never evaluated
+    channel.csv, channel.npz                a FiniteChannel
+    package.module:name                     imported
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+from ldp_audit import mechanisms
+
+SHIPPED = (
+    "ExponentialSelection",
+    "Gaussian",
+    "Laplace",
+    "PerturbedEncoding",
+    "PerturbedSampling",
+    "RandomizedResponse",
+    "SubsampleRelease",
+    "TwoPoint",
+)
+
+
+def load(target: str) -> Any:
+    """The object that a TARGET names. Raises ValueError that says what was wrong and what is accepted."""
+    if target.endswith((".csv", ".npz")):
+        return mechanisms.FiniteChannel.from_file(Path(target))
+    if "(" in target:
+        return _shipped(target)
+    if ":" in target:
+        return _imported(target)
+    raise ValueError(f"target {target!r} is none of: {_accepted()}")
+
+
+def _shipped(target: str) -> Any:
+    try:
+        call = ast.parse(target.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ValueError(f"target {target!r} cannot be read; accepted: {_accepted()}") from None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in SHIPPED:
+        raise ValueError(f"target {target!r} names no shipped mechanism; known: {', '.join(SHIPPED)}")
+    arguments = [_literal(target, node) for node in call.args]
+    named = {str(keyword.arg): _literal(target, keyword.value) for keyword in call.keywords}
+    try:
+        return getattr(mechanisms, call.func.id)(*arguments, **named)
+    except TypeError as error:
+        raise ValueError(f"target {target!r}: {error}") from None
+
+
+def _literal(target: str, node: ast.expr) -> Any:
+    """A number, True, False, or inf; nothing else."""
+    if isinstance(node, ast.Name) and node.id == "inf":
+        return float("inf")
+    sign = -1 if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else 1
+    inner = node.operand if isinstance(node, ast.UnaryOp) and sign < 0 else node
+    if isinstance(inner, ast.Constant) and isinstance(inner.value, bool | int | float):
+        return inner.value if sign > 0 else -inner.value
+    raise ValueError(f"target {target!r}: arguments must be numbers, True, False or inf, got {ast.unparse(node)!r}")
+
+
+def _imported(target: str) -> Any:
+    module, _, name = target.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (Exception, SystemExit) as error:  # a user's module may raise anything; its own words say it best
+        raise ValueError(f"target {target!r} cannot be loaded: {type(error).__name__}: {error}") from None
+    return found
+
+
+def _accepted() -> str:
+    return "a shipped mechanism such as TwoPoint(epsilon=1), a .csv or .npz channel, or package.module:name"

@@ -1,0 +1,66 @@
+"""TARGETs are parsed, never evaluated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldp_audit.mechanisms import RandomizedResponse, SubsampleRelease, TwoPoint
+from ldp_audit.mechanisms.target import SHIPPED, load
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("TwoPoint(epsilon=1)", TwoPoint(1.0)),
+        ("TwoPoint(1, center=-2, radius=0.5)", TwoPoint(1.0, -2.0, 0.5)),
+        ("RandomizedResponse(epsilon=inf, k=3)", RandomizedResponse(float("inf"), 3)),
+        (" SubsampleRelease(10, 2, replacement=True) ", SubsampleRelease(10, 2, replacement=True)),
+    ],
+)
+def test_shipped_mechanisms(text: str, expected: object) -> None:
+    assert load(text) == expected
+
+
+def test_an_object_of_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "theirs_for_target.py").write_text("from ldp_audit import TwoPoint\nm = TwoPoint(2.0)\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert load("theirs_for_target:m") == TwoPoint(2.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Nothing(1)", "names no shipped mechanism; known: ExponentialSelection"),
+        ("__import__('os').system('true')", "names no shipped mechanism"),
+        ("TwoPoint(epsilon=__import__('os'))", "arguments must be numbers, True, False or inf"),
+        ("TwoPoint(epsilon='1')", "arguments must be numbers"),
+        ("TwoPoint(*[1])", "arguments must be numbers"),
+        ("TwoPoint(nonsense=1)", "unexpected keyword argument"),
+        ("TwoPoint()", "missing 1 required positional argument"),
+        ("TwoPoint(epsilon=0)", "epsilon must be a number > 0, got 0"),
+        ("TwoPoint(", "cannot be read"),
+        ("no_such_module:m", "cannot be loaded: ModuleNotFoundError"),
+        ("math:nothing", "cannot be loaded: AttributeError"),
+        ("plain", "is none of: a shipped mechanism"),
+    ],
+)
+def test_what_is_no_target_is_one_clear_error(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+        load(text)
+
+
+@given(st.text(max_size=60).filter(lambda text: ":" not in text and not text.endswith((".csv", ".npz"))))
+def test_any_text_is_a_target_or_a_value_error(text: str) -> None:
+    with pytest.raises(ValueError, match="target"):
+        load(text)
+
+
+def test_every_shipped_name_is_there() -> None:
+    from ldp_audit import mechanisms
+
+    assert all(hasattr(mechanisms, name) for name in SHIPPED)
