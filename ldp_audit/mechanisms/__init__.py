@@ -15,6 +15,8 @@ if TYPE_CHECKING:  # the names as type checkers and editors see them; at run tim
     from ldp_audit.mechanisms.finite_channel import FiniteChannel as FiniteChannel
     from ldp_audit.mechanisms.additive_noise import Gaussian as Gaussian
     from ldp_audit.mechanisms.additive_noise import Laplace as Laplace
+    from ldp_audit.mechanisms.piecewise import Hybrid as Hybrid
+    from ldp_audit.mechanisms.piecewise import Piecewise as Piecewise
     from ldp_audit.mechanisms.two_point import TwoPoint as TwoPoint
     from ldp_audit.mechanisms.variable import EPSILON as EPSILON
     from ldp_audit.mechanisms.variable import T as T
@@ -33,6 +35,8 @@ _HOME = {
     "FiniteChannel": "finite_channel",
     "Gaussian": "additive_noise",
     "Laplace": "additive_noise",
+    "Hybrid": "piecewise",
+    "Piecewise": "piecewise",
     "T": "variable",
     "TwoPoint": "two_point",
     "Variable": "variable",

@@ -18,9 +18,11 @@ from ldp_audit import mechanisms
 SHIPPED = (
     "ExponentialSelection",
     "Gaussian",
+    "Hybrid",
     "Laplace",
     "PerturbedEncoding",
     "PerturbedSampling",
+    "Piecewise",
     "RandomizedResponse",
     "SubsampleRelease",
     "TwoPoint",
