@@ -20,7 +20,7 @@ from sympy import oo
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.parameter import Parameter
-from ldp_audit.mechanisms.randomness import WORDS, rarer_words, require_generator, words
+from ldp_audit.mechanisms.randomness import WORDS, log_ratio, rarer_words, require_generator, words
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 
 CENTER = Variable("c", -oo, oo)
@@ -100,7 +100,7 @@ class TwoPoint:
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, nats; broadcasts; -inf where y is not one of the reports."""
         y, (above, below) = np.asarray(y), self._shares(x)
-        low, high = (np.asarray(value, dtype=_float_dtype(y)) for value in self.outputs())
+        low, high = (np.asarray(value, dtype=float_dtype(y)) for value in self.outputs())
         rare, common = expit(-self.epsilon), expit(self.epsilon)
         with np.errstate(divide="ignore"):
             log_plus = np.log(common * above + rare * below)
@@ -130,8 +130,13 @@ class TwoPoint:
         x to within r A 2**-50 (thresholds are interpolated in float64).
         """
         generator, values = require_generator(rng), np.asarray(x)
-        low, high = (np.asarray(value, dtype=_float_dtype(values)) for value in self.outputs())
+        low, high = (np.asarray(value, dtype=float_dtype(values)) for value in self.outputs())
         return np.where(words(generator, values.shape) < self._thresholds(values), high, low)
+
+    def implemented_epsilon(self) -> float:
+        """The exact epsilon of `sample`, between the ends of the range: at most exact_epsilon()."""
+        rarest = rarer_words(self.epsilon)
+        return log_ratio(WORDS - rarest, rarest)
 
     def _shares(self, x: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """How far x lies above the lower end and below the upper one, in shares of the range; they add up to 1.
@@ -161,5 +166,6 @@ class TwoPoint:
         return np.uint64(rarest) + steps
 
 
-def _float_dtype(values: NDArray) -> np.dtype:
+def float_dtype(values: NDArray) -> np.dtype:
+    """The dtype of reports: that of floating inputs, else float64."""
     return values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)

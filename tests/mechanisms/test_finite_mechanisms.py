@@ -94,8 +94,6 @@ def test_the_sampler_draws_from_the_law(row: Row) -> None:
 
 @rows
 def test_the_implemented_epsilon_is_close_below_the_exact_one(row: Row) -> None:
-    if isinstance(row.mechanism, TwoPoint):
-        return  # its thresholds are looked at one by one in test_two_point.py
     exact, implemented = row.mechanism.exact_epsilon(), row.mechanism.implemented_epsilon()
     assert implemented <= exact * (1 + 1e-15)
     assert implemented >= min(exact * (1 - 1e-6), 40.0) or exact < 1e-6
