@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # the names as type checkers and editors see them; at run tim
     from ldp_audit.mechanisms.additive_noise import Laplace as Laplace
     from ldp_audit.mechanisms.piecewise import Hybrid as Hybrid
     from ldp_audit.mechanisms.piecewise import Piecewise as Piecewise
+    from ldp_audit.mechanisms.duchi_vector import DuchiVector as DuchiVector
     from ldp_audit.mechanisms.two_point import TwoPoint as TwoPoint
     from ldp_audit.mechanisms.variable import EPSILON as EPSILON
     from ldp_audit.mechanisms.variable import T as T
@@ -37,6 +38,7 @@ _HOME = {
     "Laplace": "additive_noise",
     "Hybrid": "piecewise",
     "Piecewise": "piecewise",
+    "DuchiVector": "duchi_vector",
     "T": "variable",
     "TwoPoint": "two_point",
     "Variable": "variable",

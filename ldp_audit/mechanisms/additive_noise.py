@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.parameter import Parameter
+from ldp_audit.mechanisms.parameter import Parameter, check_parameters
 from ldp_audit.mechanisms.variable import Variable
 
 SENSITIVITY = Parameter("sensitivity", Variable("D", 0, oo, open="left"), typical=(0.1, 2.0))
@@ -34,8 +34,7 @@ class Laplace:
     parameters = (Parameter("scale", Variable("b", 0, oo, open="left"), typical=(0.1, 10.0)), SENSITIVITY)
 
     def __post_init__(self) -> None:
-        for parameter in self.parameters:
-            object.__setattr__(self, parameter.name, parameter.check(getattr(self, parameter.name)))
+        check_parameters(self)
 
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats: sensitivity / scale."""
@@ -75,8 +74,7 @@ class Gaussian:
     parameters = (Parameter("sigma", Variable("sigma", 0, oo, open="left"), typical=(0.1, 10.0)), SENSITIVITY)
 
     def __post_init__(self) -> None:
-        for parameter in self.parameters:
-            object.__setattr__(self, parameter.name, parameter.check(getattr(self, parameter.name)))
+        check_parameters(self)
 
     def exact_epsilon(self) -> float:
         """No pure epsilon holds: infinity."""

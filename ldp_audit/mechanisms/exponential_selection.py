@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldp_audit.mechanisms.parameter import check_parameters
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.perturbed_sampling import BUDGET, DIMENSION
 from ldp_audit.mechanisms.randomness import log_ratio, require_generator
@@ -33,8 +34,7 @@ class ExponentialSelection:
     parameters = (BUDGET, DIMENSION)
 
     def __post_init__(self) -> None:
-        for parameter in self.parameters:
-            object.__setattr__(self, parameter.name, parameter.check(getattr(self, parameter.name)))
+        check_parameters(self)
 
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats: epsilon, between rank d and rank 1 (FedSel, Lemma 1)."""

@@ -55,3 +55,9 @@ class Parameter:
         above = number > lower if self.variable.lower_open else number >= lower
         below = number < upper if self.variable.upper_open else number <= upper
         return above and below
+
+
+def check_parameters(mechanism: Any) -> None:
+    """Check each parameter that a frozen mechanism declares, and store it as the number that it is."""
+    for parameter in mechanism.parameters:
+        object.__setattr__(mechanism, parameter.name, parameter.check(getattr(mechanism, parameter.name)))

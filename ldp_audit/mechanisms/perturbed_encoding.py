@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldp_audit.mechanisms.parameter import check_parameters
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.perturbed_sampling import BUDGET, DIMENSION, SET_SIZE, furthest_sets, require_proper_subset
 from ldp_audit.mechanisms.randomness import WORDS, log_ratio, rarer_words, require_generator, words
@@ -36,8 +37,7 @@ class PerturbedEncoding:
     parameters = (BUDGET, DIMENSION, SET_SIZE)
 
     def __post_init__(self) -> None:
-        for parameter in self.parameters:
-            object.__setattr__(self, parameter.name, parameter.check(getattr(self, parameter.name)))
+        check_parameters(self)
         require_proper_subset(self.d, self.k)
 
     @classmethod

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.log_space import excess, expit, levels
-from ldp_audit.mechanisms.parameter import Parameter
+from ldp_audit.mechanisms.parameter import Parameter, check_parameters
 from ldp_audit.mechanisms.randomness import WORDS, log_ratio, rarer_words, require_generator, words
 from ldp_audit.mechanisms.ranking import draw_members, indices, is_member, require_status
 from ldp_audit.mechanisms.variable import EPSILON, Variable
@@ -39,8 +39,7 @@ class PerturbedSampling:
     parameters = (BUDGET, DIMENSION, SET_SIZE)
 
     def __post_init__(self) -> None:
-        for parameter in self.parameters:
-            object.__setattr__(self, parameter.name, parameter.check(getattr(self, parameter.name)))
+        check_parameters(self)
         require_proper_subset(self.d, self.k)
 
     def exact_epsilon(self) -> float:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldp_audit.mechanisms.parameter import check_parameters
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.perturbed_sampling import BUDGET
 from ldp_audit.mechanisms.piecewise_grid import PiecewiseGrid
@@ -35,7 +36,7 @@ class Piecewise:
     parameters = (BUDGET,)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", BUDGET.check(self.epsilon))
+        check_parameters(self)
 
     def reach(self) -> float:
         """C = (s + 1)/(s - 1) = 1/tanh(epsilon/4)."""
@@ -101,7 +102,7 @@ class Hybrid:
     parameters = (BUDGET,)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", BUDGET.check(self.epsilon))
+        check_parameters(self)
 
     @staticmethod
     def threshold() -> float:

@@ -14,7 +14,7 @@ from sympy import oo
 
 from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
 from ldp_audit.mechanisms.log_space import excess, expit, levels
-from ldp_audit.mechanisms.parameter import Parameter
+from ldp_audit.mechanisms.parameter import Parameter, check_parameters
 from ldp_audit.mechanisms.randomness import WORDS, log_ratio, rarer_words, require_generator, words
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 
@@ -37,8 +37,7 @@ class RandomizedResponse:
     )
 
     def __post_init__(self) -> None:
-        for parameter in self.parameters:
-            object.__setattr__(self, parameter.name, parameter.check(getattr(self, parameter.name)))
+        check_parameters(self)
 
     def symbolic(self) -> SymbolicChannel:
         """The definition for this k, in x and t = e**epsilon."""

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.parameter import Parameter
+from ldp_audit.mechanisms.parameter import Parameter, check_parameters
 from ldp_audit.mechanisms.randomness import require_generator
 from ldp_audit.mechanisms.variable import Variable
 
@@ -40,8 +40,7 @@ class SubsampleRelease:
     )
 
     def __post_init__(self) -> None:
-        for parameter in self.parameters:
-            object.__setattr__(self, parameter.name, parameter.check(getattr(self, parameter.name)))
+        check_parameters(self)
         if not isinstance(self.replacement, bool):
             raise ValueError(f"replacement must be True or False, got {self.replacement!r}")
         if not self.replacement and self.k > self.n:

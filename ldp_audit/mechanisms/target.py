@@ -16,6 +16,7 @@ from typing import Any
 from ldp_audit import mechanisms
 
 SHIPPED = (
+    "DuchiVector",
     "ExponentialSelection",
     "Gaussian",
     "Hybrid",

@@ -19,7 +19,7 @@ from sympy import oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.log_space import excess, expit, levels
-from ldp_audit.mechanisms.parameter import Parameter
+from ldp_audit.mechanisms.parameter import Parameter, check_parameters
 from ldp_audit.mechanisms.randomness import WORDS, log_ratio, rarer_words, require_generator, words
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 
@@ -59,8 +59,7 @@ class TwoPoint:
     )
 
     def __post_init__(self) -> None:
-        for parameter in self.parameters:
-            object.__setattr__(self, parameter.name, parameter.check(getattr(self, parameter.name)))
+        check_parameters(self)
         low, high = self.domain()
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise ValueError(

@@ -35,7 +35,7 @@ def test_an_object_of_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Nothing(1)", "names no shipped mechanism; known: ExponentialSelection"),
+        ("Nothing(1)", "names no shipped mechanism; known: DuchiVector"),
         ("__import__('os').system('true')", "names no shipped mechanism"),
         ("TwoPoint(epsilon=__import__('os'))", "arguments must be numbers, True, False or inf"),
         ("TwoPoint(epsilon='1')", "arguments must be numbers"),
