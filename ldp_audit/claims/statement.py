@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from sympy import Abs, Add, Expr, Rational, Symbol, exp, oo, sympify
+from sympy import Abs, Add, Expr, Rational, oo, sympify
 from sympy.printing.str import StrPrinter
 
 from ldp_audit.mechanisms.variable import Variable, exact, in_order, substitute_domain, substituted, variables_of
@@ -163,8 +163,3 @@ def prints_as(value: Any, printed: str, label: str = "") -> Statement:
     unit = Rational(1, 10 ** len(digits))
     gap = Add(exact(value), -Rational(Fraction(printed)), evaluate=False)  # the value stays as it is written
     return at_most(Abs(gap, evaluate=False), unit / 2, label or f"prints as {printed}")
-
-
-def exponential(variable: Symbol) -> Expr:
-    """e**variable; for user modules, so that they need not import SymPy for it."""
-    return exp(variable)

@@ -203,5 +203,3 @@ EPSILON = Variable("epsilon", 0, oo, open="left", latex=r"\varepsilon")
 
 T = Variable("t", 1, oo, open="left", exp_of=EPSILON)
 """e**epsilon: the ratio that epsilon-LDP allows."""
-
-T_OF_EPSILON = exp(EPSILON)

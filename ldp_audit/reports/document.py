@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -17,15 +17,11 @@ SCHEMA_VERSION = 1
 _ENGINES_FROM = ("sympy", "python-flint", "z3-solver")
 
 
-def build(
-    settled: Mapping[Paper, Sequence[SettledClaim]] | Sequence[tuple[Paper, Sequence[SettledClaim]]],
-    figures: Sequence[Figure] = (),
-) -> dict[str, Any]:
+def build(pairs: Sequence[tuple[Paper, Sequence[SettledClaim]]], figures: Sequence[Figure] = ()) -> dict[str, Any]:
     """The whole report as JSON-ready data.
 
-    settled: papers with their settled claims, in order.   figures: with their numbers.
+    pairs: papers with their settled claims, in order.   figures: with their numbers.
     """
-    pairs = list(settled.items()) if isinstance(settled, Mapping) else list(settled)
     claims = [claim_record(paper, one) for paper, group in pairs for one in group]
     return {
         "schema_version": SCHEMA_VERSION,

@@ -28,27 +28,24 @@ K = Variable("K", 0, oo, open="left")
         (somewhere(equal(x, 2)), "there is 0 <= x <= 1: x == 2", "Everywhere left != right: "),
         (order(y**2, K * y, constant=K), "one K > 0 does for all 0 <= y: y**2 <= K*y", "No K does: take y = "),
         (order(2 * y, K * y, constant=K), "one K > 0 does for all 0 <= y: 2*y <= K*y", "K = "),
-        (less(1 + EPSILON, T), "epsilon) : ".replace(") ", ")").replace("epsilon):", "1 < t = e**(epsilon)"), "Taylor polynomial"),
+        (less(1 + EPSILON, T), "1 < t = e**(epsilon)", "Taylor polynomial"),
         (at_most(0, v**2 - v * x + x**2), "v real", "finds no point that violates it"),
         (differ(x, 2), "for all 0 <= x <= 1: x != 2", "or its negative"),
     ],
 )  # fmt: skip
 def test_each_kind_of_evidence_is_put_in_words(statement: Statement, formal_line: str, explanation: str) -> None:
     part = settle(statement).to_dict()
-    assert formal_line.strip().rstrip(":") in formal(part).replace(" : ", ": ")
+    assert formal_line in formal(part)
     assert explanation in explain(part)
 
 
 def test_a_proof_in_halves_names_both() -> None:
-    part = settle(at_most(x * (1 - x) * (1 - 2 * x) ** 2 * 0 + v * 0 + abs_like(), 4)).to_dict()
-    assert part["verdict"] == "PROVED"
-    halves = {**part, "evidence": {"kind": "halves", "variable": "v", "at": "0", "below": part["evidence"], "above": part["evidence"]}}
-    assert explain(halves).startswith("For v <= 0: ")
-    assert "For v >= 0: " in explain(halves)
-
-
-def abs_like() -> Variable:
-    return Variable("s", 0, 4)
+    part = settle(at_most(x, 2)).to_dict()
+    proof = part["evidence"]
+    halves = {"kind": "halves", "variable": "x", "at": "1/2", "below": proof, "above": proof}
+    told = explain({**part, "evidence": halves})
+    assert told.startswith("For x <= 1/2: right - left = ")
+    assert "For x >= 1/2: right - left = " in told
 
 
 def test_a_long_form_is_cut_and_says_so() -> None:
