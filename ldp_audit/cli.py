@@ -69,6 +69,7 @@ def _add_recheck(commands: Any) -> None:
 def _add_exact(commands: Any) -> None:
     exact = _command(commands, "exact", _exact, "print what is known exactly of a mechanism: epsilon, profile, moments")
     exact.add_argument("target", metavar="TARGET", help="TwoPoint(epsilon=1), channel.csv, or package.module:name")
+    exact.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the profile and the trade-off curve")
     exact.add_argument("--levels", type=_levels, metavar="E,E,...", help="where to evaluate the profile, in nats")
 
 
@@ -201,7 +202,14 @@ def _exact(options: argparse.Namespace) -> int:
     from ldp_audit.accounting.exact_summary import LEVELS, summarise
     from ldp_audit.mechanisms import target
 
-    summary = summarise(target.load(options.target), options.levels or LEVELS)
+    mechanism = target.load(options.target)
+    summary = summarise(mechanism, options.levels or LEVELS)
+    if options.plot:
+        from ldp_audit.accounting.profile_figure import profile_figure
+        from ldp_audit.reports import figures, write
+
+        drawn = figures.svg(profile_figure(mechanism).to_dict())
+        write.write_files(options.plot.parent, {options.plot.name: drawn + "\n"})
     if options.json:
         from ldp_audit.reports import write
 

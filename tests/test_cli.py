@@ -215,3 +215,8 @@ def test_exact_reads_a_channel_and_refuses_what_is_no_mechanism(
         assert main(["exact", bad]) == 2
         assert capsys.readouterr().err.count("\n") == 1
     assert main(["exact", "TwoPoint(1)", "--levels", "-1"]) == 2
+
+
+def test_exact_draws_the_curves(tmp_path: Path) -> None:
+    assert main(["exact", "TwoPoint(1)", "--plot", str(tmp_path / "curves.svg")]) == 0
+    assert (tmp_path / "curves.svg").read_text(encoding="utf-8").startswith("<svg ")

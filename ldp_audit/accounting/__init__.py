@@ -1,4 +1,5 @@
 """What a mechanism or a protocol spends.
 
-So far: exact laws of finite experiments (`finite_laws.py`). Privacy-loss distributions come with the accounting issue.
+So far: exact laws of finite experiments, the summary of one mechanism, trade-off curves. Privacy-loss distributions come
+with the accounting issue.
 """

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ldp_audit.claims.figure import Figure
+from ldp_audit.accounting.figure import Figure
 from ldp_audit.claims.statement import Statement
 
 Source = Literal["paper", "damaged conversion", "derived"]

@@ -6,7 +6,7 @@ import io
 import re
 from typing import Any
 
-from ldp_audit.claims.figure import Style
+from ldp_audit.accounting.figure import Style
 
 _COLOURS = ("#0b62a4", "#c8500a", "#2c7a3f", "#7a3e9d", "#8a6d00")
 _LINES: dict[Style, str] = {"line": "-", "dashed": "--", "dotted": ":", "band": "-"}

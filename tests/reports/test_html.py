@@ -6,7 +6,7 @@ import re
 from html.parser import HTMLParser
 
 from ldp_audit.claims.claim import Claim, Condition, Correction, Paper
-from ldp_audit.claims.figure import Figure, Panel, Series
+from ldp_audit.accounting.figure import Figure, Panel, Series
 from ldp_audit.claims.settle import settle_claim
 from ldp_audit.claims.statement import at_most, equal
 from ldp_audit.mechanisms.variable import Variable

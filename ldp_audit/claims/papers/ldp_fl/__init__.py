@@ -6,8 +6,8 @@ Left for the accounting room: the central epsilon of the shuffled counts at the 
 and the cited amplification theorems' numbers (LF-SHUF, LF-NEED, LF-ERL).
 """
 
+from ldp_audit.accounting.figure import Figure
 from ldp_audit.claims.claim import Paper
-from ldp_audit.claims.figure import Figure
 from ldp_audit.claims.papers.ldp_fl import adaptive_range, experiments, perturbation, shuffling, timing, utility
 
 

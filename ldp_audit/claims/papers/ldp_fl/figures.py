@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ldp_audit.claims.figure import Figure, Panel, Series, Style
+from ldp_audit.accounting.figure import Figure, Panel, Series, Style
 from ldp_audit.mechanisms.two_point import TwoPoint
 
 _CLIENTS = 100
