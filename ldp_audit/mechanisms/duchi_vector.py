@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
+from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.log_space import excess, levels
 from ldp_audit.mechanisms.parameter import Parameter, check_parameters
 from ldp_audit.mechanisms.perturbed_sampling import BUDGET
@@ -42,6 +43,10 @@ class DuchiVector:
         check_parameters(self)
         if not isinstance(self.printed, bool):
             raise ValueError(f"printed must be True or False, got {self.printed!r}")
+
+    def clip(self, x: ArrayLike) -> NDArray:
+        """The inputs moved into [-1, 1]^d. Shape and dtype of x."""
+        return clip(x, -1.0, 1.0)
 
     def reach(self) -> float:
         """B, the size of each reported coordinate, so that the mean is the input."""

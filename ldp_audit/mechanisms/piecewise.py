@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.parameter import check_parameters
+from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.perturbed_sampling import BUDGET
 from ldp_audit.mechanisms.piecewise_grid import PiecewiseGrid
@@ -49,6 +50,10 @@ class Piecewise:
     def worst_pair(self) -> tuple[float, float]:
         """The two ends: their inner intervals do not meet, so they attain delta() as well."""
         return 1.0, -1.0
+
+    def clip(self, x: ArrayLike) -> NDArray:
+        """The inputs moved into [-1, 1]. Shape and dtype of x."""
+        return clip(x, -1.0, 1.0)
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """(t - e**epsilon)_+ / (t + s); shape of `epsilon`, nats, >= 0."""
@@ -122,6 +127,22 @@ class Hybrid:
     def worst_pair(self) -> tuple[float, float]:
         """The two ends."""
         return 1.0, -1.0
+
+    def clip(self, x: ArrayLike) -> NDArray:
+        """The inputs moved into [-1, 1]. Shape and dtype of x."""
+        return clip(x, -1.0, 1.0)
+
+    def is_atom(self, y: ArrayLike) -> NDArray[np.bool_]:
+        """Whether the report is one of the two points, where `log_prob` is a mass and not a density. Shape of y."""
+        return np.isin(np.asarray(y, dtype=np.float64), TwoPoint(self.epsilon).outputs())
+
+    def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Log mass of y at x where y is one of the two points (`is_atom`), else log density; broadcasts."""
+        alpha = self.mixing()
+        with np.errstate(divide="ignore"):
+            mass = np.log1p(-alpha) + TwoPoint(self.epsilon).log_prob(y, x)
+            density = np.log(alpha) + Piecewise(self.epsilon).log_prob(y, x)
+        return np.where(self.is_atom(y), mass, density)[()]
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """alpha times PM's plus (1 - alpha) times the two-point mechanism's: their outputs do not mix."""

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.parameter import Parameter, check_parameters
 from ldp_audit.mechanisms.randomness import WORDS, log_ratio, rarer_words, require_generator, words
@@ -74,6 +75,10 @@ class TwoPoint:
     def domain(self) -> tuple[float, float]:
         """The ends of the inputs' range, as floating point computes them."""
         return self.center - self.radius, self.center + self.radius
+
+    def clip(self, x: ArrayLike) -> NDArray:
+        """The inputs moved into the range, as LDP-FL's Section 5 does before it perturbs. Shape and dtype of x."""
+        return clip(x, *self.domain())
 
     def outputs(self) -> tuple[float, float]:
         """The two reports, the lower one first: center -+ radius A, with A = 1 / tanh(epsilon / 2)."""
