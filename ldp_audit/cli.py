@@ -22,6 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return options.run(options)
+    except BrokenPipeError:  # the reader of our output (`| head`) has seen enough
+        sys.stderr.close()
+        return HOLDS
     except (ValueError, OSError) as error:
         if options.debug:
             raise
@@ -219,7 +222,7 @@ def _exact(options: argparse.Namespace) -> int:
         if summary[name] is not None:
             print(f"  {name.replace('_', ' '):<20} {summary[name]}")
     for row in summary["moments"]:
-        print(f"  at input {row['input']!s:<11} mean {row['mean']:.10g}, variance {row['variance']:.10g}")
+        print(f"  at input {row['input']!s:<11} mean {_digits(row['mean'])}, variance {_digits(row['variance'])}")
     print(f"  {'epsilon':>10}  delta")
     for row in summary["profile"]:
         print(f"  {row['epsilon']!s:>10}  {row['delta']:.12g}")
@@ -231,6 +234,13 @@ def _read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON: {error}") from error
+
+
+def _digits(number: Any) -> str:
+    """Ten digits of a number, or of each number of a vector; a text as it is."""
+    if isinstance(number, str):
+        return number
+    return f"[{', '.join(map(_digits, number))}]" if isinstance(number, list) else f"{number:.10g}"
 
 
 def _short(text: str, width: int) -> str:

@@ -205,6 +205,28 @@ def test_exact_prints_what_is_known(
     assert [row["epsilon"] for row in json.loads((tmp_path / "x.json").read_text())["profile"]] == [0.0, 0.5]
 
 
+@pytest.mark.parametrize(
+    "target",
+    [
+        "DuchiVector(1, 2, printed=True)",
+        "DuchiVector(1, 30)",
+        "ExponentialSelection(1, 5)",
+        "Hybrid(1)",
+        "Laplace(2)",
+        "PerturbedSampling(1, 5, 2)",
+        "Piecewise(1)",
+        "RandomizedResponse(inf, 3)",
+        "SubsampleRelease(5, 0)",
+        "TwoPoint(inf)",
+    ],
+)
+def test_exact_prints_every_mechanism(target: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["exact", target, "--json", str(tmp_path / "x.json"), "--plot", str(tmp_path / "x.svg")]) == 0
+    printed = capsys.readouterr().out
+    assert "exact epsilon" in printed
+    assert "nan" not in printed
+
+
 def test_exact_reads_a_channel_and_refuses_what_is_no_mechanism(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

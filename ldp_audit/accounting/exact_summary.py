@@ -25,11 +25,21 @@ def summarise(mechanism: Any, levels: Sequence[float] = LEVELS) -> dict[str, Any
         "mechanism": repr(mechanism),
         "exact_epsilon": _plain(mechanism.exact_epsilon()),
         "claimed_epsilon": _plain(getattr(mechanism, "epsilon", None)),
-        "implemented_epsilon": _plain(mechanism.implemented_epsilon() if hasattr(mechanism, "implemented_epsilon") else None),
+        "implemented_epsilon": _implemented(mechanism),
         "worst_pair": [_plain(x) for x in pair],
         "moments": _moments(mechanism, pair),
         "profile": [{"epsilon": _plain(e), "delta": _plain(d)} for e, d in zip(levels, profile, strict=True)],
     }
+
+
+def _implemented(mechanism: Any) -> Any:
+    """The sampler's own epsilon, where there is a sampler that knows it."""
+    if not hasattr(mechanism, "implemented_epsilon"):
+        return None
+    try:
+        return _plain(mechanism.implemented_epsilon())
+    except ValueError:  # a form that is not sampled
+        return None
 
 
 def _moments(mechanism: Any, pair: Sequence[Any]) -> list[dict[str, Any]]:

@@ -97,11 +97,9 @@ class DuchiVector:
 
         Raises ValueError for the printed form, which is here to be examined, not to be used.
         """
-        if self.printed:
-            raise ValueError("the printed form is not sampled; use DuchiVector(epsilon, d)")
-        generator, values = require_generator(rng), self._inputs(x)
+        generator, rarer_share, values = require_generator(rng), self._rarer_words(), self._inputs(x)
         corners = np.where(generator.random(values.shape) < (1 + values) / 2, 1, -1).reshape(-1, self.d)
-        rarer = words(generator, (len(corners),)) < np.uint64(self._rarer_words())
+        rarer = words(generator, (len(corners),)) < np.uint64(rarer_share)
         signs = np.empty_like(corners)
         waiting = np.arange(len(corners))
         while len(waiting):  # each try succeeds with probability near a half
@@ -112,11 +110,13 @@ class DuchiVector:
         return self.reach() * signs.reshape(values.shape).astype(np.float64)
 
     def implemented_epsilon(self) -> float:
-        """The exact epsilon of `sample`."""
+        """The exact epsilon of `sample`; ValueError for the printed form, which is not sampled."""
         rarer, likely = self._rarer_words(), self._likely()
         return log_ratio((WORDS - rarer) * (2**self.d - likely), rarer * likely)
 
     def _rarer_words(self) -> int:
+        if self.printed:
+            raise ValueError("the printed form is not sampled; use DuchiVector(epsilon, d)")
         return rarer_words(self.epsilon, Fraction(2**self.d - self._likely(), self._likely()))
 
     def _ties(self) -> int:
