@@ -48,7 +48,8 @@ def _moments(mechanism: Any, pair: Sequence[Any]) -> list[dict[str, Any]]:
         return []
     try:
         return [
-            {"input": _plain(x), "mean": _plain(mechanism.mean(x)), "variance": _plain(mechanism.variance(x))} for x in pair
+            {"input": _plain(x), "mean": _plain(mechanism.mean(x)), "variance": _plain(mechanism.variance(x))}
+            for x in pair
         ]
     except ValueError:  # labels that are no numbers have no moments
         return []

@@ -23,8 +23,8 @@ def profile_figure(mechanism: Any) -> Figure:
     return Figure(
         name="profile",
         title=repr(mechanism),
-        caption=f"Left: the privacy profile, the least delta at each epsilon ({exact}). Right: the least false-negative rate of "
-        "any test between the worst two inputs; on the diagonal nothing is learned.",
+        caption=f"Left: the privacy profile, the least delta at each epsilon ({exact}). Right: the least "
+        "false-negative rate of any test between the worst two inputs; on the diagonal nothing is learned.",
         alt=f"Left: delta falls from {profile[0]:.4g} at epsilon 0 to {profile[-1]:.4g}. Right: a convex curve from "
         f"{errors[0]:.4g} at rate 0 to 0 at rate 1, below the diagonal.",
         panels=(

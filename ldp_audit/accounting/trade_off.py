@@ -1,9 +1,8 @@
 """The trade-off curve of a mechanism, from its profile.
 
-f(alpha) is the least false-negative rate of any test between two inputs whose false-positive rate is alpha. For a profile
-delta that holds in both directions, f(alpha) = sup over e >= 0 of max(0, 1 - delta(e) - e**e alpha,
-e**-e (1 - delta(e) - alpha)). Source: Dong, Roth, Su (2022): the duality of trade-off curves and
-(epsilon, delta) pairs.
+f(alpha) is the least false-negative rate of any test between two inputs whose false-positive rate is alpha. For a
+profile delta that holds in both directions, f(alpha) = sup over e >= 0 of max(0, 1 - delta(e) - e**e alpha, e**-e
+(1 - delta(e) - alpha)). Source: Dong, Roth, Su (2022): the duality of trade-off curves and (epsilon, delta) pairs.
 """
 
 from __future__ import annotations

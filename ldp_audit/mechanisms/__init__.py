@@ -4,20 +4,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded when asked for
-    from ldp_audit.mechanisms.channel import Ind as Ind
-    from ldp_audit.mechanisms.channel import SymbolicChannel as SymbolicChannel
-    from ldp_audit.mechanisms.parameter import Parameter as Parameter
-    from ldp_audit.mechanisms.exponential_selection import ExponentialSelection as ExponentialSelection
-    from ldp_audit.mechanisms.perturbed_encoding import PerturbedEncoding as PerturbedEncoding
-    from ldp_audit.mechanisms.perturbed_sampling import PerturbedSampling as PerturbedSampling
-    from ldp_audit.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
-    from ldp_audit.mechanisms.subsample_release import SubsampleRelease as SubsampleRelease
-    from ldp_audit.mechanisms.finite_channel import FiniteChannel as FiniteChannel
     from ldp_audit.mechanisms.additive_noise import Gaussian as Gaussian
     from ldp_audit.mechanisms.additive_noise import Laplace as Laplace
+    from ldp_audit.mechanisms.channel import Ind as Ind
+    from ldp_audit.mechanisms.channel import SymbolicChannel as SymbolicChannel
+    from ldp_audit.mechanisms.duchi_vector import DuchiVector as DuchiVector
+    from ldp_audit.mechanisms.exponential_selection import ExponentialSelection as ExponentialSelection
+    from ldp_audit.mechanisms.finite_channel import FiniteChannel as FiniteChannel
+    from ldp_audit.mechanisms.parameter import Parameter as Parameter
+    from ldp_audit.mechanisms.perturbed_encoding import PerturbedEncoding as PerturbedEncoding
+    from ldp_audit.mechanisms.perturbed_sampling import PerturbedSampling as PerturbedSampling
     from ldp_audit.mechanisms.piecewise import Hybrid as Hybrid
     from ldp_audit.mechanisms.piecewise import Piecewise as Piecewise
-    from ldp_audit.mechanisms.duchi_vector import DuchiVector as DuchiVector
+    from ldp_audit.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
+    from ldp_audit.mechanisms.subsample_release import SubsampleRelease as SubsampleRelease
     from ldp_audit.mechanisms.two_point import TwoPoint as TwoPoint
     from ldp_audit.mechanisms.variable import EPSILON as EPSILON
     from ldp_audit.mechanisms.variable import T as T

@@ -66,7 +66,9 @@ class SymbolicChannel:
         object.__setattr__(self, "atoms", listed)
         leaning = [v for v in self.variables() if v not in given and (v.lower + v.upper).has(*given)] if given else []
         if leaning:
-            raise ValueError(f"channel {name!r}: the domain of {leaning[0]} depends on an input, so it must be an input")
+            raise ValueError(
+                f"channel {name!r}: the domain of {leaning[0]} depends on an input, so it must be an input"
+            )
 
     def total(self) -> Expr:
         """The sum of the probabilities; 1 for a channel."""

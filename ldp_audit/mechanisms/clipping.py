@@ -1,4 +1,4 @@
-"""Clipping: a step of its own, because what it costs (bias) and what it is needed for (privacy) are claims to be checked."""
+"""Clipping: a step of its own, because what it costs (bias) and what it gives (privacy) are claims to be checked."""
 
 from __future__ import annotations
 

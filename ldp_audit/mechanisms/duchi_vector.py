@@ -1,8 +1,9 @@
 """Duchi's mechanism for vectors in [-1, 1]^d: report B times a corner of the cube.
 
-Definition: the input is rounded to a corner v with independent P(v_j = 1) = (1 + x_j)/2; a corner y is reported, likelier
-by t if it lies on v's side. As usually printed the two sides are the closed half-spaces y.v >= 0 and y.v <= 0, and the
-corners with y.v = 0 (even d) lie in both: the exact epsilon is then ln(t + 1). With ties on the rarer side it is epsilon.
+Definition: the input is rounded to a corner v with independent P(v_j = 1) = (1 + x_j)/2; a corner y is reported,
+likelier by t if it lies on v's side. As usually printed the two sides are the closed half-spaces y.v >= 0 and y.v
+<= 0, and the corners with y.v = 0 (even d) lie in both: the exact epsilon is then ln(t + 1). With ties on the rarer
+side it is epsilon.
 
 Sources: Duchi, Jordan, Wainwright, JASA 113 (2018), Section 4.2.3; Nguyen et al. (2016) on even d.
 """
@@ -61,7 +62,7 @@ class DuchiVector:
         return self.epsilon + (math.log1p(math.exp(-self.epsilon)) if self.printed and self._ties() else 0.0)
 
     def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Corners that attain exact_epsilon(): opposite ones; as printed with even d, ones that differ in d/2 places."""
+        """Corners that attain exact_epsilon(): opposite ones; as printed, for even d, ones that differ in d/2."""
         first, second = np.ones(self.d), -np.ones(self.d)
         if self.printed and self._ties():
             second[self.d // 2 :] = 1.0
@@ -78,7 +79,7 @@ class DuchiVector:
         return np.array(found).reshape(asked.shape)[()]
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability of the report y, shape (..., d), at the input x, shape (..., d); -inf for what is no report."""
+        """Log probability of the report y, shape (..., d), at the input x, likewise; -inf for what is no report."""
         reports, values = np.broadcast_arrays(np.asarray(y, dtype=np.float64), self._inputs(x))
         flat_y, flat_x = reports.reshape(-1, self.d), values.reshape(-1, self.d)
         found = [self._log_prob_of(one, at) for one, at in zip(flat_y, flat_x, strict=True)]
@@ -93,7 +94,7 @@ class DuchiVector:
         return self.reach() ** 2 - self._inputs(x) ** 2
 
     def sample(self, x: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """One report for each input; shape (..., d). Only in the corrected form; implemented epsilon at most the claimed.
+        """One report for each input; shape (..., d). Implemented epsilon at most the claimed one.
 
         Raises ValueError for the printed form, which is here to be examined, not to be used.
         """

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.mechanisms.parameter import check_parameters
 from ldp_audit.mechanisms.log_space import levels
+from ldp_audit.mechanisms.parameter import check_parameters
 from ldp_audit.mechanisms.perturbed_sampling import BUDGET, DIMENSION
 from ldp_audit.mechanisms.randomness import log_ratio, require_generator
 from ldp_audit.mechanisms.ranking import indices
@@ -70,8 +70,8 @@ class ExponentialSelection:
     def sample(self, x: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """One index for each ranking; shape (..., d) to (...).
 
-        Ranks have integer weights, rounded up from 2**40 for the highest: the implemented epsilon is at most the claimed
-        one, and a uniform whole number below their sum is unbiased.
+        Ranks have integer weights, rounded up from 2**40 for the highest: the implemented epsilon is at most the
+        claimed one, and a uniform whole number below their sum is unbiased.
         """
         generator, ranks = require_generator(rng), self._rankings(x)
         ends = np.cumsum(self._weights())
@@ -96,7 +96,9 @@ class ExponentialSelection:
     def _rankings(self, x: ArrayLike) -> NDArray[np.int64]:
         ranks = np.asarray(x)
         if ranks.dtype.kind not in "iu" or ranks.ndim == 0 or ranks.shape[-1] != self.d:
-            raise ValueError(f"x must be whole numbers of shape (..., {self.d}), got {ranks.dtype} of shape {ranks.shape}")
+            raise ValueError(
+                f"x must be whole numbers of shape (..., {self.d}), got {ranks.dtype} of shape {ranks.shape}"
+            )
         if not np.array_equal(np.sort(ranks, axis=-1), np.broadcast_to(np.arange(1, self.d + 1), ranks.shape)):
             raise ValueError(f"x must be rankings, permutations of 1..{self.d}")
         return ranks.astype(np.int64)

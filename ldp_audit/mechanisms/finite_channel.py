@@ -75,7 +75,7 @@ class FiniteChannel:
         return int(first), int(second)
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The hockey-stick divergence, the supremum over all ordered pairs of inputs; shape of `epsilon`, nats, >= 0."""
+        """The hockey-stick divergence, largest over ordered pairs of inputs; shape of `epsilon`, nats, >= 0."""
         asked = levels(epsilon)
         found = [max(self._row_delta(row, float(level)) for row in self._table) for level in asked.flat]
         return np.array(found, dtype=np.float64).reshape(asked.shape)[()]
@@ -114,7 +114,7 @@ class FiniteChannel:
         return max(float(np.max(_gaps(logs, row))) for row in logs)
 
     def _ends(self) -> list[list[int]]:
-        """For each input, below which word each output's share ends; all that is left goes to the last one with mass."""
+        """For each input, below which word each output's share ends; what is left goes to the last with mass."""
         shares = np.minimum(np.cumsum(self._table, axis=1), 1.0)
         return [
             [WORDS if j >= last else int(share * float(WORDS)) for j, share in enumerate(row)]

@@ -25,8 +25,11 @@ class Parameter:
     infinite: bool = False
 
     def check(self, value: Any) -> float:
-        """The value as a float, or as an int if only whole numbers are meant; ValueError naming argument, value and domain if it lies outside."""
-        if isinstance(value, bool) or not isinstance(value, int | float) and not hasattr(value, "__float__"):
+        """The value as a float, or as an int if only whole numbers are meant.
+
+        Raises ValueError naming argument, value and domain if it lies outside.
+        """
+        if isinstance(value, bool) or (not isinstance(value, int | float) and not hasattr(value, "__float__")):
             raise ValueError(f"{self.name} must be {self.domain()}, got {value!r}")
         number = float(value)
         if math.isnan(number) or not self._inside(number):

@@ -1,8 +1,8 @@
 """FedSel's perturbed encoding (PE): flip each status bit with probability 1/(t+1), report a uniform one, or None.
 
-Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 3 and Lemma 2. The lemma's epsilon is that of one bit; the
-report's is larger, epsilon + ln((t + theta)/(1 + t theta)) with theta = E[1/(2+S)] / E[1/(1+S)], where S is the number of
-ones among the other bits but one: Binomial(k-1, p) + Binomial(d-k-1, 1-p), p = t/(t+1).
+Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 3 and Lemma 2. The lemma's epsilon is that of one bit;
+the report's is larger, epsilon + ln((t + theta)/(1 + t theta)) with theta = E[1/(2+S)] / E[1/(1+S)], where S is the
+number of ones among the other bits but one: Binomial(k-1, p) + Binomial(d-k-1, 1-p), p = t/(t+1).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.mechanisms.parameter import check_parameters
 from ldp_audit.mechanisms.log_space import excess, expit, levels
+from ldp_audit.mechanisms.parameter import check_parameters
 from ldp_audit.mechanisms.perturbed_sampling import BUDGET, DIMENSION, SET_SIZE, furthest_sets, require_proper_subset
 from ldp_audit.mechanisms.randomness import WORDS, log_ratio, rarer_words, require_generator, words
 from ldp_audit.mechanisms.ranking import NONE, draw_members, indices, is_member, require_status
@@ -42,7 +42,7 @@ class PerturbedEncoding:
 
     @classmethod
     def calibrated(cls, epsilon: float, d: int, k: int) -> PerturbedEncoding:
-        """The mechanism whose report has the epsilon that is asked for: the largest float bit budget that keeps to it."""
+        """The mechanism whose report has the epsilon asked for: the largest float bit budget that keeps to it."""
         wanted = cls(epsilon, d, k).epsilon
         low, high = wanted / 2, wanted  # the report's ratio is below the square of a bit's: (2t + 1)/(t + 2) < t
         while (middle := (low + high) / 2) not in (low, high):
@@ -83,8 +83,8 @@ class PerturbedEncoding:
     def sample(self, x: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """One index, or -1 for none, for each status vector; shape (..., d) to (...).
 
-        Drawn from the report's law, not bit by bit. How many of the 2**64 words mean "none" does not depend on the input;
-        the rest are split so that the implemented epsilon is at most exact_epsilon() as computed.
+        Drawn from the report's law, not bit by bit. How many of the 2**64 words mean "none" does not depend on the
+        input; the rest are split so that the implemented epsilon is at most exact_epsilon() as computed.
         """
         generator, status = require_generator(rng), require_status(x, self.d, self.k)
         none, outside = self._words()

@@ -4,8 +4,8 @@ Definition, with s = e**(epsilon/2), C = (s + 1)/(s - 1): an input x in [-1, 1] 
 l = (s x - 1)/(s - 1), r = (s x + 1)/(s - 1), of length C - 1, inside [-C, C]. The density is p = s (s - 1)/(2 (s + 1))
 on it and p / e**epsilon on the rest of [-C, C].
 
-Source: Wang et al. (ICDE 2019), Algorithm 2. A sampler that writes l + u (C - 1) in floats shows the input in its low-order
-bits and has no finite epsilon; ours draws from a grid (`piecewise_grid.py`).
+Source: Wang et al. (ICDE 2019), Algorithm 2. A sampler that writes l + u (C - 1) in floats shows the input in its
+low-order bits and has no finite epsilon; ours draws from a grid (`piecewise_grid.py`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.mechanisms.parameter import check_parameters
 from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.log_space import excess, expit, levels
+from ldp_audit.mechanisms.parameter import check_parameters
 from ldp_audit.mechanisms.perturbed_sampling import BUDGET
 from ldp_audit.mechanisms.piecewise_grid import PiecewiseGrid
 from ldp_audit.mechanisms.randomness import require_generator
@@ -97,7 +97,7 @@ class Piecewise:
 
 @dataclass(frozen=True)
 class Hybrid:
-    """Wang et al.'s hybrid: PM with probability alpha = 1 - e**(-epsilon/2) above epsilon*, else the two-point mechanism.
+    """Wang et al.'s hybrid: PM with probability alpha = 1 - e**(-epsilon/2) above epsilon*, else two points.
 
     epsilon: nats, > 0, finite. Raises ValueError for anything else.
     """
@@ -111,7 +111,7 @@ class Hybrid:
 
     @staticmethod
     def threshold() -> float:
-        """epsilon* = 2 ln s*, 3 s***3 - s***2 + s* - 7 = 0: below it PM is never used. 0.6093524930...; papers print 0.61."""
+        """epsilon* = 2 ln s with 3 s**3 - s**2 + s - 7 = 0: below it PM is never used. Papers print 0.61."""
         root = math.sqrt(241)
         inner = math.cbrt(6353 - 405 * root) + math.cbrt(6353 + 405 * root)
         return math.log((2 * inner - 5) / 27)
@@ -155,7 +155,7 @@ class Hybrid:
         return _in_range(x)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The mixture's: both means are x, so the variances mix. The same for every x above the threshold. Shape of x."""
+        """The mixture's: both means are x, so the variances mix; level in x above the threshold. Shape of x."""
         alpha = self.mixing()
         piecewise, two_point = Piecewise(self.epsilon).variance(x), TwoPoint(self.epsilon).variance(x)
         return np.asarray(alpha * piecewise + (1 - alpha) * two_point)[()]

@@ -1,10 +1,10 @@
 """PM on a fixed grid: what can be sampled without showing the input in the low-order bits.
 
-The outputs are `cells` numbers that do not depend on the input. An input places a window of `inner` neighbouring cells;
-a cell in the window has probability a, any other b, with a / b a ratio of whole numbers of words, at most t. The window's
-place is the input's position, rounded at random to one of its two neighbours, and the outputs are spaced so that the mean
-is the input: unbiased on the grid as PM is on the line. A mixture of two windows has cell probabilities between b and a,
-so the ratio of any two inputs is at most a / b.
+The outputs are `cells` numbers that do not depend on the input. An input places a window of `inner` neighbouring
+cells; a cell in the window has probability a, any other b, with a / b a ratio of whole numbers of words, at most t.
+The window's place is the input's position, rounded at random to one of its two neighbours, and the outputs are
+spaced so that the mean is the input: unbiased on the grid as PM is on the line. A mixture of two windows has cell
+probabilities between b and a, so the ratio of any two inputs is at most a / b.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LARGEST = 70.0
 
 @dataclass(frozen=True)
 class PiecewiseGrid:
-    """inner: cells in the window, >= 1.   cells: all cells, > inner.   outside: words, of 2**64, that leave the window."""
+    """inner: cells in the window, >= 1.   cells: all cells, > inner.   outside: words of 2**64 that leave it."""
 
     inner: int
     cells: int

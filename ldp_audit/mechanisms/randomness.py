@@ -33,10 +33,10 @@ def log_ratio(first: int, second: int) -> float:
 
 
 def rarer_words(epsilon: float, odds: Fraction | int = 1, total: int = WORDS) -> int:
-    """How many of `total` words go to the side that has probability odds / (t + odds), t = e**epsilon: rounded up, at least one.
+    """How many of `total` words go to the side of probability odds / (t + odds), t = e**epsilon: at least one.
 
-    Rounding up keeps the ratio of the two sides' probabilities, times the odds, at or below t. Never more than the share
-    at epsilon = 0, odds / (1 + odds), so that the ratio stays at or above 1.
+    They are rounded up, which keeps the ratio of the two sides' probabilities, times the odds, at or below t. Never
+    more than the share at epsilon = 0, odds / (1 + odds), so that the ratio stays at or above 1.
     """
     fair = int(total * Fraction(odds) / (1 + Fraction(odds)))
     if epsilon > _HUGE:

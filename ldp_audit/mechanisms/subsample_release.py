@@ -1,7 +1,8 @@
 """NFDP: a random sample of the records is released and nothing is added; only the sampling protects anybody.
 
-Source: Sun, Lyu, FedMD-NFDP (IJCAI 2021), Theorems 1 and 2. Their pair (epsilon, delta) holds, with delta alone doing the
-work: the profile is flat, sup delta(e) = q for every e, where q is the chance that a record is in the sample.
+Source: Sun, Lyu, FedMD-NFDP (IJCAI 2021), Theorems 1 and 2. Their pair (epsilon, delta) holds, with delta alone
+doing the work: the profile is flat, sup delta(e) = q for every e, where q is the chance that a record is in the
+sample.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ Direction = Literal["remove", "removed", "add", "added", "substitute"]
 class SubsampleRelease:
     """k of n records, without or with replacement; the output is the sample.
 
-    n: records, >= 1.   k: draws, >= 0, at most n without replacement.   replacement: whether a record may be drawn twice.
-    Raises ValueError for anything else.
+    n: records, >= 1.   k: draws, >= 0, at most n without replacement.   replacement: whether a record may be drawn
+    twice. Raises ValueError for anything else.
     """
 
     n: int

@@ -1,8 +1,8 @@
 """TARGETs of the command line: a shipped mechanism with its arguments, a channel file, or an object of the user's.
 
-    RandomizedResponse(epsilon=1, k=4)      parsed, never evaluated
-    channel.csv, channel.npz                a FiniteChannel
-    package.module:name                     imported
+RandomizedResponse(epsilon=1, k=4)      parsed, never evaluated
+channel.csv, channel.npz                a FiniteChannel
+package.module:name                     imported
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _imported(target: str) -> Any:
         found = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (Exception, SystemExit) as error:  # a user's module may raise anything; its own words say it best
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (a user's module may raise anything)
         raise ValueError(f"target {target!r} cannot be loaded: {type(error).__name__}: {error}") from None
     return found
 

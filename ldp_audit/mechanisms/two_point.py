@@ -40,6 +40,7 @@ TWO_POINT = SymbolicChannel(
     ],
 )
 
+
 @dataclass(frozen=True)
 class TwoPoint:
     """LDP-FL's eq. (2): report one of two values, so that the mean is the input.

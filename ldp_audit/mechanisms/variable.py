@@ -174,7 +174,8 @@ def _visit(symbol: Symbol, found: dict[Variable, None], path: tuple[Symbol, ...]
         return
     if not isinstance(symbol, Variable):
         raise ValueError(
-            f"symbol {symbol.name!r} has no domain; write Variable({symbol.name!r}, lower, upper), with -oo or oo if meant"
+            f"symbol {symbol.name!r} has no domain; "
+            f"write Variable({symbol.name!r}, lower, upper), with -oo or oo if meant"
         )
     if symbol in path:
         raise ValueError(f"the domain of {symbol.name!r} depends on itself")

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from ldp_audit.claims.claim import Claim, Paper
 from ldp_audit.accounting.figure import Figure
+from ldp_audit.claims.claim import Claim, Paper
 from ldp_audit.claims.settle import Settled, SettledClaim
 from ldp_audit.claims.verdict import Verdict
 

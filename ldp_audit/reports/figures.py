@@ -21,7 +21,12 @@ def svg(figure: dict[str, Any]) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    settings: Any = {"svg.hashsalt": figure["name"], "svg.fonttype": "none", "font.size": 10, "font.family": "sans-serif"}
+    settings: Any = {
+        "svg.hashsalt": figure["name"],
+        "svg.fonttype": "none",
+        "font.size": 10,
+        "font.family": "sans-serif",
+    }
     with mpl.rc_context(settings):
         canvas = FigureCanvasSVG(Figure(figsize=(9.6, 4.2), layout="constrained"))
         axes = canvas.figure.subplots(1, len(figure["panels"]), squeeze=False)[0]

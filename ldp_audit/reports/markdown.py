@@ -36,11 +36,19 @@ def _table(report: dict[str, Any]) -> str:
 
 def _figure(figure: dict[str, Any]) -> str:
     caption = f"*{_plain(figure['caption'])}*"
-    return f"## Figure: {_plain(figure['title'])}\n\n![{_plain(figure['alt'])}](figures/{figure['name']}.svg)\n\n{caption}"
+    return (
+        f"## Figure: {_plain(figure['title'])}\n\n![{_plain(figure['alt'])}](figures/{figure['name']}.svg)\n\n{caption}"
+    )
 
 
 def _claim(claim: dict[str, Any]) -> str:
-    lines = [f"## {claim['id']}", "", f"**{wording.badge(claim)}** · {_plain(claim['place'])}", "", _plain(claim["statement"])]
+    lines = [
+        f"## {claim['id']}",
+        "",
+        f"**{wording.badge(claim)}** · {_plain(claim['place'])}",
+        "",
+        _plain(claim["statement"]),
+    ]
     if claim["latex"]:
         lines += ["", f"$${claim['latex']}$$"]
     notes = [wording.SOURCES[claim["source"]]]
@@ -76,7 +84,8 @@ def _group(title: str, parts: list[dict[str, Any]]) -> list[str]:
 def _footer(report: dict[str, Any]) -> str:
     tool = report["tool"]
     others = ", ".join(f"{name} {number}" for name, number in tool.items() if name not in ("name", "version"))
-    return f"---\n\nMade by {tool['name']} {tool['version']} ({others}). Recheck the proofs: `ldp-audit recheck report.json`."
+    made_by = f"Made by {tool['name']} {tool['version']} ({others})."
+    return f"---\n\n{made_by} Recheck the proofs: `ldp-audit recheck report.json`."
 
 
 def _plain(text: str) -> str:

@@ -10,16 +10,38 @@ from latex2mathml.converter import convert
 
 _SIZED = re.compile(r"\\([Bb]igg?)([lr])")
 _NAMESPACE = "{http://www.w3.org/1998/Math/MathML}"
-_ELEMENTS = set(
-    "math mrow mi mo mn mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover "
-    "mtable mtr mtd mstyle mpadded mphantom menclose".split()
-)
+_ELEMENTS = {
+    "math",
+    "mrow",
+    "mi",
+    "mo",
+    "mn",
+    "mtext",
+    "mspace",
+    "mfrac",
+    "msqrt",
+    "mroot",
+    "msub",
+    "msup",
+    "msubsup",
+    "munder",
+    "mover",
+    "munderover",
+    "mtable",
+    "mtr",
+    "mtd",
+    "mstyle",
+    "mpadded",
+    "mphantom",
+    "menclose",
+}
 
 
 def mathml(latex: str) -> str:
     """A <math> element labelled with its LaTeX; the LaTeX itself, escaped, where it cannot be typeset safely.
 
-    The converter passes some text through as it is, so its output is parsed, and refused if it holds anything but MathML.
+    The converter passes some text through as it is, so its output is parsed, and refused if it holds anything but
+    MathML.
     """
     if not latex:
         return ""

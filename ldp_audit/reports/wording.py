@@ -23,7 +23,7 @@ VERDICTS = {
 
 SOURCES = {
     "paper": "",
-    "damaged conversion": "Not the paper's claim: the reading of one damaged conversion, kept as a test of the engines.",
+    "damaged conversion": "Not the paper's claim: a damaged conversion's reading, kept as a test of the engines.",
     "derived": "Not the paper's claim: our own quantification.",
 }
 
@@ -104,12 +104,15 @@ def _form(part: dict[str, Any], evidence: dict[str, Any]) -> str:
 
 def _halves(part: dict[str, Any], evidence: dict[str, Any]) -> str:
     below, above = (explain({**part, "evidence": evidence[half]}) for half in ("below", "above"))
-    return f"For {evidence['variable']} <= {evidence['at']}: {below} For {evidence['variable']} >= {evidence['at']}: {above}"
+    variable, at = evidence["variable"], evidence["at"]
+    return f"For {variable} <= {at}: {below} For {variable} >= {at}: {above}"
 
 
 def _denial(part: dict[str, Any], evidence: dict[str, Any]) -> str:
     denied = {"==": "!=", "!=": "==", "<=": ">", "<": ">="}[part["relation"]]
-    sides = {"<=": ("right", "<", "left"), "<": ("right", "<=", "left")}.get(part["relation"], ("left", denied, "right"))
+    sides = {"<=": ("right", "<", "left"), "<": ("right", "<=", "left")}.get(
+        part["relation"], ("left", denied, "right")
+    )
     proof = explain({**part, "relation": sides[1], "evidence": evidence["proof"]})
     if sides[0] == "right":
         proof = proof.replace("right - left", "left - right", 1)

@@ -10,7 +10,12 @@ import pytest
 
 from ldp_audit.mechanisms import DuchiVector, Hybrid, Piecewise, TwoPoint
 
-ROWS = [(TwoPoint(1.0, 0.5, 2.0), -1.5, 2.5), (Piecewise(1.0), -1.0, 1.0), (Hybrid(1.0), -1.0, 1.0), (DuchiVector(1.0, 3), -1.0, 1.0)]
+ROWS = [
+    (TwoPoint(1.0, 0.5, 2.0), -1.5, 2.5),
+    (Piecewise(1.0), -1.0, 1.0),
+    (Hybrid(1.0), -1.0, 1.0),
+    (DuchiVector(1.0, 3), -1.0, 1.0),
+]
 
 
 @pytest.mark.parametrize(("m", "low", "high"), ROWS)

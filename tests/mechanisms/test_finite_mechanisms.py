@@ -40,13 +40,17 @@ def rankings(d: int) -> list[np.ndarray]:
     return [np.array(order) for order in permutations(range(1, d + 1))]
 
 
+RESPONSES = ((1e-9, 2), (0.5, 3), (1.0, 2), (5.0, 7), (50.0, 4))
+SELECTIONS = ((1e-9, 4, 2), (1.0, 2, 1), (0.3, 5, 2), (4.0, 5, 4))
+RANKINGS = ((1e-9, 3), (1.0, 2), (0.3, 4), (6.0, 4))
+
 ROWS = [
-    *(Row(RandomizedResponse(e, k), list(range(k)), list(range(k))) for e, k in ((1e-9, 2), (0.5, 3), (1.0, 2), (5.0, 7), (50.0, 4))),
+    *(Row(RandomizedResponse(e, k), list(range(k)), list(range(k))) for e, k in RESPONSES),
     *(Row(TwoPoint(e), [-1.0, -0.4, 0.0, 1.0], list(TwoPoint(e).outputs())) for e in (1e-9, 0.5, 3.0)),
-    *(Row(PerturbedSampling(e, d, k), sets(d, k), list(range(d))) for e, d, k in ((1e-9, 4, 2), (1.0, 2, 1), (0.3, 5, 2), (4.0, 5, 4))),
-    *(Row(PerturbedEncoding(e, d, k), sets(d, k), [None, *range(d)]) for e, d, k in ((1e-9, 4, 2), (1.0, 2, 1), (0.3, 5, 2), (4.0, 5, 4), (1.0, 5, 1))),
-    *(Row(ExponentialSelection(e, d), rankings(d), list(range(d))) for e, d in ((1e-9, 3), (1.0, 2), (0.3, 4), (6.0, 4))),
-]  # fmt: skip
+    *(Row(PerturbedSampling(e, d, k), sets(d, k), list(range(d))) for e, d, k in SELECTIONS),
+    *(Row(PerturbedEncoding(e, d, k), sets(d, k), [None, *range(d)]) for e, d, k in (*SELECTIONS, (1.0, 5, 1))),
+    *(Row(ExponentialSelection(e, d), rankings(d), list(range(d))) for e, d in RANKINGS),
+]
 
 rows = pytest.mark.parametrize("row", ROWS, ids=lambda row: repr(row.mechanism))
 

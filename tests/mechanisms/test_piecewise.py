@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -60,7 +61,7 @@ def test_delta_is_the_largest_over_pairs(epsilon: float, x: float, z: float, sha
             return next(p for a, b, p in pieces(epsilon, w) if a <= y <= b)
 
         gap = mpmath.mpf(0)
-        for a, b in zip(edges, edges[1:], strict=False):
+        for a, b in itertools.pairwise(edges):
             middle = (a + b) / 2
             gap += max(0, density(x, middle) - mpmath.exp(mpmath.mpf(level)) * density(z, middle)) * (b - a)
     assert float(gap) <= float(m.delta(level)) * (1 + 1e-9) + 1e-15
@@ -69,7 +70,13 @@ def test_delta_is_the_largest_over_pairs(epsilon: float, x: float, z: float, sha
 
 
 def test_worst_case_variances_of_wang_et_al() -> None:
-    table = {0.1: (533.222, 400.667), 0.5: (21.2226, 16.6708), 1: (5.22360, 4.28899), 2: (1.22756, 1.04234), 4: (0.241354, 0.218979)}
+    table = {
+        0.1: (533.222, 400.667),
+        0.5: (21.2226, 16.6708),
+        1: (5.22360, 4.28899),
+        2: (1.22756, 1.04234),
+        4: (0.241354, 0.218979),
+    }
     for epsilon, (piecewise, hybrid) in table.items():
         assert Piecewise(epsilon).variance(1.0) == pytest.approx(piecewise, rel=5e-6)
         assert np.max(Hybrid(epsilon).variance(np.linspace(-1, 1, 21))) == pytest.approx(hybrid, rel=5e-6)

@@ -24,7 +24,8 @@ def law(grid: PiecewiseGrid, x: Fraction) -> list[Fraction]:
     start = min(math.floor(place), grid.cells - grid.inner - 1)
     weights = {start: 1 - (place - start), start + 1: place - start}
     return [
-        sum((w * (a if s <= j < s + grid.inner else b) for s, w in weights.items()), Fraction(0)) for j in range(grid.cells)
+        sum((w * (a if s <= j < s + grid.inner else b) for s, w in weights.items()), Fraction(0))
+        for j in range(grid.cells)
     ]
 
 
@@ -37,7 +38,9 @@ def test_the_whole_channel_is_private_and_unbiased(epsilon: float) -> None:
     for x, p in laws.items():
         assert sum(p) == 1
         assert sum(y * mass for y, mass in zip(outputs, p, strict=True)) == x
-    worst = max(p / q for first in laws.values() for second in laws.values() for p, q in zip(first, second, strict=True))
+    worst = max(
+        p / q for first in laws.values() for second in laws.values() for p, q in zip(first, second, strict=True)
+    )
     assert math.log1p(worst - 1) == pytest.approx(grid.epsilon(), rel=1e-12)
 
 
@@ -62,7 +65,9 @@ def test_the_variance_is_that_of_the_line_to_a_few_parts_in_ten_thousand(epsilon
         at = -1 + 2 * start / (grid.cells - grid.inner) if x is None else x
         masses = np.full(grid.cells, b)
         masses[start : start + grid.inner] = a
-        assert float((masses * cells**2).sum()) - at**2 == pytest.approx(float(Piecewise(epsilon).variance(at)), rel=5e-4)
+        assert float((masses * cells**2).sum()) - at**2 == pytest.approx(
+            float(Piecewise(epsilon).variance(at)), rel=5e-4
+        )
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])

@@ -1,4 +1,4 @@
-"""FedSel's selections against exact enumeration, and PE's true epsilon against published values and its own calibration."""
+"""FedSel's selections against exact enumeration; PE's true epsilon against known values and its calibration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ldp_audit.mechanisms import ExponentialSelection, PerturbedEncoding
 from ldp_audit.mechanisms.ranking import ranking, top_set
 
 TRUE_EPSILON = {
-    (0.2, 2, 1): 0.266470, (0.2, 10, 1): 0.224385, (0.2, 10, 5): 0.221878, (0.2, 100, 1): 0.202239, (0.2, 100, 10): 0.202194,
+    (0.2, 2, 1): 0.266470, (0.2, 10, 1): 0.224385, (0.2, 10, 5): 0.221878,
+    (0.2, 100, 1): 0.202239, (0.2, 100, 10): 0.202194,
     (1, 2, 1): 1.310550, (1, 10, 1): 1.173043, (1, 10, 5): 1.096724, (1, 100, 1): 1.017509, (1, 100, 10): 1.015024,
     (4, 2, 1): 4.666287, (4, 10, 1): 4.643440, (4, 10, 5): 4.177551, (4, 100, 1): 4.428502, (4, 100, 10): 4.082686,
 }  # fmt: skip
@@ -56,7 +57,9 @@ def test_the_closed_forms_of_the_smallest_sizes(t: float) -> None:
     assert PerturbedEncoding(epsilon, 3, 2).exact_epsilon() == pytest.approx(float(three_two), rel=1e-12)
 
 
-@pytest.mark.parametrize(("epsilon", "d", "k"), [(0.5, 1000, 3), (2.0, 100_000, 400), (1e-9, 1_000_000, 10), (50.0, 1000, 999)])
+@pytest.mark.parametrize(
+    ("epsilon", "d", "k"), [(0.5, 1000, 3), (2.0, 100_000, 400), (1e-9, 1_000_000, 10), (50.0, 1000, 999)]
+)
 def test_large_sizes_against_the_sum_over_the_two_binomials(epsilon: float, d: int, k: int) -> None:
     """theta = E[1/(2+S)]/E[1/(1+S)] by mpmath's quadrature of the generating function, at 30 digits."""
     with mpmath.workdps(30):

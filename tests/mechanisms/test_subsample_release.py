@@ -13,13 +13,15 @@ import pytest
 from ldp_audit.mechanisms import SubsampleRelease
 from tests.frequency import assert_frequency
 
-SIZES = [(n, k, False) for n in range(1, 6) for k in range(n + 1)] + [(n, k, True) for n in range(1, 5) for k in range(4)]
+SIZES = [(n, k, False) for n in range(1, 6) for k in range(n + 1)] + [
+    (n, k, True) for n in range(1, 5) for k in range(4)
+]
 LEVELS = [Fraction(1), Fraction(11, 10), Fraction(3, 2), Fraction(3)]
 
 
 def law(records: tuple, k: int, replacement: bool) -> dict | None:
     """The sample's exact law, as a multiset; None where k records cannot be drawn."""
-    if not replacement and k > len(records) or replacement and k and not records:
+    if (not replacement and k > len(records)) or (replacement and k and not records):
         return None
     samples = product(records, repeat=k) if replacement else combinations(records, k)
     counts = Counter(tuple(sorted(sample)) for sample in samples)

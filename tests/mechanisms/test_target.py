@@ -26,7 +26,9 @@ def test_shipped_mechanisms(text: str, expected: object) -> None:
 
 
 def test_an_object_of_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "theirs_for_target.py").write_text("from ldp_audit import TwoPoint\nm = TwoPoint(2.0)\n", encoding="utf-8")
+    (tmp_path / "theirs_for_target.py").write_text(
+        "from ldp_audit import TwoPoint\nm = TwoPoint(2.0)\n", encoding="utf-8"
+    )
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     assert load("theirs_for_target:m") == TwoPoint(2.0)

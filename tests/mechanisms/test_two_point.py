@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit import TwoPoint
+from ldp_audit.mechanisms.randomness import rarer_words
 from ldp_audit.mechanisms.two_point import (
     CENTER,
     RADIUS,
     TWO_POINT,
     WEIGHT,
 )
-from ldp_audit.mechanisms.randomness import rarer_words
 from ldp_audit.mechanisms.variable import T
 from tests.frequency import assert_frequency
 

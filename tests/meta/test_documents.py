@@ -57,6 +57,16 @@ def test_the_constraints_pin_every_dependency() -> None:
     assert declared - {pin.split("==")[0].lower() for pin in pins} <= {"license"}
 
 
+def test_the_linter_sees_every_file_and_not_through_the_links() -> None:
+    """An exclusion of `mechanisms` once hid every folder of that name, the package's own among them."""
+    command = [sys.executable, "-m", "ruff", "check", "--show-files"]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    seen = {str(Path(path).relative_to(ROOT)) for path in shown}
+    ours = {str(path.relative_to(ROOT)) for room in ("ldp_audit", "tests") for path in (ROOT / room).rglob("*.py")}
+    assert ours <= seen
+    assert not [path for path in seen if path.startswith(("accounting/", "mechanisms/", "reports/", "training/"))]
+
+
 def test_no_file_is_longer_than_two_subjects() -> None:
     for path in [*(ROOT / "ldp_audit").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
         assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, path

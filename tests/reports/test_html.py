@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from html.parser import HTMLParser
 
-from ldp_audit.claims.claim import Claim, Condition, Correction, Paper
 from ldp_audit.accounting.figure import Figure, Panel, Series
+from ldp_audit.claims.claim import Claim, Condition, Correction, Paper
 from ldp_audit.claims.settle import settle_claim
 from ldp_audit.claims.statement import at_most, equal
 from ldp_audit.mechanisms.variable import Variable
@@ -81,7 +82,7 @@ def test_each_verdict_and_each_counterexample_is_on_the_page(ldp_fl_report: dict
 def test_headings_do_not_skip_a_level(ldp_fl_report: dict) -> None:
     levels = [int(level) for level in re.findall(r"<h([1-6])", html.render(ldp_fl_report))]
     assert levels[0] == 1
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
 
 
 def hostile_report() -> dict:

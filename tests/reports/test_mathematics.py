@@ -8,7 +8,9 @@ from ldp_audit.claims import papers
 from ldp_audit.reports.mathematics import mathml
 
 LATEX = [claim.latex for key in papers.PAPERS for claim in papers.load(key).claims if claim.latex]
-LATEX += [c.corrected.latex for key in papers.PAPERS for c in papers.load(key).claims if c.corrected and c.corrected.latex]
+LATEX += [
+    c.corrected.latex for key in papers.PAPERS for c in papers.load(key).claims if c.corrected and c.corrected.latex
+]
 
 
 @pytest.mark.parametrize("latex", LATEX)
