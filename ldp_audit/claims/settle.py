@@ -122,13 +122,14 @@ def _for_all(statement: Statement) -> Outcome:
     proof = identity.prove(statement) if statement.relation == "==" else None
     if proof is not None:
         return Verdict.PROVED, "identity", {**proof, "inside": inside}
-    # The plain cover settles most true statements at once; harder covers wait until simple points were looked at.
-    proof = certificate.prove(statement, cuts=0) if statement.relation != "==" else None
-    point = simplest.counterexample(statement, _FEW) if proof is None else None
-    if point is not None:
-        return Verdict.REFUTED, "search", _violated(statement, point)
-    if proof is None and statement.relation != "==":
-        proof = certificate.prove(statement)
+    # One form for the whole domain settles most true statements; halving waits until simple points were looked at.
+    inequality = statement.relation != "=="
+    proof = certificate.prove_whole(statement) if inequality else None
+    if proof is None:
+        point = simplest.counterexample(statement, _FEW)
+        if point is not None:
+            return Verdict.REFUTED, "search", _at("counterexample", statement, point)
+        proof = certificate.prove_in_halves(statement) if inequality else None
     if proof is not None:
         return Verdict.PROVED, "certificate", {**proof, "inside": inside}
     solved = smt.settle(statement)
@@ -136,9 +137,9 @@ def _for_all(statement: Statement) -> Outcome:
         return Verdict.PROVED, "smt", {**solved.evidence, "inside": inside}
     point = simplest.counterexample(statement, _MANY)
     if point is not None:
-        return Verdict.REFUTED, "search", _violated(statement, point)
+        return Verdict.REFUTED, "search", _at("counterexample", statement, point)
     if solved.point is not None:
-        return Verdict.REFUTED, "smt", _violated(statement, solved.point)
+        return Verdict.REFUTED, "smt", _at("counterexample", statement, solved.point)
     return Verdict.UNDECIDED, "none", {"kind": "undecided", "reason": solved.reason}
 
 
@@ -159,7 +160,7 @@ def _there_is(statement: Statement) -> Outcome:
     verdict, engine, evidence = _for_all(replace(negated, quantifier="for all"))
     if verdict is Verdict.REFUTED:
         point = {variable: Fraction(evidence["point"][variable.name]) for variable in _free(statement)}
-        return Verdict.PROVED, engine, {**_sides(statement, point), "kind": "example"}
+        return Verdict.PROVED, engine, _at("example", statement, point)
     if verdict is Verdict.PROVED:
         return Verdict.REFUTED, engine, {"kind": "denial", "proof": evidence}
     return verdict, engine, evidence
@@ -198,14 +199,11 @@ def _a_point_inside(statement: Statement) -> dict[str, str]:
     return {variable.name: str(number) for variable, number in first.items()}  # type: ignore[attr-defined]
 
 
-def _violated(statement: Statement, point: Point) -> dict[str, Any]:
-    return {**_sides(statement, point), "kind": "counterexample"}
-
-
-def _sides(statement: Statement, point: Point) -> dict[str, Any]:
+def _at(kind: str, statement: Statement, point: Point) -> dict[str, Any]:
+    """The point and both sides' values there, as evidence."""
     left, right = (recompute.written(value(side, point)) for side in (statement.left, statement.right))
     where = {variable.name: str(point[variable]) for variable in _free(statement)}
-    return {"kind": "", "point": where, "left": left, "right": right}
+    return {"kind": kind, "point": where, "left": left, "right": right}
 
 
 def _free(statement: Statement) -> list[Any]:

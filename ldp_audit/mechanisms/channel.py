@@ -39,7 +39,7 @@ class SymbolicChannel:
     inputs: the variables that hold the private value; what else occurs is a public parameter. None: one fixed law.
     atoms: pairs (output, probability), or a mapping from outputs to probabilities.
 
-    Whether the probabilities are probabilities is a claim that the engines settle (`ldp_audit.claims.well_formed`).
+    Whether the probabilities are probabilities is for the engines to settle (`ldp_audit.claims.privacy.require_channel`).
     Raises ValueError for an empty set of atoms, for inputs that are no Variables and for symbols without a domain.
     """
 
@@ -100,8 +100,9 @@ class SymbolicChannel:
             if variable not in swap and substitute_domain(variable, swap) != variable:
                 swap[variable] = substitute_domain(variable, swap)
         # An input that was not replaced stays one; so are new variables in what replaces an input.
-        kept = [swap.get(v, v) for v in self.inputs if v.name not in {given.name for given in values}]
-        placed = [swap[v] for v in self.inputs if v.name in {given.name for given in values}]
+        replaced = {variable.name for variable in values}
+        kept = [swap.get(v, v) for v in self.inputs if v.name not in replaced]
+        placed = [swap[v] for v in self.inputs if v.name in replaced]
         new = [s for value in placed for s in sorted(value.free_symbols, key=str) if s not in own.values()]
         inputs = list(dict.fromkeys([*kept, *new]))
         atoms = [(substituted(a.output, swap), substituted(a.probability, swap)) for a in self.atoms]

@@ -20,8 +20,7 @@ from sympy import oo
 
 from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.log_space import excess, levels
-from ldp_audit.mechanisms.parameter import Parameter, check_parameters
-from ldp_audit.mechanisms.perturbed_sampling import BUDGET
+from ldp_audit.mechanisms.parameter import BUDGET, Parameter, check_parameters
 from ldp_audit.mechanisms.randomness import WORDS, log_ratio, rarer_words, require_generator, words
 from ldp_audit.mechanisms.variable import Variable
 

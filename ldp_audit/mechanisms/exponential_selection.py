@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.parameter import check_parameters
-from ldp_audit.mechanisms.perturbed_sampling import BUDGET, DIMENSION
+from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
 from ldp_audit.mechanisms.randomness import log_ratio, require_generator
-from ldp_audit.mechanisms.ranking import indices
+from ldp_audit.mechanisms.ranking import DIMENSION, indices
 
 _TOP_WEIGHT = 2**40
 """The integer weight of the highest rank in the sampler; 2**20 ranks still add up to less than 2**63."""

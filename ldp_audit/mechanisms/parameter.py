@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ldp_audit.mechanisms.variable import Variable
+from ldp_audit.mechanisms.variable import EPSILON, Variable
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,10 @@ class Parameter:
         above = number > lower if self.variable.lower_open else number >= lower
         below = number < upper if self.variable.upper_open else number <= upper
         return above and below
+
+
+BUDGET = Parameter("epsilon", EPSILON, typical=(0.1, 10.0))
+"""The epsilon of a mechanism that needs a positive, finite one."""
 
 
 def check_parameters(mechanism: Any) -> None:

@@ -16,10 +16,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.log_space import excess, expit, levels
-from ldp_audit.mechanisms.parameter import check_parameters
-from ldp_audit.mechanisms.perturbed_sampling import BUDGET, DIMENSION, SET_SIZE, furthest_sets, require_proper_subset
+from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
 from ldp_audit.mechanisms.randomness import WORDS, log_ratio, rarer_words, require_generator, words
-from ldp_audit.mechanisms.ranking import NONE, draw_members, indices, is_member, require_status
+from ldp_audit.mechanisms.ranking import (
+    DIMENSION,
+    NONE,
+    SET_SIZE,
+    draw_members,
+    furthest_sets,
+    indices,
+    is_member,
+    require_proper_subset,
+    require_status,
+)
 
 
 @dataclass(frozen=True)

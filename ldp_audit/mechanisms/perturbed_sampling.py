@@ -12,17 +12,20 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sympy import oo
 
 from ldp_audit.mechanisms.log_space import excess, expit, levels
-from ldp_audit.mechanisms.parameter import Parameter, check_parameters
+from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
 from ldp_audit.mechanisms.randomness import WORDS, log_ratio, rarer_words, require_generator, words
-from ldp_audit.mechanisms.ranking import draw_members, indices, is_member, require_status
-from ldp_audit.mechanisms.variable import EPSILON, Variable
-
-DIMENSION = Parameter("d", Variable("d", 2, oo, integer=True), typical=(2, 100))
-SET_SIZE = Parameter("k", Variable("k", 1, oo, integer=True), typical=(1, 10))
-BUDGET = Parameter("epsilon", EPSILON, typical=(0.1, 10.0))
+from ldp_audit.mechanisms.ranking import (
+    DIMENSION,
+    SET_SIZE,
+    draw_members,
+    furthest_sets,
+    indices,
+    is_member,
+    require_proper_subset,
+    require_status,
+)
 
 
 @dataclass(frozen=True)
@@ -80,15 +83,3 @@ class PerturbedSampling:
 
     def _leaving_words(self) -> int:
         return rarer_words(self.epsilon, Fraction(self.d - self.k, self.k))
-
-
-def require_proper_subset(d: int, k: int) -> None:
-    """ValueError unless 1 <= k <= d - 1: with k = d there is only one input."""
-    if k >= d:
-        raise ValueError(f"k must be a whole number from 1 to d - 1 = {d - 1}, got {k!r}")
-
-
-def furthest_sets(d: int, k: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """The first k indices against the last k."""
-    first = np.arange(d) < k
-    return first, first[::-1].copy()

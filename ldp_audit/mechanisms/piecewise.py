@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.log_space import excess, expit, levels
-from ldp_audit.mechanisms.parameter import check_parameters
-from ldp_audit.mechanisms.perturbed_sampling import BUDGET
+from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
 from ldp_audit.mechanisms.piecewise_grid import PiecewiseGrid
 from ldp_audit.mechanisms.randomness import require_generator
 from ldp_audit.mechanisms.two_point import TwoPoint, float_dtype

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sympy import oo
+
+from ldp_audit.mechanisms.parameter import Parameter
+from ldp_audit.mechanisms.variable import Variable
+
+DIMENSION = Parameter("d", Variable("d", 2, oo, integer=True), typical=(2, 100))
+SET_SIZE = Parameter("k", Variable("k", 1, oo, integer=True), typical=(1, 10))
 
 NONE = -1
 """How arrays of reports write "no index" (FedSel's PE may report none)."""
@@ -68,3 +75,15 @@ def draw_members(status: NDArray[np.bool_], rng: np.random.Generator) -> NDArray
     members = np.nonzero(rows)[1].reshape(len(rows), size)
     chosen = rng.integers(0, max(size, 1), size=len(rows))
     return members[np.arange(len(rows)), chosen].reshape(status.shape[:-1])
+
+
+def require_proper_subset(d: int, k: int) -> None:
+    """ValueError unless 1 <= k <= d - 1: with k = d there is only one input."""
+    if k >= d:
+        raise ValueError(f"k must be a whole number from 1 to d - 1 = {d - 1}, got {k!r}")
+
+
+def furthest_sets(d: int, k: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """The first k indices against the last k."""
+    first = np.arange(d) < k
+    return first, first[::-1].copy()

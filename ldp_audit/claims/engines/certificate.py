@@ -32,14 +32,40 @@ def prove(statement: Statement, cuts: int = _CUTS) -> dict[str, Any] | None:
 
     cuts: how often a domain may be halved.
     """
+    return prove_whole(statement) or prove_in_halves(statement, cuts)
+
+
+def prove_whole(statement: Statement) -> dict[str, Any] | None:
+    """Evidence by one form for the whole domain."""
     variables = statement.variables()
-    linked = any(is_linked(variable, variables) for variable in variables)
-    for degree in _DEGREES if linked else (1,):
+    for degree in _DEGREES if _has_link(variables) else (1,):
         for ends in _plans(variables):
             evidence = _on(statement, degree, ends)
             if evidence is not None:
                 return evidence
-    return _halved(statement, cuts) if cuts and not linked and len(variables) <= _MOST_HALVED else None
+    return None
+
+
+def prove_in_halves(statement: Statement, cuts: int = _CUTS) -> dict[str, Any] | None:
+    """Evidence by a form for each part of the domain, cut at 0 or in the middle, at most `cuts` times over."""
+    variables = statement.variables()
+    if cuts == 0 or _has_link(variables) or len(variables) > _MOST_HALVED:
+        return None
+    for variable in variables:
+        middle = _middle(variable)
+        if middle is None:
+            continue
+        below = Variable(variable.name, variable.lower, middle, open="left" if variable.lower_open else "")
+        above = Variable(variable.name, middle, variable.upper, open="right" if variable.upper_open else "")
+        first = prove(statement.at({variable: below}), cuts - 1)
+        second = prove(statement.at({variable: above}), cuts - 1) if first is not None else None
+        if second is not None:
+            return {"kind": "halves", "variable": variable.name, "at": written(middle), "below": first, "above": second}
+    return None
+
+
+def _has_link(variables: list[Variable]) -> bool:
+    return any(is_linked(variable, variables) for variable in variables)
 
 
 def _plans(variables: list[Variable]) -> list[Plan]:
@@ -60,27 +86,24 @@ def _plans(variables: list[Variable]) -> list[Plan]:
 def _on(statement: Statement, degree: int, ends: Mapping[str, Ends]) -> dict[str, Any] | None:
     try:
         slacks = Slacks(statement.variables(), degree, ends)
-        gap = slacks.write(statement.right) - slacks.write(statement.left)
-        form = slacks.form(gap)
+        form = slacks.form(slacks.gap(statement))
         if form is None or not _shows(statement.relation, form.sign, form.text):
             return None
         divisors = slacks.divisor_forms()
         if divisors is None:  # they may need the ends that the gap does not
-            divisors = divisor_forms(statement)
+            divisors = _divisor_forms(statement)
     except (NotRationalFunctionError, ZeroDivisionError):
         return None
     if divisors is None:
         return None
     evidence = {"kind": "certificate", "gap": form.text, "divisors": divisors}
-    linked = [v.name for v in statement.variables() if is_linked(v, statement.variables())]
-    return {**evidence, "taylor": degree} if linked else evidence
+    return {**evidence, "taylor": degree} if _has_link(statement.variables()) else evidence
 
 
-def divisor_forms(statement: Statement) -> list[str] | None:
+def _divisor_forms(statement: Statement) -> list[str] | None:
     """Forms of everything that the statement and its domains divide by; None if something may be zero."""
     slacks = Slacks(statement.variables())
-    for side in (statement.left, statement.right):
-        slacks.write(side)
+    slacks.gap(statement)
     return slacks.divisor_forms()
 
 
@@ -88,20 +111,6 @@ def _shows(relation: str, sign: int, form: str) -> bool:
     if form == "0":
         return relation == "<="
     return {"<=": sign > 0, "<": sign == 2, "!=": abs(sign) == 2}.get(relation, False)
-
-
-def _halved(statement: Statement, cuts: int) -> dict[str, Any] | None:
-    for variable in statement.variables():
-        middle = _middle(variable)
-        if middle is None:
-            continue
-        below = Variable(variable.name, variable.lower, middle, open="left" if variable.lower_open else "")
-        above = Variable(variable.name, middle, variable.upper, open="right" if variable.upper_open else "")
-        first = prove(statement.at({variable: below}), cuts - 1)
-        second = prove(statement.at({variable: above}), cuts - 1) if first is not None else None
-        if second is not None:
-            return {"kind": "halves", "variable": variable.name, "at": written(middle), "below": first, "above": second}
-    return None
 
 
 def _middle(variable: Variable) -> Expr | None:

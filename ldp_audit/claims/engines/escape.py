@@ -62,8 +62,7 @@ def _divisors_along(statement: Statement, path: Path, degree: int) -> list[str] 
     slacks = Slacks(along(statement, path).variables(), degree)
     try:
         slacks.define(statement.variables(), path)
-        for side in (statement.left, statement.right):
-            slacks.write(side)
+        slacks.gap(statement)
     except KeyError:  # the constant cancelled altogether
         return None
     return slacks.divisor_forms()

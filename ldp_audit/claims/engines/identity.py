@@ -13,8 +13,7 @@ def prove(statement: Statement) -> dict[str, Any] | None:
     """Evidence that the universal equality holds, and is defined, on its whole domain; None if it is not shown."""
     try:
         slacks = Slacks(statement.variables())
-        gap = slacks.write(statement.right) - slacks.write(statement.left)
-        divisors = slacks.divisor_forms() if gap.numerator.is_zero() else None
+        divisors = slacks.divisor_forms() if slacks.gap(statement).numerator.is_zero() else None
     except (NotRationalFunctionError, ZeroDivisionError):
         return None
     return None if divisors is None else {"kind": "identity", "gap": "0", "divisors": divisors}

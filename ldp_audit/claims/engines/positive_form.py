@@ -23,7 +23,7 @@ from flint import fmpq, fmpq_mpoly
 from sympy import Expr, Rational, Symbol
 
 from ldp_audit.claims.rational import Ratio, Ring, text
-from ldp_audit.claims.statement import is_linked
+from ldp_audit.claims.statement import Statement, is_linked
 from ldp_audit.mechanisms.variable import Variable, in_order
 
 
@@ -83,6 +83,10 @@ class Slacks:
     def write(self, expression: Expr) -> Ratio:
         """The expression in slacks."""
         return self._ring.convert(expression, self._environment, self.divisors)
+
+    def gap(self, statement: Statement) -> Ratio:
+        """right - left, in slacks; what the two sides divide by is collected on the way."""
+        return self.write(statement.right) - self.write(statement.left)
 
     def form(self, ratio: Ratio, bounded: Sequence[str] | None = None) -> Form | None:
         """A positive form of the ratio or of its negative; None if none was found.
