@@ -39,7 +39,7 @@ class SymbolicChannel:
     inputs: the variables that hold the private value; what else occurs is a public parameter. None: one fixed law.
     atoms: pairs (output, probability), or a mapping from outputs to probabilities.
 
-    Whether the probabilities are probabilities is for the engines to settle (`ldp_audit.claims.privacy.require_channel`).
+    Whether these are probabilities is for the engines to settle (`ldp_audit.claims.privacy.require_channel`).
     Raises ValueError for an empty set of atoms, for inputs that are no Variables and for symbols without a domain.
     """
 
