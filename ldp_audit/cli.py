@@ -72,7 +72,7 @@ def _add_recheck(commands: Any) -> None:
 def _add_exact(commands: Any) -> None:
     exact = _command(commands, "exact", _exact, "print what is known exactly of a mechanism: epsilon, profile, moments")
     exact.add_argument("target", metavar="TARGET", help="TwoPoint(epsilon=1), channel.csv, or package.module:name")
-    exact.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the profile and the trade-off curve")
+    exact.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the profile, the trade-off curve and the variance")
     exact.add_argument("--levels", type=_levels, metavar="E,E,...", help="where to evaluate the profile, in nats")
 
 

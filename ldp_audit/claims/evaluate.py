@@ -54,7 +54,7 @@ def value(expression: Expr, point: Point) -> Value:
     try:
         return exact_value(expression, point)
     except NotRationalError:
-        return _ball(expression, point)
+        return enclosure(expression, point)
 
 
 def exact_value(expression: Expr, point: Point) -> Fraction:
@@ -102,7 +102,7 @@ def compare(left: Value, relation: Relation, right: Value) -> bool | None:
     """left RELATION right; None if balls overlap and so cannot tell."""
     if isinstance(left, Fraction) and isinstance(right, Fraction):
         return {"==": left == right, "!=": left != right, "<=": left <= right, "<": left < right}[relation]
-    gap = _as_ball(right) - _as_ball(left)
+    gap = as_ball(right) - as_ball(left)
     if not gap.is_finite():
         return None
     if gap > 0:
@@ -138,16 +138,17 @@ def bounds_of(ball: Value) -> tuple[Fraction, Fraction]:
     return _fraction(ball.lower()), _fraction(ball.upper())
 
 
-def _ball(expression: Expr, point: Point) -> arb:
+def enclosure(expression: Expr, point: Mapping[Any, Value]) -> arb:
+    """A ball around all values that the expression takes where its variables range over their fractions or balls."""
     if isinstance(expression, Rational):
         return arb(fmpq(int(expression.p), int(expression.q)))
     if isinstance(expression, Symbol):
         if expression in point:
-            return _as_ball(point[expression])
+            return as_ball(point[expression])
         if isinstance(expression, Variable) and expression.exp_of is not None:
-            return _ball(expression.exp_of, point).exp()
+            return enclosure(expression.exp_of, point).exp()
         raise KeyError(expression)
-    balls = [_ball(part, point) for part in expression.args if isinstance(part, Expr)]
+    balls = [enclosure(part, point) for part in expression.args if isinstance(part, Expr)]
     if isinstance(expression, Add):
         return reduce(operator.add, balls)
     if isinstance(expression, Mul):
@@ -175,7 +176,8 @@ def _function(table: dict[type, Callable[..., Any]], expression: Expr) -> Callab
     raise NotRationalError(str(expression))
 
 
-def _as_ball(number: Value) -> arb:
+def as_ball(number: Value) -> arb:
+    """The number as a ball; a ball as it is."""
     return number if isinstance(number, arb) else arb(fmpq(number.numerator, number.denominator))
 
 

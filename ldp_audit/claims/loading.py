@@ -13,6 +13,7 @@ from ldp_audit.claims.claim import Claim, Paper
 from ldp_audit.claims.privacy import require_channel
 from ldp_audit.claims.settle import BadClaimError
 from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.weights import SymbolicWeights
 
 Kind = TypeVar("Kind")
 
@@ -30,8 +31,8 @@ def load_claims(target: str) -> Paper:
         raise BadClaimError(f"module {target!r} has claims that its PAPER does not list: {', '.join(outside)}")
     if not isinstance(paper, Paper) or not paper.claims:
         raise BadClaimError(f"module {target!r} has no claims: define Claim(...) objects, or PAPER = Paper(...)")
-    for channel in _values(module, SymbolicChannel):
-        require_channel(channel)
+    for law in [*_values(module, SymbolicChannel), *_values(module, SymbolicWeights)]:
+        require_channel(law)
     return paper
 
 

@@ -1,16 +1,14 @@
 """The independent checker: verifies the evidence of every part of a report.json, with the standard library alone.
-
 It shares no code with the engines: whoever distrusts the search need read only this file. Polynomials are multiplied
 out over the rationals again, points evaluated again. The rules are in docs/verdicts.md; recheck_report.py puts the
-verdicts of claims together again from what `part` returns. (Formatted by hand, to stay within 250 lines.)
-"""
+verdicts of claims together again from what `part` returns. (Formatted by hand, to stay within 250 lines.)"""
 import ast, decimal, math, operator, re
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 class RefusedError(Exception):
     """The evidence does not show what the report says."""
-
 def require(fact, complaint):
     if not fact:
         raise RefusedError(complaint)
@@ -18,7 +16,6 @@ def require(fact, complaint):
 
 # Intervals are pairs of fractions; the ends are equal where arithmetic is exact.
 def hull(*numbers): return min(numbers), max(numbers)
-
 def increasing(function, a):
     """exp or ln by `decimal`, where they are correctly rounded: outwards in the 60th digit."""
     ends = []
@@ -27,7 +24,6 @@ def increasing(function, a):
         argument = context.divide(decimal.Decimal(end.numerator), decimal.Decimal(end.denominator))
         ends.append(Fraction(getattr(context, onwards)(getattr(context, function)(argument))))
     return hull(*ends)
-
 INTERVALS = {
     int: lambda n: (Fraction(n), Fraction(n)),
     ast.Add: lambda a, b: (a[0] + b[0], a[1] + b[1]),
@@ -46,31 +42,24 @@ RELATIONS = {"==": operator.eq, "!=": operator.ne, "<=": operator.le, "<": opera
 
 # Ratios are pairs (top, bottom) of polynomials {((name, power), ...): coefficient}, with a bottom that is not 0.
 def total(p, q): return {m: c for m in {**p, **q} if (c := p.get(m, 0) + q.get(m, 0))}
-
 def times(p, q):
     result = {}
     for (m, a), (n, b) in product(p.items(), q.items()):
         powers = dict(m)
-        for name, exponent in n:
-            powers[name] = powers.get(name, 0) + exponent
+        powers.update((name, powers.get(name, 0) + exponent) for name, exponent in n)
         key = tuple(sorted(powers.items()))
         result[key] = result.get(key, 0) + a * b
     return {m: c for m, c in result.items() if c}
-
 def ratio_sum(a, b):
-    if a[1] == b[1]:
-        return total(a[0], b[0]), a[1]
-    return total(times(a[0], b[1]), times(b[0], a[1])), times(a[1], b[1])
-
+    alike = a[1] == b[1]
+    return (total(a[0], b[0]), a[1]) if alike else (total(times(a[0], b[1]), times(b[0], a[1])), times(a[1], b[1]))
 def same(a, b): return times(a[0], b[1]) == times(b[0], a[1])
-
 RATIOS = {
     int: lambda n: ({(): Fraction(n)} if n else {}, {(): Fraction(1)}),
     ast.Add: ratio_sum,
     ast.Mult: lambda a, b: (times(a[0], b[0]), times(a[1], b[1])),
     ast.Div: lambda a, b: (times(a[0], b[1]), times(a[1], require(b[0], "a division by zero"))),
 }
-
 def power(base, exponent, algebra):
     if exponent.denominator != 1:
         require(algebra is INTERVALS and (any(base) or exponent > 0), "a root where there is none")
@@ -81,19 +70,13 @@ def power(base, exponent, algebra):
         result = algebra[ast.Mult](result, result)
         result = algebra[ast.Mult](result, base) if bit == "1" else result
     return result if exponent >= 0 else algebra[ast.Div](algebra[int](1), result)
-
 def parsed(text):
     require(isinstance(text, str) and text.isascii() and "#" not in text, "an expression is no plain text")
     return ast.parse(text, mode="eval").body
-
 def names(text): return {node.id for node in ast.walk(parsed(text)) if isinstance(node, ast.Name)} - INTERVALS.keys()
-
-def difference(a, b, algebra):
-    return algebra[ast.Add](a, algebra[ast.Mult](algebra[int](-1), b))
-
+def difference(a, b, algebra): return algebra[ast.Add](a, algebra[ast.Mult](algebra[int](-1), b))
 def evaluate(text, env, algebra, nonzero=None):
     """The value of an arithmetic expression; a divisor must be made of what is listed as nonzero, if it is given."""
-
     def walk(node):
         if isinstance(node, ast.Constant) and type(node.value) is int:
             return algebra[int](node.value)
@@ -107,13 +90,12 @@ def evaluate(text, env, algebra, nonzero=None):
         if isinstance(node.op, ast.Sub):
             return difference(walk(node.left), walk(node.right), algebra)
         if isinstance(node.op, ast.Pow):
-            exponent = evaluate(ast.unparse(node.right), {}, EXACT)[0]
-            require(abs(exponent) < (200 if algebra is RATIOS else 10**5), f"{exponent} is too large an exponent")
+            exponent, top = evaluate(ast.unparse(node.right), env if algebra is INTERVALS else {}, INTERVALS)
+            require(exponent == top and abs(top) < (200 if algebra is RATIOS else 10**5), f"{top} is a bad exponent")
             require(exponent > 0 or apart(node.left), f"{ast.unparse(node.left)!r} may be zero")
             return power(walk(node.left), exponent, algebra)
         require(not isinstance(node.op, ast.Div) or apart(node.right), f"{ast.unparse(node.right)!r} may be zero")
         return algebra[type(node.op)](walk(node.left), walk(node.right))
-
     def apart(node):
         """Whether a divisor is a product of powers of what is known not to vanish."""
         if nonzero is None:
@@ -123,7 +105,6 @@ def evaluate(text, env, algebra, nonzero=None):
         value = walk(node)
         known = [RATIOS[int](node.value)] if isinstance(node, ast.Constant) and node.value else nonzero
         return any(same(form, value) or same(form, difference(algebra[int](0), value, algebra)) for form in known)
-
     return walk(parsed(text))
 
 def sign(node, opens):
@@ -146,11 +127,9 @@ def holds(left, relation, right, env, printed=None):
         require(near, f"{text} is printed where another value is found")
     require((a[0] == a[1] and b[0] == b[1]) or a[1] < b[0] or b[1] < a[0], "the two sides are too close to tell apart")
     return RELATIONS[relation](a[0], b[0])
-
 def ends(v):
     low, high = ("<" if v[side] else "<=" for side in ("lower_open", "upper_open"))
     return [end for end in ((v["lower"], low, v["name"]), (v["name"], high, v["upper"])) if None not in end]
-
 def declared(s):
     """The variables by name, after a check that each domain mentions only what was declared before it."""
     variables = {}
@@ -162,7 +141,6 @@ def declared(s):
         require(plain and flags and known, f"the variable {own!r} is not well declared")
         variables[own] = v
     return variables
-
 def inside(variables, point):
     """The values of all variables at a point, after a check that it lies in the domain."""
     require(point.keys() == {n for n, v in variables.items() if "exp_of" not in v}, "not a value for each variable")
@@ -181,7 +159,28 @@ def everywhere(left, relation, right, variables, evidence, given):
         require(names(at) <= {*before[: before.index(v["name"])]}, "a domain is cut at what comes after it")
         for half, end in (("below", {"upper": at, "upper_open": False}), ("above", {"lower": at, "lower_open": False})):
             everywhere(left, relation, right, {**variables, v["name"]: {**v, **end}}, evidence[half], given)
-        return
+        return None
+    if evidence["kind"] == "cases":
+        own = evidence["variable"]
+        first, last = (evaluate(variables[own][side], {}, EXACT)[0] for side in ("lower", "upper"))
+        near = ((str(k), {own: INTERVALS[int](k)}) for k in range(math.floor(first), math.ceil(last) + 1))
+        whole = {number for number, env in near if all(holds(*end, env) for end in ends(variables[own]))}
+        require(variables[own].get("integer") and evidence["proofs"].keys() == whole, f"not every {own} is there")
+        for number, proof in evidence["proofs"].items():
+            put = partial(re.sub, rf"\b{own}\b", f"({number})")
+            rest = {n: {k: put(x) if isinstance(x, str) else x for k, x in v.items()} for n, v in variables.items()}
+            del rest[own]
+            everywhere(put(left), relation, put(right), rest, proof, {n: put(text) for n, text in given.items()})
+        return None
+    if evidence["kind"] == "box":
+        box = {}
+        for name, v in variables.items():
+            sides = [v["exp_of"]] if "exp_of" in v else [v["lower"], v["upper"]]
+            hulled = hull(*(end for side in sides for end in evaluate(side, box, INTERVALS)))
+            box[name] = INTERVALS["exp"](hulled) if "exp_of" in v else hulled
+        a, b = (evaluate(side, box, INTERVALS) for side in (left, right))
+        shown = {"<=": a[1] <= b[0], "<": a[1] < b[0], "!=": a[1] < b[0] or b[1] < a[0]}.get(relation)
+        return require(shown and not given, "the box does not tell the two sides apart")
     env, opens, taylor = {}, {}, evidence.get("taylor", 0)
     given = {**{n: v["lower"] for n, v in variables.items() if v["lower"] and v["lower"] == v["upper"]}, **given}
     texts = [left, right, *given.values(), *(text for v in variables.values() for end in ends(v) for text in end[::2])]
@@ -207,7 +206,7 @@ def everywhere(left, relation, right, variables, evidence, given):
     gap, back = (difference(b, a, RATIOS) for a, b in (values[:2], values[1::-1]))
     require(same(gap, forms[0]) or (relation == "!=" and same(back, forms[0])), "the form does not expand to the gap")
     shown = {"==": not gap[0], "<=": signs[0] >= 1}.get(relation, signs[0] == 2)
-    require(shown, "the form of the gap does not show the relation")
+    return require(shown, "the form of the gap does not show the relation")
 
 def part(s):
     """The verdict that the evidence of one part shows; RefusedError where it shows none."""
@@ -243,7 +242,8 @@ def part(s):
         for bound, proof in zip([*bounds, (right, "<", left)], [*evidence["inside"], evidence["proof"]], strict=True):
             everywhere(*bound, loose, proof, path)
     else:
-        require(kind in ("identity", "certificate", "halves", "smt") and quantifier == "for all", "the wrong evidence")
+        known = ("identity", "certificate", "halves", "cases", "box", "smt")
+        require(kind in known and quantifier == "for all", "the wrong evidence")
         inside(variables, evidence["inside"])
         if kind != "smt":
             everywhere(left, relation, right, variables, evidence, {})

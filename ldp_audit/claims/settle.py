@@ -10,7 +10,7 @@ from typing import Any
 
 from ldp_audit.claims import recheck
 from ldp_audit.claims.claim import Claim
-from ldp_audit.claims.engines import certificate, escape, identity, recompute, simplest, smt
+from ldp_audit.claims.engines import certificate, enumeration, escape, identity, interval, recompute, simplest, smt
 from ldp_audit.claims.evaluate import NotRationalError, Point, is_defined, value
 from ldp_audit.claims.statement import Statement, is_linked
 from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
@@ -132,6 +132,12 @@ def _for_all(statement: Statement) -> Outcome:
         proof = certificate.prove_in_halves(statement) if inequality else None
     if proof is not None:
         return Verdict.PROVED, "certificate", {**proof, "inside": inside}
+    proof = enumeration.prove(statement, _by_value)
+    if proof is not None:
+        return Verdict.PROVED, "enumeration", {**proof, "inside": inside}
+    proof = interval.prove(statement)
+    if proof is not None:
+        return Verdict.PROVED, "interval", {**proof, "inside": inside}
     solved = smt.settle(statement)
     if solved.holds:
         return Verdict.PROVED, "smt", {**solved.evidence, "inside": inside}
@@ -141,6 +147,12 @@ def _for_all(statement: Statement) -> Outcome:
     if solved.point is not None:
         return Verdict.REFUTED, "smt", _at("counterexample", statement, solved.point)
     return Verdict.UNDECIDED, "none", {"kind": "undecided", "reason": solved.reason}
+
+
+def _by_value(statement: Statement) -> dict[str, Any] | None:
+    """Evidence for one value of a whole-number variable, by the engine that finds some first."""
+    proof = identity.prove(statement) if statement.relation == "==" else certificate.prove_whole(statement)
+    return proof or enumeration.prove(statement, _by_value) or interval.prove(statement)
 
 
 def _numbers(statement: Statement) -> Outcome:

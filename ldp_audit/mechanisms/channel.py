@@ -1,14 +1,18 @@
-"""A randomised map with finitely many outputs, written down once, symbolically."""
+"""A randomised map written down once, symbolically: outputs with a probability, intervals with a density, or both."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sympy import Add, Expr, Function, Mul, Pow, S
 
+from ldp_audit.mechanisms.density import OUTPUT, Piece
 from ldp_audit.mechanisms.variable import Variable, exact, in_order, substitute_domain, substituted, variables_of
+
+if TYPE_CHECKING:
+    from ldp_audit.mechanisms.bound_channel import BoundChannel
 
 
 class Ind(Function):
@@ -38,32 +42,36 @@ class SymbolicChannel:
     name: for reports and messages.
     inputs: the variables that hold the private value; what else occurs is a public parameter. None: one fixed law.
     atoms: pairs (output, probability), or a mapping from outputs to probabilities.
+    pieces: triples (lower, upper, density), in order, each beginning where the one before ends; a density may mention
+        `density.OUTPUT`. With atoms, the law is mixed: the atoms lie apart from the density.
 
-    Whether these are probabilities is for the engines to settle (`ldp_audit.claims.privacy.require_channel`).
-    Raises ValueError for an empty set of atoms, for inputs that are no Variables and for symbols without a domain.
+    Whether this is a law is for the engines to settle (`ldp_audit.claims.privacy.require_channel`).
+    Raises ValueError without atoms and pieces, for inputs that are no Variables and for symbols without a domain.
     """
 
     name: str
     inputs: tuple[Variable, ...]
     atoms: tuple[Atom, ...]
+    pieces: tuple[Piece, ...] = ()
 
     def __init__(
         self,
         name: str,
         inputs: Variable | Sequence[Variable],
-        atoms: Mapping[Any, Any] | Sequence[tuple[Any, Any]] | Sequence[Atom],
+        atoms: Mapping[Any, Any] | Sequence[tuple[Any, Any]] | Sequence[Atom] = (),
+        pieces: Sequence[tuple[Any, Any, Any]] | Sequence[Piece] = (),
     ) -> None:
         given = (inputs,) if isinstance(inputs, Variable) else tuple(inputs)
         for variable in given:
             if not isinstance(variable, Variable):
                 raise ValueError(f"inputs of channel {name!r} must be Variables, got {variable!r}")
         pairs = atoms.items() if isinstance(atoms, Mapping) else atoms
-        listed = tuple(_atom(name, pair) for pair in pairs)
-        if not listed:
-            raise ValueError(f"channel {name!r} needs at least one atom, got {atoms!r}")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "inputs", given)
-        object.__setattr__(self, "atoms", listed)
+        object.__setattr__(self, "atoms", tuple(_atom(name, pair) for pair in pairs))
+        object.__setattr__(self, "pieces", tuple(Piece.of(name, triple) for triple in pieces))
+        if not self.atoms and not self.pieces:
+            raise ValueError(f"channel {name!r} needs at least one atom or piece, got {atoms!r}")
         leaning = [v for v in self.variables() if v not in given and (v.lower + v.upper).has(*given)] if given else []
         if leaning:
             raise ValueError(
@@ -71,12 +79,13 @@ class SymbolicChannel:
             )
 
     def total(self) -> Expr:
-        """The sum of the probabilities; 1 for a channel."""
-        return Add(*(atom.probability for atom in self.atoms))
+        """The sum of the probabilities and the integral of the density; 1 for a channel."""
+        return self.moment(0)
 
     def moment(self, order: int) -> Expr:
         """E[output**order | inputs]."""
-        return Add(*(Mul(Pow(atom.output, order), atom.probability) for atom in self.atoms))
+        sums = [Mul(Pow(atom.output, order), atom.probability) for atom in self.atoms]
+        return Add(*sums, *(piece.moment(order) for piece in self.pieces))
 
     def mean(self) -> Expr:
         """E[output | inputs]."""
@@ -105,8 +114,7 @@ class SymbolicChannel:
         placed = [swap[v] for v in self.inputs if v.name in replaced]
         new = [s for value in placed for s in sorted(value.free_symbols, key=str) if s not in own.values()]
         inputs = list(dict.fromkeys([*kept, *new]))
-        atoms = [(substituted(a.output, swap), substituted(a.probability, swap)) for a in self.atoms]
-        return SymbolicChannel(self.name, inputs, atoms)
+        return self._substituted(inputs, swap)
 
     def twin(self, suffix: str = "_prime") -> SymbolicChannel:
         """The same channel at a second, independent input, named with the suffix (repeated if the name is taken)."""
@@ -117,20 +125,36 @@ class SymbolicChannel:
         for variable in in_order(self.inputs, lambda one: one.exp_of is not None):
             second = variable.renamed(variable.name + suffix, latex=variable.latex + "'")
             swap[variable] = substitute_domain(second, swap)  # an input's domain may mention another input
-        atoms = [(substituted(a.output, swap), substituted(a.probability, swap)) for a in self.atoms]
-        return SymbolicChannel(self.name, [swap[variable] for variable in self.inputs], atoms)
+        return self._substituted([swap[variable] for variable in self.inputs], swap)
 
     def variables(self) -> list[Variable]:
         """The inputs and the parameters, each after those that its domain mentions."""
-        return variables_of([*self.inputs, *(part for a in self.atoms for part in (a.output, a.probability))])
+        in_atoms = [part for atom in self.atoms for part in (atom.output, atom.probability)]
+        in_pieces = [part for piece in self.pieces for part in (piece.lower, piece.upper, piece.density)]
+        finite = [part for part in in_atoms + in_pieces if not part.is_infinite]
+        return [v for v in variables_of([*self.inputs, *finite]) if v != OUTPUT]
+
+    def bind(self, **values: float) -> BoundChannel:
+        """The channel at these numbers, as a mechanism: exact epsilon, profile, moments, sampler.
+
+        values: one for each parameter; epsilon=... stands for t = e**epsilon too. ValueError as in `BoundChannel`.
+        """
+        from ldp_audit.mechanisms.bound_channel import BoundChannel
+
+        return BoundChannel(self, values)
 
     def outputs_depend_on_inputs(self) -> bool:
         """Whether some output can be reached from one input and not from another."""
-        return any(atom.output.has(*self.inputs) for atom in self.atoms)
+        return bool(self.inputs) and any(atom.output.has(*self.inputs) for atom in self.atoms)
 
     def probability_of(self, output: Expr) -> Expr:
         """P(output | inputs) for any output: the atoms whose output it is, added up."""
         return Add(*(atom.probability * Ind(atom.output, output) for atom in self.atoms))
+
+    def _substituted(self, inputs: Sequence[Variable], swap: Mapping[Any, Any]) -> SymbolicChannel:
+        atoms = [(substituted(a.output, swap), substituted(a.probability, swap)) for a in self.atoms]
+        pieces = [tuple(substituted(part, swap) for part in (p.lower, p.upper, p.density)) for p in self.pieces]
+        return SymbolicChannel(self.name, inputs, atoms, pieces)  # pyright: ignore[reportArgumentType]
 
 
 def _atom(channel: str, pair: Any) -> Atom:

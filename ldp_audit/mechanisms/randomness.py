@@ -1,49 +1,138 @@
-"""Random decisions as integer comparisons, so that what is implemented is known exactly."""
+"""Random decisions as integer comparisons, on numpy and on torch, so that what is implemented is known exactly.
+
+A sampler asks a `Source` for fresh words and compares them with whole numbers. The source also brings the array
+namespace (`xp`, in the array API's terms) of its inputs, so that one sampler serves numpy and torch, CPU and GPU.
+"""
 
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
+from typing import Any, Protocol
 
+import array_api_compat.numpy as numpy_namespace
 import numpy as np
-from numpy.typing import NDArray
+
+from ldp_audit.mechanisms.parameter import Parameter
+from ldp_audit.mechanisms.variable import Variable
 
 WORDS = 2**64
-"""A decision compares one of this many equally likely words with a threshold."""
+"""A decision compares one of this many equally likely words with a threshold, unless fewer bits are asked for."""
+
+BITS = Parameter("bits", Variable("bits", 2, 64, integer=True), typical=(8, 64))
+"""The random bits of one decision."""
 
 _HUGE = 100.0  # 2**64 / e**100 < 1e-24: the rarer side is left a single word
 
 
-def require_generator(rng: object) -> np.random.Generator:
-    """The generator itself; ValueError for anything but a numpy.random.Generator."""
-    if not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng must be a numpy.random.Generator, got {rng!r}")
-    return rng
+class Source(Protocol):
+    """Fresh randomness for arrays of one library.
+
+    xp: the array API namespace of that library.
+    """
+
+    xp: Any
+
+    def array(self, name: str, x: Any) -> Any:
+        """x as an array of this library; ValueError, naming the argument, for what cannot be one."""
+        ...
+
+    def constant(self, values: Sequence[Any] | np.ndarray, dtype: Any) -> Any:
+        """A small table as an array of this library, on the source's device; dtype from `xp`."""
+        ...
+
+    def words(self, shape: Sequence[int], bits: int = 64) -> Any:
+        """int64, uniform over -2**(bits-1) .. 2**(bits-1) - 1."""
+        ...
+
+    def below(self, bound: int, shape: Sequence[int]) -> Any:
+        """int64, uniform over 0 .. bound-1 without bias; 1 <= bound <= 2**62."""
+        ...
 
 
-def words(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.uint64]:
-    """Fresh 64-bit words, uniform."""
-    return rng.integers(0, WORDS, size=shape, dtype=np.uint64)
+class NumpySource:
+    """A `Source` on a numpy.random.Generator."""
+
+    xp: Any = numpy_namespace
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+
+    def array(self, name: str, x: Any) -> np.ndarray:
+        """See `Source`. Lists and numbers are accepted."""
+        if type(x).__module__.partition(".")[0] == "torch":
+            raise ValueError(f"rng must be a torch.Generator where {name} is a torch tensor, got {self.rng!r}")
+        return np.asarray(x)
+
+    def constant(self, values: Sequence[Any] | np.ndarray, dtype: Any) -> np.ndarray:
+        """See `Source`."""
+        return np.asarray(values, dtype=dtype)
+
+    def words(self, shape: Sequence[int], bits: int = 64) -> np.ndarray:
+        """See `Source`."""
+        drawn = self.rng.integers(0, WORDS, size=tuple(shape), dtype=np.uint64).view(np.int64)
+        return drawn if bits == 64 else drawn >> (64 - bits)
+
+    def below(self, bound: int, shape: Sequence[int]) -> np.ndarray:
+        """See `Source`."""
+        return self.rng.integers(0, bound, size=tuple(shape))
+
+    def short_words(self, count: int) -> np.ndarray:
+        """The first 16 bits of so many words: int16, uniform."""
+        return self.words((-(-count // 4),)).view(np.int16)[:count]
+
+    def lengthened(self, short: np.ndarray, at: np.ndarray) -> np.ndarray:
+        """Whole words for the short ones at these places: the other 48 bits are drawn afresh."""
+        return (short[at].astype(np.int64) << 48) + self.rng.integers(0, 2**48, size=at.shape)
+
+
+def source_of(rng: object) -> Source:
+    """The source for a numpy.random.Generator or a torch.Generator; ValueError for anything else."""
+    if isinstance(rng, np.random.Generator):
+        return NumpySource(rng)
+    torch = sys.modules.get("torch")  # a torch.Generator cannot exist before torch was imported
+    if torch is not None and isinstance(rng, torch.Generator):
+        from ldp_audit.mechanisms.torch_randomness import TorchSource
+
+        return TorchSource(rng)
+    raise ValueError(f"rng must be a numpy.random.Generator or a torch.Generator, got {rng!r}")
+
+
+def occurs(words: Any, count: int, bits: int = 64) -> Any:
+    """Whether each word is among `count` of the 2**bits: true with probability count / 2**bits, exactly.
+
+    words: from `Source.words` of as many bits.   count: 0 .. 2**bits.
+    """
+    if count <= 0:
+        return words != words
+    return words <= count - 1 - 2 ** (bits - 1)
 
 
 def log_ratio(first: int, second: int) -> float:
-    """ln(first / second) of whole numbers, also where the two are nearly equal."""
-    return math.log1p(float(Fraction(first - second, second)))
+    """ln(first / second) of whole numbers, also where the two are nearly equal or beyond the range of floats."""
+    ratio = Fraction(first, second)
+    if Fraction(1, 2) < ratio < 2:
+        return math.log1p(float(ratio - 1))
+    return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
-def rarer_words(epsilon: float, odds: Fraction | int = 1, total: int = WORDS) -> int:
-    """How many of `total` words go to the side of probability odds / (t + odds), t = e**epsilon: at least one.
+def rarer_words(epsilon: float, odds: Fraction | int = 1, total: int = WORDS) -> int | None:
+    """How many of `total` words go to the side of probability odds / (t + odds), t = e**epsilon, rounded up.
 
-    They are rounded up, which keeps the ratio of the two sides' probabilities, times the odds, at or below t. Never
-    more than the share at epsilon = 0, odds / (1 + odds), so that the ratio stays at or above 1.
+    Rounding up keeps the ratio of the two sides' probabilities, times the odds, at or below t. None where no whole
+    number keeps that ratio in [1, t] (few words, or a tiny epsilon): the sampler must then ignore its input.
     """
-    fair = int(total * Fraction(odds) / (1 + Fraction(odds)))
+    odds = Fraction(odds)
     if epsilon > _HUGE:
-        return max(1, min(fair, math.ceil(Fraction(odds) * total * Fraction(math.exp(-_HUGE)))))
-    with localcontext() as context:
-        context.prec = 60
-        ratio = Decimal(Fraction(odds).numerator) / Decimal(Fraction(odds).denominator)
-        share = total * ratio / (Decimal(epsilon).exp() + ratio)
-        upwards = share * (1 + Decimal(10) ** -50)
-        return max(1, min(fair, int(upwards.to_integral_value(ROUND_CEILING))))
+        needed = math.ceil(odds * total * Fraction(math.exp(-_HUGE)))
+    else:
+        with localcontext() as context:
+            context.prec = 60
+            ratio = Decimal(odds.numerator) / Decimal(odds.denominator)
+            share = total * ratio / (Decimal(epsilon).exp() + ratio)
+            needed = int((share * (1 + Decimal(10) ** -50)).to_integral_value(ROUND_CEILING))
+    fair = total * odds / (1 + odds)
+    return needed if needed <= fair else int(fair) if epsilon == 0 == fair % 1 else None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +20,10 @@ from sympy import oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.clipping import clip
+from ldp_audit.mechanisms.inputs import in_interval, report_dtype
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.parameter import Parameter, check_parameters
-from ldp_audit.mechanisms.randomness import WORDS, log_ratio, rarer_words, require_generator, words
+from ldp_audit.mechanisms.two_point_words import TwoPointWords
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 
 CENTER = Variable("c", -oo, oo)
@@ -105,7 +107,7 @@ class TwoPoint:
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, nats; broadcasts; -inf where y is not one of the reports."""
         y, (above, below) = np.asarray(y), self._shares(x)
-        low, high = (np.asarray(value, dtype=float_dtype(y)) for value in self.outputs())
+        low, high = (np.asarray(value, dtype=report_dtype(y)) for value in self.outputs())
         rare, common = expit(-self.epsilon), expit(self.epsilon)
         with np.errstate(divide="ignore"):
             log_plus = np.log(common * above + rare * below)
@@ -127,50 +129,23 @@ class TwoPoint:
         excess = 0.0 if half > 350 else self.radius / math.sinh(half)  # r**2 (A**2 - 1) = (r / sinh)**2
         return (excess**2 + 4 * self.radius**2 * above * below)[()]
 
-    def sample(self, x: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.floating]:
-        """One report per input; shape and floating dtype of x.
+    def implemented(self, bits: int = 64) -> TwoPointWords:
+        """What a sampler with decisions of so many bits draws from, as a mechanism. ValueError unless 2..64."""
+        return TwoPointWords(self, bits)
 
-        Each decision compares a 64-bit word with an integer threshold that is kept inside [n, 2**64 - n], where
-        n / 2**64 is the rarest probability rounded up: the implemented epsilon is at most the claimed one. The mean is
-        x to within r A 2**-50 (thresholds are interpolated in float64).
+    def sample(self, x: Any, *, rng: Any) -> Any:
+        """One report per input; shape, floating dtype and device of x.
+
+        x: array or tensor, inside the range.   rng: a numpy.random.Generator, or a torch.Generator for tensors.
+        Draws from `implemented()`: decisions of 64 bits, with an epsilon of at most the claimed one.
         """
-        generator, values = require_generator(rng), np.asarray(x)
-        low, high = (np.asarray(value, dtype=float_dtype(values)) for value in self.outputs())
-        return np.where(words(generator, values.shape) < self._thresholds(values), high, low)
-
-    def implemented_epsilon(self) -> float:
-        """The exact epsilon of `sample`, between the ends of the range: at most exact_epsilon()."""
-        rarest = rarer_words(self.epsilon)
-        return log_ratio(WORDS - rarest, rarest)
+        return self.implemented().sample(x, rng=rng)
 
     def _shares(self, x: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """How far x lies above the lower end and below the upper one, in shares of the range; they add up to 1.
 
         The ends are those that floating point computes (`domain()`), so that the shares there are exactly 0 and 1.
-        ValueError where x leaves the range.
         """
-        values = np.asarray(x)
-        if values.dtype.kind not in "fiu":
-            raise ValueError(f"x must be real numbers, got dtype {values.dtype}")
         low, high = self.domain()
-        inside = (values >= low) & (values <= high)
-        if not np.all(inside):
-            worst = np.atleast_1d(values)[~np.atleast_1d(inside)].flat[0].item()
-            raise ValueError(f"x must lie in [{low!r}, {high!r}], got {worst!r}; clip first if that is meant")
-        wide = values.astype(np.float64)
+        wide = in_interval("x", np.asarray(x), low, high).astype(np.float64)
         return (wide - low) / (high - low), (high - wide) / (high - low)
-
-    def _thresholds(self, x: NDArray[np.floating]) -> NDArray[np.uint64]:
-        """Words below this are reported as the upper value; within [n, 2**64 - n] by construction."""
-        position, _ = self._shares(x)
-        rarest = rarer_words(self.epsilon)
-        span = WORDS - 2 * rarest
-        below_2_64 = np.nextafter(float(WORDS), 0.0)
-        steps = np.minimum(position * float(span), below_2_64).astype(np.uint64)
-        steps = np.where(position == 1.0, np.uint64(span), np.minimum(steps, np.uint64(span)))
-        return np.uint64(rarest) + steps
-
-
-def float_dtype(values: NDArray) -> np.dtype:
-    """The dtype of reports: that of floating inputs, else float64."""
-    return values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)

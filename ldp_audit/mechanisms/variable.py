@@ -193,9 +193,11 @@ def _ranges_over_all_exponentials(variable: Variable) -> bool:
     Then the variable can stand alone; else a statement about it needs its exponent.
     """
     exponent = variable.exp_of
-    if not isinstance(exponent, Variable):
+    inner = next(iter(exponent.free_symbols), None) if exponent is not None else None
+    if exponent is None or not isinstance(inner, Variable) or not (exponent / inner).is_positive:
         return False
-    ends = (exp(exponent.lower), exp(exponent.upper), exponent.lower_open, exponent.upper_open)
+    factor = exponent / inner  # a number: had it another symbol, its sign would not be known
+    ends = (exp(factor * inner.lower), exp(factor * inner.upper), inner.lower_open, inner.upper_open)
     return ends == (variable.lower, variable.upper, variable.lower_open, variable.upper_open)
 
 
@@ -204,3 +206,6 @@ EPSILON = Variable("epsilon", 0, oo, open="left", latex=r"\varepsilon")
 
 T = Variable("t", 1, oo, open="left", exp_of=EPSILON)
 """e**epsilon: the ratio that epsilon-LDP allows."""
+
+ROOT_T = Variable("s", 1, oo, open="left", exp_of=EPSILON / 2)
+"""e**(epsilon/2): the letter of the piecewise mechanism; t = s**2."""

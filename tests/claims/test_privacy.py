@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from sympy import Rational, oo
+from sympy import Rational, exp, oo
 
 from ldp_audit.claims.privacy import is_private, require_channel
 from ldp_audit.claims.settle import BadClaimError, settle
 from ldp_audit.claims.verdict import Verdict, combine
 from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.density import OUTPUT
+from ldp_audit.mechanisms.laws import HYBRID, LAPLACE, PERTURBED_ENCODING, PERTURBED_SAMPLING, PIECEWISE
 from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT
-from ldp_audit.mechanisms.variable import T, Variable
+from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
+from ldp_audit.mechanisms.weights import SymbolicWeights
 
 x = Variable("x", 0, 1)
 y = Variable("y", 0, 1)
@@ -78,3 +81,75 @@ def test_a_parameter_must_not_lean_on_an_input() -> None:
 def test_the_shipped_channels_are_channels() -> None:
     require_channel(TWO_POINT)
     require_channel(TWO_POINT.at({CENTER: 0, RADIUS: Variable("r", 1, oo)}))
+
+
+S_ = ROOT_T
+D = Variable("D", 0, oo, open="left")
+
+
+def test_the_piecewise_mechanism_is_private_with_t_and_not_with_its_root() -> None:
+    assert verdict(PIECEWISE, S_**2) is Verdict.PROVED
+    assert verdict(PIECEWISE, S_) is Verdict.REFUTED
+
+
+def test_a_mixed_law_is_private_part_by_part() -> None:
+    assert verdict(HYBRID, S_**2) is Verdict.PROVED
+    assert verdict(HYBRID, (S_**2 + 1) / 2) is Verdict.REFUTED
+
+
+def test_a_support_that_moves_with_the_input_is_refuted() -> None:
+    assert verdict(SymbolicChannel("moving", x, pieces=[(x, x + 1, 1)]), 10**9) is Verdict.REFUTED
+
+
+def test_laplace_noise_is_private_between_neighbours_only() -> None:
+    (where,), b = LAPLACE.inputs, next(v for v in LAPLACE.variables() if v.name == "b")
+    near = LAPLACE.at({where: Variable("x_prime", where - D, where + D)})
+
+    def between_neighbours(t: object) -> Verdict:
+        return combine([settle(part).verdict for part in is_private(LAPLACE, t, neighbour=near)])
+
+    assert between_neighbours(exp(D / b)) is Verdict.PROVED
+    assert between_neighbours(exp(D / (2 * b))) is Verdict.REFUTED
+    assert verdict(LAPLACE, exp(D / b)) is Verdict.REFUTED
+
+
+def test_flat_pieces_that_never_overlap_are_not_held_against_each_other() -> None:
+    """Densities 9 and 1 side by side, at the same places for every input: nothing is given away."""
+    fixed = SymbolicChannel("fixed", x, pieces=[(0, Rational(1, 10), 9), (Rational(1, 10), Rational(2, 10), 1)])
+    assert Verdict.REFUTED not in [settle(part).verdict for part in is_private(fixed, 1)]
+
+
+def test_exponential_pieces_that_never_overlap_are_not_held_against_each_other() -> None:
+    left = (0, 1, 9 * exp(-OUTPUT) / (10 * (1 - exp(-1))))
+    right = (1, 2, exp(1 - OUTPUT) / (10 * (1 - exp(-1))))
+    fixed = SymbolicChannel("fixed", x, pieces=[left, right])
+    assert Verdict.REFUTED not in [settle(part).verdict for part in is_private(fixed, 1)]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "message"),
+    [
+        ([(0, 1, 1), (2, 3, 1)], "must begin where the one before ends"),
+        ([(0, 1, x - 1), (1, 2, 2 - x)], "the density x - 1 must be >= 0, got -1"),
+        ([(0, 1, Rational(1, 2))], "must add up to 1"),
+        ([(0, x - Rational(1, 2), 2), (x - Rational(1, 2), Rational(1, 2), 2)], "must not end before it begins"),
+        ([(0, 1, (2 - 4 * OUTPUT) * exp(-2 * OUTPUT) * exp(2) / 2)], "must be >= 0"),
+    ],
+)
+def test_pieces_that_make_no_law_are_refused(pieces: list, message: str) -> None:
+    with pytest.raises(BadClaimError, match=message):
+        is_private(SymbolicChannel("bad", x, pieces=pieces), T)
+
+
+def test_laws_by_classes_are_compared_within_their_groups() -> None:
+    assert verdict(PERTURBED_SAMPLING, T) is Verdict.PROVED
+    assert verdict(PERTURBED_SAMPLING, (T + 1) / 2) is Verdict.REFUTED
+    sizes = {v: {"d": 2, "k": 1}[v.name] for v in PERTURBED_ENCODING.variables() if v.name in "dk"}
+    encoding = PERTURBED_ENCODING.at(sizes)
+    assert verdict(encoding, T) is Verdict.REFUTED
+    assert verdict(encoding, T * (2 * T + 1) / (T + 2)) is Verdict.PROVED
+
+
+def test_a_law_by_classes_that_does_not_add_up_is_refused() -> None:
+    with pytest.raises(BadClaimError, match="must add up to 1"):
+        is_private(SymbolicWeights("half", [("one", 1, Rational(1, 2))]), T)

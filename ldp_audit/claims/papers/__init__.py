@@ -6,6 +6,7 @@ from ldp_audit.claims.claim import Paper
 
 PAPERS = {
     "ldp-fl": "ldp_audit.claims.papers.ldp_fl",
+    "wang": "ldp_audit.claims.papers.wang",
 }
 
 

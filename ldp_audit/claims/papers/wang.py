@@ -1,0 +1,356 @@
+"""Wang et al. (ICDE 2019): the value mechanisms that FedSel builds on, and Duchi's, which they improve.
+
+Everything is derived from the mechanisms' own definitions (`symbolic()`): moments are integrals of the pieces, mixtures are
+mixtures of the atoms and pieces. With s = e**(epsilon/2), all of it is rational in s and x.
+"""
+
+from sympy import Expr, Rational, cancel, log, oo
+
+from ldp_audit.claims.claim import Claim, Condition, Correction, Paper
+from ldp_audit.claims.privacy import is_private
+from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, prints_as
+from ldp_audit.mechanisms.laws import (
+    DUCHI_VECTOR,
+    DUCHI_VECTOR_PRINTED,
+    HYBRID,
+    INPUT,
+    MIXING,
+    PIECEWISE,
+    REACH,
+)
+from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT
+from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
+
+s, t, x = ROOT_T, T, INPUT
+duchi = TWO_POINT.at({CENTER: 0, RADIUS: 1, WEIGHT: x})
+"""Duchi's mechanism for one number, in t."""
+A = duchi.atoms[0].output.subs(t, s**2)
+
+duchi_variance = cancel(duchi.variance().subs(t, s**2))
+piecewise_variance = cancel(PIECEWISE.variance())
+mixed_variance = cancel(HYBRID.variance())
+best_mixing = 1 - 1 / s
+hybrid_variance = cancel(mixed_variance.subs(MIXING, best_mixing))
+duchi_worst, piecewise_worst = (cancel(v) for v in (duchi_variance.subs(x, 0), piecewise_variance.subs(x, 1)))
+
+BELOW_STAR, ABOVE_STAR = Rational("1.3561858"), Rational("1.3561859")
+"""Around s*, the root of 3 s**3 - s**2 + s - 7."""
+BELOW_CROSS, ABOVE_CROSS = Rational("1.9057818"), Rational("1.9057819")
+"""Around the s at which the worst variances of PM and of Duchi's mechanism are equal."""
+BOTH = "the variances of the two parts, whose means are both x"
+
+
+def between(lower: object, upper: object) -> Variable:
+    """s on a part of its range."""
+    return Variable("s", lower, upper, open="left" if lower == 1 else "")
+
+
+def duchi_one_dimensional() -> Claim:
+    return Claim(
+        id="WG-DUCHI",
+        place="Duchi's mechanism for one attribute (Algorithm 1)",
+        says="The report has mean x and variance A^2 - x^2; the mechanism is epsilon-LDP.",
+        latex=r"\mathbb E[y]=x,\qquad\mathrm{Var}[y]=\Bigl(\frac{e^{\varepsilon}+1}{e^{\varepsilon}-1}\Bigr)^2-x^2",
+        parts=(
+            equal(duchi.mean(), x, "no bias"),
+            equal(duchi.variance(), ((t + 1) / (t - 1)) ** 2 - x**2, "the variance"),
+            *is_private(duchi, t),
+        ),
+    )
+
+
+def piecewise_law() -> Claim:
+    return Claim(
+        id="WG-PM",
+        place="the piecewise mechanism (Algorithm 2)",
+        says="PM is epsilon-LDP, its report has mean x and variance x^2/(s-1) + (s+3)/(3(s-1)^2), s = e^(epsilon/2).",
+        latex=r"\mathrm{Var}[y]=\frac{x^2}{s-1}+\frac{s+3}{3(s-1)^2}",
+        parts=(
+            equal(PIECEWISE.total(), 1, "the density integrates to 1"),
+            equal(PIECEWISE.mean(), x, "no bias"),
+            equal(PIECEWISE.variance(), x**2 / (s - 1) + (s + 3) / (3 * (s - 1) ** 2), "the variance"),
+            *is_private(PIECEWISE, s**2),
+            equal(PIECEWISE.pieces[1].density, s**2 * PIECEWISE.pieces[0].density, "the ratio t is attained"),
+        ),
+    )
+
+
+def piecewise_domain() -> Claim:
+    left, right = PIECEWISE.pieces[1].lower, PIECEWISE.pieces[1].upper
+    anywhere = Variable("x", -oo, oo)
+    beyond = Variable("x", 1, oo, open="left")
+    return Claim(
+        id="WG-PMdom",
+        place="the piecewise mechanism (Algorithm 2)",
+        says="The inner interval [l, r] lies within [-C, C].",
+        latex=r"-C\le l(x)<r(x)\le C",
+        parts=(
+            at_most(-REACH, left.subs(x, anywhere), "l is at least -C"),
+            at_most(right.subs(x, anywhere), REACH, "r is at most C"),
+        ),
+        condition=Condition(
+            "The input lies in [-1, 1].",
+            (
+                at_most(-REACH, left, "l is at least -C"),
+                less(left, right, "l is below r"),
+                at_most(right, REACH, "r is at most C"),
+                less(REACH, right.subs(x, beyond), "and beyond 1 the interval leaves [-C, C] for every epsilon"),
+            ),
+        ),
+    )
+
+
+def piecewise_worst_case() -> Claim:
+    return Claim(
+        id="WG-PMworst",
+        place="the piecewise mechanism, worst-case variance",
+        says="PM's variance is at most 4 s/(3 (s-1)^2), which it has at |x| = 1.",
+        latex=r"\max_x\mathrm{Var}[y]=\frac{4e^{\varepsilon/2}}{3(e^{\varepsilon/2}-1)^2}",
+        parts=(
+            at_most(piecewise_variance, 4 * s / (3 * (s - 1) ** 2), "at most that"),
+            equal(piecewise_variance.subs(x, 1), 4 * s / (3 * (s - 1) ** 2), "attained at x = 1"),
+            equal(piecewise_variance.subs(x, -1), 4 * s / (3 * (s - 1) ** 2), "and at x = -1"),
+        ),
+    )
+
+
+def at_the_ends() -> Claim:
+    return Claim(
+        id="WG-PMvsDuchi1",
+        place="PM against Duchi's mechanism, at |x| = 1",
+        says="At |x| = 1 PM's variance is above that of Duchi's mechanism for every epsilon, by a third at least.",
+        latex=r"\frac{\mathrm{Var}_{PM}(1)}{\mathrm{Var}_{Duchi}(1)}=\frac{(s+1)^2}{3s}>\frac43",
+        parts=(
+            equal(piecewise_variance.subs(x, 1), duchi_variance.subs(x, 1) * (s + 1) ** 2 / (3 * s), "the ratio"),
+            less(4 * duchi_variance.subs(x, 1), 3 * piecewise_variance.subs(x, 1), "above 4/3"),
+        ),
+        argument="PM is the better one in the worst case over x only; FedSel perturbs selected, large, values.",
+        source="derived",
+    )
+
+
+def crossover() -> Claim:
+    low, high = between(1, BELOW_CROSS), between(ABOVE_CROSS, oo)
+    y = s + 1 / s
+    gap = 3 * y**2 - 4 * y - 8
+    return Claim(
+        id="WG-CROSS",
+        place="PM against Duchi's mechanism, in the worst case",
+        says="In the worst case over x PM has the smaller variance exactly for epsilon above 1.29.",
+        latex=r"\max_x\mathrm{Var}_{PM}<\max_x\mathrm{Var}_{Duchi}\iff\varepsilon>2\,\mathrm{arccosh}\tfrac{1+\sqrt7}{3}",
+        parts=(
+            less(duchi_worst.subs(s, low), piecewise_worst.subs(s, low), f"Duchi's is smaller up to s = {BELOW_CROSS}"),
+            less(
+                piecewise_worst.subs(s, high), duchi_worst.subs(s, high), f"PM's is smaller from s = {ABOVE_CROSS} on"
+            ),
+            equal(
+                duchi_worst - piecewise_worst,
+                s**2 * gap / (3 * (s**2 - 1) ** 2),
+                "between: the sign is that of 3 y^2 - 4 y - 8, which grows with y = s + 1/s",
+            ),
+            prints_as(2 * log(BELOW_CROSS), "1.29", "2 ln of the lower s"),
+            prints_as(2 * log(ABOVE_CROSS), "1.29", "2 ln of the upper s"),
+        ),
+        corrected=Correction(
+            "The root of the quadratic is y = 2 (1 + sqrt(7))/3, so epsilon = 2 arccosh((1 + sqrt(7))/3) = 1.289785.",
+            parts=_between_logs(BELOW_CROSS, ABOVE_CROSS, "1.28978", "1.28979"),
+        ),
+    )
+
+
+def _between_logs(below: Expr, above: Expr, low: str, high: str) -> tuple[Statement, ...]:
+    return (
+        less(Rational(low), 2 * log(below), f"epsilon is above {low}"),
+        less(2 * log(above), Rational(high), f"and below {high}"),
+    )
+
+
+def hybrid_threshold() -> Claim:
+    low, high = between(1, BELOW_STAR), between(ABOVE_STAR, oo)
+    at_zero = (piecewise_variance.subs(x, 0), duchi_variance.subs(x, 0))
+    return Claim(
+        id="WG-HMstar",
+        place="the hybrid mechanism, epsilon*",
+        says="Mixing in PM pays exactly for epsilon above 0.61.",
+        latex=r"\varepsilon^*=2\ln s^*,\qquad 3{s^*}^3-{s^*}^2+s^*-7=0",
+        parts=(
+            equal(
+                at_zero[1] - at_zero[0],
+                s * (3 * s**3 - s**2 + s - 7) / (3 * (s**2 - 1) ** 2),
+                "at x = 0, Duchi's variance less PM's has the sign of 3 s^3 - s^2 + s - 7",
+            ),
+            less(at_zero[1].subs(s, low), at_zero[0].subs(s, low), f"Duchi's is the smaller up to s = {BELOW_STAR}"),
+            less(at_zero[0].subs(s, high), at_zero[1].subs(s, high), f"PM's is the smaller from s = {ABOVE_STAR} on"),
+            prints_as(2 * log(BELOW_STAR), "0.61", "2 ln of the lower s"),
+            prints_as(2 * log(ABOVE_STAR), "0.61", "2 ln of the upper s"),
+        ),
+        corrected=Correction(
+            "epsilon* = 0.609352...", parts=_between_logs(BELOW_STAR, ABOVE_STAR, "0.609352", "0.609353")
+        ),
+    )
+
+
+def hybrid_variance_is_level() -> Claim:
+    low, high = between(1, BELOW_STAR), between(ABOVE_STAR, oo)
+    return Claim(
+        id="WG-HM",
+        place="the hybrid mechanism, its variance",
+        says="With alpha = 1 - 1/s the hybrid's variance is the same for every x, below PM's worst case, and at most "
+        "Duchi's above epsilon*.",
+        latex=r"\mathrm{Var}_{HM}=\frac{s+3}{3s(s-1)}+\frac{(e^{\varepsilon}+1)^2}{s(e^{\varepsilon}-1)^2}",
+        parts=(
+            equal(HYBRID.mean(), x, "no bias, whatever alpha is"),
+            equal(
+                mixed_variance,
+                MIXING * piecewise_variance + (1 - MIXING) * duchi_variance,
+                f"the variance mixes {BOTH}",
+            ),
+            equal(
+                hybrid_variance,
+                (s + 3) / (3 * s * (s - 1)) + (s**2 + 1) ** 2 / (s * (s**2 - 1) ** 2),
+                "the formula, without x",
+            ),
+            less(hybrid_variance, piecewise_worst, "below PM's worst case for every epsilon"),
+            at_most(hybrid_variance.subs(s, high), duchi_worst.subs(s, high), "at most Duchi's above epsilon*"),
+            less(duchi_worst.subs(s, low), hybrid_variance.subs(s, low), "and above it below epsilon*"),
+        ),
+    )
+
+
+def hybrid_mixing_is_best() -> Claim:
+    low, high = between(1, BELOW_STAR), between(ABOVE_STAR, oo)
+    less_pm, more_pm = Variable("alpha", 0, 1 - 1 / high), Variable("alpha", 1 - 1 / high, 1)
+
+    def variance(at: int, alpha: Variable, where: Variable) -> object:
+        return mixed_variance.subs({x: at, MIXING: alpha, s: where}, simultaneous=True)
+
+    best = hybrid_variance.subs(s, high)
+    return Claim(
+        id="WG-HMopt",
+        place="the hybrid mechanism, the choice of alpha",
+        says="alpha = 1 - 1/s above epsilon*, and 0 below, gives the smallest worst-case variance.",
+        latex=r"\alpha^*=\arg\min_\alpha\max_x\mathrm{Var}=\begin{cases}1-e^{-\varepsilon/2}&\varepsilon>\varepsilon^*\\0&\text{else}\end{cases}",
+        parts=(
+            at_most(best, variance(0, less_pm, high), "less PM: already at x = 0 not better"),
+            at_most(best, variance(1, more_pm, high), "more PM: already at x = 1 not better"),
+            at_most(duchi_worst.subs(s, low), variance(0, MIXING, low), "below epsilon*: any PM is worse at x = 0"),
+        ),
+        argument="The variance is linear in x^2 for each alpha, so its largest value is at x = 0 or |x| = 1.",
+    )
+
+
+def hybrid_is_private() -> Claim:
+    return Claim(
+        id="WG-HMldp",
+        place="the hybrid mechanism, privacy",
+        says="The hybrid is epsilon-LDP, whatever alpha is.",
+        latex=r"p(y\mid x)\le e^{\varepsilon}p(y\mid x')",
+        parts=is_private(HYBRID, s**2),
+    )
+
+
+def duchi_vector_as_printed() -> Claim:
+    return Claim(
+        id="WG-DUCHId",
+        place="Duchi's mechanism for d attributes (Algorithm 3), closed half-spaces",
+        says="With the closed half-spaces y.v >= 0 and y.v <= 0 the mechanism is epsilon-LDP for every d.",
+        latex=r"\Pr[y\mid v]\le e^{\varepsilon}\Pr[y\mid v']",
+        parts=is_private(DUCHI_VECTOR_PRINTED, t),
+        corrected=Correction(
+            "For even d there are corners at right angles to v, which lie in both half-spaces: the exact ratio is e^epsilon "
+            "+ 1. Counted with the rarer side alone they cost nothing.",
+            r"e^{\varepsilon_{\text{exact}}}=e^{\varepsilon}+1",
+            (
+                *is_private(DUCHI_VECTOR_PRINTED, t + 1),
+                equal(
+                    DUCHI_VECTOR_PRINTED.classes[1].probability,
+                    (t + 1) * DUCHI_VECTOR_PRINTED.classes[2].probability,
+                    "and t + 1 is attained",
+                ),
+            ),
+        ),
+        assumptions=("d even; N corners with y.v > 0 and N_0 with y.v = 0",),
+        argument="A corner at right angles to one v is on the rarer side of another: turn half its places.",
+    )
+
+
+def duchi_vector() -> Claim:
+    return Claim(
+        id="WG-DUCHIdfix",
+        place="Duchi's mechanism for d attributes, ties on the rarer side",
+        says="With weight e^epsilon on y.v > 0 and 1 elsewhere the mechanism is epsilon-LDP, and tight.",
+        latex=r"\Pr[y\mid v]=\frac{e^{\varepsilon}\text{ or }1}{(e^{\varepsilon}-1)N_++2^d}",
+        parts=(
+            *is_private(DUCHI_VECTOR, t),
+            equal(
+                DUCHI_VECTOR.classes[0].probability, t * DUCHI_VECTOR.classes[1].probability, "the ratio t is attained"
+            ),
+        ),
+        assumptions=("N corners of M lie on v's side",),
+        source="derived",
+    )
+
+
+def coordinate_sampling() -> Claim:
+    u = Variable("u", 1, oo, open="left", latex=r"e^{\varepsilon/k}")
+    parts: list[Statement] = []
+    for k in range(1, 4):
+        q = [Variable(f"Q_{i}", 0, 1) for i in range(1, k + 1)]
+        p = [Variable(f"P_{i}", 0, u * q_i) for i, q_i in enumerate(q, start=1)]
+        left, right = 1, u**k
+        for p_i, q_i in zip(p, q, strict=True):
+            left, right = left * p_i, right * q_i
+        parts.append(at_most(left, right, f"k = {k}: a product of ratios, each at most e^(epsilon/k)"))
+    d, k = Variable("d", 1, oo, integer=True), Variable("k", 1, oo, integer=True)
+    second = Variable("E_2", 0, oo, latex=r"\mathbb E[\zeta^2]")
+    return Claim(
+        id="WG-MULTI",
+        place="several attributes by sampling (Algorithm 4)",
+        says="k of d coordinates at epsilon/k each, times d/k, others 0: epsilon-LDP and unbiased.",
+        latex=r"y_j=\tfrac dk\,\zeta_j\ \text{for the sampled }j",
+        parts=(
+            *parts,
+            equal(k / d * (d / k * x) + (1 - k / d) * 0, x, "no bias"),
+            equal(k / d * (d / k) ** 2 * second - x**2, d / k * second - x**2, "the variance of a coordinate"),
+        ),
+        sizes="k = 1 .. 3 for the privacy; bias and variance for all",
+        argument="Which coordinates are sampled does not depend on the input.",
+    )
+
+
+def vanishing_difference() -> Claim:
+    return Claim(
+        id="WG-HMpm",
+        place="the hybrid mechanism against PM",
+        says="The hybrid's worst case is below PM's by 4 (s^2 - s + 1)/(3 (s^2 - 1)^2).",
+        latex=r"\mathrm{Var}_{PM}-\mathrm{Var}_{HM}=\frac{4(s^2-s+1)}{3(s^2-1)^2}",
+        parts=(
+            equal(piecewise_worst - hybrid_variance, 4 * (s**2 - s + 1) / (3 * (s**2 - 1) ** 2), "the difference"),
+            differ(piecewise_worst, hybrid_variance, "never 0"),
+        ),
+        source="derived",
+    )
+
+
+PAPER = Paper(
+    key="wang",
+    title="Collecting and Analyzing Multidimensional Data with Local Differential Privacy",
+    authors="Ning Wang, Xiaokui Xiao, Yin Yang, Jun Zhao, Siu Cheung Hui, Hyejin Shin, Junbum Shin, Ge Yu",
+    venue="ICDE 2019",
+    claims=(
+        duchi_one_dimensional(),
+        piecewise_law(),
+        piecewise_domain(),
+        piecewise_worst_case(),
+        at_the_ends(),
+        crossover(),
+        hybrid_is_private(),
+        hybrid_threshold(),
+        hybrid_variance_is_level(),
+        hybrid_mixing_is_best(),
+        vanishing_difference(),
+        duchi_vector_as_printed(),
+        duchi_vector(),
+        coordinate_sampling(),
+    ),
+)

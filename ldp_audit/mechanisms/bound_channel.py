@@ -1,0 +1,325 @@
+"""A symbolic channel with numbers in the place of its parameters: a mechanism, with everything that follows.
+
+Epsilon and delta are suprema over all pairs of inputs. They are found among finitely many pairs, exactly:
+
+* whole-number inputs: every value;
+* probabilities affine in each real input: for any set of outputs, P - e**epsilon P' is affine in every input, so the
+  supremum is at corners of the inputs' box;
+* one real input and rational probabilities: the ends, and where the derivative of a set's probability is zero;
+* flat pieces with input-free densities, ends affine in one real input: on the square of input pairs the divergence is
+  convex where no two ends cross, so the supremum is at a crossing or a corner.
+
+Other laws are refused with a message that says so. The arithmetic has 50 digits.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import mpmath
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sympy import Add, Expr, Poly, cancel, diff, fraction, lambdify
+
+from ldp_audit.mechanisms.bound_parameters import DIGITS, parameter_numbers
+from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.inputs import in_interval
+from ldp_audit.mechanisms.log_space import levels
+from ldp_audit.mechanisms.variable import Variable
+
+_NOTHING = mpmath.mpf(10) ** -40
+"""Lengths below this are rounding."""
+_MOST_CORNERS, _MOST_OUTPUTS = 4096, 12
+
+Inputs = tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class BoundChannel:
+    """`SymbolicChannel.bind` makes it: the channel at the given numbers.
+
+    channel: the definition.   values: a number for each parameter, by name; "epsilon" stands for t = e**epsilon too.
+    Raises ValueError for a missing or unknown parameter, and for a number outside a parameter's domain.
+    """
+
+    channel: SymbolicChannel
+    values: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        numbers = parameter_numbers(self.channel, self.values)
+        object.__setattr__(self, "values", dict(self.values))
+        object.__setattr__(self, "_parameters", numbers)
+
+    def __repr__(self) -> str:
+        return f"{self.channel.name} at {', '.join(f'{name}={value!r}' for name, value in self.values.items())}"
+
+    def symbolic(self) -> SymbolicChannel:
+        """The definition."""
+        return self.channel
+
+    def box(self) -> list[tuple[float, float]]:
+        """The range of each input."""
+        return [(float(low), float(high)) for low, high in self._box]
+
+    def exact_epsilon(self) -> float:
+        """The tight pure epsilon, nats; infinity where the supports of two inputs differ."""
+        return float(max(self._loss(pair) for pair in self._pairs(mpmath.mpf(1))))
+
+    def worst_pair(self) -> tuple[Any, Any]:
+        """Inputs that attain exact_epsilon(): numbers, or tuples of numbers for several inputs."""
+        with mpmath.workdps(DIGITS):  # as floats, so that ties in the loss are not settled by the last of 50 digits
+            pairs = self._pairs(mpmath.mpf(1))
+            first, second = max(pairs, key=lambda pair: (float(self._loss(pair)), float(self._gap(pair, 1))))
+        return _plain(first), _plain(second)
+
+    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """The hockey-stick divergence, largest over pairs of inputs; shape of `epsilon`, nats, >= 0."""
+        asked = levels(epsilon)
+        with mpmath.workdps(DIGITS):
+            found = [self._delta(float(level)) for level in asked.flat]
+        return np.array(found, dtype=np.float64).reshape(asked.shape)[()]
+
+    def log_prob(self, y: ArrayLike, *x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Log probability of the report y where it is an atom, else log density; broadcasts; -inf off the support."""
+        self._require(x)
+        return np.vectorize(self._log_prob, otypes=[np.float64])(y, *x)[()]
+
+    def outputs(self) -> tuple[float, ...]:
+        """The atoms' reports."""
+        return tuple(float(output) for output in self._outputs)
+
+    def mean(self, *x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """E[report | x]; one array an input, which broadcast."""
+        return self._vectorised(self.channel.mean(), x)
+
+    def variance(self, *x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Var[report | x]; one array an input, which broadcast."""
+        return self._vectorised(self.channel.variance(), x)
+
+    def sample(self, *x: ArrayLike, rng: Any) -> Any:
+        """One report for each input, from `implemented()`; see `ldp_audit.mechanisms.bound_sampling`."""
+        return self.implemented().sample(*x, rng=rng)
+
+    def implemented(self, bits: int = 64) -> Any:
+        """What `sample` draws from, as a mechanism: finitely many inputs and outputs, on fixed grids."""
+        from ldp_audit.mechanisms.bound_sampling import GridChannel
+
+        self._require_affine()
+        return GridChannel.of(self, bits)
+
+    @cached_property
+    def _box(self) -> list[tuple[Any, Any]]:
+        ends = []
+        for variable in self.channel.inputs:
+            if (variable.lower + variable.upper).has(*self.channel.inputs):
+                raise ValueError(f"the range of input {variable.name!r} depends on another input; this is not solved")
+            if variable.lower.is_infinite or variable.upper.is_infinite:
+                raise ValueError(
+                    f"input {variable.name!r} must have a bounded range, got {variable.lower}..{variable.upper}"
+                )
+            ends.append((self._number(variable.lower), self._number(variable.upper)))
+        return ends
+
+    @cached_property
+    def _probabilities(self) -> list[Any]:
+        return [self._function(atom.probability) for atom in self.channel.atoms]
+
+    @cached_property
+    def _outputs(self) -> list[Any]:
+        if self.channel.outputs_depend_on_inputs():
+            raise ValueError(f"{self.channel.name!r}: outputs that depend on the input are not solved; use is_private")
+        return [self._number(atom.output) for atom in self.channel.atoms]
+
+    @cached_property
+    def _pieces(self) -> list[tuple[Any, Any, Any]]:
+        functions = []
+        for piece in self.channel.pieces:
+            if not piece.is_flat() or piece.lower.is_infinite or piece.upper.is_infinite:
+                raise ValueError(f"{self.channel.name!r}: only flat pieces of finite length are solved in numbers")
+            functions.append(tuple(self._function(part) for part in (piece.lower, piece.upper, piece.density)))
+        return functions
+
+    def _pairs(self, ratio: Any) -> list[tuple[Inputs, Inputs]]:
+        """Pairs of inputs among which the supremum at e**epsilon = ratio lies."""
+        with mpmath.workdps(DIGITS):
+            _, pieces = self._box, self._pieces  # refuse first what is not solved at all
+            if pieces and any(not v.integer_valued for v in self.channel.inputs):
+                self._require_affine()
+                return self._crossings(ratio)
+            candidates = self._candidates
+            return list(itertools.product(candidates, candidates))
+
+    @cached_property
+    def _candidates(self) -> list[Inputs]:
+        lists = [self._candidates_of(place) for place in range(len(self.channel.inputs))]
+        if math.prod(map(len, lists)) > _MOST_CORNERS:
+            raise ValueError(f"{self.channel.name!r} has more than {_MOST_CORNERS} corners; this is not solved")
+        return list(itertools.product(*lists))
+
+    def _candidates_of(self, place: int) -> list[Any]:
+        variable, (low, high) = self.channel.inputs[place], self._box[place]
+        if variable.integer_valued:
+            if high - low > _MOST_CORNERS:
+                raise ValueError(f"input {variable.name!r} has more than {_MOST_CORNERS} values; this is not solved")
+            return [mpmath.mpf(value) for value in range(int(mpmath.ceil(low)), int(mpmath.floor(high)) + 1)]
+        if all(_is_affine(atom.probability, variable) for atom in self.channel.atoms):
+            return [low, high]
+        if len(self.channel.inputs) > 1 or len(self.channel.atoms) > _MOST_OUTPUTS:
+            raise ValueError(
+                f"{self.channel.name!r}: probabilities must be affine in {variable.name!r}, or rational in a single "
+                f"input with at most {_MOST_OUTPUTS} outputs"
+            )
+        return [low, *self._turning_points(variable, low, high), high]
+
+    def _turning_points(self, variable: Variable, low: Any, high: Any) -> list[Any]:
+        """Where the probability of some set of outputs is level in the input."""
+        found = []
+        atoms = self.channel.atoms[1:]  # a set and its complement turn at the same places
+        for size in range(1, len(atoms) + 1):
+            for chosen in itertools.combinations(atoms, size):
+                slope, _ = fraction(cancel(diff(Add(*(atom.probability for atom in chosen)), variable)))
+                found += [root for root in self._real_roots(slope, variable) if low < root < high]
+        return found
+
+    def _real_roots(self, numerator: Expr, variable: Variable) -> list[Any]:
+        if not numerator.is_polynomial(variable):
+            raise ValueError(f"{self.channel.name!r}: probabilities must be rational in {variable.name!r}")
+        coefficients = [self._number(c) for c in Poly(numerator, variable).all_coeffs()]
+        while coefficients and abs(coefficients[0]) < _NOTHING:
+            coefficients.pop(0)
+        if len(coefficients) < 2:
+            return []
+        roots = mpmath.polyroots(coefficients, maxsteps=500, extraprec=400)
+        return [mpmath.re(root) for root in roots if abs(mpmath.im(root)) < mpmath.mpf(10) ** -20]
+
+    def _crossings(self, ratio: Any) -> list[tuple[Inputs, Inputs]]:
+        """Corners of the square of pairs, and crossings of the lines on which ends meet or an atom's term turns."""
+        (low, high), *rest = self._box
+        if rest:
+            raise ValueError(f"{self.channel.name!r}: pieces are solved for a single input only")
+        ends = {(_line(f, low, high)) for lower, upper, _ in self._pieces for f in (lower, upper)}
+        lines = [(b, -d, c - a) for a, b in ends for c, d in ends]  # b x - d x' = c - a
+        lines += [(b, -ratio * b, (ratio - 1) * a) for a, b in (_line(p, low, high) for p in self._probabilities)]
+        lines += [(1, 0, low), (1, 0, high), (0, 1, low), (0, 1, high)]
+        points = {(low, low), (low, high), (high, low), (high, high)}
+        for (a, b, e), (c, d, f) in itertools.combinations(lines, 2):
+            determinant = a * d - b * c
+            if abs(determinant) > _NOTHING:
+                x, z = (e * d - b * f) / determinant, (a * f - e * c) / determinant
+                if low <= x <= high and low <= z <= high:
+                    points.add((x, z))
+        return [((x,), (z,)) for x, z in points]
+
+    def _loss(self, pair: tuple[Inputs, Inputs]) -> Any:
+        """The largest log ratio of any output between two inputs."""
+        with mpmath.workdps(DIGITS):
+            ratios = [_log_ratio(p(*pair[0]), p(*pair[1])) for p in self._probabilities]
+            ratios += [_log_ratio(p, q) for p, q, length in self._overlaps(pair) if length > _NOTHING]
+            return max(ratios)
+
+    def _gap(self, pair: tuple[Inputs, Inputs], ratio: Any) -> Any:
+        """The divergence of one ordered pair at e**epsilon = ratio."""
+        terms = [p(*pair[0]) - ratio * p(*pair[1]) for p in self._probabilities]
+        terms += [(p - ratio * q) * length for p, q, length in self._overlaps(pair)]
+        return mpmath.fsum(term for term in terms if term > 0)
+
+    def _overlaps(self, pair: tuple[Inputs, Inputs]) -> list[tuple[Any, Any, Any]]:
+        """(density, other density, length) for every two pieces that overlap; what lies outside has other density 0."""
+        first, second = ([tuple(f(*x) for f in piece) for piece in self._pieces] for x in pair)
+        found = []
+        for low, high, p in first:
+            left = high - low
+            for other_low, other_high, q in second:
+                length = min(high, other_high) - max(low, other_low)
+                if length > 0:
+                    found.append((p, q, length))
+                    left -= length
+            found.append((p, mpmath.mpf(0), max(left, mpmath.mpf(0)) if left > _NOTHING else mpmath.mpf(0)))
+        return found
+
+    def _delta(self, level: float) -> float:
+        if math.isinf(level):
+            level = 1e6  # beyond every finite loss that 50 digits can tell from an infinite one
+        ratio = mpmath.exp(level)
+        largest = max(self._gap(pair, ratio) for pair in self._pairs(ratio))
+        return float(largest) if largest > _NOTHING else 0.0
+
+    def _require_affine(self) -> None:
+        """Densities free of the input, ends and probabilities affine in it."""
+        for variable in self.channel.inputs:
+            if variable.integer_valued:
+                continue
+            affine = [atom.probability for atom in self.channel.atoms]
+            affine += [end for piece in self.channel.pieces for end in (piece.lower, piece.upper)]
+            free = all(variable not in piece.density.free_symbols for piece in self.channel.pieces)
+            if not free or not all(_is_affine(part, variable) for part in affine):
+                raise ValueError(
+                    f"{self.channel.name!r}: probabilities and the ends of pieces must be affine in {variable.name!r}, "
+                    "and densities free of it; other laws are not solved in numbers"
+                )
+
+    def _log_prob(self, y: float, *x: float) -> float:
+        with mpmath.workdps(DIGITS):
+            for output, probability in zip(self._outputs, self._probabilities, strict=True):
+                if math.isclose(float(output), y, rel_tol=1e-12):
+                    mass = probability(*x)
+                    return float(mpmath.log(mass)) if mass > 0 else -math.inf
+            for low, high, density in self._pieces:
+                if low(*x) <= y <= high(*x):
+                    height = density(*x)
+                    return float(mpmath.log(height)) if height > 0 else -math.inf
+        return -math.inf
+
+    def _require(self, x: Sequence[ArrayLike]) -> None:
+        names = [variable.name for variable in self.channel.inputs]
+        if len(x) != len(names):
+            raise ValueError(f"inputs must be {len(names)} arrays, for {', '.join(names)}, got {len(x)}")
+        for name, values, (low, high) in zip(names, x, self.box(), strict=True):
+            in_interval(name, np.asarray(values), low, high)
+
+    def _vectorised(self, expression: Expr, x: Sequence[ArrayLike]) -> NDArray[np.float64] | np.float64:
+        self._require(x)
+        function = self._function(expression)
+
+        def one(*values: float) -> float:
+            with mpmath.workdps(DIGITS):
+                return float(function(*map(mpmath.mpf, values)))
+
+        return np.vectorize(one, otypes=[np.float64])(*x)[()]
+
+    def _function(self, expression: Expr) -> Any:
+        """The expression as a function of the inputs, in 50 digits."""
+        parameters: dict[Variable, Any] = self._parameters  # type: ignore[attr-defined]
+        function = lambdify([*self.channel.inputs, *parameters], expression, "mpmath")
+        return lambda *x: mpmath.mpf(function(*x, *parameters.values()))
+
+    def _number(self, expression: Expr) -> Any:
+        with mpmath.workdps(DIGITS):
+            parameters: dict[Variable, Any] = self._parameters  # type: ignore[attr-defined]
+            return mpmath.mpf(lambdify(list(parameters), expression, "mpmath")(*parameters.values()))
+
+
+def _is_affine(expression: Expr, variable: Variable) -> bool:
+    return cancel(diff(expression, variable, 2)) == 0
+
+
+def _line(function: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """(a, b) of the affine function a + b x."""
+    slope = (function(high) - function(low)) / (high - low)
+    return function(low) - slope * low, slope
+
+
+def _log_ratio(p: Any, q: Any) -> Any:
+    if p <= 0:
+        return -mpmath.inf
+    return mpmath.inf if q <= 0 else mpmath.log(p) - mpmath.log(q)
+
+
+def _plain(inputs: Inputs) -> Any:
+    numbers = tuple(float(value) for value in inputs)
+    return numbers[0] if len(numbers) == 1 else numbers

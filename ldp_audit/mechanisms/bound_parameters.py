@@ -1,0 +1,52 @@
+"""Numbers for the parameters of a symbolic channel, checked against their domains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import mpmath
+from sympy import lambdify
+
+from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.variable import Variable
+
+DIGITS = 50
+"""The precision of everything that is computed from them."""
+
+
+def parameter_numbers(channel: SymbolicChannel, values: Mapping[str, float]) -> dict[Variable, Any]:
+    """Each parameter's number, in 50 digits; those that are e**(...) follow from their exponent's."""
+    parameters = [v for v in channel.variables() if v not in channel.inputs]
+    exponents = {e for v in parameters if v.exp_of is not None for e in v.exp_of.free_symbols}
+    known = {v.name: v for v in [*parameters, *exponents] if isinstance(v, Variable)}
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        raise ValueError(f"{channel.name!r} has no {', '.join(unknown)}; it has {', '.join(sorted(known))}")
+    with mpmath.workdps(DIGITS):
+        given: dict[Variable, Any] = {known[name]: mpmath.mpf(value) for name, value in values.items()}
+        for variable in parameters:
+            if variable.exp_of is not None and variable.exp_of.free_symbols <= set(given):
+                if variable in given:
+                    raise ValueError(
+                        f"give {variable.name} or {variable.exp_of}, not both, for {variable.name} = e**(...)"
+                    )
+                given[variable] = mpmath.exp(lambdify(list(given), variable.exp_of, "mpmath")(*given.values()))
+        missing = sorted(variable.name for variable in parameters if variable not in given)
+        if missing:
+            raise ValueError(f"{channel.name!r} needs a number for {', '.join(missing)}, got {dict(values)!r}")
+        for variable, number in given.items():
+            _require_inside(variable, number, given)
+    return {variable: given[variable] for variable in parameters}
+
+
+def _require_inside(variable: Variable, number: Any, given: Mapping[Variable, Any]) -> None:
+    low, high = (lambdify(list(given), end, "mpmath")(*given.values()) for end in (variable.lower, variable.upper))
+    above = number > low if variable.lower_open else number >= low
+    below = number < high if variable.upper_open else number <= high
+    whole = not variable.integer_valued or number == mpmath.floor(number)
+    if not (above and below and whole):
+        kind = "a whole number" if variable.integer_valued else "a number"
+        signs = "<" if variable.lower_open else "<=", "<" if variable.upper_open else "<="
+        accepted = f"{variable.lower} {signs[0]} {variable.name} {signs[1]} {variable.upper}"
+        raise ValueError(f"{variable.name} must be {kind} with {accepted}, got {float(number)!r}")

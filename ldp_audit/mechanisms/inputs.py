@@ -1,0 +1,78 @@
+"""Checks of what a mechanism is given: real values in an interval, whole numbers, vectors; numpy or torch alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_compat.numpy as numpy_namespace
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def in_interval(name: str, values: Any, low: float, high: float, xp: Any = numpy_namespace) -> Any:
+    """The array itself, of real dtype with every value in [low, high].
+
+    Raises ValueError that names the argument, a value and the interval; NaN lies in no interval.
+    """
+    _require_real(name, values, f"[{low:g}, {high:g}]", xp)
+    inside = (values >= low) & (values <= high)
+    if not bool(xp.all(inside)):
+        worst = _first(values, ~inside, xp)
+        raise ValueError(f"{name} must lie in [{low!r}, {high!r}], got {worst!r}; clip first if that is meant")
+    return values
+
+
+def whole_numbers(name: str, values: Any, low: int, high: int, xp: Any = numpy_namespace) -> Any:
+    """The array itself, of real dtype with every value a whole number in low..high. ValueError otherwise."""
+    accepted = f"whole numbers in {low}..{high}"
+    _require_real(name, values, accepted, xp, must="be")
+    good = (values >= low) & (values <= high)
+    if not xp.isdtype(values.dtype, "integral"):
+        good = good & (values == xp.floor(values))
+    if not bool(xp.all(good)):
+        raise ValueError(f"{name} must be {accepted}, got {_first(values, ~good, xp)!r}")
+    return values
+
+
+def vectors(name: str, values: Any, d: int, low: float, high: float, xp: Any = numpy_namespace) -> Any:
+    """The array itself, of shape (..., d) with every value in [low, high]. ValueError otherwise."""
+    if values.ndim == 0 or values.shape[-1] != d:
+        raise ValueError(
+            f"{name} must be real vectors of shape (..., {d}), got {values.dtype} of {tuple(values.shape)}"
+        )
+    return in_interval(name, values, low, high, xp)
+
+
+def finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Finite real numbers as float64; ValueError otherwise."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "fiu" or not np.all(np.isfinite(given)):
+        raise ValueError(f"{name} must be finite real numbers, got {values!r}")
+    return given.astype(np.float64)
+
+
+def report_dtype(values: Any, xp: Any = numpy_namespace) -> Any:
+    """The dtype of real-valued reports: that of floating inputs, else float64."""
+    return values.dtype if xp.isdtype(values.dtype, "real floating") else xp.float64
+
+
+def as_reports(outputs: Any, values: Any, xp: Any = numpy_namespace) -> Any:
+    """The outputs in the dtype of the inputs; ValueError where that dtype cannot hold them.
+
+    Rounding to the dtype is the same for every input, so it costs no privacy.
+    """
+    dtype = report_dtype(values, xp)
+    with np.errstate(over="ignore"):
+        rounded = xp.astype(outputs, dtype)
+    if not bool(xp.all(xp.isfinite(rounded))):
+        raise ValueError(f"x has dtype {dtype}, which cannot hold the reports; use a wider one")
+    return rounded
+
+
+def _require_real(name: str, values: Any, accepted: str, xp: Any, must: str = "lie in") -> None:
+    if not xp.isdtype(values.dtype, ("real floating", "integral")):
+        raise ValueError(f"{name} must {must} {accepted}, got dtype {values.dtype}")
+
+
+def _first(values: Any, bad: Any, xp: Any) -> Any:
+    return xp.reshape(values, (-1,))[xp.reshape(bad, (-1,))][0].item()

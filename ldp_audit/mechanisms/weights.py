@@ -1,0 +1,106 @@
+"""A law over very many outputs, by classes of outputs that are equally likely: how many they are, and how likely.
+
+Selections over d coordinates, corners of a cube, samples of records: the outputs cannot be listed, but they fall into
+few classes. For privacy, an output of one class under one input may lie in any other class of its group under another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sympy import Add, Expr, Sum, expand_func
+
+from ldp_audit.mechanisms.variable import Variable, exact, substitute_domain, substituted, variables_of
+
+
+@dataclass(frozen=True)
+class OutputClass:
+    """Equally likely outputs.
+
+    label: in words.   count: how many there are.   probability: of one of them.
+    index: (variable, first, last) for a family of classes, one for each value of the variable; None for one class.
+    group: another input can move an output to any class of the same group, and to no other.
+    """
+
+    label: str
+    count: Expr
+    probability: Expr
+    index: tuple[Variable, Expr, Expr] | None = None
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class SymbolicWeights:
+    """The definition of a mechanism by classes of outputs.
+
+    name: for reports and messages.   classes: OutputClass, or triples (label, count, probability).
+    Raises ValueError without classes, and for symbols without a domain.
+    """
+
+    name: str
+    classes: tuple[OutputClass, ...]
+
+    def __init__(self, name: str, classes: Sequence[OutputClass | tuple[str, Any, Any]]) -> None:
+        listed = tuple(
+            one if isinstance(one, OutputClass) else OutputClass(one[0], exact(one[1]), exact(one[2]))
+            for one in classes
+        )
+        if not listed:
+            raise ValueError(f"{name!r} needs at least one class of outputs, got {classes!r}")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "classes", listed)
+        self.variables()
+
+    def total(self) -> Expr:
+        """The sum of all probabilities: 1 for a law."""
+        return Add(*(_summed(one, one.count * one.probability) for one in self.classes))
+
+    def variables(self) -> list[Variable]:
+        """The parameters."""
+        bound = {one.index[0] for one in self.classes if one.index is not None}
+        parts = [part for one in self.classes for part in (one.count, one.probability)]
+        return [variable for variable in variables_of(parts) if variable not in bound]
+
+    def at(self, values: Mapping[Variable, Any]) -> SymbolicWeights:
+        """The law with parameters replaced by numbers or expressions; a family of known range is written out.
+
+        Raises ValueError for a parameter that the law does not have.
+        """
+        own = {variable.name: variable for variable in self.variables()}
+        missing = sorted(variable.name for variable in values if variable.name not in own)
+        if missing:
+            raise ValueError(f"{self.name!r} has no {', '.join(missing)}; it has {', '.join(sorted(own))}")
+        swap: dict[Any, Any] = {own[variable.name]: exact(value) for variable, value in values.items()}
+        for variable in self.variables():
+            if variable not in swap and substitute_domain(variable, swap) != variable:
+                swap[variable] = substitute_domain(variable, swap)
+        return SymbolicWeights(self.name, [new for one in self.classes for new in _replaced(one, swap)])
+
+
+def _summed(one: OutputClass, term: Expr) -> Expr:
+    return term if one.index is None else Sum(term, one.index).doit()  # pyright: ignore[reportReturnType]
+
+
+def _replaced(one: OutputClass, swap: Mapping[Any, Any]) -> list[OutputClass]:
+    count, probability = (_worked_out(substituted(part, swap)) for part in (one.count, one.probability))
+    if one.index is None:
+        return [] if count == 0 else [replace(one, count=count, probability=probability)]
+    variable, first, last = one.index[0], *(substituted(end, swap) for end in one.index[1:])
+    if not (first.is_Integer and last.is_Integer):
+        return [replace(one, count=count, probability=probability, index=(variable, first, last))]
+    return [
+        OutputClass(
+            f"{one.label} {value}",
+            substituted(count, {variable: value}),
+            substituted(probability, {variable: value}),
+            group=one.group,
+        )
+        for value in range(int(first), int(last) + 1)
+    ]
+
+
+def _worked_out(expression: Expr) -> Expr:
+    """Sums over known ranges and binomials of numbers become rational expressions."""
+    return expand_func(expression.doit())

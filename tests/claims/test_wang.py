@@ -1,0 +1,69 @@
+"""Wang et al.: the verdicts, and that neighbouring false claims are not proved."""
+
+from __future__ import annotations
+
+import pytest
+from sympy import Rational, log
+
+from ldp_audit.claims.papers import load, wang
+from ldp_audit.claims.recheck import part as recheck_part
+from ldp_audit.claims.settle import settle, settle_claim
+from ldp_audit.claims.statement import Statement, at_most, equal, less
+from ldp_audit.claims.verdict import Verdict
+from ldp_audit.mechanisms.variable import oo
+
+PAPER = load("wang")
+EXPECTED = {
+    "WG-DUCHI": "PROVED",
+    "WG-PM": "PROVED",
+    "WG-PMworst": "PROVED",
+    "WG-PMdom": "CONDITIONAL",
+    "WG-PMvsDuchi1": "PROVED",
+    "WG-CROSS": "PROVED",
+    "WG-HMstar": "PROVED",
+    "WG-HM": "PROVED",
+    "WG-HMldp": "PROVED",
+    "WG-HMopt": "PROVED",
+    "WG-HMpm": "PROVED",
+    "WG-DUCHId": "REFUTED",
+    "WG-DUCHIdfix": "PROVED",
+    "WG-MULTI": "ENUMERATED",
+}
+"""From the inventory; the engines reach them by themselves."""
+
+
+@pytest.mark.parametrize("claim", PAPER.claims, ids=lambda claim: claim.id)
+def test_the_verdicts_are_those_of_the_inventory(claim: object) -> None:
+    settled = settle_claim(claim)
+    assert str(settled.verdict) == EXPECTED[claim.id]
+    assert settled.correction_verdict() in (None, Verdict.PROVED)
+    for part in settled.all_parts():
+        assert recheck_part(part.to_dict()) == part.verdict
+        assert part.engine != "smt"
+
+
+def test_every_claim_has_an_expected_verdict() -> None:
+    assert {claim.id for claim in PAPER.claims} == set(EXPECTED)
+
+
+s, x = wang.s, wang.x
+MIXED = wang.mixed_variance
+FALSE = {
+    "PM's variance without its constant": equal(wang.piecewise_variance, x**2 / (s - 1)),
+    "PM is better than Duchi's from 1.28 on": less(
+        wang.piecewise_worst.subs(s, wang.between(Rational("1.89"), oo)),
+        wang.duchi_worst.subs(s, wang.between(Rational("1.89"), oo)),
+    ),
+    "the hybrid with half PM is level in x": equal(MIXED.subs(wang.MIXING, Rational(1, 2)).diff(x), 0),
+    "mixing pays from 0.60 on": at_most(
+        wang.hybrid_variance.subs(s, wang.between(Rational("1.35"), oo)),
+        wang.duchi_worst.subs(s, wang.between(Rational("1.35"), oo)),
+    ),
+    "a smaller alpha is better": at_most(MIXED.subs({wang.MIXING: 0, x: 0}), wang.hybrid_variance),
+    "epsilon* is above 0.6094": less(Rational("0.6094"), 2 * log(wang.ABOVE_STAR)),
+}
+
+
+@pytest.mark.parametrize("statement", FALSE.values(), ids=FALSE.keys())
+def test_neighbouring_false_claims_are_refuted(statement: Statement) -> None:
+    assert settle(statement).verdict is Verdict.REFUTED

@@ -1,0 +1,143 @@
+"""Symbolic channels with numbers put in: the suprema against closed forms and against a search over a grid."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sympy import Rational
+
+from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.laws import HYBRID, LAPLACE, PIECEWISE, WITHOUT_REPLACEMENT
+from ldp_audit.mechanisms.two_point import TWO_POINT, TwoPoint
+from ldp_audit.mechanisms.variable import T, Variable
+
+epsilons = st.one_of(st.floats(1e-9, 50.0), st.sampled_from([1e-9, 0.1, 1.0, 50.0]))
+x = Variable("x", 0, 1)
+z = Variable("z", 0, 1)
+
+
+@settings(max_examples=30)
+@given(epsilons, st.floats(-3, 3), st.floats(0.01, 3), st.floats(0, 60))
+def test_the_two_point_mechanism_comes_out_as_its_closed_forms(e: float, c: float, r: float, level: float) -> None:
+    m, closed = TWO_POINT.bind(epsilon=e, c=c, r=r), TwoPoint(e, c, r)
+    assert m.exact_epsilon() == pytest.approx(e, rel=1e-14)
+    assert m.delta(level) == pytest.approx(closed.delta(level), rel=1e-12, abs=1e-30)
+    assert sorted(m.worst_pair()) == pytest.approx([c - r, c + r])
+
+
+@given(epsilons, st.floats(0, 60))
+@settings(max_examples=30)
+def test_the_piecewise_mechanism_has_its_profile(e: float, level: float) -> None:
+    with mpmath.workdps(50):
+        t, ratio = mpmath.exp(e), mpmath.exp(level)
+        expected = float(max(mpmath.mpf(0), (t - ratio) / (t + mpmath.sqrt(t))))
+    m = PIECEWISE.bind(epsilon=e)
+    assert m.exact_epsilon() == pytest.approx(e, rel=1e-14)
+    assert m.delta(level) == pytest.approx(expected, rel=1e-12, abs=1e-30)
+
+
+def test_a_mixed_law_mixes_profiles() -> None:
+    m = HYBRID.bind(epsilon=1.0, alpha=0.3)
+    t = math.e
+    for level in (0.0, 0.4):
+        parts = (t - math.exp(level)) / (t + math.exp(0.5)), (t - math.exp(level)) / (t + 1)
+        assert m.delta(level) == pytest.approx(0.3 * parts[0] + 0.7 * parts[1], rel=1e-12)
+    assert m.exact_epsilon() == pytest.approx(1.0)
+
+
+def brute_force(channel: SymbolicChannel, level: float, steps: int = 41) -> float:
+    """The largest divergence over pairs of a grid of inputs."""
+    grids = [np.linspace(float(v.lower), float(v.upper), steps) for v in channel.inputs]
+    points = np.array(np.meshgrid(*grids)).reshape(len(grids), -1)
+    from sympy import lambdify
+
+    rows = np.array(
+        [np.broadcast_to(lambdify(channel.inputs, a.probability)(*points), points.shape[1]) for a in channel.atoms]
+    )
+    gaps = np.maximum(rows[:, :, None] - math.exp(level) * rows[:, None, :], 0).sum(axis=0)
+    return float(gaps.max())
+
+
+CURVED = SymbolicChannel("curved", x, {1: (1 + 4 * x * (1 - x)) / 3, 0: (2 - 4 * x * (1 - x)) / 3})
+THREE = SymbolicChannel("three", x, {0: x**2 / 4, 1: (1 - x) ** 2 / 4, 2: 1 - (x**2 + (1 - x) ** 2) / 4})
+TWO_INPUTS = SymbolicChannel("two inputs", [x, z], {1: (1 + x + 2 * x * z) / 5, 0: 1 - (1 + x + 2 * x * z) / 5})
+
+
+@pytest.mark.parametrize("channel", [CURVED, THREE, TWO_INPUTS], ids=lambda c: c.name)
+@pytest.mark.parametrize("level", [0.0, 0.1, 0.5])
+def test_delta_is_the_largest_over_a_fine_grid(channel: SymbolicChannel, level: float) -> None:
+    assert channel.bind().delta(level) == pytest.approx(brute_force(channel, level), abs=2e-3)
+    assert channel.bind().delta(level) >= brute_force(channel, level) - 1e-12
+
+
+def test_the_turning_point_of_a_curved_probability_is_found() -> None:
+    m = CURVED.bind()
+    assert m.exact_epsilon() == pytest.approx(math.log(2), rel=1e-14)
+    assert 0.5 in m.worst_pair()
+
+
+def test_supports_that_differ_have_no_epsilon() -> None:
+    shifted = SymbolicChannel("shifted", x, pieces=[(x, x + 1, 1)]).bind()
+    assert shifted.exact_epsilon() == math.inf
+    assert list(shifted.delta([0.0, 5.0])) == [1.0, 1.0]
+    sampled = WITHOUT_REPLACEMENT.bind(n=10, k=3)
+    assert sampled.exact_epsilon() == math.inf
+    assert list(sampled.delta([0.0, 1.0, math.inf])) == pytest.approx([0.3] * 3)
+
+
+def test_a_step_that_hides_its_input_has_epsilon_zero() -> None:
+    hidden = SymbolicChannel("hidden", x, pieces=[(-1, x, Rational(1, 3)), (x, 2, Rational(1, 3))]).bind()
+    assert hidden.exact_epsilon() == 0.0
+    assert hidden.delta(0.0) == pytest.approx(0.0, abs=1e-40)
+
+
+def test_numbers_are_those_of_the_definition() -> None:
+    m, closed = TWO_POINT.bind(epsilon=2.0, c=0.5, r=2.0), TwoPoint(2.0, 0.5, 2.0)
+    at = np.array([-1.5, 0.0, 2.5])
+    assert m.mean(at) == pytest.approx(at)
+    assert m.variance(at) == pytest.approx(closed.variance(at))
+    assert m.log_prob(closed.outputs()[1], at) == pytest.approx(closed.log_prob(closed.outputs()[1], at))
+    density = PIECEWISE.bind(epsilon=1.0)
+    assert density.log_prob(9.0, 0.0) == -math.inf
+    inside, outside = density.log_prob(0.0, 0.0), density.log_prob(4.0, 0.0)
+    assert inside - outside == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "needs a number for c, r, t"),
+        ({"epsilon": -1, "c": 0, "r": 1}, "epsilon must be a number with 0 < epsilon < oo, got -1.0"),
+        ({"epsilon": 1, "c": 0, "r": 1, "q": 2}, "has no q; it has c, epsilon, r, t"),
+        ({"epsilon": 1, "t": 2, "c": 0, "r": 1}, "give t or epsilon, not both"),
+        ({"epsilon": math.nan, "c": 0, "r": 1}, "epsilon must be a number with"),
+    ],
+)
+def test_bad_numbers_are_named(values: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TWO_POINT.bind(**values)
+
+
+def test_laws_that_are_not_solved_are_refused_in_words() -> None:
+    with pytest.raises(ValueError, match="input 'x' must have a bounded range"):
+        LAPLACE.bind(b=1.0).exact_epsilon()
+    moving = SymbolicChannel("moving", x, {x + 2: Rational(1, 2), -1: Rational(1, 2)})
+    with pytest.raises(ValueError, match="outputs that depend on the input"):
+        moving.bind().log_prob(2.0, 0.0)
+    bent = SymbolicChannel("bent", x, pieces=[(0, 1, (1 + x) / 2), (1, 2, (1 - x) / 2)])
+    with pytest.raises(ValueError, match="densities free of it"):
+        bent.bind().exact_epsilon()
+    with pytest.raises(ValueError, match=r"x must lie in \[0.0, 1.0\]"):
+        CURVED.bind().mean(2.0)
+    with pytest.raises(ValueError, match="inputs must be 1 arrays"):
+        CURVED.bind().mean(0.5, 0.5)
+
+
+def test_the_parameter_of_an_exponential_may_be_given_directly() -> None:
+    assert TWO_POINT.bind(t=2.0, c=0, r=1).exact_epsilon() == pytest.approx(math.log(2))
+    assert T.name == "t"
