@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
-from sympy import Rational, exp, log, oo
+from sympy import Rational, exp, log, oo, sqrt
 
 from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, order, prints_as
 from ldp_audit.mechanisms.two_point import CENTER as c
@@ -134,6 +134,57 @@ NUMBERS = [
     prints_as(log(3), "1.09"),
     prints_as(-log(3), "1.10"),
     prints_as(Rational(1, 10**6), "0.001"),
+]
+
+on_box = Variable("x", Rational(1, 10), 3)
+u = Variable("u", 0, 1)
+CURVES = [
+    at_most(exp(on_box), 1 + on_box),
+    at_most(exp(u), 1 + u + u**2 / 2),
+    less(exp(u), Rational(271, 100)),
+    at_most(1 + on_box, log(on_box)),
+    at_most(log(on_box), on_box - Rational(11, 10)),
+    less(log(on_box), Rational(109, 100)),
+    at_most(on_box * exp(-on_box), Rational(36, 100)),
+    less(Rational(37, 100), on_box * exp(-on_box)),
+    at_most(exp(-u), 1 - u),
+    at_most(exp(-u), Rational(99, 100)),
+    less(u - u**2 / 2, log(1 + u)),
+    at_most(log(1 + u), u - u**2 / 2),
+    at_most(sqrt(on_box), on_box),
+    at_most(on_box, sqrt(on_box)),
+    less(sqrt(u + 1), 1 + u / 3),
+    at_most(exp(u) * (1 - u), Rational(9, 10)),
+    differ(exp(u) - 2 * u, 1),
+    differ(log(on_box), 0),
+    at_most(exp(u) + exp(-u), 3),
+    less(2, exp(u) + exp(-u)),
+    at_most(exp(u * on_box), exp(u)),
+]
+
+n_few = Variable("n", 1, 9, integer=True)
+k_few = Variable("k", 0, n_few, integer=True)
+COUNTS = [
+    at_most(2**n_few, 500),
+    less(n_few**2, 81),
+    at_most((1 - 1 / n_few) ** n_few, Rational(34, 100)),
+    less(k_few, n_few),
+    differ(k_few**2, 16),
+    differ(n_few * k_few, 63),
+    equal(k_few**2, k_few),
+    equal((-1) ** n_few, 1),
+    at_most(k_few * (n_few - k_few), 19),
+    at_most(Rational(1, 2) ** n_few, Rational(1, 3)),
+    at_most(n_few**2, 2**n_few),
+    less(1 / n_few, 1),
+    at_most(k_few**2, n_few * k_few - 1),
+    differ(3 * n_few + 2 * k_few, 20),
+    at_most(0, (n_few - 4) * (n_few - 6)),
+    less(0, (k_few - 2) ** 2),
+    equal(n_few * (n_few + 1) / 2, n_few**2),
+    at_most((1 + 1 / n_few) ** n_few, Rational(258, 100)),
+    less(Rational(1, 3) ** k_few, 1),
+    at_most(n_few**n_few, 10**8),
 ]
 
 _GRID = [Fraction(text) for text in ("0", "1", "1/2", "-1", "2", "3", "1/4", "-2", "3/4", "99/100", "1000", "1/1000")]

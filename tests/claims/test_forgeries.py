@@ -33,7 +33,12 @@ def escape(path: dict, inside: list, proof: dict) -> dict:
     return {"kind": "escape", "path": path, "inside": inside, "proof": proof}
 
 
+def cases(proofs: dict) -> dict:
+    return {"kind": "cases", "variable": "n", "proofs": proofs, "inside": {"n": "1"}}
+
+
 x = var("x", "0", "1")
+whole = var("n", "1", "3", integer=True)
 real = var("x")
 K = var("K", "0", lo=True)
 t_of_x = var("t", "0", lo=True, exp_of="x")
@@ -123,6 +128,29 @@ FORGED = {
     "an exponent that is a call": record([real], "x**1(2)", "==", "x**12", cert("0", inside=at_one)),
     "a comment in a side": record([], "0", "<=", "5 # - 10", value("0", "5")),
     "code": record([], "().__class__", "<", "1", value("0", "1")),
+    "a box that is too wide": record([x], "x", "<=", "x", {"kind": "box", "inside": at_one}),
+    "a box that shows an equality": record([x], "1", "==", "1", {"kind": "box", "inside": at_one}),
+    "a box for a false claim": record([x], "exp(x)", "<=", "2", {"kind": "box", "inside": at_one}),
+    "a box around a pole": record([var("x", "-1", "1")], "0", "<=", "1/x+9", {"kind": "box", "inside": at_one}),
+    "a box without an end": record([var("x", "0")], "0", "<=", "x+1", {"kind": "box", "inside": at_one}),
+    "a box that forgets a cut": record(
+        [x], "x", "<", "3/4",
+        {"kind": "halves", "variable": "x", "at": "1/2", "inside": at_one, "below": {"kind": "box"},
+         "above": {"kind": "box"}},
+    ),
+    "a case that is left out": record([whole], "n", "<=", "2", cases({"1": cert("1"), "2": cert("0")})),
+    "a case too many": record(
+        [whole], "n", "<=", "9", cases({str(k): cert(str(9 - k)) for k in range(5)})
+    ),
+    "a case that is false": record(
+        [whole], "n", "<=", "2", cases({"1": cert("1"), "2": cert("0"), "3": cert("1")})
+    ),
+    "cases of what is not whole": record(
+        [var("n", "1", "3")], "n", "!=", "3/2", cases({str(k): cert("1") for k in (1, 2, 3)})
+    ),
+    "a case on a solver's word": record(
+        [whole], "n", "<=", "2", cases({"1": cert("1"), "2": cert("0"), "3": {"kind": "smt", "inside": {}}})
+    ),
 }  # fmt: skip
 
 
@@ -137,3 +165,8 @@ def test_an_honest_record_of_the_same_make_is_accepted() -> None:
     honest = escape({"x": "K+1"}, [cert("lo_K+1")], cert("1"))
     assert recheck.part(record([K, var("x", "0")], "x", "<=", "K", honest, MANY)) == "REFUTED"
     assert recheck.part(record([real, t_of_x], "1+x", "<=", "t", cert("lo_t", taylor=1, inside={"x": "0"}))) == "PROVED"
+    assert recheck.part(record([x], "exp(x)", "<=", "3", {"kind": "box", "inside": at_one})) == "PROVED"
+    every = cases({"1": cert("2"), "2": cert("1"), "3": cert("0")})
+    assert recheck.part(record([whole], "n", "<=", "3", every)) == "PROVED"
+    powers = cases({"1": cert("6"), "2": cert("4"), "3": cert("0")})
+    assert recheck.part(record([whole], "2**n", "<=", "8", powers)) == "PROVED"
