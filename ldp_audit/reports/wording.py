@@ -103,9 +103,35 @@ def _form(part: dict[str, Any], evidence: dict[str, Any]) -> str:
 
 
 def _halves(part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    boxes = _boxes(evidence)
+    if boxes:
+        return f"{boxes} boxes cover the domain, cut at rational points. {_ON_A_BOX}"
     below, above = (explain({**part, "evidence": evidence[half]}) for half in ("below", "above"))
     variable, at = evidence["variable"], evidence["at"]
     return f"For {variable} <= {at}: {below} For {variable} >= {at}: {above}"
+
+
+_ON_A_BOX = "On each, outward-rounded arithmetic keeps the two sides apart."
+
+
+def _boxes(evidence: dict[str, Any]) -> int:
+    """How many boxes a cover has; 0 if another proof is in it."""
+    if evidence["kind"] == "halves":
+        below, above = _boxes(evidence["below"]), _boxes(evidence["above"])
+        return below + above if below and above else 0
+    return int(evidence["kind"] == "box")
+
+
+def _box(_part: dict[str, Any], _evidence: dict[str, Any]) -> str:
+    return "Outward-rounded arithmetic over the whole domain at once keeps the two sides apart."
+
+
+def _cases(part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    name, proofs = evidence["variable"], evidence["proofs"]
+    shown = list(proofs.items())[:2]
+    each = " ".join(f"{name} = {number}: {explain({**part, 'evidence': proof})}" for number, proof in shown)
+    rest = f" And so on for all {len(proofs)} values." if len(proofs) > len(shown) else ""
+    return f"Value by value. {each}{rest}"
 
 
 def _denial(part: dict[str, Any], evidence: dict[str, Any]) -> str:
@@ -145,6 +171,8 @@ _EXPLANATIONS = {
     "identity": _form,
     "certificate": _form,
     "halves": _halves,
+    "box": _box,
+    "cases": _cases,
     "denial": _denial,
     "constant": _constant,
     "escape": _escape,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sympy import oo
+from sympy import Rational, exp, oo
 
 from ldp_audit.claims.settle import settle
 from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, order, somewhere
@@ -13,6 +13,7 @@ from ldp_audit.reports.wording import explain, formal
 x = Variable("x", 0, 1)
 y = Variable("y", 0, oo)
 v = Variable("v", -oo, oo)
+whole = Variable("n", 1, 3, integer=True)
 K = Variable("K", 0, oo, open="left")
 
 
@@ -30,6 +31,9 @@ K = Variable("K", 0, oo, open="left")
         (order(2 * y, K * y, constant=K), "one K > 0 does for all 0 <= y: 2*y <= K*y", "K = "),
         (less(1 + EPSILON, T), "1 < t = e**(epsilon)", "Taylor polynomial"),
         (at_most(0, v**2 - v * x + x**2), "v real", "finds no point that violates it"),
+        (less(exp(x) * (1 - x), Rational(11, 10)), "for all 0 <= x <= 1", "boxes cover the domain"),
+        (less(exp(x), 3), "for all 0 <= x <= 1", "over the whole domain at once"),
+        (at_most(2**whole, 8), "for all 1 <= n <= 3 whole", "And so on for all 3 values."),
         (differ(x, 2), "for all 0 <= x <= 1: x != 2", "or its negative"),
     ],
 )  # fmt: skip

@@ -229,7 +229,7 @@ def hybrid_mixing_is_best() -> Claim:
         id="WG-HMopt",
         place="the hybrid mechanism, the choice of alpha",
         says="alpha = 1 - 1/s above epsilon*, and 0 below, gives the smallest worst-case variance.",
-        latex=r"\alpha^*=\arg\min_\alpha\max_x\mathrm{Var}=\begin{cases}1-e^{-\varepsilon/2}&\varepsilon>\varepsilon^*\\0&\text{else}\end{cases}",
+        latex=r"\alpha^*=1-e^{-\varepsilon/2}\ \text{for}\ \varepsilon>\varepsilon^*,\qquad\alpha^*=0\ \text{else}",
         parts=(
             at_most(best, variance(0, less_pm, high), "less PM: already at x = 0 not better"),
             at_most(best, variance(1, more_pm, high), "more PM: already at x = 1 not better"),
