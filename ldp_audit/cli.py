@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_check(commands: Any) -> None:
     check = _command(commands, "check", _check, "settle a paper's claims, or your own, and write the report")
     source = check.add_mutually_exclusive_group()
-    source.add_argument("--paper", default="all", metavar="KEY", help="ldp-fl, or all (the default)")
+    source.add_argument("--paper", default="all", metavar="KEY", help="ldp-fl, fedsel, fedmd-nfdp, wang, or all (the default)")
     source.add_argument("--claims", metavar="MODULE", help="a module of your own: package.module or path/to/file.py")
     check.add_argument("--only", action="append", metavar="ID", help="settle this claim only; may be repeated")
     check.add_argument("--out", type=Path, metavar="DIR", help="write report.html, report.md and report.json there")
@@ -105,12 +105,13 @@ def _check(options: argparse.Namespace) -> int:
     papers = _chosen(options)
     settled = [(paper, _settle(paper, options)) for paper in papers]
     _print_summary(settled)
-    figures = [figure for paper in papers if paper.figures and options.out for figure in paper.figures()]
+    figures = [(paper.key, figure) for paper in papers if paper.figures and options.out for figure in paper.figures()]
     if options.out or options.json:
         report = document.build(settled, figures)
         if options.out:
             write.write_files(options.out, write.rendered(report))
-            print(f"\nreport: {options.out / 'report.html'} (also report.md, report.json)")
+            first = "report.html" if len(papers) == 1 else "index.html"
+            print(f"\nreport: {options.out / first} (also report.md, report.json)")
         if options.json:
             write.write_files(options.json.parent, {options.json.name: write.as_json(report)})
     return _exit_code(settled, options.fail_on)

@@ -37,7 +37,9 @@ def ldp_fl_settled() -> list[SettledClaim]:
 def _ldp_fl_document(ldp_fl_settled: list[SettledClaim]) -> dict:
     paper = papers.load("ldp-fl")
     assert paper.figures is not None
-    return json.loads(json.dumps(document.build([(paper, ldp_fl_settled)], paper.figures())))
+    return json.loads(
+        json.dumps(document.build([(paper, ldp_fl_settled)], [(paper.key, one) for one in paper.figures()]))
+    )
 
 
 @pytest.fixture

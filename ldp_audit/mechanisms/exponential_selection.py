@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldp_audit.mechanisms.exponential_selection_words import ExponentialSelectionWords
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
-from ldp_audit.mechanisms.randomness import log_ratio, require_generator
-from ldp_audit.mechanisms.ranking import DIMENSION, indices
-
-_TOP_WEIGHT = 2**40
-"""The integer weight of the highest rank in the sampler; 2**20 ranks still add up to less than 2**63."""
+from ldp_audit.mechanisms.ranking import DIMENSION, log_prob_by_rank
 
 
 @dataclass(frozen=True)
@@ -45,59 +43,43 @@ class ExponentialSelection:
 
     def rank_log_probs(self) -> NDArray[np.float64]:
         """Log probabilities of the coordinates of rank 1 .. d; shape (d,)."""
-        below_top = -self._step() * np.arange(self.d - 1, -1, -1.0)
-        return below_top - math.log(math.fsum(np.exp(below_top)))
+        return self.log_ratios_to_top() + self.top_log_prob()
+
+    def log_ratios_to_top(self) -> NDArray[np.float64]:
+        """Log ratios of the probabilities of rank 1 .. d to that of rank d: -epsilon .. 0; shape (d,)."""
+        return -self._step() * np.arange(self.d - 1, -1, -1.0)
+
+    def top_log_prob(self) -> float:
+        """Log probability of the coordinate of rank d: (1 - 1/y) / (1 - y**-d), with y = e**(epsilon/(d-1))."""
+        return math.log(math.expm1(-self._step()) / math.expm1(-self._step() * self.d))
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """sum over ranks of (P(i) - e**epsilon P(d+1-i))_+, the reversed ranking; shape of `epsilon`, nats, >= 0."""
-        asked = levels(epsilon)
-        logs = self.rank_log_probs()
-        losses = self._step() * (2 * np.arange(1, self.d + 1) - self.d - 1)
-        masses, losses = np.exp(logs[losses > 0]), losses[losses > 0]
-        return np.array([math.fsum(masses * -np.expm1(np.minimum(e - losses, 0.0))) for e in asked.flat]).reshape(
-            asked.shape
-        )[()]
+        """sum over ranks of (P(i) - e**epsilon P(d+1-i))_+, the reversed ranking; shape of `epsilon`, nats, >= 0.
 
-    def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability of the index y, shape (...), at the ranking x, shape (..., d); -inf for None."""
-        chosen, ranks = indices(y, self.d), self._rankings(x)
-        shape = np.broadcast_shapes(chosen.shape, ranks.shape[:-1])
-        chosen, ranks = np.broadcast_to(chosen, shape), np.broadcast_to(ranks, (*shape, self.d))
-        rank = np.take_along_axis(ranks, np.maximum(chosen, 0)[..., None], axis=-1)[..., 0]
-        return np.where(chosen < 0, -np.inf, self.rank_log_probs()[rank - 1])[()]
-
-    def sample(self, x: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """One index for each ranking; shape (..., d) to (...).
-
-        Ranks have integer weights, rounded up from 2**40 for the highest: the implemented epsilon is at most the
-        claimed one, and a uniform whole number below their sum is unbiased.
+        The n highest ranks, those with (2i - d - 1) epsilon / (d - 1) above the level, have a term; it is a difference
+        of two geometric sums: (1 - y**-n) (1 - e**(level - (d - n) epsilon / (d - 1))) / (1 - y**-d).
         """
-        generator, ranks = require_generator(rng), self._rankings(x)
-        ends = np.cumsum(self._weights())
-        drawn = generator.integers(0, int(ends[-1]), size=ranks.shape[:-1])
-        rank = np.searchsorted(ends, drawn, side="right") + 1
-        return np.argmax(ranks == np.asarray(rank)[..., None], axis=-1)
+        asked, step, d = levels(epsilon), self._step(), self.d
+        with np.errstate(over="ignore"):  # a level far above epsilon leaves no rank
+            ranks = np.clip(d - np.floor((asked / step + d + 1) / 2), 0, d // 2)
+        left = -np.expm1(np.minimum(asked - step * (d - ranks), 0.0))
+        return (np.expm1(-step * ranks) * left / math.expm1(-step * d) + 0.0)[()]
 
-    def implemented_epsilon(self) -> float:
-        """The exact epsilon of `sample`."""
-        weights = self._weights()
-        return log_ratio(int(weights[-1]), int(weights[0]))
+    def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Log probability of the index y, shape (...), at the ranking x, shape (..., d); broadcasts; -inf for None."""
+        return log_prob_by_rank(y, x, self.rank_log_probs())
 
-    def _weights(self) -> NDArray[np.int64]:
-        """Integer weights of rank 1 .. d, each but the top one rounded up."""
-        shares = np.exp(-self._step() * np.arange(self.d - 1, -1, -1.0))
-        weights = np.ceil(shares * _TOP_WEIGHT * (1 + 1e-15)).astype(np.int64)
-        return np.minimum(weights, _TOP_WEIGHT)
+    def implemented(self, bits: int = 64) -> ExponentialSelectionWords:
+        """What a sampler with decisions of so many bits draws from, as a mechanism. ValueError unless 2..64."""
+        return ExponentialSelectionWords(self, bits)
+
+    def sample(self, x: Any, *, rng: Any) -> Any:
+        """One index for each ranking; shape (..., d) to (...), int64, on the device of x.
+
+        x: whole numbers.   rng: a numpy.random.Generator, or a torch.Generator for tensors.
+        Draws from `implemented()`, with an epsilon of at most the claimed one.
+        """
+        return self.implemented().sample(x, rng=rng)
 
     def _step(self) -> float:
         return self.epsilon / (self.d - 1)
-
-    def _rankings(self, x: ArrayLike) -> NDArray[np.int64]:
-        ranks = np.asarray(x)
-        if ranks.dtype.kind not in "iu" or ranks.ndim == 0 or ranks.shape[-1] != self.d:
-            raise ValueError(
-                f"x must be whole numbers of shape (..., {self.d}), got {ranks.dtype} of shape {ranks.shape}"
-            )
-        if not np.array_equal(np.sort(ranks, axis=-1), np.broadcast_to(np.arange(1, self.d + 1), ranks.shape)):
-            raise ValueError(f"x must be rankings, permutations of 1..{self.d}")
-        return ranks.astype(np.int64)

@@ -9,26 +9,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
-from ldp_audit.mechanisms.randomness import WORDS, log_ratio, rarer_words, require_generator, words
 from ldp_audit.mechanisms.ranking import (
     DIMENSION,
-    NONE,
     SET_SIZE,
-    draw_members,
     furthest_sets,
-    indices,
-    is_member,
+    log_prob_by_status,
     require_proper_subset,
-    require_status,
 )
+from ldp_audit.mechanisms.selection_words import SelectionWords
 
 
 @dataclass(frozen=True)
@@ -83,39 +79,27 @@ class PerturbedEncoding:
         log_p = -math.log1p(math.exp(-self.epsilon))
         return self.k * (log_p - self.epsilon) + (self.d - self.k) * log_p
 
-    def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability of the index y (or None), shape (...), at the set x, shape (..., d)."""
-        chosen, status = indices(y, self.d), require_status(x, self.d, self.k)
-        inside, outside = self.index_log_probs()
-        return np.where(chosen < 0, self.none_log_prob(), np.where(is_member(chosen, status), inside, outside))[()]
+    def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Log probability of the index y (or None), shape (...), at the set x, shape (..., d); broadcasts."""
+        return log_prob_by_status(y, x, self.d, self.k, (*self.index_log_probs(), self.none_log_prob()))
 
-    def sample(self, x: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """One index, or -1 for none, for each status vector; shape (..., d) to (...).
+    def implemented(self, bits: int = 64) -> SelectionWords:
+        """What a sampler with decisions of so many bits draws from, as a mechanism. ValueError unless 2..64."""
+        return SelectionWords(self, bits)
 
-        Drawn from the report's law, not bit by bit. How many of the 2**64 words mean "none" does not depend on the
-        input; the rest are split so that the implemented epsilon is at most exact_epsilon() as computed.
+    def sample(self, x: Any, *, rng: Any) -> Any:
+        """One index, or -1 for none, for each status vector; shape (..., d) to (...), int64, on the device of x.
+
+        x: booleans, or whole numbers 0 and 1.   rng: a numpy.random.Generator, or a torch.Generator for tensors.
+        Draws from `implemented()`, the report's law with decisions of 64 bits, not bit by bit; its epsilon is at most
+        exact_epsilon().
         """
-        generator, status = require_generator(rng), require_status(x, self.d, self.k)
-        none, outside = self._words()
-        drawn = words(generator, status.shape[:-1])
-        leaves = drawn < np.uint64(none + outside)
-        chosen = np.where(leaves, draw_members(~status, generator), draw_members(status, generator))
-        return np.where(drawn < np.uint64(none), NONE, chosen)
-
-    def implemented_epsilon(self) -> float:
-        """The exact epsilon of `sample`."""
-        none, outside = self._words()
-        return log_ratio((WORDS - none - outside) * (self.d - self.k), outside * self.k)
-
-    def _words(self) -> tuple[int, int]:
-        """How many of the 2**64 words report none, and an index outside the set."""
-        none = int(WORDS * math.exp(self.none_log_prob()))
-        return none, rarer_words(self.exact_epsilon(), Fraction(self.d - self.k, self.k), WORDS - none)
+        return self.implemented().sample(x, rng=rng)
 
     def _excess_over_a_bit(self) -> float:
-        p, q = expit(self.epsilon), expit(-self.epsilon)
+        """ln of (p a + q b) / (q a + p b), with b = a - c and p - q = tanh(epsilon / 2), which keeps its digits."""
         a, c = _moments(self.epsilon, self.d, self.k)
-        return math.log1p((p - q) * c / (a - p * c))  # ln of (p a + q b) / (q a + p b)
+        return math.log1p(math.tanh(self.epsilon / 2) * c / (a - expit(self.epsilon) * c))
 
 
 @lru_cache(maxsize=4096)

@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
-from ldp_audit.mechanisms.randomness import WORDS, log_ratio, rarer_words, require_generator, words
 from ldp_audit.mechanisms.ranking import (
     DIMENSION,
     SET_SIZE,
-    draw_members,
     furthest_sets,
-    indices,
-    is_member,
+    log_prob_by_status,
     require_proper_subset,
-    require_status,
 )
+from ldp_audit.mechanisms.selection_words import SelectionWords
 
 
 @dataclass(frozen=True)
@@ -64,22 +61,22 @@ class PerturbedSampling:
         inside = math.log(expit(self.epsilon - odds)) - math.log(self.k)
         return inside, inside - self.epsilon
 
-    def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability of the index y, shape (...), at the set x, shape (..., d); -inf for None."""
-        chosen, status = indices(y, self.d), require_status(x, self.d, self.k)
-        inside, outside = self.index_log_probs()
-        return np.where(chosen < 0, -np.inf, np.where(is_member(chosen, status), inside, outside))[()]
+    def none_log_prob(self) -> float:
+        """Log probability of no report: there always is one."""
+        return -math.inf
 
-    def sample(self, x: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """One index for each status vector; shape (..., d) to (...). Implemented epsilon at most the claimed one."""
-        generator, status = require_generator(rng), require_status(x, self.d, self.k)
-        leaves = words(generator, status.shape[:-1]) < np.uint64(self._leaving_words())
-        return np.where(leaves, draw_members(~status, generator), draw_members(status, generator))
+    def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Log probability of the index y, shape (...), at the set x, shape (..., d); broadcasts; -inf for None."""
+        return log_prob_by_status(y, x, self.d, self.k, (*self.index_log_probs(), self.none_log_prob()))
 
-    def implemented_epsilon(self) -> float:
-        """The exact epsilon of `sample`."""
-        leaving = self._leaving_words()
-        return log_ratio((WORDS - leaving) * (self.d - self.k), leaving * self.k)
+    def implemented(self, bits: int = 64) -> SelectionWords:
+        """What a sampler with decisions of so many bits draws from, as a mechanism. ValueError unless 2..64."""
+        return SelectionWords(self, bits)
 
-    def _leaving_words(self) -> int:
-        return rarer_words(self.epsilon, Fraction(self.d - self.k, self.k))
+    def sample(self, x: Any, *, rng: Any) -> Any:
+        """One index for each status vector; shape (..., d) to (...), int64, on the device of x.
+
+        x: booleans, or whole numbers 0 and 1.   rng: a numpy.random.Generator, or a torch.Generator for tensors.
+        Draws from `implemented()`: decisions of 64 bits, with an epsilon of at most the claimed one.
+        """
+        return self.implemented().sample(x, rng=rng)

@@ -89,7 +89,7 @@ class NumpySource:
         return (short[at].astype(np.int64) << 48) + self.rng.integers(0, 2**48, size=at.shape)
 
 
-def source_of(rng: object) -> Source:
+def source_of(rng: Any) -> Source:
     """The source for a numpy.random.Generator or a torch.Generator; ValueError for anything else."""
     if isinstance(rng, np.random.Generator):
         return NumpySource(rng)
@@ -116,7 +116,10 @@ def log_ratio(first: int, second: int) -> float:
     ratio = Fraction(first, second)
     if Fraction(1, 2) < ratio < 2:
         return math.log1p(float(ratio - 1))
-    return math.log(ratio.numerator) - math.log(ratio.denominator)
+    try:
+        return math.log(float(ratio))
+    except (OverflowError, ValueError):  # no float holds it, or it rounds to 0
+        return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
 def rarer_words(epsilon: float, odds: Fraction | int = 1, total: int = WORDS) -> int | None:

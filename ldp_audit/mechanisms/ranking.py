@@ -1,12 +1,20 @@
-"""Inputs and outputs of FedSel's selections: rankings, top-k sets, an index or None."""
+"""Inputs and outputs of FedSel's selections: rankings, top-k sets, an index or None.
+
+Inputs may be numpy arrays, lists, or tensors; what comes back is of the same library, on the same device.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
+import array_api_compat.numpy as numpy_namespace
 import numpy as np
+from array_api_compat import array_namespace, device, is_array_api_obj
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.parameter import Parameter
+from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.variable import Variable
 
 DIMENSION = Parameter("d", Variable("d", 2, oo, integer=True), typical=(2, 100))
@@ -16,65 +24,73 @@ NONE = -1
 """How arrays of reports write "no index" (FedSel's PE may report none)."""
 
 
-def top_set(magnitudes: ArrayLike, k: int) -> NDArray[np.bool_]:
+def top_set(magnitudes: Any, k: int) -> Any:
     """The k largest of each row as a status vector; ties go to the larger index, so that there are exactly k.
 
-    magnitudes: shape (..., d), finite.   returns: shape (..., d).
+    magnitudes: shape (..., d), finite.   returns: booleans, shape (..., d).
     Raises ValueError for values that are not finite, and for k outside 1..d.
     """
     ranks = ranking(magnitudes)
     d = ranks.shape[-1]
-    if not 1 <= k <= d:
+    if isinstance(k, bool) or k != int(k) or not 1 <= k <= d:
         raise ValueError(f"k must be a whole number from 1 to d = {d}, got {k!r}")
-    return ranks > d - k
+    return ranks > d - int(k)
 
 
-def ranking(magnitudes: ArrayLike) -> NDArray[np.int64]:
-    """The ranks 1 .. d of each row, ascending; ties are ranked by index. Shape (..., d)."""
-    values = np.asarray(magnitudes, dtype=np.float64)
-    if values.ndim == 0 or not np.all(np.isfinite(values)):
+def ranking(magnitudes: Any) -> Any:
+    """The ranks 1 .. d of each row, ascending; ties are ranked by index. int64, shape (..., d).
+
+    magnitudes: shape (..., d), finite. Raises ValueError for anything else.
+    """
+    xp, values = _with_namespace(magnitudes)
+    if values.ndim == 0 or not xp.isdtype(values.dtype, ("real floating", "integral")):
         raise ValueError(f"magnitudes must be finite numbers of shape (..., d), got {magnitudes!r}")
-    order = np.argsort(values, axis=-1, kind="stable")
-    ranks = np.empty(values.shape, dtype=np.int64)
-    np.put_along_axis(ranks, order, np.broadcast_to(np.arange(1, values.shape[-1] + 1), values.shape), axis=-1)
+    good = xp.isfinite(values)
+    if not bool(xp.all(good)):
+        raise ValueError(f"magnitudes must be finite numbers of shape (..., d), got {values[~good][0].item()!r}")
+    order = xp.argsort(values, axis=-1, stable=True)
+    return xp.astype(xp.argsort(order, axis=-1), xp.int64) + 1
+
+
+def require_ranking(x: Any, d: int) -> Any:
+    """Rankings, permutations of 1 .. d, shape (..., d), as int64; ValueError for anything else.
+
+    Takes time in proportion to the entries: every rank ticks its own place off.
+    """
+    xp, given = _with_namespace(x)
+    if not xp.isdtype(given.dtype, "integral") or given.ndim == 0 or given.shape[-1] != d:
+        raise ValueError(
+            f"x must be whole numbers of shape (..., {d}), got {given.dtype} of shape {tuple(given.shape)}"
+        )
+    ranks = xp.astype(given, xp.int64)
+    inside = (ranks >= 1) & (ranks <= d)
+    if not bool(xp.all(inside)):
+        raise ValueError(f"x must be rankings, permutations of 1..{d}, got {given[~inside][0].item()!r} in one")
+    rows = xp.reshape(ranks, (-1, d)) - 1
+    first = xp.arange(rows.shape[0], dtype=xp.int64, device=device(rows)) * d
+    seen = xp.zeros_like(xp.reshape(rows, (-1,)), dtype=xp.bool)
+    seen[first[:, None] + rows] = True
+    if not bool(xp.all(seen)):
+        missing = int(xp.argmin(xp.astype(seen, xp.uint8))) % d + 1
+        raise ValueError(f"x must be rankings, permutations of 1..{d}, got one without {missing}")
     return ranks
 
 
-def require_status(x: ArrayLike, d: int, k: int) -> NDArray[np.bool_]:
-    """Status vectors of shape (..., d) with exactly k ones; ValueError for anything else."""
-    status = np.asarray(x)
-    if status.dtype != np.bool_ and not (status.dtype.kind in "iu" and np.all((status == 0) | (status == 1))):
-        raise ValueError(f"x must be status vectors of zeros and ones, got dtype {status.dtype}")
-    status = status.astype(np.bool_)
-    if status.ndim == 0 or status.shape[-1] != d or np.any(status.sum(axis=-1) != k):
-        raise ValueError(f"x must have shape (..., {d}) with exactly {k} ones in each vector, got shape {status.shape}")
+def require_status(x: Any, d: int, k: int) -> Any:
+    """Status vectors of shape (..., d) with exactly k ones, as booleans; ValueError for anything else."""
+    xp, given = _with_namespace(x)
+    if not xp.isdtype(given.dtype, ("bool", "integral")):
+        raise ValueError(f"x must be status vectors of zeros and ones, got dtype {given.dtype}")
+    status = xp.astype(given, xp.bool)
+    if not xp.isdtype(given.dtype, "bool") and not bool(xp.all(good := given == xp.astype(status, given.dtype))):
+        raise ValueError(f"x must be status vectors of zeros and ones, got {given[~good][0].item()!r} in one")
+    accepted = f"x must have shape (..., {d}) with exactly {k} ones in each vector"
+    if status.ndim == 0 or status.shape[-1] != d:
+        raise ValueError(f"{accepted}, got shape {tuple(status.shape)}")
+    ones = xp.sum(status, axis=-1, dtype=xp.int64)
+    if bool(xp.any(ones != k)):
+        raise ValueError(f"{accepted}, got one with {ones[ones != k][0].item()}")
     return status
-
-
-def indices(y: ArrayLike, d: int) -> NDArray[np.int64]:
-    """Reported indices; None and NONE both mean that there is none. ValueError outside 0..d-1."""
-    given = np.asarray(y)
-    found = np.vectorize(lambda one: NONE if one is None else one, otypes=[np.int64])(given) if given.size else given
-    if np.any((found < NONE) | (found >= d)):
-        raise ValueError(f"y must be an index in 0..{d - 1}, or None, got {y!r}")
-    return np.asarray(found, dtype=np.int64)
-
-
-def is_member(chosen: NDArray[np.int64], status: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether each index, shape (...), is in its set, shape (..., d); broadcasts. False where there is no index."""
-    shape = np.broadcast_shapes(chosen.shape, status.shape[:-1])
-    chosen, status = np.broadcast_to(chosen, shape), np.broadcast_to(status, (*shape, status.shape[-1]))
-    found = np.take_along_axis(status, np.maximum(chosen, 0)[..., None], axis=-1)[..., 0]
-    return found & (chosen >= 0)
-
-
-def draw_members(status: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.int64]:
-    """A uniform member of each row's set; every row has equally many, at least one. Shape (...)."""
-    rows = status.reshape(-1, status.shape[-1])
-    size = int(rows[0].sum()) if len(rows) else 0
-    members = np.nonzero(rows)[1].reshape(len(rows), size)
-    chosen = rng.integers(0, max(size, 1), size=len(rows))
-    return members[np.arange(len(rows)), chosen].reshape(status.shape[:-1])
 
 
 def require_proper_subset(d: int, k: int) -> None:
@@ -83,7 +99,64 @@ def require_proper_subset(d: int, k: int) -> None:
         raise ValueError(f"k must be a whole number from 1 to d - 1 = {d - 1}, got {k!r}")
 
 
+def draw_members(status: Any, k: int, inside: Any, source: Source) -> Any:
+    """For each set an index, uniform without bias: one of the set where `inside` holds, else one outside it.
+
+    status: booleans, shape (..., d), with k ones in each, 1 <= k <= d - 1.   inside: booleans, shape (...).
+    returns: int64, shape (...). Takes 4 bytes of memory an entry.
+    """
+    xp, d = source.xp, status.shape[-1]
+    counts = xp.int32 if d < 2**31 else xp.int64
+    place = xp.where(inside, source.below(k, inside.shape), source.below(d - k, inside.shape))
+    passed = xp.cumulative_sum(status == inside[..., None], axis=-1, dtype=counts)
+    return xp.sum(passed <= xp.astype(place, counts)[..., None], axis=-1, dtype=xp.int64)
+
+
 def furthest_sets(d: int, k: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """The first k indices against the last k."""
     first = np.arange(d) < k
     return first, first[::-1].copy()
+
+
+def indices(y: Any, d: int) -> NDArray[np.int64]:
+    """Reported indices; None and NONE both mean that there is none. ValueError for all but those and 0 .. d-1."""
+    given = np.asarray(y)
+    if given.dtype == object:
+        given = np.array([NONE if one is None else one for one in given.flat]).reshape(given.shape)
+    whole = given.dtype.kind in "iu" or (given.dtype.kind == "f" and np.all(given == np.floor(given)))
+    if not whole or np.any((given < NONE) | (given >= d)):
+        raise ValueError(f"y must be an index in 0..{d - 1}, or None, got {y!r}")
+    return given.astype(np.int64)
+
+
+def log_prob_by_status(
+    y: Any, x: ArrayLike, d: int, k: int, logs: tuple[float, float, float]
+) -> NDArray[np.float64] | np.float64:
+    """The log probability of the index y (or None), shape (...), at the set x, shape (..., d); broadcasts.
+
+    logs: log probabilities of one index of the set, of one outside it, and of none.
+    """
+    chosen, status = indices(y, d), require_status(np.asarray(x), d, k)
+    inside, outside, none = logs
+    return np.where(chosen < 0, none, np.where(_at(chosen, status), inside, outside))[()]
+
+
+def log_prob_by_rank(y: Any, x: ArrayLike, logs: NDArray[np.float64]) -> NDArray[np.float64] | np.float64:
+    """The log probability of the index y, shape (...), at the ranking x, shape (..., d); broadcasts; -inf for None.
+
+    logs: log probabilities of the coordinates of rank 1 .. d.
+    """
+    chosen, ranks = indices(y, len(logs)), require_ranking(np.asarray(x), len(logs))
+    return np.where(chosen < 0, -np.inf, logs[_at(chosen, ranks) - 1])[()]
+
+
+def _at(chosen: NDArray[np.int64], vectors: NDArray) -> NDArray:
+    """The entry of each vector, shape (..., d), at its index, shape (...); broadcasts. The first one for NONE."""
+    shape = np.broadcast_shapes(chosen.shape, vectors.shape[:-1])
+    wide = np.broadcast_to(vectors, (*shape, vectors.shape[-1]))
+    return np.take_along_axis(wide, np.broadcast_to(np.maximum(chosen, 0), shape)[..., None], axis=-1)[..., 0]
+
+
+def _with_namespace(x: Any) -> tuple[Any, Any]:
+    """The array API namespace of x, and x as an array: numpy's for lists and numbers."""
+    return (array_namespace(x), x) if is_array_api_obj(x) else (numpy_namespace, np.asarray(x))

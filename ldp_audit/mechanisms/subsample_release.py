@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from decimal import Decimal, localcontext
+from typing import Any, Literal
 
+import mpmath
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.parameter import Parameter, check_parameters
-from ldp_audit.mechanisms.randomness import require_generator
+from ldp_audit.mechanisms.randomness import BITS, Source, source_of
 from ldp_audit.mechanisms.variable import Variable
 
 Direction = Literal["remove", "removed", "add", "added", "substitute"]
@@ -25,7 +27,7 @@ Direction = Literal["remove", "removed", "add", "added", "substitute"]
 
 @dataclass(frozen=True)
 class SubsampleRelease:
-    """k of n records, without or with replacement; the output is the sample.
+    """k of n records, without or with replacement; the output is the sample, in the random order of the draws.
 
     n: records, >= 1.   k: draws, >= 0, at most n without replacement.   replacement: whether a record may be drawn
     twice. Raises ValueError for anything else.
@@ -76,27 +78,127 @@ class SubsampleRelease:
             return np.full_like(asked, self._included(self.n + 1))[()]
         if direction not in ("removed", "add"):
             raise ValueError(f"direction must be remove, removed, add, added or substitute, got {direction!r}")
-        size = self.n if direction == "removed" else self.n + 1
-        left_out = self._log_left_out(size)
-        return (-np.expm1(np.minimum(asked + left_out, 0.0)) + 0.0)[()]
+        high, low = self._log_left_out(self.n if direction == "removed" else self.n + 1)
+        if high == -math.inf:
+            return np.ones_like(asked)[()]
+        return (-np.expm1(np.minimum(asked + high + low, 0.0)) + 0.0)[()]
 
     def published(self) -> tuple[float, float]:
         """The paper's (epsilon, delta): (ln((n+1)/(n+1-k)), k/n), or (k ln((n+1)/n), 1 - ((n-1)/n)**k)."""
-        epsilon = self.k * math.log1p(1 / self.n) if self.replacement else -math.log1p(-self.k / (self.n + 1))
-        return epsilon, self.inclusion()
+        return 0.0 - self._log_left_out(self.n + 1)[0], self.inclusion()
 
-    def sample(self, x: ArrayLike, *, rng: np.random.Generator) -> NDArray:
-        """k of the n records x, shape (n, ...) to (k, ...), in random order."""
-        generator, records = require_generator(rng), np.asarray(x)
+    def log_prob(self, y: Any, x: Any) -> NDArray[np.float64] | np.float64:
+        """Log probability of the sample y, in order, from the data x; shape (..., k) to (...).
+
+        y: labels of k records, in the order of the draws.
+        x: a whole number m, for the data 0 .. m-1, or an array of m different labels (numbers or texts); m is n, or
+        n - 1 or n + 1, so that the neighbours by removal and addition can be asked too.
+        Of m records every ordered sample has probability (m-k)!/m!, or m**-k with replacement; -inf where a label is
+        not in the data, or comes twice without replacement.
+        Raises ValueError for other shapes, and where k records cannot be drawn from x.
+        """
+        drawn, size = np.asarray(y), _size(x)
+        if abs(size - self.n) > 1 or size < (min(self.k, 1) if self.replacement else self.k):
+            raise ValueError(f"x must hold {self.n} records, or one more or less, and {self.k} to draw; got {size}")
+        if drawn.ndim == 0 or drawn.shape[-1] != self.k:
+            raise ValueError(f"y must have shape (..., {self.k}), got {drawn.shape}")
+        possible = np.all(_is_record(drawn, x), axis=-1)
+        if not self.replacement:
+            in_order = np.sort(drawn, axis=-1)
+            possible &= np.all(in_order[..., 1:] != in_order[..., :-1], axis=-1)
+        ways = self.k * math.log(max(size, 1)) if self.replacement else _log_arrangements(size, self.k)
+        return np.where(possible, 0.0 - ways, -np.inf)[()]
+
+    def implemented(self, bits: int = 64) -> SubsampleRelease:
+        """The mechanism itself: its draws are uniform without bias, so nothing is rounded. ValueError unless 2..64."""
+        BITS.check(bits)
+        return self
+
+    def sample(self, x: Any, *, rng: Any) -> Any:
+        """k of the n records x, shape (n, ...) to (k, ...), in random order; dtype and device of x.
+
+        rng: a numpy.random.Generator, or a torch.Generator for tensors. Every ordered sample is exactly equally likely.
+        """
+        source = source_of(rng)
+        records = source.array("x", x)
         if records.ndim == 0 or len(records) != self.n:
-            raise ValueError(f"x must hold {self.n} records, got shape {records.shape}")
-        return records[generator.choice(self.n, size=self.k, replace=self.replacement)]
+            raise ValueError(f"x must hold {self.n} records, got shape {tuple(records.shape)}")
+        if self.replacement:
+            return records[source.below(self.n, (self.k,))]
+        draw = _first_different if 2 * self.k <= self.n else _first_by_keys
+        return records[draw(source, self.n, self.k)]
 
     def _included(self, size: int) -> float:
-        return -math.expm1(self._log_left_out(size))
+        if not self.replacement:
+            return self.k / size
+        return -math.expm1(self._log_left_out(size)[0]) + 0.0
 
-    def _log_left_out(self, size: int) -> float:
-        """The log of the chance that a given one of `size` records is not drawn."""
-        if self.replacement:
-            return self.k * (math.log1p(-1 / size) if size > 1 else -math.inf) if self.k else 0.0
-        return math.log1p(-self.k / size) if self.k < size else -math.inf
+    def _log_left_out(self, size: int) -> tuple[float, float]:
+        """The log of the chance that a given one of `size` records is not drawn, as a sum of two floats.
+
+        The second holds what the first rounds away, which counts where a level nearly cancels the first.
+        """
+        base, power = (size - 1, self.k) if self.replacement else (size - self.k, 1)
+        if self.k == 0 or base == 0:
+            return (0.0 if self.k == 0 else -math.inf), 0.0
+        with localcontext() as context:
+            context.prec = 40 + 2 * len(str(size))
+            exact = power * (Decimal(base) / Decimal(size)).ln()
+            high = float(exact)
+            return high, float(exact - Decimal(high))
+
+
+def _first_different(source: Source, n: int, k: int) -> Any:
+    """The first k different values of a stream of uniform ones: each is uniform among those not drawn before it.
+
+    For k up to n / 2: at least every other value is then new, so that the stream stays short.
+    """
+    xp, found = source.xp, source.below(n, (0,))
+    while found.shape[0] < k:
+        stream = xp.concat([found, source.below(n, (2 * (k - found.shape[0]),))])
+        order = xp.argsort(stream, stable=True)
+        first = xp.ones_like(order, dtype=xp.bool)
+        first[order[1:]] = stream[order[1:]] != stream[order[:-1]]
+        found = stream[first]
+    return found[:k]
+
+
+def _first_by_keys(source: Source, n: int, k: int) -> Any:
+    """The first k of all n in the order of random 64-bit keys, which are drawn again if two agree.
+
+    Different keys are exchangeable, so every order is equally likely, exactly.
+    """
+    xp = source.xp
+    while True:
+        keys = source.words((n,))
+        order = xp.argsort(keys)
+        if not bool(xp.any(keys[order[1:]] == keys[order[:-1]])):
+            return order[:k]
+
+
+def _size(x: Any) -> int:
+    """How many records x stands for."""
+    records = np.asarray(x)
+    if records.ndim == 0 and records.dtype.kind in "iu" and records >= 0:
+        return int(records)
+    known = records.ndim == 1 and records.dtype.kind in "iufUS" and bool(np.all(records == records))
+    if not known or len(np.unique(records)) != len(records):
+        raise ValueError(f"x must be a whole number of records, or an array of different labels, got {x!r}")
+    return len(records)
+
+
+def _is_record(drawn: NDArray, x: Any) -> NDArray[np.bool_]:
+    """Whether each label is one of the data's."""
+    records = np.asarray(x)
+    texts = records.dtype.kind in "US"
+    if drawn.size and (drawn.dtype.kind not in ("US" if texts else "iuf")):
+        raise ValueError(f"y must be labels as in x, {'texts' if texts else 'numbers'}, got dtype {drawn.dtype}")
+    if records.ndim == 0:
+        return (drawn >= 0) & (drawn < records) & (drawn == np.floor(drawn))
+    return np.isin(drawn, records)
+
+
+def _log_arrangements(size: int, k: int) -> float:
+    """ln(size! / (size - k)!)."""
+    with mpmath.workdps(40 + 2 * len(str(size))):
+        return float(mpmath.loggamma(size + 1) - mpmath.loggamma(size - k + 1))

@@ -37,9 +37,9 @@ class TorchSource:
         return fresh.random_(-_HALF, None, generator=self.rng) >> (64 - bits)
 
     def below(self, bound: int, shape: Sequence[int]) -> torch.Tensor:
-        """See `Source`. torch.randint reduces a word modulo the bound; here the words that would favour some are redrawn."""
-        kept = _HALF // bound * bound
+        """See `Source`. torch.randint is biased (a word modulo the bound); here what would favour some is redrawn."""
+        last = _HALF // bound * bound - 1  # compared with <=: 2**63 itself is no int64
         drawn = self.words(shape) & (_HALF - 1)
-        while bool((refused := drawn >= kept).any()):
+        while bool((refused := drawn > last).any()):
             drawn = torch.where(refused, self.words(shape) & (_HALF - 1), drawn)
         return drawn % bound

@@ -17,10 +17,12 @@ SCHEMA_VERSION = 1
 _ENGINES_FROM = ("sympy", "python-flint", "z3-solver")
 
 
-def build(pairs: Sequence[tuple[Paper, Sequence[SettledClaim]]], figures: Sequence[Figure] = ()) -> dict[str, Any]:
+def build(
+    pairs: Sequence[tuple[Paper, Sequence[SettledClaim]]], figures: Sequence[tuple[str, Figure]] = ()
+) -> dict[str, Any]:
     """The whole report as JSON-ready data.
 
-    pairs: papers with their settled claims, in order.   figures: with their numbers.
+    pairs: papers with their settled claims, in order.   figures: each with its paper's key.
     """
     claims = [claim_record(paper, one) for paper, group in pairs for one in group]
     return {
@@ -28,11 +30,28 @@ def build(pairs: Sequence[tuple[Paper, Sequence[SettledClaim]]], figures: Sequen
         "tool": {"name": "ldp-audit", "version": _version("ldp-audit"), "python": platform.python_version()}
         | {name: _version(name) for name in _ENGINES_FROM},
         "papers": [paper_record(paper) for paper, _ in pairs],
-        "summary": {str(kind): count for kind, count in _counts(pairs).items()},
-        "not_the_papers": sum(one.claim.source != "paper" for _, group in pairs for one in group),
+        **_counted(claims),
         "claims": claims,
-        "figures": [figure.to_dict() for figure in figures],
+        "figures": [{"paper": key, **figure.to_dict()} for key, figure in figures],
     }
+
+
+def of_paper(report: dict[str, Any], key: str) -> dict[str, Any]:
+    """The part of a report that is one paper's, as a report."""
+    claims = [claim for claim in report["claims"] if claim["paper"] == key]
+    return {
+        **report,
+        "papers": [paper for paper in report["papers"] if paper["key"] == key],
+        **_counted(claims),
+        "claims": claims,
+        "figures": [figure for figure in report["figures"] if figure["paper"] == key],
+    }
+
+
+def _counted(claims: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The verdicts on the papers' own claims, most frequent first, and how many claims are not theirs."""
+    own = Counter(claim["verdict"] for claim in claims if claim["source"] == "paper")
+    return {"summary": dict(own.most_common()), "not_the_papers": len(claims) - own.total()}
 
 
 def paper_record(paper: Paper) -> dict[str, str]:
@@ -89,11 +108,6 @@ def _engines(settled: SettledClaim) -> str:
     """The engines that the verdict rests on, without repeats; "argument" for prose alone."""
     names = dict.fromkeys(part.engine for part in settled.parts + settled.condition + settled.void)
     return ", ".join(names) or ("argument" if settled.claim.argument else "none")
-
-
-def _counts(pairs: Sequence[tuple[Paper, Sequence[SettledClaim]]]) -> Counter[Verdict]:
-    """Of the papers' own claims: a scanner's error or a quantification of ours is not held against them."""
-    return Counter(one.verdict for _, group in pairs for one in group if one.claim.source == "paper")
 
 
 def _version(package: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -14,6 +15,20 @@ from ldp_audit.reports.mathematics import mathml
 
 def render(report: dict[str, Any]) -> str:
     """The whole report; everything that comes from a claim is escaped."""
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(report=report, sources=wording.SOURCES, meanings=wording.VERDICTS)
+    )
+
+
+def render_index(report: dict[str, Any], parts: Sequence[dict[str, Any]]) -> str:
+    """The page over several papers' reports; parts: each paper's own (`document.of_paper`), in order."""
+    pairs = list(zip(report["papers"], parts, strict=True))
+    return _environment().get_template("index.html.j2").render(report=report, parts=pairs, meanings=wording.VERDICTS)
+
+
+def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("ldp_audit.reports"),
         autoescape=True,
@@ -30,9 +45,7 @@ def render(report: dict[str, Any]) -> str:
         mathml=_safe_mathml,
         svg=_safe_svg,
     )
-    return environment.get_template("report.html.j2").render(
-        report=report, sources=wording.SOURCES, meanings=wording.VERDICTS
-    )
+    return environment
 
 
 def _safe_mathml(latex: str) -> Markup:

@@ -98,7 +98,7 @@ def test_the_sampler_draws_from_the_law(row: Row) -> None:
 
 @rows
 def test_the_implemented_epsilon_is_close_below_the_exact_one(row: Row) -> None:
-    exact, implemented = row.mechanism.exact_epsilon(), row.mechanism.implemented_epsilon()
+    exact, implemented = row.mechanism.exact_epsilon(), row.mechanism.implemented().exact_epsilon()
     assert implemented <= exact * (1 + 1e-15)
     assert implemented >= min(exact * (1 - 1e-6), 40.0) or exact < 1e-6
 

@@ -11,7 +11,7 @@ from ldp_audit.claims.claim import Claim, Condition, Correction, Paper
 from ldp_audit.claims.settle import settle_claim
 from ldp_audit.claims.statement import at_most, equal
 from ldp_audit.mechanisms.variable import Variable
-from ldp_audit.reports import document, html
+from ldp_audit.reports import document, html, write
 
 HOSTILE = "<script>alert(1)</script> & \"quotes\" '</style>' <img src=x onerror=y>"
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -103,7 +103,7 @@ def hostile_report() -> dict:
     paper = Paper("key", HOSTILE, HOSTILE, HOSTILE, (claim,))
     panel = Panel(HOSTILE, HOSTILE, HOSTILE, (Series(HOSTILE, [0, 1], [0, 1]),))
     figure = Figure("figure", HOSTILE, HOSTILE, HOSTILE, (panel,))
-    return document.build([(paper, [settle_claim(claim)])], [figure])
+    return document.build([(paper, [settle_claim(claim)])], [("key", figure)])
 
 
 def test_markup_in_a_claim_stays_text() -> None:
@@ -121,3 +121,18 @@ def test_markup_in_an_id_stays_text() -> None:
 
 def test_equal_reports_give_equal_pages(ldp_fl_report: dict) -> None:
     assert html.render(ldp_fl_report) == html.render(ldp_fl_report)
+
+
+def test_several_papers_get_an_index_and_a_page_each() -> None:
+    x = Variable("x", 0, 1)
+    claims = (Claim("A<b>", "here", "one", parts=(at_most(x, 0),)), Claim("B", "there", "two", parts=(at_most(x, 2),)))
+    papers = [Paper(key, f"<i>{key}</i>", claims=(claim,)) for key, claim in zip("ab", claims, strict=True)]
+    report = document.build([(paper, [settle_claim(paper.claims[0])]) for paper in papers])
+    files = write.rendered(report)
+    assert {"index.html", "a.html", "b.html", "report.json", "report.md"} <= set(files)
+    assert "report.html" not in files
+    assert "<i>" not in files["index.html"]
+    assert 'href="a.html#A&lt;b&gt;"' in files["index.html"]
+    assert "two" not in files["a.html"]
+    assert document.of_paper(report, "b")["summary"] == {"PROVED": 1}
+    parse(files["index.html"])
