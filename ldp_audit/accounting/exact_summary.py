@@ -34,10 +34,10 @@ def summarise(mechanism: Any, levels: Sequence[float] = LEVELS) -> dict[str, Any
 
 def _implemented(mechanism: Any) -> Any:
     """The sampler's own epsilon, where there is a sampler that knows it."""
-    if not hasattr(mechanism, "implemented_epsilon"):
+    if not hasattr(mechanism, "implemented"):
         return None
     try:
-        return _plain(mechanism.implemented_epsilon())
+        return _plain(mechanism.implemented().exact_epsilon())
     except ValueError:  # a form that is not sampled
         return None
 

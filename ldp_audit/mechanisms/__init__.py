@@ -6,24 +6,45 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded when asked for
     from ldp_audit.mechanisms.additive_noise import Gaussian as Gaussian
     from ldp_audit.mechanisms.additive_noise import Laplace as Laplace
+    from ldp_audit.mechanisms.bound_channel import BoundChannel as BoundChannel
     from ldp_audit.mechanisms.channel import Ind as Ind
     from ldp_audit.mechanisms.channel import SymbolicChannel as SymbolicChannel
+    from ldp_audit.mechanisms.coordinate_sampling import CoordinateSampling as CoordinateSampling
+    from ldp_audit.mechanisms.density import OUTPUT as OUTPUT
     from ldp_audit.mechanisms.duchi_vector import DuchiVector as DuchiVector
     from ldp_audit.mechanisms.exponential_selection import ExponentialSelection as ExponentialSelection
     from ldp_audit.mechanisms.finite_channel import FiniteChannel as FiniteChannel
+    from ldp_audit.mechanisms.hybrid import Hybrid as Hybrid
+    from ldp_audit.mechanisms.layer_range import ClientRange as ClientRange
+    from ldp_audit.mechanisms.layer_range import LayerRange as LayerRange
     from ldp_audit.mechanisms.parameter import Parameter as Parameter
+    from ldp_audit.mechanisms.parameter_shuffler import ParameterShuffler as ParameterShuffler
     from ldp_audit.mechanisms.perturbed_encoding import PerturbedEncoding as PerturbedEncoding
     from ldp_audit.mechanisms.perturbed_sampling import PerturbedSampling as PerturbedSampling
-    from ldp_audit.mechanisms.piecewise import Hybrid as Hybrid
     from ldp_audit.mechanisms.piecewise import Piecewise as Piecewise
+    from ldp_audit.mechanisms.random_projection import RandomProjection as RandomProjection
     from ldp_audit.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
     from ldp_audit.mechanisms.subsample_release import SubsampleRelease as SubsampleRelease
     from ldp_audit.mechanisms.two_point import TwoPoint as TwoPoint
+    from ldp_audit.mechanisms.two_stage import TwoStage as TwoStage
     from ldp_audit.mechanisms.variable import EPSILON as EPSILON
+    from ldp_audit.mechanisms.variable import ROOT_T as ROOT_T
     from ldp_audit.mechanisms.variable import T as T
     from ldp_audit.mechanisms.variable import Variable as Variable
+    from ldp_audit.mechanisms.weights import SymbolicWeights as SymbolicWeights
 
 _HOME = {
+    "BoundChannel": "bound_channel",
+    "CoordinateSampling": "coordinate_sampling",
+    "ClientRange": "layer_range",
+    "LayerRange": "layer_range",
+    "ParameterShuffler": "parameter_shuffler",
+    "RandomProjection": "random_projection",
+    "TwoStage": "two_stage",
+    "OUTPUT": "density",
+    "SymbolicWeights": "weights",
+    "ROOT_T": "variable",
+    "Hybrid": "hybrid",
     "EPSILON": "variable",
     "Ind": "channel",
     "Parameter": "parameter",
@@ -36,7 +57,6 @@ _HOME = {
     "FiniteChannel": "finite_channel",
     "Gaussian": "additive_noise",
     "Laplace": "additive_noise",
-    "Hybrid": "piecewise",
     "Piecewise": "piecewise",
     "DuchiVector": "duchi_vector",
     "T": "variable",

@@ -112,6 +112,18 @@ class BoundChannel:
         self._require_affine()
         return GridChannel.of(self, bits)
 
+    def support(self) -> tuple[Any, Any]:
+        """The ends of the density's support, in 50 digits; ValueError where they depend on the input."""
+        lowest, highest = self.channel.pieces[0].lower, self.channel.pieces[-1].upper
+        if lowest.has(*self.channel.inputs) or highest.has(*self.channel.inputs):
+            raise ValueError(f"{self.channel.name!r}: a support that depends on the input has no private sampler")
+        return self._number(lowest), self._number(highest)
+
+    def law_at(self, point: Sequence[float]) -> tuple[list[Any], list[tuple[Any, Any, Any]]]:
+        """The atoms' probabilities and the pieces (lower, upper, density) at an input, in 50 digits."""
+        x = tuple(map(mpmath.mpf, point))
+        return [p(*x) for p in self._probabilities], [tuple(f(*x) for f in piece) for piece in self._pieces]
+
     @cached_property
     def _box(self) -> list[tuple[Any, Any]]:
         ends = []
@@ -230,8 +242,8 @@ class BoundChannel:
 
     def _overlaps(self, pair: tuple[Inputs, Inputs]) -> list[tuple[Any, Any, Any]]:
         """(density, other density, length) for every two pieces that overlap; what lies outside has other density 0."""
-        first, second = ([tuple(f(*x) for f in piece) for piece in self._pieces] for x in pair)
-        found = []
+        first, second = (self.law_at(x)[1] for x in pair)
+        found: list[tuple[Any, Any, Any]] = []
         for low, high, p in first:
             left = high - low
             for other_low, other_high, q in second:

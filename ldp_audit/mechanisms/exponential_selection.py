@@ -11,11 +11,31 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sympy import Integer, Sum, oo
 
 from ldp_audit.mechanisms.exponential_selection_words import ExponentialSelectionWords
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
 from ldp_audit.mechanisms.ranking import DIMENSION, log_prob_by_rank
+from ldp_audit.mechanisms.variable import Variable
+from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
+
+STEP_RATIO = Variable("y", 1, oo, open="left")
+"""e**(epsilon/(d-1)): the ratio of neighbouring ranks."""
+
+_rank, _any, _d = Variable("i", 1, oo, integer=True), Variable("h", 1, oo, integer=True), DIMENSION.variable
+
+EXPONENTIAL_SELECTION = SymbolicWeights(
+    "exponential selection",
+    [
+        OutputClass(
+            "the index of rank",
+            Integer(1),
+            STEP_RATIO**_rank / Sum(STEP_RATIO**_any, (_any, 1, _d)),
+            (_rank, Integer(1), _d),
+        )
+    ],
+)
 
 
 @dataclass(frozen=True)
@@ -32,6 +52,11 @@ class ExponentialSelection:
 
     def __post_init__(self) -> None:
         check_parameters(self)
+
+    @staticmethod
+    def symbolic() -> SymbolicWeights:
+        """The definition, in d and y = e**(epsilon/(d-1)); `.at` puts d in and writes the ranks out."""
+        return EXPONENTIAL_SELECTION
 
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats: epsilon, between rank d and rank 1 (FedSel, Lemma 1)."""

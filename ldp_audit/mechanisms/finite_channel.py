@@ -3,42 +3,53 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
+from numbers import Rational
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from flint import arb, ctx, fmpq
 from numpy.typing import ArrayLike, NDArray
 
+from ldp_audit.mechanisms.alias_table import AliasTable
+from ldp_audit.mechanisms.finite_channel_words import are_whole, word_counts
+from ldp_audit.mechanisms.hockey_stick import Doubled, doubled, hockey_stick
+from ldp_audit.mechanisms.inputs import whole_numbers
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.randomness import WORDS, require_generator, words
+from ldp_audit.mechanisms.output_labels import NUMBERS, columns_of, label_array
+from ldp_audit.mechanisms.randomness import BITS, WORDS, NumpySource, source_of
 
-_TOLERANCE = 1e-9
-"""How far a row of floats may be from 1; the row is used as it is."""
+_TOLERANCE = Fraction(1, 10**9)
+"""How far a row's sum may be from 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class FiniteChannel:
     """P(output j | input i) = matrix[i][j].
 
-    matrix: shape (inputs, outputs); numbers, fractions or texts such as "1/3".
+    matrix: shape (inputs, outputs); numbers, fractions or texts such as "1/3", all taken as the exact numbers that they
+        are. A row that adds up to 1 only nearly, as floats do, is divided by its sum.
     outputs: the reports' labels, one a column; 0, 1, ... if not given.
     Raises ValueError for entries that are no probabilities, and for rows that do not add up to 1 within 1e-9.
     """
 
     matrix: Any
     outputs: Sequence[Any] | None = None
-    _table: NDArray[np.float64] = field(init=False, repr=False)
+    _weights: NDArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        table = _as_table(self.matrix)
-        labels = list(range(table.shape[1])) if self.outputs is None else list(self.outputs)
-        if len(labels) != table.shape[1] or len(set(labels)) != len(labels):
-            raise ValueError(f"outputs must be {table.shape[1]} different labels, got {self.outputs!r}")
+        weights = _as_weights(self.matrix)
+        labels = list(range(weights.shape[1])) if self.outputs is None else list(self.outputs)
+        if len(labels) != weights.shape[1] or len(set(labels)) != len(labels):
+            raise ValueError(f"outputs must be {weights.shape[1]} different labels, got {self.outputs!r}")
         object.__setattr__(self, "outputs", tuple(labels))
-        object.__setattr__(self, "_table", table)
+        object.__setattr__(self, "_weights", weights)
 
     @classmethod
     def from_file(cls, path: str | Path) -> FiniteChannel:
@@ -63,29 +74,31 @@ class FiniteChannel:
             raise ValueError(f"{path} is no .npz archive: {error}") from error
 
     def exact_epsilon(self) -> float:
-        """The tight pure epsilon, nats; infinity where the supports of two inputs differ."""
-        logs = self._log_table()
-        return max(float(np.max(_gaps(logs, row))) for row in logs)
+        """The tight pure epsilon, nats, from exact fractions; infinity where the supports of two inputs differ."""
+        ratio = self._worst[2]
+        return math.inf if ratio is None else _log(ratio)
 
     def worst_pair(self) -> tuple[int, int]:
         """The inputs that attain exact_epsilon(), by their row numbers."""
-        logs = self._log_table()
-        best = [np.max(_gaps(logs, row), axis=1) for row in logs]
-        first, second = np.unravel_index(int(np.argmax(best)), (len(logs), len(logs)))
-        return int(first), int(second)
+        return self._worst[:2]
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """The hockey-stick divergence, largest over ordered pairs of inputs; shape of `epsilon`, nats, >= 0."""
         asked = levels(epsilon)
-        found = [max(self._row_delta(row, float(level)) for row in self._table) for level in asked.flat]
+        found = [self._delta_at(float(level)) for level in asked.flat]
         return np.array(found, dtype=np.float64).reshape(asked.shape)[()]
 
     def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability of the label y at the input (row) x, shape of x; -inf for a label that is no output."""
-        rows = self._rows(x)
-        if y not in self._labels():
-            return np.full(rows.shape, -np.inf)[()]
-        return self._log_table()[rows, self._labels().index(y)][()]
+        """Log probability, nats, of the labels y at the inputs (rows) x; broadcasts; -inf for what is no label.
+
+        y: a label, or an array or list of labels; a tuple is a single label.
+        """
+        columns, rows = np.broadcast_arrays(columns_of(y, self._labels()), self._rows(x))
+        with np.errstate(divide="ignore"):
+            logs = np.log(
+                np.column_stack([self._table, np.zeros(len(self._table))])
+            )  # what is no label: the last column
+        return logs[rows, columns][()]
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """E[report | x]; shape of x. ValueError if the labels are not numbers."""
@@ -96,46 +109,87 @@ class FiniteChannel:
         away = (self._numbers() - (self._table @ self._numbers())[:, None]) ** 2
         return (self._table * away).sum(axis=1)[self._rows(x)][()]
 
-    def sample(self, x: ArrayLike, *, rng: np.random.Generator) -> NDArray:
-        """One label for each input (row); shape of x. What is implemented is `implemented_epsilon()`."""
-        generator, rows = require_generator(rng), self._rows(x)
-        drawn, ends, last = words(generator, rows.shape), self._ends(), self._last_outputs()
-        chosen = np.zeros(rows.shape, dtype=np.int64)
-        for row in np.unique(rows):
-            inner = np.array(ends[row][: last[row]], dtype=np.uint64)
-            chosen[rows == row] = np.searchsorted(inner, drawn[rows == row], side="right")
-        return np.asarray(self._labels())[chosen]
+    def implemented(self, bits: int = 64) -> FiniteChannel:
+        """What a sampler with words of so many bits draws from; its epsilon is at most this channel's.
 
-    def implemented_epsilon(self) -> float:
-        """The exact epsilon of `sample`: of the whole numbers of 64-bit words that lead to each output."""
-        counts = [[end - start for start, end in zip([0, *row], row, strict=False)] for row in self._ends()]
-        with np.errstate(divide="ignore"):
-            logs = np.log(np.array(counts, dtype=np.float64))
-        return max(float(np.max(_gaps(logs, row))) for row in logs)
+        Every probability is a whole number of words over 2**bits; `finite_channel_words.py` says which. A channel of
+        such probabilities is returned as it is. ValueError unless bits are 2..64.
+        """
+        words = 2 ** int(BITS.check(bits))
+        if are_whole(self._weights, words):
+            return self
+        counts = word_counts(self._weights, self._worst[2], words)
+        return FiniteChannel([[Fraction(count, words) for count in row] for row in counts], self.outputs)
 
-    def _ends(self) -> list[list[int]]:
-        """For each input, below which word each output's share ends; what is left goes to the last with mass."""
-        shares = np.minimum(np.cumsum(self._table, axis=1), 1.0)
-        return [
-            [WORDS if j >= last else int(share * float(WORDS)) for j, share in enumerate(row)]
-            for row, last in zip(shares, self._last_outputs(), strict=True)
-        ]
+    def sample(self, x: Any, *, rng: Any) -> Any:
+        """One label for each input (row number); shape of x, on its device. Draws from `implemented()`.
 
-    def _last_outputs(self) -> NDArray[np.int64]:
-        """For each input, the last output that has mass."""
-        return np.array([np.max(np.flatnonzero(row)) for row in self._table])
+        x: whole numbers, an array or a tensor.   rng: a numpy.random.Generator, or a torch.Generator for tensors.
+        Numeric labels come as bool, int64 or float64, texts as an array of texts, others as an array of objects.
+        Tensors hold numbers only: ValueError for other labels there; `sample_indices` serves any.
+        """
+        source, labels = source_of(rng), label_array(self._labels())
+        if labels.dtype.kind in NUMBERS:
+            dtype = {"b": source.xp.bool, "i": source.xp.int64, "f": source.xp.float64}[labels.dtype.kind]
+            return source.constant(labels, dtype)[self.sample_indices(x, rng=rng)]
+        if not isinstance(source, NumpySource):
+            raise ValueError(f"outputs must be numbers for tensors, got {self.outputs!r}; use sample_indices")
+        return labels[self.sample_indices(x, rng=rng)]
 
-    def _row_delta(self, row: NDArray[np.float64], level: float) -> float:
-        if np.isinf(level):
-            return float(np.max(np.where(self._table == 0, row, 0.0).sum(axis=1)))
-        return float(np.max(np.maximum(row - np.exp(level) * self._table, 0.0).sum(axis=1)))
+    def sample_indices(self, x: Any, *, rng: Any) -> Any:
+        """One output's column number for each input (row number); int64, shape of x; otherwise as `sample`."""
+        source = source_of(rng)
+        rows = whole_numbers("x", source.array("x", x), 0, len(self._weights) - 1, source.xp)
+        return self._words.draw(source, rows.shape, source.xp.astype(rows, source.xp.int64))[()]
 
-    def _log_table(self) -> NDArray[np.float64]:
-        with np.errstate(divide="ignore"):
-            return np.log(self._table)
+    @cached_property
+    def _words(self) -> AliasTable:
+        """The sampler's table, for words of 64 bits."""
+        return AliasTable.of(word_counts(self._weights, self._worst[2], WORDS))
 
-    def _labels(self) -> list[Any]:
-        return list(self.outputs or ())
+    @cached_property
+    def _totals(self) -> NDArray:
+        return self._weights.sum(axis=1)
+
+    @cached_property
+    def _table(self) -> NDArray[np.float64]:
+        """The probabilities, each rounded once."""
+        return (self._weights / self._totals[:, None]).astype(np.float64)
+
+    @cached_property
+    def _doubled(self) -> Doubled:
+        """The probabilities with twice the digits."""
+        totals = np.broadcast_to(self._totals[:, None], self._weights.shape)
+        nearest, lacking = doubled(self._weights.ravel().tolist(), totals.ravel().tolist())
+        return nearest.reshape(self._weights.shape), lacking.reshape(self._weights.shape)
+
+    @cached_property
+    def _worst(self) -> tuple[int, int, Fraction | None]:
+        """Two inputs and the ratio of one output's probabilities there, the largest of all; None for infinity."""
+        weights, totals, columns = self._weights, self._totals, np.arange(self._weights.shape[1])
+        most, least = np.zeros_like(columns), np.zeros_like(columns)
+        for row, (own, total) in enumerate(zip(weights, totals, strict=True)):
+            most[own * totals[most] > weights[most, columns] * total] = row
+            least[own * totals[least] < weights[least, columns] * total] = row
+        best = (0, 0, Fraction(1))
+        for column, (high, low) in enumerate(zip(most.tolist(), least.tolist(), strict=True)):
+            above, below = weights[high, column] * totals[low], weights[low, column] * totals[high]
+            if above and not below:
+                return high, low, None
+            if above * best[2].denominator > below * best[2].numerator:
+                best = (high, low, Fraction(above, below))
+        return best
+
+    def _delta_at(self, level: float) -> float:
+        if math.isinf(level):
+            return max(
+                float((self._table[i] * (self._weights == 0)).sum(axis=1).max()) for i in range(len(self._table))
+            )
+        rows = zip(*self._doubled, strict=True)
+        return max(float(hockey_stick(row, self._doubled, level).max()) for row in rows)
+
+    def _labels(self) -> tuple[Any, ...]:
+        return tuple(self.outputs or ())
 
     def _numbers(self) -> NDArray[np.float64]:
         try:
@@ -144,16 +198,14 @@ class FiniteChannel:
             raise ValueError(f"moments need numbers as outputs, got {self.outputs!r}") from None
 
     def _rows(self, x: ArrayLike) -> NDArray[np.int64]:
-        rows = np.asarray(x)
-        if rows.dtype.kind not in "iu" or np.any((rows < 0) | (rows >= len(self._table))):
-            raise ValueError(f"x must be row numbers in 0..{len(self._table) - 1}, got {x!r}")
-        return rows.astype(np.int64)
+        return whole_numbers("x", np.asarray(x), 0, len(self._weights) - 1).astype(np.int64)
 
 
-def _as_table(matrix: Any) -> NDArray[np.float64]:
+def _as_weights(matrix: Any) -> NDArray:
+    """Each row's probabilities as whole numbers of its common denominator; an array of Python's integers."""
     try:
-        rows = [[_number(entry) for entry in row] for row in matrix]
-        table = np.array(rows, dtype=np.float64)
+        rows = [list(row) for row in matrix]
+        table = np.array([[_rounded(entry) for entry in row] for row in rows], dtype=np.float64)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
         raise ValueError(f"matrix must be rows of numbers of one length: {error}") from None
     if table.ndim != 2 or 0 in table.shape:
@@ -162,18 +214,29 @@ def _as_table(matrix: Any) -> NDArray[np.float64]:
     if np.any(bad):
         i, j = (int(where[0]) for where in np.nonzero(bad))
         raise ValueError(f"matrix entries must be probabilities, got {table[i, j].item()!r} in row {i}, column {j}")
-    sums = table.sum(axis=1)
-    if np.any(np.abs(sums - 1) > _TOLERANCE):
-        i = int(np.argmax(np.abs(sums - 1)))
-        raise ValueError(f"matrix rows must add up to 1, got {sums[i].item()!r} in row {i}")
-    return table
+    weights = np.empty(table.shape, dtype=object)
+    for i, row in enumerate(rows):
+        exact = [_fraction(entry) for entry in row]
+        common = math.lcm(*(entry.denominator for entry in exact))
+        weights[i] = [entry.numerator * (common // entry.denominator) for entry in exact]
+        if abs(Fraction(sum(weights[i]), common) - 1) > _TOLERANCE:
+            raise ValueError(f"matrix rows must add up to 1, got {sum(weights[i]) / common!r} in row {i}")
+    return weights
 
 
-def _number(entry: Any) -> float:
+def _fraction(entry: Any) -> Fraction:
+    if isinstance(entry, str):
+        return Fraction(entry.strip())
+    if isinstance(entry, Rational):
+        return Fraction(int(entry.numerator), int(entry.denominator))  # numpy's integers would overflow
+    return Fraction(entry if isinstance(entry, Decimal) else float(entry))
+
+
+def _rounded(entry: Any) -> float:
     return float(Fraction(entry.strip())) if isinstance(entry, str) else float(entry)
 
 
-def _gaps(logs: NDArray[np.float64], row: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log ratios of one row to every row; an output that neither can give is no difference."""
-    with np.errstate(invalid="ignore"):
-        return np.nan_to_num(row - logs, nan=0.0, posinf=np.inf, neginf=-np.inf)
+def _log(ratio: Fraction) -> float:
+    """Correctly rounded, so that a smaller ratio never has a larger logarithm."""
+    with ctx.workprec(128 + 2 * ratio.denominator.bit_length()):
+        return float(arb(fmpq(ratio.numerator, ratio.denominator)).log().mid())

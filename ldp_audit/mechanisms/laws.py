@@ -31,7 +31,11 @@ HYBRID = SymbolicChannel(
 )
 
 # --- laplace
-_b, _sigma, _x = Variable("b", 0, oo, open="left"), Variable("sigma", 0, oo, open="left", latex=r"\sigma"), Variable("x", -oo, oo)
+_b, _sigma, _x = (
+    Variable("b", 0, oo, open="left"),
+    Variable("sigma", 0, oo, open="left", latex=r"\sigma"),
+    Variable("x", -oo, oo),
+)
 LAPLACE = SymbolicChannel(
     "Laplace mechanism",
     inputs=_x,
@@ -43,51 +47,19 @@ GAUSSIAN = SymbolicChannel(
     pieces=[(-oo, oo, exp(-((OUTPUT - _x) ** 2) / (2 * _sigma**2)) / (_sigma * sqrt(2 * pi)))],
 )
 
-# --- selections
-_d = Variable("d", 2, oo, integer=True)
-_k = Variable("k", 1, _d - 1, integer=True)
-PERTURBED_SAMPLING = SymbolicWeights(
-    "perturbed sampling",
-    [("an index of the set", _k, T / (_d - _k + T * _k)), ("an index outside", _d - _k, 1 / (_d - _k + T * _k))],
-)
-_i, _h = Variable("i", 1, oo, integer=True), Variable("h", 1, oo, integer=True)
-_base = Variable("y", 1, oo, open="left")
-EXPONENTIAL = SymbolicWeights(
-    "exponential selection",
-    [OutputClass("the index of rank", Integer(1), _base**_i / Sum(_base**_h, (_h, 1, _d)), (_i, Integer(1), _d))],
-)
-_u, _v = Variable("u", 0, oo, integer=True), Variable("v", 0, oo, integer=True)
+from ldp_audit.mechanisms.perturbed_sampling import PERTURBED_SAMPLING  # noqa
+from ldp_audit.mechanisms.perturbed_encoding import PERTURBED_ENCODING  # noqa
+from ldp_audit.mechanisms.exponential_selection import EXPONENTIAL_SELECTION as EXPONENTIAL, STEP_RATIO as _base  # noqa
+from ldp_audit.mechanisms.subsample_release import (
+    WITHOUT_REPLACEMENT,
+    WITH_REPLACEMENT,
+    RECORDS as _n,
+    DRAWS as _draws,
+    PRESENT as _present,
+)  # noqa
+from ldp_audit.mechanisms.ranking import DIMENSION, TOP as _k  # noqa
 
-
-def _mean_inverse(shift: int):
-    """E[1/(shift + S)], S the ones among the other bits but one."""
-    ways = binomial(_k - 1, _u) * binomial(_d - _k - 1, _v) * T ** (_u + _d - _k - 1 - _v) / (1 + T) ** (_d - 2)
-    return Sum(Sum(ways / (shift + _u + _v), (_u, 0, _k - 1)), (_v, 0, _d - _k - 1))
-
-
-_a, _b2 = _mean_inverse(1), _mean_inverse(2)
-PERTURBED_ENCODING = SymbolicWeights(
-    "perturbed encoding",
-    [
-        ("an index of the set", _k, T * (T * _a + _b2) / (1 + T) ** 2),
-        ("an index outside", _d - _k, (_a + T * _b2) / (1 + T) ** 2),
-        OutputClass("no index", Integer(1), T ** (_d - _k) / (1 + T) ** _d, group="none"),
-    ],
-)
-_n = Variable("n", 1, oo, integer=True)
-_draws = Variable("k", 0, _n, integer=True)
-_present = Variable("z", 0, 1, integer=True)
-_left_out = 1 - _draws / _n
-WITHOUT_REPLACEMENT = SymbolicChannel(
-    "sampling without replacement, seen by one record",
-    inputs=_present,
-    atoms={1: _present * (1 - _left_out), 0: 1 - _present * (1 - _left_out)},
-)
-WITH_REPLACEMENT = SymbolicChannel(
-    "sampling with replacement, seen by one record",
-    inputs=_present,
-    atoms={1: _present * (1 - (1 - 1 / _n) ** _draws), 0: 1 - _present * (1 - (1 - 1 / _n) ** _draws)},
-)
+_d = DIMENSION.variable
 _side = Variable("N", 1, oo, integer=True)
 _corners = Variable("M", _side + 1, oo, integer=True)
 DUCHI_VECTOR = SymbolicWeights(

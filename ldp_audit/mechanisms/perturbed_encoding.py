@@ -14,17 +14,43 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sympy import Expr, Integer, Sum, binomial, oo
 
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
 from ldp_audit.mechanisms.ranking import (
     DIMENSION,
     SET_SIZE,
+    TOP,
     furthest_sets,
     log_prob_by_status,
     require_proper_subset,
 )
 from ldp_audit.mechanisms.selection_words import SelectionWords
+from ldp_audit.mechanisms.variable import T, Variable
+from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
+
+_d, _k = DIMENSION.variable, TOP
+_u, _v = Variable("u", 0, oo, integer=True), Variable("v", 0, oo, integer=True)
+
+
+def _mean_inverse(shift: int) -> Expr:
+    """E[1/(shift + S)]; S = u + v, of u the ones among k - 1 others of the set, v among d - k - 1 outside it."""
+    ways = binomial(_k - 1, _u) * binomial(_d - _k - 1, _v)
+    chance = T ** (_u + _d - _k - 1 - _v) / (1 + T) ** (_d - 2)
+    return Sum(Sum(ways * chance / (shift + _u + _v), (_u, 0, _k - 1)), (_v, 0, _d - _k - 1))  # pyright: ignore[reportReturnType]
+
+
+_a, _b = _mean_inverse(1), _mean_inverse(2)
+
+PERTURBED_ENCODING = SymbolicWeights(
+    "perturbed encoding",
+    [
+        ("an index of the set", _k, T * (T * _a + _b) / (1 + T) ** 2),
+        ("an index outside", _d - _k, (_a + T * _b) / (1 + T) ** 2),
+        OutputClass("no index", Integer(1), T ** (_d - _k) / (1 + T) ** _d, group="none"),
+    ],
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +79,11 @@ class PerturbedEncoding:
         while (middle := (low + high) / 2) not in (low, high):
             low, high = (middle, high) if cls(middle, d, k).exact_epsilon() <= wanted else (low, middle)
         return cls(low, d, k)
+
+    @staticmethod
+    def symbolic() -> SymbolicWeights:
+        """The definition, in d, k and t = e**epsilon, of one bit; `.at` puts sizes in and adds the sums up."""
+        return PERTURBED_ENCODING
 
     def exact_epsilon(self) -> float:
         """The tight pure epsilon of the report, nats; above `epsilon` for every d and k."""

@@ -18,11 +18,21 @@ from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
 from ldp_audit.mechanisms.ranking import (
     DIMENSION,
     SET_SIZE,
+    TOP,
     furthest_sets,
     log_prob_by_status,
     require_proper_subset,
 )
 from ldp_audit.mechanisms.selection_words import SelectionWords
+from ldp_audit.mechanisms.variable import T
+from ldp_audit.mechanisms.weights import SymbolicWeights
+
+_d, _k = DIMENSION.variable, TOP
+
+PERTURBED_SAMPLING = SymbolicWeights(
+    "perturbed sampling",
+    [("an index of the set", _k, T / (_d - _k + T * _k)), ("an index outside", _d - _k, 1 / (_d - _k + T * _k))],
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,11 @@ class PerturbedSampling:
     def __post_init__(self) -> None:
         check_parameters(self)
         require_proper_subset(self.d, self.k)
+
+    @staticmethod
+    def symbolic() -> SymbolicWeights:
+        """The definition, in d, k and t = e**epsilon; `.at` puts sizes in."""
+        return PERTURBED_SAMPLING
 
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats: epsilon (FedSel, Lemma 3)."""

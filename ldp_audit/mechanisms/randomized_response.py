@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
+from ldp_audit.mechanisms.inputs import whole_numbers
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.parameter import Parameter, check_parameters
-from ldp_audit.mechanisms.randomness import WORDS, log_ratio, rarer_words, require_generator, words
+from ldp_audit.mechanisms.randomized_response_words import RandomizedResponseWords
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 
 
@@ -69,53 +71,38 @@ class RandomizedResponse:
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """E[report | x] of the label as a number. Shape of x."""
-        x = self._values(x)
-        lie = self._share_of_a_lie()
-        return (x * (1 - self.k * lie) + lie * self.k * (self.k - 1) / 2)[()]
+        uniform, kept = self._mixture()
+        return (kept * self._values(x) + uniform * (self.k - 1) / 2)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Var[report | x] of the label as a number, from the squared distances to the mean. Shape of x."""
-        mean, lie = np.asarray(self.mean(x))[..., None], self._share_of_a_lie()
-        labels, x = np.arange(self.k), self._values(x)
-        away = (labels - mean) ** 2
-        at_truth = np.take_along_axis(away, x.astype(np.int64)[..., None], axis=-1)[..., 0]
-        return (lie * away.sum(axis=-1) + (1 - self.k * lie) * at_truth)[()]
+        """Var[report | x] of the label as a number: q ((k**2 - 1) / 12 + (1 - q) (x - (k - 1) / 2)**2). Shape of x.
 
-    def sample(self, x: ArrayLike, *, rng: np.random.Generator) -> NDArray:
-        """One report per value; shape and dtype of x.
-
-        A 64-bit word decides whether to lie; the lie's share is rounded up, so that the implemented epsilon is at most
-        the claimed one. Which lie is a second, unbiased draw.
+        q = k / (t + k - 1) is the share of a uniform label in the law, the rest being the value itself.
         """
-        generator, values = require_generator(rng), self._values(x)
-        if self._is_uniform():
-            return generator.integers(0, self.k, size=values.shape).astype(np.asarray(x).dtype)
-        lies = words(generator, values.shape) < np.uint64(rarer_words(self.epsilon, self.k - 1))
-        shift = generator.integers(1, self.k, size=values.shape)
-        return np.where(lies, (values + shift) % self.k, values).astype(np.asarray(x).dtype)
+        uniform, kept = self._mixture()
+        away = self._values(x) - (self.k - 1) / 2
+        return (uniform * ((self.k**2 - 1) / 12 + kept * away**2))[()]
 
-    def implemented_epsilon(self) -> float:
-        """The exact epsilon of `sample`: ln((2**64 - lies) (k - 1) / lies), at most exact_epsilon()."""
-        if self._is_uniform():
-            return 0.0
-        lies = rarer_words(self.epsilon, self.k - 1)
-        return log_ratio((WORDS - lies) * (self.k - 1), lies)
+    def implemented(self, bits: int = 64) -> RandomizedResponseWords:
+        """What a sampler with decisions of so many bits draws from, as a mechanism. ValueError unless 2..64."""
+        return RandomizedResponseWords(self, bits)
 
-    def _is_uniform(self) -> bool:
-        """Below the grid's resolution the sampler is uniform: epsilon 0 is at most epsilon."""
-        return self.epsilon < 1e-17
+    def sample(self, x: Any, *, rng: Any) -> Any:
+        """One report per value; shape, dtype and device of x.
+
+        x: array or tensor of whole numbers in 0 .. k-1.   rng: a numpy.random.Generator, or a torch.Generator for
+        tensors. Draws from `implemented()`: words of 64 bits, with an epsilon of at most the claimed one.
+        Raises ValueError where the dtype of x cannot hold every label.
+        """
+        return self.implemented().sample(x, rng=rng)
+
+    def _mixture(self) -> tuple[float, float]:
+        """The law as a mixture: the share of a uniform label, k / (t + k - 1), and of the value itself."""
+        lies = expit(math.log(self.k - 1) - self.epsilon)
+        return lies * self.k / (self.k - 1), -math.expm1(-self.epsilon) * self._share_of_truth()
 
     def _share_of_truth(self) -> float:
         return expit(self.epsilon - math.log(self.k - 1))
 
-    def _share_of_a_lie(self) -> float:
-        return expit(math.log(self.k - 1) - self.epsilon) / (self.k - 1)
-
     def _values(self, x: ArrayLike) -> NDArray:
-        values = np.asarray(x)
-        if values.dtype.kind not in "iuf":
-            raise ValueError(f"x must be whole numbers in 0..{self.k - 1}, got dtype {values.dtype}")
-        bad = ~((values >= 0) & (values < self.k) & (values == np.floor(values)))
-        if np.any(bad):
-            raise ValueError(f"x must be whole numbers in 0..{self.k - 1}, got {values[bad].flat[0].item()!r}")
-        return values
+        return whole_numbers("x", np.asarray(x), 0, self.k - 1)

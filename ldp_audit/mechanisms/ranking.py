@@ -20,6 +20,9 @@ from ldp_audit.mechanisms.variable import Variable
 DIMENSION = Parameter("d", Variable("d", 2, oo, integer=True), typical=(2, 100))
 SET_SIZE = Parameter("k", Variable("k", 1, oo, integer=True), typical=(1, 10))
 
+TOP = Variable("k", 1, DIMENSION.variable - 1, integer=True)
+"""The size of the top set in a law: with k = d there is only one input."""
+
 NONE = -1
 """How arrays of reports write "no index" (FedSel's PE may report none)."""
 

@@ -15,14 +15,30 @@ from typing import Any, Literal
 import mpmath
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sympy import oo
+from sympy import Expr, oo
 
+from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.parameter import Parameter, check_parameters
 from ldp_audit.mechanisms.randomness import BITS, Source, source_of
 from ldp_audit.mechanisms.variable import Variable
 
 Direction = Literal["remove", "removed", "add", "added", "substitute"]
+
+RECORDS = Variable("n", 1, oo, integer=True)
+DRAWS = Variable("k", 0, RECORDS, integer=True)
+PRESENT = Variable("z", 0, 1, integer=True)
+"""Whether one record is in the data: n records with it, n - 1 without."""
+
+
+def _seen(kind: str, included: Expr) -> SymbolicChannel:
+    """What tells the two data sets apart: whether the sample holds the record. All else is equally likely."""
+    atoms = {1: PRESENT * included, 0: 1 - PRESENT * included}
+    return SymbolicChannel(f"sampling {kind} replacement, seen by one record", PRESENT, atoms)
+
+
+WITHOUT_REPLACEMENT = _seen("without", DRAWS / RECORDS)
+WITH_REPLACEMENT = _seen("with", 1 - (1 - 1 / RECORDS) ** DRAWS)
 
 
 @dataclass(frozen=True)
@@ -38,7 +54,7 @@ class SubsampleRelease:
     replacement: bool = False
 
     parameters = (
-        Parameter("n", Variable("n", 1, oo, integer=True), typical=(10, 10_000)),
+        Parameter("n", RECORDS, typical=(10, 10_000)),
         Parameter("k", Variable("k", 0, oo, integer=True), typical=(1, 100)),
     )
 
@@ -48,6 +64,10 @@ class SubsampleRelease:
             raise ValueError(f"replacement must be True or False, got {self.replacement!r}")
         if not self.replacement and self.k > self.n:
             raise ValueError(f"k must be at most n = {self.n} without replacement, got {self.k!r}")
+
+    def symbolic(self) -> SymbolicChannel:
+        """The law as one record sees it, in n and k: the sample holds the record or not."""
+        return WITH_REPLACEMENT if self.replacement else WITHOUT_REPLACEMENT
 
     def inclusion(self) -> float:
         """q, the chance that a given record is in the sample: k/n, or 1 - (1 - 1/n)**k with replacement."""

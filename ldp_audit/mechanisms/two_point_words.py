@@ -18,11 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.blocks import Draw, by_blocks
 from ldp_audit.mechanisms.inputs import as_reports, in_interval, report_dtype
-from ldp_audit.mechanisms.log_space import levels
+from ldp_audit.mechanisms.log_space import excess, levels
 from ldp_audit.mechanisms.randomness import BITS, NumpySource, log_ratio, rarer_words, source_of
 
 if TYPE_CHECKING:
     from ldp_audit.mechanisms.two_point import TwoPoint
+
 
 @dataclass(frozen=True)
 class TwoPointWords:
@@ -55,9 +56,8 @@ class TwoPointWords:
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """(2**bits - n - e**epsilon n)_+ / 2**bits; shape of `epsilon`, nats, >= 0."""
-        rare = self.rarest() / 2**self.bits
-        with np.errstate(over="ignore"):
-            return np.maximum(0.0, (1 - rare) - np.exp(levels(epsilon)) * rare)[()]
+        common = 1 - self.rarest() / 2**self.bits
+        return (excess(levels(epsilon), self.exact_epsilon()) * common)[()]
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, from the counts of words; broadcasts; -inf elsewhere."""
@@ -81,11 +81,48 @@ class TwoPointWords:
         source = source_of(rng)
         values = source.array("x", x)
         if isinstance(source, NumpySource) and self.fits_blocks(values.dtype):
-            return by_blocks(values, lambda size: self.blocks(values.dtype, size, source))
+            return self._sample_by_short_words(values, source)
         xp = source.xp
         inside = in_interval("x", values, *self.mechanism.domain(), xp)
         low, high = as_reports(source.constant(self.outputs(), xp.float64), inside, xp)
         return xp.where(source.words(inside.shape, self.bits) < self._thresholds(inside, xp), high, low)
+
+    def fits_blocks(self, dtype: Any) -> bool:
+        """Whether `blocks` can draw reports of this dtype: words of 64 bits, and no center that dwarfs the radius."""
+        return dtype in (np.float32, np.float64) and self.bits == 64 and self._error(np.dtype(dtype)) < 0.25
+
+    def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
+        """Draws blocks of at most so many inputs of this dtype, by short words.
+
+        In units of 2**48: a threshold less the short word, less 1/2, is positive where the upper report is due.
+        Within half a unit of 0, and the rounding error, the short word leaves that open.
+        """
+        m, kind, integer = self.mechanism, dtype.type, np.dtype(f"i{dtype.itemsize}")
+        low, high = as_reports(np.array(self.outputs()), np.empty(0, dtype)).view(integer)
+        sign, opposite = 8 * dtype.itemsize - 1, low ^ high == np.iinfo(integer).min
+        scale = (2**63 - self.rarest()) / 2**48 / m.radius
+        offset, open_within = kind(m.center * scale + 0.5), kind(0.5 + self._error(dtype))
+        scratch, ends = np.empty(size, dtype), m.domain()
+
+        def draw(x: NDArray, margin: NDArray) -> None:
+            if not (x.min() >= ends[0] and x.max() <= ends[1]):
+                in_interval("x", x, *ends)
+            free, short = scratch[: x.size], source.short_words(x.size)
+            np.copyto(free, short)
+            np.multiply(x, kind(scale), out=margin)
+            np.subtract(margin, offset, out=margin)
+            np.subtract(margin, free, out=margin)
+            unsettled = np.flatnonzero(np.abs(margin, out=free) <= open_within)
+            if unsettled.size:
+                words = source.lengthened(short, unsettled)
+                margin[unsettled] = np.where(words < self._thresholds(x[unsettled], source.xp), 1.0, -1.0)
+            bits = margin.view(integer)
+            if not opposite:  # reports that differ in more than the sign bit, which is set where the lower one is due
+                np.right_shift(bits, sign, out=bits)
+            np.bitwise_and(bits, low ^ high, out=bits)
+            np.bitwise_xor(bits, high, out=bits)
+
+        return draw
 
     def _shares(self, x: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The probabilities of the upper and the lower report, from exact counts."""
@@ -105,42 +142,10 @@ class TwoPointWords:
         ends = xp.where(wide >= high, xp.full_like(inner, reach), xp.full_like(inner, -reach))
         return xp.where((wide >= high) | (wide <= low), ends, inner)
 
-    def fits_blocks(self, dtype: Any) -> bool:
-        """Whether `blocks` can draw reports of this dtype: not where the center dwarfs the radius, for words of 64 bits."""
-        return dtype in (np.float32, np.float64) and self.bits == 64 and self._error(dtype) < 0.25
-
     def _error(self, dtype: np.dtype) -> float:
         """A bound on the rounding error of a threshold in units of 2**48, computed in this dtype."""
         m = self.mechanism
         return 2.0**16 * float(np.finfo(dtype).eps) * (4 + 2 * abs(m.center) / m.radius)
 
-    def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
-        """Draws blocks of at most so many inputs of this dtype, by short words.
-
-        In units of 2**48: a threshold less the short word, less 1/2, is positive where the upper report is due.
-        Within half a unit of 0, and the rounding error, the short word leaves that open.
-        """
-        m, kind, integer = self.mechanism, dtype.type, np.dtype(f"i{dtype.itemsize}")
-        (low, high), sign = as_reports(np.array(self.outputs()), np.empty(0, dtype)).view(integer), 8 * dtype.itemsize - 1
-        scale = (2**63 - self.rarest()) / 2**48 / m.radius
-        offset, open_within = kind(m.center * scale + 0.5), kind(0.5 + self._error(dtype))
-        scratch, ends = np.empty(size, dtype), m.domain()
-
-        def draw(x: NDArray, margin: NDArray) -> None:
-            if not (x.min() >= ends[0] and x.max() <= ends[1]):
-                in_interval("x", x, *ends)
-            free, short = scratch[: x.size], source.short_words(x.size)
-            np.copyto(free, short)
-            np.multiply(x, kind(scale), out=margin)
-            np.subtract(margin, offset, out=margin)
-            np.subtract(margin, free, out=margin)
-            unsettled = np.flatnonzero(np.abs(margin, out=free) <= open_within)
-            if unsettled.size:
-                words = source.lengthened(short, unsettled)
-                margin[unsettled] = np.where(words < self._thresholds(x[unsettled], source.xp), 1.0, -1.0)
-            bits = margin.view(integer)
-            np.right_shift(bits, sign, out=bits)  # all ones where the sign bit is set: the lower report
-            np.bitwise_and(bits, low ^ high, out=bits)
-            np.bitwise_xor(bits, high, out=bits)
-
-        return draw
+    def _sample_by_short_words(self, x: NDArray, source: NumpySource) -> NDArray:
+        return by_blocks(x, lambda size: self.blocks(x.dtype, size, source))

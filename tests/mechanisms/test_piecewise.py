@@ -1,4 +1,4 @@
-"""PM and the hybrid: law and moments against integration of the density, and the known facts of Wang et al."""
+"""PM: law and moments against integration of the density, and the known facts of Wang et al."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_audit.mechanisms import Hybrid, Piecewise, TwoPoint
+from ldp_audit.mechanisms import Piecewise, TwoPoint
 
 epsilons = st.one_of(st.floats(1e-3, 20), st.sampled_from([1e-9, 0.5, 50.0]))
 inputs = st.one_of(st.floats(-1, 1), st.sampled_from([-1.0, 0.0, 1.0]))
@@ -70,27 +70,9 @@ def test_delta_is_the_largest_over_pairs(epsilon: float, x: float, z: float, sha
 
 
 def test_worst_case_variances_of_wang_et_al() -> None:
-    table = {
-        0.1: (533.222, 400.667),
-        0.5: (21.2226, 16.6708),
-        1: (5.22360, 4.28899),
-        2: (1.22756, 1.04234),
-        4: (0.241354, 0.218979),
-    }
-    for epsilon, (piecewise, hybrid) in table.items():
-        assert Piecewise(epsilon).variance(1.0) == pytest.approx(piecewise, rel=5e-6)
-        assert np.max(Hybrid(epsilon).variance(np.linspace(-1, 1, 21))) == pytest.approx(hybrid, rel=5e-6)
-
-
-def test_the_hybrid_is_never_worse_and_level_above_its_threshold() -> None:
-    assert Hybrid.threshold() == pytest.approx(0.60935249302730953, rel=1e-14)
-    x = np.linspace(-1, 1, 41)
-    for epsilon in (0.1, 0.6, 0.62, 1.3, 5.0):
-        worst = np.max(Hybrid(epsilon).variance(x))
-        assert worst <= np.max(Piecewise(epsilon).variance(x)) * (1 + 1e-12)
-        assert worst <= np.max(TwoPoint(epsilon).variance(x)) * (1 + 1e-12)
-    assert np.ptp(Hybrid(2.0).variance(x)) < 1e-12
-    assert Hybrid(0.5).mixing() == 0
+    table = {0.1: 533.222, 0.5: 21.2226, 1: 5.22360, 2: 1.22756, 4: 0.241354}
+    for epsilon, worst in table.items():
+        assert Piecewise(epsilon).variance(1.0) == pytest.approx(worst, rel=5e-6)
 
 
 def test_the_crossover_of_the_worst_cases() -> None:
@@ -99,13 +81,25 @@ def test_the_crossover_of_the_worst_cases() -> None:
         assert (Piecewise(epsilon).variance(1.0) < TwoPoint(epsilon).variance(0.0)) == better
 
 
-@pytest.mark.parametrize("build", [Piecewise, Hybrid])
-def test_bad_input_is_named(build: Any) -> None:
+@pytest.mark.parametrize("epsilon", [1e-9, 30.0, 100.0, 700.0, 5000.0])
+def test_the_ends_of_epsilon_are_computed_without_overflow(epsilon: float) -> None:
+    m, x = Piecewise(epsilon), np.linspace(-1, 1, 5)
+    left, right = m.inner(x)
+    assert np.all((-m.reach() * (1 + 1e-15) <= left) & (left <= right) & (right <= m.reach() * (1 + 1e-15)))
+    assert (right - left) == pytest.approx(2 * math.exp(-epsilon / 2) / -math.expm1(-epsilon / 2), rel=1e-6, abs=1e-15)
+    assert m.log_prob(0.0, 0.0) - m.log_prob(m.reach(), 0.0) == pytest.approx(epsilon, rel=1e-12)
+    with mpmath.workdps(30):
+        s = mpmath.exp(mpmath.mpf(epsilon) / 2)
+        assert m.variance(0.0) == pytest.approx(float((s + 3) / (3 * (s - 1) ** 2)), rel=1e-12)
+
+
+def test_bad_input_is_named() -> None:
     for bad in (0, -1, math.inf, math.nan, "1"):
         with pytest.raises(ValueError, match="epsilon must be a finite number > 0"):
-            build(bad)
+            Piecewise(bad)
     for bad in (1.1, math.nan, [0.0, -2.0], "a"):
-        with pytest.raises(ValueError, match=r"x must lie in \[-1, 1\]"):
-            build(1.0).mean(bad)
-    assert build(1.0).exact_epsilon() == 1.0
-    assert build(1.0).delta(1.0) == 0
+        for method in (Piecewise(1.0).mean, Piecewise(1.0).variance, Piecewise(1.0).inner):
+            with pytest.raises(ValueError, match=r"x must lie in \[-1, 1\]"):
+                method(bad)
+    assert Piecewise(1.0).exact_epsilon() == 1.0
+    assert Piecewise(1.0).delta(1.0) == 0

@@ -100,6 +100,15 @@ def test_short_words_settle_exactly_what_whole_words_would() -> None:
         assert np.array_equal(drawn > 0, expected)
 
 
+@pytest.mark.parametrize("center", [0.0, 0.3, -5.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_reports_are_the_two_outputs_wherever_the_center_is(center: float, dtype: type) -> None:
+    """Two reports that differ in the sign alone are told apart by another step than two that do not."""
+    m = TwoPoint(0.7, center, 1.2)
+    drawn = m.sample(np.full(1000, center, dtype), rng=np.random.default_rng(0))
+    assert set(drawn.tolist()) == {float(dtype(value)) for value in m.outputs()}
+
+
 class _Replayed(NumpySource):
     """Fixes the whole words first and hands out their beginnings."""
 

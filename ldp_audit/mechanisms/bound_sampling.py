@@ -1,0 +1,173 @@
+"""A user's symbolic channel as it is sampled: finitely many inputs and outputs, in whole numbers of words.
+
+An input is moved at random to one of its two neighbours on a fixed grid of inputs, so that its mean is kept; what is
+drawn then is a finite channel's report (`finite_channel.py`). A mixture of rows has no larger ratio than the rows, so
+the epsilon is the finite channel's, and that is at most the ideal one. Where probabilities are affine in the inputs
+the grid is the ends, and the mixture is the law itself. A density is cut into cells of equal length, each reported by
+its middle: the outputs do not depend on the input.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import mpmath
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldp_audit.mechanisms.bound_parameters import DIGITS
+from ldp_audit.mechanisms.finite_channel import FiniteChannel
+from ldp_audit.mechanisms.inputs import as_reports, in_interval
+from ldp_audit.mechanisms.randomness import source_of
+
+if TYPE_CHECKING:
+    from ldp_audit.mechanisms.bound_channel import BoundChannel
+
+_CELLS, _STEPS = 512, 32
+"""Cells of a density's support, and steps of the input's range where there is a density."""
+
+
+@dataclass(frozen=True, eq=False)
+class GridChannel:
+    """What `BoundChannel.sample` draws from.
+
+    bound: the law that it approximates.   grids: for each input, its grid, ascending.
+    rows: the report's law at each point of the grids' product, in whole words.
+    """
+
+    bound: BoundChannel
+    grids: tuple[NDArray[np.float64], ...]
+    rows: FiniteChannel
+
+    @classmethod
+    @lru_cache(maxsize=32)
+    def of(cls, bound: BoundChannel, bits: int = 64) -> GridChannel:
+        """The grids and the counts for decisions of so many bits. ValueError unless 2..64."""
+        grids = tuple(_grid(bound, place) for place in range(len(bound.channel.inputs)))
+        with mpmath.workdps(DIGITS):
+            cells = _cells(bound)
+            table = [_row(bound, point, cells) for point in itertools.product(*grids)]
+        outputs = [*bound.outputs(), *(float(low + high) / 2 for low, high in cells)]
+        return cls(bound, grids, FiniteChannel(table, outputs).implemented(bits))
+
+    def exact_epsilon(self) -> float:
+        """The implemented epsilon, nats: at most the law's."""
+        return self.rows.exact_epsilon()
+
+    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """The implemented profile; shape of `epsilon`, nats, >= 0."""
+        return self.rows.delta(epsilon)
+
+    def worst_pair(self) -> tuple[Any, Any]:
+        """Inputs that attain exact_epsilon(): numbers, or tuples of numbers for several inputs."""
+        points = list(itertools.product(*(grid.tolist() for grid in self.grids)))
+        first, second = (points[row] for row in self.rows.worst_pair())
+        return (first[0], second[0]) if len(self.grids) == 1 else (first, second)
+
+    def outputs(self) -> tuple[float, ...]:
+        """All reports."""
+        return tuple(self.rows.outputs or ())
+
+    def mean(self, *x: ArrayLike) -> NDArray[np.float64]:
+        """E[report | x]; one array an input, which broadcast."""
+        return self._mixed(x, self.rows.mean(np.arange(len(self.rows.matrix))))
+
+    def variance(self, *x: ArrayLike) -> NDArray[np.float64]:
+        """Var[report | x]; one array an input, which broadcast."""
+        every = np.arange(len(self.rows.matrix))
+        squares = self.rows.variance(every) + self.rows.mean(every) ** 2
+        return self._mixed(x, squares) - self.mean(*x) ** 2
+
+    def log_prob(self, y: float, *x: ArrayLike) -> NDArray[np.float64]:
+        """Log probability of the one report y at the inputs; -inf where y is no output."""
+        every = np.arange(len(self.rows.matrix))
+        with np.errstate(divide="ignore"):
+            return np.log(self._mixed(x, np.exp(self.rows.log_prob(y, every))))
+
+    def sample(self, *x: Any, rng: Any) -> Any:
+        """One report for each input; shape, floating dtype and device of the (first) input, numpy or torch.
+
+        Raises ValueError for inputs outside their ranges.
+        """
+        source = source_of(rng)
+        xp, arrays = source.xp, [source.array(v.name, one) for v, one in zip(self._inputs(x), x, strict=True)]
+        row = xp.zeros(arrays[0].shape, dtype=xp.int64)
+        row = (
+            source.constant(np.zeros(arrays[0].shape), xp.int64) + row
+            if arrays[0].ndim
+            else source.constant(0, xp.int64)
+        )
+        for variable, grid, values in zip(self._inputs(x), self.grids, arrays, strict=True):
+            inside = in_interval(variable.name, values, float(grid[0]), float(grid[-1]), xp)
+            below, share = _place(grid, xp.astype(inside, xp.float64), xp)
+            coin = xp.astype(source.words(inside.shape, 53), xp.float64) / 2.0**53 + 0.5
+            row = row * len(grid) + below + xp.astype(coin < share, xp.int64)
+        return as_reports(self.rows.sample(row, rng=rng), arrays[0], xp)
+
+    def _inputs(self, x: Sequence[Any]) -> Sequence[Any]:
+        variables = self.bound.channel.inputs
+        if len(x) != len(variables):
+            raise ValueError(f"inputs must be {len(variables)} arrays, got {len(x)}")
+        return variables
+
+    def _mixed(self, x: Sequence[ArrayLike], values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The rows' values, weighted as the input's rounding does."""
+        table = values.reshape([len(grid) for grid in self.grids])
+        places = []
+        for variable, grid, one in zip(self._inputs(x), self.grids, x, strict=True):
+            inside = in_interval(variable.name, np.asarray(one), float(grid[0]), float(grid[-1]))
+            places.append(_place(grid, inside.astype(np.float64), np))
+        total = np.zeros(np.broadcast_shapes(*(np.shape(one) for one in x)))
+        for corner in itertools.product((0, 1), repeat=len(places)):
+            weight, index = np.ones(()), []
+            for up, (below, share) in zip(corner, places, strict=True):
+                weight = weight * (share if up else 1 - share)
+                index.append(below + up)
+            total = total + weight * table[tuple(index)]
+        return total[()]
+
+
+def _grid(bound: BoundChannel, place: int) -> NDArray[np.float64]:
+    """All whole numbers of a whole-number input; the ends of another, or steps between them if there is a density."""
+    low, high = bound.box()[place]
+    if bound.channel.inputs[place].integer_valued:
+        return np.arange(np.ceil(low), np.floor(high) + 1)
+    return np.linspace(low, high, _STEPS + 1 if bound.channel.pieces else 2)
+
+
+def _place(grid: NDArray[np.float64], x: Any, xp: Any) -> tuple[Any, Any]:
+    """The grid point below each input (never the last one), and how far along the step it lies."""
+    if len(grid) == 1:
+        return xp.astype(xp.zeros_like(x), xp.int64), xp.zeros_like(x)
+    step = float(grid[-1] - grid[0]) / (len(grid) - 1)
+    position = (x - float(grid[0])) / step
+    below = xp.clip(xp.floor(position), 0, len(grid) - 2)
+    return xp.astype(below, xp.int64), position - below
+
+
+def _cells(bound: BoundChannel) -> list[tuple[Any, Any]]:
+    """The support of the density cut into equal cells; none without one."""
+    if not bound.channel.pieces:
+        return []
+    low, high = bound.support()
+    edges = [low + (high - low) * i / _CELLS for i in range(_CELLS + 1)]
+    return list(itertools.pairwise(edges))
+
+
+def _row(bound: BoundChannel, point: Sequence[float], cells: Sequence[tuple[Any, Any]]) -> list[Fraction]:
+    atoms, pieces = bound.law_at(point)
+    masses = list(atoms)
+    for low, high in cells:
+        overlaps = (max(min(high, end) - max(low, begin), 0) * density for begin, end, density in pieces)
+        masses.append(mpmath.fsum(overlaps))
+    return [_fraction(mass) for mass in masses]
+
+
+def _fraction(number: Any) -> Fraction:
+    sign, mantissa, exponent, _ = mpmath.mpf(number)._mpf_  # noqa: SLF001  (the number's exact parts)
+    return (-1) ** sign * int(mantissa) * Fraction(2) ** exponent

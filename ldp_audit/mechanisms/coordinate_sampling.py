@@ -1,0 +1,212 @@
+"""A vector of d numbers by k of its coordinates: Wang et al.'s Algorithm 4, the "flat" competitor of FedSel.
+
+Law: k of the d coordinates, uniformly without replacement; each is reported by the value mechanism with epsilon / k,
+scaled by d / k; the others are 0. The choice does not depend on the input, so the report has the k-fold epsilon of
+the value mechanism, and its profile is that of k independent values at the ends of their range.
+
+Source: Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu (ICDE 2019), Algorithm 4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sympy import oo
+
+from ldp_audit.mechanisms.inputs import report_dtype
+from ldp_audit.mechanisms.log_space import levels
+from ldp_audit.mechanisms.parameter import BUDGET, Parameter, check_parameters
+from ldp_audit.mechanisms.randomness import NumpySource, Source, source_of
+from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered
+from ldp_audit.mechanisms.value_mechanism import ImplementedFactory, in_domain, require_value, worst_ends
+from ldp_audit.mechanisms.variable import Variable
+
+COORDINATES = Parameter("k", Variable("k", 1, oo, integer=True), typical=(1, 10))
+
+
+@dataclass(frozen=True)
+class CoordinateSampling:
+    """Inputs are vectors of d numbers in the value mechanism's domain; the report is k indices and their values.
+
+    value: makes the value mechanism from its epsilon: a class such as `Piecewise`, or a function.
+    epsilon: nats, > 0, finite: of the whole report.   d: >= 1.
+    k: 1 .. d; max(1, min(d, floor(epsilon / 2.5))) if not given, as the source chooses it for PM and HM.
+    Raises ValueError for anything else.
+    """
+
+    value: Callable[[float], Any]
+    epsilon: float
+    d: int
+    k: Any = None  # a whole number once the mechanism is built
+
+    parameters = (BUDGET, Parameter("d", Variable("d", 1, oo, integer=True), typical=(1, 50)))
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+        best = max(1, min(self.d, math.floor(self.epsilon / 2.5)))
+        k = COORDINATES.check(best if self.k is None else self.k)
+        if k > self.d:
+            raise ValueError(f"k must be a whole number from 1 to d = {self.d}, got {self.k!r}")
+        object.__setattr__(self, "k", k)
+        if not callable(self.value):
+            raise ValueError(f"value must make a value mechanism from an epsilon, got {self.value!r}")
+        require_value("value", self.coordinate())
+
+    def coordinate(self) -> Any:
+        """The value mechanism of one coordinate, at epsilon / k rounded down: k of them never exceed epsilon."""
+        share = self.epsilon / self.k
+        while Fraction(share) * self.k > Fraction(self.epsilon):
+            share = math.nextafter(share, 0.0)
+        return self.value(share)
+
+    def exact_epsilon(self) -> float:
+        """The tight pure epsilon, nats: k times the value mechanism's."""
+        part = self.coordinate().exact_epsilon()
+        return float(self.k * Fraction(part)) if math.isfinite(part) else math.inf
+
+    def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """All coordinates at one end against all at the other; shape (d,)."""
+        first, second = worst_ends(self.coordinate())
+        return np.full(self.d, first), np.full(self.d, second)
+
+    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """The supremum of the hockey-stick divergence; shape of `epsilon`, nats, >= 0.
+
+        For k = 1 the value mechanism's profile. For more, the k-fold law of its privacy loss, an exact sum, where the
+        loss takes the values -epsilon/k, 0 and epsilon/k alone, as those of `TwoPoint`, `Piecewise`, `Hybrid` and
+        `RandomizedResponse` do. Raises ValueError for other value mechanisms.
+        """
+        asked, part = levels(epsilon), self.coordinate()
+        if self.k == 1:
+            return np.asarray(part.delta(asked))[()]
+        step = part.exact_epsilon()
+        mass = _extreme_mass(part)
+        if step == 0:
+            return np.zeros_like(asked)[()]
+        losses = step * np.arange(1, self.k + 1)
+        left = -np.expm1(np.minimum(asked[..., None] - losses, 0.0))
+        return np.where(asked >= self.exact_epsilon(), 0.0, left @ _loss_law(mass, step, self.k))[()]
+
+    def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Log mass, or log density, of the report y = (indices, values), shapes (..., k), at x, shape (..., d).
+
+        The indices are a set, in any order; -inf where one comes twice.
+        """
+        index, value, inputs = np.asarray(y[0]), np.asarray(y[1]), self._inputs(np.asarray(x))
+        if index.dtype.kind not in "iu" or index.shape[-1:] != (self.k,) or value.shape[-1:] != index.shape[-1:]:
+            raise ValueError(f"y must be {self.k} indices and as many values, got {y!r}")
+        if np.any((index < 0) | (index >= self.d)):
+            raise ValueError(f"y must have indices in 0..{self.d - 1}, got {y[0]!r}")
+        batch = np.broadcast_shapes(index.shape[:-1], value.shape[:-1], inputs.shape[:-1])
+        index = np.broadcast_to(index, (*batch, self.k))
+        at = np.take_along_axis(np.broadcast_to(inputs, (*batch, self.d)), index, axis=-1)
+        total = np.sum(self.coordinate().log_prob(value, at), axis=-1) - _log_choices(self.d, self.k)
+        return np.where(np.any(np.diff(np.sort(index, axis=-1), axis=-1) == 0, axis=-1), -np.inf, total)[()]
+
+    def mean(self, x: ArrayLike) -> NDArray[np.float64]:
+        """E[dense(report) | x]: the value mechanism's mean, x for an unbiased one. Shape (..., d)."""
+        return np.asarray(self.coordinate().mean(self._inputs(np.asarray(x))))
+
+    def variance(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Var[dense(report)_j | x] = (d/k) E[y**2] - E[y]**2 = (d/k) Var[y] + (d/k - 1) E[y]**2. Shape (..., d)."""
+        inputs, part = self._inputs(np.asarray(x)), self.coordinate()
+        more = (self.d - self.k) / self.k
+        return np.asarray((1 + more) * part.variance(inputs) + more * part.mean(inputs) ** 2)
+
+    def clip(self, x: ArrayLike) -> NDArray:
+        """The coordinates moved into the value mechanism's domain, by its own `clip`. Shape of x."""
+        return self.coordinate().clip(x)
+
+    def implemented(self, bits: int = 64) -> CoordinateSampling:
+        """The same of what the value mechanism draws from with decisions of so many bits."""
+        return replace(self, value=ImplementedFactory(self.value, bits))
+
+    def sample(self, x: Any, *, rng: Any) -> SparseReport:
+        """One report for each vector: k indices in ascending order, and their values, unscaled; shapes (..., k).
+
+        x: array or tensor of shape (..., d).   rng: a numpy.random.Generator, or a torch.Generator for tensors.
+        Values have the floating dtype of x. The indices are exactly uniform.
+        """
+        source = source_of(rng)
+        xp, vectors = source.xp, source.array("x", x)
+        inputs = self._inputs(vectors, xp)
+        index = _uniform_sets(source, tuple(inputs.shape[:-1]), self.d, self.k)
+        chosen = xp.astype(xp.take_along_axis(inputs, index, axis=-1), report_dtype(vectors, xp))
+        return SparseReport(index, self.coordinate().sample(chosen, rng=rng))
+
+    def dense(self, report: Any) -> Any:
+        """The reports (indices, values) as vectors of shape (..., d): d / k times the values, zeros elsewhere."""
+        index, value = (as_array(part) for part in report)
+        return scattered(index, value, self.d, self.d / self.k)
+
+    def _inputs(self, x: Any, xp: Any = NumpySource.xp) -> Any:
+        """All coordinates are checked: a check of the reported ones alone would tell which they are."""
+        if x.ndim == 0 or x.shape[-1] != self.d:
+            raise ValueError(f"x must be real vectors of shape (..., {self.d}), got {x.dtype} of {tuple(x.shape)}")
+        return in_domain("x", x, self.coordinate(), clip=False, xp=xp)
+
+
+def _extreme_mass(value: Any) -> float:
+    """The probability m of the largest loss e0, where the profile is m (1 - e**(e - e0)) on [0, e0].
+
+    A profile is convex in e**e, and one that meets its chord between the ends is the chord: one point in the middle
+    settles it. The loss at a worst pair that is as bad in both orders is then e0 with probability m, -e0 with
+    probability m e**-e0, and else 0. Raises ValueError for other profiles.
+    """
+    top = value.exact_epsilon()
+    if top == 0:
+        return 0.0
+    if math.isfinite(top):
+        mass = float(value.delta(0.0)) / -math.expm1(-top)
+        if math.isclose(float(value.delta(top / 2)), mass * -math.expm1(-top / 2), rel_tol=1e-12, abs_tol=1e-15):
+            return mass
+    raise ValueError(
+        f"delta of k > 1 coordinates needs a value mechanism with losses -epsilon, 0 and epsilon alone, got {value!r}; "
+        "compose its privacy loss k times in ldp_audit.accounting"
+    )
+
+
+def _loss_law(mass: float, step: float, k: int) -> NDArray[np.float64]:
+    """P(sum of k losses = n steps) for n = 1 .. k, in log space: multinomial terms with i steps up and i - n down."""
+    with np.errstate(divide="ignore"):
+        rest = np.log(np.longdouble(max(0.0, 1 - mass * (1 + math.exp(-step)))))
+    up = np.log(np.longdouble(mass))
+    # Extended precision where the platform has it: log k! is large, and its rounding would show in the sum.
+    log_factorial = np.concatenate([[0], np.cumsum(np.log(np.arange(1, k + 1, dtype=np.longdouble)))])
+    law = []
+    for n in range(1, k + 1):
+        down = np.arange((k - n) // 2 + 1)
+        stay = k - n - 2 * down
+        ways = log_factorial[k] - log_factorial[n + down] - log_factorial[down] - log_factorial[stay]
+        logs = ways + (n + 2 * down) * up - down * np.longdouble(step)
+        law.append(np.sum(np.exp(logs + np.where(stay > 0, np.maximum(stay, 1) * rest, 0))))
+    return np.array(law, dtype=np.float64)
+
+
+def _log_choices(d: int, k: int) -> float:
+    """ln of the number of sets of k among d."""
+    smaller = np.arange(min(k, d - k))
+    return math.fsum(np.log((d - smaller) / (smaller + 1)))
+
+
+def _uniform_sets(source: Source, shape: tuple[int, ...], d: int, k: int) -> Any:
+    """k of 0 .. d-1 without replacement, uniformly, ascending: int64 of shape (*shape, k). Floyd's method.
+
+    Each round draws from one more place; a place that is taken already stands for the new one, which cannot be.
+    """
+    xp = source.xp
+    if k == d:
+        return source.constant(np.broadcast_to(np.arange(d), (*shape, d)).copy(), xp.int64)
+    chosen = source.constant(np.full((*shape, k), -1), xp.int64)
+    for i in range(k):
+        last = d - k + i
+        drawn = source.below(last + 1, shape)
+        taken = xp.any(chosen == drawn[..., None], axis=-1)
+        chosen[..., i] = xp.where(taken, xp.full_like(drawn, last), drawn)
+    return xp.sort(chosen, axis=-1)

@@ -1,0 +1,47 @@
+"""Reports that name coordinates and give values for them alone: few numbers instead of a long vector of zeros."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import array_api_compat
+import numpy as np
+
+from ldp_audit.mechanisms.inputs import report_dtype
+
+
+class SparseReport(NamedTuple):
+    """Which coordinates are reported, and their values.
+
+    index: whole numbers; -1 (`ranking.NONE`) for none.   value: of the same shape, 0 where there is no index.
+    """
+
+    index: Any
+    value: Any
+
+
+def scattered(index: Any, value: Any, d: int, scale: float = 1.0) -> Any:
+    """Vectors with `scale` times the values at their indices, and zeros elsewhere.
+
+    index, value: shape (..., m), numpy or torch; the indices of a vector differ; -1 is skipped.
+    returns: shape (..., d), floating dtype and device of `value`. Raises ValueError for an index outside -1 .. d-1.
+    """
+    index, value = as_array(index), as_array(value)
+    xp = array_api_compat.array_namespace(value)
+    if index.shape != value.shape:
+        raise ValueError(f"index and value must have one shape, got {tuple(index.shape)} and {tuple(value.shape)}")
+    if not xp.isdtype(index.dtype, "integral") or not bool(xp.all((index >= -1) & (index < d))):
+        raise ValueError(f"index must be whole numbers in -1..{d - 1}, got {index!r}")
+    rows, device = math.prod(index.shape[:-1]), array_api_compat.device(value)
+    value = xp.astype(value, report_dtype(value, xp))
+    dense = xp.zeros((rows * d,), dtype=value.dtype, device=device)
+    starts = xp.reshape(xp.arange(rows, dtype=xp.int64, device=device) * d, (*index.shape[:-1], 1))
+    kept = index >= 0
+    dense[(starts + index)[kept]] = value[kept] * scale
+    return xp.reshape(dense, (*index.shape[:-1], d))
+
+
+def as_array(x: Any) -> Any:
+    """Tensors as they are; anything else as a numpy array."""
+    return x if array_api_compat.is_torch_array(x) else np.asarray(x)

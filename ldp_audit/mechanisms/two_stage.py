@@ -1,0 +1,212 @@
+"""FedSel's report: select a coordinate by its magnitude, then perturb that coordinate's value.
+
+Law: at the vector v with selection input z (the ranking, or the top-k set, of the |v_j|) the report is (j, y) with
+probability P(j | z) Q(y | v_j), or nothing with probability P(none | z).
+
+Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 1 and Theorem 1, whose epsilon is the sum of the two parts'.
+It is, once the selection's is the exact one (PE's is larger than the lemma says).
+
+The profile is not a product's, because the selection and the value may both change within one report. Every index j
+contributes P_j F(e - ln(P_j / P'_j)), where F is the value mechanism's profile, continued to negative levels: the
+supremum over its two values v_j, v'_j, which indices reach independently of one another. p F(e - ln(p / p')) is
+convex and homogeneous in (p, p'), hence submodular, so the sum is largest where large P_j meet small P'_j: at the
+selection's worst pair, a ranking against its reverse, or two sets that share as little as they can.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldp_audit.mechanisms.inputs import report_dtype
+from ldp_audit.mechanisms.log_space import levels
+from ldp_audit.mechanisms.randomness import NumpySource, source_of
+from ldp_audit.mechanisms.ranking import indices, ranking, top_set
+from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered
+from ldp_audit.mechanisms.value_mechanism import (
+    domain_of,
+    finite_numbers,
+    implemented,
+    in_domain,
+    require_methods,
+    require_value,
+    signed_delta,
+    worst_ends,
+)
+
+
+@dataclass(frozen=True)
+class TwoStage:
+    """Inputs are vectors of d numbers; the report is a coordinate's index and its perturbed value.
+
+    selection: a mechanism that takes rankings (permutations of 1 .. d, as `ExponentialSelection` does) or status
+        vectors with k ones (`PerturbedSampling`, `PerturbedEncoding`); which, and d and k, is read off its worst pair.
+    value: see `value_mechanism.ValueMechanism`.
+    clip: whether coordinates outside the value mechanism's domain are moved to its ends, after the selection saw them.
+        Otherwise inputs with such a coordinate are a ValueError.
+    Raises ValueError for parts that lack a method.
+    """
+
+    selection: Any
+    value: Any
+    clip: bool = False
+
+    parameters = ()
+
+    def __post_init__(self) -> None:
+        require_methods("selection", self.selection, "exact_epsilon", "worst_pair", "log_prob", "sample")
+        require_value("value", self.value)
+        if not isinstance(self.clip, bool):
+            raise ValueError(f"clip must be True or False, got {self.clip!r}")
+        self._selection_pair()
+
+    @property
+    def d(self) -> int:
+        """The number of coordinates."""
+        return len(self._selection_pair()[0])
+
+    def exact_epsilon(self) -> float:
+        """The tight pure epsilon, nats: the selection's exact epsilon plus the value mechanism's.
+
+        The supremum needs inputs with ties, or with magnitudes above the domain's ends (`clip`): one coordinate must
+        lie at an end and yet be ranked last. Where neither is possible the report has less: inputs {+-1/2, +-1}^2
+        without ties, PS with t = 3 and Duchi with t = 2 have ln(24/5), not ln 6. For selections whose worst report is
+        an index, and value mechanisms that are as bad in both orders of their worst pair, as all shipped ones are;
+        else a bound.
+        """
+        return float(self.selection.exact_epsilon() + self.value.exact_epsilon())
+
+    def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Two vectors that attain exact_epsilon(); with `clip`, also delta(). Shape (d,).
+
+        With `clip`, every coordinate lies beyond an end of the domain, in the selection's worst orders. Without,
+        coordinate 0 goes from one end to the other, and the others' ties with it put it last.
+        """
+        ends, (low, high) = worst_ends(self.value), domain_of(self.value)
+        widest = max(abs(low), abs(high))
+        if self.clip:
+            one, two = (widest * (1 + z.astype(np.float64)) for z in self._selection_pair())
+            return (one, -two) if ends[0] > ends[1] else (-one, two)
+        first, second = sorted(ends, key=abs, reverse=True)
+        one, two = np.full(self.d, min(max(low, 0.0), high)), np.full(self.d, first)
+        one[0], two[0] = first, second
+        return one, two
+
+    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """The supremum of the hockey-stick divergence over pairs of vectors; shape of `epsilon`, nats, >= 0.
+
+        Attained at worst_pair() with `clip`. Without, all coordinates must come as near to the ends of the domain as
+        they like, in any order: the same supremum, a limit, for a value mechanism whose law is continuous in its input;
+        an upper bound for one that jumps (a sampler with few bits). For selections whose probabilities depend on a
+        coordinate's rank or status alone; that of no report is then the same for all inputs, and adds nothing.
+        """
+        asked = levels(epsilon)
+        masses, ratios, counts = self._index_masses()
+        found = [
+            math.fsum(counts * masses * signed_delta(self.value, level - ratios))
+            for level in np.minimum(asked, np.finfo(np.float64).max).flat  # inf - inf is no level
+        ]
+        return np.where(asked >= self.exact_epsilon(), 0.0, np.reshape(found, asked.shape))[()]
+
+    def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Log mass, or log density, of the report y = (index, value), shapes (...), at the vector x, shape (..., d).
+
+        Where the index is None or -1 the value must be 0; -inf otherwise.
+        """
+        index, value = indices(y[0], self.d), np.asarray(y[1])
+        vectors = np.asarray(x)
+        inputs = self._values(vectors)
+        shape = np.broadcast_shapes(index.shape, value.shape, inputs.shape[:-1])
+        index, value = np.broadcast_to(index, shape), np.broadcast_to(value, shape)
+        at = np.take_along_axis(np.broadcast_to(inputs, (*shape, self.d)), np.maximum(index, 0)[..., None], axis=-1)
+        of_value = np.where(index < 0, np.where(value == 0, 0.0, -np.inf), self.value.log_prob(value, at[..., 0]))
+        return (self.selection.log_prob(index, self.selection_input(vectors)) + of_value)[()]
+
+    def index_probs(self, x: ArrayLike) -> NDArray[np.float64]:
+        """P(j | x) of every coordinate; shape (..., d). They add up to 1 less the probability of no report."""
+        return np.exp(self.selection.log_prob(np.arange(self.d), self.selection_input(np.asarray(x))[..., None, :]))
+
+    def mean(self, x: ArrayLike) -> NDArray[np.float64]:
+        """E[dense(report) | x]: P(j | x) times the value mechanism's mean, x_j for an unbiased one. Shape (..., d)."""
+        return self.index_probs(x) * self.value.mean(self._values(np.asarray(x)))
+
+    def variance(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Var[dense(report)_j | x] = P E[y**2] - P**2 E[y]**2 = P (Var[y] + (1 - P) E[y]**2). Shape (..., d)."""
+        chosen, inputs = self.index_probs(x), self._values(np.asarray(x))
+        return chosen * (self.value.variance(inputs) + (1 - chosen) * self.value.mean(inputs) ** 2)
+
+    def implemented(self, bits: int = 64) -> TwoStage:
+        """The two-stage mechanism of what both parts draw from with decisions of so many bits."""
+        selection = implemented("selection", self.selection, bits)
+        return TwoStage(selection, implemented("value", self.value, bits), self.clip)
+
+    def sample(self, x: Any, *, rng: Any) -> SparseReport:
+        """One report for each vector: indices (-1 for none) and values (then 0), shapes (...).
+
+        x: array or tensor of shape (..., d).   rng: a numpy.random.Generator, or a torch.Generator for tensors.
+        Values have the floating dtype of x. Both parts draw from their implemented laws, so this does from
+        `implemented()`, with an epsilon of at most exact_epsilon().
+        """
+        source = source_of(rng)
+        xp, vectors = source.xp, source.array("x", x)
+        inputs = self._values(vectors, xp)
+        index = self.selection.sample(self.selection_input(vectors, xp), rng=rng)
+        found = xp.clip(xp.astype(xp.asarray(index), xp.int64), 0, None)[..., None]
+        chosen = xp.take_along_axis(inputs, found, axis=-1)[..., 0]
+        perturbed = self.value.sample(xp.astype(chosen, report_dtype(vectors, xp)), rng=rng)
+        return SparseReport(index, xp.where(xp.asarray(index) < 0, xp.zeros_like(perturbed), perturbed))
+
+    def dense(self, report: Any) -> Any:
+        """The reports (index, value) as vectors of shape (..., d): zeros elsewhere, and everywhere for none."""
+        index, value = (as_array(part) for part in report)
+        return scattered(index[..., None], value[..., None], self.d)
+
+    def selection_input(self, x: Any, xp: Any = NumpySource.xp) -> Any:
+        """What the selection sees of the vectors, shape (..., d): ranks 1 .. d of the |x_j|, or who is in the top k.
+
+        See `ranking.ranking` and `ranking.top_set`: ties go to the larger index.
+        """
+        magnitudes, members = xp.abs(finite_numbers("x", self._vectors(x), xp)), self._set_size()
+        return ranking(magnitudes) if members is None else top_set(magnitudes, members)
+
+    def _vectors(self, x: Any) -> Any:
+        if x.ndim == 0 or x.shape[-1] != self.d:
+            raise ValueError(f"x must be real vectors of shape (..., {self.d}), got {x.dtype} of {tuple(x.shape)}")
+        return x
+
+    def _values(self, x: Any, xp: Any = NumpySource.xp) -> Any:
+        """All coordinates, in the domain: a check of the reported one alone would tell its index."""
+        return in_domain("x", self._vectors(x), self.value, clip=self.clip, xp=xp)
+
+    def _selection_pair(self) -> tuple[NDArray, NDArray]:
+        first, second = (np.asarray(z) for z in self.selection.worst_pair())
+        if first.ndim != 1 or first.shape != second.shape or first.dtype.kind not in "biu":
+            raise ValueError(f"selection must take rankings or status vectors, got {self.selection!r}")
+        return first, second
+
+    def _set_size(self) -> int | None:
+        """k where the selection takes status vectors, which hold zeros; None for rankings, which do not."""
+        first, _ = self._selection_pair()
+        return None if np.all(first) else int(np.sum(first != 0))
+
+    def _index_masses(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """P_j and ln(P_j / P'_j) at the selection's worst pair, each different pair once, and how many indices have it.
+
+        The shipped selections' log ratios go with the difference of ranks or statuses; where that agrees with the
+        difference of the logarithms to rounding, it is the more accurate of the two.
+        """
+        first, second = self._selection_pair()
+        one, two = (self.selection.log_prob(np.arange(self.d), z) for z in (first, second))
+        seen = one > -np.inf
+        one, two, first, second = one[seen], two[seen], first[seen], second[seen]
+        ratios, apart = one - two, first.astype(np.float64) - second
+        if math.isfinite(self.selection.exact_epsilon()):
+            steps = self.selection.exact_epsilon() * (apart / np.max(np.abs(apart)))
+            rounding = 8 * np.finfo(np.float64).eps * (1 + np.maximum(np.abs(one), np.abs(two)))
+            ratios = np.where(np.abs(ratios - steps) <= rounding, steps, ratios)
+        pairs, counts = np.unique(np.stack([one, ratios], axis=-1).view(np.complex128), return_counts=True)
+        return np.exp(pairs.real), pairs.imag, counts

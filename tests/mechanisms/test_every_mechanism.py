@@ -1,0 +1,210 @@
+"""What every shipped mechanism keeps to: a new one is added to the lists here and is tested the same day."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from ldp_audit import mechanisms
+from ldp_audit.mechanisms import (
+    CoordinateSampling,
+    DuchiVector,
+    ExponentialSelection,
+    FiniteChannel,
+    Gaussian,
+    Hybrid,
+    Laplace,
+    PerturbedEncoding,
+    PerturbedSampling,
+    Piecewise,
+    RandomizedResponse,
+    RandomProjection,
+    SubsampleRelease,
+    TwoPoint,
+    TwoStage,
+)
+from ldp_audit.mechanisms.catalogue import ENTRIES
+from ldp_audit.mechanisms.target import SHIPPED, load
+from tests.frequency import assert_frequency
+
+MATRIX = [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/8", "1/8", "3/4"]]
+MECHANISMS: dict[str, Any] = {
+    "TwoPoint": TwoPoint(1.0, 0.5, 2.0),
+    "RandomizedResponse": RandomizedResponse(1.0, 4),
+    "Piecewise": Piecewise(1.0),
+    "Hybrid": Hybrid(1.0),
+    "Laplace": Laplace(1.0),
+    "Gaussian": Gaussian(1.0),
+    "ExponentialSelection": ExponentialSelection(1.0, 4),
+    "PerturbedEncoding": PerturbedEncoding(1.0, 4, 1),
+    "PerturbedSampling": PerturbedSampling(1.0, 4, 2),
+    "SubsampleRelease": SubsampleRelease(10, 3),
+    "DuchiVector": DuchiVector(1.0, 3),
+    "FiniteChannel": FiniteChannel(MATRIX),
+    "TwoStage": TwoStage(PerturbedSampling(1.0, 3, 1), TwoPoint(0.5), clip=True),
+    "CoordinateSampling": CoordinateSampling(TwoPoint, 1.0, 3, 2),
+    "RandomProjection": RandomProjection.drawn(TwoPoint(1.0), 4, 2, np.random.default_rng(1)),
+}
+PIPELINES = {"LayerRange", "ParameterShuffler", "ClientRange", "BoundChannel", "SymbolicChannel", "SymbolicWeights"}
+"""Steps around mechanisms, and what is not one: tested by themselves."""
+
+OUTPUTS: dict[str, Any] = {
+    "TwoPoint": [*TwoPoint(1.0, 0.5, 2.0).outputs()],
+    "RandomizedResponse": range(4),
+    "ExponentialSelection": range(4),
+    "PerturbedEncoding": range(-1, 4),
+    "PerturbedSampling": range(4),
+    "FiniteChannel": range(3),
+}
+"""Of those with few: all reports."""
+
+every = pytest.mark.parametrize("name", MECHANISMS)
+finite = pytest.mark.parametrize("name", OUTPUTS)
+
+
+def test_every_public_mechanism_is_in_the_list() -> None:
+    public = {name for name in mechanisms.__all__ if hasattr(getattr(mechanisms, name), "exact_epsilon")}
+    assert public - PIPELINES == set(MECHANISMS)
+
+
+def test_every_target_and_every_page_entry_is_in_the_list() -> None:
+    assert set(SHIPPED) <= set(MECHANISMS)
+    assert {entry.name for entry in ENTRIES} == set(SHIPPED)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_what_a_mechanism_prints_is_a_target_that_loads_it(name: str) -> None:
+    assert load(repr(MECHANISMS[name])) == MECHANISMS[name]
+
+
+@every
+def test_the_profile_falls_from_epsilon_zero_to_nothing_at_the_exact_epsilon(name: str) -> None:
+    m = MECHANISMS[name]
+    epsilon = m.exact_epsilon()
+    levels = np.linspace(0, 1.2 * min(epsilon, 5.0), 25)
+    profile = m.delta(levels)
+    assert profile.shape == levels.shape
+    assert np.all(np.diff(profile) <= 1e-15)
+    assert np.all((profile >= 0) & (profile <= 1))
+    assert profile[0] > 0
+    if math.isfinite(epsilon):
+        assert m.delta(epsilon) == pytest.approx(0.0, abs=1e-15)
+        assert m.delta(0.99 * epsilon) > 0
+        assert m.delta(math.inf) == 0
+
+
+@every
+def test_levels_that_are_none_are_refused(name: str) -> None:
+    for level in (-1.0, math.nan):
+        with pytest.raises(ValueError, match="epsilon must be >= 0"):
+            MECHANISMS[name].delta(level)
+
+
+@finite
+def test_epsilon_and_delta_are_the_largest_over_all_reports_and_attained_at_the_worst_pair(name: str) -> None:
+    m = MECHANISMS[name]
+    first, second = m.worst_pair()
+    p, q = (np.array([m.log_prob(y, x) for y in OUTPUTS[name]], dtype=float) for x in (first, second))
+    assert np.exp(p).sum() == pytest.approx(1.0, rel=1e-12)
+    assert max(np.max(p - q), np.max(q - p)) == pytest.approx(m.exact_epsilon(), rel=1e-12)
+    for level in (0.0, 0.3):
+        gap = max(np.maximum(np.exp(a) - np.exp(level + b), 0).sum() for a, b in ((p, q), (q, p)))
+        assert gap <= m.delta(level) * (1 + 1e-9)
+        if name != "FiniteChannel":  # whose worst pair for epsilon need not be that for delta
+            assert gap == pytest.approx(m.delta(level), rel=1e-9)
+
+
+@every
+@pytest.mark.parametrize("bits", [3, 8, 24, 64])
+def test_what_is_implemented_has_at_most_the_exact_epsilon(name: str, bits: int) -> None:
+    m = MECHANISMS[name]
+    assert m.implemented(bits).exact_epsilon() <= m.exact_epsilon() + 1e-15
+
+
+@every
+def test_what_is_implemented_with_64_bits_has_nearly_the_exact_profile(name: str) -> None:
+    m = MECHANISMS[name]
+    implemented = m.implemented()
+    if math.isfinite(m.exact_epsilon()):
+        assert implemented.exact_epsilon() == pytest.approx(m.exact_epsilon(), rel=1e-3)
+    for level in (0.0, 0.5):
+        assert implemented.delta(level) == pytest.approx(m.delta(level), rel=1e-2, abs=1e-9)
+
+
+def same(first: Any, second: Any) -> bool:
+    """Whether two reports, arrays or tuples of arrays, are the same."""
+    parts = (first, second) if isinstance(first, tuple) else ((first,), (second,))
+    return all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in zip(*parts, strict=True))
+
+
+def many(m: Any, times: int) -> np.ndarray:
+    """The first of the worst pair, repeated; the records for NFDP's sampling."""
+    if isinstance(m, SubsampleRelease):
+        return np.arange(m.n)
+    x = np.asarray(m.worst_pair()[0])
+    return np.broadcast_to(x, (times, *x.shape)).copy()
+
+
+@every
+def test_a_seed_gives_the_same_reports_on_both_libraries(name: str) -> None:
+    m, x = MECHANISMS[name], many(MECHANISMS[name], 20)
+    for generator, inputs in ((np.random.default_rng, x), (torch.Generator().manual_seed, torch.from_numpy(x))):
+        assert same(m.sample(inputs, rng=generator(7)), m.sample(inputs, rng=generator(7)))
+
+
+@every
+def test_what_is_no_generator_is_refused(name: str) -> None:
+    for rng in (None, 7, np.random):
+        with pytest.raises(ValueError, match=r"rng must be a numpy.random.Generator or a torch.Generator"):
+            MECHANISMS[name].sample(many(MECHANISMS[name], 2), rng=rng)
+
+
+@finite
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize("which", [0, 1])
+def test_both_libraries_draw_from_the_one_law(name: str, library: str, which: int) -> None:
+    """False alarm 1e-6 for each report; with 20,000 draws a probability off by 0.03 is missed below 1e-4."""
+    m, trials = MECHANISMS[name], 20_000
+    x = np.asarray(m.worst_pair()[which])
+    inputs = np.broadcast_to(x, (trials, *x.shape)).copy()
+    if library == "torch":
+        drawn = np.asarray(m.sample(torch.from_numpy(inputs), rng=torch.Generator().manual_seed(11)))
+    else:
+        drawn = np.asarray(m.sample(inputs, rng=np.random.default_rng(11)))
+    for y in OUTPUTS[name]:
+        assert_frequency(int((drawn == y).sum()), trials, math.exp(m.log_prob(y, x)))
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_the_definition_has_total_one_and_the_epsilon_of_the_numbers(entry: Any) -> None:
+    from sympy import exp, simplify
+
+    law, m = entry.law(), entry.mechanism()
+    sizes = {v: getattr(m, v.name) for v in law.variables() if v.name in ("d", "k") and hasattr(m, v.name)}
+    assert simplify((law.at(sizes) if sizes else law).total()) == 1
+    ratio = entry.ratio()
+    if ratio is None:
+        assert entry.name in ("SubsampleRelease", "Laplace", "Gaussian")
+        return
+    epsilon = getattr(m, "epsilon", None)
+    numbers = {"t": exp(1), "s": exp(1) ** 0.5, "y": exp(1 / 3), "d": 4, "k": getattr(m, "k", 0)}
+    assert epsilon == 1.0
+    value = ratio.subs({v: numbers[v.name] for v in ratio.free_symbols}).doit()
+    assert math.log(float(value)) == pytest.approx(m.exact_epsilon(), rel=1e-12)
+
+
+def test_all_pairs_of_inputs_are_no_worse_than_the_worst_pair() -> None:
+    """Brute force over a grid of inputs, for the mechanisms on numbers with few reports."""
+    m = MECHANISMS["TwoPoint"]
+    inputs = np.linspace(*m.domain(), 41)
+    table = np.array([m.log_prob(y, inputs) for y in m.outputs()])
+    worst = max(float(np.max(np.abs(a[:, None] - a[None, :]))) for a in table)
+    assert worst <= m.exact_epsilon() * (1 + 1e-12)
+    rankings = [np.array(order) for order in itertools.permutations(range(1, 5))]
+    logs = np.array([MECHANISMS["ExponentialSelection"].log_prob(np.arange(4), ranks) for ranks in rankings])
+    assert np.max(logs.max(axis=0) - logs.min(axis=0)) == pytest.approx(1.0)

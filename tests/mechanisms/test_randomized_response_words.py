@@ -1,0 +1,214 @@
+"""RandomizedResponse as it is sampled: the counts of words, and every way to draw from them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldp_audit.mechanisms import RandomizedResponse
+from ldp_audit.mechanisms.blocks import by_blocks
+from ldp_audit.mechanisms.randomness import NumpySource
+from tests.frequency import assert_frequency
+from tests.replay import Drawn
+
+WAYS = {"short words": (1.0, 10), "rare lies": (9.0, 10), "whole words": (6.0, 3000), "int16 labels": (4.0, 200)}
+"""Parameters that numpy samples in different ways."""
+
+
+@given(st.floats(1e-9, 50.0), st.integers(2, 10**6), st.integers(2, 64))
+def test_the_implemented_epsilon_never_exceeds_the_claimed_one(epsilon: float, k: int, bits: int) -> None:
+    m = RandomizedResponse(epsilon, k).implemented(bits)
+    each = m.each()
+    if each is None:
+        assert m.exact_epsilon() == 0
+        return
+    ratio = Fraction(2**bits - (k - 1) * each, each)
+    with mpmath.workdps(60):
+        assert 0 <= mpmath.log(mpmath.mpf(ratio.numerator) / ratio.denominator) <= mpmath.mpf(epsilon)
+        assert each - 1 < mpmath.mpf(2) ** bits / (mpmath.exp(mpmath.mpf(epsilon)) + k - 1) <= each
+    assert m.exact_epsilon() == pytest.approx(math.log1p(float(ratio - 1)), rel=1e-13)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-25, 1e-9, 700.0, math.inf])
+@pytest.mark.parametrize("bits", [2, 64])
+@pytest.mark.parametrize("k", [2, 3, 1000])
+def test_the_ends_of_epsilon(epsilon: float, bits: int, k: int) -> None:
+    m = RandomizedResponse(epsilon, k).implemented(bits)
+    assert 0 <= m.exact_epsilon() <= min(epsilon, math.log(2**bits))
+    if epsilon < 1e-20 or 2**bits < k:
+        assert m.exact_epsilon() == 0
+        assert m.log_prob(1, 0) == pytest.approx(-math.log(k))
+        assert m.delta(0.0) == 0
+    if bits == 64 and epsilon >= 700:
+        assert m.exact_epsilon() == pytest.approx(64 * math.log(2))
+    drawn = m.sample(np.arange(k).astype(np.int16), rng=np.random.default_rng(0))
+    assert drawn.min() >= 0
+    assert drawn.max() < k
+
+
+@pytest.mark.parametrize("bits", [2, 6, 8, 11])
+@pytest.mark.parametrize("k", [2, 3, 4, 7])
+@pytest.mark.parametrize("epsilon", [0.05, 0.7, 3.0, 9.0])
+def test_all_words_together_give_the_law(bits: int, k: int, epsilon: float) -> None:
+    """Every word once, at every input; the shares are whole multiples of 2**-bits and must agree exactly."""
+    m = RandomizedResponse(epsilon, k).implemented(bits)
+    each, words = m.each(), np.arange(-(2 ** (bits - 1)), 2 ** (bits - 1))
+    if each is None:
+        return
+    for x in range(k):
+        reports = m._respond(np.full(words.shape, x), words, each, NumpySource.xp)  # pyright: ignore[reportPrivateUsage]
+        counts = np.bincount(reports, minlength=k)
+        assert all(counts[y] == each for y in range(k) if y != x)
+        assert np.log(counts / 2**bits) == pytest.approx(m.log_prob(np.arange(k), x), rel=1e-13, abs=1e-13)
+
+
+@given(st.floats(1e-9, 50.0), st.integers(2, 9), st.integers(2, 64), st.floats(0, 60))
+def test_it_is_a_mechanism_with_the_law_of_its_counts(epsilon: float, k: int, bits: int, level: float) -> None:
+    m, labels = RandomizedResponse(epsilon, k).implemented(bits), np.arange(k)
+    table = np.exp(m.log_prob(labels[:, None], labels))
+    assert table.sum(axis=0) == pytest.approx(1, rel=1e-13)
+    assert m.mean(labels) == pytest.approx(labels @ table, rel=1e-12)
+    assert m.variance(labels) == pytest.approx((labels**2) @ table - (labels @ table) ** 2, rel=1e-9, abs=1e-12)
+    gaps = [np.maximum(p - math.exp(level) * q, 0).sum() for p in table.T for q in table.T]
+    assert m.delta(level) == pytest.approx(max(gaps), rel=1e-9, abs=1e-13)
+    first, second = m.worst_pair()
+    assert np.max(np.log(table[:, first] / table[:, second])) == pytest.approx(m.exact_epsilon(), rel=1e-9, abs=1e-14)
+
+
+@pytest.mark.parametrize("k", [2, 3, 10, 127, 128, 200, 1000])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("dtype", [np.int64, np.float32])
+def test_short_words_settle_exactly_what_whole_words_would(k: int, epsilon: float, dtype: type) -> None:
+    """The same words, divided whole: every report agrees, also those next to a multiple."""
+    m, source = RandomizedResponse(epsilon, k).implemented(), Drawn(3)
+    each, x = m.each(), np.random.default_rng(5).integers(0, k, 300_001).astype(dtype)
+    assert each is not None
+    drawn = by_blocks(x, lambda size: m._by_short_words(each, size, source))  # pyright: ignore[reportPrivateUsage]
+    expected = m._respond(x, np.concatenate(source.short), each, np)  # pyright: ignore[reportPrivateUsage]
+    assert np.array_equal(drawn, expected)
+
+
+def test_short_words_at_every_edge() -> None:
+    """Every short word with the lowest and the highest word that it begins: no quotient is settled too early."""
+    for epsilon, k in ((0.3, 3), (1.0, 10), (2.0, 100), (5.0, 500)):
+        m = RandomizedResponse(epsilon, k).implemented()
+        each, beginnings = m.each(), np.arange(-(2**15), 2**15) << 48
+        assert each is not None
+        for whole in (beginnings, beginnings + (2**48 - 1)):
+            source = Drawn(0)
+            source.short_words = lambda count, whole=whole, source=source: _begin(source, whole)
+            draw = m._by_short_words(each, whole.size, source)  # pyright: ignore[reportPrivateUsage]
+            x, out = np.zeros(whole.size, np.int64), np.empty(whole.size, np.int64)
+            draw(x, out)
+            assert np.array_equal(out, m._respond(x, whole, each, np))  # pyright: ignore[reportPrivateUsage]
+
+
+def _begin(source: Drawn, whole: np.ndarray) -> np.ndarray:
+    source.short.append(whole)
+    return (whole >> 48).astype(np.int16)
+
+
+@pytest.mark.parametrize("k", [2, 3, 10, 100])
+@pytest.mark.parametrize("epsilon", [8.0, 20.0, 44.0, 60.0])
+def test_rare_lies_are_those_of_whole_words(k: int, epsilon: float) -> None:
+    """Short words near 0, where the lies are; all others are drawn too seldom to be told from the truth."""
+    m = RandomizedResponse(epsilon, k).implemented()
+    each = m.each()
+    assert each is not None
+    source = Drawn(1)
+    beginnings = np.arange(-600, 600).repeat(20) << 48
+    whole = beginnings + np.random.default_rng(2).integers(0, 2**48, beginnings.size)
+    source.short_words = lambda count: _begin(source, whole)
+    x, out = np.zeros(whole.size, np.int64), np.empty(whole.size, np.int64)
+    m._by_rare_lies(each, source)(x, out)  # pyright: ignore[reportPrivateUsage]
+    assert np.array_equal(out, m._respond(x, whole, each, np))  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize("kind", ["numpy", "numpy, 24 bits", "torch"])
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_to_sample_draws_from_the_law(kind: str, way: str) -> None:
+    """False alarm 1e-6 a count; with 40,000 draws a probability off by 0.02 is missed with a chance below 1e-3."""
+    epsilon, k = WAYS[way]
+    m, x, trials = RandomizedResponse(epsilon, k), k // 3, 40_000
+    if kind == "torch":
+        drawn = m.sample(torch.full((trials,), x), rng=torch.Generator().manual_seed(5)).numpy()
+    else:
+        bits = 64 if kind == "numpy" else 24
+        drawn = m.implemented(bits).sample(np.full(trials, x), rng=np.random.default_rng(2024))
+    truth = math.exp(m.log_prob(x, x))
+    assert_frequency(int((drawn == x).sum()), trials, truth)
+    assert_frequency(int((drawn < x).sum()), trials, (1 - truth) * x / (k - 1))
+    assert_frequency(int((drawn == (x + 1) % k).sum()), trials, (1 - truth) / (k - 1))
+
+
+def test_uniform_reports_where_no_count_is_safe() -> None:
+    """False alarm 1e-6 a count."""
+    m, trials = RandomizedResponse(0.0, 5), 40_000
+    drawn = m.sample(torch.zeros(trials, dtype=torch.uint8), rng=torch.Generator().manual_seed(1)).numpy()
+    for reports in (drawn, m.sample(np.zeros(trials, np.uint8), rng=np.random.default_rng(1))):
+        assert reports.dtype == np.uint8
+        for y in range(5):
+            assert_frequency(int((reports == y).sum()), trials, 0.2)
+
+
+INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dtype", [*INTEGERS, np.float16, np.float32, np.float64])
+def test_reports_have_the_shape_and_dtype_of_the_values(way: str, dtype: type) -> None:
+    epsilon, k = WAYS[way]
+    m, rng = RandomizedResponse(epsilon, k), np.random.default_rng(0)
+    largest = np.iinfo(dtype).max if np.issubdtype(dtype, np.integer) else 2 / np.finfo(dtype).eps
+    if largest < k - 1:
+        with pytest.raises(ValueError, match=rf"cannot hold the labels 0..{k - 1}"):
+            m.sample(np.zeros(3, dtype), rng=rng)
+        return
+    for shape in ((), (0,), (3,), (2, 1, 4)):
+        drawn = m.sample(np.full(shape, k - 1, dtype), rng=rng)
+        assert (drawn.shape, drawn.dtype) == (shape, dtype)
+        assert np.all((drawn >= 0) & (drawn < k) & (drawn == np.floor(drawn)))
+    crossed = np.arange(12, dtype=dtype).reshape(3, 4).T % 2
+    assert m.sample(crossed, rng=rng).shape == (4, 3)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int64, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(), (0,), (2, 1, 4)])
+def test_tensors_give_tensors_of_the_same_kind(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    drawn = RandomizedResponse(1.0, 10).sample(torch.ones(shape, dtype=dtype), rng=torch.Generator().manual_seed(0))
+    assert isinstance(drawn, torch.Tensor)
+    assert (drawn.shape, drawn.dtype) == (torch.Size(shape), dtype)
+    assert bool(((drawn >= 0) & (drawn < 10)).all())
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("bad", ["k", -1.0, 4000.0, 0.5, math.nan, math.inf, 1 + 1e-12, -0.25])
+def test_values_that_are_no_labels_are_refused(way: str, bad: float | str) -> None:
+    m = RandomizedResponse(*WAYS[way])
+    bad = float(m.k) if isinstance(bad, str) else bad
+    for values in (np.array([0, bad, 1]), torch.tensor([0, bad, 1], dtype=torch.float64)):
+        rng: Any = np.random.default_rng(0) if isinstance(values, np.ndarray) else torch.Generator()
+        with pytest.raises(ValueError, match=rf"x must be whole numbers in 0..{m.k - 1}, got {bad!r}"):
+            m.sample(values, rng=rng)
+
+
+def test_wrong_generators_and_dtypes_are_refused() -> None:
+    m = RandomizedResponse(1.0, 10)
+    with pytest.raises(ValueError, match=r"rng must be a torch.Generator where x is a torch tensor"):
+        m.sample(torch.zeros(3), rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"x must be a torch tensor where rng is a torch.Generator"):
+        m.sample(np.zeros(3), rng=torch.Generator())
+    with pytest.raises(ValueError, match=r"rng must be a numpy.random.Generator"):
+        m.sample([0], rng=0)
+    with pytest.raises(ValueError, match=r"x must be whole numbers in 0\.\.9, got dtype bool"):
+        m.sample([True], rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match="bits must be a whole number"):
+        m.implemented(65)
