@@ -7,13 +7,13 @@ OUT ?= report
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help report test test-slow lint format constraints clean
+.PHONY: help report docs bench-samplers test test-slow lint format constraints clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
-report: $(VENV)/.installed ## settle LDP-FL's claims and write the report to $(OUT)/
-	$(BIN)/ldp-audit check --paper ldp-fl --out $(OUT)
+report: $(VENV)/.installed ## settle all papers' claims and write the report to $(OUT)/
+	$(BIN)/ldp-audit check --paper all --out $(OUT)
 	$(BIN)/ldp-audit recheck $(OUT)/report.json
 
 test: $(VENV)/.installed-dev ## the whole suite
@@ -30,6 +30,13 @@ lint: $(VENV)/.installed-dev ## ruff (lint and format) and pyright
 format: $(VENV)/.installed-dev ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+docs: $(VENV)/.installed ## write docs/mechanisms.md from the definitions
+	$(BIN)/python -m ldp_audit.reports.mechanism_page > docs/mechanisms.md.new
+	mv docs/mechanisms.md.new docs/mechanisms.md
+
+bench-samplers: $(VENV)/.installed-dev ## samplers beside Generator.random and the peers that are installed
+	$(BIN)/python benchmarks/samplers.py
 
 constraints: ## pin every direct and indirect dependency anew, from the ranges in pyproject.toml
 	rm -rf build/pins

@@ -27,11 +27,41 @@ def test_every_python_block_of_the_readme_runs(block: str) -> None:
     subprocess.run([sys.executable, "-c", block], check=True, cwd=ROOT)
 
 
+def test_the_walk_through_a_paper_runs_as_it_stands() -> None:
+    page = (ROOT / "docs" / "adding-a-paper.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    check = "from ldp_audit.claims import settle_claim\nprint(settle_claim(PAPER.claims[0]).verdict)"
+    command = [sys.executable, "-c", "\n".join([*blocks, check])]
+    assert subprocess.run(command, check=True, cwd=ROOT, capture_output=True, text=True).stdout == "PROVED\n"
+
+
+def test_the_page_of_mechanisms_is_what_the_definitions_give() -> None:
+    from ldp_audit.reports.mechanism_page import render
+
+    assert (ROOT / "docs" / "mechanisms.md").read_text(encoding="utf-8") == render(), "run `make docs`"
+
+
 def test_the_example_gives_the_verdicts_that_the_readme_says() -> None:
     command = [sys.executable, "-m", "ldp_audit.cli", "check", "--claims", "noisy_coin"]
     done = subprocess.run(command, cwd=ROOT / "docs" / "examples", capture_output=True, text=True, check=True)
     verdicts = dict(re.findall(r"(NC-\d)\s+(\w+)", done.stdout))
     assert verdicts == {"NC-1": "PROVED", "NC-2": "REFUTED", "NC-3": "PROVED", "NC-4": "PROVED"}
+
+
+def test_the_density_example_is_in_the_readme_and_gives_its_numbers() -> None:
+    example = (ROOT / "docs" / "examples" / "square_wave.py").read_text(encoding="utf-8")
+    assert example in BLOCKS
+    folder = ROOT / "docs" / "examples"
+    command = [sys.executable, "-m", "ldp_audit.cli"]
+    checked = subprocess.run(
+        [*command, "check", "--claims", "square_wave"], cwd=folder, capture_output=True, text=True, check=True
+    )
+    verdicts = dict(re.findall(r"(SW-\d)\s+(\w+)", checked.stdout))
+    assert verdicts == {"SW-1": "PROVED", "SW-2": "PROVED", "SW-3": "REFUTED"}
+    exact = subprocess.run(
+        [*command, "exact", "square_wave:at_one"], cwd=folder, capture_output=True, text=True, check=True
+    )
+    assert re.search(r"exact epsilon +1\.0", exact.stdout)
 
 
 def test_every_verdict_is_explained() -> None:

@@ -6,6 +6,8 @@ from ldp_audit.claims.claim import Paper
 
 PAPERS = {
     "ldp-fl": "ldp_audit.claims.papers.ldp_fl",
+    "fedmd-nfdp": "ldp_audit.claims.papers.fedmd_nfdp",
+    "fedsel": "ldp_audit.claims.papers.fedsel",
     "wang": "ldp_audit.claims.papers.wang",
 }
 

@@ -1,0 +1,224 @@
+"""FedMD-NFDP: what the guarantee is worth. The exact profile beside the theorems' (epsilon, delta), and the best attack."""
+
+from sympy import Integer, Rational, exp
+
+from ldp_audit.accounting.finite_laws import hockey_stick, product_law
+from ldp_audit.claims.claim import Claim, Condition, Correction
+from ldp_audit.claims.papers.fedmd_nfdp.samples import by_ratio, delta, neighbours, sample_law
+from ldp_audit.claims.papers.fedmd_nfdp.symbols import (
+    DELTA_WITH,
+    k,
+    left_out,
+    level,
+    n,
+    n_spare,
+    put,
+    q,
+)
+from ldp_audit.claims.papers.fedmd_nfdp.two_events import (
+    WITH,
+    WITHOUT,
+    bounded,
+    listed,
+    theorem_1_numbers,
+    theorem_1_pair,
+    theorem_2_numbers,
+    theorem_2_pair,
+    without_epsilon,
+)
+from ldp_audit.claims.statement import Statement, at_most, differ, equal, prints_as
+from ldp_audit.mechanisms.variable import Variable
+
+t = level
+
+
+def _shown_at_four_records() -> tuple[Statement, ...]:
+    """n = 4, k = 2, D to D less x: the same delta at three very different levels."""
+    found = []
+    for replacement, chance in ((False, Rational(1, 2)), (True, Rational(7, 16))):
+        _, first, second = next(neighbours(4, 2, replacement=replacement))
+        for name, number in (("0", 1), ("ln 3", 3), ("ln 10^9", 10**9)):
+            words = f"n = 4, k = 2, {'with' if replacement else 'without'} replacement, all samples: epsilon = {name}"
+            found.append(equal(delta(first, second, 2, number, replacement=replacement), chance, words))
+    return tuple(found)
+
+
+def epsilon_is_idle() -> Claim:
+    return Claim(
+        id="NF-FLAT",
+        place="Theorems 1 and 2; Section 5.2 and Table 2 read epsilon as a privacy budget",
+        says="Epsilon is part of the guarantee: at the theorems' epsilon the least delta is k/n, or 1 - ((n-1)/n)^k.",
+        latex=r"\delta\Bigl(\ln\frac{n+1}{n+1-k}\Bigr)=\frac kn,\qquad\delta\Bigl(k\ln\frac{n+1}n\Bigr)=1-\Bigl(\frac{n-1}n\Bigr)^k",
+        parts=(
+            equal(
+                WITHOUT[0].gain(theorem_1_pair(n_spare)[0]),
+                k / n_spare,
+                "without replacement: 'the sample holds x' needs it",
+            ),
+            equal(WITH[0].gain(theorem_2_pair(n)[0]), 1 - left_out, "with replacement: likewise"),
+        ),
+        void=(
+            equal(
+                WITHOUT[0].gain(t),
+                k / n_spare,
+                "without replacement the event 'it holds x' needs that delta at every epsilon",
+            ),
+            equal(WITH[0].gain(t), 1 - left_out, "and with replacement"),
+            *bounded(WITHOUT, lambda size: (Integer(1), k / size), "without, epsilon = 0, "),
+            *bounded(WITH, lambda _size: (Integer(1), 1 - left_out), "with, epsilon = 0, "),
+            equal(
+                q - t * 0,
+                q,
+                "x replaced by y, drawn with chance q: the event 'it holds x' needs delta = q at every epsilon",
+            ),
+            at_most(0 - t * q, 0, "'it holds y' needs nothing"),
+            at_most((1 - q) - t * (1 - q), 0, "nor does 'it holds neither'"),
+            *listed(
+                without_epsilon(theorem_1_numbers), replacement=False, substitution=True, what="without, at epsilon 0"
+            ),
+            *listed(without_epsilon(theorem_2_numbers), replacement=True, substitution=True, what="with, at epsilon 0"),
+            *_shown_at_four_records(),
+        ),
+        corrected=Correction(
+            "The guarantee is (0, q), with q the chance that a record is in the sample: the profile is flat. Pure epsilon is "
+            "infinite.",
+            r"\sup_{D\sim D'}\delta(\varepsilon)=q\quad\text{for every }\varepsilon\ge0",
+            (
+                equal(WITHOUT[0].first[1], k / n_spare, "without replacement, q = k/n"),
+                equal(WITHOUT[0].second[1], 0, "and the same event has probability 0 without the record"),
+            ),
+        ),
+        rests_on=("NF-T1 and NF-T2: no more than that is needed",),
+        sizes="all n and k; from the list of all samples n = 1 .. 6",
+    )
+
+
+def sharp_contrast() -> Claim:
+    return Claim(
+        id="NF-BALLE",
+        place="Section 1, last paragraph, on Balle et al. (2018)",
+        says="Sampling's inherent guarantee stands in sharp contrast to privacy amplification by sampling.",
+        parts=(
+            differ(
+                k / n * 1,
+                k / n,
+                "amplification of the mechanism that releases its data as they are, (0, 1)-DP, gives another delta than Theorem 1",
+            ),
+        ),
+        corrected=Correction(
+            "The guarantee is the amplification theorem, applied to the mechanism that releases its data as they are; every "
+            "mechanism is (0, 1)-DP. It gives epsilon = 0 as well, less than Theorem 1 has.",
+            r"\varepsilon'=\ln\bigl(1+q(e^0-1)\bigr)=0,\qquad\delta'=q\cdot1",
+            (
+                equal(1 + k / n * (exp(0) - 1), 1, "e^epsilon' = 1"),
+                equal(k / n * 1, k / n, "delta' = k/n without replacement"),
+                equal((1 - left_out) * 1, 1 - left_out, "and 1 - (1 - 1/n)^k with replacement"),
+            ),
+        ),
+        rests_on=("Balle, Barthe, Gaboardi (2018): amplification by sampling without and with replacement",),
+        argument="Read as: amplification does not give this guarantee. To a reader who takes the sentence to say only that no "
+        "private algorithm follows the sampling here, there is nothing to object.",
+    )
+
+
+def one_draw_for_all_queries() -> Claim:
+    q1, q2 = Variable("Q_1", 0, 1), Variable("Q_2", 0, 1)
+    d1, d2 = Variable("d_1", 0, 1, latex=r"\delta_1"), Variable("d_2", 0, 1, latex=r"\delta_2")
+    p1, p2 = Variable("P_1", 0, t * q1 + d1), Variable("P_2", 0, t * q2 + d2)
+    first, second = (
+        product_law([sample_law(records, 1, replacement=False)] * 2)
+        for _, *both in [next(neighbours(3, 1, replacement=False))]
+        for records in both
+    )
+    return Claim(
+        id="NF-POST",
+        place="Section 4, last paragraph, with Section 5 (training settings chosen by grid search)",
+        says="With random sampling once, post-processing removes the dependence of the guarantee on the number of queries (here: "
+        "whatever else the run does).",
+        latex=r"\delta_{\text{run}}=q",
+        parts=(
+            at_most(
+                1 - (1 - q) ** 2,
+                q,
+                "also if something else draws on the data, as a choice of settings may: a second draw leaves delta at q",
+            ),
+        ),
+        condition=Condition(
+            "The one draw is kept throughout, and nothing else looks at the private data, no choice of settings either.",
+            (
+                at_most(p1 + p2, t * (q1 + q2) + (d1 + d2), "merging two outcomes of the sample keeps the bound"),
+                equal(
+                    (1 - q) ** 1,
+                    1 - q,
+                    "and one draw leaves a record out with chance 1 - q, whatever is computed from it",
+                ),
+            ),
+        ),
+        corrected=Correction(
+            "R fresh draws have the flat profile 1 - (1-q)^R.",
+            r"\delta_R=1-(1-q)^R",
+            (
+                equal(
+                    hockey_stick(*by_ratio(first, second), 1),
+                    Rational(5, 9),
+                    "n = 3, k = 1, R = 2, all pairs of samples: 5/9 at epsilon = 0, where one draw has 1/3",
+                ),
+                equal(
+                    hockey_stick(*by_ratio(first, second), 10**9),
+                    Rational(5, 9),
+                    "and 5/9 at epsilon = ln 10^9",
+                ),
+                equal(1 - (1 - Rational(1, 3)) ** 2, Rational(5, 9), "as the formula has it"),
+            ),
+        ),
+        rests_on=("post-processing: a function of the sample is a sequence of splits and merges of its outcomes",),
+    )
+
+
+def best_attack() -> Claim:
+    (seen, missed), (never, always) = ([law[1], law[0]] for law in (WITHOUT[0].first, WITHOUT[0].second))
+    chance, drawn = k / n_spare, 1 - left_out
+    _, small, less_x = next(neighbours(4, 2, replacement=False))
+    everybody = put(DELTA_WITH, 2880, 2880)
+    return Claim(
+        id="NF-MIA",
+        place="Theorems 1 and 2: the best attack on the sample",
+        says="Asking whether the sample holds the record finds it with probability q at no false alarm. No test has a larger "
+        "advantage than q, which is the total variation distance. At prior 1/2 the posterior of presence is 1 if the record is "
+        "seen and (1-q)/(2-q) if not; the best guess is right with probability (1+q)/2.",
+        latex=r"\mathrm{TPR}=q\text{ at }\mathrm{FPR}=0,\qquad\mathrm{TV}=q,\qquad q=\frac kn\text{ or }1-\Bigl(\frac{n-1}n\Bigr)^k",
+        parts=(
+            equal(seen, chance, "without replacement: a record that is there is seen with probability k/n"),
+            equal(never, 0, "one that is not there, never"),
+            equal(WITH[0].first[1], drawn, "with replacement: a record that is there is seen with 1 - ((n-1)/n)^k"),
+            equal(WITH[0].second[1], 0, "one that is not there, never"),
+            at_most(missed - always, 0, "'not seen' is no evidence of presence: no test beats 'seen'"),
+            equal(((seen - never) + (always - missed)) / 2, chance, "total variation: half the sum of |P - Q|"),
+            equal(seen / (seen + never), 1, "posterior of presence if seen"),
+            equal(missed / (missed + always), (1 - chance) / (2 - chance), "and if not seen"),
+            equal((seen + always) / 2, (1 + chance) / 2, "the best guess: 'there' if seen, else 'not there'"),
+            equal(
+                WITH[0].first[0] / (WITH[0].first[0] + WITH[0].second[0]),
+                (1 - drawn) / (2 - drawn),
+                "with replacement: posterior of presence if not seen",
+            ),
+            equal(
+                delta(small, less_x, 2, 1, replacement=False),
+                Rational(1, 2),
+                "n = 4, k = 2, all samples: total variation 1/2",
+            ),
+        ),
+        corrected=Correction(
+            "At k = n = 2880 draws with replacement a record is seen with probability 0.632; if it is not, its presence still "
+            "has the posterior 0.269.",
+            r"q=1-(1-\tfrac1{2880})^{2880}",
+            (
+                prints_as(everybody, "0.632", "the chance to be seen"),
+                prints_as((1 - everybody) / (2 - everybody), "0.269", "the posterior"),
+            ),
+        ),
+        source="derived",
+    )
+
+
+CLAIMS = (epsilon_is_idle(), sharp_contrast(), one_draw_for_all_queries(), best_attack())

@@ -1,0 +1,34 @@
+"""FedSel: Federated SGD under Local Differential Privacy with Top-k Dimension Selection.
+
+One conversion of the paper is at hand; its formulas are printed twice, as symbols and as LaTeX, and the two agree wherever a
+claim rests on them. Besides the paper's statements there are our own on how far they are off; they are marked as such.
+"""
+
+from ldp_audit.claims.claim import Paper
+from ldp_audit.claims.papers.fedsel import (
+    accumulation,
+    consequences,
+    encoding,
+    experiments,
+    flat,
+    selection,
+    two_stage,
+    utility,
+)
+
+PAPER = Paper(
+    key="fedsel",
+    title="FedSel: Federated SGD under Local Differential Privacy with Top-k Dimension Selection",
+    authors="Ruixuan Liu, Yang Cao, Masatoshi Yoshikawa, Hong Chen",
+    venue="DASFAA 2020",
+    claims=(
+        *two_stage.CLAIMS,
+        *accumulation.CLAIMS,
+        *selection.CLAIMS,
+        *encoding.CLAIMS,
+        *utility.CLAIMS,
+        *consequences.CLAIMS,
+        *flat.CLAIMS,
+        *experiments.CLAIMS,
+    ),
+)

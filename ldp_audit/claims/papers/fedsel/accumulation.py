@@ -1,0 +1,209 @@
+"""FedSel, Section 3.3: accumulating g or alpha g, and Theorem 3.2.
+
+Accumulating g, a client's report is alpha s*; accumulating alpha g, it is (alpha s)*. Both are compared as in the paper, by
+their variances (times m**2). V(x) is the variance of a value mechanism's report at x.
+"""
+
+from typing import Any
+
+from sympy import Expr, Rational
+
+from ldp_audit.claims.claim import Claim, Condition, Correction
+from ldp_audit.claims.papers.fedsel.symbols import PIECEWISE, A, Variable, alpha, duchi, oo, s, t, x
+from ldp_audit.claims.privacy import is_private
+from ldp_audit.claims.statement import Statement, at_most, equal, less
+from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.variable import substituted
+
+base = Variable("V_0", 0, oo, open="left", latex="V(0)")
+kappa = Variable("kappa", -base, oo, latex=r"\kappa")
+"""V(x) = V(0) + kappa x**2 is not negative on [-1, 1]."""
+piecewise_base = (s + 3) / (3 * (s - 1) ** 2)
+duchi_variance = A**2 - x**2
+piecewise_variance = piecewise_base + x**2 / (s - 1)
+FROM_THE_LAWS = (
+    equal(duchi.variance(), duchi_variance, "Duchi's variance, from the law: kappa = -1, V(0) = A^2"),
+    equal(
+        PIECEWISE.variance(), piecewise_variance, "PM's, from the density: kappa = 1/(s-1), V(0) = (s+3)/(3 (s-1)^2)"
+    ),
+)
+
+
+def quadratic(at: Expr | int) -> Expr:
+    return base + kappa * at**2
+
+
+def _sixteen(far: Expr, value: Variable) -> SymbolicChannel:
+    """Reports +-16 with probability `far`, else +-4 so that the mean is the value."""
+    return SymbolicChannel(
+        "a mechanism with reports +-4 and +-16",
+        value,
+        [
+            (4, (1 - far) / 2 + value / 8),
+            (-4, (1 - far) / 2 - value / 8),
+            (16, far / 2),
+            (-16, far / 2),
+        ],
+    )
+
+
+near = _sixteen(Rational(1, 16), Variable("x", Rational(-1, 2), Rational(1, 2)))
+"""For |x| <= 1/2."""
+beyond = _sixteen(Rational(1, 2), x)
+"""For |x| > 1/2; it is a law on all of [-1, 1], so its privacy is shown there."""
+
+
+def _at(law: SymbolicChannel, value: Any) -> Expr:
+    return law.at({law.inputs[0]: value}).variance()
+
+
+def _example_is_a_mechanism() -> tuple[Statement, ...]:
+    return (
+        equal(near.mean(), near.inputs[0], "the example is unbiased for |x| <= 1/2"),
+        equal(beyond.mean(), x, "and beyond"),
+        *is_private(near, 8),
+        *is_private(beyond, 8),
+        *is_private(near, 8, neighbour=beyond.twin()),
+        *is_private(beyond, 8, neighbour=near.twin()),
+    )
+
+
+def equal_in_range() -> Claim:
+    scaled = duchi_variance.subs(x, alpha * x)
+    numbers = {t: 3, alpha: Rational(1, 2), x: Rational(1, 2)}
+    return Claim(
+        id="FS-T32eq",
+        place="Section 3.3, before Theorem 3.2",
+        says="When the selected value is within the input range, both ways of accumulating have the same variance (here: "
+        "Duchi's mechanism and PM).",
+        latex=r"\alpha^2\,\mathrm{Var}[s^*]=\mathrm{Var}[(\alpha s)^*],\quad|s|\le1",
+        parts=(
+            equal(alpha**2 * duchi_variance, scaled, "Duchi's mechanism"),
+            equal(alpha**2 * piecewise_variance, piecewise_variance.subs(x, alpha * x), "PM"),
+        ),
+        corrected=Correction(
+            "Accumulating g has the smaller variance, by (1 - alpha^2) V(0). At s = 0 no unbiased LDP mechanism has equality: "
+            "V(0) = 0 would make the report 0 for sure at 0, so by LDP everywhere. Duchi, t = 3, alpha = s = 1/2: 15/16 "
+            "against 63/16.",
+            r"\mathrm{Var}[(\alpha s)^*]-\alpha^2\,\mathrm{Var}[s^*]=(1-\alpha^2)V(0)>0",
+            (
+                *FROM_THE_LAWS,
+                equal(scaled - alpha**2 * duchi_variance, (1 - alpha**2) * A**2, "Duchi's mechanism"),
+                equal(
+                    piecewise_variance.subs(x, alpha * x) - alpha**2 * piecewise_variance,
+                    (1 - alpha**2) * piecewise_base,
+                    "PM",
+                ),
+                equal(
+                    quadratic(alpha * x) - alpha**2 * quadratic(x),
+                    (1 - alpha**2) * base,
+                    "whenever V = V(0) + kappa x^2",
+                ),
+                less(0, (1 - alpha**2) * base, "which is above 0"),
+                equal(substituted(alpha**2 * duchi_variance, numbers), Rational(15, 16), "alpha s*"),
+                equal(substituted(scaled, numbers), Rational(63, 16), "(alpha s)*"),
+            ),
+        ),
+    )
+
+
+def theorem_3_2() -> Claim:
+    half = Rational(1, 2)
+    inner = Variable("y", alpha, 1, latex=r"\alpha s")
+    return Claim(
+        id="FS-T32",
+        place="Theorem 3.2",
+        says="Accumulating g instead of alpha g gives the update a variance that is not larger, for alpha in (0, 1) and any "
+        "LDP mechanism of mean estimation.",
+        latex=r"\alpha^2\,\mathrm{Var}[s^*]\le\mathrm{Var}[(\alpha s)^*]",
+        parts=(
+            at_most(half**2 * _at(beyond, 1), _at(near, half), "alpha = 1/2, s = 1, with the mechanism of FS-T32gen"),
+        ),
+        condition=Condition(
+            "The mechanism's variance is V(0) + kappa x^2. It is for Duchi's (kappa = -1), PM (kappa = 1/(s-1)), their mixture "
+            "HM, and noise that does not depend on the value (kappa = 0).",
+            (
+                at_most(alpha**2 * quadratic(x), quadratic(alpha * x), "both within the range"),
+                at_most(alpha**2 * quadratic(1), quadratic(inner), "s clipped to 1, alpha s within"),
+                at_most(alpha**2 * quadratic(1), quadratic(1), "both clipped to the same value"),
+                *FROM_THE_LAWS,
+            ),
+        ),
+        corrected=Correction(
+            "Where both are clipped to one value xi, it needs no condition: alpha^2 V(xi) <= V(xi).",
+            parts=(at_most(alpha**2 * base, base, "both clipped"),),
+        ),
+        argument="Negative s are the mirror image.",
+    )
+
+
+def clipped_and_not() -> Claim:
+    inner = Variable("y", alpha, 1, latex=r"\alpha s")
+    return Claim(
+        id="FS-T32mix",
+        place="Section 3.3, the case between the paper's two: |s| > 1 is clipped, |alpha s| <= 1 is not",
+        says="Theorem 3.2 also holds there, for Duchi's mechanism and PM.",
+        latex=r"\alpha^2V(1)\le V(\alpha s),\quad|s|>1\ge|\alpha s|",
+        parts=(
+            at_most(alpha**2 * duchi_variance.subs(x, 1), duchi_variance.subs(x, inner), "Duchi's mechanism"),
+            at_most(alpha**2 * piecewise_variance.subs(x, 1), piecewise_variance.subs(x, inner), "PM"),
+        ),
+        assumptions=("alpha s lies in [alpha, 1], since s > 1",),
+    )
+
+
+def for_every_mechanism() -> Claim:
+    half = Rational(1, 2)
+    return Claim(
+        id="FS-T32gen",
+        place="Theorem 3.2 and the sentences before it, for LDP mechanisms of mean estimation in general",
+        says="Theorem 3.2 holds of every unbiased LDP mechanism on [-1, 1].",
+        latex=r"\alpha^2V(1)\le V(\alpha)",
+        parts=(at_most(half**2 * _at(beyond, 1), _at(near, half), "alpha = 1/2, s = 1: reports +-4, +-16"),),
+        corrected=Correction(
+            "It depends on how the variance varies with the value. Reports +-16 with probability 1/16 for |x| <= 1/2 and 1/2 "
+            "beyond, else +-4: unbiased, with ratio 8, and alpha^2 V(1) = 135/4 > V(1/2) = 123/4.",
+            parts=(
+                *_example_is_a_mechanism(),
+                equal(half**2 * _at(beyond, 1), Rational(135, 4), "alpha^2 V(1)"),
+                equal(_at(near, half), Rational(123, 4), "V(1/2)"),
+            ),
+        ),
+    )
+
+
+def more_accurate() -> Claim:
+    value = Variable("s", 1, 1 / alpha)
+    own = alpha**2 * (duchi_variance.subs(x, 1) + (value - 1) ** 2)
+    other = A**2 - (alpha * value) ** 2
+    limit = Variable("alpha", 0, 1, open="both", latex=r"\alpha")
+    at_end = {value: 1 / alpha}
+    return Claim(
+        id="FS-T32mse",
+        place="Section 3.3, before Theorem 3.2",
+        says="The smaller variance leads to a more accurate update (here: a mean squared error about alpha s that is not larger; "
+        "Duchi's mechanism, 1 <= s <= 1/alpha).",
+        latex=r"\alpha^2\bigl(V(1)+(s-1)^2\bigr)\le V(\alpha s)",
+        parts=(at_most(own, other, "s is clipped to 1, alpha s is not"),),
+        corrected=Correction(
+            "Clipping s costs a bias of alpha (|s| - 1), which alpha s does not have. At alpha s = 1 accumulating g is the less "
+            "accurate one iff A^2 - 1 < (1 - alpha)/(1 + alpha): so at t = 33, alpha = 1/10, s = 10.",
+            r"\alpha s=1:\quad A^2-1<\frac{1-\alpha}{1+\alpha}",
+            (
+                equal(
+                    substituted(other - own, at_end),
+                    (1 - limit**2) * (A**2 - 1) - (1 - limit) ** 2,
+                    "alpha s = 1: the difference of the errors is (1 - alpha^2)((A^2 - 1) - (1 - alpha)/(1 + alpha))",
+                ),
+                less(
+                    other.subs({t: 33, alpha: Rational(1, 10), value: 10}),
+                    own.subs({t: 33, alpha: Rational(1, 10), value: 10}),
+                    "t = 33, alpha = 1/10, s = 10",
+                ),
+            ),
+        ),
+        source="derived",
+    )
+
+
+CLAIMS = (equal_in_range(), theorem_3_2(), clipped_and_not(), for_every_mechanism(), more_accurate())

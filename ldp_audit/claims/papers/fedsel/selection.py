@@ -1,0 +1,316 @@
+"""FedSel, Sections 3.2, 4.1 and 5.2: status vectors, the selections EXP (Lemma 1) and PS (Lemma 3), and how they compare."""
+
+from sympy import Rational, exp
+
+from ldp_audit.claims.claim import Claim, Condition, Correction
+from ldp_audit.claims.papers.fedsel.symbols import (
+    EXPONENTIAL,
+    NONE,
+    Variable,
+    bottom,
+    d,
+    dims,
+    encoding_law,
+    inside,
+    k,
+    oo,
+    outside,
+    ranking_law,
+    sampling,
+    sampling_law,
+    t,
+    top,
+)
+from ldp_audit.claims.privacy import is_private
+from ldp_audit.claims.statement import at_most, equal, less, prints_as, somewhere
+
+y = Variable("y", 1, oo, open="left", latex=r"e^{\varepsilon_1/(d-1)}")
+"""EXP's base: e**epsilon_1 = y**(d - 1)."""
+
+
+def definition_2() -> Claim:
+    none, none_prime = (encoding_law(z)[NONE] for z in ((0, 0), (1, 1)))
+    three, three_prime = (encoding_law(z)[NONE] for z in ((0, 0, 0), (1, 1, 1)))
+    return Claim(
+        id="FS-D2",
+        place="Definition 2 with Lemmas 2 and 3",
+        says="PE and PS are epsilon_1-LDP in the sense of Definition 2, which asks the bound of any two status vectors in "
+        "{0,1}^d.",
+        latex=r"\Pr[M_1(z)=j]\le e^{\varepsilon_1}\Pr[M_1(z')=j]\quad\forall z,z'\in\{0,1\}^d",
+        parts=(
+            at_most(none, t * none_prime, "PE, d = 2, no index: z = 00 against z' = 11"),
+            at_most(
+                sampling_law((1, 1, 0), 1)[2],
+                t * sampling_law((0, 1, 1), 1)[2],
+                "PS, d = 3, k = 1, third index: z = 110 against z' = 011",
+            ),
+        ),
+        corrected=Correction(
+            "Definition 2 must be restricted to status vectors with exactly k ones, as the proof of Lemma 2 does in passing. "
+            "Over all of {0,1}^d PE's empty answer alone has the ratio t^d: 27 for d = 3, t = 3.",
+            parts=(
+                *is_private(sampling, t),
+                equal(none, t**2 * none_prime, "PE, d = 2: the ratio of the empty answer is t^2"),
+                equal(three, t**3 * three_prime, "d = 3: it is t^3"),
+                equal((three / three_prime).subs(t, 3), 27, "d = 3, t = 3: 27"),
+            ),
+        ),
+        argument="With exactly k ones PS keeps to epsilon_1; PE does not, see FS-L2.",
+    )
+
+
+def ties() -> Claim:
+    three = {size: encoding_law(top(size, 3))[NONE] for size in (1, 3)}
+    four = {size: encoding_law(top(size, 4))[NONE] for size in (1, 3)}
+    four_out, four_in = sampling_law(top(3, 4), 1)[3], sampling_law(bottom(3, 4), 1)[3]
+    return Claim(
+        id="FS-TIES",
+        place="Algorithms 3 and 4, line 2, with Lemmas 2 and 3",
+        says="With z_j = 1 where |r_j| is among the top-k magnitudes, PE's empty answer is equally likely for all inputs and "
+        "PS is epsilon_1-LDP.",
+        parts=(
+            equal(three[1], three[3], "PE, d = 3, k = 1: r = (1, 0, 0) against (1, 1, 1), no index"),
+            at_most(
+                sampling_law((1, 1, 0), 1)[2],
+                t * sampling_law((0, 1, 1), 1)[2],
+                "PS, d = 3, k = 1, third index: r = (1, 1, 0) against (0, 1, 1)",
+            ),
+        ),
+        condition=Condition(
+            "Ties are broken so that exactly k coordinates are marked, by a rule that does not look at the data.",
+            (
+                equal(encoding_law(top(1, 3))[NONE], encoding_law(bottom(1, 3))[NONE], "PE, d = 3, k = 1, no index"),
+                equal(encoding_law(top(2, 4))[NONE], encoding_law(bottom(2, 4))[NONE], "d = 4, k = 2 (all: FS-L2bot)"),
+                *is_private(sampling, t),
+            ),
+        ),
+        corrected=Correction(
+            "Read by value, the number of ones depends on the data. At d = 4, k = 1, PE's empty answer has the ratio t^2, 9 "
+            "at t = 3, and PS has 9/2 at t = 2. For r = 0 all d are tied and PS draws from an empty set.",
+            parts=(
+                equal((four[1] / four[3]).subs(t, 3), 9, "PE, t = 3: one against three equal maxima"),
+                equal(
+                    (four_out / four_in).subs(t, 2),
+                    Rational(9, 2),
+                    "PS, t = 2: (1, 1, 1, 0) against (0, 1, 1, 1), j = 4",
+                ),
+            ),
+        ),
+        argument="One-hot data have many gradients that are exactly 0, so equal magnitudes are ordinary.",
+    )
+
+
+def proportional_to_the_gradient() -> Claim:
+    small = Variable("a", 0, oo, open="left")
+    large = Variable("b", small, oo, open="left")
+    law = ranking_law((1, 2), t)
+    return Claim(
+        id="FS-EXPprop",
+        place="Section 1, on private top-1 selection",
+        says="The exponential mechanism returns a dimension with a probability proportional to its absolute gradient (here "
+        "of the mechanism that Section 4.1 then defines, d = 2, magnitudes a < b).",
+        latex=r"\frac{\Pr[2]}{\Pr[1]}=\frac ba",
+        parts=(equal(law[1] * small, law[0] * large, "the two probabilities stand as the magnitudes do"),),
+        corrected=Correction(
+            "Only the ranks count: (1, 2) and (1, 100) give the same probabilities, at t = 2 1/3 and 2/3.",
+            r"\Pr[j]\propto e^{\varepsilon_1z_j/(d-1)}",
+            (
+                equal(law[0].subs(t, 2), Rational(1, 3), "the lower rank"),
+                equal(law[1].subs(t, 2), Rational(2, 3), "the higher rank, however much larger its magnitude is"),
+            ),
+        ),
+    )
+
+
+def lemma_1() -> Claim:
+    eps = Variable("epsilon", 0, oo, open="left", latex=r"\varepsilon_1")
+    rank, rank_prime = (Variable(name, 1, dims, integer=True) for name in ("z", "z_prime"))
+    three = ranking_law((1, 2, 3), y)
+    return Claim(
+        id="FS-L1",
+        place="Lemma 1",
+        says="EXP is epsilon_1-LDP.",
+        latex=r"\frac{\Pr[j\mid z]}{\Pr[j\mid z']}=e^{\varepsilon_1\frac{z_j-z'_j}{d-1}}\le e^{\varepsilon_1}",
+        parts=(
+            at_most(
+                eps * rank / (dims - 1) - eps * rank_prime / (dims - 1),
+                eps,
+                "logarithms of the two weights of one index; the normaliser is the same for all rankings",
+            ),
+            *is_private(EXPONENTIAL.at({dims: 2}), y),
+            *is_private(EXPONENTIAL.at({dims: 3}), y**2),
+        ),
+        corrected=Correction(
+            "Tight: the index of rank d under one ranking and of rank 1 under another has exactly the ratio e^epsilon_1.",
+            parts=(
+                equal(eps * dims / (dims - 1) - eps * 1 / (dims - 1), eps, "rank d against rank 1"),
+                equal(three[2], y**2 * three[0], "d = 3, from the law: y^2 = t"),
+            ),
+        ),
+        assumptions=("d >= 2", "z and z' are permutations of 1 .. d: equal magnitudes get different ranks"),
+        argument="The normaliser adds up e^(epsilon_1 i/(d-1)) over all ranks i, so it does not depend on the ranking.",
+    )
+
+
+def lemma_1_all_vectors() -> Claim:
+    root = Variable("y", 1, oo, open="left", latex=r"\sqrt t")
+    high, low = ranking_law((3, 1, 1), root)[0], ranking_law((1, 3, 3), root)[0]
+    weight, rest = Variable("a", 1, t), Variable("R", dims - 1, (dims - 1) * t)
+    worst = t * (1 + (dims - 1) * t) / (t + dims - 1)
+    return Claim(
+        id="FS-L1lit",
+        place="Lemma 1, its proof: 'any two possible ranking vectors', z in {1, ..., d}^d, read of all of {1, ..., d}^d",
+        says="EXP is epsilon_1-LDP for any two vectors in {1, ..., d}^d, tied ranks included.",
+        parts=(
+            at_most(high, root**2 * low, "d = 3, first index: z = (3, 1, 1) against z' = (1, 3, 3), e^epsilon_1 = y^2"),
+        ),
+        corrected=Correction(
+            "Tied ranks change the normaliser. The exact ratio over {1..d}^d is t (1 + (d-1) t)/(t + d - 1), which tends to "
+            "t^2 as d grows: at d = 3, t = 9 it is 171/11. Permutations, that is ties broken, restore Lemma 1.",
+            r"\frac{t\,(1+(d-1)t)}{t+d-1}",
+            (
+                at_most(
+                    weight / (weight + rest), t / (t + dims - 1), "an index's probability is at most t/(t + d - 1)"
+                ),
+                at_most(1 / (1 + (dims - 1) * t), weight / (weight + rest), "and at least 1/(1 + (d-1) t)"),
+                equal(t / (t + dims - 1) / (1 / (1 + (dims - 1) * t)), worst, "their quotient"),
+                equal(high / low, worst.subs(t, root**2).subs(dims, 3), "attained, d = 3"),
+                equal((high / low).subs(root, 3), Rational(171, 11), "d = 3, t = 9: 171/11"),
+                equal(worst.subs(dims, 2), t, "d = 2: it is t"),
+            ),
+        ),
+        argument="In weights divided by the least one, e^(epsilon_1/(d-1)), an index has 1 .. t and the others d - 1 .. (d-1) t.",
+    )
+
+
+def one_dimension() -> Claim:
+    any_d = Variable("d", 1, oo, integer=True)
+    return Claim(
+        id="FS-L1d1",
+        place="Section 4.1, EXP, and Algorithm 2, lines 1 and 5",
+        says="EXP is defined for every number d of dimensions (the paper names no least one).",
+        parts=(less(0, any_d - 1, "the exponent epsilon_1 z_j/(d-1) divides by more than 0"),),
+        corrected=Correction("For d >= 2.", parts=(less(0, dims - 1, "d >= 2"),)),
+        source="derived",
+    )
+
+
+def lemma_3() -> Claim:
+    hit = t * k / (d - k + t * k)
+    return Claim(
+        id="FS-L3",
+        place="Lemma 3",
+        says="PS is epsilon_1-LDP.",
+        latex=r"\frac{p/k}{(1-p)/(d-k)}=e^{\varepsilon_1},\quad p=\frac{e^{\varepsilon_1}k}{d-k+e^{\varepsilon_1}k}",
+        parts=(
+            *is_private(sampling, t),
+            equal(hit / k, inside, "p/k: an index of the top k"),
+            equal((1 - hit) / (d - k), outside, "(1-p)/(d-k): another one"),
+        ),
+        corrected=Correction(
+            "Tight for every 1 <= k < d.", parts=(equal(inside, t * outside, "an index inside against outside"),)
+        ),
+        assumptions=("exactly k ones in each status vector, 1 <= k < d",),
+    )
+
+
+def sampling_is_best() -> Claim:
+    rho = Variable("rho", 1, oo, open="left", latex=r"\rho")
+    out = Variable("W", 0, oo, open="left")
+    short = Variable("x", 0, rho * out)
+    wasted, lost = Variable("N", 0, oo), Variable("N", 0, oo, open="left")
+    best = rho / (d - k + rho * k)
+
+    def chance(nothing: Variable) -> object:
+        inner = rho * out - short
+        return inner / (k * inner + (d - k) * out + nothing)
+
+    return Claim(
+        id="FS-PSopt",
+        place="Section 4.1, PS beside PE",
+        says="No selection that treats all indices alike and has the ratio rho gives a top-k index more than PS does at rho; "
+        "PE, which sometimes answers nothing, gives less.",
+        latex=r"P_{in}\le\frac{\rho}{d-k+\rho k}",
+        parts=(
+            at_most(chance(wasted), best, "weights W outside, at most rho W inside, N for no answer"),
+            less(chance(lost), best, "strictly less where no answer has a positive weight, as in PE"),
+            equal(inside.subs(t, rho), best, "PS attains it"),
+        ),
+        source="derived",
+    )
+
+
+def exp_is_worse() -> Claim:
+    others = Variable("M", dims - 1, oo)
+    more = Variable("M", dims - 1, oo, open="left")
+    top_one = t / (dims - 1 + t)
+    base = exp(Rational(4, 99))
+    return Claim(
+        id="FS-EXPtop",
+        place="Section 5.2 (PE and PS perform better than EXP)",
+        says="EXP finds the largest coordinate less often than PS with k = 1 (the part of the statement that can be "
+        "computed; accuracies cannot).",
+        latex=r"\frac{t}{1+y+\dots+y^{d-1}}\le\frac t{d-1+t},\quad t=y^{d-1}",
+        parts=(
+            at_most(
+                1, y, "each of the d - 1 lower weights y^i, i = 0 .. d-2, is at least 1; so is their sum M >= d - 1"
+            ),
+            equal(inside.subs(k, 1).subs(d, dims), top_one, "PS with k = 1"),
+            at_most(t / (others + t), top_one, "EXP's chance of the top index against PS's"),
+            less(t / (more + t), top_one, "strictly where M exceeds d - 1, that is for d >= 3"),
+        ),
+        corrected=Correction(
+            "EXP's chance is (1 - 1/y)/(1 - y^-d): at d = 100, epsilon_1 = 4 it is 0.0403, PS's 0.3555, a blind draw's 0.01.",
+            parts=(
+                equal(ranking_law((1, 2, 3), y)[2], (1 - 1 / y) / (1 - y**-3), "the closed form, d = 3"),
+                prints_as((1 - 1 / base) / (1 - base**-100), "0.0403", "EXP"),
+                prints_as(exp(4) / (99 + exp(4)), "0.3555", "PS"),
+            ),
+        ),
+        source="derived",
+    )
+
+
+def approaching_top_one() -> Claim:
+    level = Rational(3, 4)
+    encoding = encoding_law(top(2, 3))[0]
+    exp_two = ranking_law((1, 2), t)[1]
+    return Claim(
+        id="FS-NPK",
+        place="Section 5.2, against the baseline NP-K with k = 1",
+        says="With a larger epsilon_1, EXP, PE and PS approach the top-1 choice of NP-K (read of which coordinate is "
+        "selected; accuracies cannot be recomputed).",
+        latex=r"\lim_{\varepsilon_1\to\infty}\Pr[j=\arg\max|r|]=1",
+        parts=(
+            somewhere(at_most(level, exp_two), "EXP, d = 2: some epsilon_1 gives the top coordinate 3/4"),
+            somewhere(at_most(level, inside.subs(d, 3).subs(k, 2)), "PS, d = 3, k = 2: some epsilon_1 does"),
+            somewhere(at_most(level, encoding), "PE, d = 3, k = 2: some epsilon_1 does"),
+        ),
+        corrected=Correction(
+            "PE and PS become uniform on the top k: the top coordinate's chance stays below 1/k, and tends to it. With k = 1 "
+            "they do approach NP-K, and EXP does once epsilon_1 is far above d.",
+            r"\lim_{\varepsilon_1\to\infty}P_{in}=\tfrac1k",
+            (
+                less(inside, 1 / k, "PS: below 1/k"),
+                equal(1 / k - inside, (d - k) / (k * (d - k + t * k)), "by what tends to 0 as t grows"),
+                less(encoding, Rational(1, 2), "PE, d = 3, k = 2: below 1/2"),
+                less(1 - exp_two, 1 / t, "EXP, d = 2: within 1/t of 1"),
+            ),
+        ),
+        argument="The experiments compare accuracies, with k = 0.1 d; a uniform choice among the top k may well do as well.",
+        source="derived",
+    )
+
+
+CLAIMS = (
+    definition_2(),
+    ties(),
+    proportional_to_the_gradient(),
+    lemma_1(),
+    lemma_1_all_vectors(),
+    one_dimension(),
+    lemma_3(),
+    sampling_is_best(),
+    exp_is_worse(),
+    approaching_top_one(),
+)
