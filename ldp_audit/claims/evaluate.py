@@ -63,7 +63,7 @@ def exact_value(expression: Expr, point: Point) -> Fraction:
         return Fraction(int(expression.p), int(expression.q))
     if isinstance(expression, Symbol):
         if expression not in point:  # linked to an exponent
-            raise NotRationalError(str(expression))
+            raise NotRationalError(expression)
         return point[expression]
     values = [exact_value(part, point) for part in expression.args if isinstance(part, Expr)]
     if isinstance(expression, Add):
@@ -73,10 +73,10 @@ def exact_value(expression: Expr, point: Point) -> Fraction:
     if isinstance(expression, Pow):
         base, exponent = values
         if exponent.denominator != 1 or abs(exponent) >= _LARGEST:
-            raise NotRationalError(str(expression))
+            raise NotRationalError(expression)
         return base ** int(exponent)
     if isinstance(expression, (exp, log)) or not values:
-        raise NotRationalError(str(expression))
+        raise NotRationalError(expression)
     return _function(_EXACT, expression)(*values)
 
 
@@ -173,7 +173,7 @@ def _function(table: dict[type, Callable[..., Any]], expression: Expr) -> Callab
     if table is _EXACT and not any(isinstance(expression, kind) for kind in _BALL):
         known = "exp, log, sqrt, Abs, Max, Min, Ind"
         raise TypeError(f"function {type(expression).__name__} is not one that the engines evaluate; known: {known}")
-    raise NotRationalError(str(expression))
+    raise NotRationalError(expression)
 
 
 def as_ball(number: Value) -> arb:

@@ -39,7 +39,7 @@ def prove_whole(statement: Statement) -> dict[str, Any] | None:
     """Evidence by one form for the whole domain."""
     variables = statement.variables()
     for degree in _DEGREES if _has_link(variables) else (1,):
-        for ends in _plans(variables):
+        for ends in plans(variables):
             evidence = _on(statement, degree, ends)
             if evidence is not None:
                 return evidence
@@ -68,7 +68,7 @@ def _has_link(variables: list[Variable]) -> bool:
     return any(is_linked(variable, variables) for variable in variables)
 
 
-def _plans(variables: list[Variable]) -> list[Plan]:
+def plans(variables: list[Variable]) -> list[Plan]:
     """Which slacks to write the bounded variables with. One end each gives the shortest forms, so it is tried first."""
     bounded = [v.name for v in variables if not (v.lower.is_infinite or v.upper.is_infinite) and v.lower != v.upper]
 
@@ -76,11 +76,11 @@ def _plans(variables: list[Variable]) -> list[Plan]:
         chosen = islice(product(choices, repeat=len(bounded)), most)
         return [dict(zip(bounded, ends, strict=True)) for ends in chosen]
 
-    plans = all_of("upper", "lower", most=_MOST_PLANS)
-    plans += all_of("both") if len(bounded) <= _MOST_BOTH else []
-    plans += all_of("upper", "lower", "both") if len(bounded) <= 3 else []
-    plans += all_of("none")
-    return [plan for place, plan in enumerate(plans) if plan not in plans[:place]]
+    found = all_of("upper", "lower", most=_MOST_PLANS)
+    found += all_of("both") if len(bounded) <= _MOST_BOTH else []
+    found += all_of("upper", "lower", "both") if len(bounded) <= 3 else []
+    found += all_of("none")
+    return [plan for place, plan in enumerate(found) if plan not in found[:place]]
 
 
 def _on(statement: Statement, degree: int, ends: Mapping[str, Ends]) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ldp_audit.claims.engines.certificate import plans
 from ldp_audit.claims.engines.positive_form import Slacks
 from ldp_audit.claims.rational import NotRationalFunctionError
 from ldp_audit.claims.statement import Statement
@@ -12,8 +13,20 @@ from ldp_audit.claims.statement import Statement
 def prove(statement: Statement) -> dict[str, Any] | None:
     """Evidence that the universal equality holds, and is defined, on its whole domain; None if it is not shown."""
     try:
-        slacks = Slacks(statement.variables())
-        divisors = slacks.divisor_forms() if slacks.gap(statement).numerator.is_zero() else None
+        if not Slacks(statement.variables()).gap(statement).numerator.is_zero():
+            return None
+        divisors = _divisors(statement)
     except (NotRationalFunctionError, ZeroDivisionError):
         return None
     return None if divisors is None else {"kind": "identity", "gap": "0", "divisors": divisors}
+
+
+def _divisors(statement: Statement) -> list[str] | None:
+    """Forms that show that nothing divided by is 0, in the slacks that give them first."""
+    for ends in (None, *plans(statement.variables())):
+        slacks = Slacks(statement.variables()) if ends is None else Slacks(statement.variables(), 1, ends)
+        slacks.gap(statement)
+        divisors = slacks.divisor_forms()
+        if divisors is not None:
+            return divisors
+    return None

@@ -1,7 +1,8 @@
 """FedSel: Federated SGD under Local Differential Privacy with Top-k Dimension Selection.
 
-One conversion of the paper is at hand; its formulas are printed twice, as symbols and as LaTeX, and the two agree wherever a
-claim rests on them. Besides the paper's statements there are our own on how far they are off; they are marked as such.
+One conversion of the paper is at hand. It has each formula twice, as bare symbols without fractions and roots, and as LaTeX,
+which is followed. Beside the paper's statements there are our own, on how far they are off and where a sentence about accuracy
+has a part that can be computed; they are marked as such.
 """
 
 from ldp_audit.claims.claim import Paper
