@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Style = Literal["line", "dashed", "dotted", "band"]
+Style = Literal["line", "dashed", "dotted", "points", "band"]
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 from typing import Any
 
 from ldp_audit.accounting.figure import Style
 
 _COLOURS = ("#0b62a4", "#c8500a", "#2c7a3f", "#7a3e9d", "#8a6d00")
-_LINES: dict[Style, str] = {"line": "-", "dashed": "--", "dotted": ":", "band": "-"}
+_LINES: dict[Style, str] = {"line": "-", "dashed": "--", "dotted": ":", "points": "o", "band": "-"}
 
 
 def svg(figure: dict[str, Any]) -> str:
@@ -38,7 +39,7 @@ def svg(figure: dict[str, Any]) -> str:
 
 
 def _draw(panel: dict[str, Any], axis: Any) -> None:
-    colours = iter(_COLOURS)
+    colours = itertools.cycle(_COLOURS)
     colour = _COLOURS[0]
     for series in panel["series"]:
         if series["style"] == "band":

@@ -18,15 +18,16 @@ class CannotWriteError(OSError):
 
 
 def rendered(report: dict[str, Any]) -> dict[str, str]:
-    """Every file of a report by its name: report.md, report.json, the figures, and the HTML.
+    """Every file of a report by its name: report.html, report.md, report.json and the figures.
 
-    The HTML of one paper is report.html; of several, KEY.html for each, and index.html over them.
+    For several papers also KEY.html for each, and index.html over them.
     """
     files = {f"figures/{figure['name']}.svg": svg(figure) + "\n" for figure in report["figures"]}
     files["report.json"] = as_json(report)
     files["report.md"] = markdown.render(report)
+    files["report.html"] = html.render(report)
     if len(report["papers"]) == 1:
-        return {**files, "report.html": html.render(report)}
+        return files
     parts = [document.of_paper(report, paper["key"]) for paper in report["papers"]]
     files |= {f"{part['papers'][0]['key']}.html": html.render(part) for part in parts}
     return {**files, "index.html": html.render_index(report, parts)}

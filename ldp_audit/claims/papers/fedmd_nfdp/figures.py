@@ -38,7 +38,7 @@ def profile_figure() -> Figure:
                 (
                     *lines,
                     _series("Theorem 2, natural logarithm", *zip(*theorem, strict=True), style="dotted"),
-                    _series("Table 2, as printed", *zip(*printed, strict=True), style="dashed"),
+                    _series("Table 2, as printed", *zip(*printed, strict=True), style="points"),
                 ),
                 y_log=True,
             )
@@ -47,10 +47,10 @@ def profile_figure() -> Figure:
         name="fedmd-nfdp-profile",
         title="Theorem 2 and Table 2: the exact privacy profile",
         caption="The least delta at each epsilon, for the settings of Table 2: it is the same at every epsilon, so the epsilon of a pair "
-        "says nothing. The pairs of Theorem 2 (dotted, one at each k) and those of Table 2 (dashed) lie on these lines; the two "
-        "curves differ by the base of the logarithm.",
+        "says nothing. The pairs of Theorem 2 (dotted, one at each k) and those of Table 2 (dots) lie on these lines; the two "
+        "differ by the base of the logarithm.",
         alt="Two panels, delta on a log scale over epsilon from 0 to 1.1. In each, four horizontal lines, one for each k, from about "
-        "0.006 or 0.06 up to 0.63, and two rising curves that meet each line once.",
+        "0.006 or 0.06 up to 0.63, and a rising curve and a row of dots that meet each line once.",
         panels=tuple(panels),
     )
 

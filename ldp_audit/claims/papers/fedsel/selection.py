@@ -280,7 +280,7 @@ def approaching_top_one() -> Claim:
         place="Section 5.2, against the baseline NP-K with k = 1",
         says="With a larger epsilon_1, EXP, PE and PS approach the top-1 choice of NP-K (read of which coordinate is "
         "selected; accuracies cannot be recomputed).",
-        latex=r"\lim_{\varepsilon_1\to\infty}\Pr[j=\arg\max|r|]=1",
+        latex=r"\lim_{\varepsilon_1\to\infty}\Pr[j=j_{\max}]=1",
         parts=(
             somewhere(at_most(level, exp_two), "EXP, d = 2: some epsilon_1 gives the top coordinate 3/4"),
             somewhere(at_most(level, inside.subs(d, 3).subs(k, 2)), "PS, d = 3, k = 2: some epsilon_1 does"),
