@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_check(commands: Any) -> None:
     check = _command(commands, "check", _check, "settle a paper's claims, or your own, and write the report")
     source = check.add_mutually_exclusive_group()
-    source.add_argument("--paper", default="all", metavar="KEY", help="ldp-fl, fedsel, fedmd-nfdp, wang, or all (the default)")
+    source.add_argument("--paper", default="all", metavar="KEY", help="ldp-fl, fedsel, fedmd-nfdp, wang, own, or all (the default)")
     source.add_argument("--claims", metavar="MODULE", help="a module of your own: package.module or path/to/file.py")
     check.add_argument("--only", action="append", metavar="ID", help="settle this claim only; may be repeated")
     check.add_argument("--out", type=Path, metavar="DIR", help="write report.html, report.md and report.json there")

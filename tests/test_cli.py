@@ -106,7 +106,7 @@ def test_a_bad_module_is_one_line_and_exit_code_2(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["check", "--paper", "nobody"], "unknown paper 'nobody'; known: ldp-fl, all"),
+        (["check", "--paper", "nobody"], "unknown paper 'nobody'; known: ldp-fl, fedsel, fedmd-nfdp, wang, own, all"),
         (["check", "--claims", "no_such_module_anywhere"], "cannot be imported"),
         (["check", "--claims", "no/such/file.py"], "no such file"),
         (["check", "--paper", "ldp-fl", "--only", "LF-NONE"], "unknown claim LF-NONE; known: DEF-POINT"),

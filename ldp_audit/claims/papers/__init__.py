@@ -6,9 +6,10 @@ from ldp_audit.claims.claim import Paper
 
 PAPERS = {
     "ldp-fl": "ldp_audit.claims.papers.ldp_fl",
-    "fedmd-nfdp": "ldp_audit.claims.papers.fedmd_nfdp",
     "fedsel": "ldp_audit.claims.papers.fedsel",
+    "fedmd-nfdp": "ldp_audit.claims.papers.fedmd_nfdp",
     "wang": "ldp_audit.claims.papers.wang",
+    "own": "ldp_audit.claims.papers.own",
 }
 
 

@@ -1,0 +1,251 @@
+"""What the toolkit itself says of mechanisms, and no paper does: privacy profiles, and decisions by finitely many bits.
+
+The profile of a pair at a ratio E = e**epsilon is the mass of (P - E Q)_+; the claims bound it for every pair of inputs and
+show that the bound is attained. Their letters: E for the ratio, t = e**(the mechanism's epsilon).
+"""
+
+from itertools import permutations
+
+from sympy import Add, Max, Rational, exp, log, oo
+
+from ldp_audit.claims.claim import Claim, Paper
+from ldp_audit.claims.statement import Statement, at_most, equal, less, prints_as
+from ldp_audit.mechanisms.exponential_selection import EXPONENTIAL_SELECTION, STEP_RATIO
+from ldp_audit.mechanisms.perturbed_encoding import PERTURBED_ENCODING
+from ldp_audit.mechanisms.perturbed_sampling import PERTURBED_SAMPLING
+from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE
+from ldp_audit.mechanisms.ranking import DIMENSION, TOP
+from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT
+from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
+
+t, s, x = T, ROOT_T, INPUT
+E = Variable("E", 1, t)
+"""e**epsilon of the level asked, up to the mechanism's own; beyond it no output gains."""
+
+
+def two_point() -> Claim:
+    unit = TWO_POINT.at({CENTER: 0, RADIUS: 1, WEIGHT: x})
+    other = unit.twin()
+    largest = (t - E) / (t + 1)
+    plus, minus = (one.probability - E * two.probability for one, two in zip(unit.atoms, other.atoms, strict=True))
+    at_ends = plus.subs({x: 1, other.inputs[0]: -1})
+    return Claim(
+        id="PR-DUCHI",
+        place="profile of the two-point mechanism",
+        says="delta = (t - E)/(t + 1), for every pair of inputs at most that, and exactly that between the ends.",
+        latex=r"\delta(\epsilon)=\frac{(t-e^{\epsilon})_+}{t+1}",
+        parts=(
+            at_most(plus, largest, "the upper report gains at most that"),
+            at_most(minus, largest, "the lower report likewise"),
+            at_most(plus + minus, largest, "both together"),
+            equal(at_ends, largest, "attained between the ends, where the other report gains nothing:"),
+            at_most(minus.subs({x: 1, other.inputs[0]: -1}), 0, "it does not"),
+        ),
+        source="derived",
+    )
+
+
+def randomized_response() -> Claim:
+    k = Variable("k", 2, oo, integer=True)
+    truth, lie = t / (t + k - 1), 1 / (t + k - 1)
+    return Claim(
+        id="PR-RR",
+        place="profile of randomised response on k values",
+        says="delta = (t - E)/(t + k - 1) between any two values.",
+        latex=r"\delta(\epsilon)=\frac{(t-e^{\epsilon})_+}{t+k-1}",
+        parts=(
+            equal(truth - E * lie, (t - E) / (t + k - 1), "the first value gains exactly that"),
+            at_most(lie - E * truth, 0, "the second value gains nothing"),
+            at_most(lie - E * lie, 0, "nor do the others"),
+        ),
+        source="derived",
+    )
+
+
+def piecewise() -> Claim:
+    low, high = PIECEWISE.pieces[0].density, PIECEWISE.pieces[1].density
+    level = Variable("E", 1, s**2)
+    inner = PIECEWISE.pieces[1].upper - PIECEWISE.pieces[1].lower
+    apart = PIECEWISE.pieces[1].lower.subs(x, 1) - PIECEWISE.pieces[1].upper.subs(x, 1 - 2 / s)
+    return Claim(
+        id="PR-PM",
+        place="profile of the piecewise mechanism",
+        says="delta = (t - E)/(t + s): the inner interval, where the other input's does not reach, at most all of it; attained "
+        "once the inputs are 2/s apart.",
+        latex=r"\delta(\epsilon)=\frac{(t-e^{\epsilon})_+}{t+\sqrt t}",
+        parts=(
+            equal((high - level * low) * inner, (s**2 - level) / (s**2 + s), "the whole inner interval gains that"),
+            at_most(low - level * low, 0, "where both densities are low nothing is gained"),
+            at_most(low - level * high, 0, "nor under the other's inner interval"),
+            equal(apart, 0, "inner intervals of inputs 2/s apart just touch"),
+        ),
+        source="derived",
+    )
+
+
+def selections() -> Claim:
+    m = Variable("m", 1, oo, integer=True)
+    inside, outside = (one.probability for one in PERTURBED_SAMPLING.classes)
+    d, k = DIMENSION.variable, TOP
+    parts = [
+        equal(m * (inside - E * outside), m * (t - E) / (d - k + t * k), "PS: m indices change sides, each gains that"),
+        at_most(outside - E * inside, 0, "PS: the others gain nothing"),
+    ]
+    for sizes in ((2, 1), (3, 1), (4, 2)):
+        encoding = PERTURBED_ENCODING.at(dict(zip((d, k), sizes, strict=True)))
+        in_, out, none = (one.probability for one in encoding.classes)
+        parts += [
+            at_most(out - E * in_, 0, f"PE, d = {sizes[0]}, k = {sizes[1]}: an index outside gains nothing"),
+            at_most(none - E * none, 0, "nor does no index"),
+            less(0, in_ - t * out, "an index of the set gains even at the level of one bit"),
+        ]
+    return Claim(
+        id="PR-SEL",
+        place="profiles of FedSel's PS and PE",
+        says="delta = m (P_in - E P_out), m = min(k, d - k) the most indices that two sets can differ by on one side.",
+        latex=r"\delta(\epsilon)=\min(k,d-k)\,(P_{in}-e^{\epsilon}P_{out})_+",
+        parts=tuple(parts),
+        sizes="PE at (d, k) = (2, 1), (3, 1), (4, 2); PS at all",
+        source="derived",
+    )
+
+
+def exponential_selection() -> Claim:
+    parts: list[Statement] = []
+    for d, base in ((2, 2), (3, 2), (4, 2), (3, 3)):
+        law = EXPONENTIAL_SELECTION.at({DIMENSION.variable: d})
+        p = [one.probability.subs(STEP_RATIO, base) for one in law.classes]
+
+        def gain(order: tuple[int, ...], level: int, p: list = p) -> object:
+            terms = [
+                Max(0, Add(a, -level * p[j], evaluate=False), evaluate=False) for a, j in zip(p, order, strict=True)
+            ]
+            return Add(*terms, evaluate=False)
+
+        reverse = tuple(range(d - 1, -1, -1))
+        for level in (1, 2):
+            parts += [
+                at_most(gain(order, level), gain(reverse, level), f"d = {d}, y = {base}, E = {level}: ranks {order}")
+                for order in permutations(range(d))
+                if order != reverse
+            ]
+    return Claim(
+        id="PR-EXP",
+        place="profile of FedSel's EXP",
+        says="The reversed ranking is the worst neighbour of a ranking at every level.",
+        latex=r"\delta(\epsilon)=\sum_i\bigl(P(i)-e^{\epsilon}P(d+1-i)\bigr)_+",
+        parts=tuple(parts),
+        sizes="d = 2, 3, 4; y = 2, and 3 at d = 3; E = 1, 2; all rankings",
+        argument="In general by rearrangement: p F(q/p) is submodular, so large ranks gain most where they meet small ones.",
+        source="derived",
+    )
+
+
+def laplace() -> Claim:
+    u = Variable("u", 0, 1, open="left")
+    return Claim(
+        id="PR-LAP",
+        place="profile of the Laplace mechanism",
+        says="delta = 1 - e^((epsilon - D/b)/2) for inputs D apart.",
+        latex=r"\delta(\epsilon)=\bigl(1-e^{(\epsilon-D/b)/2}\bigr)_+",
+        parts=(equal((1 - u / 2) - u / 2, 1 - u, "P less e^epsilon Q of the best event, u = e^((epsilon - D/b)/2)"),),
+        argument="The ratio of the densities is e^epsilon at y = (D - b epsilon)/2; up to there P has 1 - u/2 and e^epsilon Q has u/2. "
+        "Inputs less than D apart have a smaller D.",
+        source="derived",
+    )
+
+
+def gaussian() -> Claim:
+    return Claim(
+        id="PR-GAUSS",
+        place="profile of the Gaussian mechanism",
+        says="delta = Phi(m/2 - epsilon/m) - e^epsilon Phi(-m/2 - epsilon/m), with m the distance in standard deviations.",
+        latex=r"\delta(\epsilon)=\Phi\bigl(\tfrac m2-\tfrac\epsilon m\bigr)-e^{\epsilon}\Phi\bigl(-\tfrac m2-\tfrac\epsilon m\bigr)",
+        rests_on=("Balle, Wang (2018), Theorem 8",),
+        argument="The ratio of the densities is e^epsilon at y = m/2 + epsilon/m standard deviations; the event is everything on "
+        "one side of it. The engines do not know Phi, so this is not mechanised.",
+        source="derived",
+    )
+
+
+def vanishing_probability() -> Claim:
+    bits = ((8, "6.2364"), (11, "8.3175"), (24, "17.3287"), (53, "37.4299"))
+    words = Variable("W", 2, oo)
+    high, low = Variable("t", 2 * words - 1, oo), Variable("t", 1, 2 * words - 1, open="both")
+    half = Rational(1, 2)
+    return Claim(
+        id="FP-LOW",
+        place="decisions u < p with b-bit uniforms u, p correctly rounded",
+        says="From epsilon = ln(2^(b+1) - 1) on, the rarer report of the two-point mechanism at an end never comes: epsilon is "
+        "infinite.",
+        latex=r"\frac1{t+1}\le2^{-(b+1)}\iff\varepsilon\ge\ln(2^{b+1}-1)",
+        parts=(
+            at_most(
+                words / (high + 1), half, "from t = 2 W - 1 on, W = 2^b words, the probability is at most half a word"
+            ),
+            less(half, words / (low + 1), "and more than that below"),
+            *(prints_as(log(2 ** (b + 1) - 1), text, f"b = {b}") for b, text in bits),
+        ),
+        argument="Half a word rounds to even, to 0; anything below does as well.",
+        source="derived",
+    )
+
+
+def safe_threshold() -> Claim:
+    words = Variable("W", 2, oo)
+    n = Variable("n", words / (t + 1), words / 2)
+    position = Variable("a", n, words - n)
+    second = Variable("b", n, words - n)
+    return Claim(
+        id="FP-SAFE",
+        place="decisions by a whole threshold, the shipped samplers",
+        says="With n words for the rarer report, n at least W/(t+1), every pair of thresholds in [n, W - n] keeps the ratio at or "
+        "below t.",
+        latex=r"n\ge\frac{W}{t+1}\implies\frac{W-n}{n}\le t",
+        parts=(
+            at_most((words - n) / n, t, "between the ends"),
+            at_most(position, t * second, "between any two thresholds, the upper report"),
+            at_most(words - position, t * (words - second), "and the lower one"),
+        ),
+        source="derived",
+    )
+
+
+def finite_violations() -> Claim:
+    j = Variable("j", 1, oo, integer=True)
+    return Claim(
+        id="FP-OVER",
+        place="decisions u < p with b-bit uniforms u, p correctly rounded",
+        says="Where 1/(t+1) lies just under j + 1/2 words, the rarer report has only j: its ratio is too large by (2j+1)/(2j).",
+        latex=r"\varepsilon_{\text{implemented}}-\varepsilon\to\ln\frac{2j+1}{2j}",
+        parts=(
+            equal((j + Rational(1, 2)) / j, (2 * j + 1) / (2 * j), "the factor"),
+            less(Rational("0.4054"), log(Rational(3, 2)), "j = 1: at least 0.4054 nats"),
+            less(log(Rational(3, 2)), Rational("0.4055"), "and below 0.4055"),
+            less(
+                exp(Rational("16.23006")) + 1,
+                Rational(2, 3) * 2**24,
+                "b = 24: at epsilon = 16.23006 1.5 words and more round to 2",
+            ),
+            less(Rational(2, 3) * 2**24, exp(Rational("16.23007")) + 1, "and at 16.23007 to 1"),
+        ),
+        source="derived",
+    )
+
+
+PAPER = Paper(
+    key="own",
+    title="What the toolkit says itself: privacy profiles, and decisions by finitely many bits",
+    claims=(
+        two_point(),
+        randomized_response(),
+        piecewise(),
+        selections(),
+        exponential_selection(),
+        laplace(),
+        gaussian(),
+        vanishing_probability(),
+        safe_threshold(),
+        finite_violations(),
+    ),
+)
