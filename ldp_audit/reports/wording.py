@@ -47,6 +47,8 @@ def counted(report: dict[str, Any]) -> str:
     counted = f"{own} claim{'' if own == 1 else 's'}"
     if not others:
         return counted
+    if not own:
+        return f"{others} claim{'' if others == 1 else 's'} of no paper"
     kinds = "readings of a damaged conversion, quantifications of ours"
     return f"{counted}, and {others} that {'is' if others == 1 else 'are'} not the paper's ({kinds})"
 
