@@ -52,7 +52,9 @@ def _parser() -> argparse.ArgumentParser:
 def _add_check(commands: Any) -> None:
     check = _command(commands, "check", _check, "settle a paper's claims, or your own, and write the report")
     source = check.add_mutually_exclusive_group()
-    source.add_argument("--paper", default="all", metavar="KEY", help="ldp-fl, fedsel, fedmd-nfdp, wang, own, or all (the default)")
+    source.add_argument(
+        "--paper", default="all", metavar="KEY", help="ldp-fl, fedsel, fedmd-nfdp, wang, own, or all (the default)"
+    )
     source.add_argument("--claims", metavar="MODULE", help="a module of your own: package.module or path/to/file.py")
     check.add_argument("--only", action="append", metavar="ID", help="settle this claim only; may be repeated")
     check.add_argument("--out", type=Path, metavar="DIR", help="write report.html, report.md and report.json there")
@@ -72,7 +74,9 @@ def _add_recheck(commands: Any) -> None:
 def _add_exact(commands: Any) -> None:
     exact = _command(commands, "exact", _exact, "print what is known exactly of a mechanism: epsilon, profile, moments")
     exact.add_argument("target", metavar="TARGET", help="TwoPoint(epsilon=1), channel.csv, or package.module:name")
-    exact.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the profile, the trade-off curve and the variance")
+    exact.add_argument(
+        "--plot", type=Path, metavar="FILE.svg", help="draw the profile, the trade-off curve and the variance"
+    )
     exact.add_argument("--levels", type=_levels, metavar="E,E,...", help="where to evaluate the profile, in nats")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from sympy import Abs, Add, Expr, Rational, oo, sympify
+from sympy import Abs, Add, Expr, I, Rational, nan, oo, sympify, zoo
 from sympy.printing.str import StrPrinter
 
 from ldp_audit.mechanisms.variable import Variable, exact, in_order, substitute_domain, substituted, variables_of
@@ -41,7 +41,8 @@ class Statement:
     def __post_init__(self) -> None:
         for side in ("left", "right"):
             value = exact(getattr(self, side))
-            if not isinstance(value, Expr) or value.is_extended_real is False or value.is_finite is False:
+            # Not asked of SymPy's assumptions: on sums left unevaluated their answers depend on the order of asking.
+            if not isinstance(value, Expr) or value.has(I, oo, -oo, zoo, nan):
                 raise ValueError(f"{side} side must be a finite real expression, got {getattr(self, side)!r}")
             object.__setattr__(self, side, value)
         self.variables()

@@ -4,8 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded when asked for
-    from ldp_audit.mechanisms.additive_noise import Gaussian as Gaussian
-    from ldp_audit.mechanisms.additive_noise import Laplace as Laplace
     from ldp_audit.mechanisms.bound_channel import BoundChannel as BoundChannel
     from ldp_audit.mechanisms.channel import Ind as Ind
     from ldp_audit.mechanisms.channel import SymbolicChannel as SymbolicChannel
@@ -14,7 +12,9 @@ if TYPE_CHECKING:  # the names as type checkers and editors see them; at run tim
     from ldp_audit.mechanisms.duchi_vector import DuchiVector as DuchiVector
     from ldp_audit.mechanisms.exponential_selection import ExponentialSelection as ExponentialSelection
     from ldp_audit.mechanisms.finite_channel import FiniteChannel as FiniteChannel
+    from ldp_audit.mechanisms.gaussian import Gaussian as Gaussian
     from ldp_audit.mechanisms.hybrid import Hybrid as Hybrid
+    from ldp_audit.mechanisms.laplace import Laplace as Laplace
     from ldp_audit.mechanisms.layer_range import ClientRange as ClientRange
     from ldp_audit.mechanisms.layer_range import LayerRange as LayerRange
     from ldp_audit.mechanisms.parameter import Parameter as Parameter
@@ -55,8 +55,8 @@ _HOME = {
     "RandomizedResponse": "randomized_response",
     "SubsampleRelease": "subsample_release",
     "FiniteChannel": "finite_channel",
-    "Gaussian": "additive_noise",
-    "Laplace": "additive_noise",
+    "Gaussian": "gaussian",
+    "Laplace": "laplace",
     "Piecewise": "piecewise",
     "DuchiVector": "duchi_vector",
     "T": "variable",

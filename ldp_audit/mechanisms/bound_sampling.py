@@ -75,12 +75,12 @@ class GridChannel:
 
     def mean(self, *x: ArrayLike) -> NDArray[np.float64]:
         """E[report | x]; one array an input, which broadcast."""
-        return self._mixed(x, self.rows.mean(np.arange(len(self.rows.matrix))))
+        return self._mixed(x, np.asarray(self.rows.mean(np.arange(len(self.rows.matrix)))))
 
     def variance(self, *x: ArrayLike) -> NDArray[np.float64]:
         """Var[report | x]; one array an input, which broadcast."""
         every = np.arange(len(self.rows.matrix))
-        squares = self.rows.variance(every) + self.rows.mean(every) ** 2
+        squares = np.asarray(self.rows.variance(every) + self.rows.mean(every) ** 2)
         return self._mixed(x, squares) - self.mean(*x) ** 2
 
     def log_prob(self, y: float, *x: ArrayLike) -> NDArray[np.float64]:
@@ -96,12 +96,7 @@ class GridChannel:
         """
         source = source_of(rng)
         xp, arrays = source.xp, [source.array(v.name, one) for v, one in zip(self._inputs(x), x, strict=True)]
-        row = xp.zeros(arrays[0].shape, dtype=xp.int64)
-        row = (
-            source.constant(np.zeros(arrays[0].shape), xp.int64) + row
-            if arrays[0].ndim
-            else source.constant(0, xp.int64)
-        )
+        row = source.constant(np.zeros(tuple(arrays[0].shape)), xp.int64)
         for variable, grid, values in zip(self._inputs(x), self.grids, arrays, strict=True):
             inside = in_interval(variable.name, values, float(grid[0]), float(grid[-1]), xp)
             below, share = _place(grid, xp.astype(inside, xp.float64), xp)
@@ -169,5 +164,5 @@ def _row(bound: BoundChannel, point: Sequence[float], cells: Sequence[tuple[Any,
 
 
 def _fraction(number: Any) -> Fraction:
-    sign, mantissa, exponent, _ = mpmath.mpf(number)._mpf_  # noqa: SLF001  (the number's exact parts)
+    sign, mantissa, exponent, _ = mpmath.mpf(number)._mpf_
     return (-1) ** sign * int(mantissa) * Fraction(2) ** exponent

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from sympy import Expr, cancel, factor, simplify
+from sympy import Expr, Sum, cancel, exp, expand_log, factor, log, simplify
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.density import OUTPUT
+from ldp_audit.mechanisms.exponential_selection import STEP_RATIO
+from ldp_audit.mechanisms.laplace import SENSITIVITY
+from ldp_audit.mechanisms.ranking import DIMENSION
 from ldp_audit.mechanisms.target import load
+from ldp_audit.mechanisms.variable import EPSILON, ROOT_T, T, substituted
 from ldp_audit.mechanisms.weights import SymbolicWeights
 
 
@@ -51,35 +56,48 @@ class Entry:
         return named[0].partition(": ")[2] if named else ""
 
     def ratio(self) -> Expr | None:
-        """e**(exact epsilon), from the definition; None for infinity."""
+        """e**(exact epsilon), from the definition; None for infinity. Sums are left as they are."""
         if self.worst is None:
             return None
         first, second = (self._likelihood(place, at) for place, at in self.worst)
-        return factor(cancel(simplify(first / second)))
+        if first.has(Sum):
+            return first / second
+        return factor(cancel(simplify(first / second)))  # pyright: ignore[reportReturnType]
+
+    def epsilon(self) -> Expr | None:
+        """The exact epsilon, with t = e**epsilon and its like put in where that simplifies; None for infinity."""
+        ratio = self.ratio()
+        if ratio is None:
+            return None
+        swap = {letter: exp(power) for letter, power in _EXPONENTS.items()}
+        plain = expand_log(log(substituted(ratio, swap)), force=True)
+        return log(ratio) if ratio.has(Sum) else simplify(plain)  # pyright: ignore[reportReturnType]
 
     def bias(self) -> Expr | None:
         """E[report] less the input, for a report that is a number."""
         law = self.law()
         if isinstance(law, SymbolicWeights) or len(law.inputs) != 1 or law.inputs[0].integer_valued:
             return None
-        return simplify(law.mean() - law.inputs[0])
+        return simplify(law.mean() - law.inputs[0])  # pyright: ignore[reportReturnType]
 
     def variance(self) -> Expr | None:
         """Of a report that is a number."""
         law = self.law()
         if isinstance(law, SymbolicWeights) or self.bias() is None:
             return None
-        return simplify(law.variance())
+        return factor(simplify(law.variance()))  # pyright: ignore[reportReturnType]
 
     def _likelihood(self, place: int, at: dict[str, Any]) -> Expr:
         law = self.law()
         if isinstance(law, SymbolicWeights):
             one = law.classes[place]
-            swap = {} if one.index is None else {one.index[0]: one.index[1 if at["index"] == "first" else 2]}
-            return one.probability.subs(swap)
-        swap = {v: _number(law, at[v.name]) for v in law.variables() if v.name in at}
+            swap: dict[Any, Any] = (
+                {} if one.index is None else {one.index[0]: one.index[1 if at["index"] == "first" else 2]}
+            )
+            return substituted(one.probability, swap)
+        swap = {v: _number(law, at[v.name]) for v in (*law.variables(), OUTPUT) if v.name in at}
         likelihoods = [atom.probability for atom in law.atoms] + [piece.density for piece in law.pieces]
-        return likelihoods[place].subs(swap)
+        return substituted(likelihoods[place], swap)
 
 
 def _number(law: SymbolicChannel, value: Any) -> Any:
@@ -92,6 +110,12 @@ def _number(law: SymbolicChannel, value: Any) -> Any:
 def _paragraphs(module: Any) -> list[str]:
     return [" ".join(text.split()) for text in (module.__doc__ or "").split("\n\n")]
 
+
+_EXPONENTS: dict[Any, Any] = {
+    T: EPSILON,
+    ROOT_T: EPSILON / 2,
+    STEP_RATIO: EPSILON / (DIMENSION.variable - 1),
+}
 
 ENTRIES: Sequence[Entry] = (
     Entry(
@@ -113,7 +137,12 @@ ENTRIES: Sequence[Entry] = (
         "x: the input; alpha: the probability of PM; s = e^(epsilon/2)",
         ((3, {}), (2, {})),
     ),
-    Entry("Laplace", "Laplace(scale=1)", "x: the input; b: the scale; neighbours lie within D"),
+    Entry(
+        "Laplace",
+        "Laplace(scale=1)",
+        "x: the input; b: the scale; neighbours lie within D",
+        ((0, {"x": 0, "y": 0}), (0, {"x": SENSITIVITY.variable, "y": 0})),
+    ),
     Entry("Gaussian", "Gaussian(sigma=1)", "x: the input; sigma: the standard deviation"),
     Entry(
         "ExponentialSelection",

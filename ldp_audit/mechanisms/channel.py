@@ -26,6 +26,9 @@ class Ind(Function):
             return S.One if difference.equals(0) else S.Zero
         return S.One if difference.is_zero else None
 
+    def _latex(self, printer: Any) -> str:
+        return rf"\mathbf 1[{printer.doprint(self.args[0])}={printer.doprint(self.args[1])}]"
+
 
 @dataclass(frozen=True)
 class Atom:

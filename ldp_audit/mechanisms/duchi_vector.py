@@ -12,17 +12,42 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.clipping import clip
-from ldp_audit.mechanisms.log_space import excess, levels
+from ldp_audit.mechanisms.duchi_vector_words import DuchiVectorWords
+from ldp_audit.mechanisms.inputs import report_dtype, vectors
+from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.parameter import BUDGET, Parameter, check_parameters
-from ldp_audit.mechanisms.randomness import WORDS, log_ratio, rarer_words, require_generator, words
-from ldp_audit.mechanisms.variable import Variable
+from ldp_audit.mechanisms.variable import T, Variable
+from ldp_audit.mechanisms.weights import SymbolicWeights
+
+_SIDE = Variable("N", 1, oo, integer=True)
+_CORNERS = Variable("M", _SIDE + 1, oo, integer=True)
+_TIES = Variable("N_0", 1, oo, integer=True)
+
+DUCHI_VECTOR = SymbolicWeights(
+    "Duchi's mechanism for vectors",
+    [
+        ("a corner on v's side", _SIDE, T / ((T - 1) * _SIDE + _CORNERS)),
+        ("another corner", _CORNERS - _SIDE, 1 / ((T - 1) * _SIDE + _CORNERS)),
+    ],
+)
+"""With N of the M = 2**d corners on v's side."""
+
+DUCHI_VECTOR_PRINTED = SymbolicWeights(
+    "Duchi's mechanism for vectors, closed half-spaces, even d",
+    [
+        ("a corner on v's side", _SIDE, T / ((T + 1) * (_SIDE + _TIES))),
+        ("a corner at right angles to v", _TIES, 1 / (_SIDE + _TIES)),
+        ("a corner on the other side", _SIDE, 1 / ((T + 1) * (_SIDE + _TIES))),
+    ],
+)
+"""With N corners y.v > 0, as many y.v < 0, and N_0 corners y.v = 0."""
 
 
 @dataclass(frozen=True)
@@ -44,128 +69,152 @@ class DuchiVector:
         if not isinstance(self.printed, bool):
             raise ValueError(f"printed must be True or False, got {self.printed!r}")
 
+    def symbolic(self) -> SymbolicWeights:
+        """The definition, by sides of the corner v that the input is rounded to; in counts of corners and t."""
+        return DUCHI_VECTOR_PRINTED if self.printed and self.ties() else DUCHI_VECTOR
+
     def clip(self, x: ArrayLike) -> NDArray:
         """The inputs moved into [-1, 1]^d. Shape and dtype of x."""
         return clip(x, -1.0, 1.0)
 
     def reach(self) -> float:
         """B, the size of each reported coordinate, so that the mean is the input."""
-        likely = self._likely()
-        central = math.comb(self.d - 1, self.d // 2)  # corners that tip the balance when a coordinate turns
-        if self.printed:
-            return float(Fraction(likely, central)) / math.tanh(self.epsilon / 2)
-        return float(Fraction(likely, central)) + float(Fraction(2**self.d, central)) / math.expm1(self.epsilon)
+        at_infinity, more = self._reach_parts()
+        return at_infinity + more
 
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats: epsilon; as printed, ln(t + 1) for even d."""
-        return self.epsilon + (math.log1p(math.exp(-self.epsilon)) if self.printed and self._ties() else 0.0)
+        return self._epsilon_with_ties() if self.printed and self.ties() else self.epsilon
 
     def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Corners that attain exact_epsilon(): opposite ones; as printed, for even d, ones that differ in d/2."""
+        """Corners that attain exact_epsilon() and delta(): opposite ones; as printed, for even d, but for one place."""
         first, second = np.ones(self.d), -np.ones(self.d)
-        if self.printed and self._ties():
-            second[self.d // 2 :] = 1.0
+        if self.printed and self.ties():
+            second[-1] = 1.0
         return first, second
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The largest hockey-stick divergence over pairs of corners, by how many places they differ in; nats, >= 0."""
-        asked = levels(epsilon)
-        if not (self.printed and self._ties()):
-            share = Fraction(self._likely(), 2**self.d)  # of the corners, on the likelier side
-            top = float(share) / (float(share) + (1 - float(share)) * math.exp(-self.epsilon))
-            return (excess(asked, self.epsilon) * top)[()]
-        found = [max(self._pair_delta(h, float(e)) for h in range(1, self.d + 1)) for e in asked.flat]
-        return np.array(found).reshape(asked.shape)[()]
+        """The largest hockey-stick divergence over pairs of inputs; shape of `epsilon`, nats, >= 0.
+
+        N (t - e**epsilon)_+ / (N t + M - N), with N of the M corners on one side. As printed, for even d, with N
+        corners y.v > 0 and N_0 corners y.v = 0 out of L = N + N_0:
+
+            ((N - N_0/2) (t - e**epsilon)_+ + N_0/2 ((t + 1 - e**epsilon)_+ + (t + 1 - e**epsilon t)_+)) / ((t + 1) L).
+        """
+        asked, sides = levels(epsilon), 2**self.d
+        if not (self.printed and self.ties()):
+            side = self.likely()
+            odds = math.log(side / sides) - math.log((sides - side) / sides)
+            return (excess(asked, self.epsilon) * expit(self.epsilon + odds))[()]
+        return self._printed_delta(asked)[()]
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability of the report y, shape (..., d), at the input x, likewise; -inf for what is no report."""
-        reports, values = np.broadcast_arrays(np.asarray(y, dtype=np.float64), self._inputs(x))
-        flat_y, flat_x = reports.reshape(-1, self.d), values.reshape(-1, self.d)
-        found = [self._log_prob_of(one, at) for one, at in zip(flat_y, flat_x, strict=True)]
-        return np.array(found).reshape(reports.shape[:-1])[()]
+        """Log probability, nats, of the report y at the input x; both of shape (..., d), broadcast to shape (...).
+
+        -inf for what is no report. Takes time in proportion to d**2 for each.
+        """
+        t, corners = self.epsilon, math.log(self.likely())
+        if self.printed:
+            likelier = -math.log1p(math.exp(-t))  # of the side: ln(t / (t + 1))
+            return self.log_prob_by_side(y, x, (likelier - corners, -corners, likelier - t - corners))
+        odds = (2**self.d - self.likely()) / self.likely()
+        likelier = -math.log1p(odds * math.exp(-t))
+        return self.log_prob_by_side(y, x, (likelier - corners, likelier - t - corners, likelier - t - corners))
+
+    def log_prob_by_side(
+        self, y: ArrayLike, x: ArrayLike, of_corner: tuple[float, float, float]
+    ) -> NDArray[np.float64] | np.float64:
+        """`log_prob` for a law that gives one corner with y.v > 0, = 0, < 0 these log probabilities."""
+        given = vectors("y", np.asarray(y), self.d, -math.inf, math.inf)
+        values = vectors("x", np.asarray(x), self.d, -1, 1).astype(np.float64)
+        known = np.all(np.abs(given) == np.asarray(self.reach(), report_dtype(given)), axis=-1)
+        signs, values = np.broadcast_arrays(np.sign(given), values)
+        agreements = _agreements((1 + values * signs) / 2)
+        beyond = self.d // 2 + 1  # so many agreements, or more, have y.v > 0
+        sides = (
+            agreements[..., beyond:],
+            agreements[..., (self.d + 1) // 2 : beyond],
+            agreements[..., : (self.d + 1) // 2],
+        )
+        with np.errstate(divide="ignore"):
+            terms = [np.log(side.sum(axis=-1)) + one for side, one in zip(sides, of_corner, strict=True)]
+        return np.where(known, np.logaddexp.reduce(terms), -np.inf)[()]
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64]:
         """x: no bias. Shape (..., d)."""
-        return self._inputs(x)
+        return vectors("x", np.asarray(x), self.d, -1, 1).astype(np.float64)
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Of each coordinate: B**2 - x_j**2. Shape (..., d)."""
-        return self.reach() ** 2 - self._inputs(x) ** 2
+        """Of each coordinate: B**2 - x_j**2, without its cancellation for large epsilon. Shape (..., d)."""
+        sizes, (at_infinity, more) = np.abs(self.mean(x)), self._reach_parts()
+        return ((at_infinity - sizes) + more) * (self.reach() + sizes)
 
-    def sample(self, x: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """One report for each input; shape (..., d). Implemented epsilon at most the claimed one.
+    def implemented(self, bits: int = 64) -> DuchiVectorWords:
+        """What a sampler with decisions of so many bits draws from, as a mechanism.
 
-        Raises ValueError for the printed form, which is here to be examined, not to be used.
+        Raises ValueError unless bits are 2..64, and for the printed form, which is here to be examined, not to be used.
         """
-        generator, rarer_share, values = require_generator(rng), self._rarer_words(), self._inputs(x)
-        corners = np.where(generator.random(values.shape) < (1 + values) / 2, 1, -1).reshape(-1, self.d)
-        rarer = words(generator, (len(corners),)) < np.uint64(rarer_share)
-        signs = np.empty_like(corners)
-        waiting = np.arange(len(corners))
-        while len(waiting):  # each try succeeds with probability near a half
-            tried = generator.integers(0, 2, size=(len(waiting), self.d)) * 2 - 1
-            kept = ((tried * corners[waiting]).sum(axis=1) > 0) != rarer[waiting]
-            signs[waiting[kept]] = tried[kept]
-            waiting = waiting[~kept]
-        return self.reach() * signs.reshape(values.shape).astype(np.float64)
+        return DuchiVectorWords(self, bits)
 
-    def implemented_epsilon(self) -> float:
-        """The exact epsilon of `sample`; ValueError for the printed form, which is not sampled."""
-        rarer, likely = self._rarer_words(), self._likely()
-        return log_ratio((WORDS - rarer) * (2**self.d - likely), rarer * likely)
+    def sample(self, x: Any, *, rng: Any) -> Any:
+        """One report for each input; shape (..., d), floating dtype and device of x.
 
-    def _rarer_words(self) -> int:
-        if self.printed:
-            raise ValueError("the printed form is not sampled; use DuchiVector(epsilon, d)")
-        return rarer_words(self.epsilon, Fraction(2**self.d - self._likely(), self._likely()))
+        x: array or tensor, inside the cube.   rng: a numpy.random.Generator, or a torch.Generator for tensors.
+        Draws from `implemented()`: the side is a decision of 64 bits, with an epsilon of at most the claimed one.
+        Raises ValueError for the printed form.
+        """
+        return self.implemented().sample(x, rng=rng)
 
-    def _ties(self) -> int:
+    def ties(self) -> int:
         """Corners with y.v = 0."""
         return 0 if self.d % 2 else math.comb(self.d, self.d // 2)
 
-    def _likely(self) -> int:
+    def likely(self) -> int:
         """Corners on the likelier side: y.v > 0, or y.v >= 0 as printed."""
-        strict = (2**self.d - self._ties()) // 2
-        return strict + self._ties() if self.printed else strict
+        strict = (2**self.d - self.ties()) // 2
+        return strict + self.ties() if self.printed else strict
 
-    def _masses(self) -> tuple[float, float, float]:
-        """Probabilities of one corner with y.v > 0, = 0, < 0."""
-        t = math.exp(self.epsilon)
+    def net_agreement(self) -> int:
+        """The sum over the corners y.v > 0 of y_j v_j, the same for every place j."""
+        return math.comb(self.d - 1, self.d // 2)
+
+    def _reach_parts(self) -> tuple[float, float]:
+        """B in the limit of large epsilon, and what the epsilon at hand adds to it."""
+        decay = math.exp(-self.epsilon) / -math.expm1(-self.epsilon)  # 1 / (t - 1)
         if self.printed:
-            return t / (t + 1) / self._likely(), 1 / self._likely(), 1 / (t + 1) / self._likely()
-        total = (t - 1) * self._likely() + 2**self.d
-        return t / total, 1 / total, 1 / total
+            return self.likely() / self.net_agreement(), 2 * decay * (self.likely() / self.net_agreement())
+        return self.likely() / self.net_agreement(), decay * (2**self.d / self.net_agreement())
 
-    def _pair_delta(self, differ: int, level: float) -> float:
-        """Between two corners that differ in so many places: corners counted by their agreements on both parts."""
-        total, masses = 0.0, self._masses()
-        for i in range(self.d - differ + 1):
-            for j in range(differ + 1):
-                first, second = 2 * (i + j) - self.d, 2 * (i + differ - j) - self.d
-                gap = masses[_side(first)] - math.exp(level) * masses[_side(second)]
-                if gap > 0:
-                    total += math.comb(self.d - differ, i) * math.comb(differ, j) * gap
-        return total
+    def _epsilon_with_ties(self) -> float:
+        """ln(t + 1)."""
+        return self.epsilon + math.log1p(math.exp(-self.epsilon))
 
-    def _log_prob_of(self, report: NDArray[np.float64], at: NDArray[np.float64]) -> float:
-        signs = np.sign(report)
-        if not np.allclose(report, self.reach() * signs, rtol=1e-12, atol=0) or not np.all(signs):
-            return -math.inf
-        agreements = np.ones(1)
-        for share in (1 + at * signs) / 2:  # the number of places where v agrees with the report: Poisson binomial
-            agreements = np.append(agreements * (1 - share), 0.0) + np.append(0.0, agreements * share)
-        masses = self._masses()
-        return math.log(math.fsum(p * masses[_side(2 * a - self.d)] for a, p in enumerate(agreements)))
+    def _printed_delta(self, asked: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Attained by corners v, w that differ in d - 1 places.
 
-    def _inputs(self, x: ArrayLike) -> NDArray[np.float64]:
-        values = np.asarray(x)
-        if values.dtype.kind not in "fiu" or values.ndim == 0 or values.shape[-1] != self.d:
-            raise ValueError(f"x must be real vectors of shape (..., {self.d}), got {values.dtype} of {values.shape}")
-        if not np.all(np.abs(values) <= 1):
-            raise ValueError(f"x must lie in [-1, 1]^{self.d}, got {x!r}; clip first if that is meant")
-        return values.astype(np.float64)
+        By symmetry a pair has as many corners y with y.v = 0 > y.w as with y.v = 0 < y.w: at most N_0/2, and just so
+        many if v and w differ in an odd number h of places, as then no y is at right angles to both. The corners with
+        y.v > 0 > y.w grow in number with h, by comb(d - h - 1, (d - h - 1)/2) comb(h, (h + 1)/2) from an odd h to the
+        next, and stay the same from an even one. So no other odd h gives more than h = d - 1, nor does an even h < d;
+        and h = d gives N (t - e**epsilon)_+ / ((t + 1) L), which is less, as (t + 1 - e**epsilon)_+ is more.
+        """
+        likely, ties = self.likely(), self.ties()
+        apart, tied = (2 * (likely - ties) - ties) / (2 * likely), ties / (2 * likely)
+        either = excess(asked, self._epsilon_with_ties()) + excess(asked, math.log1p(math.exp(-self.epsilon)))
+        return apart * expit(self.epsilon) * excess(asked, self.epsilon) + tied * either
 
 
-def _side(product: int) -> int:
-    """0, 1, 2 for a positive, zero, negative inner product."""
-    return 0 if product > 0 else 1 if product == 0 else 2
+def _agreements(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The law of the number of places where v agrees with the report, which they do with these probabilities.
+
+    shares: shape (..., d).   returns: shape (..., d + 1), the Poisson binomial law.
+    """
+    d = shares.shape[-1]
+    law = np.zeros((*shares.shape[:-1], d + 1))
+    law[..., 0] = 1.0
+    for place in range(d):
+        share = shares[..., place, None]
+        moved = law[..., : place + 1] * share
+        law[..., : place + 1] *= 1 - share
+        law[..., 1 : place + 2] += moved
+    return law

@@ -14,13 +14,29 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sympy import Rational
 
+from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.hybrid_words import HybridWords
 from ldp_audit.mechanisms.inputs import in_interval
 from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
-from ldp_audit.mechanisms.piecewise import Piecewise
+from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE, Piecewise
 from ldp_audit.mechanisms.two_point import TwoPoint
+from ldp_audit.mechanisms.variable import ROOT_T, Variable
+
+MIXING = Variable("alpha", 0, 1, latex=r"\alpha")
+"""The probability of PM."""
+
+_point = (ROOT_T**2 + 1) / (ROOT_T**2 - 1)
+_upper = Rational(1, 2) + INPUT / (2 * _point)
+
+HYBRID = SymbolicChannel(
+    "hybrid mechanism",
+    inputs=INPUT,
+    atoms=[(_point, (1 - MIXING) * _upper), (-_point, (1 - MIXING) * (1 - _upper))],
+    pieces=[(piece.lower, piece.upper, MIXING * piece.density) for piece in PIECEWISE.pieces],
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +52,11 @@ class Hybrid:
 
     def __post_init__(self) -> None:
         check_parameters(self)
+
+    @staticmethod
+    def symbolic() -> SymbolicChannel:
+        """The definition, in x, alpha and s = e**(epsilon/2)."""
+        return HYBRID
 
     @staticmethod
     def threshold() -> float:

@@ -17,11 +17,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.inputs import in_interval
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
 from ldp_audit.mechanisms.piecewise_grid import PiecewiseGrid
+from ldp_audit.mechanisms.variable import ROOT_T, Variable
+
+INPUT = Variable("x", -1, 1)
+REACH = (ROOT_T + 1) / (ROOT_T - 1)
+"""C: reports lie in [-C, C]."""
+
+_left, _right = (ROOT_T * INPUT - 1) / (ROOT_T - 1), (ROOT_T * INPUT + 1) / (ROOT_T - 1)
+_high = ROOT_T * (ROOT_T - 1) / (2 * (ROOT_T + 1))
+_low = (ROOT_T - 1) / (2 * ROOT_T * (ROOT_T + 1))
+
+PIECEWISE = SymbolicChannel(
+    "piecewise mechanism",
+    inputs=INPUT,
+    pieces=[(-REACH, _left, _low), (_left, _right, _high), (_right, REACH, _low)],
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +57,11 @@ class Piecewise:
     def reach(self) -> float:
         """C = (s + 1)/(s - 1) = 1/tanh(epsilon/4)."""
         return 1 / math.tanh(self.epsilon / 4)
+
+    @staticmethod
+    def symbolic() -> SymbolicChannel:
+        """The definition, in x and s = e**(epsilon/2)."""
+        return PIECEWISE
 
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats; any two different inputs attain it."""

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from sympy import Expr, latex
+from sympy import Expr, Sum, Symbol, latex
 
 from ldp_audit.mechanisms.catalogue import ENTRIES, Entry
 from ldp_audit.mechanisms.channel import SymbolicChannel
@@ -21,6 +21,8 @@ _OPENING = """# The mechanisms
 Each law as it is defined in `ldp_audit/mechanisms/`, and what follows from the definition. This page is generated
 (`make docs`); nothing on it is written by hand. The numbers in a row come from the example in its heading.
 """
+
+_LETTERS = "abcd"
 
 
 def render() -> str:
@@ -43,8 +45,8 @@ def _section(entry: Entry) -> str:
 
 
 def _epsilon(entry: Entry) -> str:
-    ratio = entry.ratio()
-    return "infinite" if ratio is None else f"$\\ln\\left({latex(ratio)}\\right)$"
+    epsilon = entry.epsilon()
+    return "infinite" if epsilon is None else f"${_named(epsilon, {})}$"
 
 
 def _formula(expression: Expr | None) -> str:
@@ -56,21 +58,35 @@ def _inputs(mechanism: Any) -> str:
 
 
 def law_latex(law: SymbolicChannel | SymbolicWeights) -> str:
-    """The law, typeset."""
+    """The law, typeset; sums are given letters of their own, explained at the end."""
+    sums: dict[Any, str] = {}
     if isinstance(law, SymbolicWeights):
-        return _cases(r"\Pr[\text{report}]", [(one.probability, _class(one)) for one in law.classes])
+        parts = [_cases(r"\Pr[\text{report}]", [(one.probability, _class(one)) for one in law.classes], sums)]
+        parts += [f"{letter}={latex(one)}" for one, letter in sums.items()]
+        return r"\qquad ".join(parts)
     inputs = ", ".join(v.latex for v in law.inputs)
     parts = []
     if law.atoms:
-        parts.append(_cases(rf"\Pr[y\mid {inputs}]", [(a.probability, f"y={latex(a.output)}") for a in law.atoms]))
+        rows = [(a.probability, f"y={latex(a.output)}") for a in law.atoms]
+        parts.append(_cases(rf"\Pr[y\mid {inputs}]", rows, sums))
     if law.pieces:
         rows = [(p.density, _interval(p.lower, p.upper)) for p in law.pieces]
-        parts.append(_cases(rf"f(y\mid {inputs})", rows))
+        parts.append(_cases(rf"f(y\mid {inputs})", rows, sums))
     return r"\qquad ".join(parts)
 
 
-def _cases(name: str, rows: list[tuple[Expr, str]]) -> str:
-    return name + r"=\begin{cases}" + r"\\".join(f"{latex(value)}&{where}" for value, where in rows) + r"\end{cases}"
+def _cases(name: str, rows: list[tuple[Expr, str]], sums: dict[Any, str]) -> str:
+    shown = (f"{_named(value, sums)}&{where}" for value, where in rows)
+    return name + r"=\begin{cases}" + r"\\".join(shown) + r"\end{cases}"
+
+
+def _named(expression: Expr, sums: dict[Any, str]) -> str:
+    """The expression typeset, its double sums replaced by the letters a, b, ... in the order in which they come."""
+    double = sorted((one for one in expression.atoms(Sum) if len(one.limits) > 1), key=str)
+    for one in double:
+        if one not in sums:
+            sums[one] = _LETTERS[len(sums)]
+    return latex(expression.subs({one: Symbol(sums[one]) for one in double}))
 
 
 def _class(one: OutputClass) -> str:
@@ -80,6 +96,8 @@ def _class(one: OutputClass) -> str:
 
 
 def _interval(lower: Expr, upper: Expr) -> str:
+    if lower.is_infinite and upper.is_infinite:
+        return rf"{OUTPUT.name}\in\mathbb R"
     left = "" if lower.is_infinite else rf"{latex(lower)}\le "
     right = "" if upper.is_infinite else rf"\le {latex(upper)}"
     return f"{left}{OUTPUT.name}{right}"

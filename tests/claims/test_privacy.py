@@ -10,7 +10,11 @@ from ldp_audit.claims.settle import BadClaimError, settle
 from ldp_audit.claims.verdict import Verdict, combine
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
-from ldp_audit.mechanisms.laws import HYBRID, LAPLACE, PERTURBED_ENCODING, PERTURBED_SAMPLING, PIECEWISE
+from ldp_audit.mechanisms.hybrid import HYBRID
+from ldp_audit.mechanisms.laplace import LAPLACE
+from ldp_audit.mechanisms.perturbed_encoding import PERTURBED_ENCODING
+from ldp_audit.mechanisms.perturbed_sampling import PERTURBED_SAMPLING
+from ldp_audit.mechanisms.piecewise import PIECEWISE
 from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT
 from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
 from ldp_audit.mechanisms.weights import SymbolicWeights

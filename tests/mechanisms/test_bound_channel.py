@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from sympy import Rational
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
-from ldp_audit.mechanisms.laws import HYBRID, LAPLACE, PIECEWISE, WITHOUT_REPLACEMENT
+from ldp_audit.mechanisms.hybrid import HYBRID
+from ldp_audit.mechanisms.laplace import LAPLACE
+from ldp_audit.mechanisms.piecewise import PIECEWISE
+from ldp_audit.mechanisms.subsample_release import WITHOUT_REPLACEMENT
 from ldp_audit.mechanisms.two_point import TWO_POINT, TwoPoint
 from ldp_audit.mechanisms.variable import T, Variable
 

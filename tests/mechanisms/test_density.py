@@ -7,7 +7,10 @@ from sympy import Rational, exp, oo, simplify, sqrt
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
-from ldp_audit.mechanisms.laws import GAUSSIAN, HYBRID, LAPLACE, MIXING, PIECEWISE
+from ldp_audit.mechanisms.gaussian import GAUSSIAN
+from ldp_audit.mechanisms.hybrid import HYBRID, MIXING
+from ldp_audit.mechanisms.laplace import LAPLACE
+from ldp_audit.mechanisms.piecewise import PIECEWISE
 from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT
 from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
 

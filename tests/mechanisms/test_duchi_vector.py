@@ -6,11 +6,12 @@ import math
 from itertools import product
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
+from sympy import exp, simplify
 
-from ldp_audit.mechanisms import DuchiVector, TwoPoint
-from tests.frequency import assert_frequency
+from ldp_audit.mechanisms import DuchiVector, T, TwoPoint
 
 SIZES = [(e, d, printed) for e in (1e-3, 1.0, math.log(3), 4.0) for d in (1, 2, 3, 4, 5) for printed in (False, True)]
 every_size = pytest.mark.parametrize(("epsilon", "d", "printed"), SIZES)
@@ -32,7 +33,7 @@ def test_total_and_mean(epsilon: float, d: int, printed: bool) -> None:
         assert math.fsum(p) == pytest.approx(1, abs=1e-13)
         reports = m.reach() * np.array(corners(d))
         assert p @ reports == pytest.approx(x, abs=1e-9)
-        assert p @ (reports - x) ** 2 == pytest.approx(m.variance(x), rel=1e-9)
+        assert p @ (reports - x) ** 2 == pytest.approx(m.variance(x), rel=1e-9, abs=0)
 
 
 @every_size
@@ -40,9 +41,9 @@ def test_epsilon_and_delta_over_all_corners(epsilon: float, d: int, printed: boo
     m = DuchiVector(epsilon, d, printed)
     laws = [law(m, v) for v in corners(d)]
     brute = max(float(np.max(np.log(p) - np.log(q))) for p, q in product(laws, laws))
-    assert m.exact_epsilon() == pytest.approx(brute, rel=1e-9)
+    assert m.exact_epsilon() == pytest.approx(brute, rel=1e-9, abs=0)
     first, second = (law(m, v) for v in m.worst_pair())
-    assert np.max(np.log(first) - np.log(second)) == pytest.approx(brute, rel=1e-9)
+    assert np.max(np.log(first) - np.log(second)) == pytest.approx(brute, rel=1e-9, abs=0)
     for share in (0.0, 0.5, 0.95, 1.2):
         level = share * m.exact_epsilon()
         delta = max(float(np.maximum(p - math.exp(level) * q, 0).sum()) for p, q in product(laws, laws))
@@ -53,7 +54,7 @@ def test_the_printed_form_is_off_for_even_d_only() -> None:
     t = 3.0
     for d in range(1, 7):
         expected = math.log(t + 1) if d % 2 == 0 else math.log(t)
-        assert DuchiVector(math.log(t), d, printed=True).exact_epsilon() == pytest.approx(expected, rel=1e-15)
+        assert DuchiVector(math.log(t), d, printed=True).exact_epsilon() == pytest.approx(expected, rel=1e-15, abs=0)
     m = DuchiVector(math.log(t), 2, printed=True)
     tie = m.reach() * np.array([1, -1])
     assert math.exp(m.log_prob(tie, [1.0, 1.0])) == pytest.approx(1 / 3)
@@ -62,29 +63,79 @@ def test_the_printed_form_is_off_for_even_d_only() -> None:
 
 def test_one_dimension_is_the_two_point_mechanism() -> None:
     m, two_point = DuchiVector(1.3, 1), TwoPoint(1.3)
-    assert m.reach() == pytest.approx(two_point.outputs()[1], rel=1e-14)
-    assert m.delta([0.0, 0.7]) == pytest.approx(two_point.delta([0.0, 0.7]), rel=1e-13)
+    assert m.reach() == pytest.approx(two_point.outputs()[1], rel=1e-14, abs=0)
+    assert m.delta([0.0, 0.7]) == pytest.approx(two_point.delta([0.0, 0.7]), rel=1e-13, abs=0)
     assert m.log_prob([[m.reach()]], [[0.4]]) == pytest.approx(two_point.log_prob(two_point.outputs()[1], 0.4))
 
 
-@pytest.mark.parametrize("d", [1, 2, 5])
-def test_the_sampler_draws_from_the_law(d: int) -> None:
-    """False alarm 1e-6 a corner; a probability off by 0.03 is missed with a chance below 1e-3."""
-    m, trials, x = DuchiVector(1.0, d), 20_000, np.linspace(-0.5, 1.0, d)
-    drawn = m.sample(np.tile(x, (trials, 1)), rng=np.random.default_rng(6))
-    for y, probability in zip(corners(d), law(m, x), strict=True):
-        assert_frequency(int(np.sum(np.all(np.sign(drawn) == y, axis=1))), trials, float(probability))
-    assert m.implemented_epsilon() <= 1.0
-
-
-@pytest.mark.parametrize("epsilon", [1e-9, 1.0, 50.0])
-@pytest.mark.parametrize("d", [1, 2, 101, 1000])
-def test_the_ends(epsilon: float, d: int) -> None:
-    m = DuchiVector(epsilon, d)
-    assert m.implemented_epsilon() <= epsilon
+@pytest.mark.parametrize("epsilon", [1e-9, 1.0, 50.0, 700.0])
+@pytest.mark.parametrize("d", [1, 2, 101, 1000, 9999, 10_000])
+@pytest.mark.parametrize("printed", [False, True])
+def test_the_ends(epsilon: float, d: int, printed: bool) -> None:
+    m = DuchiVector(epsilon, d, printed)
+    assert epsilon <= m.exact_epsilon() <= math.log1p(math.exp(epsilon)) * (1 + 1e-15)
     assert 0 < m.delta(0.0) <= 1
-    assert m.delta(epsilon) == 0
+    assert m.delta(m.exact_epsilon()) == 0
     assert m.reach() > 1 - 1e-12
+    assert np.all(m.variance(np.ones(d)) >= 0)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 0.7, 50.0])
+@pytest.mark.parametrize("d", [2, 3, 40, 999, 5000])
+def test_large_d_in_sixty_digits(epsilon: float, d: int) -> None:
+    """The spec's closed forms with mpmath: no float overflows, and no digit is lost at either end."""
+    m, printed = DuchiVector(epsilon, d), DuchiVector(epsilon, d, printed=True)
+    with mpmath.workdps(60):
+        t, ties = mpmath.exp(epsilon), 0 if d % 2 else math.comb(d, d // 2)
+        side, central = (2**d - ties) // 2, math.comb(d - 1, d // 2)
+        total = (t - 1) * side + 2**d
+        assert m.reach() == pytest.approx(float(total / ((t - 1) * central)), rel=1e-14, abs=0)
+        assert m.delta(epsilon / 3) == pytest.approx(
+            float(side * (t - mpmath.exp(epsilon / 3)) / total), rel=1e-14, abs=0
+        )
+        assert m.variance(np.ones(d))[0] == pytest.approx(
+            float((total / ((t - 1) * central)) ** 2 - 1), rel=1e-13, abs=0
+        )
+        corner = np.ones(d)
+        assert m.log_prob(m.reach() * corner, corner) == pytest.approx(float(mpmath.log(t / total)), rel=1e-14, abs=0)
+        assert m.log_prob(-m.reach() * corner, corner) == pytest.approx(float(-mpmath.log(total)), rel=1e-14, abs=0)
+        closed = (t + 1) / (t - 1) * (side + ties) / mpmath.mpf(central)
+        assert printed.reach() == pytest.approx(float(closed), rel=1e-14, abs=0)
+
+
+def test_the_printed_profile_over_all_pairs_of_corners() -> None:
+    """By the number of places in which two corners differ, all corners counted: which the closed form says is d - 1."""
+    for epsilon, d in ((1.0, 6), (0.01, 10), (8.0, 20), (2.0, 50)):
+        m, t = DuchiVector(epsilon, d, printed=True), math.exp(epsilon)
+        mass = {1: t / (t + 1) / m.likely(), 0: 1 / m.likely(), -1: 1 / (t + 1) / m.likely()}
+        counts = [joint_sides(d, h) for h in range(1, d + 1)]
+        for level in (0.0, 0.3 * epsilon, epsilon, 0.5 * epsilon + 0.5 * m.exact_epsilon()):
+            gaps = {(a, b): max(0.0, mass[a] - math.exp(level) * mass[b]) for a in mass for b in mass}
+            found = [math.fsum(count * gaps[sides] for sides, count in one.items()) for one in counts]
+            assert m.delta(level) == pytest.approx(max(found), rel=1e-9, abs=0)
+            assert found[d - 2] == pytest.approx(max(found), rel=1e-12, abs=0)
+
+
+def joint_sides(d: int, h: int) -> dict[tuple[int, int], int]:
+    """How many corners lie on each side of v and each side of w, which differ in h places."""
+    found: dict[tuple[int, int], int] = {}
+    for i, j in product(range(d - h + 1), range(h + 1)):
+        sides = tuple(int(np.sign(2 * (i + agreeing) - d)) for agreeing in (j, h - j))
+        found[sides] = found.get(sides, 0) + math.comb(d - h, i) * math.comb(h, j)
+    return found
+
+
+def test_the_definition_is_symbolic_and_adds_up() -> None:
+    for printed, d in ((False, 3), (False, 4), (True, 4), (True, 5)):
+        m = DuchiVector(1.0, d, printed)
+        law = m.symbolic()
+        counts = {"N": (2**d - m.ties()) // 2, "M": 2**d, "N_0": m.ties()}
+        at = law.at({v: counts[v.name] for v in law.variables() if v.name in counts})
+        assert simplify(at.total() - 1) == 0
+        corner = np.ones(d)
+        likely = float(at.classes[0].probability.subs({T: exp(1)}))
+        assert m.log_prob(m.reach() * corner, corner) == pytest.approx(math.log(likely), rel=1e-13, abs=0)
+    assert len(DuchiVector(1.0, 4, printed=True).symbolic().classes) == 3
 
 
 @pytest.mark.parametrize(
@@ -95,7 +146,10 @@ def test_the_ends(epsilon: float, d: int) -> None:
         (lambda: DuchiVector(1.0, 2, 1), "printed must be True or False"),
         (lambda: DuchiVector(1.0, 2).mean([0.0]), "x must be real vectors of shape"),
         (lambda: DuchiVector(1.0, 2).mean([0.0, 1.1]), "x must lie in"),
+        (lambda: DuchiVector(1.0, 2).mean([0.0, math.nan]), "x must lie in"),
+        (lambda: DuchiVector(1.0, 2).log_prob([0.0], [0.0, 0.0]), "y must be real vectors of shape"),
         (lambda: DuchiVector(1.0, 2, printed=True).sample([0.0, 0.0], rng=np.random.default_rng(0)), "is not sampled"),
+        (lambda: DuchiVector(1.0, 2, printed=True).implemented(), "is not sampled"),
     ],
 )
 def test_bad_input_is_named(call: Any, message: str) -> None:
@@ -104,4 +158,14 @@ def test_bad_input_is_named(call: Any, message: str) -> None:
 
 
 def test_what_is_no_report_has_no_probability() -> None:
-    assert DuchiVector(1.0, 2).log_prob([0.0, 1.0], [0.0, 0.0]) == -math.inf
+    m = DuchiVector(1.0, 2)
+    assert m.log_prob([0.0, 1.0], [0.0, 0.0]) == -math.inf
+    assert m.log_prob([m.reach(), m.reach() * (1 + 1e-9)], [0.0, 0.0]) == -math.inf
+
+
+def test_log_prob_broadcasts_and_knows_rounded_reports() -> None:
+    m = DuchiVector(1.0, 3)
+    y, x = m.reach() * np.array(corners(3)), np.linspace(-1, 1, 6).reshape(2, 1, 3)
+    assert m.log_prob(y, x).shape == (2, 8)
+    assert np.exp(m.log_prob(y, x)).sum(axis=1) == pytest.approx([1, 1])
+    assert m.log_prob(y.astype(np.float32), x) == pytest.approx(m.log_prob(y, x))

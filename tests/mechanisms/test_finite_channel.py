@@ -55,13 +55,13 @@ def test_delta_keeps_its_digits_where_it_nearly_vanishes(rows: list[list[int]], 
                             for p, q in zip(a, b, strict=True))
                 for a in table for b in table
             )  # fmt: skip
-        assert c.delta(level) == pytest.approx(float(exact), rel=1e-13)
+        assert c.delta(level) == pytest.approx(float(exact), rel=1e-13, abs=0)
 
 
 def test_it_agrees_with_a_mechanism_written_down_otherwise() -> None:
     m = RandomizedResponse(1.3, 4)
     c = FiniteChannel([[math.exp(m.log_prob(y, x)) for y in range(4)] for x in range(4)])
-    assert c.exact_epsilon() == pytest.approx(1.3, rel=1e-12)
+    assert c.exact_epsilon() == pytest.approx(1.3, rel=1e-12, abs=0)
     for level in (0.0, 0.5, 1.3, 2.0):
         assert c.delta(level) == pytest.approx(float(m.delta(level)), rel=1e-9, abs=1e-15)
     assert c.mean([0, 3]) == pytest.approx(m.mean([0, 3]))
@@ -82,7 +82,7 @@ def test_labels_and_infinite_levels() -> None:
 def test_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("3/4, 1/4\n0.25,0.75\n\n", encoding="utf-8")
     np.savez(tmp_path / "c.npz", matrix=[[0.75, 0.25], [0.25, 0.75]], outputs=["a", "b"])
-    assert FiniteChannel.from_file(tmp_path / "c.csv").exact_epsilon() == pytest.approx(math.log(3), rel=1e-15)
+    assert FiniteChannel.from_file(tmp_path / "c.csv").exact_epsilon() == pytest.approx(math.log(3), rel=1e-15, abs=0)
     assert FiniteChannel.from_file(tmp_path / "c.npz").outputs == ("a", "b")
 
 
@@ -105,13 +105,13 @@ def test_entries_are_the_exact_numbers_that_they_are() -> None:
     """Sums of probabilities that floats cannot hold; 0.1 as a float is another number than 1/10."""
     tiny = Fraction(1, 10**30)
     c = FiniteChannel([[Fraction(1, 2) + tiny, Fraction(1, 2) - tiny], ["1/2", "1/2"]])
-    assert c.exact_epsilon() == pytest.approx(2e-30, rel=1e-14)
-    assert c.delta(0.0) == pytest.approx(1e-30, rel=1e-14)
+    assert c.exact_epsilon() == pytest.approx(2e-30, rel=1e-14, abs=0)
+    assert c.delta(0.0) == pytest.approx(1e-30, rel=1e-14, abs=0)
     assert 0 < FiniteChannel([["1/10", "9/10"], [0.1, 0.9]]).exact_epsilon() < 1e-16
     assert FiniteChannel([[0.1] * 10, ["1/10"] * 10]).exact_epsilon() == 0  # rows of floats are divided by their sum
     assert FiniteChannel(np.eye(2, dtype=np.int64)).exact_epsilon() == math.inf
     assert FiniteChannel([[Fraction(1, 10**400), 1 - Fraction(1, 10**400)], ["1/2", "1/2"]]).exact_epsilon() == (
-        pytest.approx(400 * math.log(10) - math.log(2), rel=1e-14)
+        pytest.approx(400 * math.log(10) - math.log(2), rel=1e-14, abs=0)
     )
 
 

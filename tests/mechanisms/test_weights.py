@@ -8,7 +8,10 @@ from itertools import product
 import pytest
 from sympy import cancel
 
-from ldp_audit.mechanisms.laws import EXPONENTIAL, PERTURBED_ENCODING, PERTURBED_SAMPLING, RANDOMIZED_RESPONSE
+from ldp_audit.mechanisms.duchi_vector import DUCHI_VECTOR
+from ldp_audit.mechanisms.exponential_selection import EXPONENTIAL_SELECTION as EXPONENTIAL
+from ldp_audit.mechanisms.perturbed_encoding import PERTURBED_ENCODING
+from ldp_audit.mechanisms.perturbed_sampling import PERTURBED_SAMPLING
 from ldp_audit.mechanisms.variable import T, Variable
 from ldp_audit.mechanisms.weights import SymbolicWeights
 
@@ -34,7 +37,7 @@ def test_perturbed_encoding_by_classes_is_the_bit_flips_added_up(d: int, k: int)
     assert [one.count for one in law.classes] == [k, d - k, 1]
 
 
-@pytest.mark.parametrize("law", [sized(PERTURBED_ENCODING, d=6, k=2), PERTURBED_SAMPLING, RANDOMIZED_RESPONSE])
+@pytest.mark.parametrize("law", [sized(PERTURBED_ENCODING, d=6, k=2), PERTURBED_SAMPLING, DUCHI_VECTOR])
 def test_the_classes_add_up_to_one(law: SymbolicWeights) -> None:
     assert cancel(law.total()) == 1
 

@@ -125,12 +125,14 @@ def test_equal_reports_give_equal_pages(ldp_fl_report: dict) -> None:
 
 def test_several_papers_get_an_index_and_a_page_each() -> None:
     x = Variable("x", 0, 1)
-    claims = (Claim("A<b>", "here", "one", parts=(at_most(x, 0),)), Claim("B", "there", "second one", parts=(at_most(x, 2),)))
+    claims = (
+        Claim("A<b>", "here", "one", parts=(at_most(x, 0),)),
+        Claim("B", "there", "second one", parts=(at_most(x, 2),)),
+    )
     papers = [Paper(key, f"<i>{key}</i>", claims=(claim,)) for key, claim in zip("ab", claims, strict=True)]
     report = document.build([(paper, [settle_claim(paper.claims[0])]) for paper in papers])
     files = write.rendered(report)
-    assert {"index.html", "a.html", "b.html", "report.json", "report.md"} <= set(files)
-    assert "report.html" not in files
+    assert {"index.html", "a.html", "b.html", "report.html", "report.json", "report.md"} <= set(files)
     assert "<i>" not in files["index.html"]
     assert 'href="a.html#A&lt;b&gt;"' in files["index.html"]
     assert "second one" not in files["a.html"]

@@ -9,15 +9,9 @@ from sympy import Expr, Rational, cancel, log, oo
 from ldp_audit.claims.claim import Claim, Condition, Correction, Paper
 from ldp_audit.claims.privacy import is_private
 from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, prints_as
-from ldp_audit.mechanisms.laws import (
-    DUCHI_VECTOR,
-    DUCHI_VECTOR_PRINTED,
-    HYBRID,
-    INPUT,
-    MIXING,
-    PIECEWISE,
-    REACH,
-)
+from ldp_audit.mechanisms.duchi_vector import DUCHI_VECTOR, DUCHI_VECTOR_PRINTED
+from ldp_audit.mechanisms.hybrid import HYBRID, MIXING
+from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE, REACH
 from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT
 from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
 

@@ -18,7 +18,7 @@ from ldp_audit.accounting.finite_laws import Law
 from ldp_audit.claims.papers.fedmd_nfdp.samples import largest_excess
 from ldp_audit.claims.papers.fedmd_nfdp.symbols import k, kept, left_out, n, n_spare
 from ldp_audit.claims.statement import Statement, at_most
-from ldp_audit.mechanisms.laws import WITH_REPLACEMENT, WITHOUT_REPLACEMENT
+from ldp_audit.mechanisms.subsample_release import WITH_REPLACEMENT, WITHOUT_REPLACEMENT
 from ldp_audit.mechanisms.variable import Variable
 
 Bound = tuple[Any, Any]

@@ -6,16 +6,11 @@ from itertools import product
 
 from sympy import Expr, Integer, Rational
 
-from ldp_audit.mechanisms.laws import (
-    EXPONENTIAL,
-    HYBRID,
-    INPUT,
-    MIXING,
-    PERTURBED_ENCODING,
-    PERTURBED_SAMPLING,
-    PIECEWISE,
-    REACH,
-)
+from ldp_audit.mechanisms.exponential_selection import EXPONENTIAL_SELECTION as EXPONENTIAL
+from ldp_audit.mechanisms.hybrid import HYBRID, MIXING
+from ldp_audit.mechanisms.perturbed_encoding import PERTURBED_ENCODING
+from ldp_audit.mechanisms.perturbed_sampling import PERTURBED_SAMPLING
+from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE, REACH
 from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT
 from ldp_audit.mechanisms.variable import EPSILON, ROOT_T, T, Variable, oo
 
