@@ -73,9 +73,11 @@ def _inputs(mechanism: Any) -> np.ndarray | None:
     if values:
         return np.arange(min(values, _MOST_INPUTS))
     if hasattr(mechanism, "box"):
-        return np.linspace(*mechanism.box()[0], _POINTS)
+        low, high = mechanism.box()[0]
+        return np.linspace(low, high, _POINTS)
     try:
-        return np.linspace(*domain_of(mechanism), _POINTS)
+        low, high = domain_of(mechanism)
+        return np.linspace(low, high, _POINTS)
     except ValueError:  # a mechanism of the user's without a known range
         return None
 
