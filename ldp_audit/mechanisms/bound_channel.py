@@ -9,14 +9,15 @@ Epsilon and delta are suprema over all pairs of inputs. They are found among fin
 * flat pieces with input-free densities, ends affine in one real input: on the square of input pairs the divergence is
   convex where no two ends cross, so the supremum is at a crossing or a corner.
 
-Other laws are refused with a message that says so. The arithmetic has 50 digits.
+Other laws are refused with a message that says so, and so is what is no law at these numbers. The arithmetic has 600
+digits, and what is smaller than 1e-300 is zero: a probability that small has no float.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,17 +25,17 @@ from typing import Any
 import mpmath
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sympy import Add, Expr, Poly, cancel, diff, fraction, lambdify
+from sympy import Add, Expr, Poly, Rational, cancel, diff, fraction
 
-from ldp_audit.mechanisms.bound_parameters import DIGITS, parameter_numbers
+from ldp_audit.mechanisms.bound_parameters import DIGITS, NOTHING, function_of, parameter_numbers
+from ldp_audit.mechanisms.bound_roots import real_roots
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import in_interval
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.variable import Variable
 
-_NOTHING = mpmath.mpf(10) ** -40
-"""Lengths below this are rounding."""
 _MOST_CORNERS, _MOST_OUTPUTS = 4096, 12
+_TOLERANCE = mpmath.mpf(10) ** -30
 
 Inputs = tuple[Any, ...]
 
@@ -72,7 +73,7 @@ class BoundChannel:
 
     def worst_pair(self) -> tuple[Any, Any]:
         """Inputs that attain exact_epsilon(): numbers, or tuples of numbers for several inputs."""
-        with mpmath.workdps(DIGITS):  # as floats, so that ties in the loss are not settled by the last of 50 digits
+        with mpmath.workdps(DIGITS):  # as floats, so that ties in the loss are not settled by the last digit
             pairs = self._pairs(mpmath.mpf(1))
             first, second = max(pairs, key=lambda pair: (float(self._loss(pair)), float(self._gap(pair, 1))))
         return _plain(first), _plain(second)
@@ -113,28 +114,44 @@ class BoundChannel:
         return GridChannel.of(self, bits)
 
     def support(self) -> tuple[Any, Any]:
-        """The ends of the density's support, in 50 digits; ValueError where they depend on the input."""
+        """The ends of the density's support, in many digits; ValueError where they depend on the input."""
         lowest, highest = self.channel.pieces[0].lower, self.channel.pieces[-1].upper
         if lowest.has(*self.channel.inputs) or highest.has(*self.channel.inputs):
             raise ValueError(f"{self.channel.name!r}: a support that depends on the input has no private sampler")
         return self._number(lowest), self._number(highest)
 
     def law_at(self, point: Sequence[float]) -> tuple[list[Any], list[tuple[Any, Any, Any]]]:
-        """The atoms' probabilities and the pieces (lower, upper, density) at an input, in 50 digits."""
+        """The atoms' probabilities and the pieces (lower, upper, density) at an input, in many digits."""
         x = tuple(map(mpmath.mpf, point))
         return [p(*x) for p in self._probabilities], [tuple(f(*x) for f in piece) for piece in self._pieces]
+
+    def ends(self) -> list[tuple[Any, Any]]:
+        """The range of each input, in many digits."""
+        return self._box
+
+    def whole_values(self, place: int) -> range:
+        """The values of a whole-number input. ValueError if there are none."""
+        variable, (low, high) = self.channel.inputs[place], self._box[place]
+        first, last = int(mpmath.ceil(low)), int(mpmath.floor(high))
+        first, last = first + (variable.lower_open and first == low), last - (variable.upper_open and last == high)
+        if first > last:
+            raise ValueError(f"input {variable.name!r} has no whole value in {variable.lower}..{variable.upper}")
+        return range(first, last + 1)
 
     @cached_property
     def _box(self) -> list[tuple[Any, Any]]:
         ends = []
         for variable in self.channel.inputs:
-            if (variable.lower + variable.upper).has(*self.channel.inputs):
+            if variable.lower.has(*self.channel.inputs) or variable.upper.has(*self.channel.inputs):
                 raise ValueError(f"the range of input {variable.name!r} depends on another input; this is not solved")
             if variable.lower.is_infinite or variable.upper.is_infinite:
                 raise ValueError(
                     f"input {variable.name!r} must have a bounded range, got {variable.lower}..{variable.upper}"
                 )
-            ends.append((self._number(variable.lower), self._number(variable.upper)))
+            low, high = self._number(variable.lower), self._number(variable.upper)
+            if low > high:
+                raise ValueError(f"input {variable.name!r} has an empty range, {float(low)}..{float(high)}")
+            ends.append((low, high))
         return ends
 
     @cached_property
@@ -145,7 +162,10 @@ class BoundChannel:
     def _outputs(self) -> list[Any]:
         if self.channel.outputs_depend_on_inputs():
             raise ValueError(f"{self.channel.name!r}: outputs that depend on the input are not solved; use is_private")
-        return [self._number(atom.output) for atom in self.channel.atoms]
+        outputs = [self._number(atom.output) for atom in self.channel.atoms]
+        if len(set(outputs)) < len(outputs):
+            raise ValueError(f"{self.channel.name!r}: two atoms are the same output at these numbers")
+        return outputs
 
     @cached_property
     def _pieces(self) -> list[tuple[Any, Any, Any]]:
@@ -159,10 +179,12 @@ class BoundChannel:
     def _pairs(self, ratio: Any) -> list[tuple[Inputs, Inputs]]:
         """Pairs of inputs among which the supremum at e**epsilon = ratio lies."""
         with mpmath.workdps(DIGITS):
-            _, pieces = self._box, self._pieces  # refuse first what is not solved at all
+            _, _, pieces = self._box, self._outputs, self._pieces  # refuse first what is not solved at all
             if pieces and any(not v.integer_valued for v in self.channel.inputs):
                 self._require_affine()
-                return self._crossings(ratio)
+                pairs = self._crossings(ratio)
+                self._require_law(itertools.product(*self._box))
+                return pairs
             candidates = self._candidates
             return list(itertools.product(candidates, candidates))
 
@@ -171,49 +193,53 @@ class BoundChannel:
         lists = [self._candidates_of(place) for place in range(len(self.channel.inputs))]
         if math.prod(map(len, lists)) > _MOST_CORNERS:
             raise ValueError(f"{self.channel.name!r} has more than {_MOST_CORNERS} corners; this is not solved")
-        return list(itertools.product(*lists))
+        candidates = list(itertools.product(*lists))
+        self._require_law(candidates)
+        return candidates
 
     def _candidates_of(self, place: int) -> list[Any]:
         variable, (low, high) = self.channel.inputs[place], self._box[place]
         if variable.integer_valued:
             if high - low > _MOST_CORNERS:
                 raise ValueError(f"input {variable.name!r} has more than {_MOST_CORNERS} values; this is not solved")
-            return [mpmath.mpf(value) for value in range(int(mpmath.ceil(low)), int(mpmath.floor(high)) + 1)]
+            return [mpmath.mpf(value) for value in self.whole_values(place)]
         if all(_is_affine(atom.probability, variable) for atom in self.channel.atoms):
             return [low, high]
-        if len(self.channel.inputs) > 1 or len(self.channel.atoms) > _MOST_OUTPUTS:
+        rational = all(atom.probability.is_rational_function(variable) for atom in self.channel.atoms)
+        if not rational or len(self.channel.inputs) > 1 or len(self.channel.atoms) > _MOST_OUTPUTS:
             raise ValueError(
                 f"{self.channel.name!r}: probabilities must be affine in {variable.name!r}, or rational in a single "
                 f"input with at most {_MOST_OUTPUTS} outputs"
             )
-        return [low, *self._turning_points(variable, low, high), high]
+        between = [low + (high - low) * k / 7 for k in range(1, 7)]  # to see that it is a law there too
+        return [low, *self._turning_points(variable, low, high), *between, high]
 
     def _turning_points(self, variable: Variable, low: Any, high: Any) -> list[Any]:
         """Where the probability of some set of outputs is level in the input."""
         found = []
+        given = {v: self.values[v.name] for v in self.channel.variables() if v.name in self.values}
+        numbers: dict[Any, Any] = {v: Rational(*float(number).as_integer_ratio()) for v, number in given.items()}
         atoms = self.channel.atoms[1:]  # a set and its complement turn at the same places
         for size in range(1, len(atoms) + 1):
             for chosen in itertools.combinations(atoms, size):
-                slope, _ = fraction(cancel(diff(Add(*(atom.probability for atom in chosen)), variable)))
+                probability = Add(*(atom.probability for atom in chosen)).subs(numbers)
+                slope, _ = fraction(cancel(diff(probability, variable)))
                 found += [root for root in self._real_roots(slope, variable) if low < root < high]
         return found
 
     def _real_roots(self, numerator: Expr, variable: Variable) -> list[Any]:
-        if not numerator.is_polynomial(variable):
-            raise ValueError(f"{self.channel.name!r}: probabilities must be rational in {variable.name!r}")
-        coefficients = [self._number(c) for c in Poly(numerator, variable).all_coeffs()]
-        while coefficients and abs(coefficients[0]) < _NOTHING:
-            coefficients.pop(0)
-        if len(coefficients) < 2:
+        if variable not in numerator.free_symbols:
             return []
-        roots = mpmath.polyroots(coefficients, maxsteps=500, extraprec=400)
-        return [mpmath.re(root) for root in roots if abs(mpmath.im(root)) < mpmath.mpf(10) ** -20]
+        coefficients = Poly(numerator, variable).sqf_part().all_coeffs()
+        return real_roots([self._number(coefficient) for coefficient in coefficients])
 
     def _crossings(self, ratio: Any) -> list[tuple[Inputs, Inputs]]:
         """Corners of the square of pairs, and crossings of the lines on which ends meet or an atom's term turns."""
         (low, high), *rest = self._box
         if rest:
             raise ValueError(f"{self.channel.name!r}: pieces are solved for a single input only")
+        if low == high:
+            return [((low,), (low,))]
         ends = {(_line(f, low, high)) for lower, upper, _ in self._pieces for f in (lower, upper)}
         lines = [(b, -d, c - a) for a, b in ends for c, d in ends]  # b x - d x' = c - a
         lines += [(b, -ratio * b, (ratio - 1) * a) for a, b in (_line(p, low, high) for p in self._probabilities)]
@@ -221,7 +247,7 @@ class BoundChannel:
         points = {(low, low), (low, high), (high, low), (high, high)}
         for (a, b, e), (c, d, f) in itertools.combinations(lines, 2):
             determinant = a * d - b * c
-            if abs(determinant) > _NOTHING:
+            if abs(determinant) > NOTHING * (abs(a) + abs(b)) * (abs(c) + abs(d)):
                 x, z = (e * d - b * f) / determinant, (a * f - e * c) / determinant
                 if low <= x <= high and low <= z <= high:
                     points.add((x, z))
@@ -231,7 +257,7 @@ class BoundChannel:
         """The largest log ratio of any output between two inputs."""
         with mpmath.workdps(DIGITS):
             ratios = [_log_ratio(p(*pair[0]), p(*pair[1])) for p in self._probabilities]
-            ratios += [_log_ratio(p, q) for p, q, length in self._overlaps(pair) if length > _NOTHING]
+            ratios += [_log_ratio(p, q) for p, q, length in self._overlaps(pair) if length > NOTHING]
             return max(ratios)
 
     def _gap(self, pair: tuple[Inputs, Inputs], ratio: Any) -> Any:
@@ -251,15 +277,15 @@ class BoundChannel:
                 if length > 0:
                     found.append((p, q, length))
                     left -= length
-            found.append((p, mpmath.mpf(0), max(left, mpmath.mpf(0)) if left > _NOTHING else mpmath.mpf(0)))
+            found.append((p, mpmath.mpf(0), max(left, mpmath.mpf(0)) if left > NOTHING else mpmath.mpf(0)))
         return found
 
     def _delta(self, level: float) -> float:
         if math.isinf(level):
-            level = 1e6  # beyond every finite loss that 50 digits can tell from an infinite one
+            level = 1e6  # beyond every finite loss: no probability but 0 is below NOTHING
         ratio = mpmath.exp(level)
         largest = max(self._gap(pair, ratio) for pair in self._pairs(ratio))
-        return float(largest) if largest > _NOTHING else 0.0
+        return float(largest) if largest > NOTHING else 0.0
 
     def _require_affine(self) -> None:
         """Densities free of the input, ends and probabilities affine in it."""
@@ -273,6 +299,20 @@ class BoundChannel:
                 raise ValueError(
                     f"{self.channel.name!r}: probabilities and the ends of pieces must be affine in {variable.name!r}, "
                     "and densities free of it; other laws are not solved in numbers"
+                )
+
+    def _require_law(self, points: Iterable[Inputs]) -> None:
+        """That nothing is negative and the total is 1: shown at the candidates, it holds everywhere between them."""
+        for point in points:
+            atoms, pieces = self.law_at(point)
+            parts = [*atoms, *(part for low, high, density in pieces for part in (density, high - low))]
+            total = mpmath.fsum([*atoms, *((high - low) * density for low, high, density in pieces)])
+            apart = any(abs(one[1] - two[0]) > _TOLERANCE for one, two in itertools.pairwise(pieces))
+            if not (min(parts) >= -_TOLERANCE and abs(total - 1) <= _TOLERANCE) or apart:
+                where = ", ".join(f"{v.name} = {float(n)!r}" for v, n in zip(self.channel.inputs, point, strict=True))
+                raise ValueError(
+                    f"{self.channel.name!r} is no law at {where}: probabilities, densities and lengths must be >= 0 "
+                    f"and add up to 1, got {float(min(parts))!r} and {float(total)!r}"
                 )
 
     def _log_prob(self, y: float, *x: float) -> float:
@@ -305,19 +345,16 @@ class BoundChannel:
         return np.vectorize(one, otypes=[np.float64])(*x)[()]
 
     def _function(self, expression: Expr) -> Any:
-        """The expression as a function of the inputs, in 50 digits."""
-        parameters: dict[Variable, Any] = self._parameters  # type: ignore[attr-defined]
-        function = lambdify([*self.channel.inputs, *parameters], expression, "mpmath")
-        return lambda *x: mpmath.mpf(function(*x, *parameters.values()))
+        """The expression as a function of the inputs, in as many digits as there are."""
+        return function_of(expression, self.channel.inputs, self._parameters)  # type: ignore[attr-defined]
 
     def _number(self, expression: Expr) -> Any:
         with mpmath.workdps(DIGITS):
-            parameters: dict[Variable, Any] = self._parameters  # type: ignore[attr-defined]
-            return mpmath.mpf(lambdify(list(parameters), expression, "mpmath")(*parameters.values()))
+            return function_of(expression, (), self._parameters)()  # type: ignore[attr-defined]
 
 
 def _is_affine(expression: Expr, variable: Variable) -> bool:
-    return cancel(diff(expression, variable, 2)) == 0
+    return bool(expression.is_rational_function(variable)) and cancel(diff(expression, variable, 2)) == 0
 
 
 def _line(function: Any, low: Any, high: Any) -> tuple[Any, Any]:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import mpmath
-from sympy import lambdify
+from sympy import Dummy, Expr, lambdify
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import Variable
 
-DIGITS = 50
+DIGITS = 600
 """The precision of everything that is computed from them."""
+NOTHING = mpmath.mpf(10) ** -300
+"""What is smaller is rounding: it stands for 0."""
 
 
 def parameter_numbers(channel: SymbolicChannel, values: Mapping[str, float]) -> dict[Variable, Any]:
-    """Each parameter's number, in 50 digits; those that are e**(...) follow from their exponent's."""
+    """Each parameter's number, in many digits; those that are e**(...) follow from their exponent's."""
     parameters = [v for v in channel.variables() if v not in channel.inputs]
+    for variable in parameters:
+        parts = [part for part in (variable.lower, variable.upper, variable.exp_of) if part is not None]
+        if channel.inputs and any(part.has(*channel.inputs) for part in parts):
+            raise ValueError(f"{channel.name!r}: the domain of {variable.name!r} depends on an input")
     exponents = {e for v in parameters if v.exp_of is not None for e in v.exp_of.free_symbols}
     known = {v.name: v for v in [*parameters, *exponents] if isinstance(v, Variable)}
     unknown = sorted(set(values) - set(known))
@@ -31,7 +37,7 @@ def parameter_numbers(channel: SymbolicChannel, values: Mapping[str, float]) -> 
                     raise ValueError(
                         f"give {variable.name} or {variable.exp_of}, not both, for {variable.name} = e**(...)"
                     )
-                given[variable] = mpmath.exp(lambdify(list(given), variable.exp_of, "mpmath")(*given.values()))
+                given[variable] = mpmath.exp(compiled(given, variable.exp_of)(*given.values()))
         missing = sorted(variable.name for variable in parameters if variable not in given)
         if missing:
             raise ValueError(f"{channel.name!r} needs a number for {', '.join(missing)}, got {dict(values)!r}")
@@ -40,8 +46,28 @@ def parameter_numbers(channel: SymbolicChannel, values: Mapping[str, float]) -> 
     return {variable: given[variable] for variable in parameters}
 
 
+def function_of(expression: Expr, inputs: Sequence[Variable], parameters: Mapping[Variable, Any]) -> Callable[..., Any]:
+    """The expression as a function of the inputs, in as many digits as there are when it is called."""
+    function = compiled([*inputs, *parameters], expression)
+
+    def value(*x: Any) -> Any:
+        try:
+            found = mpmath.mpf(function(*x, *parameters.values()))
+        except (ZeroDivisionError, TypeError) as error:
+            raise ValueError(f"{expression} has no real value at {', '.join(map(str, map(float, x)))}") from error
+        return mpmath.mpf(0) if abs(found) < NOTHING else found
+
+    return value
+
+
+def compiled(variables: Iterable[Variable], expression: Expr) -> Callable[..., Any]:
+    """The expression as a function of the variables, whatever they are called."""
+    places: dict[Any, Any] = {variable: Dummy() for variable in variables}
+    return lambdify(list(places.values()), expression.xreplace(places), "mpmath")
+
+
 def _require_inside(variable: Variable, number: Any, given: Mapping[Variable, Any]) -> None:
-    low, high = (lambdify(list(given), end, "mpmath")(*given.values()) for end in (variable.lower, variable.upper))
+    low, high = (compiled(given, end)(*given.values()) for end in (variable.lower, variable.upper))
     above = number > low if variable.lower_open else number >= low
     below = number < high if variable.upper_open else number <= high
     whole = not variable.integer_valued or number == mpmath.floor(number)

@@ -28,6 +28,8 @@ from ldp_audit.mechanisms.randomness import source_of
 if TYPE_CHECKING:
     from ldp_audit.mechanisms.bound_channel import BoundChannel
 
+_ROUNDED = 60
+"""Digits of the probabilities that are made whole numbers of words."""
 _CELLS, _STEPS = 512, 32
 """Cells of a density's support, and steps of the input's range where there is a density."""
 
@@ -51,9 +53,9 @@ class GridChannel:
         grids = tuple(_grid(bound, place) for place in range(len(bound.channel.inputs)))
         with mpmath.workdps(DIGITS):
             cells = _cells(bound)
-            table = [_row(bound, point, cells) for point in itertools.product(*grids)]
+            table = [_row(bound, point, cells) for point in itertools.product(*map(_exact, grids, bound.ends()))]
         outputs = [*bound.outputs(), *(float(low + high) / 2 for low, high in cells)]
-        return cls(bound, grids, FiniteChannel(table, outputs).implemented(bits))
+        return cls(bound, grids, FiniteChannel(*_merged(table, outputs)).implemented(bits))
 
     def exact_epsilon(self) -> float:
         """The implemented epsilon, nats: at most the law's."""
@@ -120,9 +122,9 @@ class GridChannel:
         total = np.zeros(np.broadcast_shapes(*(np.shape(one) for one in x)))
         for corner in itertools.product((0, 1), repeat=len(places)):
             weight, index = np.ones(()), []
-            for up, (below, share) in zip(corner, places, strict=True):
+            for up, (below, share), grid in zip(corner, places, self.grids, strict=True):
                 weight = weight * (share if up else 1 - share)
-                index.append(below + up)
+                index.append(np.minimum(below + up, len(grid) - 1))
             total = total + weight * table[tuple(index)]
         return total[()]
 
@@ -131,8 +133,15 @@ def _grid(bound: BoundChannel, place: int) -> NDArray[np.float64]:
     """All whole numbers of a whole-number input; the ends of another, or steps between them if there is a density."""
     low, high = bound.box()[place]
     if bound.channel.inputs[place].integer_valued:
-        return np.arange(np.ceil(low), np.floor(high) + 1)
+        return np.array(bound.whole_values(place), dtype=np.float64)
+    if low == high:
+        return np.array([low])
     return np.linspace(low, high, _STEPS + 1 if bound.channel.pieces else 2)
+
+
+def _exact(grid: NDArray[np.float64], ends: tuple[Any, Any]) -> list[Any]:
+    """The grid's points with the range's own ends, where the law is one; their floats may lie outside."""
+    return [min(max(mpmath.mpf(point), ends[0]), ends[1]) for point in grid.tolist()]
 
 
 def _place(grid: NDArray[np.float64], x: Any, xp: Any) -> tuple[Any, Any]:
@@ -160,7 +169,16 @@ def _row(bound: BoundChannel, point: Sequence[float], cells: Sequence[tuple[Any,
     for low, high in cells:
         overlaps = (max(min(high, end) - max(low, begin), 0) * density for begin, end, density in pieces)
         masses.append(mpmath.fsum(overlaps))
-    return [_fraction(mass) for mass in masses]
+    with mpmath.workdps(_ROUNDED):
+        return [_fraction(+mass) for mass in masses]
+
+
+def _merged(table: Sequence[Sequence[Fraction]], outputs: Sequence[float]) -> tuple[list[list[Fraction]], list[float]]:
+    """The rows and the outputs with a column for each number: an atom may be the middle of a cell."""
+    columns: dict[float, list[int]] = {}
+    for place, output in enumerate(outputs):
+        columns.setdefault(output, []).append(place)
+    return [[sum((row[i] for i in places), Fraction(0)) for places in columns.values()] for row in table], list(columns)
 
 
 def _fraction(number: Any) -> Fraction:

@@ -185,6 +185,8 @@ class FiniteChannel:
             return max(
                 float((self._table[i] * (self._weights == 0)).sum(axis=1).max()) for i in range(len(self._table))
             )
+        if level >= self.exact_epsilon():
+            return 0.0
         rows = zip(*self._doubled, strict=True)
         return max(float(hockey_stick(row, self._doubled, level).max()) for row in rows)
 

@@ -38,7 +38,7 @@ def hockey_stick(first: Doubled, second: Doubled, level: float) -> NDArray[np.fl
 
     level: nats, >= 0, finite. Probabilities below about 1e-290 count with fewer digits.
     """
-    factor, exponent = _power(level)
+    factor, exponent = _power(min(level, 1000.0))  # where no float Q > 0 leaves a gap any more
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         product, error = _product(factor[0], second[0])
         error = error + (factor[0] * second[1] + factor[1] * second[0])

@@ -110,6 +110,7 @@ def test_entries_are_the_exact_numbers_that_they_are() -> None:
     assert 0 < FiniteChannel([["1/10", "9/10"], [0.1, 0.9]]).exact_epsilon() < 1e-16
     assert FiniteChannel([[0.1] * 10, ["1/10"] * 10]).exact_epsilon() == 0  # rows of floats are divided by their sum
     assert FiniteChannel(np.eye(2, dtype=np.int64)).exact_epsilon() == math.inf
+    assert FiniteChannel([[Fraction(1, 10**400), 1 - Fraction(1, 10**400)], ["1/2", "1/2"]]).delta(1e3) == 0
     assert FiniteChannel([[Fraction(1, 10**400), 1 - Fraction(1, 10**400)], ["1/2", "1/2"]]).exact_epsilon() == (
         pytest.approx(400 * math.log(10) - math.log(2), rel=1e-14, abs=0)
     )
