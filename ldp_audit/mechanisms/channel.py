@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 from sympy import Add, Expr, Function, Mul, Pow, S
 
 from ldp_audit.mechanisms.density import OUTPUT, Piece
-from ldp_audit.mechanisms.variable import Variable, exact, in_order, substitute_domain, substituted, variables_of
+from ldp_audit.mechanisms.variable import (
+    Variable,
+    exact,
+    in_order,
+    replacements,
+    substitute_domain,
+    substituted,
+    variables_of,
+)
 
 if TYPE_CHECKING:
     from ldp_audit.mechanisms.bound_channel import BoundChannel
@@ -103,19 +111,12 @@ class SymbolicChannel:
 
         Raises ValueError for a name that the channel does not have.
         """
-        own = {variable.name: variable for variable in self.variables()}
-        missing = sorted(variable.name for variable in values if variable.name not in own)
-        if missing:
-            raise ValueError(f"channel {self.name!r} has no {', '.join(missing)}; it has {', '.join(sorted(own))}")
-        swap: dict[Any, Any] = {own[variable.name]: exact(value) for variable, value in values.items()}
-        for variable in own.values():
-            if variable not in swap and substitute_domain(variable, swap) != variable:
-                swap[variable] = substitute_domain(variable, swap)
+        swap = replacements(f"channel {self.name!r}", self.variables(), values)
         # An input that was not replaced stays one; so are new variables in what replaces an input.
         replaced = {variable.name for variable in values}
         kept = [swap.get(v, v) for v in self.inputs if v.name not in replaced]
         placed = [swap[v] for v in self.inputs if v.name in replaced]
-        new = [s for value in placed for s in sorted(value.free_symbols, key=str) if s not in own.values()]
+        new = [s for value in placed for s in sorted(value.free_symbols, key=str) if s not in self.variables()]
         inputs = list(dict.fromkeys([*kept, *new]))
         return self._substituted(inputs, swap)
 

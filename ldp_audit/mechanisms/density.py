@@ -9,7 +9,14 @@ from sympy import Dummy, Expr, Integer, cancel, integrate, oo, simplify
 
 from ldp_audit.mechanisms.variable import Variable, exact
 
-OUTPUT = Variable("y", -oo, oo)
+
+class _Output(Variable):
+    """Equal to no other variable, so that none called y over all reals is taken for the report."""
+
+    __slots__ = ()
+
+
+OUTPUT = _Output("y", -oo, oo)
 """The report, in a density that depends on it."""
 
 

@@ -142,6 +142,22 @@ def substitute_domain(variable: Variable, replacements: Mapping[Any, Any]) -> Va
     return Variable(variable.name, lower, upper, **{**options, "exp_of": exp_of})  # type: ignore[arg-type]
 
 
+def replacements(what: str, variables: Iterable[Variable], values: Mapping[Variable, Any]) -> dict[Any, Any]:
+    """What replaces each variable, by name: the values, exact, and the other variables whose domains they move.
+
+    Raises ValueError, naming `what`, for a name that is not among the variables.
+    """
+    own = {variable.name: variable for variable in variables}
+    missing = sorted(variable.name for variable in values if variable.name not in own)
+    if missing:
+        raise ValueError(f"{what} has no {', '.join(missing)}; it has {', '.join(sorted(own))}")
+    swap: dict[Any, Any] = {own[variable.name]: exact(value) for variable, value in values.items()}
+    for variable in own.values():
+        if variable not in swap and substitute_domain(variable, swap) != variable:
+            swap[variable] = substitute_domain(variable, swap)
+    return swap
+
+
 def exact(value: Any) -> Any:
     """The value as a SymPy expression; ValueError for one that holds a float, which has no exact meaning."""
     expression = sympify(value)

@@ -12,7 +12,7 @@ from typing import Any
 
 from sympy import Add, Expr, Sum, expand_func
 
-from ldp_audit.mechanisms.variable import Variable, exact, substitute_domain, substituted, variables_of
+from ldp_audit.mechanisms.variable import Variable, exact, replacements, substituted, variables_of
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,7 @@ class SymbolicWeights:
 
         Raises ValueError for a parameter that the law does not have.
         """
-        own = {variable.name: variable for variable in self.variables()}
-        missing = sorted(variable.name for variable in values if variable.name not in own)
-        if missing:
-            raise ValueError(f"{self.name!r} has no {', '.join(missing)}; it has {', '.join(sorted(own))}")
-        swap: dict[Any, Any] = {own[variable.name]: exact(value) for variable, value in values.items()}
-        for variable in self.variables():
-            if variable not in swap and substitute_domain(variable, swap) != variable:
-                swap[variable] = substitute_domain(variable, swap)
+        swap = replacements(repr(self.name), self.variables(), values)
         return SymbolicWeights(self.name, [new for one in self.classes for new in _replaced(one, swap)])
 
 
