@@ -30,7 +30,7 @@ from sympy import Add, Expr, Poly, Rational, cancel, diff, fraction
 from ldp_audit.mechanisms.bound_parameters import DIGITS, NOTHING, function_of, parameter_numbers
 from ldp_audit.mechanisms.bound_roots import real_roots
 from ldp_audit.mechanisms.channel import SymbolicChannel
-from ldp_audit.mechanisms.inputs import in_interval
+from ldp_audit.mechanisms.inputs import in_interval, whole_numbers
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.variable import Variable
 
@@ -312,7 +312,7 @@ class BoundChannel:
                 where = ", ".join(f"{v.name} = {float(n)!r}" for v, n in zip(self.channel.inputs, point, strict=True))
                 raise ValueError(
                     f"{self.channel.name!r} is no law at {where}: probabilities, densities and lengths must be >= 0 "
-                    f"and add up to 1, got {float(min(parts))!r} and {float(total)!r}"
+                    f"and add up to 1, got {float(min(parts))!r} and {float(total)!r}; pieces must touch"
                 )
 
     def _log_prob(self, y: float, *x: float) -> float:
@@ -331,8 +331,12 @@ class BoundChannel:
         names = [variable.name for variable in self.channel.inputs]
         if len(x) != len(names):
             raise ValueError(f"inputs must be {len(names)} arrays, for {', '.join(names)}, got {len(x)}")
-        for name, values, (low, high) in zip(names, x, self.box(), strict=True):
-            in_interval(name, np.asarray(values), low, high)
+        for place, (name, values, (low, high)) in enumerate(zip(names, x, self.box(), strict=True)):
+            if self.channel.inputs[place].integer_valued:
+                whole = self.whole_values(place)
+                whole_numbers(name, np.asarray(values), whole[0], whole[-1])
+            else:
+                in_interval(name, np.asarray(values), low, high)
 
     def _vectorised(self, expression: Expr, x: Sequence[ArrayLike]) -> NDArray[np.float64] | np.float64:
         self._require(x)

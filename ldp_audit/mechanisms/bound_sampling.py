@@ -22,8 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.bound_parameters import DIGITS
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
-from ldp_audit.mechanisms.inputs import as_reports, in_interval
+from ldp_audit.mechanisms.inputs import as_reports, in_interval, whole_numbers
 from ldp_audit.mechanisms.randomness import source_of
+from ldp_audit.mechanisms.variable import Variable
 
 if TYPE_CHECKING:
     from ldp_audit.mechanisms.bound_channel import BoundChannel
@@ -53,7 +54,8 @@ class GridChannel:
         grids = tuple(_grid(bound, place) for place in range(len(bound.channel.inputs)))
         with mpmath.workdps(DIGITS):
             cells = _cells(bound)
-            table = [_row(bound, point, cells) for point in itertools.product(*map(_exact, grids, bound.ends()))]
+            points = map(_exact, bound.channel.inputs, grids, bound.ends())
+            table = [_row(bound, point, cells) for point in itertools.product(*points)]
         outputs = [*bound.outputs(), *(float(low + high) / 2 for low, high in cells)]
         return cls(bound, grids, FiniteChannel(*_merged(table, outputs)).implemented(bits))
 
@@ -100,7 +102,7 @@ class GridChannel:
         xp, arrays = source.xp, [source.array(v.name, one) for v, one in zip(self._inputs(x), x, strict=True)]
         row = source.constant(np.zeros(tuple(arrays[0].shape)), xp.int64)
         for variable, grid, values in zip(self._inputs(x), self.grids, arrays, strict=True):
-            inside = in_interval(variable.name, values, float(grid[0]), float(grid[-1]), xp)
+            inside = _inside(variable, values, grid, xp)
             below, share = _place(grid, xp.astype(inside, xp.float64), xp)
             coin = xp.astype(source.words(inside.shape, 53), xp.float64) / 2.0**53 + 0.5
             row = row * len(grid) + below + xp.astype(coin < share, xp.int64)
@@ -117,7 +119,7 @@ class GridChannel:
         table = values.reshape([len(grid) for grid in self.grids])
         places = []
         for variable, grid, one in zip(self._inputs(x), self.grids, x, strict=True):
-            inside = in_interval(variable.name, np.asarray(one), float(grid[0]), float(grid[-1]))
+            inside = _inside(variable, np.asarray(one), grid, np)
             places.append(_place(grid, inside.astype(np.float64), np))
         total = np.zeros(np.broadcast_shapes(*(np.shape(one) for one in x)))
         for corner in itertools.product((0, 1), repeat=len(places)):
@@ -139,9 +141,18 @@ def _grid(bound: BoundChannel, place: int) -> NDArray[np.float64]:
     return np.linspace(low, high, _STEPS + 1 if bound.channel.pieces else 2)
 
 
-def _exact(grid: NDArray[np.float64], ends: tuple[Any, Any]) -> list[Any]:
+def _inside(variable: Variable, values: Any, grid: NDArray[np.float64], xp: Any) -> Any:
+    """The inputs, after a check that they lie in their range; whole, if they are meant to be."""
+    low, high = float(grid[0]), float(grid[-1])
+    if variable.integer_valued:
+        return whole_numbers(variable.name, values, int(low), int(high), xp)
+    return in_interval(variable.name, values, low, high, xp)
+
+
+def _exact(variable: Variable, grid: NDArray[np.float64], ends: tuple[Any, Any]) -> list[Any]:
     """The grid's points with the range's own ends, where the law is one; their floats may lie outside."""
-    return [min(max(mpmath.mpf(point), ends[0]), ends[1]) for point in grid.tolist()]
+    points = [mpmath.mpf(point) for point in grid.tolist()]
+    return points if variable.integer_valued else [ends[0], *points[1:-1], ends[1]][: len(points)]
 
 
 def _place(grid: NDArray[np.float64], x: Any, xp: Any) -> tuple[Any, Any]:

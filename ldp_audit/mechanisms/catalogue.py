@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 from sympy import Expr, Sum, cancel, exp, expand_log, factor, log, simplify
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.coordinate_sampling import CoordinateSampling
 from ldp_audit.mechanisms.density import OUTPUT
 from ldp_audit.mechanisms.exponential_selection import STEP_RATIO
 from ldp_audit.mechanisms.laplace import SENSITIVITY
+from ldp_audit.mechanisms.perturbed_sampling import PerturbedSampling
+from ldp_audit.mechanisms.random_projection import RandomProjection
 from ldp_audit.mechanisms.ranking import DIMENSION
 from ldp_audit.mechanisms.target import load
+from ldp_audit.mechanisms.two_point import TwoPoint
+from ldp_audit.mechanisms.two_stage import TwoStage
 from ldp_audit.mechanisms.variable import EPSILON, ROOT_T, T, substituted
 from ldp_audit.mechanisms.weights import SymbolicWeights
 
@@ -27,16 +33,20 @@ class Entry:
     worst: which two probabilities (atoms, pieces or classes, by number, and at which inputs) have the largest ratio;
         None where the supports differ or no ratio bounds the density.
     letters: what the definition's letters stand for, in words.
+    build: makes the example, if it is no TARGET.
+    composed: how epsilon is put together, for a law of one coordinate among several.
     """
 
     name: str
     example: str
     letters: str
     worst: tuple[tuple[int, dict[str, Any]], tuple[int, dict[str, Any]]] | None = None
+    build: Callable[[], Any] | None = None
+    composed: str = ""
 
     def mechanism(self) -> Any:
         """The example."""
-        return load(self.example)
+        return self.build() if self.build else load(self.example)
 
     def law(self) -> SymbolicChannel | SymbolicWeights:
         """The definition."""
@@ -172,5 +182,26 @@ ENTRIES: Sequence[Entry] = (
         "DuchiVector(epsilon=1, d=4)",
         "v: the input, rounded to a corner; N corners of all M = 2^d lie on its side; t = e^epsilon",
         ((0, {}), (1, {})),
+    ),
+    Entry(
+        "CoordinateSampling",
+        "CoordinateSampling(TwoPoint, epsilon=1, d=3, k=2)",
+        "the law of one coordinate; w: its value; c = 0, r = 1; k of the d coordinates are sampled; t = e^(epsilon/k)",
+        build=lambda: CoordinateSampling(TwoPoint, 1.0, 3, 2),
+        composed="the value mechanism's, epsilon/k, k times over",
+    ),
+    Entry(
+        "TwoStage",
+        "TwoStage(PerturbedSampling(1, 3, 1), TwoPoint(0.5))",
+        "the law of one coordinate; w: its value; P: the selection's probability of it; t = e^(the value's epsilon)",
+        build=lambda: TwoStage(PerturbedSampling(1.0, 3, 1), TwoPoint(0.5)),
+        composed="the selection's plus the value mechanism's",
+    ),
+    Entry(
+        "RandomProjection",
+        "RandomProjection.drawn(TwoPoint(1), d=4, q=2, rng)",
+        "the law of one of q combinations; w: its value, clipped; t = e^epsilon",
+        build=lambda: RandomProjection.drawn(TwoPoint(1.0), 4, 2, np.random.default_rng(1)),
+        composed="the value mechanism's",
     ),
 )

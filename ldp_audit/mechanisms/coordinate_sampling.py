@@ -19,15 +19,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
+from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import report_dtype
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.parameter import BUDGET, Parameter, check_parameters
 from ldp_audit.mechanisms.randomness import NumpySource, Source, source_of
-from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered
+from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned
 from ldp_audit.mechanisms.value_mechanism import ImplementedFactory, in_domain, require_value, worst_ends
 from ldp_audit.mechanisms.variable import Variable
 
+LENGTH = Parameter("d", Variable("d", 1, oo, integer=True), typical=(1, 50))
 COORDINATES = Parameter("k", Variable("k", 1, oo, integer=True), typical=(1, 10))
+SAMPLED = Variable("k", 1, LENGTH.variable, integer=True)
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class CoordinateSampling:
     d: int
     k: Any = None  # a whole number once the mechanism is built
 
-    parameters = (BUDGET, Parameter("d", Variable("d", 1, oo, integer=True), typical=(1, 50)))
+    parameters = (BUDGET, LENGTH)
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -64,6 +67,11 @@ class CoordinateSampling:
         while Fraction(share) * self.k > Fraction(self.epsilon):
             share = math.nextafter(share, 0.0)
         return self.value(share)
+
+    def symbolic(self) -> SymbolicChannel:
+        """The law of one coordinate of `dense`, in d, k and the value mechanism's letters; its t is e**(epsilon/k)."""
+        share = SAMPLED / LENGTH.variable
+        return thinned(self.coordinate().symbolic(), "one of d coordinates, k of them sampled", share, 1 / share)
 
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats: k times the value mechanism's."""

@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
+from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import finite, report_dtype, whole_numbers
 from ldp_audit.mechanisms.parameter import Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
-from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered
+from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned
 from ldp_audit.mechanisms.value_mechanism import (
     finite_numbers,
     implemented,
@@ -101,6 +102,11 @@ class RandomProjection:
     def lost_energy(self) -> float:
         """1 - q/d: the share of |g|**2 that recovering u itself misses, expected over the draw of the matrix."""
         return 1 - self.q / self.d
+
+    def symbolic(self) -> SymbolicChannel:
+        """The law of one of the q numbers of `dense`, at the combination u that it reports, clipped."""
+        share = 1 / COMBINATIONS.variable
+        return thinned(self.value.symbolic(), "one of q combinations", share, 1 / share)
 
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats: the value mechanism's; the index does not depend on the input."""

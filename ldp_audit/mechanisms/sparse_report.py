@@ -7,8 +7,12 @@ from typing import Any, NamedTuple
 
 import array_api_compat
 import numpy as np
+from sympy import Expr, Integer
 
+from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.density import OUTPUT
 from ldp_audit.mechanisms.inputs import report_dtype
+from ldp_audit.mechanisms.variable import substituted
 
 
 class SparseReport(NamedTuple):
@@ -19,6 +23,20 @@ class SparseReport(NamedTuple):
 
     index: Any
     value: Any
+
+
+def thinned(law: SymbolicChannel, name: str, share: Expr, scale: Expr) -> SymbolicChannel:
+    """The law of one coordinate of a sparse report: `scale` times a report, with probability `share`; 0 otherwise.
+
+    A density's variable is the coordinate's value. Raises ValueError for variables of one name and two domains.
+    """
+    swap = {OUTPUT: OUTPUT / scale}
+    atoms = [(Integer(0), 1 - share)] + [(scale * atom.output, share * atom.probability) for atom in law.atoms]
+    pieces = [
+        (scale * piece.lower, scale * piece.upper, share * substituted(piece.density, swap) / scale)
+        for piece in law.pieces
+    ]
+    return SymbolicChannel(name, law.inputs, atoms, pieces)
 
 
 def scattered(index: Any, value: Any, d: int, scale: float = 1.0) -> Any:

@@ -3,7 +3,7 @@
 Law: at the vector v with selection input z (the ranking, or the top-k set, of the |v_j|) the report is (j, y) with
 probability P(j | z) Q(y | v_j), or nothing with probability P(none | z).
 
-Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 1 and Theorem 1, whose epsilon is the sum of the two parts'.
+Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 1 and Theorem 3.1, whose epsilon is the sum of the two parts'.
 It is, once the selection's is the exact one (PE's is larger than the lemma says).
 
 The profile is not a product's, because the selection and the value may both change within one report. Every index j
@@ -21,12 +21,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sympy import Integer
 
+from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import report_dtype
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.ranking import indices, ranking, top_set
-from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered
+from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned
 from ldp_audit.mechanisms.value_mechanism import (
     domain_of,
     finite_numbers,
@@ -37,6 +39,10 @@ from ldp_audit.mechanisms.value_mechanism import (
     signed_delta,
     worst_ends,
 )
+from ldp_audit.mechanisms.variable import Variable
+
+SELECTED = Variable("P", 0, 1)
+"""The probability that one coordinate is selected."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,13 @@ class TwoStage:
     def d(self) -> int:
         """The number of coordinates."""
         return len(self._selection_pair()[0])
+
+    def symbolic(self) -> SymbolicChannel:
+        """The law of one coordinate of `dense`, in the value mechanism's letters and P, the chance that it is selected.
+
+        P is the selection's to define, by the whole vector; see its own `symbolic()`.
+        """
+        return thinned(self.value.symbolic(), "one coordinate, selected and perturbed", SELECTED, Integer(1))
 
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats: the selection's exact epsilon plus the value mechanism's.

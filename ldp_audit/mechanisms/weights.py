@@ -43,10 +43,8 @@ class SymbolicWeights:
     classes: tuple[OutputClass, ...]
 
     def __init__(self, name: str, classes: Sequence[OutputClass | tuple[str, Any, Any]]) -> None:
-        listed = tuple(
-            one if isinstance(one, OutputClass) else OutputClass(one[0], exact(one[1]), exact(one[2]))
-            for one in classes
-        )
+        given = [one if isinstance(one, OutputClass) else OutputClass(*one) for one in classes]
+        listed = tuple(replace(one, count=exact(one.count), probability=exact(one.probability)) for one in given)
         if not listed:
             raise ValueError(f"{name!r} needs at least one class of outputs, got {classes!r}")
         object.__setattr__(self, "name", name)
@@ -66,9 +64,13 @@ class SymbolicWeights:
     def at(self, values: Mapping[Variable, Any]) -> SymbolicWeights:
         """The law with parameters replaced by numbers or expressions; a family of known range is written out.
 
-        Raises ValueError for a parameter that the law does not have.
+        Raises ValueError for a parameter that the law does not have, and for an expression in the index of a family.
         """
         swap = replacements(repr(self.name), self.variables(), values)
+        indices = {one.index[0] for one in self.classes if one.index is not None}
+        captured = sorted(str(s) for value in swap.values() for s in value.free_symbols & indices)
+        if captured:
+            raise ValueError(f"{self.name!r} has {', '.join(captured)} as the index of a family; use another variable")
         return SymbolicWeights(self.name, [new for one in self.classes for new in _replaced(one, swap)])
 
 

@@ -46,6 +46,8 @@ def _section(entry: Entry) -> str:
 
 def _epsilon(entry: Entry) -> str:
     epsilon = entry.epsilon()
+    if entry.composed:
+        return entry.composed
     return "infinite" if epsilon is None else f"${_named(epsilon, {})}$"
 
 

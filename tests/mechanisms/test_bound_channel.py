@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sympy import Rational
+from sympy import E, Expr, Piecewise, Rational
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.hybrid import HYBRID
@@ -144,3 +144,73 @@ def test_laws_that_are_not_solved_are_refused_in_words() -> None:
 def test_the_parameter_of_an_exponential_may_be_given_directly() -> None:
     assert TWO_POINT.bind(t=2.0, c=0, r=1).exact_epsilon() == pytest.approx(math.log(2))
     assert T.name == "t"
+
+
+def binary(p: Expr, *inputs: Variable) -> SymbolicChannel:
+    return SymbolicChannel("binary", inputs or (x,), {1: p, 0: 1 - p})
+
+
+def test_outputs_that_move_are_not_answered_as_if_they_stood_still() -> None:
+    moving = SymbolicChannel("moving", x, {x + 2: Rational(1, 2), -1: Rational(1, 2)}).bind()
+    for ask in (moving.exact_epsilon, moving.worst_pair, lambda: moving.delta(0.0)):
+        with pytest.raises(ValueError, match="outputs that depend on the input"):
+            ask()
+
+
+def test_steps_are_not_taken_for_straight_lines() -> None:
+    step = Piecewise((Rational(1, 4), x < Rational(1, 3)), (Rational(3, 4), x < Rational(2, 3)), (Rational(1, 4), True))
+    with pytest.raises(ValueError, match="must be affine in 'x', or rational"):
+        binary(step).bind().exact_epsilon()
+    with pytest.raises(ValueError, match="the ends of pieces must be affine"):
+        SymbolicChannel("cut", x, pieces=[(0, step, 1), (step, 1, 1)]).bind().exact_epsilon()
+
+
+@pytest.mark.parametrize("sides", ["left", "right", "both"])
+def test_open_ends_of_whole_numbers_are_left_out(sides: str) -> None:
+    n = Variable("n", 0, 3, open=sides, integer=True)
+    m = binary((1 + n) / 5, n).bind()
+    low, high = 1 + (sides != "right"), 4 - (sides != "left")
+    assert m.exact_epsilon() == pytest.approx(math.log(max(high / low, (5 - low) / (5 - high))))
+    with pytest.raises(ValueError, match="n must be whole numbers in"):
+        m.mean(0.5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(0.01, 5.0), st.floats(0.01, 0.99))
+def test_a_probability_that_is_zero_in_disguise_is_zero(epsilon: float, a: float) -> None:
+    disguised = binary(x * T / (T + 1) + x / (T + 1)).bind(epsilon=epsilon)
+    where = Variable("a", 0, 1, open="both")
+    touching = binary(x**2 - 2 * where * x + where**2).bind(a=a)
+    for m in (disguised, touching):
+        assert m.exact_epsilon() == math.inf
+        assert 0.0 < m.delta(math.inf) <= 1.0
+
+
+def test_tiny_probabilities_turn_too() -> None:
+    p = Variable("p", 0, 1, open="left")
+    assert binary(p * (1 + 4 * x * (1 - x)) / 2).bind(p=1e-50).exact_epsilon() == pytest.approx(math.log(2))
+
+
+def test_a_range_of_one_point_has_epsilon_zero() -> None:
+    point = Variable("x", 1, 1)
+    assert SymbolicChannel("point", point, pieces=[(0, point, 1)]).bind().exact_epsilon() == 0.0
+
+
+def test_what_is_no_law_or_leans_on_an_input_is_refused() -> None:
+    for channel, message in (
+        (SymbolicChannel("half", x, {1: x / 4, 0: x / 4}), "is no law at x = 0.0"),
+        (binary(2 * x - Rational(1, 2)), "is no law"),
+        (SymbolicChannel("gap", x, pieces=[(0, x / 2, 1), (1, 2 - x / 2, 1)]), "is no law at x = 0.0.*pieces must touch"),
+        (SymbolicChannel("alike", x, [(1, x), (1, 1 - x)]), "two atoms are the same output"),
+        (binary((2 + Variable("w", -z, z)) / 4, z, Variable("w", -z, z)), "depends on another input"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            channel.bind().exact_epsilon()
+    for leaning in (Variable("w", -x, x), Variable("w", 1, E, exp_of=x)):
+        with pytest.raises(ValueError, match="depends on an input"):
+            binary((3 + leaning) / 9).bind(w=1.0)
+
+
+def test_a_parameter_may_be_called_like_a_function_of_the_arithmetic() -> None:
+    name = Variable("mpf", 1, 3)
+    assert binary((1 + x) / 3 / name).bind(mpf=2.0).exact_epsilon() == pytest.approx(math.log(2))

@@ -94,3 +94,38 @@ def test_what_cannot_be_sampled_is_refused() -> None:
         m.sample(np.zeros(2), np.zeros(2), rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="bits must be"):
         m.implemented(1)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(-3.0, 3.0), st.floats(0.1, 3.0), st.sampled_from([0.1, 1.0, 20.0]))
+def test_ends_that_are_no_floats_cost_no_privacy(c: float, r: float, epsilon: float) -> None:
+    center, radius = Variable("c", -5, 5), Variable("r", 0, 5, open="left")
+    w = Variable("w", center - radius, center + radius)
+    share = (w - center + radius) / (2 * radius)
+    p = (1 + share * (T - 1)) / (T + 1)
+    m = SymbolicChannel("ends", w, {1: p, 0: 1 - p}).bind(c=c, r=r, epsilon=epsilon)
+    assert m.implemented().exact_epsilon() <= m.exact_epsilon()
+    assert SymbolicChannel("all", w, {1: share, 0: 1 - share}).bind(c=c, r=r).implemented().exact_epsilon() == math.inf
+
+
+def test_an_atom_may_be_the_middle_of_a_cell() -> None:
+    middle = Rational(1, 1024)
+    m = SymbolicChannel("both", x, {middle: Rational(1, 2)}, [(0, 1, Rational(1, 2))]).bind().implemented()
+    assert len(m.outputs()) == 512
+    assert math.exp(m.log_prob(float(middle), 0.5)) == pytest.approx(0.5 + 0.5 / 512)
+
+
+def test_a_range_of_one_point_is_sampled() -> None:
+    for point in (Variable("x", 1, 1), Variable("x", 1, 1, integer=True)):
+        m = SymbolicChannel("point", point, {1: point / 2, 0: 1 - point / 2}).bind()
+        assert m.implemented().mean(np.ones(3)) == pytest.approx([0.5] * 3)
+        assert set(m.sample(np.ones(50), rng=np.random.default_rng(0)).tolist()) == {0.0, 1.0}
+
+
+def test_whole_inputs_stay_whole_and_off_their_open_ends() -> None:
+    n = Variable("n", 0, 3, open="right", integer=True)
+    m = SymbolicChannel("whole", n, {1: (1 + n) / 9, 0: (8 - n) / 9}).bind()
+    assert m.implemented().exact_epsilon() <= m.exact_epsilon()
+    for bad in (0.5, 3.0):
+        with pytest.raises(ValueError, match="n must be whole numbers"):
+            m.sample(np.array([bad]), rng=np.random.default_rng(0))

@@ -13,7 +13,7 @@ from ldp_audit.mechanisms.exponential_selection import EXPONENTIAL_SELECTION as 
 from ldp_audit.mechanisms.perturbed_encoding import PERTURBED_ENCODING
 from ldp_audit.mechanisms.perturbed_sampling import PERTURBED_SAMPLING
 from ldp_audit.mechanisms.variable import T, Variable
-from ldp_audit.mechanisms.weights import SymbolicWeights
+from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
 
 
 def sized(law: SymbolicWeights, **sizes: int) -> SymbolicWeights:
@@ -59,3 +59,15 @@ def test_unknown_parameters_and_empty_laws_are_refused() -> None:
         PERTURBED_SAMPLING.at({Variable("z", 0, 1): 0})
     with pytest.raises(ValueError, match="needs at least one class"):
         SymbolicWeights("nothing", [])
+
+
+def test_the_index_of_a_family_is_not_captured() -> None:
+    index = EXPONENTIAL.classes[0].index
+    assert index is not None
+    with pytest.raises(ValueError, match="has i as the index of a family"):
+        EXPONENTIAL.at({next(v for v in EXPONENTIAL.variables() if v.name == "d"): index[0]})
+
+
+def test_a_class_takes_no_floats() -> None:
+    with pytest.raises(ValueError, match="floating-point number"):
+        SymbolicWeights("half", [OutputClass("a", 1, 0.5), OutputClass("b", 1, 0.5)])
