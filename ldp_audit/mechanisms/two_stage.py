@@ -3,7 +3,7 @@
 Law: at the vector v with selection input z (the ranking, or the top-k set, of the |v_j|) the report is (j, y) with
 probability P(j | z) Q(y | v_j), or nothing with probability P(none | z).
 
-Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 1 and Theorem 3.1, whose epsilon is the sum of the two parts'.
+Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 1 and Theorem 3.1, whose epsilon is the sum of both parts'.
 It is, once the selection's is the exact one (PE's is larger than the lemma says).
 
 The profile is not a product's, because the selection and the value may both change within one report. Every index j
