@@ -8,12 +8,12 @@ from typing import Any
 from sympy import Expr, Integer, Max, Min, Mul, exp, expand_log, log, simplify, sympify
 
 from ldp_audit.claims.settle import BadClaimError, settle
-from ldp_audit.claims.statement import Statement, at_most, differ, equal
+from ldp_audit.claims.statement import Statement, at_most, differ, equal, less
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT, Piece
 from ldp_audit.mechanisms.variable import Variable
-from ldp_audit.mechanisms.weights import SymbolicWeights
+from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
 
 
 def is_private(
@@ -26,13 +26,18 @@ def is_private(
     Where outputs depend on the input, the right side asks which of the other input's outputs is the same. Densities are
     compared piece against piece, and the support must not depend on the input. A flat density is compared everywhere if
     that can be proved, else where the two pieces overlap (multiplied by the overlap's length).
-    Raises BadClaimError if the law is none (`require_channel`) or has no input, so that nothing would be private.
+    Raises BadClaimError if the law or its neighbour is none (`require_channel`), if the law has no input, so that
+    nothing would be private, if it is its own neighbour or one of another shape, and for t <= 0.
     """
+    if sympify(t).is_nonpositive:
+        raise BadClaimError(f"the ratio t must be positive, got {t}")
     if isinstance(law, SymbolicWeights):
         return _weights_private(law, t)
     if not law.inputs:
         raise BadClaimError(f"channel {law.name!r} has no inputs, so there is nothing that it could keep private")
     require_channel(law)
+    if neighbour is not None:
+        _require_neighbour(law, neighbour)
     other = law.twin() if neighbour is None else neighbour
     return (*_atoms_private(law, other, t), *_pieces_private(law, other, t))
 
@@ -44,7 +49,10 @@ def require_channel(law: SymbolicChannel | SymbolicWeights) -> None:
     """
     if isinstance(law, SymbolicWeights):
         for one in law.classes:
-            _require(law, at_most(0, one.probability), f"the probability of {one.label} must be >= 0")
+            _require(law, at_most(0, _in_family(one, one.probability)), f"the probability of {one.label} must be >= 0")
+            _require(law, at_most(0, _in_family(one, one.count)), f"the number of {one.label} must be >= 0")
+            if one.count.is_number and not one.count.is_Integer:
+                raise BadClaimError(f"{law.name!r}: the number of {one.label} must be whole, got {one.count}")
     else:
         _require_atoms(law)
         _require_pieces(law)
@@ -72,12 +80,13 @@ def _pieces_private(mine: SymbolicChannel, theirs: SymbolicChannel, t: Any) -> l
             parts.append(at_most(first, second, f"the support {side} no further out than the other input's"))
     for i, one in enumerate(mine.pieces, start=1):
         for j, other in enumerate(theirs.pieces, start=1):
-            parts.append(_ratio(one, other, t, f"piece {i} against piece {j}: at most {t} times as dense"))
+            part = _ratio(one, other, t, f"piece {i} against piece {j}: at most {t} times as dense")
+            parts += [part] if part else []
     return parts
 
 
-def _ratio(one: Piece, other: Piece, t: Any, label: str) -> Statement:
-    """one.density <= t other.density where the two pieces overlap."""
+def _ratio(one: Piece, other: Piece, t: Any, label: str) -> Statement | None:
+    """one.density <= t other.density where the two pieces overlap; None if they never do."""
     if one.is_flat() and other.is_flat():
         everywhere = at_most(one.density, t * other.density, label)
         if settle(everywhere).verdict is Verdict.PROVED:
@@ -85,23 +94,61 @@ def _ratio(one: Piece, other: Piece, t: Any, label: str) -> Statement:
         overlap = Max(0, Min(one.upper, other.upper) - Max(one.lower, other.lower))
         return at_most(one.density * overlap, t * other.density * overlap, f"{label}, where they overlap")
     begin, end = Max(one.lower, other.lower), Min(one.upper, other.upper)
-    ratio = simplify(expand_log(log(one.density) - log(other.density), force=True))
-    allowed = getattr(t, "exp_of", None) or expand_log(log(sympify(t)), force=True)
-    label += " (in logarithms)"
-    if OUTPUT in ratio.free_symbols:
-        return at_most(ratio.subs(OUTPUT, Variable(OUTPUT.name, begin, end)), allowed, label)
-    overlap = Integer(1) if begin.is_infinite or end.is_infinite else Max(0, end - begin)
-    return at_most(ratio * overlap, allowed * overlap, label)
+    endless = begin.is_infinite or end.is_infinite
+    if not endless and settle(at_most(end, begin)).verdict is Verdict.PROVED:
+        return None
+    overlap = Integer(1) if endless else Max(0, end - begin)
+    where = Variable(OUTPUT.name, begin, end, open="both")
+    if _are_exponentials(one, other):
+        left = simplify(expand_log(log(one.density) - log(other.density), force=True))
+        right, label = getattr(t, "exp_of", None) or expand_log(log(sympify(t)), force=True), f"{label} (in logarithms)"
+    else:
+        common = Mul(*(factor for factor in Mul.make_args(one.density) if isinstance(factor, exp)))
+        left, right = one.density / common, t * simplify(other.density / common)
+    if OUTPUT in left.free_symbols | right.free_symbols:
+        return at_most(left.subs(OUTPUT, where), right.subs(OUTPUT, where), label)
+    return at_most(left * overlap, right * overlap, label)
+
+
+def _are_exponentials(one: Piece, other: Piece) -> bool:
+    """Whether both are positive, and the logarithm of their ratio is rational in the output."""
+    apart = [factor for piece in (one, other) for factor in Mul.make_args(piece.density) if not isinstance(factor, exp)]
+    if not (one.density.has(exp) or other.density.has(exp)) or any(OUTPUT in factor.free_symbols for factor in apart):
+        return False
+    return all(settle(less(0, _coefficient(piece))).verdict is Verdict.PROVED for piece in (one, other))
 
 
 def _weights_private(law: SymbolicWeights, t: Any) -> tuple[Statement, ...]:
     require_channel(law)
     return tuple(
-        at_most(one.probability, t * other.probability, f"{one.label} against {other.label}: at most {t} times")
+        at_most(_in_family(one, one.probability), t * _in_family(other, other.probability, "_prime"), label)
         for one in law.classes
         for other in law.classes
-        if one is not other and one.group == other.group
+        if (one is not other or one.index) and one.group == other.group
+        for label in [f"{one.label} against {other.label}: at most {t} times"]
     )
+
+
+def _in_family(one: OutputClass, expression: Expr, suffix: str = "") -> Expr:
+    """The expression for every class of a family: its index ranges from the first to the last."""
+    if one.index is None:
+        return expression
+    variable, first, last = one.index
+    return expression.subs(variable, Variable(variable.name + suffix, first, last, integer=True))
+
+
+def _require_neighbour(law: SymbolicChannel, neighbour: SymbolicChannel) -> None:
+    if neighbour == law:
+        raise BadClaimError(f"the neighbour of channel {law.name!r} must be at another input, got the channel itself")
+    shapes = [
+        (len(one.atoms), [(piece.lower.is_infinite, piece.upper.is_infinite) for piece in one.pieces])
+        for one in (law, neighbour)
+    ]
+    if shapes[0] != shapes[1]:
+        raise BadClaimError(
+            f"the neighbour of channel {law.name!r} must have its atoms and pieces, got {neighbour.name!r} with others"
+        )
+    require_channel(neighbour)
 
 
 def _require_atoms(channel: SymbolicChannel) -> None:
@@ -125,9 +172,9 @@ def _require_pieces(channel: SymbolicChannel) -> None:
 
 
 def _coefficient(piece: Piece) -> Expr:
-    """The density without its exponential factors, which are positive; the output ranges over the piece."""
+    """The density without its exponential factors, which are positive; the output ranges over the piece's inside."""
     factors = [factor for factor in Mul.make_args(piece.density) if not isinstance(factor, exp)]
-    return Mul(*factors).subs(OUTPUT, Variable(OUTPUT.name, piece.lower, piece.upper))
+    return Mul(*factors).subs(OUTPUT, Variable(OUTPUT.name, piece.lower, piece.upper, open="both"))
 
 
 def _require(law: SymbolicChannel | SymbolicWeights, statement: Statement, rule: str) -> None:

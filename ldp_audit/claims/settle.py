@@ -92,6 +92,8 @@ def settle(statement: Statement) -> Settled:
         verdict, engine, evidence = Verdict.UNDECIDED, "none", {"kind": "undecided", "reason": str(error)}
     except (TypeError, NotRationalError) as error:
         raise BadClaimError(f"{statement.label or 'a part'}: {error}") from error
+    except KeyError as error:
+        raise BadClaimError(f"{statement.label or 'a part'}: a sum over {error} must be written out") from error
     settled = Settled(statement, verdict, engine, time.perf_counter() - start, evidence)
     return _confirmed(settled)
 
@@ -149,12 +151,12 @@ def _for_all(statement: Statement) -> Outcome:
     return Verdict.UNDECIDED, "none", {"kind": "undecided", "reason": solved.reason}
 
 
-def _by_value(statement: Statement) -> dict[str, Any] | None:
-    """Evidence for one value of a whole-number variable, by the engine that finds some first."""
+def _by_value(statement: Statement, most: int) -> dict[str, Any] | None:
+    """Evidence for one of many values of a whole-number variable, by the engine that finds some first."""
     if not statement.variables() and statement.relation != "==":
         return {"kind": "box"} if _numbers(statement)[0] is Verdict.PROVED else None
     proof = identity.prove(statement) if statement.relation == "==" else certificate.prove_whole(statement)
-    return proof or enumeration.prove(statement, _by_value) or interval.prove(statement)
+    return proof or enumeration.prove(statement, _by_value, most) or interval.prove(statement, 4 * most)
 
 
 def _numbers(statement: Statement) -> Outcome:

@@ -20,10 +20,6 @@ NOTHING = mpmath.mpf(10) ** -300
 def parameter_numbers(channel: SymbolicChannel, values: Mapping[str, float]) -> dict[Variable, Any]:
     """Each parameter's number, in many digits; those that are e**(...) follow from their exponent's."""
     parameters = [v for v in channel.variables() if v not in channel.inputs]
-    for variable in parameters:
-        parts = [part for part in (variable.lower, variable.upper, variable.exp_of) if part is not None]
-        if channel.inputs and any(part.has(*channel.inputs) for part in parts):
-            raise ValueError(f"{channel.name!r}: the domain of {variable.name!r} depends on an input")
     exponents = {e for v in parameters if v.exp_of is not None for e in v.exp_of.free_symbols}
     known = {v.name: v for v in [*parameters, *exponents] if isinstance(v, Variable)}
     unknown = sorted(set(values) - set(known))

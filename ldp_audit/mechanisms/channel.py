@@ -83,11 +83,10 @@ class SymbolicChannel:
         object.__setattr__(self, "pieces", tuple(Piece.of(name, triple) for triple in pieces))
         if not self.atoms and not self.pieces:
             raise ValueError(f"channel {name!r} needs at least one atom or piece, got {atoms!r}")
-        leaning = [v for v in self.variables() if v not in given and (v.lower + v.upper).has(*given)] if given else []
-        if leaning:
-            raise ValueError(
-                f"channel {name!r}: the domain of {leaning[0]} depends on an input, so it must be an input"
-            )
+        for v in self.variables() if given else ():
+            domain = [part for part in (v.lower, v.upper, v.exp_of) if part is not None]
+            if v not in given and any(part.has(*given) for part in domain):
+                raise ValueError(f"channel {name!r}: the domain of {v} depends on an input, so it must be an input")
 
     def total(self) -> Expr:
         """The sum of the probabilities and the integral of the density; 1 for a channel."""

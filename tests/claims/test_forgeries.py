@@ -148,6 +148,29 @@ FORGED = {
     "cases of what is not whole": record(
         [var("n", "1", "3")], "n", "!=", "3/2", cases({str(k): cert("1") for k in (1, 2, 3)})
     ),
+    "more cases than there is time for": record(
+        [var("n", "0", "9**15", integer=True)], "n", "<=", "5", cases({"0": {"kind": "box"}, "1": {"kind": "box"}})
+    ),
+    "zero to the power of zero": record(
+        [var("n", "0", "1", integer=True)], "0**n", "<", "1", cases({"0": {"kind": "box"}, "1": {"kind": "box"}})
+    ),
+    "a case put into a name that contains it": record(
+        [whole, var("nx", "0", "1")], "nx", "<", "1",
+        {"kind": "cases", "variable": "n", "proofs": {str(k): cert("hi_nx") for k in (1, 2, 3)},
+         "inside": {"n": "1", "nx": "0"}},
+    ),
+    "cases within cases that lean on each other": record(
+        [whole, var("m", "n", "3", integer=True)], "m", "<=", "2",
+        {"kind": "cases", "variable": "n", "inside": {"n": "1", "m": "1"},
+         "proofs": {str(k): {"kind": "cases", "variable": "m",
+                             "proofs": {str(j): {"kind": "box"} for j in range(1, 3)}} for k in (1, 2, 3)}},
+    ),
+    "a case lost where a domain is cut": record(
+        [whole], "n", "!=", "2",
+        {"kind": "halves", "variable": "n", "at": "3/2", "inside": {"n": "1"},
+         "below": {"kind": "cases", "variable": "n", "proofs": {"1": {"kind": "box"}}},
+         "above": {"kind": "cases", "variable": "n", "proofs": {"3": {"kind": "box"}}}},
+    ),
     "a case on a solver's word": record(
         [whole], "n", "<=", "2", cases({"1": cert("1"), "2": cert("0"), "3": {"kind": "smt", "inside": {}}})
     ),

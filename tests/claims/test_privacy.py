@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sympy import Rational, exp, oo
+from sympy import E, Integer, Rational, exp, oo
 
 from ldp_audit.claims.privacy import is_private, require_channel
 from ldp_audit.claims.settle import BadClaimError, settle
@@ -17,7 +17,7 @@ from ldp_audit.mechanisms.perturbed_sampling import PERTURBED_SAMPLING
 from ldp_audit.mechanisms.piecewise import PIECEWISE
 from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT
 from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
-from ldp_audit.mechanisms.weights import SymbolicWeights
+from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
 
 x = Variable("x", 0, 1)
 y = Variable("y", 0, 1)
@@ -157,3 +157,75 @@ def test_laws_by_classes_are_compared_within_their_groups() -> None:
 def test_a_law_by_classes_that_does_not_add_up_is_refused() -> None:
     with pytest.raises(BadClaimError, match="must add up to 1"):
         is_private(SymbolicWeights("half", [("one", 1, Rational(1, 2))]), T)
+
+
+def test_a_parameter_does_not_lean_on_an_input_by_both_ends_or_by_its_exponent() -> None:
+    for leaning in (Variable("w", -x, x), Variable("w", 1, E, exp_of=x)):
+        with pytest.raises(ValueError, match="depends on an input, so it must be an input"):
+            is_private(SymbolicChannel("leaning", x, {1: (3 + leaning) / 9, 0: 1 - (3 + leaning) / 9}), 1)
+
+
+def test_exponentials_that_touch_are_not_held_against_each_other_at_the_point() -> None:
+    first, second = 1 - exp(-1), (exp(-2) - exp(-4)) / 2
+    pieces = [(0, 1, exp(-OUTPUT) / first / 10), (1, 2, 9 * exp(-2 * OUTPUT) / second / 10)]
+    assert verdict(SymbolicChannel("fixed", x, pieces=pieces), 1) is Verdict.PROVED
+
+
+def test_densities_that_vanish_are_compared_without_logarithms() -> None:
+    assert verdict(SymbolicChannel("late", x, pieces=[(0, 1, 0), (1, 2, 2 * (OUTPUT - 1))]), 1) is Verdict.PROVED
+    tilted = SymbolicChannel("tilted", x, pieces=[(0, 1, 1 + x * (2 * OUTPUT - 1) / 2)])
+    assert verdict(tilted, 2) is Verdict.PROVED
+    assert verdict(tilted, Rational(19, 10)) is Verdict.REFUTED
+    parabola = SymbolicChannel("parabola", x, pieces=[(-1, 2, (OUTPUT - x) ** 2 / (3 - 3 * x + 3 * x**2))])
+    assert verdict(parabola, 10**6) is Verdict.REFUTED
+    ramp = SymbolicChannel("ramp", x, pieces=[(0, oo, OUTPUT * exp(-OUTPUT))])
+    assert verdict(ramp, 1) is Verdict.PROVED
+
+
+def test_a_neighbour_is_a_law_of_the_same_shape_at_another_input() -> None:
+    shown = SymbolicChannel("shown", x, {1: x, 0: 1 - x})
+    for neighbour, message in (
+        (shown, "must be at another input"),
+        (SymbolicChannel("other", y, {1: y, 0: (1 - y) / 2, 2: (1 - y) / 2}), "with others"),
+        (shown.at({x: Variable("near", x - 1, x + 1)}), "must be >= 0, got -1"),
+    ):
+        with pytest.raises(BadClaimError, match=message):
+            is_private(shown, 1, neighbour=neighbour)
+
+
+def test_a_ratio_that_is_not_positive_is_refused() -> None:
+    for t in (0, -1):
+        with pytest.raises(BadClaimError, match="the ratio t must be positive"):
+            is_private(TWO_POINT, t)
+
+
+def test_the_report_is_not_taken_for_a_neighbour_of_its_name() -> None:
+    where, report = Variable("u", -oo, oo), Variable("y", -oo, oo)
+    law = SymbolicChannel("even", where, pieces=[(-1, 1, Rational(1, 2) + OUTPUT * exp(-(where**2)) / 4)])
+    with pytest.raises(ValueError, match="two variables named 'y'"):
+        law.at({where: report})
+
+
+RANK = Variable("i", 1, oo, integer=True)
+
+
+def test_the_classes_of_a_family_are_held_against_each_other() -> None:
+    ranks = SymbolicWeights("ranks", [OutputClass("rank", Integer(1), RANK / 6, (RANK, Integer(1), Integer(3)))])
+    assert verdict(ranks, 3) is Verdict.PROVED
+    assert verdict(ranks, 2) is Verdict.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        ([("a", 2, 1), ("b", -1, 1)], "the number of b must be >= 0, got -1"),
+        ([("a", Rational(1, 2), 1), ("b", 1, Rational(1, 2))], "the number of a must be whole, got 1/2"),
+        (
+            [OutputClass("r", Integer(1), (7 - 3 * RANK) / 3, (RANK, Integer(1), Integer(3)))],
+            "the probability of r must be >= 0, got -2/3 at i = 3",
+        ),
+    ],
+)
+def test_classes_that_make_no_law_are_refused(classes: list, message: str) -> None:
+    with pytest.raises(BadClaimError, match=message):
+        is_private(SymbolicWeights("bad", classes), 10)

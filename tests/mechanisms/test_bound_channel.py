@@ -200,7 +200,7 @@ def test_what_is_no_law_or_leans_on_an_input_is_refused() -> None:
     for channel, message in (
         (SymbolicChannel("half", x, {1: x / 4, 0: x / 4}), "is no law at x = 0.0"),
         (binary(2 * x - Rational(1, 2)), "is no law"),
-        (SymbolicChannel("gap", x, pieces=[(0, x / 2, 1), (1, 2 - x / 2, 1)]), "is no law at x = 0.0.*pieces must touch"),
+        (SymbolicChannel("gap", x, pieces=[(0, x / 2, 1), (1, 2 - x / 2, 1)]), "pieces must touch"),
         (SymbolicChannel("alike", x, [(1, x), (1, 1 - x)]), "two atoms are the same output"),
         (binary((2 + Variable("w", -z, z)) / 4, z, Variable("w", -z, z)), "depends on another input"),
     ):

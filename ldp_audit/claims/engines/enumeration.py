@@ -10,23 +10,24 @@ from sympy import ceiling, floor
 from ldp_audit.claims.statement import Statement
 from ldp_audit.mechanisms.variable import Variable
 
-MOST_VALUES = 200
-"""A longer range is not walked through."""
+MOST_VALUES, MOST_CASES = 200, 1000
+"""A longer range is not walked through, nor are more cases of several variables."""
 
-Prover = Callable[[Statement], dict[str, Any] | None]
+Prover = Callable[[Statement, int], dict[str, Any] | None]
 
 
-def prove(statement: Statement, prove_one: Prover) -> dict[str, Any] | None:
+def prove(statement: Statement, prove_one: Prover, most: int = MOST_CASES) -> dict[str, Any] | None:
     """Evidence for every value of the first whole-number variable with a finite range; None if one value has none.
 
-    prove_one: finds evidence for the statement at one value; it may come back here for the next variable.
+    prove_one: finds evidence for the statement at one value, in so many cases at most; it may come back here for the
+        next variable.
     """
     variable = next((v for v in statement.variables() if values_of(v)), None)
-    if variable is None:
+    if variable is None or len(values_of(variable)) > most:
         return None
     proofs = {}
     for number in values_of(variable):
-        proof = prove_one(statement.at({variable: number}))
+        proof = prove_one(statement.at({variable: number}), most // len(values_of(variable)))
         if proof is None:
             return None
         proofs[str(number)] = proof

@@ -20,12 +20,12 @@ _MOST_BOXES, _FEW_BOXES = 400, 40
 """Statements that other engines can settle as well get few."""
 
 
-def prove(statement: Statement) -> dict[str, Any] | None:
-    """Evidence that the universal inequality holds on its bounded domain; None if no cover is found."""
+def prove(statement: Statement, most: int = _MOST_BOXES) -> dict[str, Any] | None:
+    """Evidence that the universal inequality holds on its bounded domain; None if no cover of few boxes is found."""
     if statement.relation == "==":
         return None
     try:
-        return _cover(statement, [_FEW_BOXES if _is_rational(statement) else _MOST_BOXES])
+        return _cover(statement, [min(most, _FEW_BOXES if _is_rational(statement) else _MOST_BOXES)])
     except (ZeroDivisionError, KeyError, OverflowError):  # an unbounded side, or a domain without ends
         return None
 
@@ -69,7 +69,8 @@ def _cover(statement: Statement, left: list[int]) -> dict[str, Any] | None:
 
 def _widest(variables: list[Variable]) -> Variable | None:
     """The longest side of the box among those with constant ends; None if all are points or lean on others."""
-    sides = [v for v in variables if v.lower.is_Rational and v.upper.is_Rational and v.lower != v.upper]
+    free = [v for v in variables if not is_linked(v, variables)]
+    sides = [v for v in free if v.lower.is_Rational and v.upper.is_Rational and v.lower != v.upper]
     return max(sides, key=lambda v: Rational(v.upper - v.lower), default=None)
 
 
