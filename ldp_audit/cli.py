@@ -30,6 +30,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"ldp-audit {options.command}: {_one_line(error)}", file=sys.stderr)
         return BAD_INPUT
+    except MemoryError as error:
+        if options.debug:
+            raise
+        print(f"ldp-audit {options.command}: too large for this machine's memory: {_one_line(error)}", file=sys.stderr)
+        return BAD_INPUT
     except KeyboardInterrupt:
         print(f"ldp-audit {options.command}: interrupted; nothing was written", file=sys.stderr)
         return 130

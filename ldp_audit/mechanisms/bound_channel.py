@@ -30,7 +30,7 @@ from sympy import Add, Expr, Poly, Rational, cancel, diff, fraction
 from ldp_audit.mechanisms.bound_parameters import DIGITS, NOTHING, function_of, parameter_numbers
 from ldp_audit.mechanisms.bound_roots import real_roots
 from ldp_audit.mechanisms.channel import SymbolicChannel
-from ldp_audit.mechanisms.inputs import in_interval, whole_numbers
+from ldp_audit.mechanisms.inputs import in_interval, numbers_of, whole_numbers
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.variable import Variable
 
@@ -88,7 +88,7 @@ class BoundChannel:
     def log_prob(self, y: ArrayLike, *x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y where it is an atom, else log density; broadcasts; -inf off the support."""
         self._require(x)
-        return np.vectorize(self._log_prob, otypes=[np.float64])(y, *x)[()]
+        return np.vectorize(self._log_prob, otypes=[np.float64])(numbers_of("y", y), *x)[()]
 
     def outputs(self) -> tuple[float, ...]:
         """The atoms' reports."""

@@ -20,11 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
-from ldp_audit.mechanisms.inputs import report_dtype
+from ldp_audit.mechanisms.inputs import array_of, report_dtype
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.parameter import BUDGET, Parameter, check_parameters
 from ldp_audit.mechanisms.randomness import NumpySource, Source, source_of
-from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned
+from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned, two_parts
 from ldp_audit.mechanisms.value_mechanism import ImplementedFactory, in_domain, require_value, worst_ends
 from ldp_audit.mechanisms.variable import Variable
 
@@ -106,7 +106,8 @@ class CoordinateSampling:
 
         The indices are a set, in any order; -inf where one comes twice.
         """
-        index, value, inputs = np.asarray(y[0]), np.asarray(y[1]), self._inputs(np.asarray(x))
+        index, value = (array_of("y", part) for part in two_parts("y", y))
+        inputs = self._inputs(array_of("x", x))
         if index.dtype.kind not in "iu" or index.shape[-1:] != (self.k,) or value.shape[-1:] != index.shape[-1:]:
             raise ValueError(f"y must be {self.k} indices and as many values, got {y!r}")
         if np.any((index < 0) | (index >= self.d)):
@@ -119,11 +120,11 @@ class CoordinateSampling:
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64]:
         """E[dense(report) | x]: the value mechanism's mean, x for an unbiased one. Shape (..., d)."""
-        return np.asarray(self.coordinate().mean(self._inputs(np.asarray(x))))
+        return np.asarray(self.coordinate().mean(self._inputs(array_of("x", x))))
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64]:
         """Var[dense(report)_j | x] = (d/k) E[y**2] - E[y]**2 = (d/k) Var[y] + (d/k - 1) E[y]**2. Shape (..., d)."""
-        inputs, part = self._inputs(np.asarray(x)), self.coordinate()
+        inputs, part = self._inputs(array_of("x", x)), self.coordinate()
         more = (self.d - self.k) / self.k
         return np.asarray((1 + more) * part.variance(inputs) + more * part.mean(inputs) ** 2)
 
@@ -150,7 +151,7 @@ class CoordinateSampling:
 
     def dense(self, report: Any) -> Any:
         """The reports (indices, values) as vectors of shape (..., d): d / k times the values, zeros elsewhere."""
-        index, value = (as_array(part) for part in report)
+        index, value = (as_array(part) for part in two_parts("report", report))
         return scattered(index, value, self.d, self.d / self.k)
 
     def _inputs(self, x: Any, xp: Any = NumpySource.xp) -> Any:

@@ -20,7 +20,7 @@ from sympy import oo
 
 from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.duchi_vector_words import DuchiVectorWords
-from ldp_audit.mechanisms.inputs import report_dtype, vectors
+from ldp_audit.mechanisms.inputs import array_of, report_dtype, vectors
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.parameter import BUDGET, Parameter, check_parameters
 from ldp_audit.mechanisms.variable import T, Variable
@@ -54,7 +54,7 @@ DUCHI_VECTOR_PRINTED = SymbolicWeights(
 class DuchiVector:
     """Inputs in [-1, 1]^d; reports in {-B, B}^d.
 
-    epsilon: nats, > 0, finite.   d: >= 1.   printed: the form with closed half-spaces, for comparison.
+    epsilon: nats, > 0, finite.   d: 1 .. 100,000.   printed: the form with closed half-spaces, for comparison.
     Raises ValueError for anything else.
     """
 
@@ -62,7 +62,7 @@ class DuchiVector:
     d: int
     printed: bool = False
 
-    parameters = (BUDGET, Parameter("d", Variable("d", 1, oo, integer=True), typical=(1, 50)))
+    parameters = (BUDGET, Parameter("d", Variable("d", 1, 100_000, integer=True), typical=(1, 50)))
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -125,8 +125,8 @@ class DuchiVector:
         self, y: ArrayLike, x: ArrayLike, of_corner: tuple[float, float, float]
     ) -> NDArray[np.float64] | np.float64:
         """`log_prob` for a law that gives one corner with y.v > 0, = 0, < 0 these log probabilities."""
-        given = vectors("y", np.asarray(y), self.d, -math.inf, math.inf)
-        values = vectors("x", np.asarray(x), self.d, -1, 1).astype(np.float64)
+        given = vectors("y", array_of("y", y), self.d, -math.inf, math.inf)
+        values = vectors("x", array_of("x", x), self.d, -1, 1).astype(np.float64)
         known = np.all(np.abs(given) == np.asarray(self.reach(), report_dtype(given)), axis=-1)
         signs, values = np.broadcast_arrays(np.sign(given), values)
         agreements = _agreements((1 + values * signs) / 2)
@@ -142,7 +142,7 @@ class DuchiVector:
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64]:
         """x: no bias. Shape (..., d)."""
-        return vectors("x", np.asarray(x), self.d, -1, 1).astype(np.float64)
+        return vectors("x", array_of("x", x), self.d, -1, 1).astype(np.float64)
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64]:
         """Of each coordinate: B**2 - x_j**2, without its cancellation for large epsilon. Shape (..., d)."""

@@ -76,7 +76,10 @@ class ExponentialSelection:
 
     def top_log_prob(self) -> float:
         """Log probability of the coordinate of rank d: (1 - 1/y) / (1 - y**-d), with y = e**(epsilon/(d-1))."""
-        return math.log(math.expm1(-self._step()) / math.expm1(-self._step() * self.d))
+        step = self._step()
+        if step > 1:  # nearly 1, so that its logarithm is nearly 0
+            return math.log1p(-math.exp(-step)) - math.log1p(-math.exp(-step * self.d))
+        return math.log(math.expm1(-step) / math.expm1(-step * self.d))
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """sum over ranks of (P(i) - e**epsilon P(d+1-i))_+, the reversed ranking; shape of `epsilon`, nats, >= 0.
@@ -86,8 +89,8 @@ class ExponentialSelection:
         """
         asked, step, d = levels(epsilon), self._step(), self.d
         with np.errstate(over="ignore"):  # a level far above epsilon leaves no rank
-            ranks = np.clip(d - np.floor((asked / step + d + 1) / 2), 0, d // 2)
-        left = -np.expm1(np.minimum(asked - step * (d - ranks), 0.0))
+            ranks = np.clip(d - np.floor((asked / step + d + 1) / 2), asked < self.epsilon, d // 2)
+        left = -np.expm1(np.minimum((asked - self.epsilon) + step * (ranks - 1), 0.0))  # exact just below epsilon
         return (np.expm1(-step * ranks) * left / math.expm1(-step * d) + 0.0)[()]
 
     def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from ldp_audit.mechanisms.alias_table import AliasTable
 from ldp_audit.mechanisms.finite_channel_words import are_whole, word_counts
 from ldp_audit.mechanisms.hockey_stick import Doubled, doubled, hockey_stick
-from ldp_audit.mechanisms.inputs import whole_numbers
+from ldp_audit.mechanisms.inputs import array_of, whole_numbers
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.output_labels import NUMBERS, columns_of, label_array
 from ldp_audit.mechanisms.randomness import BITS, WORDS, NumpySource, source_of
@@ -200,7 +200,7 @@ class FiniteChannel:
             raise ValueError(f"moments need numbers as outputs, got {self.outputs!r}") from None
 
     def _rows(self, x: ArrayLike) -> NDArray[np.int64]:
-        return whole_numbers("x", np.asarray(x), 0, len(self._weights) - 1).astype(np.int64)
+        return whole_numbers("x", array_of("x", x), 0, len(self._weights) - 1).astype(np.int64)
 
 
 def _as_weights(matrix: Any) -> NDArray:
@@ -228,14 +228,22 @@ def _as_weights(matrix: Any) -> NDArray:
 
 def _fraction(entry: Any) -> Fraction:
     if isinstance(entry, str):
-        return Fraction(entry.strip())
+        return _of_text(entry)
     if isinstance(entry, Rational):
         return Fraction(int(entry.numerator), int(entry.denominator))  # numpy's integers would overflow
     return Fraction(entry if isinstance(entry, Decimal) else float(entry))
 
 
 def _rounded(entry: Any) -> float:
-    return float(Fraction(entry.strip())) if isinstance(entry, str) else float(entry)
+    if isinstance(entry, complex | np.complexfloating | bytes):
+        raise TypeError(f"got {entry!r}")
+    return float(_of_text(entry)) if isinstance(entry, str) else float(entry)
+
+
+def _of_text(entry: str) -> Fraction:
+    if len(entry.lower().partition("e")[2]) > 6:  # 1e-9999999 would take a long time and all memory
+        raise ValueError(f"the exponent of {entry!r} is too long")
+    return Fraction(entry.strip())
 
 
 def _log(ratio: Fraction) -> float:

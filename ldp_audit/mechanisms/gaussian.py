@@ -88,7 +88,7 @@ class Gaussian:
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """sigma**2, everywhere; shape of x."""
-        return np.full_like(finite("x", x), self.sigma**2)[()]
+        return np.full_like(finite("x", x), self.sigma * self.sigma)[()]
 
     def implemented(self, bits: int = 64) -> GaussianGrid:
         """What a sampler with words of so many bits draws from, as a mechanism: a table of whole words on a grid.

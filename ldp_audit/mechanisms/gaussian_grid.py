@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.alias_table import AliasTable
 from ldp_audit.mechanisms.hockey_stick import Doubled, doubled, hockey_stick
+from ldp_audit.mechanisms.inputs import numbers_of
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.noise_grid import NoiseGrid, floor_log2, require_moderate
 from ldp_audit.mechanisms.randomness import BITS, source_of
@@ -118,7 +119,7 @@ class GaussianGrid:
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """x: no bias but the 2**-53 spacings of the rounding. Shape of x."""
         self.grid.between(x)
-        return np.asarray(x, dtype=np.float64)[()]
+        return numbers_of("x", x).astype(np.float64)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """g**2 (V + f (1 - f)), V the table's variance, f the fraction that rounding decides on. Shape of x."""

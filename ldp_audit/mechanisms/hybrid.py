@@ -19,7 +19,7 @@ from sympy import Rational
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.hybrid_words import HybridWords
-from ldp_audit.mechanisms.inputs import in_interval
+from ldp_audit.mechanisms.inputs import array_of, in_interval, numbers_of
 from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
 from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE, Piecewise
 from ldp_audit.mechanisms.two_point import TwoPoint
@@ -83,7 +83,7 @@ class Hybrid:
 
     def is_atom(self, y: ArrayLike) -> NDArray[np.bool_]:
         """Whether the report is one of the two points, where `log_prob` is a mass and not a density. Shape of y."""
-        return np.isin(np.asarray(y, dtype=np.float64), TwoPoint(self.epsilon).outputs())
+        return np.isin(numbers_of("y", y).astype(np.float64), TwoPoint(self.epsilon).outputs())
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log mass of y at x where y is one of the two points (`is_atom`), else log density; broadcasts."""
@@ -99,11 +99,14 @@ class Hybrid:
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """x: no bias."""
-        return in_interval("x", np.asarray(x), -1, 1).astype(np.float64)[()]
+        return in_interval("x", array_of("x", x), -1, 1).astype(np.float64)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """The mixture's: both means are x, so the variances mix; level in x above the threshold. Shape of x."""
-        piecewise, two_point = Piecewise(self.epsilon).variance(x), TwoPoint(self.epsilon).variance(x)
+        two_point = TwoPoint(self.epsilon).variance(x)
+        if not self.mixing():  # where PM's may be infinite
+            return two_point
+        piecewise = Piecewise(self.epsilon).variance(x)
         return np.asarray(self.mixing() * piecewise + self._share_of_points() * two_point)[()]
 
     def implemented(self, bits: int = 64) -> HybridWords:

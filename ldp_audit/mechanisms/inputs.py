@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import array_api_compat.numpy as numpy_namespace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+
+def array_of(name: str, values: Any) -> NDArray:
+    """The values as a numpy array of whatever dtype; ValueError, naming the argument, for what cannot be one."""
+    try:
+        return np.asarray(values.detach() if hasattr(values, "detach") else values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"{name} must be a number, or an array or nested lists of one shape: {reason}") from None
+
+
+def numbers_of(name: str, values: Any, accepted: str = "real numbers") -> NDArray:
+    """The values as a numpy array of real dtype, NaN and infinity included; ValueError, naming the argument, otherwise.
+
+    Python's own exact numbers (fractions, long integers) become floats.
+    """
+    given = array_of(name, values)
+    if given.dtype.kind == "O" and all(isinstance(one, Real | Decimal) for one in given.flat):
+        try:
+            given = given.astype(np.float64)
+        except OverflowError:
+            raise ValueError(f"{name} must be {accepted}, got one beyond the range of floats") from None
+    if given.dtype.kind not in "fiu":
+        raise ValueError(f"{name} must be {accepted}, got {_outline(values, given)}")
+    return given
 
 
 def in_interval(name: str, values: Any, low: float, high: float, xp: Any = numpy_namespace) -> Any:
@@ -45,7 +72,7 @@ def vectors(name: str, values: Any, d: int, low: float, high: float, xp: Any = n
 
 def finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """Finite real numbers as float64; ValueError otherwise."""
-    given = np.asarray(values)
+    given = array_of(name, values)
     if given.dtype.kind not in "fiu" or not np.all(np.isfinite(given)):
         raise ValueError(f"{name} must be finite real numbers, got {values!r}")
     return given.astype(np.float64)
@@ -72,6 +99,19 @@ def as_reports(outputs: Any, values: Any, xp: Any = numpy_namespace) -> Any:
 def _require_real(name: str, values: Any, accepted: str, xp: Any, must: str = "lie in") -> None:
     if not xp.isdtype(values.dtype, ("real floating", "integral")):
         raise ValueError(f"{name} must {must} {accepted}, got dtype {values.dtype}")
+    require_arithmetic(name, values)
+
+
+def require_arithmetic(name: str, values: Any) -> None:
+    """ValueError, naming the argument, for dtypes that torch stores and does not calculate with."""
+    dtype = str(values.dtype)
+    if dtype.startswith("torch.float8") or dtype in ("torch.uint16", "torch.uint32", "torch.uint64"):
+        raise ValueError(f"{name} must have a dtype that torch calculates with, got {dtype}; convert it first")
+
+
+def _outline(values: Any, given: NDArray) -> str:
+    """A value as it is; of an array its dtype."""
+    return repr(values) if given.ndim == 0 else f"dtype {given.dtype}"
 
 
 def _first(values: Any, bad: Any, xp: Any) -> Any:

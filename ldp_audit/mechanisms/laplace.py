@@ -86,7 +86,7 @@ class Laplace:
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """2 scale**2, everywhere; shape of x."""
-        return np.full_like(finite("x", x), 2 * self.scale**2)[()]
+        return np.full_like(finite("x", x), 2 * (self.scale * self.scale))[()]
 
     def implemented(self, bits: int = 64) -> LaplaceGrid:
         """What the sampler draws from, as a mechanism: discrete noise on a grid of about 2**40 points a scale.

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldp_audit.mechanisms.inputs import numbers_of
 from ldp_audit.mechanisms.laplace_noise import PARTS, discrete_laplace
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.noise_grid import NoiseGrid, floor_log2, require_moderate
@@ -115,7 +116,7 @@ class LaplaceGrid:
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """x: no bias but the 2**-53 spacings of the rounding. Shape of x."""
         self.grid().between(x)
-        return np.asarray(x, dtype=np.float64)[()]
+        return numbers_of("x", x).astype(np.float64)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """g**2 (2 q / (1 - q)**2 + f (1 - f)), q = e**(-1/t), f the fraction that rounding decides on. Shape of x.

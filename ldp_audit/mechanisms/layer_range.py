@@ -21,7 +21,7 @@ import array_api_compat
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.mechanisms.inputs import as_reports, finite, in_interval
+from ldp_audit.mechanisms.inputs import as_reports, finite, in_interval, numbers_of
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
@@ -145,7 +145,7 @@ class ClientRange:
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the reports y, shape (..., n), at the layer x, likewise; -inf where one is impossible."""
-        reports, (center, radius, position) = np.asarray(y), _standardised(finite("x", x))
+        reports, (center, radius, position) = numbers_of("y", y), _standardised(finite("x", x))
         low, high = self._unit().outputs()
         lower, upper = (as_reports(center + radius * end, reports) for end in (low, high))
         at = np.where(reports == upper, high, np.where(reports == lower, low, np.nan))

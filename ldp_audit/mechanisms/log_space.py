@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldp_audit.mechanisms.inputs import numbers_of
+
 
 def expit(value: float) -> float:
     """1 / (1 + e**-value), without overflow; 0 and 1 at the infinite ends."""
@@ -15,7 +17,7 @@ def expit(value: float) -> float:
 
 def levels(epsilon: ArrayLike) -> NDArray[np.float64]:
     """The levels at which a profile is asked, as floats; ValueError where one is negative or NaN."""
-    asked = np.asarray(epsilon, dtype=np.float64)
+    asked = numbers_of("epsilon", epsilon, "real numbers >= 0").astype(np.float64)
     if not np.all(asked >= 0):
         raise ValueError(f"epsilon must be >= 0 everywhere, got {epsilon!r}")
     return asked

@@ -23,7 +23,7 @@ import array_api_compat.numpy as numpy_namespace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.mechanisms.inputs import as_reports, in_interval
+from ldp_audit.mechanisms.inputs import array_of, as_reports, in_interval, numbers_of, require_arithmetic
 from ldp_audit.mechanisms.randomness import Source
 
 _MOST_CELLS = 2**62
@@ -78,7 +78,7 @@ class NoiseGrid:
 
         Raises ValueError for what is not real, and for inputs that are too far from 0 (it names the range) or NaN.
         """
-        below, fraction = self._cells_of(np.asarray(x), numpy_namespace)
+        below, fraction = self._cells_of(array_of("x", x), numpy_namespace)
         step, inside = np.divmod(below, self.cells)
         return step, (inside + fraction) / self.cells
 
@@ -96,7 +96,7 @@ class NoiseGrid:
 
     def step_of(self, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Which grid point a report of float64 is, in spacings, and whether it is one; shape of y."""
-        cells = np.asarray(y, dtype=np.float64) * math.ldexp(1.0, -self.exponent)
+        cells = numbers_of("y", y).astype(np.float64) * math.ldexp(1.0, -self.exponent)
         near = np.abs(cells) < 2.0**63
         step = np.rint(np.where(near, cells, 0.0) / self.cells).astype(np.int64)
         return step, near & ((step * self.cells).astype(np.float64) == cells)
@@ -105,6 +105,7 @@ class NoiseGrid:
         """The input in cells: the whole number below it, int64, and the fraction, float64."""
         reach = math.ldexp(float(_MOST_CELLS), self.exponent)
         if xp.isdtype(x.dtype, ("real floating", "integral")):
+            require_arithmetic("x", x)
             reach = min(reach, _MOST_WHOLE) if xp.isdtype(x.dtype, "integral") else reach
             x = xp.astype(x, xp.float64)
         scaled = in_interval("x", x, -reach, reach, xp) * math.ldexp(1.0, -self.exponent)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from ldp_audit.mechanisms.variable import EPSILON, Variable
 
@@ -29,15 +32,15 @@ class Parameter:
 
         Raises ValueError naming argument, value and domain if it lies outside.
         """
-        if isinstance(value, bool) or (not isinstance(value, int | float) and not hasattr(value, "__float__")):
-            raise ValueError(f"{self.name} must be {self.domain()}, got {value!r}")
-        number = float(value)
+        number = _as_float(value)
         if math.isnan(number) or not self._inside(number):
-            raise ValueError(f"{self.name} must be {self.domain()}, got {value!r}")
+            raise ValueError(f"{self.name} must be {self.domain()}, got {_shown(value)}")
+        if self.variable.lower_open and number - float(self.variable.lower) < sys.float_info.min:
+            raise ValueError(f"{self.name} must be {self.domain()}, by {sys.float_info.min!r} at least, got {value!r}")
         if self.variable.integer_valued:
             if number != int(number):
                 raise ValueError(f"{self.name} must be {self.domain()}, got {value!r}")
-            return int(number)
+            return int(value)  # of the value itself: a float would round whole numbers from 2**53 on
         return number
 
     def domain(self) -> str:
@@ -58,6 +61,21 @@ class Parameter:
         above = number > lower if self.variable.lower_open else number >= lower
         below = number < upper if self.variable.upper_open else number <= upper
         return above and below
+
+
+def _as_float(value: Any) -> float:
+    """The number as a float; NaN for what is no number, for truth values, and for what lies beyond all floats."""
+    if isinstance(value, bool | np.bool_ | str | bytes) or not hasattr(value, "__float__"):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def _shown(value: Any) -> str:
+    huge = isinstance(value, int) and value.bit_length() > 1024
+    return "a whole number beyond the range of floats" if huge else repr(value)
 
 
 BUDGET = Parameter("epsilon", EPSILON, typical=(0.1, 10.0))

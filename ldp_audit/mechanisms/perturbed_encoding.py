@@ -100,9 +100,10 @@ class PerturbedEncoding:
 
     def index_log_probs(self) -> tuple[float, float]:
         """Log probabilities of one index of the set, and of one outside it."""
-        p, q = expit(self.epsilon), expit(-self.epsilon)
-        a, c = _moments(self.epsilon, self.d, self.k)
-        inside = math.log(p) + math.log(a - q * c)  # p a + q b with b = a - c
+        q = expit(-self.epsilon)
+        a, c, rest = _moments(self.epsilon, self.d, self.k)
+        share, missing = a - q * c, rest + q * c  # p a + q b with b = a - c, and 1 less that
+        inside = math.log1p(-q) + (math.log1p(-missing) if missing < 0.25 else math.log(share))
         return inside, inside - self.exact_epsilon()
 
     def none_log_prob(self) -> float:
@@ -129,13 +130,13 @@ class PerturbedEncoding:
 
     def _excess_over_a_bit(self) -> float:
         """ln of (p a + q b) / (q a + p b), with b = a - c and p - q = tanh(epsilon / 2), which keeps its digits."""
-        a, c = _moments(self.epsilon, self.d, self.k)
+        a, c, _ = _moments(self.epsilon, self.d, self.k)
         return math.log1p(math.tanh(self.epsilon / 2) * c / (a - expit(self.epsilon) * c))
 
 
 @lru_cache(maxsize=4096)
-def _moments(epsilon: float, d: int, k: int) -> tuple[float, float]:
-    """a = E[1/(1+S)] and c = E[1/(1+S)] - E[1/(2+S)], as integrals of the generating function G over [0, 1].
+def _moments(epsilon: float, d: int, k: int) -> tuple[float, float, float]:
+    """a = E[1/(1+S)], c = E[1/(1+S)] - E[1/(2+S)] and 1 - a, as integrals of the generating function G over [0, 1].
 
     E[1/(1+S)] is the integral of G(u); with v = 1 - u, c is that of v G. G is a polynomial that decays like
     e**(-v E[S]), so pieces that double in length, each by 20-point Gauss-Legendre, leave no visible error.
@@ -150,8 +151,9 @@ def _moments(epsilon: float, d: int, k: int) -> tuple[float, float]:
     v = left + (right - left) * (nodes + 1) / 2
     with np.errstate(divide="ignore"):
         log_g = _power_log(k - 1, p, v) + _power_log(d - k - 1, q, v)
-    masses = np.exp(log_g) * weights * (right - left) / 2
-    return math.fsum(masses.ravel()), math.fsum((v * masses).ravel())
+    lengths = weights * (right - left) / 2
+    masses, missing = np.exp(log_g) * lengths, -np.expm1(log_g) * lengths
+    return math.fsum(masses.ravel()), math.fsum((v * masses).ravel()), 1 - edges[-1] + math.fsum(missing.ravel())
 
 
 def _power_log(count: int, share: float, v: NDArray[np.float64]) -> NDArray[np.float64]:

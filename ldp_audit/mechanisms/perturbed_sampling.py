@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.mechanisms.log_space import excess, expit, levels
+from ldp_audit.mechanisms.log_space import excess, levels
 from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
 from ldp_audit.mechanisms.ranking import (
     DIMENSION,
@@ -73,7 +73,7 @@ class PerturbedSampling:
     def index_log_probs(self) -> tuple[float, float]:
         """Log probabilities of one index of the set, and of one outside it."""
         odds = math.log(self.d - self.k) - math.log(self.k)
-        inside = math.log(expit(self.epsilon - odds)) - math.log(self.k)
+        inside = -math.log1p(math.exp(odds - self.epsilon)) - math.log(self.k)
         return inside, inside - self.epsilon
 
     def none_log_prob(self) -> float:

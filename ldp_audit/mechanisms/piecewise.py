@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.clipping import clip
-from ldp_audit.mechanisms.inputs import in_interval
+from ldp_audit.mechanisms.inputs import array_of, in_interval, numbers_of
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
 from ldp_audit.mechanisms.piecewise_grid import PiecewiseGrid
@@ -86,7 +86,7 @@ class Piecewise:
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log density of y at x; broadcasts; -inf outside [-C, C]."""
-        reports, (left, right) = np.asarray(y, dtype=np.float64), self.inner(x)
+        reports, (left, right) = numbers_of("y", y).astype(np.float64), self.inner(x)
         high = self.epsilon / 2 + math.log(math.tanh(self.epsilon / 4) / 2)
         low = np.where(np.abs(reports) <= self.reach(), high - self.epsilon, -np.inf)
         return np.where((reports >= left) & (reports <= right) & (np.abs(reports) <= self.reach()), high, low)[()]
@@ -98,7 +98,7 @@ class Piecewise:
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """x**2/(s - 1) + (s + 3)/(3 (s - 1)**2); largest at the ends, 4 s/(3 (s - 1)**2). Shape of x."""
         length = self._inner_length()  # 2/(s - 1); so (s + 3)/(s - 1)**2 is length/2 + length**2
-        return np.asarray(_inputs(x) ** 2 * length / 2 + (length / 2 + length**2) / 3)[()]
+        return np.asarray(_inputs(x) ** 2 * length / 2 + (length / 2 + length * length) / 3)[()]
 
     def implemented(self, bits: int = 64) -> PiecewiseGrid:
         """What a sampler with decisions of so many bits draws from, as a mechanism. ValueError unless 2..64."""
@@ -119,4 +119,4 @@ class Piecewise:
 
 
 def _inputs(x: ArrayLike) -> NDArray[np.float64]:
-    return in_interval("x", np.asarray(x), -1, 1).astype(np.float64)
+    return in_interval("x", array_of("x", x), -1, 1).astype(np.float64)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.blocks import Draw, by_blocks
-from ldp_audit.mechanisms.inputs import as_reports, in_interval, report_dtype
+from ldp_audit.mechanisms.inputs import array_of, as_reports, in_interval, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import excess, levels
 from ldp_audit.mechanisms.piecewise_blocks import MOST_CELLS, PLACES, draw_from_grid
 from ldp_audit.mechanisms.randomness import BITS, NumpySource, Source, log_ratio, rarer_words, source_of
@@ -107,7 +107,7 @@ class PiecewiseGrid:
 
         Raises ValueError for a dtype of y that cannot tell the outputs apart.
         """
-        (cell, known), (near, way, weight) = self._cell_of(np.asarray(y)), self._windows(x)
+        (cell, known), (near, way, weight) = self._cell_of(numbers_of("y", y)), self._windows(x)
         apart = cell - self.half - near
         share = np.where((apart >= 0) & (apart < self.inner), 1 - weight, 0.0)
         share = share + np.where((apart - way >= 0) & (apart - way < self.inner), weight, 0.0)
@@ -174,7 +174,7 @@ class PiecewiseGrid:
 
     def _windows(self, x: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """The window nearest to an input, by its place; the way to the one behind the input, and its probability."""
-        places = in_interval("x", np.asarray(x), -1, 1).astype(np.float64) * self.half
+        places = in_interval("x", array_of("x", x), -1, 1).astype(np.float64) * self.half
         near = np.rint(places)
         odd_numbers = PLACES // 2
         return near, np.sign(places - near), np.ceil(np.abs(places - near) * odd_numbers - 0.5) / odd_numbers

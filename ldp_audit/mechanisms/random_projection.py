@@ -23,10 +23,10 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
-from ldp_audit.mechanisms.inputs import finite, report_dtype, whole_numbers
+from ldp_audit.mechanisms.inputs import array_of, finite, report_dtype, whole_numbers
 from ldp_audit.mechanisms.parameter import Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
-from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned
+from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned, two_parts
 from ldp_audit.mechanisms.value_mechanism import (
     finite_numbers,
     implemented,
@@ -87,7 +87,7 @@ class RandomProjection:
 
     def project(self, x: ArrayLike) -> NDArray[np.float64]:
         """u = Phi^T g, as it is before clipping. Shape (..., d) to (..., q)."""
-        return self._projected(np.asarray(x), NumpySource.xp, self.matrix)
+        return self._projected(array_of("x", x), NumpySource.xp, self.matrix)
 
     def recover(self, mean_report: Any) -> Any:
         """What the server makes of an average of dense reports: the pseudo-inverse of Phi^T times it, in float64.
@@ -133,7 +133,8 @@ class RandomProjection:
 
     def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log mass, or log density, of the report y = (index, value), shapes (...), at the vector x, shape (..., d)."""
-        index, value, inputs = np.asarray(y[0]), np.asarray(y[1]), self._inputs(np.asarray(x))
+        index, value = (array_of("y", part) for part in two_parts("y", y))
+        inputs = self._inputs(array_of("x", x))
         whole_numbers("index", index, 0, self.q - 1)
         shape = np.broadcast_shapes(index.shape, value.shape, inputs.shape[:-1])
         index = np.broadcast_to(index, shape).astype(np.int64)[..., None]
@@ -142,11 +143,11 @@ class RandomProjection:
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64]:
         """E[dense(report) | x]: the value mechanism's mean at u, u itself for an unbiased one. Shape (..., q)."""
-        return np.asarray(self.value.mean(self._inputs(np.asarray(x))))
+        return np.asarray(self.value.mean(self._inputs(array_of("x", x))))
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64]:
         """Var[dense(report)_i | x] = q E[y**2] - E[y]**2 = q Var[y] + (q - 1) E[y]**2. Shape (..., q)."""
-        inputs = self._inputs(np.asarray(x))
+        inputs = self._inputs(array_of("x", x))
         return np.asarray(self.q * self.value.variance(inputs) + (self.q - 1) * self.value.mean(inputs) ** 2)
 
     def implemented(self, bits: int = 64) -> RandomProjection:
@@ -169,7 +170,7 @@ class RandomProjection:
 
     def dense(self, report: Any) -> Any:
         """The reports (index, value) as vectors of shape (..., q): q times the value, zeros elsewhere."""
-        index, value = (as_array(part) for part in report)
+        index, value = (as_array(part) for part in two_parts("report", report))
         return scattered(index[..., None], value[..., None], self.q, float(self.q))
 
     def _inputs(self, x: Any, xp: Any = NumpySource.xp, matrix: Any = None) -> Any:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
-from ldp_audit.mechanisms.inputs import whole_numbers
+from ldp_audit.mechanisms.inputs import array_of, numbers_of, whole_numbers
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.parameter import Parameter, check_parameters
 from ldp_audit.mechanisms.randomized_response_words import RandomizedResponseWords
@@ -64,7 +64,7 @@ class RandomizedResponse:
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the value x, nats; broadcasts; -inf where y is no value."""
-        y, x = np.asarray(y), self._values(x)
+        y, x = numbers_of("y", y), self._values(x)
         known = (y >= 0) & (y < self.k) & (y == np.floor(y))
         truth = -math.log1p((self.k - 1) * math.exp(-self.epsilon))
         return np.where(known, np.where(y == x, truth, truth - self.epsilon), -np.inf)[()]
@@ -72,7 +72,7 @@ class RandomizedResponse:
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """E[report | x] of the label as a number. Shape of x."""
         uniform, kept = self._mixture()
-        return (kept * self._values(x) + uniform * (self.k - 1) / 2)[()]
+        return (kept * self._values(x).astype(np.float64) + uniform * (self.k - 1) / 2)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Var[report | x] of the label as a number: q ((k**2 - 1) / 12 + (1 - q) (x - (k - 1) / 2)**2). Shape of x.
@@ -80,8 +80,9 @@ class RandomizedResponse:
         q = k / (t + k - 1) is the share of a uniform label in the law, the rest being the value itself.
         """
         uniform, kept = self._mixture()
-        away = self._values(x) - (self.k - 1) / 2
-        return (uniform * ((self.k**2 - 1) / 12 + kept * away**2))[()]
+        away = self._values(x).astype(np.float64) - (self.k - 1) / 2
+        with np.errstate(over="ignore"):  # infinity beyond 10**154 values
+            return (uniform * ((self.k - 1.0) * (self.k + 1.0) / 12 + kept * away**2))[()]
 
     def implemented(self, bits: int = 64) -> RandomizedResponseWords:
         """What a sampler with decisions of so many bits draws from, as a mechanism. ValueError unless 2..64."""
@@ -105,4 +106,4 @@ class RandomizedResponse:
         return expit(self.epsilon - math.log(self.k - 1))
 
     def _values(self, x: ArrayLike) -> NDArray:
-        return whole_numbers("x", np.asarray(x), 0, self.k - 1)
+        return whole_numbers("x", array_of("x", x), 0, self.k - 1)

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import array_api_compat.numpy as numpy_namespace
 import numpy as np
 
+from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.mechanisms.parameter import Parameter
 from ldp_audit.mechanisms.variable import Variable
 
@@ -65,7 +66,7 @@ class NumpySource:
         """See `Source`. Lists and numbers are accepted."""
         if type(x).__module__.partition(".")[0] == "torch":
             raise ValueError(f"rng must be a torch.Generator where {name} is a torch tensor, got {self.rng!r}")
-        return np.asarray(x)
+        return array_of(name, x)
 
     def constant(self, values: Sequence[Any] | np.ndarray, dtype: Any) -> np.ndarray:
         """See `Source`."""

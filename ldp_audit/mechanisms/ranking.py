@@ -13,6 +13,7 @@ from array_api_compat import array_namespace, device, is_array_api_obj
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
+from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.mechanisms.parameter import Parameter
 from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.variable import Variable
@@ -123,7 +124,7 @@ def furthest_sets(d: int, k: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]
 
 def indices(y: Any, d: int) -> NDArray[np.int64]:
     """Reported indices; None and NONE both mean that there is none. ValueError for all but those and 0 .. d-1."""
-    given = np.asarray(y)
+    given = array_of("y", y)
     if given.dtype == object:
         given = np.array([NONE if one is None else one for one in given.flat]).reshape(given.shape)
     whole = given.dtype.kind in "iu" or (given.dtype.kind == "f" and np.all(given == np.floor(given)))
@@ -139,7 +140,7 @@ def log_prob_by_status(
 
     logs: log probabilities of one index of the set, of one outside it, and of none.
     """
-    chosen, status = indices(y, d), require_status(np.asarray(x), d, k)
+    chosen, status = indices(y, d), require_status(array_of("x", x), d, k)
     inside, outside, none = logs
     return np.where(chosen < 0, none, np.where(_at(chosen, status), inside, outside))[()]
 
@@ -149,7 +150,7 @@ def log_prob_by_rank(y: Any, x: ArrayLike, logs: NDArray[np.float64]) -> NDArray
 
     logs: log probabilities of the coordinates of rank 1 .. d.
     """
-    chosen, ranks = indices(y, len(logs)), require_ranking(np.asarray(x), len(logs))
+    chosen, ranks = indices(y, len(logs)), require_ranking(array_of("x", x), len(logs))
     return np.where(chosen < 0, -np.inf, logs[_at(chosen, ranks) - 1])[()]
 
 
@@ -162,4 +163,4 @@ def _at(chosen: NDArray[np.int64], vectors: NDArray) -> NDArray:
 
 def _with_namespace(x: Any) -> tuple[Any, Any]:
     """The array API namespace of x, and x as an array: numpy's for lists and numbers."""
-    return (array_namespace(x), x) if is_array_api_obj(x) else (numpy_namespace, np.asarray(x))
+    return (array_namespace(x), x) if is_array_api_obj(x) else (numpy_namespace, array_of("x", x))

@@ -25,6 +25,13 @@ class SparseReport(NamedTuple):
     value: Any
 
 
+def two_parts(name: str, report: Any) -> tuple[Any, Any]:
+    """The report's index and value; ValueError, naming the argument, for what is no pair."""
+    if not isinstance(report, tuple | list) or len(report) != 2:
+        raise ValueError(f"{name} must be a report, a pair of index and value, got {report!r}")
+    return report[0], report[1]
+
+
 def thinned(law: SymbolicChannel, name: str, share: Expr, scale: Expr) -> SymbolicChannel:
     """The law of one coordinate of a sparse report: `scale` times a report, with probability `share`; 0 otherwise.
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import Expr, oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.parameter import Parameter, check_parameters
 from ldp_audit.mechanisms.randomness import BITS, Source, source_of
@@ -117,7 +118,7 @@ class SubsampleRelease:
         not in the data, or comes twice without replacement.
         Raises ValueError for other shapes, and where k records cannot be drawn from x.
         """
-        drawn, size = np.asarray(y), _size(x)
+        drawn, size = array_of("y", y), _size(x)
         if abs(size - self.n) > 1 or size < (min(self.k, 1) if self.replacement else self.k):
             raise ValueError(f"x must hold {self.n} records, or one more or less, and {self.k} to draw; got {size}")
         if drawn.ndim == 0 or drawn.shape[-1] != self.k:
@@ -198,7 +199,7 @@ def _first_by_keys(source: Source, n: int, k: int) -> Any:
 
 def _size(x: Any) -> int:
     """How many records x stands for."""
-    records = np.asarray(x)
+    records = array_of("x", x)
     if records.ndim == 0 and records.dtype.kind in "iu" and records >= 0:
         return int(records)
     known = records.ndim == 1 and records.dtype.kind in "iufUS" and bool(np.all(records == records))
@@ -209,7 +210,7 @@ def _size(x: Any) -> int:
 
 def _is_record(drawn: NDArray, x: Any) -> NDArray[np.bool_]:
     """Whether each label is one of the data's."""
-    records = np.asarray(x)
+    records = array_of("x", x)
     texts = records.dtype.kind in "US"
     if drawn.size and (drawn.dtype.kind not in ("US" if texts else "iuf")):
         raise ValueError(f"y must be labels as in x, {'texts' if texts else 'numbers'}, got dtype {drawn.dtype}")

@@ -38,22 +38,22 @@ def load(target: str) -> Any:
         return _shipped(target)
     if ":" in target:
         return _imported(target)
-    raise ValueError(f"target {target!r} is none of: {_accepted()}")
+    raise ValueError(f"target {_cut(target)} is none of: {_accepted()}")
 
 
 def _shipped(target: str) -> Any:
     try:
         call = ast.parse(target.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ValueError(f"target {target!r} cannot be read; accepted: {_accepted()}") from None
+        raise ValueError(f"target {_cut(target)} cannot be read; accepted: {_accepted()}") from None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in SHIPPED:
-        raise ValueError(f"target {target!r} names no shipped mechanism; known: {', '.join(SHIPPED)}")
+        raise ValueError(f"target {_cut(target)} names no shipped mechanism; known: {', '.join(SHIPPED)}")
     arguments = [_literal(target, node) for node in call.args]
     named = {str(keyword.arg): _literal(target, keyword.value) for keyword in call.keywords}
     try:
         return getattr(mechanisms, call.func.id)(*arguments, **named)
     except TypeError as error:
-        raise ValueError(f"target {target!r}: {error}") from None
+        raise ValueError(f"target {_cut(target)}: {error}") from None
 
 
 def _literal(target: str, node: ast.expr) -> Any:
@@ -64,7 +64,7 @@ def _literal(target: str, node: ast.expr) -> Any:
     inner = node.operand if isinstance(node, ast.UnaryOp) and sign < 0 else node
     if isinstance(inner, ast.Constant) and isinstance(inner.value, bool | int | float):
         return inner.value if sign > 0 else -inner.value
-    raise ValueError(f"target {target!r}: arguments must be numbers, True, False or inf, got {ast.unparse(node)!r}")
+    raise ValueError(f"target {_cut(target)}: arguments must be numbers, True, False or inf, got {ast.unparse(node)!r}")
 
 
 def _imported(target: str) -> Any:
@@ -77,8 +77,15 @@ def _imported(target: str) -> Any:
         for part in name.split("."):
             found = getattr(found, part)
     except (Exception, SystemExit) as error:  # noqa: BLE001  (a user's module may raise anything)
-        raise ValueError(f"target {target!r} cannot be loaded: {type(error).__name__}: {error}") from None
+        raise ValueError(f"target {_cut(target)} cannot be loaded: {type(error).__name__}: {error}") from None
+    if isinstance(found, type):
+        raise ValueError(f"target {_cut(target)} is a class; name one mechanism of it, with its parameters")
     return found
+
+
+def _cut(target: str) -> str:
+    """The target in quotes, at most some 200 characters of it."""
+    return repr(target if len(target) <= 200 else target[:200] + "...")
 
 
 def _accepted() -> str:

@@ -20,9 +20,11 @@ class TorchSource:
         self.rng = rng
 
     def array(self, name: str, x: Any) -> torch.Tensor:
-        """See `Source`. ValueError for what is no tensor, and for a tensor on another device than the generator."""
+        """See `Source`. ValueError for what is no dense tensor, and for one on another device than the generator."""
         if not isinstance(x, torch.Tensor):
             raise ValueError(f"{name} must be a torch tensor where rng is a torch.Generator, got {type(x).__name__}")
+        if x.layout is not torch.strided:
+            raise ValueError(f"{name} must be a dense tensor, got one of layout {x.layout}")
         if x.device.type != self.rng.device.type:
             raise ValueError(f"rng must be on the device of {name}, {x.device}, got one on {self.rng.device}")
         return x.detach()

@@ -20,7 +20,7 @@ from sympy import oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.clipping import clip
-from ldp_audit.mechanisms.inputs import in_interval, report_dtype
+from ldp_audit.mechanisms.inputs import array_of, in_interval, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.parameter import Parameter, check_parameters
 from ldp_audit.mechanisms.two_point_words import TwoPointWords
@@ -106,18 +106,19 @@ class TwoPoint:
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, nats; broadcasts; -inf where y is not one of the reports."""
-        y, (above, below) = np.asarray(y), self._shares(x)
+        y, (above, below) = numbers_of("y", y), self._shares(x)
         low, high = (np.asarray(value, dtype=report_dtype(y)) for value in self.outputs())
         rare, common = expit(-self.epsilon), expit(self.epsilon)
-        with np.errstate(divide="ignore"):
-            log_plus = np.log(common * above + rare * below)
-            log_minus = np.log(rare * above + common * below)
+        plus, minus = common * above + rare * below, rare * above + common * below
+        with np.errstate(divide="ignore"):  # a probability near 1 is known best by what it lacks
+            log_plus = np.where(plus > minus, np.log1p(-np.minimum(minus, 0.5)), np.log(plus))
+            log_minus = np.where(minus > plus, np.log1p(-np.minimum(plus, 0.5)), np.log(minus))
         return np.where(y == high, log_plus, np.where(y == low, log_minus, -np.inf))[()]
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """E[report | x] = x: no bias (LDP-FL, Lemma 1). Shape of x."""
         self._shares(x)
-        return np.array(x, dtype=np.float64)[()]
+        return numbers_of("x", x).astype(np.float64)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Var[report | x] = r**2 A**2 - (x - c)**2, without its cancellation at the ends. Shape of x.
@@ -127,7 +128,7 @@ class TwoPoint:
         above, below = self._shares(x)
         half = self.epsilon / 2
         excess = 0.0 if half > 350 else self.radius / math.sinh(half)  # r**2 (A**2 - 1) = (r / sinh)**2
-        return (excess**2 + 4 * self.radius**2 * above * below)[()]
+        return (excess * excess + 4 * (self.radius * self.radius) * above * below)[()]
 
     def implemented(self, bits: int = 64) -> TwoPointWords:
         """What a sampler with decisions of so many bits draws from, as a mechanism. ValueError unless 2..64."""
@@ -147,5 +148,5 @@ class TwoPoint:
         The ends are those that floating point computes (`domain()`), so that the shares there are exactly 0 and 1.
         """
         low, high = self.domain()
-        wide = in_interval("x", np.asarray(x), low, high).astype(np.float64)
+        wide = in_interval("x", array_of("x", x), low, high).astype(np.float64)
         return (wide - low) / (high - low), (high - wide) / (high - low)

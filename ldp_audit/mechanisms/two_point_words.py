@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.blocks import Draw, by_blocks
-from ldp_audit.mechanisms.inputs import as_reports, in_interval, report_dtype
+from ldp_audit.mechanisms.inputs import array_of, as_reports, in_interval, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import excess, levels
 from ldp_audit.mechanisms.randomness import BITS, NumpySource, log_ratio, rarer_words, source_of
 
@@ -61,7 +61,7 @@ class TwoPointWords:
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, from the counts of words; broadcasts; -inf elsewhere."""
-        y, (upper, lower) = np.asarray(y), self._shares(x)
+        y, (upper, lower) = numbers_of("y", y), self._shares(x)
         low, high = (np.asarray(value, dtype=report_dtype(y)) for value in self.outputs())
         with np.errstate(divide="ignore"):
             return np.where(y == high, np.log(upper), np.where(y == low, np.log(lower), -np.inf))[()]
@@ -126,7 +126,7 @@ class TwoPointWords:
 
     def _shares(self, x: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The probabilities of the upper and the lower report, from exact counts."""
-        inside = in_interval("x", np.asarray(x), *self.mechanism.domain())
+        inside = in_interval("x", array_of("x", x), *self.mechanism.domain())
         signed, half = self._thresholds(inside, NumpySource.xp).view(np.uint64), np.uint64(2 ** (self.bits - 1))
         with np.errstate(over="ignore"):  # unsigned sums wrap around to the counts
             return (signed + half) / 2.0**self.bits, (half - signed) / 2.0**self.bits

@@ -24,11 +24,11 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import Integer
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
-from ldp_audit.mechanisms.inputs import report_dtype
+from ldp_audit.mechanisms.inputs import array_of, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.ranking import indices, ranking, top_set
-from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned
+from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned, two_parts
 from ldp_audit.mechanisms.value_mechanism import (
     domain_of,
     finite_numbers,
@@ -130,8 +130,9 @@ class TwoStage:
 
         Where the index is None or -1 the value must be 0; -inf otherwise.
         """
-        index, value = indices(y[0], self.d), np.asarray(y[1])
-        vectors = np.asarray(x)
+        index, value = two_parts("y", y)
+        index, value = indices(index, self.d), numbers_of("y", value)
+        vectors = array_of("x", x)
         inputs = self._values(vectors)
         shape = np.broadcast_shapes(index.shape, value.shape, inputs.shape[:-1])
         index, value = np.broadcast_to(index, shape), np.broadcast_to(value, shape)
@@ -141,15 +142,15 @@ class TwoStage:
 
     def index_probs(self, x: ArrayLike) -> NDArray[np.float64]:
         """P(j | x) of every coordinate; shape (..., d). They add up to 1 less the probability of no report."""
-        return np.exp(self.selection.log_prob(np.arange(self.d), self.selection_input(np.asarray(x))[..., None, :]))
+        return np.exp(self.selection.log_prob(np.arange(self.d), self.selection_input(array_of("x", x))[..., None, :]))
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64]:
         """E[dense(report) | x]: P(j | x) times the value mechanism's mean, x_j for an unbiased one. Shape (..., d)."""
-        return self.index_probs(x) * self.value.mean(self._values(np.asarray(x)))
+        return self.index_probs(x) * self.value.mean(self._values(array_of("x", x)))
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64]:
         """Var[dense(report)_j | x] = P E[y**2] - P**2 E[y]**2 = P (Var[y] + (1 - P) E[y]**2). Shape (..., d)."""
-        chosen, inputs = self.index_probs(x), self._values(np.asarray(x))
+        chosen, inputs = self.index_probs(x), self._values(array_of("x", x))
         return chosen * (self.value.variance(inputs) + (1 - chosen) * self.value.mean(inputs) ** 2)
 
     def implemented(self, bits: int = 64) -> TwoStage:
@@ -175,7 +176,7 @@ class TwoStage:
 
     def dense(self, report: Any) -> Any:
         """The reports (index, value) as vectors of shape (..., d): zeros elsewhere, and everywhere for none."""
-        index, value = (as_array(part) for part in report)
+        index, value = (as_array(part) for part in two_parts("report", report))
         return scattered(index[..., None], value[..., None], self.d)
 
     def selection_input(self, x: Any, xp: Any = NumpySource.xp) -> Any:

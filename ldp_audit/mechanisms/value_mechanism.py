@@ -12,7 +12,7 @@ import array_api_compat.numpy as numpy_namespace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.mechanisms.inputs import in_interval
+from ldp_audit.mechanisms.inputs import in_interval, require_arithmetic
 
 
 class ValueMechanism(Protocol):
@@ -124,6 +124,7 @@ def finite_numbers(name: str, x: Any, xp: Any = numpy_namespace) -> Any:
     """x as float64; ValueError, naming the argument, unless it holds finite real numbers."""
     if not xp.isdtype(x.dtype, ("real floating", "integral")):
         raise ValueError(f"{name} must be finite real numbers, got dtype {x.dtype}")
+    require_arithmetic(name, x)
     wide = xp.astype(x, xp.float64)
     if not bool(xp.all(xp.isfinite(wide))):
         raise ValueError(f"{name} must be finite real numbers, got {x!r}")

@@ -214,3 +214,9 @@ def test_what_is_no_law_or_leans_on_an_input_is_refused() -> None:
 def test_a_parameter_may_be_called_like_a_function_of_the_arithmetic() -> None:
     name = Variable("mpf", 1, 3)
     assert binary((1 + x) / 3 / name).bind(mpf=2.0).exact_epsilon() == pytest.approx(math.log(2))
+
+
+@pytest.mark.parametrize("y", ["a", None, 1j, [[1], [1, 2]]], ids=repr)
+def test_reports_that_are_no_numbers_are_refused(y: object) -> None:
+    with pytest.raises(ValueError, match="y must be real numbers"):
+        CURVED.bind().log_prob(y, 0.5)

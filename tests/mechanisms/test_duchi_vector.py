@@ -142,7 +142,7 @@ def test_the_definition_is_symbolic_and_adds_up() -> None:
     ("call", "message"),
     [
         (lambda: DuchiVector(0, 2), "epsilon must be a finite number > 0"),
-        (lambda: DuchiVector(1.0, 0), "d must be a whole number >= 1, got 0"),
+        (lambda: DuchiVector(1.0, 0), "d must be a whole number >= 1 and <= 100000, got 0"),
         (lambda: DuchiVector(1.0, 2, 1), "printed must be True or False"),
         (lambda: DuchiVector(1.0, 2).mean([0.0]), "x must be real vectors of shape"),
         (lambda: DuchiVector(1.0, 2).mean([0.0, 1.1]), "x must lie in"),

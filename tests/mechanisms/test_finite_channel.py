@@ -155,3 +155,9 @@ def test_a_pickle_is_never_loaded(tmp_path: Path) -> None:
         FiniteChannel.from_file(tmp_path / "c.npz")
     with pytest.raises(ValueError, match=r"must end in \.csv or \.npz"):
         FiniteChannel.from_file(tmp_path / "c.pkl")
+
+
+@pytest.mark.parametrize("entry", ["1e999999999", "1e-999999999", np.complex128(0.5), 0.5j, b"1"])
+def test_entries_with_huge_exponents_and_complex_ones_are_refused(entry: Any) -> None:
+    with pytest.raises(ValueError, match="matrix must be rows of numbers of one length"):
+        FiniteChannel([[entry, 0], [0, 1]])

@@ -40,3 +40,10 @@ def test_infinite_epsilon_reports_the_value_itself() -> None:
     assert list(m.variance([0, 3])) == [0.0, 0.0]
     assert m.exact_epsilon() == math.inf
     assert m.log_prob(1, 0) == -math.inf
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.uint8, np.int8])
+def test_moments_have_all_digits_whatever_the_dtype_of_the_labels(dtype: type) -> None:
+    m, labels = RandomizedResponse(1.0, 1000), [0, 1, 100]
+    assert np.array_equal(m.mean(np.array(labels, dtype=dtype)), m.mean(labels))
+    assert np.array_equal(m.variance(np.array(labels, dtype=dtype)), m.variance(labels))

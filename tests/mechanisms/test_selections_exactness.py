@@ -128,3 +128,24 @@ def test_large_epsilons_do_not_overflow(epsilon: float) -> None:
         assert 0 < m.delta(0.0) <= 1
         assert m.delta(m.exact_epsilon()) == 0
         assert m.implemented().exact_epsilon() < 64
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 0.5, 1.0, 5.0, 50.0])
+@pytest.mark.parametrize("d", [2, 3, 10, 1_000_000])
+def test_exponential_selection_just_below_epsilon_has_all_its_digits(epsilon: float, d: int) -> None:
+    """One rank is left there: delta = P(top) (1 - e**(level - epsilon))."""
+    m = ExponentialSelection(epsilon, d)
+    level = math.nextafter(epsilon, 0.0)
+    with mpmath.workdps(60):
+        y = mpmath.exp(mpmath.mpf(epsilon) / (d - 1))
+        want = (1 - 1 / y) / (1 - y**-d) * -mpmath.expm1(mpmath.mpf(level) - mpmath.mpf(epsilon))
+        assert m.delta(level) == pytest.approx(float(want), rel=1e-12, abs=0)
+
+
+def test_probabilities_near_one_have_logarithms_with_all_their_digits() -> None:
+    with mpmath.workdps(60):
+        q = 1 / (1 + mpmath.exp(50))
+        both, bits = float(mpmath.log(1 - q)), float(mpmath.log((1 - q) * (1 - q / 2)))
+    assert PerturbedSampling(50.0, 2, 1).index_log_probs()[0] == pytest.approx(both, rel=1e-12, abs=0)
+    assert ExponentialSelection(50.0, 2).rank_log_probs()[1] == pytest.approx(both, rel=1e-12, abs=0)
+    assert PerturbedEncoding(50.0, 2, 1).index_log_probs()[0] == pytest.approx(bits, rel=1e-12, abs=0)

@@ -66,3 +66,11 @@ def test_every_shipped_name_is_there() -> None:
     from ldp_audit import mechanisms
 
     assert all(hasattr(mechanisms, name) for name in SHIPPED)
+
+
+def test_a_class_and_a_long_target_are_refused_in_few_words() -> None:
+    with pytest.raises(ValueError, match="is a class; name one mechanism of it"):
+        load("ldp_audit.mechanisms:TwoPoint")
+    with pytest.raises(ValueError, match=r"x\.\.\.' is none of") as error:
+        load("x" * 100_000)
+    assert len(str(error.value)) < 500

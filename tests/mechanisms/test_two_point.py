@@ -157,3 +157,12 @@ def test_the_sampler_draws_from_the_law(epsilon: float, x: float) -> None:
     m, trials = TwoPoint(epsilon), 40_000
     drawn = m.sample(np.full(trials, x), rng=np.random.default_rng(2024))
     assert_frequency(int((drawn > 0).sum()), trials, math.exp(m.log_prob(m.outputs()[1], x)))
+
+
+def test_the_log_of_a_probability_near_one_has_all_its_digits() -> None:
+    m = TwoPoint(50.0)
+    low, high = m.outputs()
+    rare = math.exp(-50) / (1 + math.exp(-50))
+    assert m.log_prob(high, 1.0) == m.log_prob(low, -1.0) == pytest.approx(-rare, rel=1e-12, abs=0)
+    other = (1 - 0.999999999) / 2  # exact; the rare report adds 2e-22
+    assert m.log_prob(high, 0.999999999) == pytest.approx(math.log1p(-other), rel=1e-11, abs=0)

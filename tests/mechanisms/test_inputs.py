@@ -1,0 +1,118 @@
+"""What is no number, whatever it is, is refused by a ValueError that names the argument."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from ldp_audit.mechanisms import (
+    CoordinateSampling,
+    Piecewise,
+    RandomizedResponse,
+    RandomProjection,
+    SubsampleRelease,
+    TwoPoint,
+    TwoStage,
+)
+from ldp_audit.mechanisms.inputs import array_of, numbers_of
+from tests.mechanisms.test_every_mechanism import MECHANISMS
+
+every = pytest.mark.parametrize("name", MECHANISMS)
+NO_NUMBERS: list[Any] = ["a", "1", b"1", 1j, None, True, [True], ..., [1, "a"], [[1], [1, 2]], np.array([1j])]
+NO_DELTA = [pytest.param(one, id=repr(one)[:20]) for one in [*NO_NUMBERS, 10**400]]
+
+
+@every
+@pytest.mark.parametrize("level", NO_DELTA)
+def test_a_level_that_is_no_number_is_refused(name: str, level: Any) -> None:
+    with pytest.raises(ValueError, match=r"^epsilon must be "):
+        MECHANISMS[name].delta(level)
+
+
+@every
+def test_ragged_lists_are_refused_as_inputs(name: str) -> None:
+    m, ragged = MECHANISMS[name], [[1], [1, 2]]
+    with pytest.raises(ValueError, match=r"^x must be "):
+        m.sample(ragged, rng=np.random.default_rng(1))
+    for moment in ("mean", "variance"):
+        if hasattr(m, moment):
+            with pytest.raises(ValueError, match=r"^x must be "):
+                getattr(m, moment)(ragged)
+
+
+@every
+def test_sparse_tensors_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=r"^x must be a dense tensor"):
+        MECHANISMS[name].sample(torch.zeros(3).to_sparse(), rng=torch.Generator())
+
+
+@pytest.mark.parametrize("dtype", [torch.uint16, torch.uint32, torch.uint64, torch.float8_e4m3fn])
+@pytest.mark.parametrize("name", ["TwoPoint", "RandomizedResponse", "Piecewise", "Laplace", "Gaussian"])
+def test_dtypes_that_torch_does_not_calculate_with_are_refused(name: str, dtype: torch.dtype) -> None:
+    with pytest.raises(ValueError, match=rf"^x must have a dtype that torch calculates with, got {dtype}"):
+        MECHANISMS[name].sample(torch.zeros(3, dtype=dtype), rng=torch.Generator())
+
+
+@pytest.mark.parametrize("m", [TwoPoint(1.0), RandomizedResponse(1.0), Piecewise(1.0)], ids=repr)
+def test_moments_take_tensors_that_require_a_gradient(m: Any) -> None:
+    x = torch.tensor([0.0, 1.0], requires_grad=True)
+    assert np.array_equal(m.mean(x), m.mean([0.0, 1.0]))
+    assert np.array_equal(m.variance(x), m.variance([0.0, 1.0]))
+    with pytest.raises(ValueError, match=r"^x must be "):
+        m.mean(torch.zeros(2, dtype=torch.bfloat16))
+
+
+@pytest.mark.parametrize("y", ["a", None, 1j, ..., [1, "a"], [[1], [1, 2]], np.array([1j])], ids=repr)
+@pytest.mark.parametrize("name", ["TwoPoint", "RandomizedResponse", "Piecewise", "Hybrid", "Laplace", "Gaussian"])
+def test_reports_that_are_no_numbers_are_refused(name: str, y: Any) -> None:
+    with pytest.raises(ValueError, match=r"^y must be "):
+        MECHANISMS[name].log_prob(y, MECHANISMS[name].worst_pair()[0])
+
+
+@pytest.mark.parametrize("y", [1.0, None, "a", {}, set(), (), (1,), (1, 2, 3)], ids=repr)
+@pytest.mark.parametrize("name", ["TwoStage", "CoordinateSampling", "RandomProjection"])
+def test_reports_that_are_no_pairs_are_refused(name: str, y: Any) -> None:
+    m: CoordinateSampling | RandomProjection | TwoStage = MECHANISMS[name]
+    with pytest.raises(ValueError, match=r"^y must be a report, a pair of index and value"):
+        m.log_prob(y, m.worst_pair()[0])
+    with pytest.raises(ValueError, match=r"^report must be a report, a pair of index and value"):
+        m.dense(y)
+
+
+def test_exact_numbers_become_floats() -> None:
+    assert numbers_of("x", [Fraction(1, 2), Decimal("0.25"), 2**70]).tolist() == [0.5, 0.25, 2.0**70]
+    with pytest.raises(ValueError, match="x must be real numbers, got one beyond the range of floats"):
+        numbers_of("x", [10**400])
+    assert array_of("x", []).shape == (0,)
+
+
+WRONG: list[Any] = [np.bool_(True), True, np.array([1.0]), "1", b"1", None, 1j, math.nan, 10**400, -(10**400), 10**5000]
+
+
+@pytest.mark.parametrize("value", [pytest.param(one, id=str(place)) for place, one in enumerate(WRONG)])
+def test_parameters_that_are_no_numbers_are_refused(value: Any) -> None:
+    for build in (TwoPoint, lambda epsilon: RandomizedResponse(epsilon, 3), Piecewise):
+        with pytest.raises(ValueError, match=r"^epsilon must be a "):
+            build(value)
+    with pytest.raises(ValueError, match=r"^k must be a whole number"):
+        RandomizedResponse(1.0, value)
+
+
+def test_whole_parameters_keep_all_their_digits() -> None:
+    assert SubsampleRelease(2**53 + 1, 1).n == 2**53 + 1
+    assert SubsampleRelease(np.int64(2**53 + 1), 2.0).n == 2**53 + 1  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("build", [TwoPoint, Piecewise, lambda epsilon: MECHANISMS["Hybrid"].__class__(epsilon)])
+def test_a_budget_too_small_for_a_float_of_full_digits_is_refused_and_the_least_has_moments(build: Any) -> None:
+    with pytest.raises(
+        ValueError, match=r"epsilon must be a (finite )?number > 0, by 2\.2250738585072014e-308 at least"
+    ):
+        build(5e-324)
+    assert build(1e-300).variance(0.5) == math.inf
