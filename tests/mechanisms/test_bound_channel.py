@@ -218,5 +218,5 @@ def test_a_parameter_may_be_called_like_a_function_of_the_arithmetic() -> None:
 
 @pytest.mark.parametrize("y", ["a", None, 1j, [[1], [1, 2]]], ids=repr)
 def test_reports_that_are_no_numbers_are_refused(y: object) -> None:
-    with pytest.raises(ValueError, match="y must be real numbers"):
+    with pytest.raises(ValueError, match="y must be"):
         CURVED.bind().log_prob(y, 0.5)
