@@ -22,13 +22,12 @@ from sympy import oo
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, report_dtype
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.parameter import BUDGET, Parameter, check_parameters
+from ldp_audit.mechanisms.parameter import BUDGET, LENGTH, Parameter, check_parameters
 from ldp_audit.mechanisms.randomness import NumpySource, Source, source_of
 from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned, two_parts
 from ldp_audit.mechanisms.value_mechanism import ImplementedFactory, in_domain, require_value, worst_ends
 from ldp_audit.mechanisms.variable import Variable
 
-LENGTH = Parameter("d", Variable("d", 1, oo, integer=True), typical=(1, 50))
 COORDINATES = Parameter("k", Variable("k", 1, oo, integer=True), typical=(1, 10))
 SAMPLED = Variable("k", 1, LENGTH.variable, integer=True)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sympy import oo
 
 from ldp_audit.mechanisms.variable import EPSILON, Variable
 
@@ -80,6 +81,9 @@ def _shown(value: Any) -> str:
 
 BUDGET = Parameter("epsilon", EPSILON, typical=(0.1, 10.0))
 """The epsilon of a mechanism that needs a positive, finite one."""
+
+LENGTH = Parameter("d", Variable("d", 1, oo, integer=True), typical=(1, 50))
+"""The length of a vector."""
 
 
 def check_parameters(mechanism: Any) -> None:

@@ -24,7 +24,7 @@ from sympy import oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, finite, report_dtype, whole_numbers
-from ldp_audit.mechanisms.parameter import Parameter
+from ldp_audit.mechanisms.parameter import LENGTH, Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned, two_parts
 from ldp_audit.mechanisms.value_mechanism import (
@@ -36,7 +36,6 @@ from ldp_audit.mechanisms.value_mechanism import (
 )
 from ldp_audit.mechanisms.variable import Variable
 
-LENGTH = Parameter("d", Variable("d", 1, oo, integer=True), typical=(1, 50))
 COMBINATIONS = Parameter("q", Variable("q", 1, oo, integer=True), typical=(1, 10))
 
 

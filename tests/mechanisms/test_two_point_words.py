@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit import TwoPoint
-from ldp_audit.mechanisms.randomness import NumpySource, rarer_words
+from ldp_audit.mechanisms.randomness import rarer_words
 from tests.frequency import assert_frequency
+from tests.replay import Drawn
 
 
 @pytest.mark.parametrize("bits", [2, 3, 8, 24, 53, 64])
@@ -93,9 +94,9 @@ def test_short_words_settle_exactly_what_whole_words_would() -> None:
     for dtype in (np.float32, np.float64):
         x = np.clip(np.linspace(*m.mechanism.domain(), 300_001), *m.mechanism.domain()).astype(dtype)
         x = np.clip(x, *(np.nextafter(dtype(e), dtype(0.3)) for e in m.mechanism.domain()))
-        source = _Replayed(np.random.default_rng(3))
+        source = Drawn(3)
         drawn = m._sample_by_short_words(x, source)  # pyright: ignore[reportPrivateUsage]
-        whole = source.replay()
+        whole = np.concatenate(source.short)
         expected = whole < m._thresholds(x, np)  # pyright: ignore[reportPrivateUsage]
         assert np.array_equal(drawn > 0, expected)
 
@@ -107,21 +108,3 @@ def test_reports_are_the_two_outputs_wherever_the_center_is(center: float, dtype
     m = TwoPoint(0.7, center, 1.2)
     drawn = m.sample(np.full(1000, center, dtype), rng=np.random.default_rng(0))
     assert set(drawn.tolist()) == {float(dtype(value)) for value in m.outputs()}
-
-
-class _Replayed(NumpySource):
-    """Fixes the whole words first and hands out their beginnings."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        super().__init__(rng)
-        self.given: list[np.ndarray] = []
-
-    def short_words(self, count: int) -> np.ndarray:
-        self.given.append(self.words((count,)))
-        return (self.given[-1] >> 48).astype(np.int16)
-
-    def lengthened(self, short: np.ndarray, at: np.ndarray) -> np.ndarray:
-        return self.given[-1][at]
-
-    def replay(self) -> np.ndarray:
-        return np.concatenate(self.given)

@@ -18,7 +18,6 @@ from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
 s, t, x = ROOT_T, T, INPUT
 duchi = TWO_POINT.at({CENTER: 0, RADIUS: 1, WEIGHT: x})
 """Duchi's mechanism for one number, in t."""
-A = duchi.atoms[0].output.subs(t, s**2)
 
 duchi_variance = cancel(duchi.variance().subs(t, s**2))
 piecewise_variance = cancel(PIECEWISE.variance())
@@ -31,7 +30,6 @@ BELOW_STAR, ABOVE_STAR = Rational("1.3561858"), Rational("1.3561859")
 """Around s*, the root of 3 s**3 - s**2 + s - 7."""
 BELOW_CROSS, ABOVE_CROSS = Rational("1.9057818"), Rational("1.9057819")
 """Around the s at which the worst variances of PM and of Duchi's mechanism are equal."""
-BOTH = "the variances of the two parts, whose means are both x"
 
 
 def between(lower: object, upper: object) -> Variable:
@@ -197,7 +195,7 @@ def hybrid_variance_is_level() -> Claim:
             equal(
                 mixed_variance,
                 MIXING * piecewise_variance + (1 - MIXING) * duchi_variance,
-                f"the variance mixes {BOTH}",
+                "the variance mixes the variances of the two parts, whose means are both x",
             ),
             equal(
                 hybrid_variance,
