@@ -8,11 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ldp_audit.auditing import audit as audit
+    from ldp_audit.auditing import plan as plan
     from ldp_audit.mechanisms import TwoPoint as TwoPoint
 
-__all__ = ["TwoPoint"]
+__all__ = ["TwoPoint", "audit", "plan"]
 
-_HOME = {"TwoPoint": "ldp_audit.mechanisms"}
+_HOME = {"TwoPoint": "ldp_audit.mechanisms", "audit": "ldp_audit.auditing", "plan": "ldp_audit.auditing"}
 
 
 def __getattr__(name: str) -> object:

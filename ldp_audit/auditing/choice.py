@@ -1,0 +1,187 @@
+"""Choosing the event on three samples, none of which a bound is computed from.
+
+From the first, cells of the outputs and orders of the cells are learned, by likelihood ratio or by value. The second
+cuts each order at its best prefix. The third compares what is left, a dozen events a score, so that the best of them
+does not win by luck alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldp_audit.auditing import cells as cells_module
+from ldp_audit.auditing.cells import Cells
+from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.outputs import Outputs
+from ldp_audit.auditing.scores import LEARNERS, Score
+from ldp_audit.auditing.two_proportions import Counts
+
+_COARSER = (1, 4, 16, 64)  # neighbouring bins are tried in groups of so many
+_DOUBT_OF_MANY = 2.0  # standard deviations by which the best of some hundred prefixes flatters itself
+_DOUBT_OF_FEW = 2.5  # and by which the best of a dozen events must stand out, for a rarer one not to win by luck
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The three search samples of one input."""
+
+    learn: Outputs
+    cut: Outputs
+    compare: Outputs
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An event, on which of the two inputs it is likelier, and what was seen of it in the comparing samples."""
+
+    event: Event
+    swapped: bool  # True: likelier on the second input
+    predicted: float  # the bound that its test is expected to give, less a margin for doubt
+    seen: Counts
+
+    def design_epsilon(self, delta: float) -> float:
+        """The log ratio at which the test should be tight, guessed from the search samples."""
+        p = (self.seen.hits + 0.5) / (self.seen.trials + 1)
+        q = (self.seen.other_hits + 0.5) / (self.seen.other_trials + 1)
+        return max(0.0, math.log(max(p - delta, 1e-12) / q))
+
+
+def choose(
+    first: Sample,
+    second: Sample,
+    *,
+    trials: int,
+    error: float,
+    delta: float,
+    rng: np.random.Generator,
+    scores: tuple[Score | None, ...] | None = None,
+) -> Choice:
+    """The event with the greatest predicted bound, over every score, cell order and direction.
+
+    trials: how many samples of each input the test will have.   error: the error that it may spend.
+    scores: what to compare; None: the number itself, or for vectors whatever the learners propose.
+    """
+    judge = _Judge(trials, error, delta)
+    tried = _scores(first, second, rng) if scores is None else iter(scores)
+    found = [choice for score in tried for choice in _best_of_score(first, second, score, judge)]
+    return max(found, key=lambda choice: choice.predicted)
+
+
+@dataclass(frozen=True)
+class _Judge:
+    trials: int
+    error: float
+    delta: float
+
+    def predicted(self, hits: np.ndarray, n: int, other: np.ndarray, m: int, doubts: float) -> np.ndarray:
+        """The expected bound of a test, less so many standard deviations of the seen ratio; vectorised over events."""
+        z = math.sqrt(max(0.0, -2 * math.log(min(1.0, 2.5 * self.error))))  # close to the normal quantile
+        p, q = (hits + 0.5) / (n + 1), (other + 0.5) / (m + 1)
+        gain = np.maximum(p - self.delta, 1e-12)
+        per_run = p * (1 - p) / gain**2, (1 - q) / q
+        test = np.sqrt((per_run[0] + per_run[1]) / self.trials)
+        doubt = np.sqrt(per_run[0] / n + per_run[1] / m)
+        return np.log(gain / q) - z * test - doubts * doubt
+
+
+def _scores(first: Sample, second: Sample, rng: np.random.Generator) -> Iterator[Score | None]:
+    if first.learn.dimension == 1:
+        yield None
+        return
+    for learner in LEARNERS:
+        yield from learner(first.learn.known_numbers, second.learn.known_numbers, rng)
+
+
+def _best_of_score(first: Sample, second: Sample, score: Score | None, judge: _Judge) -> list[Choice]:
+    """The best prefix of each order, in either direction."""
+    learn = [_scored(sample.learn, score) for sample in (first, second)]
+    cells = cells_module.learned(_joined([one.numbers for one in learn]), _joined([one.labels for one in learn]))
+    learned = [cells.counts(one.numbers, one.labels) for one in learn]
+    cut, compared = (
+        [cells.counts(one.numbers, one.labels) for one in (_scored(sample, score) for sample in samples)]
+        for samples in ((first.cut, second.cut), (first.compare, second.compare))
+    )
+    every = [a + b + c for a, b, c in zip(learned, cut, compared, strict=True)]
+    occupied = every[0] + every[1] > 0
+    found = []
+    for one, two in ((0, 1), (1, 0)):
+        proposals = [(order, cut, compared) for order in _ratio_orders(cells, learned[one], learned[two])]
+        # Nested half-lines are too few to flatter themselves, so that all samples may cut and compare them.
+        proposals += [(order, every, every) for order in _half_lines(cells)]
+        for order, cutting, comparing in proposals:
+            member = _best_prefix(order, cutting[one], cutting[two], judge)
+            seen = Counts(
+                int(comparing[one][member].sum()),
+                int(comparing[one].sum()),
+                int(comparing[two][member].sum()),
+                int(comparing[two].sum()),
+            )
+            value = judge.predicted(
+                np.array(seen.hits), seen.trials, np.array(seen.other_hits), seen.other_trials, _DOUBT_OF_FEW
+            )
+            found.append(Choice(cells.event(member, occupied, score), one == 1, float(value), seen))
+    return found
+
+
+def _best_prefix(order: list[np.ndarray], hits: np.ndarray, other: np.ndarray, judge: _Judge) -> np.ndarray:
+    """The cells of the best prefix, as a mask."""
+    values = judge.predicted(
+        _prefix(hits, order), max(1, int(hits.sum())), _prefix(other, order), max(1, int(other.sum())), _DOUBT_OF_MANY
+    )
+    return np.isin(np.arange(len(hits)), np.concatenate(order[: int(np.argmax(values)) + 1]))
+
+
+def _ratio_orders(cells: Cells, hits: np.ndarray, other: np.ndarray) -> Iterator[list[np.ndarray]]:
+    """Cells by descending likelihood ratio, at several resolutions; cells that were never seen stay out."""
+    for size in _COARSER:
+        groups = _groups(cells, size)
+        x = np.array([hits[group].sum() for group in groups])
+        y = np.array([other[group].sum() for group in groups])
+        ratio = (x + 0.5) / (y + 0.5)
+        order = np.argsort(-ratio, kind="stable")
+        seen = [groups[place] for place in order if x[place] + y[place] > 0]
+        if seen:
+            yield seen
+        if len(groups) <= 2:
+            return
+
+
+def _groups(cells: Cells, size: int) -> list[np.ndarray]:
+    """Runs of neighbouring bins, so many in one; a cell that holds a single value, or a label, stays alone."""
+    groups: list[list[int]] = []
+    open_run = False
+    for place in range(cells.numbers):
+        if cells.atom[place] or not open_run or len(groups[-1]) >= size:
+            groups.append([place])
+            open_run = not cells.atom[place]
+        else:
+            groups[-1].append(place)
+    groups += [[cells.numbers + place] for place in range(len(cells.labels))]
+    return [np.array(group) for group in groups]
+
+
+def _half_lines(cells: Cells) -> Iterator[list[np.ndarray]]:
+    """All numbers below, and all above, each edge: two orders whose prefixes they are."""
+    upwards = [np.array([place]) for place in range(cells.numbers)]
+    yield upwards
+    yield upwards[::-1]
+
+
+def _prefix(counts: np.ndarray, order: list[np.ndarray]) -> np.ndarray:
+    return np.cumsum([counts[group].sum() for group in order])
+
+
+def _scored(outputs: Outputs, score: Score | None) -> Outputs:
+    if score is None:
+        return outputs
+    return Outputs(score.of(outputs.known_numbers), outputs.labels)
+
+
+def _joined(arrays: list[np.ndarray | None]) -> np.ndarray | None:
+    """Both samples' numbers, or labels; None where neither has any."""
+    known = [array for array in arrays if array is not None]
+    return np.concatenate(known) if known else None

@@ -1,0 +1,170 @@
+"""What a program returned, read once: numbers, labels, a mixture of both, or vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Label = str | int | bool | None
+"""A label as it is compared and written into JSON; other objects stand for themselves by their repr."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """n outputs of one call.
+
+    numbers: float64, shape (n,), NaN where the output is a label; or shape (n, d) for vectors; None if all are labels.
+    labels:  object array, shape (n,), `NOT_A_LABEL` where the output is a number; None if all are numbers.
+    """
+
+    numbers: np.ndarray | None
+    labels: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.numbers if self.numbers is not None else self.labels)  # type: ignore[arg-type]
+
+    @property
+    def shape(self) -> str:
+        """In words, to be compared between calls. Labels may come and go; numbers and vectors may not change places."""
+        if self.numbers is not None and self.numbers.ndim == 2:
+            return f"vectors of {self.numbers.shape[1]}"
+        return "numbers or labels"
+
+    @property
+    def dimension(self) -> int:
+        """How many coordinates an output has."""
+        return self.numbers.shape[1] if self.numbers is not None and self.numbers.ndim == 2 else 1
+
+    @property
+    def known_numbers(self) -> np.ndarray:
+        """The numbers, where some are known to be there."""
+        if self.numbers is None:
+            raise ValueError("these outputs are labels alone")
+        return self.numbers
+
+    def part(self, first: int, last: int | None = None) -> Outputs:
+        """The outputs first .. last - 1."""
+        return Outputs(
+            None if self.numbers is None else self.numbers[first:last],
+            None if self.labels is None else self.labels[first:last],
+        )
+
+
+class _NotALabel:
+    def __repr__(self) -> str:
+        return "NOT_A_LABEL"
+
+
+NOT_A_LABEL = _NotALabel()
+
+
+def read(raw: Any, n: int) -> Outputs:
+    """The outputs of a call for n of them. Raises ValueError that says what was returned instead."""
+    if type(raw).__module__.partition(".")[0] == "torch":
+        raw = raw.detach().cpu().numpy()
+    if isinstance(raw, str | bytes) or not isinstance(raw, Iterable):
+        raise ValueError(f"it returned {_cut(raw)}, not {n} outputs")
+    array = raw if isinstance(raw, np.ndarray) else _array_of(list(raw))
+    if array.ndim == 0 or len(array) != n:
+        count = "a single value" if array.ndim == 0 else f"{len(array)} outputs"
+        raise ValueError(f"it returned {count}, {n} were asked for")
+    if array.dtype.kind in "biuf":
+        return _numeric(array)
+    if array.dtype.kind in "US" and array.ndim == 1:
+        return Outputs(None, array.astype(str).astype(object))
+    if array.dtype.kind == "O" and array.ndim == 1:
+        return _mixed(array)
+    raise ValueError(f"it returned an array of dtype {array.dtype} and shape {array.shape}; accepted: numbers, labels")
+
+
+def concatenated(parts: Iterable[Outputs]) -> Outputs:
+    """The outputs of several calls in a row."""
+    parts = list(parts)
+    sizes = [len(part) for part in parts]
+    labels: np.ndarray | None = None
+    if any(part.labels is not None for part in parts):
+        labels = np.full(sum(sizes), NOT_A_LABEL, dtype=object)
+        for part, end in zip(parts, np.cumsum(sizes), strict=True):
+            if part.labels is not None:
+                labels[end - len(part) : end] = part.labels
+    if all(part.numbers is None for part in parts):
+        return Outputs(None, labels)
+    known = [part.numbers if part.numbers is not None else np.full(len(part), math.nan) for part in parts]
+    return Outputs(np.concatenate(known), labels)
+
+
+def _array_of(values: list[Any]) -> np.ndarray:
+    """A list as an array; one of objects where its elements are no numbers, or not all of one length."""
+    if all(isinstance(value, bool | int | float | np.number) for value in values):
+        try:
+            return np.asarray(values)
+        except OverflowError:
+            return np.asarray(values, dtype=np.float64)
+    if values and all(isinstance(value, list | tuple | np.ndarray) for value in values):
+        try:
+            array = np.asarray(values)
+        except ValueError:
+            array = None
+        if array is not None and array.dtype.kind in "biuf" and array.ndim == 2:
+            return array
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _numeric(array: np.ndarray) -> Outputs:
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim not in (1, 2) or 0 in array.shape[1:]:
+        raise ValueError(f"it returned an array of shape {array.shape}; accepted: (n,) and (n, d)")
+    numbers = array.astype(np.float64, copy=False)
+    missing = np.isnan(numbers).reshape(len(numbers), -1).any(axis=1) if len(numbers) else np.zeros(0, bool)
+    if missing.any():
+        raise ValueError(f"it returned NaN, first as output {int(np.argmax(missing))} of {len(numbers)}")
+    return Outputs(numbers)
+
+
+def _mixed(array: np.ndarray) -> Outputs:
+    numbers = np.full(len(array), math.nan)
+    labels = np.full(len(array), NOT_A_LABEL, dtype=object)
+    for place, value in enumerate(array):
+        if isinstance(value, float | int | np.number) and not isinstance(value, bool):
+            numbers[place] = _number(value, place)
+        else:
+            labels[place] = canonical(value)
+    if np.isnan(numbers).all():
+        return Outputs(None, labels)
+    return Outputs(numbers, labels if any(label is not NOT_A_LABEL for label in labels) else None)
+
+
+def _number(value: Any, place: int) -> float:
+    number = float(value)
+    if math.isnan(number):
+        raise ValueError(f"it returned NaN, first as output {place}")
+    return number
+
+
+def canonical(value: Any) -> Label:
+    """An object as a label: equal objects have equal labels, and the label can be written into JSON."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, set | frozenset):
+        return "{" + ", ".join(sorted(repr(canonical(member)) for member in value)) + "}"
+    if isinstance(value, list | tuple | np.ndarray):
+        return "(" + ", ".join(repr(canonical(member)) for member in value) + ")"
+    if isinstance(value, np.generic):
+        return canonical(value.item())
+    if type(value).__repr__ is object.__repr__ or not isinstance(value, Hashable):
+        raise ValueError(f"it returned {_cut(value)}, which cannot be compared; accepted: numbers, labels, vectors")
+    return repr(value)
+
+
+def _cut(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:80] + "..."

@@ -1,0 +1,119 @@
+"""What a test would have caught, and how many samples one needs: power that is guaranteed, not approximated.
+
+A test that rejects at counts (x, y) rejects at every larger x and smaller y too. So if it rejects at a corner that both
+counts pass with the wanted probability, its power is at least that.
+"""
+
+from __future__ import annotations
+
+import math
+
+from scipy import special
+
+from ldp_audit.auditing.two_proportions import Counts, Region
+
+_SHARES = (0.05, 0.2, 0.5)  # of the misses, given to the likelier side; the best is taken
+_FINENESS = 0.05
+_MOST = 10**12
+
+
+def plan(
+    claimed_epsilon: float,
+    violation: float,
+    confidence: float = 0.95,
+    power: float = 0.95,
+    *,
+    claimed_delta: float = 0.0,
+    probability: float = 0.5,
+) -> int:
+    """How many samples per input a test needs, to catch a true epsilon of `violation` with this power.
+
+    claimed_epsilon, violation: nats, 0 <= claimed < violation.   confidence, power: in (0, 1).
+    probability: of the event that shows the violation, on the input that makes it likelier; a rarer event needs more.
+    The samples are those of the test alone; `audit` takes a part of its samples to find the event.
+    Raises ValueError for what lies outside, and where 10**12 samples do not suffice.
+    """
+    _check_plan(claimed_epsilon, violation, confidence, power, claimed_delta, probability)
+    few, many = 1, 2
+    while not _catches(probability, violation, many, 1 - confidence, claimed_epsilon, claimed_delta, power):
+        few, many = many, 2 * many
+        if many > _MOST:
+            raise ValueError(
+                f"violation {violation!r} cannot be told from claimed_epsilon {claimed_epsilon!r} with {_MOST:.0e} "
+                f"samples by an event of probability {probability!r}"
+            )
+    while many - few > max(1, many // 200):
+        middle = (few + many) // 2
+        if _catches(probability, violation, middle, 1 - confidence, claimed_epsilon, claimed_delta, power):
+            many = middle
+        else:
+            few = middle
+    return many
+
+
+def detectable_epsilon(
+    probability: float, trials: int, error: float, claimed_epsilon: float, claimed_delta: float, power: float = 0.95
+) -> float:
+    """The smallest true epsilon that a test of so many trials per input catches with this power; inf if it never does.
+
+    The violation is one of an event that keeps its probability on the likelier input: its other probability is
+    (probability - delta) e**-epsilon.
+    """
+    low, high = claimed_epsilon, claimed_epsilon + 0.01
+    while not _catches(probability, high, trials, error, claimed_epsilon, claimed_delta, power):
+        low, high = high, claimed_epsilon + 2 * (high - claimed_epsilon)
+        if high > claimed_epsilon + 60:
+            return math.inf
+    while high - low > 0.01 * (high - claimed_epsilon):
+        middle = (low + high) / 2
+        if _catches(probability, middle, trials, error, claimed_epsilon, claimed_delta, power):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _catches(p: float, epsilon: float, trials: int, error: float, claimed: float, delta: float, power: float) -> bool:
+    """Whether a test of the claim rejects with this power where the event has p and (p - delta) e**-epsilon."""
+    q = max(p - delta, 0.0) * math.exp(-epsilon)
+    return any(
+        _at_corner(p, q, trials, share * (1 - power), (1 - share) * (1 - power), error, epsilon, delta) > claimed
+        for share in _SHARES
+    )
+
+
+def _at_corner(
+    p: float, q: float, trials: int, miss: float, other_miss: float, error: float, design: float, delta: float
+) -> float:
+    """The bound at counts that are both passed, but for these chances."""
+    hits = _greatest_passed(trials, p, miss)
+    other = trials - _greatest_passed(trials, 1 - q, other_miss)
+    return Region(Counts(hits, trials, other, trials), error, design, delta, _FINENESS).epsilon_lower(delta)
+
+
+def _greatest_passed(trials: int, p: float, miss: float) -> int:
+    """The greatest x with P(X >= x) >= 1 - miss."""
+    low, high = 0, trials + 1  # P(X >= 0) = 1, P(X >= trials + 1) = 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        if special.betainc(middle, trials - middle + 1, p) >= 1 - miss:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _check_plan(
+    claimed_epsilon: float, violation: float, confidence: float, power: float, delta: float, probability: float
+) -> None:
+    if not 0 <= claimed_epsilon < math.inf:
+        raise ValueError(f"claimed_epsilon must be a finite number >= 0, got {claimed_epsilon!r}")
+    if not claimed_epsilon < violation < math.inf:
+        raise ValueError(f"violation must be a finite epsilon above claimed_epsilon, got {violation!r}")
+    for name, value in (("confidence", confidence), ("power", power)):
+        if not 0 < value < 1:
+            raise ValueError(f"{name} must be in (0, 1), got {value!r}")
+    if not 0 <= delta < 1:
+        raise ValueError(f"claimed_delta must be in [0, 1), got {delta!r}")
+    if not delta < probability <= 1:
+        raise ValueError(f"probability must be in (claimed_delta, 1], got {probability!r}")

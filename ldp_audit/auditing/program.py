@@ -1,0 +1,93 @@
+"""The program under audit: called with seeded randomness, and whatever goes wrong is named with its input and call."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ldp_audit.auditing.outputs import Outputs, concatenated, read
+
+CHUNK_VALUES = 2**20
+"""A call asks for at most this many numbers, so that memory does not grow with the samples."""
+CHUNK_ROWS = 2**16
+"""And for at most so many outputs."""
+
+Sampler = Callable[[Any, int, np.random.Generator], Any]
+"""(x, n, rng) -> n independent outputs on input x."""
+
+
+class ProgramError(ValueError):
+    """The program under audit raised, hung, or returned what cannot be read. Says on which input and in which call."""
+
+
+@dataclass
+class Program:
+    """A sampler and how it is called.
+
+    timeout: seconds that one call may take; None for no limit. A call that is over it is left behind in its thread.
+    """
+
+    sampler: Sampler
+    seed: int = 0
+    timeout: float | None = None
+    rows: int = CHUNK_ROWS
+    _shape: str | None = field(default=None, init=False, repr=False)
+
+    def outputs(self, x: Any, n: int, key: tuple[int, ...]) -> Outputs:
+        """n outputs of one call on x, from a generator that the key determines."""
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+        where = f"the sampler, on input {_cut(x)} (call {'.'.join(map(str, key))}, n = {n})"
+        raw = self._called(x, n, rng, where)
+        try:
+            found = read(raw, n)
+        except ValueError as error:
+            raise ProgramError(f"{where}: {error}") from None
+        if self._shape is not None and found.shape != self._shape:
+            raise ProgramError(f"{where}: it returned {found.shape} after {self._shape} in an earlier call")
+        self._shape = found.shape
+        return found
+
+    def many(self, x: Any, n: int, key: tuple[int, ...]) -> Outputs:
+        """n outputs, by as many calls as it takes: call i has the key (*key, i)."""
+        calls = [min(self.rows, n - first) for first in range(0, n, self.rows)]
+        return concatenated(self.outputs(x, size, (*key, place)) for place, size in enumerate(calls))
+
+    def fit_rows(self, dimension: int) -> None:
+        """Ask for fewer outputs a call where each is a long vector."""
+        self.rows = max(1, min(self.rows, CHUNK_VALUES // dimension))
+
+    def _called(self, x: Any, n: int, rng: np.random.Generator, where: str) -> Any:
+        if self.timeout is None:
+            return _guarded(self.sampler, x, n, rng, where)
+        answer: list[Any] = []
+        thread = threading.Thread(target=_into, args=(answer, self.sampler, x, n, rng, where), daemon=True)
+        thread.start()
+        thread.join(self.timeout)
+        if not answer:
+            raise ProgramError(f"{where}: no answer within {self.timeout:g} s")
+        if isinstance(answer[0], ProgramError):
+            raise answer[0]
+        return answer[0]
+
+
+def _guarded(sampler: Sampler, x: Any, n: int, rng: np.random.Generator, where: str) -> Any:
+    try:
+        return sampler(x, n, rng)
+    except Exception as error:  # a user's program may raise anything
+        raise ProgramError(f"{where}: it raised {type(error).__name__}: {error}") from error
+
+
+def _into(answer: list[Any], sampler: Sampler, x: Any, n: int, rng: np.random.Generator, where: str) -> None:
+    try:
+        answer.append(_guarded(sampler, x, n, rng, where))
+    except ProgramError as error:
+        answer.append(error)
+
+
+def _cut(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:80] + "..."

@@ -1,0 +1,146 @@
+"""What an audit found: the bound, the witness, what the run could not have seen, and how its error was spent."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.two_proportions import Counts
+
+VIOLATED, CONSISTENT = "violated", "consistent"
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Two inputs and an event that tells them apart, with how often it was seen.
+
+    inputs: the one that makes the event likelier, then the other.   calls_for_one: whether each output was drawn by a
+    call of its own.
+    """
+
+    inputs: tuple[Any, Any]
+    event: Event
+    counts: Counts
+    calls_for_one: bool = False
+
+    def describe(self) -> str:
+        """In words, one line."""
+        p, q = self.counts.frequencies
+        calls = ", each output by a call of its own" if self.calls_for_one else ""
+        return (
+            f"{self.event.describe()}: {self.counts.hits} of {self.counts.trials} ({p:.6g}) on input "
+            f"{_shown(self.inputs[0])}, {self.counts.other_hits} of {self.counts.other_trials} ({q:.6g}) on input "
+            f"{_shown(self.inputs[1])}{calls}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        p, q = self.counts.frequencies
+        return {
+            "words": self.describe(),
+            "inputs": [plain(x) for x in self.inputs],
+            "event": self.event.to_dict(),
+            "hits": [self.counts.hits, self.counts.other_hits],
+            "trials": [self.counts.trials, self.counts.other_trials],
+            "frequencies": [p, q],
+            "calls_for_one": self.calls_for_one,
+        }
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """The outcome of `audit`.
+
+    epsilon_lower: nats; at most the program's true epsilon at claimed_delta, with probability >= confidence.
+    delta_lower: the same for its delta at claimed_epsilon; both hold at once. None without a claimed epsilon.
+    detectable_epsilon: the smallest true epsilon that the test would have reported as a violation with probability
+    0.95, if its event keeps its probability on the likelier input; inf if none.
+    coverage_floor: events less probable than this on both inputs were, with probability 0.95 or more, not seen while
+    the event was searched for.   budget: how much of the error each part may spend.
+    """
+
+    verdict: str
+    epsilon_lower: float
+    delta_lower: float | None
+    claimed_epsilon: float | None
+    claimed_delta: float
+    confidence: float
+    witness: Witness
+    detectable_epsilon: float
+    coverage_floor: float
+    samples_used: int
+    seconds: float
+    seed: int
+    budget: dict[str, float]
+    notes: tuple[str, ...] = ()
+    sections: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def violated(self) -> bool:
+        """Whether the claim is false, at the stated confidence."""
+        return self.verdict == VIOLATED
+
+    def describe(self) -> str:
+        """A few lines for people; a consistent verdict never comes without what it could not see."""
+        claim = "" if self.claimed_epsilon is None else f"claimed epsilon {self.claimed_epsilon:.6g}"
+        if self.claimed_delta:
+            claim += f" at delta {self.claimed_delta:.6g}"
+        lines = [
+            f"{self.verdict}: {claim}" if claim else "no claim to compare with",
+            f"  epsilon is at least  {self.epsilon_lower:.6g}  (confidence {self.confidence:.10g})",
+        ]
+        if self.delta_lower:
+            lines.append(f"  delta at the claimed epsilon is at least  {self.delta_lower:.6g}")
+        lines.append(f"  witness: {self.witness.describe()}")
+        caught = f"{self.detectable_epsilon:.6g}" if math.isfinite(self.detectable_epsilon) else "none"
+        lines.append(
+            f"  smallest epsilon that this event would have shown with probability 0.95: {caught}; "
+            f"events rarer than {self.coverage_floor:.2g} were not searched"
+        )
+        lines += [f"  note: {note}" for note in self.notes]
+        lines.append(f"  {self.samples_used} samples in {self.seconds:.2f} s, seed {self.seed}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; infinite numbers are the text "inf"."""
+        return {
+            "schema_version": 1,
+            "kind": "audit",
+            "verdict": self.verdict,
+            "epsilon_lower": plain(self.epsilon_lower),
+            "delta_lower": self.delta_lower,
+            "claimed_epsilon": plain(self.claimed_epsilon),
+            "claimed_delta": self.claimed_delta,
+            "confidence": self.confidence,
+            "witness": self.witness.to_dict(),
+            "detectable_epsilon": plain(self.detectable_epsilon),
+            "coverage_floor": self.coverage_floor,
+            "samples_used": self.samples_used,
+            "seconds": self.seconds,
+            "seed": self.seed,
+            "budget": self.budget,
+            "notes": list(self.notes),
+            **self.sections,
+        }
+
+
+def plain(value: Any) -> Any:
+    """An input, or a number, as JSON can hold it."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(member) for member in value]
+    if isinstance(value, set | frozenset):
+        return sorted((plain(member) for member in value), key=repr)
+    return repr(value)
+
+
+def _shown(x: Any) -> str:
+    text = " ".join(str(plain(x)).split())
+    return text if len(text) <= 60 else text[:60] + "..."

@@ -1,0 +1,30 @@
+"""Scores: a number for each output, high where one input is likelier than the other. One file a kind.
+
+A score is learned on samples that no bound is computed from, written to JSON, and read back the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ldp_audit.auditing.scores.coordinate import Coordinate
+from ldp_audit.auditing.scores.equals import Equals
+from ldp_audit.auditing.scores.score import Score
+
+KINDS: tuple[type[Score], ...] = (Coordinate, Equals)
+"""Every kind of score that can be read back; a new kind is one file and one entry."""
+
+LEARNERS = (Coordinate.learn,)
+"""What is tried on vectors, in this order."""
+
+
+def score_from_dict(data: Any) -> Score:
+    """The score that `to_dict` wrote. Raises ValueError for anything else."""
+    known = {kind.KIND: kind for kind in KINDS}
+    name = data.get("kind") if isinstance(data, dict) else None
+    if name not in known:
+        raise ValueError(f"score's kind must be one of {', '.join(known)}, got {data!r:.200}")
+    return known[name].from_dict(data)
+
+
+__all__ = ["KINDS", "LEARNERS", "Score", "score_from_dict"]

@@ -1,0 +1,37 @@
+"""Whether a vector is one given vector, number for number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Equals:
+    """1 for the vector itself, 0 for every other."""
+
+    KIND: ClassVar[str] = "equals"
+    vector: tuple[float, ...]
+
+    def of(self, numbers: np.ndarray) -> np.ndarray:
+        """See `Score`."""
+        return (numbers == np.array(self.vector)).all(axis=1).astype(np.float64)
+
+    def describe(self) -> str:
+        """See `Score`."""
+        shown = ", ".join(f"{number:.6g}" for number in self.vector[:8])
+        return f"[y = ({shown}{', ...' if len(self.vector) > 8 else ''})]"
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `Score`."""
+        return {"kind": self.KIND, "vector": list(self.vector)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Equals:
+        """See `Score`."""
+        vector = data.get("vector")
+        if not isinstance(vector, list) or not all(isinstance(number, int | float) for number in vector):
+            raise ValueError(f"equals' vector must be a list of numbers, got {vector!r:.200}")
+        return cls(tuple(map(float, vector)))

@@ -1,0 +1,187 @@
+r"""What two binomial counts say about the ratio of their probabilities: one exact confidence region for the pair.
+
+X of n runs on input x, and Y of m runs on input x', fell into one event. Let p, q be its probabilities. The tails
+
+    U(p) = P(X' >= X | p)   and   V(q) = P(Y' <= Y | q)
+
+are independent and, at the true p and q, each at least uniform. So with weights w1**2 + w2**2 = 1, which may depend on
+q but on no count, the pair (p, q) is covered by
+
+    w1 Phi^-1(1 - U(p)) + w2 Phi^-1(1 - V(q)) < z
+
+with probability at least Phi(z) (Stouffer et al. 1949; exact for every n, m, p, q). The weights are those of the score
+test at a design ratio that is fixed beforehand, which is where the gain over two separate intervals comes from: the
+two deviations add in squares. Two one-sided Clopper-Pearson limits at 1% of the error each cut off the far ends of
+the region. The bound is the infimum of ln((p - delta)/q) over the region, found on cells of q and rounded downwards:
+on a cell [a, b] the least p is taken at a, the greatest q is b.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+_END_SHARE = 0.01  # of the error, for each of the two Clopper-Pearson limits
+_SHAVE = 1e-12  # relative; far above the error of the incomplete beta function and its inverse
+_FIRST_CELLS, _SPLIT, _ROUNDS = 128, 8, 12
+
+
+@dataclass(frozen=True)
+class Counts:
+    """hits of trials on the input that makes the event likelier, other_hits of other_trials on the other one."""
+
+    hits: int
+    trials: int
+    other_hits: int
+    other_trials: int
+
+    def __post_init__(self) -> None:
+        for name, trials in (("trials", self.trials), ("other_trials", self.other_trials)):
+            if trials < 1:
+                raise ValueError(f"{name} must be at least 1, got {trials!r}")
+        for name, hits, trials in (
+            ("hits", self.hits, self.trials),
+            ("other_hits", self.other_hits, self.other_trials),
+        ):
+            if not 0 <= hits <= trials:
+                raise ValueError(f"{name} must be in 0 .. {trials}, got {hits!r}")
+
+    def __add__(self, more: Counts) -> Counts:
+        return Counts(
+            self.hits + more.hits,
+            self.trials + more.trials,
+            self.other_hits + more.other_hits,
+            self.other_trials + more.other_trials,
+        )
+
+    @property
+    def frequencies(self) -> tuple[float, float]:
+        """The observed share of hits on either input."""
+        return self.hits / self.trials, self.other_hits / self.other_trials
+
+
+@dataclass(frozen=True)
+class Region:
+    """The confidence region of (p, q); its two bounds hold at once, with probability at least 1 - error.
+
+    error: in (0, 1).   design_epsilon, design_delta: where the region is meant to be tight. They change the tightness
+    and never the validity, but must be chosen without looking at the counts.   fineness: how much of the infimum may
+    be given away to the width of a cell, in standard deviations of the log ratio.
+    """
+
+    counts: Counts
+    error: float
+    design_epsilon: float = 1.0
+    design_delta: float = 0.0
+    fineness: float = 0.004
+
+    def __post_init__(self) -> None:
+        if not 0 < self.error < 1:
+            raise ValueError(f"error must be in (0, 1), got {self.error!r}")
+        if not (self.design_epsilon >= 0 and 0 <= self.design_delta < 1):
+            raise ValueError(
+                "design_epsilon must be >= 0 and design_delta in [0, 1), "
+                f"got {self.design_epsilon!r}, {self.design_delta!r}"
+            )
+
+    def epsilon_lower(self, delta: float = 0.0) -> float:
+        """A lower bound, nats, on every epsilon with p <= e**epsilon q + delta; 0 where nothing is known."""
+        if not 0 <= delta <= 1:
+            raise ValueError(f"delta must be in [0, 1], got {delta!r}")
+
+        def log_ratio(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+            with np.errstate(divide="ignore"):
+                return np.log(np.maximum(p - delta, 0.0)) - np.log(q)
+
+        return max(0.0, self._infimum(log_ratio))
+
+    def delta_lower(self, epsilon: float) -> float:
+        """A lower bound on every delta with p <= e**epsilon q + delta, at this epsilon (nats, inf allowed)."""
+        if not epsilon >= 0:
+            raise ValueError(f"epsilon must be >= 0, got {epsilon!r}")
+        slope = math.exp(min(epsilon, 700.0))
+        return max(0.0, self._infimum(lambda p, q: p - slope * q))
+
+    def _infimum(self, value: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:
+        """Of a function that grows in p and falls in q, over the region; never above it."""
+        last = _upper_limit(self.counts.other_hits, self.counts.other_trials, _END_SHARE * self.error)
+        centre = max(self.counts.other_hits, 0.5) / self.counts.other_trials
+        spread = 1 / math.sqrt(max(self.counts.other_hits, 0.5))
+        first = min(centre * math.exp(-8 * spread), last / 2)
+        edges = np.concatenate([[0.0], np.geomspace(first, last, _FIRST_CELLS)])
+        target = self.fineness * math.sqrt(spread**2 + 1 / max(self.counts.hits, 0.5))
+        lowest = -math.inf
+        for _ in range(_ROUNDS):
+            values = value(self._least_p(edges), edges[1:])
+            place = int(np.argmin(values))
+            lowest = float(values[place])
+            width = math.log(edges[place + 1] / edges[place]) if edges[place] > 0 else math.inf
+            if not math.isfinite(lowest) or width <= target:
+                break
+            edges = _split(edges, np.flatnonzero(values <= lowest + width))  # no other cell can fall below
+        return lowest - _SHAVE * max(1.0, abs(lowest)) if math.isfinite(lowest) else lowest
+
+    def _least_p(self, edges: np.ndarray) -> np.ndarray:
+        """For each cell of q: no p below this is in the region; above 1 where no p is."""
+        z = -special.ndtri(self.error * (1 - 2 * _END_SHARE))
+        low, high = edges[:-1], edges[1:]
+        first, second = self._weights((low + high) / 2)
+        deviation = _deviation(self.counts.other_hits, self.counts.other_trials, low)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            level = special.ndtr(-(z - second * deviation) / first)
+        alone = first == 0  # then q alone decides, whatever p is
+        level = np.where(alone, 0.0, level)
+        found = _lower_limit(self.counts.hits, self.counts.trials, level)
+        floor = _lower_limit(self.counts.hits, self.counts.trials, np.asarray(_END_SHARE * self.error))
+        return np.where(alone & (deviation >= z), math.inf, np.maximum(found, floor))
+
+    def _weights(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Proportional to the standard deviations of X/n and of ratio * Y/m on the line of the design."""
+        ratio = math.exp(min(self.design_epsilon, 300.0))
+        p = np.minimum(1.0, ratio * q + self.design_delta)
+        of_p = p * (1 - p) / self.counts.trials
+        of_q = ratio**2 * q * (1 - q) / self.counts.other_trials
+        total = of_p + of_q
+        share = np.divide(of_p, total, out=np.zeros_like(total), where=total > 0)
+        return np.sqrt(share), np.sqrt(1 - share)
+
+
+def _deviation(hits: int, trials: int, q: np.ndarray) -> np.ndarray:
+    """Phi^-1(P(Y > hits | q)), which grows with q; -inf where the count is the largest possible."""
+    if hits >= trials:
+        return np.full_like(q, -math.inf)
+    above = special.betainc(hits + 1, trials - hits, q)
+    below = special.betaincc(hits + 1, trials - hits, q)
+    return np.where(above < 0.5, special.ndtri(above), -special.ndtri(below))
+
+
+def _lower_limit(hits: int, trials: int, error: np.ndarray) -> np.ndarray:
+    """Clopper-Pearson: the least p with P(X >= hits | p) >= error."""
+    if hits == 0:
+        return np.zeros_like(error)
+    return special.betaincinv(hits, trials - hits + 1, error)
+
+
+def _upper_limit(hits: int, trials: int, error: float) -> float:
+    """Clopper-Pearson: the greatest q with P(Y <= hits | q) >= error."""
+    return 1.0 if hits >= trials else float(special.betainccinv(hits + 1, trials - hits, error))
+
+
+def lower_limit(hits: int, trials: int, error: float) -> float:
+    """The Clopper-Pearson lower limit of one proportion: at most the truth with probability >= 1 - error."""
+    return float(_lower_limit(hits, trials, np.asarray(error)))
+
+
+def upper_limit(hits: int, trials: int, error: float) -> float:
+    """The Clopper-Pearson upper limit of one proportion: at least the truth with probability >= 1 - error."""
+    return _upper_limit(hits, trials, error)
+
+
+def _split(edges: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    steps = np.arange(1, _SPLIT) / _SPLIT
+    inner = edges[cells, None] + (edges[cells + 1] - edges[cells])[:, None] * steps
+    return np.unique(np.concatenate([edges, inner.ravel()]))
