@@ -1,9 +1,10 @@
 """Is this program what they claim? Statistical audits of any sampler, with bounds that hold at their confidence."""
 
 from ldp_audit.auditing.audit_program import audit
+from ldp_audit.auditing.input_search import InputSearch, search
 from ldp_audit.auditing.power import plan
 from ldp_audit.auditing.program import ProgramError
 from ldp_audit.auditing.result import AuditResult, Witness
 from ldp_audit.auditing.two_proportions import Counts, Region
 
-__all__ = ["AuditResult", "Counts", "ProgramError", "Region", "Witness", "audit", "plan"]
+__all__ = ["AuditResult", "Counts", "InputSearch", "ProgramError", "Region", "Witness", "audit", "plan", "search"]

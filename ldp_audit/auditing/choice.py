@@ -21,8 +21,9 @@ from ldp_audit.auditing.scores import LEARNERS, Score
 from ldp_audit.auditing.two_proportions import Counts
 
 _COARSER = (1, 4, 16, 64)  # neighbouring bins are tried in groups of so many
-_DOUBT_OF_MANY = 2.0  # standard deviations by which the best of some hundred prefixes flatters itself
-_DOUBT_OF_FEW = 2.5  # and by which the best of a dozen events must stand out, for a rarer one not to win by luck
+_DOUBT_OF_MANY = 3.0  # standard deviations by which the best of some hundred prefixes flatters itself
+_DOUBT_OF_FEW = 3.5  # and by which the best of a dozen events must stand out, for a rarer one not to win by luck
+_READABLE = 0.001  # of the bound, given away for an event of fewer pieces
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,9 @@ def choose(
     judge = _Judge(trials, error, delta)
     tried = _scores(first, second, rng) if scores is None else iter(scores)
     found = [choice for score in tried for choice in _best_of_score(first, second, score, judge)]
-    return max(found, key=lambda choice: choice.predicted)
+    best = max(choice.predicted for choice in found)
+    equal = [choice for choice in found if choice.predicted >= best - _READABLE * max(1.0, abs(best))]
+    return min(equal, key=lambda choice: len(choice.event.intervals) + len(choice.event.labels))
 
 
 @dataclass(frozen=True)
@@ -81,11 +84,22 @@ class _Judge:
         """The expected bound of a test, less so many standard deviations of the seen ratio; vectorised over events."""
         z = math.sqrt(max(0.0, -2 * math.log(min(1.0, 2.5 * self.error))))  # close to the normal quantile
         p, q = (hits + 0.5) / (n + 1), (other + 0.5) / (m + 1)
-        gain = np.maximum(p - self.delta, 1e-12)
-        per_run = p * (1 - p) / gain**2, (1 - q) / q
-        test = np.sqrt((per_run[0] + per_run[1]) / self.trials)
-        doubt = np.sqrt(per_run[0] / n + per_run[1] / m)
-        return np.log(gain / q) - z * test - doubts * doubt
+        ratio = np.log(np.maximum(p - self.delta, 1e-12) / q)
+        return ratio - self._loss(p, q, self.trials, self.trials, z) - self._loss(p, q, n, m, doubts)
+
+    def _loss(self, p: np.ndarray, q: np.ndarray, n: int, m: int, z: float) -> np.ndarray:
+        """How far z deviations of n and m trials may lower the log ratio."""
+        lowest = np.maximum(_wilson(p, n, -z) - self.delta, 1e-12)
+        down = np.log(np.maximum(p - self.delta, 1e-12) / lowest)
+        up = np.log(_wilson(q, m, z) / q)
+        return np.hypot(down, up)
+
+
+def _wilson(frequency: np.ndarray, n: int, z: float) -> np.ndarray:
+    """Wilson's limit of a proportion, the lower one for negative z; it stays sensible where few or no hits were seen."""
+    middle = frequency + z * z / (2 * n)
+    reach = z * np.sqrt(frequency * (1 - frequency) / n + z * z / (4 * n * n))
+    return np.clip((middle + reach) / (1 + z * z / n), 1e-12, 1.0)
 
 
 def _scores(first: Sample, second: Sample, rng: np.random.Generator) -> Iterator[Score | None]:

@@ -102,10 +102,22 @@ def _finite(edge: float) -> float | None:
 
 
 def _interval_words(name: str, low: float, high: float) -> str:
+    """An end that lies next to a rounder number excludes, or includes, that number."""
+    if low == -math.inf and high == math.inf:
+        return f"any number {name}"
     if high == math.nextafter(low, math.inf):
         return f"{name} = {low:.12g}"
-    if low == -math.inf and high == math.inf:
-        return f"any {name}"
+    below, above = _rounder(low), _rounder(high)
+    lower = f"{low:.12g} <= " if below is None else f"{below:.12g} < "
+    upper = f" < {high:.12g}" if above is None else f" <= {above:.12g}"
     if low == -math.inf:
-        return f"{name} < {high:.12g}"
-    return f"{name} >= {low:.12g}" if high == math.inf else f"{low:.12g} <= {name} < {high:.12g}"
+        return f"{name}{upper}"
+    if high == math.inf:
+        return f"{name} >= {low:.12g}" if below is None else f"{name} > {below:.12g}"
+    return f"{lower}{name}{upper}"
+
+
+def _rounder(edge: float) -> float | None:
+    """The float just below, if that is the shorter number: then the edge was put next to it."""
+    before = math.nextafter(edge, -math.inf)
+    return before if math.isfinite(edge) and len(repr(before)) < len(repr(edge)) else None

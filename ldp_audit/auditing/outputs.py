@@ -155,14 +155,22 @@ def canonical(value: Any) -> Label:
     if isinstance(value, np.bool_):
         return bool(value)
     if isinstance(value, set | frozenset):
-        return "{" + ", ".join(sorted(repr(canonical(member)) for member in value)) + "}"
+        return "{" + ", ".join(sorted(map(_member, value))) + "}"
     if isinstance(value, list | tuple | np.ndarray):
-        return "(" + ", ".join(repr(canonical(member)) for member in value) + ")"
+        return "(" + ", ".join(map(_member, value)) + ")"
     if isinstance(value, np.generic):
         return canonical(value.item())
     if type(value).__repr__ is object.__repr__ or not isinstance(value, Hashable):
         raise ValueError(f"it returned {_cut(value)}, which cannot be compared; accepted: numbers, labels, vectors")
     return repr(value)
+
+
+def _member(value: Any) -> str:
+    """A member of a set or tuple: 1 and 1.0 are equal, 1 and "1" are not."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, float) and plain.is_integer():
+        plain = int(plain)
+    return repr(plain) if plain is None or isinstance(plain, str | bool | int | float) else str(canonical(plain))
 
 
 def _cut(value: Any) -> str:

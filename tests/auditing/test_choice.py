@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldp_audit.auditing.choice import Choice, Sample, choose
+from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.outputs import read
+from ldp_audit.auditing.program import Program
+from ldp_audit.auditing.two_proportions import Counts
+from tests.auditing import samplers
+
+
+def chosen(sampler: Any, inputs: tuple[Any, Any], size: int = 5000, delta: float = 0.0) -> Choice:
+    program = Program(sampler)
+    first, second = (
+        Sample(*(program.many(x, times * size, (0, place, part)) for part, times in enumerate((1, 1, 2))))
+        for place, x in enumerate(inputs)
+    )
+    return choose(first, second, trials=100_000, error=0.05, delta=delta, rng=np.random.default_rng(0))
+
+
+def test_labels_are_ordered_by_their_likelihood_ratio() -> None:
+    choice = chosen(samplers.labels, (0, 1))
+    assert choice.event.labels in {("yes",), ("no",)}
+    assert choice.swapped == (choice.event.labels == ("no",))
+
+
+def test_an_atom_is_found_within_a_density() -> None:
+    choice = chosen(samplers.atom_and_density, (0, 1))
+    assert choice.event.describe() == "y = 0"
+    assert choice.swapped
+
+
+def test_a_band_in_the_middle_is_found() -> None:
+    def band(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.normal(scale=0.1 if x == 0 else 1.0, size=n)
+
+    choice = chosen(band, (0, 1))
+    narrow = choice.event.contains(read([0.0, 0.05, 1.0, -1.5], 4))
+    assert narrow.tolist() == [not choice.swapped] * 2 + [choice.swapped] * 2
+    assert choice.design_epsilon(0.0) > 1.5
+
+
+def test_the_second_input_may_be_the_likelier_one() -> None:
+    choice = chosen(lambda x, n, rng: (rng.random(n) < (0.01 if x == 0 else 0.3)).astype(int), (0, 1))
+    assert choice.swapped
+    assert choice.event.describe() == "y >= 1"
+
+
+def test_delta_turns_the_choice_to_common_events() -> None:
+    """Half a percent of all outputs show the input for certain; a delta of 1% forgives that."""
+
+    def leak(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        honest = (rng.random(n) < (0.3 if x == 0 else 0.7)).astype(float)
+        return np.where(rng.random(n) < 0.005, 10.0 + x, honest)
+
+    strict, forgiving = chosen(leak, (0, 1)), chosen(leak, (0, 1), delta=0.01)
+    assert "1" in strict.event.describe()
+    assert strict.seen.hits / strict.seen.trials < 0.1
+    assert forgiving.seen.hits / forgiving.seen.trials > 0.5
+
+
+def test_a_sample_of_one_output_still_gives_an_event() -> None:
+    choice = chosen(samplers.randomized_response(1.0), (0, 1), size=1)
+    assert isinstance(choice.event, Event)
+    assert choice.predicted < 1
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.5, 1.0])
+def test_the_design_is_never_negative(delta: float) -> None:
+    choice = Choice(Event(), False, 0.0, Counts(0, 10, 10, 10))
+    assert choice.design_epsilon(delta) == 0
+    assert math.isfinite(Choice(Event(), False, 0.0, Counts(10, 10, 0, 10)).design_epsilon(delta))

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.outputs import read
+from ldp_audit.auditing.scores.coordinate import Coordinate
+
+
+@given(
+    st.lists(st.floats(-3, 3), min_size=2, max_size=12, unique=True).map(sorted),
+    st.lists(st.floats(allow_nan=False), min_size=1, max_size=20),
+)
+def test_membership_is_that_of_half_open_intervals(edges: list[float], values: list[float]) -> None:
+    intervals = tuple(zip(edges[::2], edges[1::2], strict=False))
+    expected = [any(low <= value < high for low, high in intervals) for value in values]
+    assert Event(intervals).contains(read(values, len(values))).tolist() == expected
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_infinite_outputs_belong_to_the_open_ends(count: int) -> None:
+    inner = tuple((float(place), place + 0.5) for place in range(1, count))
+    event = Event(((-math.inf, 0.0), *inner, (10.0, math.inf)))
+    assert event.contains(read([-math.inf, -1.0, 0.0, 0.75, 9.0, 10.0, math.inf], 7)).tolist() == [
+        True, True, False, False, False, True, True,
+    ]  # fmt: skip
+
+
+def test_a_label_is_in_no_interval_and_a_number_among_no_labels() -> None:
+    outputs = read([None, 1.0, "1.0", True], 4)
+    assert Event(((-math.inf, math.inf),)).contains(outputs).tolist() == [False, True, False, False]
+    assert Event(labels=(None, "1.0")).contains(outputs).tolist() == [True, False, True, False]
+
+
+def test_an_event_survives_json() -> None:
+    event = Event(((-math.inf, -0.1), (0.1 + 0.2, math.inf)), (None, "a", True), Coordinate(2))
+    again = Event.from_dict(json.loads(json.dumps(event.to_dict())))
+    assert again == event
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        pytest.param(Event(((-math.inf, 1.0),)), "y < 1", id="below"),
+        pytest.param(Event(((2.0, math.inf),)), "y >= 2", id="from"),
+        pytest.param(Event(((3.0, math.nextafter(3.0, 9)),)), "y = 3", id="one value"),
+        pytest.param(Event(((-math.inf, math.nextafter(0.0, 1)),)), "y <= 0", id="up to and including"),
+        pytest.param(Event(((math.nextafter(1.5, 2), math.inf),)), "y > 1.5", id="above"),
+        pytest.param(Event(labels=(None,)), "y = None", id="one label"),
+        pytest.param(Event(labels=("a", "b")), "y in {'a', 'b'}", id="labels"),
+        pytest.param(Event(((0.5, 1.0),), (), Coordinate(3)), "0.5 <= y[3] < 1", id="score"),
+        pytest.param(Event(), "never", id="empty"),
+    ],
+)
+def test_an_event_is_described_in_words(event: Event, words: str) -> None:
+    assert event.describe() == words
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"intervals": [[1, 0]]},
+        {"intervals": [[0, 1], [1, 2]]},
+        {"intervals": [[0, float("nan")]]},
+        {"intervals": "x"},
+        {"labels": [[1]]},
+        {"score": {"kind": "pickle"}},
+        {"score": {"kind": "coordinate", "place": -1}},
+    ],
+    ids=["descending", "touching", "NaN", "text", "nested label", "unknown score", "bad score"],
+)
+def test_a_file_that_no_audit_wrote_is_refused(change: dict) -> None:
+    data = Event(((0.0, 1.0),)).to_dict() | change
+    with pytest.raises(ValueError, match=r"must|one of"):
+        Event.from_dict(data)
+
+
+def test_counts_are_the_number_of_members() -> None:
+    assert Event(((0.5, 1.0),)).count(read(np.linspace(0, 1, 11), 11)) == 5

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ldp_audit import search
+from ldp_audit.auditing.input_search import as_search
+
+
+def test_a_range_gives_its_ends_a_grid_and_random_points() -> None:
+    found = search(-1, 1, grid=3, random=2, seed=1)
+    assert found.inputs[:3] == (-1.0, 0.0, 1.0)
+    assert len(found) == 5
+    assert all(-1 <= x <= 1 for x in found.inputs)
+    assert len(found.pairs) == 10
+    assert search(-1, 1, grid=3, random=2, seed=1) == found
+    assert search(-1, 1, grid=3, random=2, seed=2) != found
+
+
+def test_vectors_have_extremes_and_neighbours_in_one_coordinate() -> None:
+    found = search(0, 1, dimension=3, random=0)
+    assert (0.0, 0.0, 0.0) in found.inputs
+    assert (1.0, 1.0, 1.0) in found.inputs
+    assert (1.0, 0.0, 0.0) in found.inputs
+    assert len(set(found.inputs)) == len(found.inputs)
+
+
+def test_one_dimension_repeats_no_vector() -> None:
+    assert sorted(search(0, 1, dimension=1, random=0).inputs) == [(0.0,), (1.0,)]
+
+
+def test_sets_have_their_size() -> None:
+    found = search(universe=6, size=2, random=3)
+    assert all(len(set(x)) == 2 and max(x) < 6 for x in found.inputs)
+    assert {(0, 1), (4, 5), (0, 5)} <= set(found.inputs)
+
+
+def test_named_pairs_are_compared_with_each_other_alone() -> None:
+    found = search(pairs=[("a", "b"), ("b", "c")])
+    assert found.inputs == ("a", "b", "c")
+    assert found.pairs == ((0, 1), (1, 2))
+
+
+def test_only_neighbours_are_compared_where_they_are_named() -> None:
+    found = search(values=[0, 1, 2, 5], adjacent=lambda x, y: abs(x - y) == 1)
+    assert found.pairs == ((0, 1), (1, 2))
+
+
+def test_arrays_may_be_inputs() -> None:
+    found = search(values=[np.zeros(2), np.ones(2), np.zeros(2)])
+    assert len(found) == 2
+
+
+def test_a_plain_list_means_all_pairs() -> None:
+    assert as_search([0, 1, 2]).pairs == ((0, 1), (0, 2), (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        pytest.param({}, "leave a pair", id="nothing"),
+        pytest.param({"values": [1]}, "leave a pair", id="one value"),
+        pytest.param({"low": 0}, "low and high", id="no high"),
+        pytest.param({"low": 1, "high": 0}, "low < high", id="reversed"),
+        pytest.param({"low": 0, "high": math.inf}, "finite", id="infinite"),
+        pytest.param({"low": 0, "high": 1, "grid": 1}, "grid must be at least 2, got 1", id="grid"),
+        pytest.param({"low": 0, "high": 1, "random": -1}, "random must be at least 0, got -1", id="random"),
+        pytest.param({"low": 0, "high": 1, "dimension": 0}, "dimension must be at least 1, got 0", id="dimension"),
+        pytest.param({"universe": 3}, "size must be in 1 .. universe - 1", id="no size"),
+        pytest.param({"universe": 3, "size": 3}, "size must be in 1 .. universe - 1", id="whole universe"),
+        pytest.param({"values": range(201)}, "at most 200 inputs, got 201", id="too many"),
+        pytest.param({"values": [0, 1], "adjacent": lambda x, y: False}, "leave a pair", id="no neighbours"),
+    ],
+)
+def test_a_search_of_nothing_is_refused(arguments: dict, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        search(**arguments)
+
+
+@pytest.mark.parametrize("inputs", [[0], "ab", 3, []], ids=repr)
+def test_fewer_than_two_inputs_are_refused(inputs: object) -> None:
+    with pytest.raises(ValueError, match="inputs must be two or more"):
+        as_search(inputs)

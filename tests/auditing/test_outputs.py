@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs, canonical, concatenated, read
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        pytest.param([1, 2], [1.0, 2.0], id="whole numbers"),
+        pytest.param(np.array([True, False]), [1.0, 0.0], id="booleans"),
+        pytest.param(np.array([1.5, math.inf], dtype=np.float32), [1.5, math.inf], id="float32 with inf"),
+        pytest.param(torch.tensor([3, 4]), [3.0, 4.0], id="torch"),
+        pytest.param(np.array([[1.0], [2.0]]), [1.0, 2.0], id="one column"),
+        pytest.param([10**30, 1], [1e30, 1.0], id="numbers beyond int64"),
+        pytest.param((value for value in (1, 2)), [1.0, 2.0], id="generator"),
+    ],
+)
+def test_numbers_are_read_as_they_are(raw: object, expected: list[float]) -> None:
+    outputs = read(raw, 2)
+    assert outputs.labels is None
+    assert outputs.known_numbers.tolist() == expected
+
+
+def test_vectors_keep_their_rows() -> None:
+    outputs = read([(1, 2, 3), (4, 5, 6)], 2)
+    assert outputs.known_numbers.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert outputs.dimension == 3
+    assert outputs.shape == "vectors of 3"
+
+
+def test_labels_and_numbers_may_be_mixed() -> None:
+    outputs = read([None, 1.5, "a", 2], 4)
+    assert outputs.labels is not None
+    assert outputs.labels.tolist() == [None, NOT_A_LABEL, "a", NOT_A_LABEL]
+    assert np.isnan(outputs.known_numbers).tolist() == [True, False, True, False]
+    assert outputs.known_numbers[[1, 3]].tolist() == [1.5, 2.0]
+
+
+def test_text_that_looks_like_a_number_stays_text() -> None:
+    assert read(["1", "1.0"], 2).labels.tolist() == ["1", "1.0"]
+    assert read(np.array(["1", "2"]), 2).numbers is None
+
+
+def test_equal_sets_are_one_label_however_they_were_built() -> None:
+    assert canonical({3, 1, 2}) == canonical(frozenset([2, 3, 1])) == "{1, 2, 3}"
+    assert canonical((1, "a")) == canonical([1, "a"]) == "(1, 'a')"
+    assert canonical(np.str_("a")) == "a"
+
+
+def test_tuples_of_different_lengths_are_labels() -> None:
+    assert read([(1, 2), (1,)], 2).labels.tolist() == ["(1, 2)", "(1)"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "complaint"),
+    [
+        pytest.param([1.0], "it returned 1 outputs, 2 were asked for", id="too few"),
+        pytest.param(3.0, "it returned 3.0, not 2 outputs", id="one number"),
+        pytest.param("ab", "it returned 'ab', not 2 outputs", id="text"),
+        pytest.param(None, "it returned None, not 2 outputs", id="None"),
+        pytest.param(np.float64(3), "it returned np.float64(3.0), not 2 outputs", id="numpy scalar"),
+        pytest.param([1.0, math.nan], "it returned NaN, first as output 1 of 2", id="NaN"),
+        pytest.param([None, math.nan], "it returned NaN, first as output 1", id="NaN beside a label"),
+        pytest.param(np.zeros((2, 2, 2)), "shape (2, 2, 2)", id="three axes"),
+        pytest.param(np.zeros((2, 0)), "shape (2, 0)", id="empty vectors"),
+        pytest.param(np.array([1j, 2]), "dtype complex128", id="complex"),
+        pytest.param([object(), object()], "which cannot be compared", id="objects"),
+    ],
+)
+def test_what_cannot_be_read_is_named(raw: object, complaint: str) -> None:
+    with pytest.raises(ValueError, match=r"^it returned") as caught:
+        read(raw, 2)
+    assert complaint in str(caught.value)
+
+
+def test_calls_are_joined_with_their_labels_in_place() -> None:
+    joined = concatenated([read([1.0, 2.0], 2), read(["a", None], 2), read([3.0, "b"], 2)])
+    assert len(joined) == 6
+    assert joined.labels.tolist() == [NOT_A_LABEL, NOT_A_LABEL, "a", None, NOT_A_LABEL, "b"]
+    assert joined.known_numbers[[0, 1, 4]].tolist() == [1, 2, 3]
+
+
+def test_outputs_that_are_labels_alone_have_no_numbers() -> None:
+    with pytest.raises(ValueError, match="labels alone"):
+        _ = Outputs(None, np.array(["a"], dtype=object)).known_numbers

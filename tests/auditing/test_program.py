@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import math
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from ldp_audit.auditing.program import CHUNK_VALUES, Program, ProgramError
+
+
+def test_a_call_is_determined_by_seed_and_key() -> None:
+    def sampler(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.random(n)
+
+    same = [Program(sampler, seed=3).outputs(0, 5, (1, 0, 7)).known_numbers.tolist() for _ in range(2)]
+    assert same[0] == same[1]
+    others = [Program(sampler, seed=3).outputs(0, 5, (1, 1, 7)), Program(sampler, seed=4).outputs(0, 5, (1, 0, 7))]
+    assert all(other.known_numbers.tolist() != same[0] for other in others)
+
+
+def test_many_outputs_are_drawn_in_calls_of_bounded_size() -> None:
+    sizes: list[int] = []
+
+    def sampler(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        sizes.append(n)
+        return np.zeros((n, 1000))
+
+    program = Program(sampler)
+    program.fit_rows(1000)
+    assert len(program.many(0, 3000, (0,))) == 3000
+    assert sum(sizes) == 3000
+    assert max(sizes) * 1000 <= CHUNK_VALUES
+
+
+@pytest.mark.parametrize(
+    ("sampler", "complaint"),
+    [
+        pytest.param(lambda x, n, rng: 1 / 0, "it raised ZeroDivisionError: division by zero", id="raises"),
+        pytest.param(lambda x, n, rng: [1.0], "it returned 1 outputs, 4 were asked for", id="wrong count"),
+        pytest.param(lambda x, n, rng: [math.nan] * n, "it returned NaN", id="NaN"),
+        pytest.param(lambda x, n, rng: 5, "it returned 5, not 4 outputs", id="no outputs"),
+    ],
+)
+def test_a_failing_program_is_named_with_its_input_and_call(sampler: object, complaint: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        Program(sampler).outputs(-1.0, 4, (1, 0, 2))
+    assert str(caught.value).startswith("the sampler, on input -1.0 (call 1.0.2, n = 4): ")
+    assert complaint in str(caught.value)
+
+
+def test_a_changing_shape_is_an_error_that_names_both() -> None:
+    program = Program(lambda x, n, rng: np.zeros(n) if x == 0 else np.zeros((n, 2)))
+    program.outputs(0, 3, (0,))
+    with pytest.raises(ProgramError, match=r"it returned vectors of 2 after numbers or labels in an earlier call"):
+        program.outputs(1, 3, (1,))
+
+
+def test_a_program_that_hangs_is_left_behind_after_the_timeout() -> None:
+    release = threading.Event()
+
+    def sampler(x: float, n: int, rng: np.random.Generator) -> list[float]:
+        release.wait(20)
+        return [0.0] * n
+
+    start = time.perf_counter()
+    with pytest.raises(ProgramError, match=r"on input 1 \(call 0, n = 2\): no answer within 0.1 s"):
+        Program(sampler, timeout=0.1).outputs(1, 2, (0,))
+    release.set()
+    assert time.perf_counter() - start < 10
+
+
+def test_a_timeout_changes_neither_outputs_nor_errors() -> None:
+    def sampler(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        if x == 1:
+            raise KeyError("x")
+        return rng.random(n)
+
+    with_timeout, without = Program(sampler, timeout=10), Program(sampler)
+    assert with_timeout.outputs(0, 3, (5,)).known_numbers.tolist() == without.outputs(0, 3, (5,)).known_numbers.tolist()
+    with pytest.raises(ProgramError, match="it raised KeyError: 'x'"):
+        with_timeout.outputs(1, 3, (5,))
