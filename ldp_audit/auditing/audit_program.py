@@ -11,8 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
+from ldp_audit.auditing.arguments import check_arguments
 from ldp_audit.auditing.choice import Choice
 from ldp_audit.auditing.counting import Tally, Test, count_all
 from ldp_audit.auditing.event_search import coverage_floor, searched
@@ -21,6 +20,7 @@ from ldp_audit.auditing.power import detectable_epsilon
 from ldp_audit.auditing.program import Program, Sampler
 from ldp_audit.auditing.repeats import suspected
 from ldp_audit.auditing.result import CONSISTENT, VIOLATED, AuditResult, Witness
+from ldp_audit.auditing.sequential import audit_sequentially
 from ldp_audit.auditing.two_proportions import Counts, Region
 
 _CALLS_SHARE = 0.01
@@ -36,6 +36,7 @@ def audit(
     confidence: float = 0.999,
     seed: int = 0,
     timeout: float | None = None,
+    sequential: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> AuditResult:
     """Audit a sampler.
@@ -45,12 +46,17 @@ def audit(
     claimed_epsilon: nats; None where only the bound is wanted.   claimed_delta: in [0, 1).
     samples: per input, the search included.   confidence: in (0, 1), of everything that the result states.
     seed: the same seed gives the same result.   timeout: seconds that one call may take.
+    sequential: bet instead, and stop as soon as a violation is certain (see `audit_sequentially`).
     Raises ValueError for bad arguments and ProgramError, a ValueError, for a program that fails.
     """
     start = time.perf_counter()
     named = as_search(inputs).inputs
     check_arguments(claimed_epsilon, claimed_delta, samples, confidence)
     program = Program(sampler, seed, timeout)
+    if sequential:
+        return audit_sequentially(
+            program, inputs, claimed_epsilon, claimed_delta, samples=samples, confidence=confidence, progress=progress
+        )
     budget = {"event": (1 - confidence) * (1 - _CALLS_SHARE), "calls": (1 - confidence) * _CALLS_SHARE}
     found = searched(program, inputs, samples, budget["event"], claimed_delta, progress)
     test = Test((found.choice.event,), found.pair(named), found.places, samples - found.spent, program.rows)
@@ -80,18 +86,6 @@ def audit(
         seed=seed,
         budget=budget,
     )
-
-
-def check_arguments(claimed_epsilon: float | None, claimed_delta: float, samples: int, confidence: float) -> None:
-    """ValueError that names the argument, its value and what is accepted."""
-    if claimed_epsilon is not None and not 0 <= claimed_epsilon <= math.inf:
-        raise ValueError(f"claimed_epsilon must be a number >= 0, or None, got {claimed_epsilon!r}")
-    if not 0 <= claimed_delta < 1:
-        raise ValueError(f"claimed_delta must be in [0, 1), got {claimed_delta!r}")
-    if isinstance(samples, bool) or not isinstance(samples, int | np.integer) or samples < 10:
-        raise ValueError(f"samples must be a whole number >= 10, got {samples!r}")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be in (0, 1), got {confidence!r}")
 
 
 def _bounds(

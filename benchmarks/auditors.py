@@ -1,0 +1,125 @@
+"""The auditor beside its peers: the same programs, the same number of samples; bounds, seconds, and ratios.
+
+    python benchmarks/auditors.py [--samples 2e6] [--seeds 3] [--only "a Warner 1"] --peer NAME=PYTHON:CHECKOUT ...
+
+A peer runs in an environment of its own: PYTHON is that environment's interpreter, CHECKOUT a copy of its repository.
+NAME is one of dp_sniper, statdp, dp_auditorium, ldp_auditor. A peer that is not named, or that fails, is listed with
+the reason. Samples are those of both inputs together, the search included. `to the same bound` is the time that we need
+to reach the peer's median bound, with as few samples as that takes, as a share of the peer's time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from auditor_cases import CASES, Case
+
+from ldp_audit import audit
+
+PEERS = ("dp_sniper", "statdp", "dp_auditorium", "ldp_auditor")
+_LIMIT = 600  # seconds that one run of a peer may take
+
+
+@dataclass(frozen=True)
+class Row:
+    """The medians over the seeds."""
+
+    bound: float
+    seconds: float
+
+
+def main() -> int:
+    """Print a table a case."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--samples", type=float, default=2e6)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--only", choices=list(CASES))
+    parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON:CHECKOUT")
+    options = parser.parse_args()
+    peers = dict(_peer(text) for text in options.peer)
+    _say("| case (truth) | auditor | bound | seconds | gap to ours | seconds to ours | to the same bound |")
+    _say("|---|---|---|---|---|---|---|")
+    for name in [options.only] if options.only else CASES:
+        case = CASES[name]
+        ours = _ours(case, int(options.samples), options.seeds)
+        _say(f"| {name} ({case.truth:g}) | ours | {ours.bound:.4f} | {ours.seconds:.2f} | 1 | 1 | |")
+        for peer in PEERS:
+            _say(f"| | {peer} | {_beside(peer, peers, name, options.samples, options.seeds, ours)} |")
+    return 0
+
+
+def _beside(peer: str, peers: dict[str, tuple[str, str]], name: str, samples: float, seeds: int, ours: Row) -> str:
+    """The peer's cells of the table, or why there are none."""
+    if peer not in peers:
+        return "not given an environment | | | |"
+    try:
+        theirs = _run(peer, *peers[peer], name, samples, seeds)
+    except RuntimeError as error:
+        return f"{error} | | | |"
+    case = CASES[name]
+    gap = (case.truth - theirs.bound) / max(case.truth - ours.bound, 1e-9)
+    same = _seconds_to(case, theirs.bound, int(samples))
+    share = "never" if same is None else f"{theirs.seconds / same:.0f} times faster"
+    return f"{theirs.bound:.4f} | {theirs.seconds:.2f} | {gap:.1f} | {theirs.seconds / ours.seconds:.0f} | {share}"
+
+
+def _ours(case: Case, samples: int, seeds: int) -> Row:
+    bounds, seconds = [], []
+    for seed in range(seeds):
+        start = time.perf_counter()
+        found = audit(case.sampler, case.inputs, case.truth, samples=samples // 2, confidence=0.95, seed=seed)
+        seconds.append(time.perf_counter() - start)
+        bounds.append(found.epsilon_lower)
+    return Row(statistics.median(bounds), statistics.median(seconds))
+
+
+def _seconds_to(case: Case, bound: float, samples: int) -> float | None:
+    """Our median time at the fewest samples, by halving, whose median bound is still as good."""
+    best = None
+    while samples >= 1000:
+        row = _ours(case, samples, 3)
+        if row.bound < bound:
+            break
+        best, samples = row.seconds, samples // 2
+    return best
+
+
+def _run(peer: str, python: str, checkout: str, name: str, samples: float, seeds: int) -> Row:
+    script = Path(__file__).parent / "auditor_peers" / f"{peer}.py"
+    found = []
+    for seed in range(seeds):
+        command = [python, str(script), name, str(samples), str(seed), checkout]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT, check=False)  # noqa: S603
+        except (OSError, subprocess.TimeoutExpired) as error:
+            reason = "cannot be started" if isinstance(error, OSError) else f"no answer within {_LIMIT} s"
+            raise RuntimeError(reason) from error
+        lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+        if done.returncode or not lines:
+            raise RuntimeError((done.stderr.strip().splitlines() or ["no answer"])[-1][:90].replace("|", "/"))
+        found.append(json.loads(lines[-1]))
+    return Row(statistics.median(r["bound"] for r in found), statistics.median(r["seconds"] for r in found))
+
+
+def _peer(text: str) -> tuple[str, tuple[str, str]]:
+    name, _, rest = text.partition("=")
+    python, _, checkout = rest.partition(":")
+    if name not in PEERS or not checkout:
+        raise SystemExit(f"--peer must be NAME=PYTHON:CHECKOUT with NAME one of {', '.join(PEERS)}, got {text!r}")
+    return name, (python, checkout)
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

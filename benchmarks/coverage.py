@@ -1,0 +1,176 @@
+"""How often do the auditor's bounds exceed the truth? Simulated, for every bound and for whole audits.
+
+python benchmarks/coverage.py            # 10,000 nulls a row, 2,000 audits a mechanism; some 20 minutes on two cores
+python benchmarks/coverage.py --quick    # 200 and 50
+
+A row fails where its exceedances are more than alpha + 3 sigma of the simulations; the exact binomial chance of so many
+exceedances, if each had probability alpha, is printed beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from ldp_audit import audit
+from ldp_audit.auditing import Counts, Region
+from ldp_audit.auditing.betting import stopping_times
+from ldp_audit.mechanisms import DuchiVector, Laplace, Piecewise, RandomizedResponse, TwoPoint
+
+ALPHA = 0.05
+EPSILONS = (0.0, 0.1, 1.0, 4.0)
+SIZES = (100, 10_000, 1_000_000)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One simulation: how many of its runs exceeded the truth, and the median gap between truth and bound."""
+
+    name: str
+    runs: int
+    exceeded: int
+    gap: float
+
+    @property
+    def chance(self) -> float:
+        """P(at least so many exceedances), were each to have probability ALPHA."""
+        return 1.0 if self.exceeded == 0 else float(special.bdtrc(self.exceeded - 1, self.runs, ALPHA))
+
+    @property
+    def holds(self) -> bool:
+        """Whether no more runs exceeded the truth than alpha + 3 sigma."""
+        return self.exceeded <= self.runs * ALPHA + 3 * math.sqrt(self.runs * ALPHA * (1 - ALPHA))
+
+
+def main() -> int:
+    """Print the table; 1 if a row fails."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer runs")
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    runs, audits = (200, 50) if options.quick else (10_000, 2_000)
+    _say(f"alpha = {ALPHA}; allowed: alpha + 3 sigma\n")
+    _say("| bound | runs | exceeded | share | P(so many) | median gap | holds |")
+    _say("|---|---|---|---|---|---|---|")
+    failed = 0
+    with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
+        for pending in [pool.submit(job) for job in jobs(runs, audits)]:
+            row = pending.result()
+            failed += not row.holds
+            share = f"{row.exceeded / row.runs:.4f}"
+            _say(
+                f"| {row.name} | {row.runs} | {row.exceeded} | {share} | {row.chance:.3g} | {_gap(row)} | "
+                f"{'yes' if row.holds else 'NO'} |",
+            )
+    _say(f"\n{failed} rows fail")
+    return 1 if failed else 0
+
+
+def _gap(row: Row) -> str:
+    return "" if math.isnan(row.gap) else f"{row.gap:.4g}"
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def jobs(runs: int, audits: int) -> Iterator[Callable[[], Row]]:
+    """Everything that is simulated, as calls without arguments."""
+    for epsilon in EPSILONS:
+        for n in SIZES:
+            yield partial(region_epsilon, epsilon, n, 0.0, runs)
+            yield partial(region_delta, epsilon, n, runs)
+    yield partial(region_epsilon, 1.0, 10_000, 0.1, runs)
+    for epsilon, delta in ((0.0, 0.0), (0.1, 0.0), (1.0, 0.0), (4.0, 0.0), (1.0, 0.1)):
+        yield partial(betting, epsilon, delta, runs)
+    for name in MECHANISMS:
+        yield partial(whole_audits, name, audits)
+
+
+def region_epsilon(epsilon: float, n: int, delta: float, runs: int) -> Row:
+    """The bound on epsilon from two counts, on the design of the truth; p is randomised response's."""
+    p = delta + (1 - delta) * math.exp(epsilon) / (1 + math.exp(epsilon))
+    q = (p - delta) * math.exp(-epsilon)
+    bounds = [Region(c, ALPHA, epsilon, delta).epsilon_lower(delta) for c in _counts(p, q, n, runs)]
+    at_delta = f", delta {delta:g}" if delta else ""
+    return _row(f"epsilon from counts, epsilon {epsilon:g}{at_delta}, n = {n}", bounds, epsilon)
+
+
+def region_delta(epsilon: float, n: int, runs: int) -> Row:
+    """The bound on delta at a given epsilon, where delta is 0.1 in truth."""
+    p = 0.1 + 0.5 * (1 - 0.1)
+    q = (p - 0.1) * math.exp(-epsilon)
+    bounds = [Region(c, ALPHA, epsilon, 0.1).delta_lower(epsilon) for c in _counts(p, q, n, runs)]
+    return _row(f"delta from counts, at epsilon {epsilon:g}, n = {n}", bounds, 0.1)
+
+
+def betting(epsilon: float, delta: float, runs: int) -> Row:
+    """The sequential test of a true claim, looked at after every batch until 1,000,000 pairs: is it ever rejected?
+
+    The confidence sequence exceeds the truth only if the first grid point at or above it is rejected, so this covers it.
+    """
+    p = delta + (1 - delta) * math.exp(epsilon) / (1 + math.exp(epsilon))
+    q = (p - delta) * math.exp(-epsilon)
+    rng = np.random.default_rng(runs)
+    times = stopping_times(p, q, epsilon, delta=delta, error=ALPHA, pairs=10**6, paths=runs, rng=rng)
+    return Row(f"sequential test, epsilon {epsilon:g}, delta {delta:g}", runs, int(np.isfinite(times).sum()), math.nan)
+
+
+def whole_audits(name: str, runs: int) -> Row:
+    """Whole audits, search included, of a mechanism at its exact epsilon."""
+    sampler, inputs, epsilon, samples = MECHANISMS[name]
+    bounds = [
+        audit(sampler, inputs, epsilon, samples=samples, confidence=1 - ALPHA, seed=seed).epsilon_lower
+        for seed in range(runs)
+    ]
+    return _row(f"whole audits of {name}, epsilon {epsilon:.4g}, {samples} samples", bounds, epsilon)
+
+
+def _counts(p: float, q: float, n: int, runs: int) -> list[Counts]:
+    rng = np.random.default_rng([n, runs])
+    drawn = zip(rng.binomial(n, p, runs), rng.binomial(n, q, runs), strict=True)
+    return [Counts(int(x), n, int(y), n) for x, y in drawn]
+
+
+def _row(name: str, bounds: list[float], truth: float) -> Row:
+    exceeded = sum(bound > truth for bound in bounds)
+    return Row(name, len(bounds), exceeded, truth - float(np.median(bounds)))
+
+
+def _scalar(mechanism: Any, x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    return mechanism.sample(np.full(n, x), rng=rng)
+
+
+def _duchi_vector(x: Any, n: int, rng: np.random.Generator) -> np.ndarray:
+    return DuchiVector(1.0, 3).sample(np.tile(np.array(x, dtype=float), (n, 1)), rng=rng)
+
+
+def _noisy_max_value(x: Any, n: int, rng: np.random.Generator) -> np.ndarray:
+    return (np.array(x)[None, :] + rng.laplace(scale=2.0, size=(n, 5))).max(axis=1)
+
+
+MECHANISMS: dict[str, tuple[Any, tuple[Any, Any], float, int]] = {
+    "randomised response": (partial(_scalar, RandomizedResponse(1.0)), (0, 1), 1.0, 5_000),
+    "k-RR, k = 10": (partial(_scalar, RandomizedResponse(2.0, 10)), (0, 1), 2.0, 5_000),
+    "two-point": (partial(_scalar, TwoPoint(4.0)), (-1.0, 1.0), 4.0, 5_000),
+    "piecewise": (partial(_scalar, Piecewise(1.0)), (-1.0, 1.0), 1.0, 5_000),
+    "Laplace": (partial(_scalar, Laplace(1.0)), (0.0, 1.0), 1.0, 5_000),
+    "noisy max that releases its value": (_noisy_max_value, ((0,) * 5, (1,) * 5), 2.5, 5_000),
+    "Duchi's vectors, d = 3": (_duchi_vector, ((-1, -1, -1), (1, 1, 1)), 1.0, 5_000),
+}
+"""sampler, inputs, exact epsilon, samples of each input; noise of numpy's Laplace is taken as real."""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
