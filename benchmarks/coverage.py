@@ -118,7 +118,7 @@ def region_delta(epsilon: float, n: int, runs: int) -> Row:
 def betting(epsilon: float, delta: float, runs: int) -> Row:
     """The sequential test of a true claim, looked at after every batch until 1,000,000 pairs: is it ever rejected?
 
-    The confidence sequence exceeds the truth only if the first grid point at or above it is rejected, so this covers it.
+    The confidence sequence exceeds the truth only if the first grid point at or above it is rejected: this covers it.
     """
     p = delta + (1 - delta) * math.exp(epsilon) / (1 + math.exp(epsilon))
     q = (p - delta) * math.exp(-epsilon)

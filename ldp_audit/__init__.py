@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ldp_audit.auditing import audit as audit
+    from ldp_audit.auditing import fit as fit
     from ldp_audit.auditing import plan as plan
     from ldp_audit.auditing import search as search
     from ldp_audit.mechanisms import TwoPoint as TwoPoint
 
-__all__ = ["TwoPoint", "audit", "plan", "search"]
+__all__ = ["TwoPoint", "audit", "fit", "plan", "search"]
 
 _HOME = {
     "TwoPoint": "ldp_audit.mechanisms",
     "audit": "ldp_audit.auditing",
+    "fit": "ldp_audit.auditing",
     "plan": "ldp_audit.auditing",
     "search": "ldp_audit.auditing",
 }

@@ -1,10 +1,29 @@
 """Is this program what they claim? Statistical audits of any sampler, with bounds that hold at their confidence."""
 
+from ldp_audit.auditing.adapters import as_sampler
 from ldp_audit.auditing.audit_program import audit
+from ldp_audit.auditing.curves import Curves
+from ldp_audit.auditing.fit_result import FitResult, FitWitness
+from ldp_audit.auditing.goodness_of_fit import fit
 from ldp_audit.auditing.input_search import InputSearch, search
 from ldp_audit.auditing.power import plan
 from ldp_audit.auditing.program import ProgramError
 from ldp_audit.auditing.result import AuditResult, Witness
 from ldp_audit.auditing.two_proportions import Counts, Region
 
-__all__ = ["AuditResult", "Counts", "InputSearch", "ProgramError", "Region", "Witness", "audit", "plan", "search"]
+__all__ = [
+    "AuditResult",
+    "Counts",
+    "Curves",
+    "FitResult",
+    "FitWitness",
+    "InputSearch",
+    "ProgramError",
+    "Region",
+    "Witness",
+    "as_sampler",
+    "audit",
+    "fit",
+    "plan",
+    "search",
+]

@@ -96,7 +96,7 @@ class _Judge:
 
 
 def _wilson(frequency: np.ndarray, n: int, z: float) -> np.ndarray:
-    """Wilson's limit of a proportion, the lower one for negative z; it stays sensible where few or no hits were seen."""
+    """Wilson's limit of a proportion, the lower one for negative z; sensible also where few or no hits were seen."""
     middle = frequency + z * z / (2 * n)
     reach = z * np.sqrt(frequency * (1 - frequency) / n + z * z / (4 * n * n))
     return np.clip((middle + reach) / (1 + z * z / n), 1e-12, 1.0)

@@ -65,10 +65,10 @@ class Event:
         return " or ".join(parts) or "never"
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: an end that is infinite is null."""
+        """For JSON: an end without end is null, infinity itself the text "inf"."""
         return {
             "words": self.describe(),
-            "intervals": [[_finite(low), _finite(high)] for low, high in self.intervals],
+            "intervals": [[_end(low, -math.inf), _end(high, math.inf)] for low, high in self.intervals],
             "labels": list(self.labels),
             "score": None if self.score is None else self.score.to_dict(),
         }
@@ -86,6 +86,8 @@ class Event:
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"event must be one that an audit wrote, got {data!r:.200}") from error
         edges = [edge for interval in intervals for edge in interval]
+        if edges[-2:] == [math.inf, math.inf]:  # infinity itself
+            edges.pop()
         if any(not low < high for low, high in pairwise(edges)):
             raise ValueError(f"event's intervals must ascend and lie apart, got {data['intervals']!r:.200}")
         if not all(label is None or isinstance(label, str | bool | int) for label in labels):
@@ -97,8 +99,8 @@ def _among(label: Any, wanted: set[Label]) -> bool:
     return label is not NOT_A_LABEL and label in wanted
 
 
-def _finite(edge: float) -> float | None:
-    return edge if math.isfinite(edge) else None
+def _end(edge: float, open_end: float) -> float | str | None:
+    return None if edge == open_end else edge if math.isfinite(edge) else str(edge)
 
 
 def _interval_words(name: str, low: float, high: float) -> str:

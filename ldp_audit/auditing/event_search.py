@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ldp_audit.auditing.choice import Choice, Sample, choose
+from ldp_audit.auditing.curves import level_events
+from ldp_audit.auditing.event import Event
 from ldp_audit.auditing.input_search import InputSearch, as_search
 from ldp_audit.auditing.outputs import concatenated
 from ldp_audit.auditing.program import Program
@@ -29,7 +31,7 @@ class Found:
 
     places: the numbers of the inputs, the one that makes the event likelier first.
     learned: samples of each input that proposals were learned from.   spent: search samples of each input, all in all.
-    drawn: search samples of all inputs.
+    drawn: search samples of all inputs.   levels: further events, disjoint, for `Curves`; none unless asked for.
     """
 
     choice: Choice
@@ -37,6 +39,7 @@ class Found:
     learned: int
     spent: int
     drawn: int
+    levels: tuple[Event, ...] = ()
 
     def pair(self, inputs: Sequence[Any]) -> tuple[Any, Any]:
         """The two inputs."""
@@ -50,6 +53,8 @@ def searched(
     error: float,
     delta: float,
     progress: Callable[[str], None] | None = None,
+    *,
+    curves: bool = False,
 ) -> Found:
     """Choose the pair, the direction and the event; a choice that left much doubt is made again on more samples.
 
@@ -68,13 +73,13 @@ def searched(
         if progress is not None:
             progress(f"search: again with more samples, the best event is rare ({found.choice.event.describe()})")
         found = search.found([(min(found.places), max(found.places))], 2 * size)
-    return found
+    return replace(found, levels=search.levels(found)) if curves else found
 
 
 def search_size(samples: int, dimension: int) -> int:
     """Of a search's first two samples, of each input; the third is twice as large."""
     share = samples // 50 if dimension == 1 else samples // 25
-    most = max(50_000, 2**23 // dimension)
+    most = max(50_000, 2**21 // dimension)
     return max(1, min(samples // 10, max(5_000 if dimension == 1 else 20_000, share), most))
 
 
@@ -110,6 +115,12 @@ class _Search:
         sizes = {place: sum(map(_size, rounds)) for place, rounds in self.drawn.items()}
         learned = sum(len(round_.learn) for round_ in self.drawn[pair[0]])
         return Found(choices[pair], places, learned, sizes[pair[0]], sum(sizes.values()))
+
+    def levels(self, found: Found) -> tuple[Event, ...]:
+        """Of the pair that was found, from all its search samples."""
+        pair = found.places[::-1] if found.choice.swapped else found.places  # as `choose` was given them
+        first, second = (_merged(self.drawn[place]) for place in pair)
+        return level_events(first, second, found.choice)
 
     def _choices(self, pairs: Iterable[tuple[int, int]], size: int) -> dict[tuple[int, int], Choice]:
         pairs = list(pairs)

@@ -160,7 +160,7 @@ def canonical(value: Any) -> Label:
         return "(" + ", ".join(map(_member, value)) + ")"
     if isinstance(value, np.generic):
         return canonical(value.item())
-    if type(value).__repr__ is object.__repr__ or not isinstance(value, Hashable):
+    if type(value).__repr__ is object.__repr__ or callable(value) or not isinstance(value, Hashable):
         raise ValueError(f"it returned {_cut(value)}, which cannot be compared; accepted: numbers, labels, vectors")
     return repr(value)
 

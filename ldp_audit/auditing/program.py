@@ -77,7 +77,7 @@ class Program:
 def _guarded(sampler: Sampler, x: Any, n: int, rng: np.random.Generator, where: str) -> Any:
     try:
         return sampler(x, n, rng)
-    except Exception as error:  # a user's program may raise anything
+    except (Exception, SystemExit) as error:  # a user's program may raise anything, and must not end ours
         raise ProgramError(f"{where}: it raised {type(error).__name__}: {error}") from error
 
 

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from ldp_audit.auditing.scores.additive import Additive
 from ldp_audit.auditing.scores.coordinate import Coordinate
 from ldp_audit.auditing.scores.equals import Equals
+from ldp_audit.auditing.scores.linear import Linear
+from ldp_audit.auditing.scores.pattern import Pattern
 from ldp_audit.auditing.scores.score import Score
+from ldp_audit.auditing.scores.summary import Summary
+from ldp_audit.auditing.scores.trees import Trees
 
-KINDS: tuple[type[Score], ...] = (Coordinate, Equals)
+KINDS: tuple[type[Score], ...] = (Coordinate, Equals, Additive, Pattern, Summary, Linear, Trees)
 """Every kind of score that can be read back; a new kind is one file and one entry."""
 
-LEARNERS = (Coordinate.learn,)
+LEARNERS = (Coordinate.learn, Additive.learn, Pattern.learn, Summary.learn, Linear.learn, Trees.learn)
 """What is tried on vectors, in this order."""
 
 
@@ -22,7 +27,7 @@ def score_from_dict(data: Any) -> Score:
     """The score that `to_dict` wrote. Raises ValueError for anything else."""
     known = {kind.KIND: kind for kind in KINDS}
     name = data.get("kind") if isinstance(data, dict) else None
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise ValueError(f"score's kind must be one of {', '.join(known)}, got {data!r:.200}")
     return known[name].from_dict(data)
 

@@ -7,6 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ldp_audit.auditing.scores.distance import distance
+from ldp_audit.auditing.scores.json_numbers import read_place
+
 _TRIED = 3
 
 
@@ -20,7 +23,7 @@ class Coordinate:
     @staticmethod
     def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[Coordinate]:  # noqa: ARG004
         """The few coordinates whose two samples lie furthest apart (Kolmogorov-Smirnov distance on a subsample)."""
-        distances = [_distance(first[:4000, place], second[:4000, place]) for place in range(first.shape[1])]
+        distances = [distance(first[:4000, place], second[:4000, place]) for place in range(first.shape[1])]
         return [Coordinate(int(place)) for place in np.argsort(distances)[::-1][:_TRIED]]
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
@@ -38,14 +41,4 @@ class Coordinate:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Coordinate:
         """See `Score`."""
-        place = data.get("place")
-        if not isinstance(place, int) or isinstance(place, bool) or place < 0:
-            raise ValueError(f"coordinate's place must be a whole number >= 0, got {place!r}")
-        return cls(place)
-
-
-def _distance(first: np.ndarray, second: np.ndarray) -> float:
-    pooled = np.sort(np.concatenate([first, second]))
-    below = np.searchsorted(np.sort(first), pooled, side="right") / len(first)
-    other = np.searchsorted(np.sort(second), pooled, side="right") / len(second)
-    return float(np.max(np.abs(below - other)))
+        return cls(read_place(data.get("place"), "coordinate's place"))

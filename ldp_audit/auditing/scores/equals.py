@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ldp_audit.auditing.scores.json_numbers import read_numbers, written
+
 
 @dataclass(frozen=True)
 class Equals:
@@ -26,12 +28,9 @@ class Equals:
 
     def to_dict(self) -> dict[str, Any]:
         """See `Score`."""
-        return {"kind": self.KIND, "vector": list(self.vector)}
+        return {"kind": self.KIND, "vector": written(self.vector)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Equals:
         """See `Score`."""
-        vector = data.get("vector")
-        if not isinstance(vector, list) or not all(isinstance(number, int | float) for number in vector):
-            raise ValueError(f"equals' vector must be a list of numbers, got {vector!r:.200}")
-        return cls(tuple(map(float, vector)))
+        return cls(read_numbers(data.get("vector"), "equals' vector"))

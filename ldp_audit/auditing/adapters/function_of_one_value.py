@@ -1,0 +1,75 @@
+"""A function of one value, f(x) or f(x, rng), as a sampler."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler
+from ldp_audit.auditing.adapters.one_by_one import one_by_one
+from ldp_audit.auditing.adapters.random_state import seeded_globals
+
+_ACCEPTED = "accepted: f(x), f(x, rng)"
+
+
+def from_function(f: Callable[..., Any], *, errors: Literal["raise", "output"] = "raise") -> AdaptedSampler:
+    """A sampler that calls f once for each output.
+
+    f: f(x, rng), where rng is a numpy.random.Generator and is either called so or is the second that f needs; or f(x).
+       It returns a number, a label, None, or a vector: numbers in arrays, lists or tuples, nested or not.
+    errors: what an exception is. "raise": a failure of the audit. "output": the label "error: ValueError", or
+       whichever it is: a program that fails on some inputs alone tells them apart. Not for vectors, which cannot be
+       mixed with labels.
+
+    f(x) draws its randomness where it likes: numpy's, Python's, numba's and torch's shared generators are seeded from
+    rng meanwhile, but f may hold one of its own, or ask the operating system. So it does not count as repeatable.
+    """
+    if errors not in ("raise", "output"):
+        raise ValueError(f'errors must be "raise" or "output", got {errors!r}')
+    if not callable(f) or isinstance(f, type):
+        raise ValueError(f"f must be a function of one value, got {f!r:.200}; {_ACCEPTED}")
+    takes = _how_it_takes_rng(f)
+    program = f if errors == "raise" else partial(_or_error, f)
+    return AdaptedSampler(partial(_draw, program, takes), repeatable=takes != "none")
+
+
+def _draw(f: Callable[..., Any], takes: str, x: Any, n: int, rng: np.random.Generator) -> list[Any]:
+    if takes == "position":
+        return one_by_one(f, n, x, rng)
+    if takes == "keyword":
+        return one_by_one(partial(f, rng=rng), n, x)
+    with seeded_globals(rng):
+        return one_by_one(f, n, x)
+
+
+def _or_error(f: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    try:
+        return f(*arguments, **named)
+    except Exception as error:  # noqa: BLE001  (whatever it is, it is an output)
+        return f"error: {type(error).__name__}"
+
+
+def _how_it_takes_rng(f: Callable[..., Any]) -> Literal["position", "keyword", "none"]:
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except (TypeError, ValueError):  # some built-in functions tell nothing
+        return "none"
+    placed = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    needed = [p for p in placed if p.default is p.empty]
+    named = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+    if (not placed and not any(p.kind is p.VAR_POSITIONAL for p in parameters)) or len(needed) > 2:
+        raise ValueError(f"f must take one value, got a function of {_names(parameters)}; {_ACCEPTED}")
+    unknown = [p for p in named if p.default is p.empty and p.name != "rng"]
+    if unknown:
+        raise ValueError(f"f must need nothing but a value and rng, got one that needs {_names(unknown)}; {_ACCEPTED}")
+    if len(needed) == 2:
+        return "position"
+    return "keyword" if any(p.name == "rng" for p in [*placed[1:], *named]) else "none"
+
+
+def _names(parameters: Any) -> str:
+    return "(" + ", ".join(p.name for p in parameters) + ")"

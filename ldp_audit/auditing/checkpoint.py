@@ -1,0 +1,252 @@
+"""The state of an audit in a file, so that a long one goes on after a kill, and ends as if nothing had happened.
+
+The file holds the arguments, what the search found, and the counts of every chunk that is done. The search is not made
+again: its event was fixed before the first count, and stays so. Counts are added per chunk, whose generators do not
+depend on each other, so that the sums are those of an uninterrupted run.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ldp_audit.auditing.choice import Choice
+from ldp_audit.auditing.counting import Ledger, Test, joined
+from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.event_search import Found
+from ldp_audit.auditing.input_search import InputSearch
+from ldp_audit.auditing.program import Program, Sampler
+from ldp_audit.auditing.result import plain
+from ldp_audit.auditing.target_sampler import name_of, source_digest
+from ldp_audit.auditing.two_proportions import Counts
+
+KIND = "audit-state"
+_VERSION = 1
+_SECONDS = 2.0  # between two writes: so much work is lost at most
+
+
+def arguments_of(sampler: Sampler, inputs: Sequence[Any], **others: Any) -> dict[str, Any]:
+    """What a run must have in common with the one that it continues. others: whatever else its counts depend on."""
+    return {
+        "target": name_of(sampler),
+        "source": source_digest(sampler),
+        "inputs": [plain(x) for x in inputs],
+        **{name: plain(value) for name, value in others.items()},
+    }
+
+
+def opened(
+    path: Path | None,
+    program: Program,
+    search: InputSearch,
+    claim: tuple[float | None, float],
+    samples: int,
+    confidence: float,
+    **others: Any,
+) -> State | None:
+    """The state of an audit; None without a path.   others: further arguments that its counts depend on."""
+    if path is None:
+        return None
+    settings = {"claimed_epsilon": claim[0], "claimed_delta": claim[1], "confidence": confidence}
+    settings |= {"samples": int(samples), "seed": program.seed, "pairs": search.pairs, **others}
+    return State(Path(path), arguments_of(program.sampler, search.inputs, **settings))
+
+
+class State:
+    """A `Keeper` on a file. Raises ValueError for a file that is no state, or that of another run."""
+
+    def __init__(self, path: Path, arguments: dict[str, Any]) -> None:
+        self.path = path
+        self._document: dict[str, Any] = {
+            "schema_version": _VERSION,
+            "kind": KIND,
+            "arguments": json.loads(json.dumps(arguments)),
+            "found": None,
+            "test": None,
+            "done": [],
+            "tally": None,
+        }
+        if path.exists():
+            self._document = _checked(path, read(path), self._document)
+        self._written = time.monotonic()
+
+    @property
+    def found(self) -> Found | None:
+        """What the search settled on; None before the test is fixed."""
+        data = self._document["found"]
+        return None if data is None else self._read(lambda: found_from_dict(data))
+
+    @property
+    def events(self) -> tuple[Event, ...] | None:
+        """The events of the test; None before they are fixed."""
+        test = self._document["test"]
+        return None if test is None else self._read(lambda: tuple(map(Event.from_dict, test["events"])))
+
+    def keep_found(self, found: Found) -> None:
+        """To be written with the test that follows from it."""
+        self._document["found"] = found_to_dict(found)
+
+    def fix(self, test: Test, design_epsilon: float) -> None:
+        """The test whose counts are to be kept. ValueError where the file has counts of another one."""
+        described = json.loads(json.dumps({**_described(test), "design_epsilon": design_epsilon}))
+        if self._document["test"] not in (None, described):
+            raise ValueError(f"{self.path} holds the counts of another test; name another file, or delete it")
+        if self._document["test"] is None:
+            self._document["test"] = described
+            self._write()
+        self._written = -math.inf  # the first counts are written at once
+
+    def ledger(self, test: Test) -> Ledger:
+        """See `Keeper`."""
+        return self._read(lambda: ledger_from_dict(self._document, test.chunks, test.rows, test.trials))
+
+    def keep(self, ledger: Ledger, *, now: bool = False) -> None:
+        """See `Keeper`. Every few seconds at most, unless `now`."""
+        self._document["done"] = [list(chunks) for chunks in ledger.done]
+        self._document["tally"] = None if ledger.tally is None else [_numbers(counts) for counts in ledger.tally]
+        if now or time.monotonic() - self._written >= _SECONDS:
+            self._write()
+
+    def _read(self, read_: Callable[[], Any]) -> Any:
+        try:
+            return read_()
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"{self.path} cannot be continued, it is damaged: {error}") from error
+
+    def _write(self) -> None:
+        write_atomically(self.path, json.dumps(self._document, indent=1, allow_nan=False) + "\n")
+        self._written = time.monotonic()
+
+
+def remembered(state: State | None, program: Program, first: Any, search: Callable[[], Found]) -> Found:
+    """What the state knows of the search; else the search is made, and kept.
+
+    first: the first input, one output of which tells the program's dimension, as at the beginning of a search.
+    """
+    found = None if state is None else state.found
+    if found is None:
+        found = search()
+        if state is not None:
+            state.keep_found(found)
+        return found
+    program.fit_rows(program.outputs(first, 1, (0, 0)).dimension)
+    return found
+
+
+def read(path: Path) -> Any:
+    """The JSON of a file. Raises ValueError for anything else."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{path} is not JSON: {error}") from error
+
+
+def seed_in(path: Path) -> int | None:
+    """The seed of the run whose state a file holds; None where there is no such file."""
+    if not path.exists():
+        return None
+    document = read(path)
+    try:
+        return int(document["arguments"]["seed"])
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(f"{path} is not the state of an audit") from None
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """The whole text, or what was there before, whenever the process is killed."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def found_to_dict(found: Found) -> dict[str, Any]:
+    """For JSON."""
+    choice = found.choice
+    return {
+        "event": choice.event.to_dict(),
+        "swapped": choice.swapped,
+        "predicted": plain(float(choice.predicted)),
+        "seen": _numbers(choice.seen),
+        "places": [int(place) for place in found.places],
+        "learned": found.learned,
+        "spent": found.spent,
+        "drawn": found.drawn,
+        "levels": [event.to_dict() for event in found.levels],
+    }
+
+
+def found_from_dict(data: dict[str, Any]) -> Found:
+    """What `found_to_dict` wrote."""
+    choice = Choice(
+        Event.from_dict(data["event"]), bool(data["swapped"]), float(data["predicted"]), Counts(*data["seen"])
+    )
+    first, second = data["places"]
+    return Found(
+        choice,
+        (first, second),
+        data["learned"],
+        data["spent"],
+        data["drawn"],
+        tuple(map(Event.from_dict, data["levels"])),
+    )
+
+
+def ledger_from_dict(data: dict[str, Any], chunks: int, rows: int, trials: int) -> Ledger:
+    """The counts in a state. Raises ValueError where they do not add up to the chunks that are said to be done."""
+    done = joined([(int(first), int(last)) for first, last in data["done"]])
+    if not done:
+        return Ledger()
+    if done[0][0] < 0 or done[-1][1] > chunks or any(first >= last for first, last in done):
+        raise ValueError(f"done must be ranges within 0 .. {chunks}, got {data['done']!r:.200}")
+    tally = tuple(Counts(*numbers) for numbers in data["tally"])
+    counted = sum(min(last * rows, trials) - first * rows for first, last in done)
+    if not tally or any((counts.trials, counts.other_trials) != (counted, counted) for counts in tally):
+        raise ValueError(f"the counts must be of {counted} outputs of each input, got {data['tally']!r:.200}")
+    return Ledger(done, tally)
+
+
+def _numbers(counts: Counts) -> list[int]:
+    return [counts.hits, counts.trials, counts.other_hits, counts.other_trials]
+
+
+def _described(test: Test) -> dict[str, Any]:
+    return {
+        "events": [event.to_dict() for event in test.events],
+        "inputs": [plain(x) for x in test.pair],
+        "places": list(test.places),
+        "trials": int(test.trials),
+        "rows": test.rows,
+        "stage": test.stage,
+    }
+
+
+def _checked(path: Path, document: Any, wanted: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(document, dict) or document.get("kind") != KIND or set(document) != set(wanted):
+        raise ValueError(f"{path} is not the state of an audit; name a file of such a run, or one that is not there")
+    if document["schema_version"] != _VERSION:
+        raise ValueError(f"{path} has schema_version {document['schema_version']!r}; accepted: {_VERSION}")
+    was, now = document["arguments"], wanted["arguments"]
+    if was != now:
+        changed = [name for name in now if not isinstance(was, dict) or was.get(name) != now[name]]
+        shown = "; ".join(f"{name} was {_cut(was, name)} and is {_cut(now, name)}" for name in changed)
+        raise ValueError(f"{path} is the state of an audit of other arguments: {shown or 'more of them'}")
+    return document
+
+
+def _cut(arguments: Any, name: str) -> str:
+    value = arguments.get(name) if isinstance(arguments, dict) else arguments
+    text = "unknown" if value is None else repr(value)
+    return text if len(text) <= 60 else text[:60] + "..."

@@ -1,0 +1,210 @@
+"""A weighted sum of the coordinates, each centred, scaled and clipped.
+
+Three ways to the weights. Fisher's discriminant (1936), the direction in which the means lie furthest apart for their
+common spread: noise that coordinates share cancels in it. The directions in which the two spreads differ most
+(generalised eigenvectors; Fukunaga and Koontz 1970): what one input fixes and the other does not. And logistic
+regression (scikit-learn) where coordinates depend on each other without cancelling.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ldp_audit.auditing.scores.distance import distance, noise
+from ldp_audit.auditing.scores.json_numbers import read_finite, read_list, read_place
+from ldp_audit.auditing.scores.one_thread import one_thread
+
+_LIMIT = 30.0  # scales from the centre at which a coordinate is clipped
+_GRID = 2.0**-30
+_ROWS = 20_000  # of each input to learn from, and as many to check with; fewer of long vectors
+_MOST_VALUES = 2**22
+_QUICK_ROWS = 4000  # for medians, and for single coordinates
+_RIDGE = 1e-13  # of the mean variance; what lies below it is rounding
+_SEPARATED = 0.99  # a distance that logistic regression need not improve
+_CORRELATED = 0.05
+_SPREAD = 0.05  # log ratio of standard deviations below which a direction of spread is of no use
+
+
+@dataclass(frozen=True)
+class Linear:
+    """sum over i of weights[i] * clip((y[places[i]] - centres[i]) / scales[i], -30, 30), to the nearest 2^-30.
+
+    Where noise cancels, what is left of it is rounding: on a grid, what is one value in exact arithmetic is one again.
+    """
+
+    KIND: ClassVar[str] = "linear"
+    places: tuple[int, ...]
+    centres: tuple[float, ...]
+    scales: tuple[float, ...]
+    weights: tuple[float, ...]
+
+    @staticmethod
+    def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[Linear]:
+        """Discriminant, spread and logistic directions, each where held-out rows show it; at most four."""
+        columns = _Columns.of(first, second)
+        if not columns.places or min(len(first), len(second)) < 20:
+            return []
+        with one_thread():
+            return [columns.score(direction) for direction in _directions(columns, first, second, rng)]
+
+    def of(self, numbers: np.ndarray) -> np.ndarray:
+        """See `Score`. One coordinate after the other, so that a row's score does not depend on the rows beside it."""
+        total = np.zeros(len(numbers))
+        for place, centre, scale, weight in zip(self.places, self.centres, self.scales, self.weights, strict=True):
+            total += weight * _scaled(numbers[:, place], centre, scale)
+        return np.rint(total / _GRID) * _GRID
+
+    def describe(self) -> str:
+        """See `Score`."""
+        order = sorted(range(len(self.places)), key=lambda i: -abs(self.weights[i]))[:3]
+        parts = [f"{self.weights[i] / self.scales[i]:+.4g} y[{self.places[i]}]" for i in order]
+        more = f" ... ({len(self.places)} coordinates)" if len(self.places) > 3 else ""
+        return f"linear score {' '.join(parts)}{more}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `Score`."""
+        return {
+            "kind": self.KIND,
+            "places": list(self.places),
+            "centres": list(self.centres),
+            "scales": list(self.scales),
+            "weights": list(self.weights),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Linear:
+        """See `Score`."""
+        places = tuple(
+            read_place(place, "linear's places") for place in read_list(data.get("places"), "linear's places")
+        )
+        centres, scales, weights = (
+            read_finite(read_list(data.get(name), f"linear's {name}", len(places)), f"linear's {name}")
+            for name in ("centres", "scales", "weights")
+        )
+        if not places or min(scales) <= 0:
+            raise ValueError(f"linear's places must be one or more, and its scales positive, got {data!r:.200}")
+        return cls(places, centres, scales, weights)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The coordinates that vary, with a robust centre and scale each."""
+
+    places: tuple[int, ...]
+    centres: tuple[float, ...]
+    scales: tuple[float, ...]
+
+    @staticmethod
+    def of(first: np.ndarray, second: np.ndarray) -> _Columns:
+        """From the medians and quartiles of both samples; extremes where more than half of a column is one value."""
+        both = np.concatenate([first[:_QUICK_ROWS], second[:_QUICK_ROWS]])
+        ordered = np.sort(np.where(np.isfinite(both), both, np.sign(both) * 1e300), axis=0)
+        shares = [int(share * (len(ordered) - 1)) for share in (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)]
+        ranks = ordered[shares] / 4  # a quarter, so that a difference does not overflow
+        scales = np.zeros(both.shape[1])
+        for low, high in ((2, 4), (1, 5), (0, 6)):
+            scales = np.where(scales > 0, scales, 4 * np.minimum(ranks[high] - ranks[low], 2e307))
+        kept = np.flatnonzero(scales > 1e-300)
+        return _Columns(tuple(map(int, kept)), tuple(4 * ranks[3][kept]), tuple(map(float, scales[kept])))
+
+    def scaled(self, numbers: np.ndarray) -> np.ndarray:
+        """Shape (n, columns)."""
+        parts = zip(self.places, self.centres, self.scales, strict=True)
+        return np.stack([_scaled(numbers[:, place], centre, scale) for place, centre, scale in parts], axis=1)
+
+    def score(self, direction: np.ndarray) -> Linear:
+        """The direction as a score of the outputs themselves; its greatest weight is 1 in size."""
+        weights = direction / np.max(np.abs(direction))
+        return Linear(self.places, tuple(map(float, self.centres)), self.scales, tuple(map(float, weights)))
+
+
+def _scaled(column: np.ndarray, centre: float, scale: float) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return np.clip((column - centre) / scale, -_LIMIT, _LIMIT)
+
+
+_Pair = tuple[np.ndarray, np.ndarray]
+
+
+def _directions(columns: _Columns, first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+    """Those that held-out rows confirm."""
+    rows = 2 * min(_ROWS, _MOST_VALUES // len(columns.places))
+    learn, check = _halves(columns, first[:rows], second[:rows])
+    means, spreads = _moments(learn)
+    alone = max(distance(a, b) for a, b in zip(*(half[:_QUICK_ROWS].T for half in check), strict=True))
+    floor = noise(len(check[0]), len(check[1]))
+    discriminant = np.linalg.solve(_ridged(spreads[0] + spreads[1]), means[0] - means[1])
+    found = [discriminant]
+    if 1.05 * max(alone, floor) < _apart(discriminant, check) < _SEPARATED and _dependent(spreads, len(learn[0])):
+        found.append(_logistic(learn, rng))
+    confirmed = [direction for direction in found if _apart(direction, check) > floor]
+    return confirmed + [end for end in _spread_directions(spreads) if _spread_apart(end, check)]
+
+
+def _halves(columns: _Columns, first: np.ndarray, second: np.ndarray) -> tuple[_Pair, _Pair]:
+    """Scaled rows to learn from and rows to check with, of both inputs."""
+    scaled = [columns.scaled(sample) for sample in (first, second)]
+    learn = scaled[0][::2], scaled[1][::2]
+    return learn, (scaled[0][1::2], scaled[1][1::2])
+
+
+def _moments(samples: _Pair) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Means, and covariances, of both samples."""
+    means = [sample.mean(axis=0) for sample in samples]
+    centred = [sample - mean for sample, mean in zip(samples, means, strict=True)]
+    return means, [one.T @ one / len(one) for one in centred]
+
+
+def _ridged(spread: np.ndarray) -> np.ndarray:
+    """Invertible: coordinates that repeat each other, or cancel, leave directions without any spread."""
+    return spread + np.eye(len(spread)) * max(_RIDGE * float(np.trace(spread)) / len(spread), 1e-300)
+
+
+def _apart(direction: np.ndarray, samples: _Pair) -> float:
+    values = [sample @ direction for sample in samples]
+    return distance(*values) if all(np.isfinite(value).all() for value in values) else 0.0
+
+
+def _spread_apart(direction: np.ndarray, samples: _Pair) -> bool:
+    """Whether held-out rows confirm that one input spreads wider in this direction."""
+    sizes = [float(np.std(sample @ direction)) for sample in samples]
+    if min(sizes) == 0:
+        return max(sizes) > 0
+    return abs(math.log(sizes[0] / sizes[1])) > _SPREAD + 4 / math.sqrt(len(samples[0]))
+
+
+def _dependent(spreads: list[np.ndarray], rows: int) -> bool:
+    """Whether coordinates are correlated by more than noise would be."""
+    for spread in spreads:
+        sizes = np.sqrt(np.maximum(np.diag(spread), 1e-300))
+        correlation = spread / sizes[:, None] / sizes
+        np.fill_diagonal(correlation, 0.0)
+        if np.max(np.abs(correlation), initial=0.0) > _CORRELATED + 5 / math.sqrt(rows):
+            return True
+    return False
+
+
+def _spread_directions(spreads: list[np.ndarray]) -> list[np.ndarray]:
+    """The directions of greatest and of least spread on one input for its spread on both."""
+    values, vectors = np.linalg.eigh(_ridged(spreads[0] + spreads[1]))
+    whitener = vectors / np.sqrt(np.maximum(values, values[-1] * _RIDGE))
+    turned = np.linalg.eigh(whitener.T @ spreads[0] @ whitener)[1]
+    ends = (whitener @ turned)[:, [0, -1]].T
+    return [end for end in ends if math.isfinite(float(np.sum(end))) and np.max(np.abs(end)) > 0]
+
+
+def _logistic(samples: _Pair, rng: np.random.Generator) -> np.ndarray:
+    from sklearn.linear_model import LogisticRegression  # here, as few programs need it
+
+    rows = np.concatenate(samples)
+    labels = np.repeat([1, 0], [len(sample) for sample in samples])
+    seed = int(rng.integers(2**31))
+    model = LogisticRegression(C=1.0, max_iter=200, tol=1e-3, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a fit that has not quite converged is a score like any other
+        return model.fit(rows, labels).coef_[0]

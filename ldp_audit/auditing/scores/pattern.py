@@ -1,0 +1,182 @@
+"""Whole rows as labels, where few of them carry the mass: answers to a list of questions, small discrete vectors.
+
+Each coordinate is cut into cells, repeated values alone (cuts.py); the row of cell numbers is the pattern. A table
+holds the patterns seen, by ascending likelihood ratio; the score is the pattern's place in it, or -1. Where whole rows
+are too many, the coordinates that tell most, alone or in
+pairs (interactions.py), make a shorter row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ldp_audit.auditing.scores.cuts import codes, cuts
+from ldp_audit.auditing.scores.interactions import interactions
+from ldp_audit.auditing.scores.json_numbers import read_edges, read_list, read_place, written
+
+_BINS = (16, 6, 2)  # cells of a coordinate, tried in this order
+_CUT_ROWS = 5000  # of each input; fewer of long vectors
+_CUT_VALUES = 2**19
+_MOST_TELLING = 24  # coordinates of a shorter row
+_MOST_PATTERNS = 1024
+_MOST_CODES = 32_768  # patterns times coordinates: what an event may take in JSON
+_OFTEN = 10  # a pattern is seen well if it was seen so often
+_MASS = 0.9  # of the sample, in patterns that are seen well
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """The place in `rows` of the codes of y[places], or -1.
+
+    places: coordinates.   edges: their cuts, see cuts.py.   rows: codes, one tuple a pattern, by ascending ratio.
+    """
+
+    KIND: ClassVar[str] = "pattern"
+    places: tuple[int, ...]
+    edges: tuple[tuple[float, ...], ...]
+    rows: tuple[tuple[int, ...], ...]
+
+    @staticmethod
+    def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[Pattern]:  # noqa: ARG004
+        """Whole rows, and rows of the coordinates that tell most; either where few patterns carry the mass."""
+        rows = max(200, min(_CUT_ROWS, _CUT_VALUES // first.shape[1]))
+        both = np.concatenate([first[:rows], second[:rows]])
+        found = []
+        for bins in _BINS:
+            edges = [cuts(both[:, place], bins) for place in range(both.shape[1])]
+            places = [place for place, edge in enumerate(edges) if len(edge)]
+            if len(places) <= _MOST_CODES // 16 and _carried(_keys_of(both, places, edges)):
+                found.append(_table(first, second, places, edges))
+                break
+        edges = [cuts(both[:, place], _BINS[1]) for place in range(both.shape[1])]
+        telling = _shorter(both, interactions(first, second).telling(_MOST_TELLING), edges)
+        if len(telling) > 1 and (not found or set(telling) != set(found[0].places)):
+            found.append(_table(first, second, telling, edges))
+        return [pattern for pattern in found if len(pattern.rows) > 1]
+
+    @staticmethod
+    def suffices(first: np.ndarray, second: np.ndarray, places: list[int]) -> bool:
+        """Whether these coordinates have so few values that a table of patterns knows all that they tell together."""
+        both = np.concatenate([first[:_CUT_ROWS, places], second[:_CUT_ROWS, places]])
+        if any(len(np.unique(column)) > _BINS[1] for column in both.T):
+            return False
+        return _carried(_keys_of(both, list(range(len(places))), [cuts(column, _BINS[1]) for column in both.T]))
+
+    def of(self, numbers: np.ndarray) -> np.ndarray:
+        """See `Score`."""
+        ascending, place_of = self._lookup
+        keys = np.zeros(len(numbers), dtype=np.uint64)
+        for multiplier, place, edges in zip(_multipliers(), self.places, self.edges, strict=False):
+            keys += codes(numbers[:, place], np.array(edges)).astype(np.uint64) * multiplier
+        found = np.minimum(np.searchsorted(ascending, keys), len(ascending) - 1)
+        return np.where(ascending[found] == keys, place_of[found], -1).astype(np.float64)
+
+    @cached_property
+    def _lookup(self) -> tuple[np.ndarray, np.ndarray]:
+        """Keys of the patterns, ascending, and the place in the table of each."""
+        rows = np.array(self.rows, dtype=np.uint64).reshape(len(self.rows), len(self.places))
+        keys = np.zeros(len(rows), dtype=np.uint64)
+        for multiplier, column in zip(_multipliers(), rows.T, strict=False):
+            keys += column * multiplier
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order
+
+    def describe(self) -> str:
+        """See `Score`."""
+        shown = ", ".join(f"y[{place}]" for place in self.places[:4])
+        more = f", ... {len(self.places)} coordinates" if len(self.places) > 4 else ""
+        return f"place of ({shown}{more}) in a table of {len(self.rows)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `Score`."""
+        return {
+            "kind": self.KIND,
+            "places": list(self.places),
+            "edges": [written(edges) for edges in self.edges],
+            "rows": [list(row) for row in self.rows],
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Pattern:
+        """See `Score`."""
+        places = tuple(
+            read_place(place, "pattern's places") for place in read_list(data.get("places"), "pattern's places")
+        )
+        if not places:
+            raise ValueError(f"pattern's places must be one or more, got {data!r:.200}")
+        edges = read_list(data.get("edges"), "pattern's edges", len(places))
+        rows = read_list(data.get("rows"), "pattern's rows")
+        read_rows = tuple(
+            tuple(read_place(code, "pattern's codes") for code in read_list(row, "pattern's row", len(places)))
+            for row in rows
+        )
+        if not read_rows or len(set(read_rows)) < len(read_rows):
+            raise ValueError(f"pattern's rows must be one or more and differ, got {rows!r:.200}")
+        return cls(places, tuple(read_edges(edge, "pattern's edges") for edge in edges), read_rows)
+
+
+def _multipliers() -> Iterator[np.uint64]:
+    """Odd numbers, always the same: a row's key is its codes times these, modulo 2^64.
+
+    Two rows may share a key, with a chance of about 2^-64 for rows that were not made to; they are then one pattern,
+    in every sample alike.
+    """
+    state = 0x9E3779B97F4A7C15
+    while True:
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        yield np.uint64((state ^ (state >> 32)) | 1)
+
+
+def _keys_of(numbers: np.ndarray, places: list[int], edges: list[np.ndarray]) -> np.ndarray:
+    keys = np.zeros(len(numbers), dtype=np.uint64)
+    for multiplier, place in zip(_multipliers(), places, strict=False):
+        keys += codes(numbers[:, place], edges[place]).astype(np.uint64) * multiplier
+    return keys
+
+
+def _carried(keys: np.ndarray) -> bool:
+    """Whether patterns that are seen well, no more than a table may hold, carry the mass."""
+    times = np.sort(np.unique(keys, return_counts=True)[1])[::-1][:_MOST_PATTERNS]
+    return len(times) > 1 and times[times >= min(_OFTEN, len(keys) // 20)].sum() >= _MASS * len(keys)
+
+
+def _shorter(both: np.ndarray, telling: list[int], edges: list[np.ndarray]) -> list[int]:
+    """The first of the telling coordinates, as many as leave the mass to patterns that are seen well."""
+    keys = np.zeros(len(both), dtype=np.uint64)
+    for taken, (multiplier, place) in enumerate(zip(_multipliers(), telling, strict=False)):
+        keys = keys + codes(both[:, place], edges[place]).astype(np.uint64) * multiplier
+        if not _carried(keys):
+            return telling[:taken]
+    return telling
+
+
+def _table(first: np.ndarray, second: np.ndarray, places: list[int], edges: list[np.ndarray]) -> Pattern:
+    """The patterns of both samples, the commonest where they are too many, by ascending ratio."""
+    keys = [_keys_of(sample, places, edges) for sample in (first, second)]
+    found, where, times = np.unique(np.concatenate(keys), return_index=True, return_counts=True)
+    most = max(1, min(_MOST_PATTERNS, _MOST_CODES // max(1, len(places))))
+    kept = np.sort(np.argsort(-times, kind="stable")[:most])
+    x, y = (_times_of(found[kept], key) for key in keys)
+    order = kept[np.argsort((x + 0.5) / (y + 0.5), kind="stable")]
+    examples = where[order]
+    rows = np.concatenate(
+        [first[examples[examples < len(first)]], second[examples[examples >= len(first)] - len(first)]]
+    )
+    rows = rows[np.argsort(np.argsort(examples >= len(first), kind="stable"), kind="stable")]
+    each = np.stack([codes(rows[:, place], edges[place]) for place in places], axis=1)
+    return Pattern(
+        tuple(places),
+        tuple(tuple(map(float, edges[place])) for place in places),
+        tuple(tuple(map(int, row)) for row in each),
+    )
+
+
+def _times_of(found: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """How often each of the ascending keys is among the others."""
+    ordered = np.sort(keys)
+    return np.searchsorted(ordered, found, side="right") - np.searchsorted(ordered, found, side="left")

@@ -1,0 +1,177 @@
+"""Boosted small trees, for coordinates that tell more together than one by one (scikit-learn's, kept as plain lists).
+
+A tree asks up to three questions y[place] < threshold; the score is the sum of the answers' values. They are learned on
+cell numbers (cuts.py), so that huge and infinite values need no care and a threshold is a number that was seen; and
+only where a test finds interactions (interactions.py), as learning takes a second and scikit-learn 75 MB.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from ldp_audit.auditing.scores.cuts import codes, cuts
+from ldp_audit.auditing.scores.interactions import interactions
+from ldp_audit.auditing.scores.json_numbers import read_finite, read_list, read_numbers, read_place, written
+from ldp_audit.auditing.scores.pattern import Pattern
+
+_ROWS = 20_000
+_CUT_ROWS = 5000
+_CELLS = 48
+_MOST_PLACES = 16
+_TREES = 30
+_DEPTH = 3
+_BLOCK = 8192  # rows at a time, so that they stay in the processor's cache
+_MOST_CELLS = 2**16
+
+Tree: TypeAlias = "float | tuple[int, float, Tree, Tree]"
+"""A value, or (place, threshold, tree where y[place] < threshold, tree where not)."""
+
+
+@dataclass(frozen=True)
+class Trees:
+    """The sum of the trees' values."""
+
+    KIND: ClassVar[str] = "trees"
+    trees: tuple[Tree, ...]
+
+    @staticmethod
+    def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[Trees]:
+        """One; none where single coordinates tell everything, or a table of patterns does (pattern.py)."""
+        seen = interactions(first, second)
+        if not seen.found:
+            return []
+        places = seen.telling(_MOST_PLACES)
+        if Pattern.suffices(first, second, places):
+            return []
+        rows = np.concatenate([first[:_ROWS], second[:_ROWS]])[:, places]
+        labels = np.repeat([1, 0], [len(first[:_ROWS]), len(second[:_ROWS])])
+        sample = np.concatenate([first[:_CUT_ROWS], second[:_CUT_ROWS]])[:, places]
+        edges = [cuts(column, _CELLS) for column in sample.T]
+        coded = np.stack([codes(column, edge) for column, edge in zip(rows.T, edges, strict=True)], axis=1)
+        return [Trees(_boosted(coded, labels, places, edges, int(rng.integers(2**31))))]
+
+    def of(self, numbers: np.ndarray) -> np.ndarray:
+        """See `Score`."""
+        if self._table is not None:
+            return self._table[np.ravel_multi_index(self._codes(numbers), self._shape)]
+        blocks = [self._sum(numbers[start : start + _BLOCK]) for start in range(0, len(numbers), _BLOCK)]
+        return np.concatenate(blocks) if blocks else np.zeros(0)
+
+    def _sum(self, numbers: np.ndarray) -> np.ndarray:
+        total = np.zeros(len(numbers))
+        for tree in self.trees:
+            total += _value(tree, numbers)
+        return total
+
+    @cached_property
+    def _thresholds(self) -> dict[int, np.ndarray]:
+        """Of each coordinate that a tree asks about, ascending."""
+        found: dict[int, set[float]] = {}
+        for tree in self.trees:
+            _gather(tree, found)
+        return {place: np.array(sorted(found[place])) for place in sorted(found)}
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return tuple(len(edges) + 1 for edges in self._thresholds.values())
+
+    def _codes(self, numbers: np.ndarray) -> tuple[np.ndarray, ...]:
+        return tuple(codes(numbers[:, place], edges) for place, edges in self._thresholds.items())
+
+    @cached_property
+    def _table(self) -> np.ndarray | None:
+        """The score in every cell that the thresholds make, where these are few: the same sums, taken once."""
+        shape = self._shape
+        if not shape or math.prod(shape) > _MOST_CELLS:
+            return None
+        corners = np.full((math.prod(shape), max(self._thresholds) + 1), -math.inf)
+        for axis, (place, edges) in zip(np.indices(shape), self._thresholds.items(), strict=True):
+            corners[:, place] = np.concatenate([[-math.inf], edges])[axis.ravel()]
+        return self._sum(corners)
+
+    def describe(self) -> str:
+        """See `Score`."""
+        places = list(self._thresholds)
+        shown = ", ".join(f"y[{place}]" for place in places[:4])
+        return f"sum of {len(self.trees)} trees of {shown}{', ...' if len(places) > 4 else ''}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `Score`."""
+        return {"kind": self.KIND, "trees": [_listed(tree) for tree in self.trees]}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Trees:
+        """See `Score`."""
+        return cls(tuple(_read(tree, 0) for tree in read_list(data.get("trees"), "trees' trees")))
+
+
+def _boosted(
+    coded: np.ndarray, labels: np.ndarray, places: list[int], edges: list[np.ndarray], seed: int
+) -> tuple[Tree, ...]:
+    from sklearn.ensemble import GradientBoostingClassifier  # here, as few programs need it
+
+    model = GradientBoostingClassifier(
+        n_estimators=_TREES,
+        max_depth=_DEPTH,
+        learning_rate=0.3,
+        subsample=0.5,
+        max_features=min(len(places), 6),
+        min_samples_leaf=20,
+        random_state=seed,
+    ).fit(coded.astype(np.float32), labels)
+    found = [_exported(model.estimators_[i, 0].tree_, 0, model.learning_rate, places, edges) for i in range(_TREES)]
+    return tuple(tree for tree in found if isinstance(tree, tuple))
+
+
+def _exported(tree: Any, node: int, rate: float, places: list[int], edges: list[np.ndarray]) -> Tree:
+    """A node of scikit-learn's: `code <= k + 1/2` becomes `number < edges[k]`."""
+    left, right = int(tree.children_left[node]), int(tree.children_right[node])
+    if left == right:
+        return float(np.float32(rate * tree.value[node, 0, 0]))
+    column, threshold = int(tree.feature[node]), int(tree.threshold[node])
+    return (
+        places[column],
+        float(edges[column][threshold]),
+        _exported(tree, left, rate, places, edges),
+        _exported(tree, right, rate, places, edges),
+    )
+
+
+def _value(tree: Tree, numbers: np.ndarray) -> np.ndarray | float:
+    if not isinstance(tree, tuple):
+        return tree
+    place, threshold, below, above = tree
+    return np.where(numbers[:, place] < threshold, _value(below, numbers), _value(above, numbers))
+
+
+def _gather(tree: Tree, found: dict[int, set[float]]) -> None:
+    if isinstance(tree, tuple):
+        found.setdefault(tree[0], set()).add(tree[1])
+        _gather(tree[2], found)
+        _gather(tree[3], found)
+
+
+def _listed(tree: Tree) -> Any:
+    if not isinstance(tree, tuple):
+        return tree
+    place, threshold, below, above = tree
+    return [place, written([threshold])[0], _listed(below), _listed(above)]
+
+
+def _read(data: Any, depth: int) -> Tree:
+    if not isinstance(data, list):
+        return read_finite([data], "trees' values")[0]
+    if depth > 2 * _DEPTH:
+        raise ValueError(f"trees' trees must be at most {2 * _DEPTH} questions deep, got {data!r:.200}")
+    place, threshold, below, above = read_list(data, "trees' nodes", 4)
+    return (
+        read_place(place, "trees' places"),
+        read_numbers([threshold], "trees' thresholds")[0],
+        _read(below, depth + 1),
+        _read(above, depth + 1),
+    )

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from ldp_audit.auditing.adapters.one_by_one import flattened, one_by_one
+from ldp_audit.auditing.outputs import read
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        pytest.param(0.1, 0.1, id="number"),
+        pytest.param("yes", "yes", id="text"),
+        pytest.param(None, None, id="None"),
+        pytest.param(np.array(7), 7, id="array of no dimension"),
+        pytest.param({1, 2}, frozenset({1, 2}), id="set"),
+        pytest.param([], "()", id="empty"),
+        pytest.param((1, "a"), (1, "a"), id="number and text"),
+        pytest.param((np.array([0.5, 1.5]), "a"), ([0.5, 1.5], "a"), id="vector and text"),
+    ],
+)
+def test_an_output_that_is_no_vector_stays_a_number_or_label(output: Any, expected: Any) -> None:
+    assert flattened(output) == expected
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        pytest.param([0.1, 2, True], id="list"),
+        pytest.param((np.float32(0.1).item(), [2.0, 1.0]), id="nested, ragged"),
+        pytest.param(np.array([[0.1, 2.0, 1.0]]), id="matrix"),
+        pytest.param([np.array([0.1, 2.0]), np.array([1.0])], id="list of arrays"),
+        pytest.param(torch.tensor([0.1, 2.0, 1.0], dtype=torch.float64, requires_grad=True), id="tensor"),
+        pytest.param((torch.tensor(0.1, dtype=torch.float64), torch.tensor([2, 1])), id="tuple of tensors"),
+    ],
+)
+def test_all_numbers_of_an_output_come_in_one_row_exactly(output: Any) -> None:
+    row = flattened(output)
+    assert row.shape == (3,)
+    assert row.tolist() == [pytest.approx(0.1, abs=1e-8), 2, 1]
+    if not isinstance(output, tuple) or not isinstance(output[0], float):
+        assert row[0] == 0.1
+
+
+def test_a_program_that_fills_one_array_anew_is_read_before_the_next_call() -> None:
+    buffer = np.zeros(2)
+
+    def program(x: float) -> np.ndarray:
+        buffer[:] += x
+        return buffer
+
+    assert np.array(one_by_one(program, 3, 1.0)).tolist() == [[1, 1], [2, 2], [3, 3]]
+
+
+@pytest.mark.parametrize("x", [[1.0, 2.0], np.array([1.0, 2.0]), ([1.0], [2.0]), torch.tensor([1.0, 2.0])], ids=type)
+def test_a_program_that_changes_its_input_changes_a_copy(x: Any) -> None:
+    def program(x: Any) -> float:
+        first = x[0]
+        first += 1 if not isinstance(first, list) else [1.0]
+        if not isinstance(x, tuple):
+            x[0] = first
+        return float(np.sum(np.ravel(x[0])))
+
+    assert len(set(one_by_one(program, 5, x))) == 1
+
+
+def test_no_calls_are_no_outputs() -> None:
+    assert one_by_one(lambda x: 1 / 0, 0, 1.0) == []
+
+
+def test_what_comes_back_can_be_read_by_the_auditor() -> None:
+    rng = np.random.default_rng(0)
+    assert read(one_by_one(lambda x: [x, rng.random()], 5, 2.0), 5).shape == "vectors of 2"
+    assert read(one_by_one(lambda x: [x] * int(rng.integers(1, 3)), 20, 2), 20).shape == "numbers or labels"
+    assert read(one_by_one(lambda x: None if rng.random() < 0.5 else x, 20, 2.0), 20).shape == "numbers or labels"

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from ldp_audit.auditing import adapters
+from ldp_audit.auditing.adapters import AdaptedSampler, as_sampler
+from ldp_audit.mechanisms import TwoPoint
+from tests.auditing.adapters.stand_ins import DPMechanism, DPTransformer, Measurement, NoiseMod, grr_client
+
+
+def sampler(x: Any, n: int, rng: np.random.Generator) -> np.ndarray:
+    return np.full(n, x)
+
+
+def sampler_with_options(x: Any, n: int, rng: np.random.Generator, scale: float = 1.0) -> np.ndarray:
+    return np.full(n, x)
+
+
+def own_mod(msg: Any, ctxt: Any, call_next: Any) -> Any:
+    return call_next(msg, ctxt)
+
+
+def on_batches(batch: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    return batch
+
+
+class OwnMeasurement(Measurement):
+    """A user's class, of a library's."""
+
+
+class Sampler:
+    def __call__(self, x: Any, n: int, rng: np.random.Generator) -> np.ndarray:
+        return np.full(n, x)
+
+
+class ModuleWithSample(torch.nn.Module):
+    def sample(self, x: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:
+        return x
+
+
+GRR = partial(grr_client, k=4, epsilon=1.0)
+
+
+@pytest.mark.parametrize(
+    ("target", "adapter"),
+    [
+        pytest.param(Measurement(), adapters.from_opendp, id="OpenDP"),
+        pytest.param(OwnMeasurement(), adapters.from_opendp, id="subclass"),
+        pytest.param(DPMechanism(scale=1.0), adapters.from_diffprivlib, id="diffprivlib"),
+        pytest.param(DPTransformer(DPMechanism(scale=1.0)), adapters.from_diffprivlib, id="transformer"),
+        pytest.param(GRR, adapters.from_multi_freq_ldpy, id="multi-freq-ldpy"),
+        pytest.param(NoiseMod(), adapters.from_flower, id="Flower"),
+        pytest.param(own_mod, adapters.from_flower, id="mod of one's own"),
+        pytest.param(TwoPoint(1.0), adapters.from_mechanism, id="mechanism"),
+        pytest.param(TwoPoint(1.0).implemented(), adapters.from_mechanism, id="implemented mechanism"),
+        pytest.param(ModuleWithSample(), adapters.from_mechanism, id="module with sample"),
+        pytest.param(torch.nn.Dropout(0.5), adapters.from_torch, id="module"),
+        pytest.param(torch.nn.functional.dropout, adapters.from_torch, id="function of torch"),
+        pytest.param(on_batches, adapters.from_torch, id="generator"),
+        pytest.param(lambda x: x, adapters.from_function, id="f(x)"),
+        pytest.param(lambda x, rng: x, adapters.from_function, id="f(x, rng)"),
+        pytest.param(lambda x, scale=1.0, rng=None: x, adapters.from_function, id="f with defaults"),
+    ],
+)
+def test_the_adapter_is_the_one_for_what_it_is(target: Any, adapter: Any) -> None:
+    assert drawn_by(as_sampler(target)) == drawn_by(adapter(target))
+
+
+def drawn_by(found: Any) -> str:
+    """The adapter's module."""
+    assert isinstance(found, AdaptedSampler)
+    assert isinstance(found.draw, partial)
+    return found.draw.func.__module__
+
+
+@pytest.mark.parametrize(
+    "target",
+    [sampler, sampler_with_options, Sampler(), Sampler().__call__],
+    ids=["function", "options", "object", "method"],
+)
+def test_a_sampler_stays_what_it_is(target: Any) -> None:
+    assert as_sampler(target) is target
+
+
+def test_what_an_adapter_returned_is_a_sampler() -> None:
+    adapted = as_sampler(TwoPoint(1.0))
+    assert as_sampler(adapted) is adapted
+
+
+@pytest.mark.parametrize(
+    ("adapted", "x"),
+    [(as_sampler(TwoPoint(1.0)), 0.5), (as_sampler(partial(sorted)), [2, 1]), (adapters.from_torch(on_batches), 0.5)],
+    ids=["mechanism", "function", "torch"],
+)
+def test_a_sampler_can_be_sent_to_another_process(adapted: AdaptedSampler, x: Any) -> None:
+    sent = pickle.loads(pickle.dumps(adapted))
+    assert np.array_equal(sent(x, 9, np.random.default_rng(0)), adapted(x, 9, np.random.default_rng(0)))
+
+
+def test_arguments_are_handed_to_the_adapter() -> None:
+    assert as_sampler(grr_client, 4, 50.0)(2, 3, np.random.default_rng(0)) == [2, 2, 2]
+    assert as_sampler(lambda x: 1 / x, errors="output")(0, 1, np.random.default_rng(0)) == ["error: ZeroDivisionError"]
+    with pytest.raises(ValueError, match=r"a sampler \(x, n, rng\) takes no further arguments, got \('errors',\)"):
+        as_sampler(sampler, errors="output")
+
+
+@pytest.mark.parametrize(
+    ("target", "complaint"),
+    [
+        pytest.param(3, "target must be something to draw from, got 3; ", id="number"),
+        pytest.param(TwoPoint, "target must be something to draw from, got <class", id="class"),
+        pytest.param(Measurement, "target must be something to draw from, got <class", id="class of a library"),
+        pytest.param(None, "target must be something to draw from, got None; ", id="None"),
+        pytest.param(lambda a, b, c, d: a, r"target must not need the arguments \(a, b, c, d\); ", id="four"),
+        pytest.param(max, "target must tell its parameters, got <built-in function max>; ", id="built-in"),
+    ],
+)
+def test_anything_else_is_one_error_that_says_what_is_accepted(target: Any, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint + r".*accepted: a sampler \(x, n, rng\), a function f\(x\) or"):
+        as_sampler(target)
+
+
+HEAVY = ("torch", "numba", "opendp", "diffprivlib", "multi_freq_ldpy", "flwr", "sympy", "sklearn")
+RECOGNISE = "from ldp_audit.auditing.adapters import as_sampler; s = as_sampler(lambda x, rng: x); s(1, 2, None); "
+
+
+@pytest.mark.parametrize(
+    ("extra", "loaded"),
+    [("", []), ("import sys; sys.modules['numba'] = sys; ", ["numba"])],
+    ids=["as it is", "seen to fail"],
+)
+def test_recognising_a_function_imports_no_library(extra: str, loaded: list[str]) -> None:
+    code = extra + RECOGNISE + f"import sys; print(*(name for name in {HEAVY!r} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == loaded

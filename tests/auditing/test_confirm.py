@@ -1,0 +1,180 @@
+"""A witness is tested again on fresh samples: a true one is confirmed, a lucky or a mended one is not."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ldp_audit.auditing import audit
+from ldp_audit.auditing import confirm as confirm_module
+from ldp_audit.auditing.confirm import Retest, confirm, input_of, witness_in
+from ldp_audit.auditing.counting import IncompleteError
+from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.program import Program
+
+Json = dict[str, Any]
+
+
+def coin(probability: float) -> Any:
+    return lambda x, n, rng: np.where(rng.random(n) < probability, x, -x)
+
+
+def repeating(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Warner's answer at epsilon 1, from a generator that is always the same: the first output tells the input."""
+    return coin(0.7310585)(x, n, np.random.default_rng(1))
+
+
+def document_of(sampler: Any, epsilon: float = 1.0, samples: int = 100_000) -> Json:
+    return json.loads(json.dumps(audit(sampler, (-1.0, 1.0), epsilon, samples=samples).to_dict()))
+
+
+@pytest.fixture(scope="module")
+def leaky() -> Json:
+    return document_of(coin(0.9))
+
+
+def test_a_true_violation_is_confirmed_on_samples_that_are_all_new(leaky: Json) -> None:
+    again = confirm(coin(0.9), witness_in(leaky, "a.json"), seed=0)
+    assert again.violated
+    assert again.witness.event.to_dict() == leaky["witness"]["event"]
+    assert again.witness.counts.trials == leaky["witness"]["trials"][0]
+    assert again.witness.counts.hits != leaky["witness"]["hits"][0]  # the same seed, and yet other samples
+    assert again.budget == {"event": pytest.approx(0.001)}
+    assert "no other was looked for" in again.describe()
+
+
+def test_the_program_once_mended_is_not_found_guilty(leaky: Json) -> None:
+    """Wrongly so at most once in a thousand seeds; this is one."""
+    assert not confirm(coin(0.7310585), witness_in(leaky, "a.json")).violated
+
+
+def test_a_confirmation_can_be_confirmed(leaky: Json) -> None:
+    first = confirm(coin(0.9), witness_in(leaky, "a.json"), seed=1).to_dict()
+    second = confirm(coin(0.9), witness_in(json.loads(json.dumps(first)), "b.json"), seed=2)
+    assert second.violated
+    assert second.sections["counted"]["design_epsilon"] == leaky["counted"]["design_epsilon"]
+
+
+def test_a_program_that_repeats_itself_is_asked_for_one_output_a_call_again() -> None:
+    document = document_of(repeating)
+    assert document["witness"]["calls_for_one"]
+    sizes: list[int] = []
+
+    def noted(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        sizes.append(n)
+        return repeating(x, n, rng)
+
+    again = confirm(noted, witness_in(document, "a.json"))
+    assert again.violated
+    assert set(sizes) == {1}
+    assert again.witness.calls_for_one
+
+
+def test_the_bound_of_a_confirmation_exceeds_the_truth_as_rarely_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 of them at confidence 0.9; a right bound fails this test with a chance below 1e-6."""
+    monkeypatch.setattr(confirm_module, "detectable_epsilon", lambda *_: math.inf)  # slow, and no part of the bound
+    again = Retest(Event(((0.0, math.inf),)), (1, -1), False, 1.0, None, 0.0, 0.9, 500)
+    truth = math.log(0.75 / 0.25)
+    over = sum(confirm(coin(0.75), again, seed=seed).epsilon_lower > truth for seed in range(200))
+    assert 0 < over <= stats.binom.isf(1e-6, 200, 0.1)
+
+
+def test_inputs_are_found_again_where_json_has_changed_them() -> None:
+    def sampler(x: tuple[int, ...], n: int, rng: np.random.Generator) -> np.ndarray:
+        return coin(0.9)(1 if x == (0, 1) else -1, n, rng)
+
+    document = json.loads(json.dumps(audit(sampler, ((0, 1), (0, 2)), 1.0, samples=20_000).to_dict()))
+    assert witness_in(document, "a.json", [(0, 2), (0, 1)]).inputs in (((0, 1), (0, 2)), ((0, 2), (0, 1)))
+    assert confirm(sampler, witness_in(document, "a.json", [(0, 1), (0, 2)])).violated
+    assert [x.tolist() for x in witness_in(document, "a.json").inputs] == document["witness"]["inputs"]
+
+
+def test_lists_of_numbers_are_arrays_for_the_program() -> None:
+    assert (input_of([1, 2.5]) * 2).tolist() == [2, 5]
+    assert input_of([[0, 1], [1, 0]]).shape == (2, 2)
+    for value in (1, "a", None, True, [], ["a", "b"], [[1], [1, 2]], [1, "a"]):
+        assert input_of(value) is value
+
+
+def test_an_unfinished_audit_already_has_its_event(tmp_path: Path) -> None:
+    calls = []
+
+    def stops(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        calls.append(n)
+        if len(calls) > 10:
+            raise KeyboardInterrupt
+        return coin(0.9)(x, n, rng)
+
+    state = tmp_path / "state.json"
+    with pytest.raises(KeyboardInterrupt):
+        audit(stops, (-1.0, 1.0), 1.0, samples=300_000, resume=state)
+    again = witness_in(json.loads(state.read_text()), "state.json")
+    assert again.samples > 250_000
+    assert confirm(coin(0.9), again).violated
+
+
+def test_a_confirmation_goes_on_after_an_interruption(leaky: Json, tmp_path: Path) -> None:
+    again = replace(witness_in(leaky, "a.json"), samples=500_000)
+    state, calls = tmp_path / "state.json", []
+
+    def stops(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        calls.append(n)
+        if len(calls) == 8:
+            raise ArithmeticError("stop")
+        return coin(0.9)(x, n, rng)
+
+    with pytest.raises(IncompleteError):
+        confirm(stops, again, resume=state)
+    before = len(calls)
+    resumed = confirm(stops, again, resume=state)
+    assert len(calls) - before < before + 8
+    assert resumed.witness.counts == confirm(stops, again).witness.counts
+    with pytest.raises(ValueError, match="other arguments: seed was 0 and is 5"):
+        confirm(stops, again, seed=5, resume=state)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ([], "a.json is no result of an audit; accepted: what --json or --resume wrote"),
+        ({"kind": "audit-error"}, "a.json is no result of an audit"),
+        ({"schema_version": 3}, "a.json has schema_version 3; accepted: 1"),
+        ({"counted": {}}, "a.json is damaged: KeyError: 'inputs'"),
+        ({"counted": None}, "a.json is damaged: TypeError"),
+    ],
+    ids=["list", "kind", "version", "empty", "null"],
+)
+def test_other_files_are_refused(leaky: Json, change: Any, message: str) -> None:
+    document = change if isinstance(change, list) else {**leaky, **change}
+    with pytest.raises(ValueError, match=message):
+        witness_in(document, "a.json")
+
+
+def test_a_result_that_does_not_say_what_it_counted_is_refused(leaky: Json) -> None:
+    bare = {name: value for name, value in leaky.items() if name != "counted"}
+    with pytest.raises(ValueError, match="does not say which samples its counts are of"):
+        witness_in(bare, "a.json")
+
+
+def test_no_call_of_a_confirmation_has_the_key_of_an_audit(leaky: Json, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys: list[tuple[int, ...]] = []
+    outputs = Program.outputs
+
+    def noted(self: Program, x: Any, n: int, key: tuple[int, ...]) -> Any:
+        keys.append(key)
+        return outputs(self, x, n, key)
+
+    monkeypatch.setattr(Program, "outputs", noted)
+    document_of(coin(0.9))
+    audited = set(keys)
+    keys.clear()
+    confirm(coin(0.9), witness_in(leaky, "a.json"))
+    assert keys
+    assert not audited & set(keys)

@@ -1,0 +1,337 @@
+"""ldp-audit audit: exit codes, files, and what becomes of a run that is killed or whose program fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldp_audit.auditing.program import CHUNK_ROWS
+from ldp_audit.cli import main
+
+HERE = "tests.test_cli_audit"
+Captured = pytest.CaptureFixture[str]
+
+
+def honest(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Warner's answer at epsilon 1."""
+    return np.where(rng.random(n) < 0.7310585, x, -x)
+
+
+def leaky(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """At epsilon 2.2."""
+    return np.where(rng.random(n) < 0.9, x, -x)
+
+
+def labelled(x: str, n: int, rng: np.random.Generator) -> np.ndarray:
+    return np.where(rng.random(n) < 0.9, x, "neither")
+
+
+def vector(x: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """One noise for both coordinates, and x * 2 must double them."""
+    return x * 2 + rng.laplace(size=n)[:, None]
+
+
+big_calls = [0]
+
+
+@pytest.fixture(autouse=True)
+def _first_call() -> None:
+    big_calls[0] = 0
+
+
+def third(n: int) -> bool:
+    """Whether this is the fifth call of the test, the first of its third chunk; the search asks for fewer outputs."""
+    big_calls[0] += n == CHUNK_ROWS
+    return n == CHUNK_ROWS and big_calls[0] == 5
+
+
+def raises(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    if third(n):
+        raise ArithmeticError("boom")
+    return leaky(x, n, rng)
+
+
+def ends(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Would end the audit with the exit code of a program that holds."""
+    if third(n):
+        sys.exit(0)
+    return leaky(x, n, rng)
+
+
+def hangs(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    if third(n):
+        time.sleep(60)
+    return leaky(x, n, rng)
+
+
+def short(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    return leaky(x, n - third(n), rng)
+
+
+def not_a_number(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    return leaky(x, n, rng) * (np.nan if third(n) else 1)
+
+
+def other_shape(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    return np.zeros((n, 3)) if third(n) else leaky(x, n, rng)
+
+
+SIX_CHUNKS = ["--inputs=-1,1", "--epsilon", "1", "--samples", str(7 * CHUNK_ROWS)]
+
+
+def audit(*arguments: str) -> int:
+    return main(["audit", *arguments])
+
+
+def outcome(path: Path) -> dict[str, Any]:
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document.pop("seconds")
+    return document
+
+
+def test_a_sound_program_is_0_a_leaky_one_1_and_both_are_described(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "a.json"
+    assert audit(f"{HERE}:honest", *SIX_CHUNKS, "--json", str(path)) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("consistent: claimed epsilon 1\n  epsilon is at least  0.9")
+    assert "smallest epsilon that this event would have shown" in captured.out
+    assert captured.err == ""  # it takes less than two seconds
+    assert outcome(path)["verdict"] == "consistent"
+    assert audit(f"{HERE}:leaky", *SIX_CHUNKS, "--json", str(path)) == 1
+    assert capsys.readouterr().out.startswith("violated: claimed epsilon 1\n  epsilon is at least  2.1")
+    assert outcome(path)["verdict"] == "violated"
+
+
+def test_without_a_claim_only_the_bound_is_stated(capsys: Captured) -> None:
+    assert audit(f"{HERE}:leaky", "--inputs=-1,1", "--samples", "1e5") == 0
+    assert capsys.readouterr().out.startswith("no claim to compare with\n  epsilon is at least  2.")
+
+
+def test_a_shipped_mechanism_brings_its_worst_pair_and_its_claim(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "a.json"
+    assert audit("TwoPoint(epsilon=1.5)", "--samples", "1e5", "--json", str(path)) == 0
+    assert "no --epsilon: the claim is what TwoPoint(epsilon=1.5) is calibrated to, 1.5\n" in capsys.readouterr().out
+    assert sorted(outcome(path)["witness"]["inputs"]) == [-1.0, 1.0]
+    assert audit("TwoPoint(epsilon=1.5)", "--samples", "1e5", "--epsilon", "1.2") == 1
+    assert "no --epsilon" not in capsys.readouterr().out
+
+
+def test_a_channel_file_is_audited(tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "c.csv").write_text("0.75,0.25\n0.25,0.75\n")
+    assert audit(str(tmp_path / "c.csv"), "--samples", "1e5") == 0
+    assert "epsilon is at least  1.0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("inputs", "target", "seen"),
+    [
+        ("-1,1", "leaky", [-1, 1]),
+        ("-0.5,0.5", "leaky", [-0.5, 0.5]),
+        ("[-1, 1]", "leaky", [-1, 1]),
+        ("yes,no", "labelled", ["no", "yes"]),
+        ('["yes", "no"]', "labelled", ["no", "yes"]),
+        ("[[0, 0], [0, 1]]", "vector", [[0, 0], [0, 1]]),
+    ],
+    ids=["whole", "numbers", "json", "labels", "json labels", "vectors"],
+)
+def test_inputs_are_numbers_labels_or_json(inputs: str, target: str, seen: list[Any], tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    audit(f"{HERE}:{target}", f"--inputs={inputs}", "--samples", "1e4", "--json", str(path))
+    assert sorted(outcome(path)["witness"]["inputs"]) == seen
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "audit needs a TARGET"),
+        (["leaky", "--inputs=-1,1"], "target 'leaky' is none of"),
+        (["tests.nowhere:leaky", "--inputs=-1,1"], "ModuleNotFoundError"),
+        ([f"{HERE}:leaky"], "--inputs is needed"),
+        ([f"{HERE}:leaky", "--inputs=1"], "inputs must be two or more"),
+        ([f"{HERE}:leaky", *SIX_CHUNKS, "--epsilon=-1"], "claimed_epsilon must be a number >= 0, or None, got -1.0"),
+        ([f"{HERE}:leaky", *SIX_CHUNKS, "--delta=2"], r"claimed_delta must be in [0, 1), got 2.0"),
+        ([f"{HERE}:leaky", *SIX_CHUNKS, "--confidence=1"], "confidence must be in (0, 1), got 1.0"),
+        ([f"{HERE}:leaky", *SIX_CHUNKS, "--workers=0"], "workers must be a whole number >= 1, got 0"),
+        ([f"{HERE}:leaky", *SIX_CHUNKS, "--resume", "no/such/folder/s.json"], "cannot open"),
+        (["--confirm", "none.json"], "cannot open none.json"),
+        (["--merge", "none.json"], "cannot open none.json"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str, capsys: Captured) -> None:
+    assert audit(*arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("--samples=many", "must be a whole number such as 1000000 or 1e6, got 'many'"),
+        ("--samples=1.5", "must be a whole number such as 1000000 or 1e6, got '1.5'"),
+        ("--samples=inf", "must be a whole number"),
+        ("--seed=-1", "must be a whole number >= 0, or random, got '-1'"),
+        ("--inputs=[1,", "is not JSON"),
+        ("--inputs=1,nan", "must not be nan, got '1,nan'"),
+    ],
+)
+def test_an_argument_that_cannot_be_read_is_exit_code_2(argument: str, message: str, capsys: Captured) -> None:
+    with pytest.raises(SystemExit) as caught:
+        audit(f"{HERE}:leaky", argument)
+    assert caught.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("target", "complaint"),
+    [
+        ("raises", "it raised ArithmeticError: boom"),
+        ("ends", "it raised SystemExit: 0"),
+        ("hangs", "no answer within 0.5 s"),
+        ("short", "it returned 65535 outputs, 65536 were asked for"),
+        ("not_a_number", "it returned NaN, first as output 0 of 65536"),
+        ("other_shape", "it returned vectors of 3 after numbers or labels in an earlier call"),
+    ],
+)
+def test_a_broken_program_is_named_and_what_was_counted_is_kept(
+    target: str, complaint: str, tmp_path: Path, capsys: Captured
+) -> None:
+    path, state = tmp_path / "a.json", tmp_path / "state.json"
+    files = ["--json", str(path), "--resume", str(state), "--timeout", "0.5"]
+    assert audit(f"{HERE}:{target}", *SIX_CHUNKS, *files) == 2
+    captured = capsys.readouterr()
+    place = "the sampler, on input -1 (call 1.0.2, n = 65536): "
+    assert f"ldp-audit audit: {place}{complaint} (before that, y <= -1: " in captured.err
+    assert f" of 131072, kept in {state})" in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+    document = json.loads(path.read_text())
+    assert (document["kind"], document["error"]) == ("audit-error", place + complaint)
+    assert document["partial"]["trials"] == [2 * CHUNK_ROWS] * 2
+    assert json.loads(state.read_text())["done"] == [[0, 2]]
+    # the program is well again from its sixth call on, and the run goes on to the result that it would have had
+    assert audit(f"{HERE}:{target}", *SIX_CHUNKS, *files) == 1
+    whole = tmp_path / "whole.json"
+    audit(f"{HERE}:leaky", *SIX_CHUNKS, "--json", str(whole))
+    assert outcome(path)["witness"] == outcome(whole)["witness"]
+
+
+SLOW = """
+import os, time
+import numpy as np
+
+def sampler(x, n, rng):
+    time.sleep(float(os.environ.get("PAUSE", 0)))
+    return np.where(rng.random(n) < 0.9, x, -x)
+"""
+
+
+def test_a_run_that_is_killed_goes_on_to_the_same_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slow_program.py").write_text(SLOW)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    words = ["audit", "slow_program:sampler", "--inputs=-1,1", "--epsilon=1", "--samples=5e6"]
+    state, patience = tmp_path / "state.json", time.monotonic() + 60
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "ldp_audit.cli", *words, "--resume=state.json", "--json=killed.json"],
+        env={**os.environ, "PAUSE": "0.02", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    while not (state.exists() and json.loads(state.read_text())["done"]):
+        assert killed.poll() is None, "it ended before it could be killed"
+        assert time.monotonic() < patience, "nothing was counted"
+        time.sleep(0.01)
+    os.kill(killed.pid, signal.SIGKILL)
+    assert killed.wait() == -signal.SIGKILL
+    assert not (tmp_path / "killed.json").exists()
+    (first, last), *more = json.loads(state.read_text())["done"]
+    assert (first, more) == (0, [])
+    assert 0 < last < -(-4_600_000 // CHUNK_ROWS)
+    assert main([*words, "--resume=state.json", "--json=resumed.json"]) == 1
+    assert main([*words, "--json=whole.json"]) == 1
+    assert outcome(tmp_path / "resumed.json") == outcome(tmp_path / "whole.json")
+
+
+def test_workers_do_not_change_the_result(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.json", tmp_path / "two.json"
+    assert audit(f"{HERE}:leaky", *SIX_CHUNKS, "--json", str(one)) == 1
+    assert audit(f"{HERE}:leaky", *SIX_CHUNKS, "--workers", "2", "--json", str(two)) == 1
+    assert outcome(one) == outcome(two)
+
+
+def test_a_state_of_other_arguments_is_refused(tmp_path: Path, capsys: Captured) -> None:
+    state = str(tmp_path / "state.json")
+    assert audit(f"{HERE}:leaky", *SIX_CHUNKS, "--resume", state) == 1
+    capsys.readouterr()
+    assert audit(f"{HERE}:leaky", *SIX_CHUNKS, "--resume", state, "--seed", "1") == 2
+    assert "is the state of an audit of other arguments: seed was 0 and is 1" in capsys.readouterr().err
+    assert audit(f"{HERE}:honest", *SIX_CHUNKS, "--resume", state) == 2
+    assert f"target was '{HERE}:leaky' and is '{HERE}:honest'" in capsys.readouterr().err
+
+
+def test_a_random_seed_is_stated_and_belongs_to_the_state(tmp_path: Path) -> None:
+    state, seeds = tmp_path / "state.json", []
+    for name in ("a.json", "b.json", "c.json"):
+        path = tmp_path / name
+        resume = [] if name == "c.json" else ["--resume", str(state)]
+        audit(f"{HERE}:leaky", *SIX_CHUNKS, "--seed", "random", "--json", str(path), *resume)
+        seeds.append(outcome(path)["seed"])
+    assert seeds[0] == seeds[1] != seeds[2]  # 48 random bits
+
+
+def test_a_witness_is_confirmed_and_runs_are_merged(tmp_path: Path, capsys: Captured) -> None:
+    first, second, third_, merged = (tmp_path / f"{name}.json" for name in ("first", "second", "third", "merged"))
+    assert audit(f"{HERE}:leaky", *SIX_CHUNKS, "--json", str(first)) == 1
+    assert audit("--confirm", str(first), "--seed", "1", "--json", str(second)) == 1
+    assert audit("--confirm", str(first), "--seed", "2", "--samples", "1e5", "--json", str(third_)) == 1
+    assert outcome(third_)["witness"]["trials"] == [100_000] * 2
+    assert audit(f"{HERE}:honest", "--confirm", str(first)) == 0  # the mended program; wrong for one seed in 1,000
+    assert audit("--confirm", str(first), "--epsilon", "3") == 0
+    assert audit("--merge", str(first), str(second), str(third_), "--json", str(merged)) == 1
+    trials = [outcome(path)["witness"]["trials"][0] for path in (first, second, third_, merged)]
+    assert trials[3] == sum(trials[:3])
+    capsys.readouterr()
+    assert audit("--merge", str(first), str(second), str(merged)) == 2
+    assert "counted the same samples (seed 0), which must count only once" in capsys.readouterr().err
+
+
+def test_a_mechanism_is_confirmed_on_inputs_as_it_takes_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    assert audit("PerturbedEncoding(1, 4, 2)", "--samples", "2e5", "--json", str(path)) == 1
+    assert audit("--confirm", str(path)) == 1
+
+
+def test_an_interruption_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    def interrupt(*_: Any) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"{HERE}.third", interrupt)
+    state = tmp_path / "state.json"
+    assert audit(f"{HERE}:raises", *SIX_CHUNKS, "--resume", str(state)) == 130
+    assert capsys.readouterr().err == f"ldp-audit audit: interrupted; --resume {state} goes on from there\n"
+
+
+def test_progress_is_told_after_two_seconds_and_not_when_quiet(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    clock = [0.0]
+
+    def passing() -> float:
+        clock[0] += 0.7
+        return clock[0]
+
+    monkeypatch.setattr(time, "perf_counter", passing)
+    audit(f"{HERE}:leaky", *SIX_CHUNKS)
+    told = capsys.readouterr().err
+    assert "samples of each input, epsilon at least 2." in told
+    assert told.endswith("so far\n")
+    audit(f"{HERE}:leaky", *SIX_CHUNKS, "--quiet")
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,51 @@
+"""What the zoo holds: a program that breaks its claim, and its sound twin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Sampler = Callable[[Any, int, np.random.Generator], Any]
+"""(x, n, rng) -> n outputs on input x."""
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """One mistake, alone: the twin is the same program without it.
+
+    inputs: what an audit compares.   claimed_epsilon, claimed_delta: what both programs are said to have.
+    broken_epsilon, sound_epsilon: nats, at claimed_delta, over these inputs: exact, or None where not worked out.
+    subtle: it takes the default number of samples to see; a twentieth of it shows the others.
+    """
+
+    name: str
+    what_is_wrong: str
+    broken: Sampler
+    sound: Sampler
+    inputs: tuple[Any, ...]
+    claimed_epsilon: float
+    claimed_delta: float = 0.0
+    broken_epsilon: float | None = None
+    sound_epsilon: float | None = None
+    subtle: bool = False
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """A mistake that costs accuracy or truth, and no privacy: the claim holds, the declared law does not.
+
+    No audit of epsilon may object to it; `ldp_audit.auditing.goodness_of_fit.fit` is the tool.
+
+    law: what both programs are said to draw from, as `fit` takes it.   inputs: which the law accepts.
+    """
+
+    name: str
+    what_is_wrong: str
+    broken: Sampler
+    sound: Sampler
+    law: Any
+    inputs: tuple[Any, ...]
+    claimed_epsilon: float

@@ -1,0 +1,143 @@
+"""Every broken program of the zoo is caught, and its sound twin is not.
+
+The twins are audited at confidence 1 - 1e-6, so that a right auditor calls each of them broken at most once in a
+million seeds. The broken ones are audited as a user would, with every argument left at its default; by default most
+tests draw a twentieth of the samples, and `--slow` draws all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ldp_audit import audit
+from ldp_audit.auditing.adapters import from_function
+from ldp_audit.auditing.goodness_of_fit import fit
+from tests.zoo import DEVIATIONS, SPECIMENS, Deviation, Specimen
+from tests.zoo.responses import ERROR
+
+FALSE_ALARM = 1e-6
+FEW = 50_000
+NOT_CAUGHT = {
+    "Laplace noise in floating point": "no score looks at the last bits of a number",
+    "the true value once in a thousand times": "the choice of the event leaves rare ones aside",
+    "a seed of eight bits": "calls for one output are compared for a single output that repeats",
+}
+"""What the auditor misses at its default plan, and why; a test fails as soon as one of them is caught."""
+
+
+def _each(specimens: tuple[Any, ...]) -> Any:
+    return pytest.mark.parametrize("specimen", specimens, ids=[one.name for one in specimens])
+
+
+def _marked(specimen: Specimen) -> Any:
+    missed = NOT_CAUGHT.get(specimen.name)
+    return pytest.param(
+        specimen, id=specimen.name, marks=[] if missed is None else pytest.mark.xfail(reason=missed, strict=True)
+    )
+
+
+_broken = pytest.mark.parametrize("specimen", [_marked(one) for one in SPECIMENS])
+
+
+def _assert_caught(specimen: Specimen, **options: int) -> None:
+    result = audit(specimen.broken, specimen.inputs, specimen.claimed_epsilon, specimen.claimed_delta, **options)
+    assert result.violated, f"{specimen.what_is_wrong}\n{result.describe()}"
+
+
+def _assert_spared(specimen: Specimen, samples: int) -> None:
+    result = audit(
+        specimen.sound,
+        specimen.inputs,
+        specimen.claimed_epsilon,
+        specimen.claimed_delta,
+        samples=samples,
+        confidence=1 - FALSE_ALARM,
+    )
+    assert not result.violated, result.describe()
+    if specimen.sound_epsilon is not None:
+        assert result.epsilon_lower <= specimen.sound_epsilon, result.describe()
+
+
+@_broken
+def test_a_broken_program_is_caught(specimen: Specimen):
+    _assert_caught(specimen, **({} if specimen.subtle else {"samples": FEW}))
+
+
+@_each(SPECIMENS)
+def test_a_sound_twin_is_not_called_broken(specimen: Specimen):
+    _assert_spared(specimen, FEW)
+
+
+@pytest.mark.slow
+@_broken
+def test_a_broken_program_is_caught_at_the_default_plan(specimen: Specimen):
+    _assert_caught(specimen)
+
+
+@pytest.mark.slow
+@_each(SPECIMENS)
+def test_a_sound_twin_is_not_called_broken_at_the_default_plan(specimen: Specimen):
+    _assert_spared(specimen, 1_000_000)
+
+
+@_each(tuple(one for one in SPECIMENS if one.broken_epsilon is not None))
+def test_no_bound_exceeds_the_exact_epsilon_of_a_broken_program(specimen: Specimen):
+    """A right auditor fails here at most once in a million seeds, for each specimen."""
+    result = audit(
+        specimen.broken,
+        specimen.inputs,
+        specimen.claimed_epsilon,
+        specimen.claimed_delta,
+        samples=5_000,
+        confidence=1 - FALSE_ALARM,
+    )
+    assert specimen.broken_epsilon is not None
+    assert specimen.claimed_epsilon < specimen.broken_epsilon
+    assert result.epsilon_lower <= specimen.broken_epsilon, result.describe()
+
+
+def test_every_sound_twin_keeps_its_claim_where_its_epsilon_is_known():
+    known = [(one.sound_epsilon, one.claimed_epsilon) for one in SPECIMENS if one.sound_epsilon is not None]
+    assert all(epsilon <= claim + 1e-12 for epsilon, claim in known)
+    assert len(known) >= 15
+
+
+def test_the_zoo_is_large_and_its_names_differ():
+    names = [one.name for one in (*SPECIMENS, *DEVIATIONS)]
+    assert len(set(names)) == len(names)
+    assert len(SPECIMENS) >= 18
+    assert set(NOT_CAUGHT) <= set(names)
+
+
+@_each(DEVIATIONS)
+def test_a_deviation_under_the_claim_is_seen_by_the_test_of_fit(specimen: Deviation):
+    result = fit(specimen.broken, specimen.law, specimen.inputs, samples=FEW)
+    assert result.verdict == "differs", f"{specimen.what_is_wrong}\n{result.describe()}"
+
+
+@_each(DEVIATIONS)
+def test_the_twin_of_a_deviation_fits_its_law(specimen: Deviation):
+    result = fit(specimen.sound, specimen.law, specimen.inputs, samples=FEW, confidence=1 - FALSE_ALARM)
+    assert result.verdict == "consistent", result.describe()
+
+
+@_each(DEVIATIONS)
+def test_no_audit_of_epsilon_objects_to_a_deviation_under_the_claim(specimen: Deviation):
+    """So that the test of fit is not one more way to see what an audit sees anyway."""
+    result = audit(specimen.broken, specimen.inputs, specimen.claimed_epsilon, samples=FEW, confidence=1 - FALSE_ALARM)
+    assert not result.violated, result.describe()
+
+
+def test_an_exception_is_an_output_where_the_adapter_is_told_so():
+    """The message that leaks, from a function of one value that raises it."""
+
+    def report(x: float, rng: Any) -> float:
+        if not -1 <= x <= 1:
+            raise ValueError(f"x must be in [-1, 1], got {x}")
+        return float(x + rng.laplace(scale=2.0))
+
+    result = audit(from_function(report, errors="output"), ERROR.inputs, ERROR.claimed_epsilon, samples=3_000)
+    assert result.violated, result.describe()
+    assert result.witness.event.labels or result.witness.inputs[0] == -1.0
