@@ -30,6 +30,7 @@ from ldp_audit.auditing.counting import Test, count_all
 from ldp_audit.auditing.event_search import Found, coverage_floor, searched
 from ldp_audit.auditing.input_search import InputSearch, as_search
 from ldp_audit.auditing.program import Program, Sampler
+from ldp_audit.auditing.repeats import LOOKS as CALLS_LOOKED_AT
 from ldp_audit.auditing.repeats import suspected
 from ldp_audit.auditing.result import CONSISTENT, VIOLATED, AuditResult, Witness, plain
 from ldp_audit.auditing.two_proportions import Region, lower_limit
@@ -86,7 +87,8 @@ def assert_private(
     instead, which a claim of epsilon 0 needs.
     false_alarm: the chance, over seeds, that a sound sampler fails; in [1e-12, 0.5].
     rarest: the power holds for violations that show in an event of at least this probability beyond delta.
-    max_samples: per input, the search included.   timeout: seconds that one call may take.
+    max_samples: per input, the search included, but not the calls for one output each that look for programs which
+    repeat themselves.   timeout: seconds that one call may take.
     Raises ValueError for bad arguments, and where the plan needs more than max_samples; ProgramError, a ValueError,
     for a sampler that fails.
     """
@@ -101,7 +103,7 @@ def assert_private(
     room.check(goal, max_samples)
     found = searched(program, inputs, room.searched(goal), goal.error("planned"), delta)
     looks = _looks(program, named, found, goal, room.rarest, max_samples - room.pilot - found.spent)
-    drawn = room.pilot * len(named) + found.drawn
+    drawn = room.pilot * len(named) + found.drawn + 2 * CALLS_LOOKED_AT
     result = _result(looks, found, goal, room, drawn, seed, time.perf_counter() - start)
     if result.violated:
         raise PrivacyViolation(result)

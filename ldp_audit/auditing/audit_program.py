@@ -1,7 +1,8 @@
 """audit(sampler, inputs, ...): a lower bound on a program's epsilon that holds whatever the program is.
 
 Search samples choose a pair of inputs, a direction and an event; fresh samples test that one event. So searching
-costs samples and no confidence. A small share of the error goes to the test for programs that repeat themselves.
+costs samples and no confidence. One percent of the error goes to a bolder event, of which too little was seen to rely
+on it, and one to the test for programs that repeat themselves.
 """
 
 from __future__ import annotations
@@ -9,27 +10,32 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ldp_audit.auditing.arguments import check_arguments
 from ldp_audit.auditing.checkpoint import opened, remembered
-from ldp_audit.auditing.choice import Choice
+from ldp_audit.auditing.choice import Choice, Rare
 from ldp_audit.auditing.counting import Tally, Test, count_all
 from ldp_audit.auditing.curves import Curves
 from ldp_audit.auditing.distribute import runner_of
-from ldp_audit.auditing.event_search import coverage_floor, searched
+from ldp_audit.auditing.event_search import Found, coverage_floor, searched
+from ldp_audit.auditing.independent_audit import audit_independent
 from ldp_audit.auditing.input_search import InputSearch, as_search
+from ldp_audit.auditing.law_score import Law
+from ldp_audit.auditing.law_search import law_choice
 from ldp_audit.auditing.power import detectable_epsilon
+from ldp_audit.auditing.product_law import ProductLaw
 from ldp_audit.auditing.program import Program, Sampler
 from ldp_audit.auditing.record import counted
 from ldp_audit.auditing.repeats import suspected
 from ldp_audit.auditing.result import CONSISTENT, VIOLATED, AuditResult, Witness
 from ldp_audit.auditing.sequential import audit_sequentially
-from ldp_audit.auditing.two_proportions import Region
+from ldp_audit.auditing.two_proportions import Counts, Region
 
 _CALLS_SHARE = 0.01
+_RARE_SHARE = 0.01
 _CURVES_SHARE = 0.2
 
 
@@ -45,9 +51,11 @@ def audit(
     timeout: float | None = None,
     sequential: bool = False,
     curves: bool = False,
+    floating_point: bool = False,
     workers: int = 1,
     scheduler: str | None = None,
     resume: Path | None = None,
+    law: Law | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> AuditResult:
     """Audit a sampler.
@@ -60,8 +68,12 @@ def audit(
     sequential: bet instead, and stop as soon as a violation is certain (see `audit_sequentially`).
     curves: also bounds on delta at any epsilon, Renyi divergences and the trade-off curve, from the same outputs; they
     take a fifth of the error (`Curves`).
+    floating_point: also look at the last bits of numbers, which betray noise that was made with floating-point numbers.
     workers: processes that count; or scheduler: address of a Dask cluster, which does. The result stays the same.
     resume: a file that the counts are kept in, and that a run of the same arguments goes on from.
+    law: the exact law that the program is declared to follow. Its likelihood ratio is one more score to choose an event
+    by; what the result states assumes no more for it. A `ProductLaw` also gets half of the error, and as many samples
+    again, for a bound that assumes independent coordinates: `sections["independent"]`, never in the verdict.
     Raises ValueError for bad arguments and ProgramError, a ValueError, for a program that fails.
     """
     start = time.perf_counter()
@@ -69,34 +81,58 @@ def audit(
     named = search.inputs
     check_arguments(claimed_epsilon, claimed_delta, samples, confidence)
     program = Program(sampler, seed, timeout)
+    if law is not None and (sequential or curves or resume is not None):
+        raise ValueError("law goes without sequential, curves and resume")
     if sequential:
         if curves or workers != 1 or scheduler is not None or resume is not None:
             raise ValueError("sequential goes without curves, workers, scheduler and resume: each bet follows the last")
         return audit_sequentially(
             program, inputs, claimed_epsilon, claimed_delta, samples=samples, confidence=confidence, progress=progress
         )
-    budget = _budget(1 - confidence, curves=curves)
+    product = law if isinstance(law, ProductLaw) and claimed_delta == 0 else None
+    budget = _budget(1 - confidence, curves=curves, independent=product is not None)
     claim, runner = (claimed_epsilon, claimed_delta), runner_of(workers, scheduler)
-    state = opened(resume, program, search, claim, samples, confidence, curves=curves)
+    state = opened(resume, program, search, claim, samples, confidence, curves=curves, floating_point=floating_point)
     found = remembered(
         state,
         program,
         named[0],
-        lambda: searched(program, search, samples, budget["event"], claimed_delta, progress, curves=curves),
+        lambda: searched(
+            program,
+            search,
+            samples,
+            budget["event"],
+            claimed_delta,
+            progress,
+            curves=curves,
+            floating_point=floating_point,
+        ),
     )
-    events = (found.choice.event, *found.levels)
+    if law is not None:
+        found = _with_law(found, program, law, named, samples, budget["event"], claimed_delta)
+    rare = found.choice.rare
+    events = (found.choice.event, *(() if rare is None else (rare.event,)), *found.levels)
     test = Test(events, found.pair(named), found.places, samples - found.spent, program.rows)
     design, floor = found.choice.design_epsilon(claimed_delta), coverage_floor(found.learned)
     if state is not None:
         state.fix(test, design)
     report = _reporter(progress, budget["event"], found.choice, claimed_delta)
-    counts, *levels = count_all(test, program, report, runner=runner, state=state)
+    counts, *others = count_all(test, program, report, runner=runner, state=state)
     findings = [_finding(Witness(test.pair, events[0], counts), budget["event"], design, claim)]
+    if rare is not None:
+        findings.append(_rare_finding(rare, found.choice, test, others.pop(0), budget["rare event"], claim))
     findings += _repeats(program, named, found.places, budget["calls"], claim)
     best = max(findings, key=lambda finding: finding.epsilon)
     sections = {"counted": counted(program, test, counts, design, claim, confidence, floor).to_dict()}
     if curves:
-        sections["curves"] = Curves(tuple(levels), budget["curves"]).to_dict()
+        sections["curves"] = Curves(tuple(others), budget["curves"]).to_dict()
+    together = None
+    if product is not None:
+        pair, error = found.pair(named), budget["independent"]
+        together = audit_independent(
+            program, pair, product, samples=samples, error=error, places=found.places, progress=progress
+        )
+        sections["independent"] = together.to_dict()
     return AuditResult(
         verdict=VIOLATED if claimed_epsilon is not None and best.epsilon > claimed_epsilon else CONSISTENT,
         epsilon_lower=best.epsilon,
@@ -107,10 +143,11 @@ def audit(
         witness=best.witness,
         detectable_epsilon=_detectable(found.choice, test, budget["event"], claimed_epsilon, claimed_delta),
         coverage_floor=floor,
-        samples_used=found.drawn + 2 * test.trials,
+        samples_used=found.drawn + 2 * test.trials + (0 if together is None else together.samples_used),
         seconds=time.perf_counter() - start,
         seed=seed,
         budget=budget,
+        notes=() if together is None else tuple(together.describe().splitlines()),
         sections=sections,
     )
 
@@ -124,10 +161,26 @@ class _Finding:
     delta: float | None
 
 
-def _budget(error: float, *, curves: bool) -> dict[str, float]:
+def _budget(error: float, *, curves: bool, independent: bool) -> dict[str, float]:
     """The error of each part; together, all of it."""
-    shares = {"calls": _CALLS_SHARE} | ({"curves": _CURVES_SHARE} if curves else {})
+    shares = {"calls": _CALLS_SHARE, "rare event": _RARE_SHARE} | ({"curves": _CURVES_SHARE} if curves else {})
+    if independent:
+        shares["independent"] = (1 - sum(shares.values())) / 2
     return {name: error * share for name, share in ({"event": 1 - sum(shares.values())} | shares).items()}
+
+
+def _with_law(
+    found: Found, program: Program, law: Law, inputs: Sequence[Any], samples: int, error: float, delta: float
+) -> Found:
+    """With the event of the law's likelihood ratio, where more is expected of it."""
+    choice, spent = law_choice(
+        program, law, found.pair(inputs), found.places, samples=samples - found.spent, error=error, delta=delta
+    )
+    found = replace(found, spent=found.spent + spent, drawn=found.drawn + 2 * spent)
+    if choice.predicted <= found.choice.predicted:
+        return found
+    places = (found.places[1], found.places[0]) if choice.swapped else found.places
+    return replace(found, choice=choice, places=places)
 
 
 def _finding(witness: Witness, error: float, design: float, claim: tuple[float | None, float]) -> _Finding:
@@ -135,6 +188,16 @@ def _finding(witness: Witness, error: float, design: float, claim: tuple[float |
     region = Region(witness.counts, error, design, claimed_delta)
     delta = None if claimed_epsilon is None else region.delta_lower(claimed_epsilon)
     return _Finding(witness, region.epsilon_lower(claimed_delta), delta)
+
+
+def _rare_finding(
+    rare: Rare, choice: Choice, test: Test, counts: Counts, error: float, claim: tuple[float | None, float]
+) -> _Finding:
+    """What the bolder event shows, counted in the same outputs."""
+    swapped = rare.swapped != choice.swapped
+    pair = test.pair[::-1] if swapped else test.pair
+    witness = Witness(pair, rare.event, counts.swapped() if swapped else counts)
+    return _finding(witness, error, max(1.0, rare.hope), claim)
 
 
 def _repeats(

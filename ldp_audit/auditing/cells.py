@@ -61,7 +61,7 @@ def learned(numbers: np.ndarray | None, labels: np.ndarray | None) -> Cells:
     """The cells for a pooled sample. A value that repeats is a cell of its own; the others are cut at quantiles."""
     known = np.zeros(0) if numbers is None else numbers[~np.isnan(numbers)]
     values, times = np.unique(known, return_counts=True)
-    often = times >= max(3, len(known) // 1000) if len(values) > _BINS else np.ones(len(values), dtype=bool)
+    often = times >= _often(times) if len(values) > _BINS else np.ones(len(values), dtype=bool)
     if np.count_nonzero(often) > _MOST_ATOMS:
         often &= times >= np.sort(times)[-_MOST_ATOMS]
     atoms = values[often][:_MOST_ATOMS]
@@ -71,6 +71,17 @@ def learned(numbers: np.ndarray | None, labels: np.ndarray | None) -> Cells:
     edges = edges[edges > -math.inf]
     starts = np.concatenate([[-math.inf], edges])
     return Cells(edges, np.isin(starts, atoms), _labels(labels))
+
+
+def _often(times: np.ndarray) -> int:
+    """How often a value must come to be a cell of its own: clearly oftener than the values of most outputs.
+
+    One in a thousand is always enough. So a value that slips through once in some thousand runs of a continuous
+    program has a cell, and the values of a grid, each of which comes a few times, have none.
+    """
+    ascending = np.sort(times)
+    usual = int(ascending[np.searchsorted(np.cumsum(ascending), ascending.sum() / 2)])
+    return max(3, min(10 * (usual - 1), int(ascending.sum()) // 1000))
 
 
 def _quantiles(rest: np.ndarray) -> np.ndarray:

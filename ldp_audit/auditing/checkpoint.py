@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ldp_audit.auditing.choice import Choice
+from ldp_audit.auditing.choice import Choice, Rare
 from ldp_audit.auditing.counting import Ledger, Test, joined
 from ldp_audit.auditing.event import Event
 from ldp_audit.auditing.event_search import Found
@@ -184,14 +184,16 @@ def found_to_dict(found: Found) -> dict[str, Any]:
         "learned": found.learned,
         "spent": found.spent,
         "drawn": found.drawn,
+        "rare": None if choice.rare is None else [choice.rare.event.to_dict(), choice.rare.swapped, choice.rare.hope],
         "levels": [event.to_dict() for event in found.levels],
     }
 
 
 def found_from_dict(data: dict[str, Any]) -> Found:
     """What `found_to_dict` wrote."""
+    rare = None if data["rare"] is None else Rare(Event.from_dict(data["rare"][0]), *data["rare"][1:])
     choice = Choice(
-        Event.from_dict(data["event"]), bool(data["swapped"]), float(data["predicted"]), Counts(*data["seen"])
+        Event.from_dict(data["event"]), bool(data["swapped"]), float(data["predicted"]), Counts(*data["seen"]), rare
     )
     first, second = data["places"]
     return Found(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,10 +18,13 @@ from ldp_audit.auditing.cells import Cells
 from ldp_audit.auditing.event import Event
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.scores import LEARNERS, Score
+from ldp_audit.auditing.scores.grain import Grain
 from ldp_audit.auditing.two_proportions import Counts
 
 _COARSER = (1, 4, 16, 64)  # neighbouring bins are tried in groups of so many
 _DOUBT_OF_MANY = 3.0  # standard deviations by which the best of some hundred prefixes flatters itself
+_DOUBT_OF_HOPE = 0.5  # and of a rare one, for it to be tested beside the other
+_WORTH_A_TEST = 0.1  # nats that a rare event must promise more than the other
 _DOUBT_OF_FEW = 3.5  # and by which the best of a dozen events must stand out, for a rarer one not to win by luck
 _READABLE = 0.001  # of the bound, given away for an event of fewer pieces
 
@@ -36,6 +39,18 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class Rare:
+    """An event of which too little was seen to rely on, but which may show much more than the others.
+
+    swapped: likelier on the second input.   hope: the bound that its test may well give.
+    """
+
+    event: Event
+    swapped: bool
+    hope: float
+
+
+@dataclass(frozen=True)
 class Choice:
     """An event, on which of the two inputs it is likelier, and what was seen of it in the comparing samples."""
 
@@ -43,6 +58,12 @@ class Choice:
     swapped: bool  # True: likelier on the second input
     predicted: float  # the bound that its test is expected to give, less a margin for doubt
     seen: Counts
+    rare: Rare | None = None  # a bolder guess on the same pair
+
+    @property
+    def promise(self) -> float:
+        """The greater of what the event and the rare one promise."""
+        return self.predicted if self.rare is None else max(self.predicted, self.rare.hope)
 
     def design_epsilon(self, delta: float) -> float:
         """The log ratio at which the test should be tight, guessed from the search samples."""
@@ -60,18 +81,22 @@ def choose(
     delta: float,
     rng: np.random.Generator,
     scores: tuple[Score | None, ...] | None = None,
+    floating_point: bool = False,
 ) -> Choice:
     """The event with the greatest predicted bound, over every score, cell order and direction.
 
     trials: how many samples of each input the test will have.   error: the error that it may spend.
     scores: what to compare; None: the number itself, or for vectors whatever the learners propose.
+    floating_point: whether to look at the last bits of numbers too.
     """
     judge = _Judge(trials, error, delta)
-    tried = _scores(first, second, rng) if scores is None else iter(scores)
+    tried = _scores(first, second, rng, floating_point=floating_point) if scores is None else iter(scores)
     found = [choice for score in tried for choice in _best_of_score(first, second, score, judge)]
     best = max(choice.predicted for choice in found)
     equal = [choice for choice in found if choice.predicted >= best - _READABLE * max(1.0, abs(best))]
-    return min(equal, key=lambda choice: len(choice.event.intervals) + len(choice.event.labels))
+    safest = min(equal, key=lambda choice: len(choice.event.intervals) + len(choice.event.labels))
+    boldest = max((choice.rare for choice in found if choice.rare is not None), key=lambda rare: rare.hope)
+    return replace(safest, rare=boldest if boldest.hope > safest.predicted + _WORTH_A_TEST else None)
 
 
 @dataclass(frozen=True)
@@ -85,7 +110,13 @@ class _Judge:
         z = math.sqrt(max(0.0, -2 * math.log(min(1.0, 2.5 * self.error))))  # close to the normal quantile
         p, q = (hits + 0.5) / (n + 1), (other + 0.5) / (m + 1)
         ratio = np.log(np.maximum(p - self.delta, 1e-12) / q)
-        return ratio - self._loss(p, q, self.trials, self.trials, z) - self._loss(p, q, n, m, doubts)
+        high = _wilson(q, m, doubts)  # an event never seen on the other input is not taken at its luckiest
+        return ratio - self._loss(p, high, self.trials, self.trials, z) - self._loss(p, q, n, m, doubts)
+
+    def of(self, seen: Counts, doubts: float) -> float:
+        """The same for one event."""
+        hits, other = np.array(seen.hits), np.array(seen.other_hits)
+        return float(self.predicted(hits, seen.trials, other, seen.other_trials, doubts))
 
     def _loss(self, p: np.ndarray, q: np.ndarray, n: int, m: int, z: float) -> np.ndarray:
         """How far z deviations of n and m trials may lower the log ratio."""
@@ -102,9 +133,11 @@ def _wilson(frequency: np.ndarray, n: int, z: float) -> np.ndarray:
     return np.clip((middle + reach) / (1 + z * z / n), 1e-12, 1.0)
 
 
-def _scores(first: Sample, second: Sample, rng: np.random.Generator) -> Iterator[Score | None]:
+def _scores(first: Sample, second: Sample, rng: np.random.Generator, *, floating_point: bool) -> Iterator[Score | None]:
     if first.learn.dimension == 1:
         yield None
+        if floating_point and first.learn.labels is None and second.learn.labels is None:
+            yield from Grain.learn(first.learn.known_numbers, second.learn.known_numbers, rng)
         return
     for learner in LEARNERS:
         yield from learner(first.learn.known_numbers, second.learn.known_numbers, rng)
@@ -127,24 +160,26 @@ def _best_of_score(first: Sample, second: Sample, score: Score | None, judge: _J
         # Nested half-lines are too few to flatter themselves, so that all samples may cut and compare them.
         proposals += [(order, every, every) for order in _half_lines(cells)]
         for order, cutting, comparing in proposals:
-            member = _best_prefix(order, cutting[one], cutting[two], judge)
-            seen = Counts(
-                int(comparing[one][member].sum()),
-                int(comparing[one].sum()),
-                int(comparing[two][member].sum()),
-                int(comparing[two].sum()),
-            )
-            value = judge.predicted(
-                np.array(seen.hits), seen.trials, np.array(seen.other_hits), seen.other_trials, _DOUBT_OF_FEW
-            )
-            found.append(Choice(cells.event(member, occupied, score), one == 1, float(value), seen))
+            member = _best_prefix(order, cutting[one], cutting[two], judge, _DOUBT_OF_MANY)
+            seen = _seen(member, comparing[one], comparing[two])
+            bold = _best_prefix(order, cutting[one], cutting[two], judge, _DOUBT_OF_HOPE)
+            hope = judge.of(_seen(bold, comparing[one], comparing[two]), _DOUBT_OF_HOPE)
+            rare = Rare(cells.event(bold, occupied, score), one == 1, hope)
+            value = judge.of(seen, _DOUBT_OF_FEW)
+            found.append(Choice(cells.event(member, occupied, score), one == 1, value, seen, rare))
     return found
 
 
-def _best_prefix(order: list[np.ndarray], hits: np.ndarray, other: np.ndarray, judge: _Judge) -> np.ndarray:
+def _seen(member: np.ndarray, hits: np.ndarray, other: np.ndarray) -> Counts:
+    return Counts(int(hits[member].sum()), int(hits.sum()), int(other[member].sum()), int(other.sum()))
+
+
+def _best_prefix(
+    order: list[np.ndarray], hits: np.ndarray, other: np.ndarray, judge: _Judge, doubts: float
+) -> np.ndarray:
     """The cells of the best prefix, as a mask."""
     values = judge.predicted(
-        _prefix(hits, order), max(1, int(hits.sum())), _prefix(other, order), max(1, int(other.sum())), _DOUBT_OF_MANY
+        _prefix(hits, order), max(1, int(hits.sum())), _prefix(other, order), max(1, int(other.sum())), doubts
     )
     return np.isin(np.arange(len(hits)), np.concatenate(order[: int(np.argmax(values)) + 1]))
 

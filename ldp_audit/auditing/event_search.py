@@ -21,6 +21,7 @@ from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.two_proportions import Counts
 
 _SEARCH = 0
+_MOST_NUMBERS = 2**21  # in the first of an input's search samples, so that memory is bounded
 _UNSURE = 0.05  # a log ratio whose search left this much doubt is searched again with more samples
 _SCREEN, _SCREENED, _KEPT = 10, 1_000, 4  # more pairs than this are screened with so many samples; so many are kept
 
@@ -55,21 +56,24 @@ def searched(
     progress: Callable[[str], None] | None = None,
     *,
     curves: bool = False,
+    floating_point: bool = False,
 ) -> Found:
     """Choose the pair, the direction and the event; a choice that left much doubt is made again on more samples.
 
-    samples: per input, of the whole audit.   error: what the test may spend.
+    samples: per input, of the whole audit.   error: what the test may spend.   curves: whether to choose levels too.
+    floating_point: whether to look at the last bits of numbers too.
     """
     named = as_search(inputs)
-    search = _Search(program, named.inputs, samples, error, delta)
+    search = _Search(program, named.inputs, samples, error, delta, floating_point=floating_point)
     pairs: Iterable[tuple[int, int]] = named.pairs
-    size = search_size(samples, _dimension(program, named.inputs[0]))
+    dimension = _dimension(program, named.inputs[0])
+    size = search_size(samples, dimension)
     if len(named.pairs) > _SCREEN and size > _SCREENED:
         if progress is not None:
             progress(f"search: {len(named.pairs)} pairs of inputs")
         pairs = search.best(pairs, _SCREENED, _KEPT)
     found = search.found(pairs, size)
-    if _doubt(found.choice.seen) > _UNSURE and 12 * size <= samples // 3:
+    if _doubt(found.choice.seen) > _UNSURE and 12 * size <= samples // 3 and size * dimension <= _MOST_NUMBERS // 2:
         if progress is not None:
             progress(f"search: again with more samples, the best event is rare ({found.choice.event.describe()})")
         found = search.found([(min(found.places), max(found.places))], 2 * size)
@@ -79,7 +83,7 @@ def searched(
 def search_size(samples: int, dimension: int) -> int:
     """Of a search's first two samples, of each input; the third is twice as large."""
     share = samples // 50 if dimension == 1 else samples // 25
-    most = max(50_000, 2**21 // dimension)
+    most = max(10_000, _MOST_NUMBERS // dimension)
     return max(1, min(samples // 10, max(5_000 if dimension == 1 else 20_000, share), most))
 
 
@@ -97,9 +101,18 @@ def _dimension(program: Program, x: Any) -> int:
 class _Search:
     """The samples drawn so far, input by input, and how choices are made on them."""
 
-    def __init__(self, program: Program, inputs: Sequence[Any], samples: int, error: float, delta: float) -> None:
+    def __init__(
+        self,
+        program: Program,
+        inputs: Sequence[Any],
+        samples: int,
+        error: float,
+        delta: float,
+        *,
+        floating_point: bool,
+    ) -> None:
         self.program, self.inputs = program, inputs
-        self.samples, self.error, self.delta = samples, error, delta
+        self.samples, self.error, self.delta, self.floating_point = samples, error, delta, floating_point
         self.drawn: dict[int, list[Sample]] = {}
 
     def best(self, pairs: Iterable[tuple[int, int]], size: int, kept: int) -> list[tuple[int, int]]:
@@ -110,7 +123,7 @@ class _Search:
     def found(self, pairs: Iterable[tuple[int, int]], size: int) -> Found:
         """The best of the pairs, after so many more samples of each of their inputs (of the first two kinds each)."""
         choices = self._choices(pairs, size)
-        pair = max(choices, key=lambda pair: choices[pair].predicted)
+        pair = max(choices, key=lambda pair: choices[pair].promise)
         places = (pair[1], pair[0]) if choices[pair].swapped else pair
         sizes = {place: sum(map(_size, rounds)) for place, rounds in self.drawn.items()}
         learned = sum(len(round_.learn) for round_ in self.drawn[pair[0]])
@@ -132,7 +145,15 @@ class _Search:
             np.random.SeedSequence(self.program.seed, spawn_key=(_SEARCH, *pair, len(self.drawn[pair[0]])))
         )
         trials = self.samples - _size(samples[pair[0]])
-        return choose(samples[pair[0]], samples[pair[1]], trials=trials, error=self.error, delta=self.delta, rng=rng)
+        return choose(
+            samples[pair[0]],
+            samples[pair[1]],
+            trials=trials,
+            error=self.error,
+            delta=self.delta,
+            rng=rng,
+            floating_point=self.floating_point,
+        )
 
     def _drawn(self, place: int, size: int) -> Sample:
         """All search samples of an input, with so many more."""

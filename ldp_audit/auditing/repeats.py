@@ -1,8 +1,8 @@
-"""Programs that repeat themselves: a fixed seed, a cache. Many outputs of one call hide it; many calls for one show it.
+"""Programs that repeat themselves: a fixed seed, a small one, a cache. Many small calls show what one large one hides.
 
 Each call asks for one output, with a fresh generator. An honest program's outputs are then as independent as ever, and
-this is one more test of an event; a program that ignores the generator gives the same output again, and another on the
-other input.
+this is one more test of an event; a program that ignores the generator, or keeps few of its bits, gives outputs that it
+gave before on the one input and not on the other. Seeds of more than about ten bits are beyond these few calls.
 """
 
 from __future__ import annotations
@@ -14,29 +14,47 @@ from typing import Any
 
 from ldp_audit.auditing.counting import CALLS, Test
 from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.input_search import InputSearch
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.scores.equals import Equals
+from ldp_audit.auditing.two_proportions import Counts, Region
 
-_LOOKS = 10
-_OFTEN = 9
-_MOST_CALLS = 500
+LOOKS = 128
+"""Calls of each input before a test is proposed."""
+_MOST_CALLS = 1000
 
 
 def suspected(
-    program: Program, inputs: Sequence[Any], places: tuple[int, int], error: float, claimed: float
+    program: Program, inputs: Sequence[Any] | InputSearch, places: tuple[int, int], error: float, claimed: float
 ) -> Test | None:
-    """A test of the first input's usual output, where that is unusual on the second; None where nothing repeats."""
+    """A test of outputs that one input gives again and the other does not; None where none promises a violation.
+
+    The first half of the calls names the outputs, the second says whether they come again.
+    """
+    named = inputs.inputs if isinstance(inputs, InputSearch) else inputs
     seen = [
-        [_key(program.outputs(inputs[place], 1, (CALLS, 0, place, look))) for look in range(_LOOKS)] for place in places
+        [_key(program.outputs(named[place], 1, (CALLS, 0, place, look))) for look in range(LOOKS)] for place in places
     ]
+    half = LOOKS // 2
     for one, two in ((0, 1), (1, 0)):
-        usual, times = Counter(seen[one]).most_common(1)[0]
-        if times >= _OFTEN and seen[two].count(usual) <= _LOOKS - _OFTEN:
-            calls = min(_MOST_CALLS, math.ceil(2 * -math.log(error) * (1 + math.exp(min(claimed, 10.0)))))
-            pair = (inputs[places[one]], inputs[places[two]])
+        usual = _own(seen[one][:half], seen[two][:half])
+        hits, other = (sum(key in usual for key in keys[half:]) for keys in (seen[one], seen[two]))
+        needed = 4 * -math.log(error) * (1 + math.exp(min(claimed, 10.0)) * half / max(1, hits))
+        calls = min(_MOST_CALLS, math.ceil(needed))
+        expected = Counts(calls * hits // half, calls, calls * other // half, calls)
+        if hits and Region(expected, error, max(1.0, claimed)).epsilon_lower() > claimed:
+            pair = (named[places[one]], named[places[two]])
             return Test((_event(usual),), pair, (places[one], places[two]), calls, 1, CALLS)
     return None
+
+
+def _own(keys: list[Any], others: list[Any]) -> set[Any]:
+    """What is seen on the one input alone; of vectors only the most frequent."""
+    counts = Counter(key for key in keys if key not in set(others))
+    if counts and isinstance(next(iter(counts)), tuple) and next(iter(counts))[:1] != ("label",):
+        return {counts.most_common(1)[0][0]}
+    return set(counts)
 
 
 def _key(outputs: Outputs) -> Hashable:
@@ -46,9 +64,9 @@ def _key(outputs: Outputs) -> Hashable:
     return float(numbers[0]) if numbers.ndim == 1 else tuple(map(float, numbers[0]))
 
 
-def _event(key: Any) -> Event:
-    if isinstance(key, float):
-        return Event(intervals=((key, math.nextafter(key, math.inf)),))
-    if key[:1] == ("label",):
-        return Event(labels=(key[1],))
-    return Event(intervals=((0.5, math.inf),), score=Equals(key))
+def _event(keys: set[Any]) -> Event:
+    numbers = sorted(key for key in keys if isinstance(key, float))
+    labels = tuple(sorted((key[1] for key in keys if not isinstance(key, float) and key[:1] == ("label",)), key=repr))
+    if numbers or labels:
+        return Event(tuple((number, math.nextafter(number, math.inf)) for number in numbers), labels)
+    return Event(intervals=((0.5, math.inf),), score=Equals(next(iter(keys))))

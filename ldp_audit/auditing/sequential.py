@@ -27,7 +27,7 @@ from ldp_audit.auditing.event_search import coverage_floor
 from ldp_audit.auditing.input_search import InputSearch, as_search
 from ldp_audit.auditing.outputs import Outputs, concatenated
 from ldp_audit.auditing.program import CHUNK_VALUES, Program
-from ldp_audit.auditing.repeats import suspected
+from ldp_audit.auditing.repeats import LOOKS, suspected
 from ldp_audit.auditing.result import CONSISTENT, VIOLATED, AuditResult, Witness
 from ldp_audit.auditing.two_proportions import Counts, Region, lower_limit
 
@@ -266,7 +266,7 @@ class _Run:
 
 def _of_calls(run: _Run, error: float) -> tuple[float, Witness | None, int]:
     """The bound of the test for programs that repeat themselves, its witness, and the samples that it took."""
-    looks = 20
+    looks = 2 * LOOKS
     test = suspected(run.program, run.named.inputs, run.places, error, run.claimed or 0.0)
     if test is None:
         return 0.0, None, looks

@@ -11,7 +11,7 @@ q but on no count, the pair (p, q) is covered by
 
 with probability at least Phi(z) (Stouffer et al. 1949; exact for every n, m, p, q). The weights are those of the score
 test at a design ratio that is fixed beforehand, which is where the gain over two separate intervals comes from: the
-two deviations add in squares. Two one-sided Clopper-Pearson limits at 1% of the error each cut off the far ends of
+two deviations add in squares. Two one-sided Clopper-Pearson limits at 0.3% of the error each cut off the far ends of
 the region. The bound is the infimum of ln((p - delta)/q) over the region, found on cells of q and rounded downwards:
 on a cell [a, b] the least p is taken at a, the greatest q is b.
 """
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-_END_SHARE = 0.01  # of the error, for each of the two Clopper-Pearson limits
+_END_SHARE = 0.003  # of the error, for each of the two Clopper-Pearson limits
 _SHAVE = 1e-12  # relative; far above the error of the incomplete beta function and its inverse
 _FIRST_CELLS, _SPLIT, _ROUNDS = 128, 8, 12
 
@@ -58,6 +58,10 @@ class Counts:
             self.other_trials + more.other_trials,
         )
 
+    def swapped(self) -> Counts:
+        """The two inputs in the other order."""
+        return Counts(self.other_hits, self.other_trials, self.hits, self.trials)
+
     @property
     def frequencies(self) -> tuple[float, float]:
         """The observed share of hits on either input."""
@@ -77,7 +81,7 @@ class Region:
     error: float
     design_epsilon: float = 1.0
     design_delta: float = 0.0
-    fineness: float = 0.004
+    fineness: float = 0.002
 
     def __post_init__(self) -> None:
         if not 0 < self.error < 1:

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from ldp_audit.auditing.law_score import LawScore
 from ldp_audit.auditing.scores.additive import Additive
 from ldp_audit.auditing.scores.coordinate import Coordinate
 from ldp_audit.auditing.scores.equals import Equals
+from ldp_audit.auditing.scores.grain import Grain
 from ldp_audit.auditing.scores.linear import Linear
 from ldp_audit.auditing.scores.pattern import Pattern
 from ldp_audit.auditing.scores.score import Score
 from ldp_audit.auditing.scores.summary import Summary
 from ldp_audit.auditing.scores.trees import Trees
 
-KINDS: tuple[type[Score], ...] = (Coordinate, Equals, Additive, Pattern, Summary, Linear, Trees)
+KINDS: tuple[type[Score], ...] = (Coordinate, Equals, Additive, Pattern, Summary, Linear, Trees, Grain, LawScore)
 """Every kind of score that can be read back; a new kind is one file and one entry."""
 
 LEARNERS = (Coordinate.learn, Additive.learn, Pattern.learn, Summary.learn, Linear.learn, Trees.learn)
