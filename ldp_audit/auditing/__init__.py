@@ -1,6 +1,7 @@
 """Is this program what they claim? Statistical audits of any sampler, with bounds that hold at their confidence."""
 
 from ldp_audit.auditing.adapters import as_sampler
+from ldp_audit.auditing.assertion import LawMismatch, PrivacyViolation, assert_fits, assert_private
 from ldp_audit.auditing.audit_program import audit
 from ldp_audit.auditing.curves import Curves
 from ldp_audit.auditing.fit_result import FitResult, FitWitness
@@ -23,12 +24,16 @@ __all__ = [
     "IndependentBound",
     "InputSearch",
     "Law",
+    "LawMismatch",
     "LawScore",
+    "PrivacyViolation",
     "ProductLaw",
     "ProgramError",
     "Region",
     "Witness",
     "as_sampler",
+    "assert_fits",
+    "assert_private",
     "audit",
     "fit",
     "plan",

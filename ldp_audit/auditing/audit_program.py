@@ -29,7 +29,7 @@ from ldp_audit.auditing.power import detectable_epsilon
 from ldp_audit.auditing.product_law import ProductLaw
 from ldp_audit.auditing.program import Program, Sampler
 from ldp_audit.auditing.record import counted
-from ldp_audit.auditing.repeats import suspected
+from ldp_audit.auditing.repeats import LOOKS, suspected
 from ldp_audit.auditing.result import CONSISTENT, VIOLATED, AuditResult, Witness
 from ldp_audit.auditing.sequential import audit_sequentially
 from ldp_audit.auditing.two_proportions import Counts, Region
@@ -63,7 +63,8 @@ def audit(
     sampler: (x, n, rng) -> n independent outputs on input x: numbers, labels, None, or vectors as an (n, d) array.
     inputs: two or more, all pairs of which are searched, in both directions; or what `search` returns.
     claimed_epsilon: nats; None where only the bound is wanted.   claimed_delta: in [0, 1).
-    samples: per input, the search included.   confidence: in (0, 1), of everything that the result states.
+    samples: per input, the search included; not so some hundred calls for a single output, which look for repetition.
+    confidence: in (0, 1), of everything that the result states.
     seed: the same seed gives the same result.   timeout: seconds that one call may take.
     sequential: bet instead, and stop as soon as a violation is certain (see `audit_sequentially`).
     curves: also bounds on delta at any epsilon, Renyi divergences and the trade-off curve, from the same outputs; they
@@ -121,7 +122,8 @@ def audit(
     findings = [_finding(Witness(test.pair, events[0], counts), budget["event"], design, claim)]
     if rare is not None:
         findings.append(_rare_finding(rare, found.choice, test, others.pop(0), budget["rare event"], claim))
-    findings += _repeats(program, named, found.places, budget["calls"], claim)
+    repeated, calls = _repeats(program, named, found.places, budget["calls"], claim)
+    findings += repeated
     best = max(findings, key=lambda finding: finding.epsilon)
     sections = {"counted": counted(program, test, counts, design, claim, confidence, floor).to_dict()}
     if curves:
@@ -143,7 +145,7 @@ def audit(
         witness=best.witness,
         detectable_epsilon=_detectable(found.choice, test, budget["event"], claimed_epsilon, claimed_delta),
         coverage_floor=floor,
-        samples_used=found.drawn + 2 * test.trials + (0 if together is None else together.samples_used),
+        samples_used=found.drawn + 2 * test.trials + calls + (0 if together is None else together.samples_used),
         seconds=time.perf_counter() - start,
         seed=seed,
         budget=budget,
@@ -202,14 +204,14 @@ def _rare_finding(
 
 def _repeats(
     program: Program, inputs: Sequence[Any], places: tuple[int, int], error: float, claim: tuple[float | None, float]
-) -> list[_Finding]:
-    """What calls for a single output show, where the program seems to repeat itself."""
+) -> tuple[list[_Finding], int]:
+    """What calls for a single output show, where the program seems to repeat itself, and how many there were."""
     calls = suspected(program, inputs, places, error, claim[0] or 0.0)
     if calls is None:
-        return []
+        return [], 2 * LOOKS
     (counts,) = count_all(calls, program)
     witness = Witness(calls.pair, calls.events[0], counts, calls_for_one=True)
-    return [_finding(witness, error, claim[0] or 1.0, claim)]
+    return [_finding(witness, error, claim[0] or 1.0, claim)], 2 * LOOKS + 2 * calls.trials
 
 
 def _detectable(choice: Choice, test: Test, error: float, claimed_epsilon: float | None, claimed_delta: float) -> float:

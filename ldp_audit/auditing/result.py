@@ -95,10 +95,9 @@ class AuditResult:
             lines.append(f"  delta at the claimed epsilon is at least  {self.delta_lower:.6g}")
         lines.append(f"  witness: {self.witness.describe()}")
         caught = f"{self.detectable_epsilon:.6g}" if math.isfinite(self.detectable_epsilon) else "none"
-        lines.append(
-            f"  smallest epsilon that this event would have shown with probability 0.95: {caught}; "
-            f"events rarer than {self.coverage_floor:.2g} were not searched"
-        )
+        rarer = f"events rarer than {self.coverage_floor:.2g} were not searched"
+        searched = "no other event was searched" if self.coverage_floor >= 1 else rarer
+        lines.append(f"  smallest epsilon that this event would have shown with probability 0.95: {caught}; {searched}")
         lines += [f"  note: {note}" for note in self.notes]
         lines.append(f"  {self.samples_used} samples in {self.seconds:.2f} s, seed {self.seed}")
         return "\n".join(lines)

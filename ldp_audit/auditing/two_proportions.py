@@ -13,7 +13,8 @@ with probability at least Phi(z) (Stouffer et al. 1949; exact for every n, m, p,
 test at a design ratio that is fixed beforehand, which is where the gain over two separate intervals comes from: the
 two deviations add in squares. Two one-sided Clopper-Pearson limits at 0.3% of the error each cut off the far ends of
 the region. The bound is the infimum of ln((p - delta)/q) over the region, found on cells of q and rounded downwards:
-on a cell [a, b] the least p is taken at a, the greatest q is b.
+on a cell [a, b] the least p is taken at a and with the worse of the weights at a and b, between which all others lie,
+and the greatest q is b.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from scipy import special
 
 _END_SHARE = 0.003  # of the error, for each of the two Clopper-Pearson limits
 _SHAVE = 1e-12  # relative; far above the error of the incomplete beta function and its inverse
+_LEAST_Q = 1e-300  # below it the weights stay what they are there
 _FIRST_CELLS, _SPLIT, _ROUNDS = 128, 8, 12
 
 
@@ -101,51 +103,65 @@ class Region:
             with np.errstate(divide="ignore"):
                 return np.log(np.maximum(p - delta, 0.0)) - np.log(q)
 
-        return max(0.0, self._infimum(log_ratio))
+        p, q = self._smoothed()
+        gain = max(p - delta, math.sqrt(p * (1 - p) / self.counts.trials))
+        of_p = p * (1 - p) / self.counts.trials / gain**2
+        return max(0.0, self._infimum(log_ratio, math.sqrt(of_p + (1 - q) / q / self.counts.other_trials)))
 
     def delta_lower(self, epsilon: float) -> float:
         """A lower bound on every delta with p <= e**epsilon q + delta, at this epsilon (nats, inf allowed)."""
         if not epsilon >= 0:
             raise ValueError(f"epsilon must be >= 0, got {epsilon!r}")
-        slope = math.exp(min(epsilon, 700.0))
-        return max(0.0, self._infimum(lambda p, q: p - slope * q))
+        slope = math.exp(min(epsilon, 300.0))
+        p, q = self._smoothed()
+        spread = math.hypot(
+            math.sqrt(p * (1 - p) / self.counts.trials), slope * math.sqrt(q * (1 - q) / self.counts.other_trials)
+        )
+        return max(0.0, self._infimum(lambda p, q: p - slope * q, spread))
 
-    def _infimum(self, value: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:
-        """Of a function that grows in p and falls in q, over the region; never above it."""
+    def _smoothed(self) -> tuple[float, float]:
+        """The frequencies, kept away from 0 and 1: only how finely to look depends on them."""
+        counts = self.counts
+        return (counts.hits + 0.5) / (counts.trials + 1), (counts.other_hits + 0.5) / (counts.other_trials + 1)
+
+    def _infimum(self, value: Callable[[np.ndarray, np.ndarray], np.ndarray], spread: float) -> float:
+        """Of a function that grows in p and falls in q, over the region; never above it.
+
+        spread: about the standard deviation of the function of the two frequencies.
+        """
         last = _upper_limit(self.counts.other_hits, self.counts.other_trials, _END_SHARE * self.error)
-        centre = max(self.counts.other_hits, 0.5) / self.counts.other_trials
-        spread = 1 / math.sqrt(max(self.counts.other_hits, 0.5))
-        first = min(centre * math.exp(-8 * spread), last / 2)
+        seen = max(self.counts.other_hits, 0.5)
+        first = min(seen / self.counts.other_trials * math.exp(-8 / math.sqrt(seen)), last / 2)
         edges = np.concatenate([[0.0], np.geomspace(first, last, _FIRST_CELLS)])
-        target = self.fineness * math.sqrt(spread**2 + 1 / max(self.counts.hits, 0.5))
         lowest = -math.inf
         for _ in range(_ROUNDS):
-            values = value(self._least_p(edges), edges[1:])
-            place = int(np.argmin(values))
-            lowest = float(values[place])
-            width = math.log(edges[place + 1] / edges[place]) if edges[place] > 0 else math.inf
-            if not math.isfinite(lowest) or width <= target:
+            least = self._least_p(edges)
+            values = value(least, edges[1:])
+            lowest = float(values.min())
+            attained = float(value(least, np.maximum(edges[:-1], _LEAST_Q)).min())  # on the region's border, about
+            if not math.isfinite(lowest) or attained - lowest <= self.fineness * spread:
                 break
-            edges = _split(edges, np.flatnonzero(values <= lowest + width))  # no other cell can fall below
+            edges = _split(edges, np.flatnonzero(values <= attained))  # no other cell can have the infimum
         return lowest - _SHAVE * max(1.0, abs(lowest)) if math.isfinite(lowest) else lowest
 
     def _least_p(self, edges: np.ndarray) -> np.ndarray:
         """For each cell of q: no p below this is in the region; above 1 where no p is."""
         z = -special.ndtri(self.error * (1 - 2 * _END_SHARE))
-        low, high = edges[:-1], edges[1:]
-        first, second = self._weights((low + high) / 2)
-        deviation = _deviation(self.counts.other_hits, self.counts.other_trials, low)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            level = special.ndtr(-(z - second * deviation) / first)
-        alone = first == 0  # then q alone decides, whatever p is
-        level = np.where(alone, 0.0, level)
-        found = _lower_limit(self.counts.hits, self.counts.trials, level)
+        deviation = _deviation(self.counts.other_hits, self.counts.other_trials, edges[:-1])
+        first, second = self._weights(edges)
+        # Weights between two others give a level between theirs or above, so that the ends of a cell are its worst.
+        level = np.minimum(_level(z, first[:-1], second[:-1], deviation), _level(z, first[1:], second[1:], deviation))
+        found = _lower_limit(self.counts.hits, self.counts.trials, np.maximum(level, 0.0))
         floor = _lower_limit(self.counts.hits, self.counts.trials, np.asarray(_END_SHARE * self.error))
-        return np.where(alone & (deviation >= z), math.inf, np.maximum(found, floor))
+        return np.where(level == math.inf, math.inf, np.maximum(found, floor))
 
     def _weights(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Proportional to the standard deviations of X/n and of ratio * Y/m on the line of the design."""
+        """Proportional to the standard deviations of X/n and of ratio * Y/m on the line of the design.
+
+        The first falls in q and the second grows, as p (1 - p) / (q (1 - q)) falls for p = ratio q + delta.
+        """
         ratio = math.exp(min(self.design_epsilon, 300.0))
+        q = np.maximum(q, _LEAST_Q)
         p = np.minimum(1.0, ratio * q + self.design_delta)
         of_p = p * (1 - p) / self.counts.trials
         of_q = ratio**2 * q * (1 - q) / self.counts.other_trials
@@ -161,6 +177,14 @@ def _deviation(hits: int, trials: int, q: np.ndarray) -> np.ndarray:
     above = special.betainc(hits + 1, trials - hits, q)
     below = special.betaincc(hits + 1, trials - hits, q)
     return np.where(above < 0.5, special.ndtri(above), -special.ndtri(below))
+
+
+def _level(z: float, first: np.ndarray, second: np.ndarray, deviation: np.ndarray) -> np.ndarray:
+    """The p of the region are those with P(X >= hits | p) above this; 0 where all are, inf where none is."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        level = special.ndtr((second * deviation - z) / first)
+    level = np.where(first == 0, np.where(deviation >= z, math.inf, 0.0), level)  # then q alone decides
+    return np.where(deviation == -math.inf, 0.0, level)
 
 
 def _lower_limit(hits: int, trials: int, error: np.ndarray) -> np.ndarray:

@@ -223,6 +223,7 @@ FLOATS = Specimen(
     claimed_epsilon=1.0,
     broken_epsilon=math.inf,
     sound_epsilon=1.0,
+    floating_point=True,
 )
 
 SPECIMENS = (SENSITIVITY, DEVIATION, CLAMP, NOISE_FIRST, ROUNDING, TAIL, GAUSSIAN, SHARED, VECTOR, FLOATS)

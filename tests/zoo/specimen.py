@@ -18,6 +18,7 @@ class Specimen:
 
     inputs: what an audit compares.   claimed_epsilon, claimed_delta: what both programs are said to have.
     broken_epsilon, sound_epsilon: nats, at claimed_delta, over these inputs: exact, or None where not worked out.
+    floating_point: it shows in the last bits of numbers alone, which an audit looks at when it is asked to.
     subtle: it takes the default number of samples to see; a twentieth of it shows the others.
     """
 
@@ -31,6 +32,7 @@ class Specimen:
     broken_epsilon: float | None = None
     sound_epsilon: float | None = None
     subtle: bool = False
+    floating_point: bool = False
 
 
 @dataclass(frozen=True)

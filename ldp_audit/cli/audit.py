@@ -1,0 +1,205 @@
+"""ldp-audit audit: a sampler's epsilon, bounded from below by its outputs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ldp_audit.cli.files import read_json, write_json
+
+if TYPE_CHECKING:
+    from ldp_audit.auditing.result import AuditResult
+
+
+def add_arguments(audit: argparse.ArgumentParser) -> None:
+    """The options of `ldp-audit audit`."""
+    add = audit.add_argument
+    add("target", nargs="?", metavar="TARGET", help="package.module:name, TwoPoint(epsilon=1), or channel.csv")
+    add("--inputs", type=_inputs, metavar="X,X,...", help="two or more: numbers, labels, or a JSON list of them")
+    add("--epsilon", type=float, metavar="E", help="the claim, in nats; without it only the bound is stated")
+    add("--delta", type=float, metavar="D", help="the claimed delta; 0 by default")
+    add("--samples", type=_count, metavar="N", help="of each input, the search included; 1e6 by default")
+    add("--confidence", type=float, metavar="C", help="of everything that is stated; 0.999 by default")
+    add("--seed", type=_seed, default=0, metavar="SEED", help="a whole number, 0 by default, or random")
+    add("--timeout", type=float, metavar="S", help="seconds that one call of the sampler may take")
+    add("--workers", type=int, default=1, metavar="N", help="processes of this machine that count")
+    add("--scheduler", metavar="ADDRESS", help="of a Dask cluster, whose workers count")
+    add("--resume", type=Path, metavar="FILE", help="keep the counts there; go on from there if it exists")
+    again = audit.add_mutually_exclusive_group()
+    again.add_argument("--confirm", type=Path, metavar="FILE", help="test the witness of a result on fresh samples")
+    again.add_argument("--merge", type=Path, nargs="+", metavar="FILE", help="add up runs of one event: one bound")
+    add("--sequential", action="store_true", help="stop as soon as a violation is certain")
+    add("--curves", action="store_true", help="with delta over epsilon, Renyi and the trade-off curve")
+    add("--floating-point", action="store_true", help="look at the last bits of numbers too")
+    add("--quiet", action="store_true", help="no progress")
+
+
+def _count(text: str) -> int:
+    """A whole number; 1e6 is one."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.5
+    if not number.is_integer():
+        raise argparse.ArgumentTypeError(f"must be a whole number such as 1000000 or 1e6, got {text!r}")
+    return int(text) if text.strip().isdigit() else int(number)
+
+
+def _seed(text: str) -> int | None:
+    """None for a random one."""
+    if text != "random" and not text.isdigit():
+        raise argparse.ArgumentTypeError(f"must be a whole number >= 0, or random, got {text!r}")
+    return None if text == "random" else int(text)
+
+
+def _inputs(text: str) -> list[Any]:
+    """JSON where it begins with [; else numbers if all of them are, else labels."""
+    if text.lstrip().startswith("["):
+        try:
+            found = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise argparse.ArgumentTypeError(
+                f"must be numbers, labels, or JSON; {text!r} is not JSON: {error}"
+            ) from None
+        return found
+    words = [word.strip() for word in text.split(",")]
+    try:
+        numbers = [int(word) if word.lstrip("+-").isdigit() else float(word) for word in words]
+    except ValueError:
+        return words
+    if any(number != number for number in numbers):
+        raise argparse.ArgumentTypeError(f"must not be nan, got {text!r}")
+    return numbers
+
+
+def run(options: argparse.Namespace) -> int:
+    """Audit, confirm or merge; 1 if the claim is violated, else 0. Raises ValueError for bad input."""
+    from ldp_audit.auditing.counting import IncompleteError
+    from ldp_audit.auditing.program import ProgramError
+
+    if options.json:
+        from ldp_audit.reports import write
+
+        write.check_writable(options.json.parent)
+    progress = _Progress(options.quiet)
+    try:
+        result = (_merged if options.merge else _confirmed if options.confirm else _audited)(options, progress)
+    except ProgramError as error:
+        partial = error.partial if isinstance(error, IncompleteError) else None
+        write_json(options, {"schema_version": 1, "kind": "audit-error", "error": str(error), "partial": partial})
+        raise ValueError(f"{error}{_kept(options, partial)}") from error
+    finally:
+        progress.end()
+    print(result.describe())
+    write_json(options, result.to_dict())
+    return 1 if result.violated else 0
+
+
+def _audited(options: argparse.Namespace, progress: _Progress) -> AuditResult:
+    from ldp_audit.auditing import audit
+    from ldp_audit.auditing.confirm import input_of
+    from ldp_audit.auditing.target_sampler import TargetSampler
+
+    if options.target is None:
+        raise ValueError("audit needs a TARGET: package.module:name, TwoPoint(epsilon=1), or channel.csv")
+    sampler = TargetSampler(options.target)
+    sampler.prepare()
+    inputs, epsilon = options.inputs, options.epsilon
+    if inputs is None and not hasattr(sampler.loaded, "worst_pair"):
+        raise ValueError(f"--inputs is needed: {options.target} does not say which inputs tell most, as mechanisms do")
+    own = getattr(sampler.loaded, "epsilon", None)
+    if epsilon is None and isinstance(own, int | float):
+        epsilon = own
+        print(f"no --epsilon: the claim is what {options.target} is calibrated to, {epsilon:.10g}")
+    given = {"samples": options.samples, "confidence": options.confidence}
+    wanted = {name: True for name in ("sequential", "curves", "floating_point") if getattr(options, name)}
+    return audit(
+        sampler,
+        sampler.loaded.worst_pair() if inputs is None else [input_of(x) for x in inputs],
+        epsilon,
+        options.delta or 0.0,
+        **{name: value for name, value in given.items() if value is not None},
+        **wanted,
+        **_how(options, progress),
+    )
+
+
+def _confirmed(options: argparse.Namespace, progress: _Progress) -> AuditResult:
+    from dataclasses import replace
+
+    from ldp_audit.auditing.confirm import confirm, input_of, witness_in
+    from ldp_audit.auditing.record import record_in
+    from ldp_audit.auditing.target_sampler import TargetSampler
+
+    document = read_json(options.confirm)
+    sampler = TargetSampler(options.target or record_in(document, str(options.confirm)).target)
+    sampler.prepare()
+    known = [input_of(x) for x in options.inputs or ()]
+    if not known and hasattr(sampler.loaded, "worst_pair"):
+        known = list(sampler.loaded.worst_pair())
+    changed = {
+        "claimed_epsilon": options.epsilon,
+        "claimed_delta": options.delta,
+        "confidence": options.confidence,
+        "samples": options.samples,
+    }
+    again = witness_in(document, str(options.confirm), known)
+    again = replace(again, **{name: value for name, value in changed.items() if value is not None})
+    return confirm(sampler, again, **_how(options, progress))
+
+
+def _merged(options: argparse.Namespace, _: _Progress) -> AuditResult:
+    from ldp_audit.auditing.merge import merge
+
+    return merge([(str(path), read_json(path)) for path in options.merge])
+
+
+def _how(options: argparse.Namespace, progress: _Progress) -> dict[str, Any]:
+    """The arguments that `audit` and `confirm` share."""
+    import secrets
+
+    from ldp_audit.auditing.checkpoint import seed_in
+
+    seed = options.seed
+    if seed is None and options.resume:
+        seed = seed_in(options.resume)
+    return {
+        "seed": secrets.randbits(48) if seed is None else seed,
+        "timeout": options.timeout,
+        "workers": options.workers,
+        "scheduler": options.scheduler,
+        "resume": options.resume,
+        "progress": progress,
+    }
+
+
+def _kept(options: argparse.Namespace, partial: dict[str, Any] | None) -> str:
+    """What was counted before the program failed."""
+    if partial is None:
+        return ""
+    (hits, other), (trials, others) = partial["hits"], partial["trials"]
+    where = f", kept in {options.resume}" if options.resume else ""
+    words = partial["event"]["words"]
+    return f" (before that, {words}: {hits} of {trials} and {other} of {others}{where})"
+
+
+class _Progress:
+    """Lines on stderr once a run is over two seconds: one that changes on a terminal, else one every ten seconds."""
+
+    def __init__(self, quiet: bool) -> None:  # noqa: FBT001
+        self.quiet, self.next, self.open = quiet, time.perf_counter() + 2, False
+
+    def __call__(self, text: str) -> None:
+        now, terminal = time.perf_counter(), sys.stderr.isatty()
+        if self.quiet or now < self.next:
+            return
+        print(f"\r\x1b[K{text}" if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
+        self.next, self.open = now + (0.5 if terminal else 10), terminal
+
+    def end(self) -> None:
+        if self.open:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
