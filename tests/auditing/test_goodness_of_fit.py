@@ -29,6 +29,7 @@ from ldp_audit.mechanisms import (
     RandomizedResponse,
     SymbolicChannel,
     TwoPoint,
+    Variable,
 )
 from tests.frequency import FALSE_ALARM
 
