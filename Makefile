@@ -7,7 +7,7 @@ OUT ?= report
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help report docs bench-samplers test test-slow lint format constraints clean
+.PHONY: help report docs bench-samplers bench-coverage bench-auditors test test-slow test-peers lint format constraints clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -21,6 +21,18 @@ test: $(VENV)/.installed-dev ## the whole suite
 
 test-slow: $(VENV)/.installed-dev ## the suite with its checks at full size
 	$(BIN)/python -m pytest -n 2 --slow $(ARGS)
+
+test-peers: ## the adapters against the real libraries, in an environment of their own (.venv-peers)
+	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
+	.venv-peers/bin/python -m pytest tests/auditing/adapters $(ARGS)
+
+bench-coverage: $(VENV)/.installed-dev ## how often the auditor's bounds exceed the truth (half an hour)
+	$(BIN)/python benchmarks/coverage.py
+
+bench-auditors: $(VENV)/.installed-dev ## the auditor beside its peers; PEERS="--peer NAME=PYTHON:CHECKOUT ..."
+	$(BIN)/python benchmarks/auditors.py $(PEERS)
 
 lint: $(VENV)/.installed-dev ## ruff (lint and format) and pyright
 	$(BIN)/ruff check
