@@ -177,7 +177,7 @@ def _row(
     truth: float,
     sigma: float,
 ) -> Row:
-    """At this alpha a bound lies 1.6 standard deviations below its estimate, so that most of the large runs need none."""
+    """At this alpha a bound lies 1.6 standard deviations below its estimate: most of the large runs need none."""
     margin = 1.4 * sigma if counts[0].trials >= 10_000 else 0.0
     exceeded = sum(estimate(c) > truth + margin and bound(c) > truth for c in counts)
     gap = truth - float(np.median([bound(c) for c in counts[:200]]))
