@@ -335,3 +335,43 @@ def test_progress_is_told_after_two_seconds_and_not_when_quiet(
     assert told.endswith("so far\n")
     audit(f"{HERE}:leaky", *SIX_CHUNKS, "--quiet")
     assert capsys.readouterr().err == ""
+
+
+def stretched(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Laplace noise, in floating point; epsilon 2 between the ends of [-1, 1]."""
+    return x + rng.laplace(size=n)
+
+
+def test_a_range_of_inputs_is_searched_to_its_ends(tmp_path: Path) -> None:
+    file = tmp_path / "found.json"
+    search = ("--search=-1,1", "--epsilon", "1.5", "--samples", "50000", "--json", str(file))
+    assert audit(f"{HERE}:stretched", *search) == 1
+    assert set(outcome(file)["witness"]["inputs"]) == {-1.0, 1.0}
+
+
+def test_the_last_bits_and_the_curves_are_looked_at_when_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "found.json"
+    base = (f"{HERE}:stretched", "--inputs=0.0,1.0", "--epsilon", "1", "--samples", "50000", "--confidence", "0.999999")
+    assert audit(*base) == 0
+    assert audit(*base, "--curves", "--json", str(file)) == 0
+    assert outcome(file)["curves"]["delta_lower"][0] > 0.3
+    assert audit(*base, "--floating-point") == 1
+
+
+def test_a_sequential_audit_stops_early(tmp_path: Path) -> None:
+    file = tmp_path / "found.json"
+    assert audit(f"{HERE}:leaky", "--inputs=-1,1", "--epsilon", "1", "--sequential", "--json", str(file)) == 1
+    assert outcome(file)["samples_used"] < 20_000
+
+
+@pytest.mark.parametrize("text", ["1", "a,b", "1,2,3,4", "0,1,x"])
+def test_a_range_that_is_none_is_refused(text: str, capsys: Captured) -> None:
+    with pytest.raises(SystemExit) as ended:
+        audit(f"{HERE}:leaky", f"--search={text}")
+    assert ended.value.code == 2
+    assert "must be LOW,HIGH or LOW,HIGH,DIMENSION" in capsys.readouterr().err
+
+
+def test_inputs_are_named_or_searched_and_not_both(capsys: Captured) -> None:
+    assert audit(f"{HERE}:leaky", "--inputs=-1,1", "--search=-1,1") == 2
+    assert "--search and --inputs both name inputs" in capsys.readouterr().err

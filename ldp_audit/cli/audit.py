@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,9 @@ def add_arguments(audit: argparse.ArgumentParser) -> None:
     add = audit.add_argument
     add("target", nargs="?", metavar="TARGET", help="package.module:name, TwoPoint(epsilon=1), or channel.csv")
     add("--inputs", type=_inputs, metavar="X,X,...", help="two or more: numbers, labels, or a JSON list of them")
+    add(
+        "--search", type=_range, metavar="LOW,HIGH[,D]", help="search the inputs of a range, or of vectors of D numbers"
+    )
     add("--epsilon", type=float, metavar="E", help="the claim, in nats; without it only the bound is stated")
     add("--delta", type=float, metavar="D", help="the claimed delta; 0 by default")
     add("--samples", type=_count, metavar="N", help="of each input, the search included; 1e6 by default")
@@ -47,6 +51,18 @@ def _count(text: str) -> int:
     if not number.is_integer():
         raise argparse.ArgumentTypeError(f"must be a whole number such as 1000000 or 1e6, got {text!r}")
     return int(text) if text.strip().isdigit() else int(number)
+
+
+def _range(text: str) -> dict[str, Any]:
+    """The arguments of `search`."""
+    words = text.split(",")
+    if len(words) in (2, 3):
+        try:
+            dimension = int(words[2]) if len(words) == 3 else None
+            return {"low": float(words[0]), "high": float(words[1]), "dimension": dimension}
+        except ValueError:
+            pass
+    raise argparse.ArgumentTypeError(f"must be LOW,HIGH or LOW,HIGH,DIMENSION, got {text!r}")
 
 
 def _seed(text: str) -> int | None:
@@ -109,7 +125,9 @@ def _audited(options: argparse.Namespace, progress: _Progress) -> AuditResult:
     sampler = TargetSampler(options.target)
     sampler.prepare()
     inputs, epsilon = options.inputs, options.epsilon
-    if inputs is None and not hasattr(sampler.loaded, "worst_pair"):
+    if options.search and inputs is not None:
+        raise ValueError("--search and --inputs both name inputs; give one of them")
+    if inputs is None and not options.search and not hasattr(sampler.loaded, "worst_pair"):
         raise ValueError(f"--inputs is needed: {options.target} does not say which inputs tell most, as mechanisms do")
     own = getattr(sampler.loaded, "epsilon", None)
     if epsilon is None and isinstance(own, int | float):
@@ -119,13 +137,22 @@ def _audited(options: argparse.Namespace, progress: _Progress) -> AuditResult:
     wanted = {name: True for name in ("sequential", "curves", "floating_point") if getattr(options, name)}
     return audit(
         sampler,
-        sampler.loaded.worst_pair() if inputs is None else [input_of(x) for x in inputs],
+        _inputs_of(options, sampler.loaded, input_of),
         epsilon,
         options.delta or 0.0,
         **{name: value for name, value in given.items() if value is not None},
         **wanted,
         **_how(options, progress),
     )
+
+
+def _inputs_of(options: argparse.Namespace, loaded: Any, input_of: Callable[[Any], Any]) -> Any:
+    """What is compared: a search, the inputs that were named, or a mechanism's worst pair."""
+    from ldp_audit.auditing import search
+
+    if options.search:
+        return search(**options.search)
+    return loaded.worst_pair() if options.inputs is None else [input_of(x) for x in options.inputs]
 
 
 def _confirmed(options: argparse.Namespace, progress: _Progress) -> AuditResult:
