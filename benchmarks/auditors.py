@@ -92,12 +92,12 @@ def _seconds_to(case: Case, bound: float, samples: int) -> float | None:
 
 
 def _run(peer: str, python: str, checkout: str, name: str, samples: float, seeds: int) -> Row:
-    script = Path(__file__).parent / "auditor_peers" / f"{peer}.py"
+    script = Path(__file__).resolve().parent / "auditor_peers" / f"{peer}.py"
     found = []
     for seed in range(seeds):
         command = [python, str(script), name, str(samples), str(seed), checkout]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT, check=False)  # noqa: S603
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT, check=False, cwd=checkout)  # noqa: S603
         except (OSError, subprocess.TimeoutExpired) as error:
             reason = "cannot be started" if isinstance(error, OSError) else f"no answer within {_LIMIT} s"
             raise RuntimeError(reason) from error
