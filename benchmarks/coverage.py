@@ -57,6 +57,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer runs")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--only", choices=["epsilon", "delta", "sequential", "audits"], help="these rows alone")
     options = parser.parse_args()
     runs, audits = (200, 50) if options.quick else (10_000, 2_000)
     _say(f"alpha = {ALPHA}; allowed: alpha + 3 sigma\n")
@@ -64,7 +65,7 @@ def main() -> int:
     _say("|---|---|---|---|---|---|---|")
     failed = 0
     with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
-        for pending in [pool.submit(job) for job in jobs(runs, audits)]:
+        for pending in [pool.submit(job) for job in jobs(runs, audits) if options.only in (None, KINDS[job.func])]:
             row = pending.result()
             failed += not row.holds
             share = f"{row.exceeded / row.runs:.4f}"
@@ -85,7 +86,7 @@ def _say(line: str) -> None:
     sys.stdout.flush()
 
 
-def jobs(runs: int, audits: int) -> Iterator[Callable[[], Row]]:
+def jobs(runs: int, audits: int) -> Iterator[partial[Row]]:
     """Everything that is simulated, as calls without arguments."""
     for epsilon in EPSILONS:
         for n in SIZES:
@@ -205,6 +206,8 @@ MECHANISMS: dict[str, tuple[Any, tuple[Any, Any], float, int]] = {
     "Duchi's vectors, d = 3": (_duchi_vector, ((-1, -1, -1), (1, 1, 1)), 1.0, 5_000),
 }
 """sampler, inputs, exact epsilon, samples of each input; noise of numpy's Laplace is taken as real."""
+
+KINDS = {region_epsilon: "epsilon", region_delta: "delta", betting: "sequential", whole_audits: "audits"}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""audit(sampler, inputs, ...): a lower bound on a program's epsilon that holds whatever the program is.
+"""audit(sampler, inputs, ...): a lower bound on a program's epsilon that holds for every program of independent outputs.
 
 Search samples choose a pair of inputs, a direction and an event; fresh samples test that one event. So searching
 costs samples and no confidence. One percent of the error goes to a bolder event, of which too little was seen to rely
@@ -64,7 +64,7 @@ def audit(
     inputs: two or more, all pairs of which are searched, in both directions; or what `search` returns.
     claimed_epsilon: nats; None where only the bound is wanted.   claimed_delta: in [0, 1).
     samples: per input, the search included; not so some hundred calls for a single output, which look for repetition.
-    confidence: in (0, 1), of everything that the result states.
+    confidence: in (0, 1), of all bounds together.
     seed: the same seed gives the same result.   timeout: seconds that one call may take.
     sequential: bet instead, and stop as soon as a violation is certain (see `audit_sequentially`).
     curves: also bounds on delta at any epsilon, Renyi divergences and the trade-off curve, from the same outputs; they
@@ -81,6 +81,8 @@ def audit(
     search = as_search(inputs)
     named = search.inputs
     check_arguments(claimed_epsilon, claimed_delta, samples, confidence)
+    claimed_epsilon = None if claimed_epsilon is None else float(claimed_epsilon)  # not numpy's, which JSON cannot hold
+    claimed_delta, samples, confidence = float(claimed_delta), int(samples), float(confidence)
     program = Program(sampler, seed, timeout)
     if law is not None and (sequential or curves or resume is not None):
         raise ValueError("law goes without sequential, curves and resume")
@@ -147,7 +149,7 @@ def audit(
         coverage_floor=floor,
         samples_used=found.drawn + 2 * test.trials + calls + (0 if together is None else together.samples_used),
         seconds=time.perf_counter() - start,
-        seed=seed,
+        seed=program.seed,
         budget=budget,
         notes=() if together is None else tuple(together.describe().splitlines()),
         sections=sections,
@@ -217,8 +219,8 @@ def _repeats(
 def _detectable(choice: Choice, test: Test, error: float, claimed_epsilon: float | None, claimed_delta: float) -> float:
     p = (choice.seen.hits + 0.5) / (choice.seen.trials + 1)
     claimed = claimed_epsilon or 0.0
-    if p <= claimed_delta or claimed == math.inf:
-        return math.inf
+    if p <= claimed_delta or claimed == math.inf or choice.seen.other_hits > 0.99 * choice.seen.other_trials:
+        return math.inf  # an event that nearly always occurs shows nothing
     return detectable_epsilon(p, test.trials, error, claimed, claimed_delta)
 
 

@@ -53,7 +53,9 @@ class Cells:
         starts = np.flatnonzero(inside & ~np.concatenate([[False], inside[:-1]]))
         ends = np.flatnonzero(inside & ~np.concatenate([inside[1:], [False]]))
         intervals = tuple((float(bounds[a]), float(bounds[b + 1])) for a, b in zip(starts, ends, strict=True))
-        labels = tuple(self.labels[place] for place in np.flatnonzero(member[self.numbers :]))
+        labels = tuple(
+            self.labels[place] for place in np.flatnonzero(member[self.numbers : self.numbers + len(self.labels)])
+        )
         return Event(intervals, labels, score)
 
 
@@ -66,7 +68,8 @@ def learned(numbers: np.ndarray | None, labels: np.ndarray | None) -> Cells:
         often &= times >= np.sort(times)[-_MOST_ATOMS]
     atoms = values[often][:_MOST_ATOMS]
     rest = np.repeat(values[~often], times[~often])
-    after = np.nextafter(atoms, math.inf)
+    with np.errstate(over="ignore"):
+        after = np.nextafter(atoms, math.inf)
     edges = np.unique(np.concatenate([atoms, after[np.isfinite(after)], _quantiles(rest)]))
     edges = edges[edges > -math.inf]
     starts = np.concatenate([[-math.inf], edges])

@@ -147,9 +147,9 @@ def _best_of_score(first: Sample, second: Sample, score: Score | None, judge: _J
     """The best prefix of each order, in either direction."""
     learn = [_scored(sample.learn, score) for sample in (first, second)]
     cells = cells_module.learned(_joined([one.numbers for one in learn]), _joined([one.labels for one in learn]))
-    learned = [cells.counts(one.numbers, one.labels) for one in learn]
+    learned = [_counted(cells, one) for one in learn]
     cut, compared = (
-        [cells.counts(one.numbers, one.labels) for one in (_scored(sample, score) for sample in samples)]
+        [_counted(cells, _scored(sample, score)) for sample in samples]
         for samples in ((first.cut, second.cut), (first.compare, second.compare))
     )
     every = [a + b + c for a, b, c in zip(learned, cut, compared, strict=True)]
@@ -168,6 +168,12 @@ def _best_of_score(first: Sample, second: Sample, score: Score | None, judge: _J
             value = judge.of(seen, _DOUBT_OF_FEW)
             found.append(Choice(cells.event(member, occupied, score), one == 1, value, seen, rare))
     return found
+
+
+def _counted(cells: Cells, outputs: Outputs) -> np.ndarray:
+    """The counts of the cells, and last that of the outputs in none (labels that were not learned)."""
+    counts = cells.counts(outputs.numbers, outputs.labels)
+    return np.append(counts, len(outputs) - counts.sum())
 
 
 def _seen(member: np.ndarray, hits: np.ndarray, other: np.ndarray) -> Counts:

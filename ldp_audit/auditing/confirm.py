@@ -55,8 +55,9 @@ def witness_in(document: Any, name: str, candidates: Sequence[Any] = ()) -> Rete
     design = record.design_epsilon
     witness, test = document.get("witness"), document.get("test")
     samples = test["trials"] if test else sum(part.counts.trials for part in record.parts)
-    if witness is not None and witness["calls_for_one"] and not calls:  # not the event that the record is of
-        event, inputs, calls = Event.from_dict(witness["event"]), witness["inputs"], True
+    other = witness is not None and (witness["calls_for_one"], witness["event"]) != (calls, event.to_dict())
+    if witness is not None and other:  # not the event that the record is of
+        event, inputs, calls = Event.from_dict(witness["event"]), witness["inputs"], bool(witness["calls_for_one"])
         design, samples = record.claimed_epsilon or 1.0, witness["trials"][0]
     return Retest(
         event,

@@ -79,6 +79,8 @@ def as_search(inputs: Sequence[Any] | InputSearch) -> InputSearch:
         raise ValueError(f"inputs must be two or more inputs, or a search(...), got {inputs!r:.200}")
     if len(inputs) > _MOST_INPUTS:
         raise ValueError(f"inputs must be at most {_MOST_INPUTS}, got {len(inputs)}")
+    if len(_distinct(list(inputs))) < 2:
+        raise ValueError(f"inputs must be two or more that differ, got {inputs!r:.200}")
     return InputSearch(tuple(inputs), tuple(combinations(range(len(inputs)), 2)))
 
 
@@ -139,4 +141,7 @@ def _place(inputs: list[Any], one: Any) -> int:
 def _same(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
-    return bool(np.array_equal(one, other)) if isinstance(one, np.ndarray) else one == other
+    try:
+        return bool(np.array_equal(one, other)) if isinstance(one, np.ndarray) else bool(one == other)
+    except ValueError:  # arrays within tuples: taken for different
+        return False

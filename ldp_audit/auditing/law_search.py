@@ -53,13 +53,14 @@ def law_choice(
         )
         for x, place in zip(pair, places, strict=True)
     )
-    rng = np.random.default_rng(np.random.SeedSequence(program.seed, spawn_key=(STAGE, *places)))
+    rng = np.random.default_rng(np.random.SeedSequence(program.seed, spawn_key=(STAGE, *places, 1, 0, 0)))
     found = choose(first, second, trials=samples - 4 * size, error=error, delta=delta, rng=rng)
     if delta == 0 and all(part.labels is None for one in (first, second) for part in _parts(one)):
         drawn = [np.concatenate([part.known_numbers for part in _parts(one)]) for one in (first, second)]
         promised = [_promised(drawn, samples - 4 * size, error, swapped=swapped) for swapped in (False, True)]
         found = max([found, *(one for one in promised if one is not None)], key=lambda choice: choice.predicted)
-    return replace(found, event=replace(found.event, score=score)), 4 * size
+    rare = None if found.rare is None else replace(found.rare, event=replace(found.rare.event, score=score))
+    return replace(found, event=replace(found.event, score=score), rare=rare), 4 * size
 
 
 def _promised(drawn: list[np.ndarray], trials: int, error: float, *, swapped: bool) -> Choice | None:

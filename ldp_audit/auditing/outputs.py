@@ -65,7 +65,9 @@ NOT_A_LABEL = _NotALabel()
 def read(raw: Any, n: int) -> Outputs:
     """The outputs of a call for n of them. Raises ValueError that says what was returned instead."""
     if type(raw).__module__.partition(".")[0] == "torch":
-        raw = raw.detach().cpu().numpy()
+        from ldp_audit.auditing.adapters.torch_tensors import as_numpy  # here, as the adapters import this module
+
+        raw = as_numpy(raw)
     if isinstance(raw, str | bytes) or not isinstance(raw, Iterable):
         raise ValueError(f"it returned {_cut(raw)}, not {n} outputs")
     array = raw if isinstance(raw, np.ndarray) else _array_of(list(raw))
@@ -99,7 +101,7 @@ def concatenated(parts: Iterable[Outputs]) -> Outputs:
 
 def _array_of(values: list[Any]) -> np.ndarray:
     """A list as an array; one of objects where its elements are no numbers, or not all of one length."""
-    if all(isinstance(value, bool | int | float | np.number) for value in values):
+    if all(isinstance(value, bool | int | float | np.number | np.bool_) for value in values):
         try:
             return np.asarray(values)
         except OverflowError:
@@ -121,7 +123,7 @@ def _numeric(array: np.ndarray) -> Outputs:
         array = array[:, 0]
     if array.ndim not in (1, 2) or 0 in array.shape[1:]:
         raise ValueError(f"it returned an array of shape {array.shape}; accepted: (n,) and (n, d)")
-    numbers = array.astype(np.float64, copy=False)
+    numbers = array.astype(np.float64)  # a copy: a program may fill the same array again in its next call
     missing = np.isnan(numbers).reshape(len(numbers), -1).any(axis=1) if len(numbers) else np.zeros(0, bool)
     if missing.any():
         raise ValueError(f"it returned NaN, first as output {int(np.argmax(missing))} of {len(numbers)}")
@@ -131,8 +133,8 @@ def _numeric(array: np.ndarray) -> Outputs:
 def _mixed(array: np.ndarray) -> Outputs:
     numbers = np.full(len(array), math.nan)
     labels = np.full(len(array), NOT_A_LABEL, dtype=object)
-    for place, value in enumerate(array):
-        if isinstance(value, float | int | np.number) and not isinstance(value, bool):
+    for place, value in enumerate(map(_alone, array)):
+        if isinstance(value, float | int | np.number | np.bool_):  # true and false are 1 and 0 in every batch
             numbers[place] = _number(value, place)
         else:
             labels[place] = canonical(value)
@@ -141,8 +143,20 @@ def _mixed(array: np.ndarray) -> Outputs:
     return Outputs(numbers, labels if any(label is not NOT_A_LABEL for label in labels) else None)
 
 
+def _alone(value: Any) -> Any:
+    """A number in a row of its own is that number, as it is where all outputs of a call are such rows."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return value.item()
+    if isinstance(value, list | tuple | np.ndarray) and len(value) == 1:
+        return value[0] if isinstance(value[0], bool | int | float | np.number | np.bool_) else value
+    return value
+
+
 def _number(value: Any, place: int) -> float:
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf if value > 0 else -math.inf
     if math.isnan(number):
         raise ValueError(f"it returned NaN, first as output {place}")
     return number

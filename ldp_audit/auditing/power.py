@@ -15,6 +15,7 @@ from ldp_audit.auditing.two_proportions import Counts, Region
 _SHARES = (0.05, 0.2, 0.5)  # of the misses, given to the likelier side; the best is taken
 _FINENESS = 0.05
 _MOST = 10**12
+_HIGHEST_CLAIM = 600.0  # beyond it e**-epsilon is no normal float64, and no count can contradict the claim
 
 
 def plan(
@@ -59,6 +60,8 @@ def detectable_epsilon(
     The violation is one of an event that keeps its probability on the likelier input: its other probability is
     (probability - delta) e**-epsilon.
     """
+    if claimed_epsilon > _HIGHEST_CLAIM:
+        return math.inf
     low, high = claimed_epsilon, claimed_epsilon + 0.01
     while not _catches(probability, high, trials, error, claimed_epsilon, claimed_delta, power):
         low, high = high, claimed_epsilon + 2 * (high - claimed_epsilon)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,14 @@ class Program:
     timeout: float | None = None
     rows: int = CHUNK_ROWS
     _shape: str | None = field(default=None, init=False, repr=False)
+    _kind: str | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.seed, bool) or not isinstance(self.seed, Integral) or self.seed < 0:
+            raise ValueError(f"seed must be a whole number >= 0, got {self.seed!r}")
+        if self.timeout is not None and not 0 < self.timeout <= threading.TIMEOUT_MAX:
+            raise ValueError(f"timeout must be a number of seconds above 0, or None for no limit, got {self.timeout!r}")
+        self.seed = int(self.seed)
 
     def outputs(self, x: Any, n: int, key: tuple[int, ...]) -> Outputs:
         """n outputs of one call on x, from a generator that the key determines."""
@@ -46,10 +56,25 @@ class Program:
             found = read(raw, n)
         except ValueError as error:
             raise ProgramError(f"{where}: {error}") from None
+        except Exception as error:  # what a program returned may raise anything when it is read
+            raise ProgramError(f"{where}: its outputs cannot be read: {type(error).__name__}: {error}") from error
+        self._note_kind(raw, where)
         if self._shape is not None and found.shape != self._shape:
             raise ProgramError(f"{where}: it returned {found.shape} after {self._shape} in an earlier call")
         self._shape = found.shape
         return found
+
+    def _note_kind(self, raw: Any, where: str) -> None:
+        """Refuse text after numbers: numpy makes text of the numbers beside it, so that a batch would decide it."""
+        kind = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "S": "text"}.get(
+            raw.dtype.kind if isinstance(raw, np.ndarray) else ""
+        )
+        if kind is not None and self._kind not in (None, kind):
+            raise ProgramError(
+                f"{where}: it returned an array of {kind} after one of {self._kind} in an earlier call; numpy turns "
+                "numbers beside text into text: return a list, or an array of dtype object"
+            )
+        self._kind = kind or self._kind
 
     def many(self, x: Any, n: int, key: tuple[int, ...]) -> Outputs:
         """n outputs, by as many calls as it takes: call i has the key (*key, i)."""
@@ -76,7 +101,8 @@ class Program:
 
 def _guarded(sampler: Sampler, x: Any, n: int, rng: np.random.Generator, where: str) -> Any:
     try:
-        return sampler(x, n, rng)
+        raw = sampler(x, n, rng)
+        return list(islice(raw, n + 1)) if isinstance(raw, Iterator) else raw  # it runs as it is read
     except (Exception, SystemExit) as error:  # a user's program may raise anything, and must not end ours
         raise ProgramError(f"{where}: it raised {type(error).__name__}: {error}") from error
 

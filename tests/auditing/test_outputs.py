@@ -58,7 +58,7 @@ def test_equal_sets_are_one_label_however_they_were_built() -> None:
 
 
 def test_tuples_of_different_lengths_are_labels() -> None:
-    assert labels_of(read([(1, 2), (1,)], 2)) == ["(1, 2)", "(1)"]
+    assert labels_of(read([(1, 2), (1, 2, 3)], 2)) == ["(1, 2)", "(1, 2, 3)"]
 
 
 @pytest.mark.parametrize(

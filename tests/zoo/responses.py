@@ -168,11 +168,11 @@ def _guarded(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
     return x + laplace(n, 2.0, rng)
 
 
-def _error_is_sent(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+def _error_is_sent(x: float, n: int, rng: np.random.Generator) -> np.ndarray | list[str]:
     try:
         return _guarded(x, n, rng)
     except ValueError as error:
-        return np.full(n, str(error))
+        return [str(error)] * n
 
 
 def _clipped(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
