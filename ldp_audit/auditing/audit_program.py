@@ -1,4 +1,4 @@
-"""audit(sampler, inputs, ...): a lower bound on a program's epsilon that holds for every program of independent outputs.
+"""audit(sampler, inputs, ...): a lower bound on a program's epsilon, for every program of independent outputs.
 
 Search samples choose a pair of inputs, a direction and an event; fresh samples test that one event. So searching
 costs samples and no confidence. One percent of the error goes to a bolder event, of which too little was seen to rely
