@@ -1,1 +1,1 @@
-"""The federated pipelines on torch, their data and models, and what they measure; they come with their issue."""
+"""The papers' federated pipelines on torch, their data and models, and what they measure beside accuracy."""

@@ -1,0 +1,1 @@
+"""FedMD-NFDP: model distillation with sampled private data (Sun, Lyu, IJCAI 2021)."""

@@ -1,0 +1,1 @@
+"""FedSel: two-stage reports of gradients (Liu, Cao, Yoshikawa, Chen, DASFAA 2020)."""

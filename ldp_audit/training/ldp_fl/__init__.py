@@ -1,0 +1,1 @@
+"""LDP-FL: federated averaging of perturbed weights (Sun, Qian, Chen, IJCAI 2021)."""

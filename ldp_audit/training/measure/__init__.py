@@ -1,0 +1,1 @@
+"""What a run measures beside its accuracy, held against the exact mechanisms."""

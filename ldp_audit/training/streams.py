@@ -1,0 +1,41 @@
+"""Random generators by what they are for, so that a run can be resumed after any round.
+
+No generator's state is ever saved: the generator of a purpose in a round comes from the run's seed, the purpose's name
+and the round's number alone. A run that was interrupted after round k draws in round k + 1 what it would have drawn.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The generators of one run.   seed: >= 0; ValueError otherwise."""
+
+    seed: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
+            raise ValueError(f"seed must be a whole number >= 0, got {self.seed!r}")
+
+    def numpy(self, purpose: str, *place: int) -> np.random.Generator:
+        """A generator for this purpose ("noise", "batches", ...) at this place (a round, a client, ...)."""
+        return np.random.default_rng(self._sequence(purpose, place))
+
+    def torch(self, purpose: str, *place: int, device: torch.device | str = "cpu") -> torch.Generator:
+        """Likewise, on a torch device; its numbers differ from device to device."""
+        import torch
+
+        low, high = self._sequence(purpose, place).generate_state(2, np.uint32)
+        return torch.Generator(device).manual_seed((int(high) << 32 | int(low)) >> 1)
+
+    def _sequence(self, purpose: str, place: tuple[int, ...]) -> np.random.SeedSequence:
+        return np.random.SeedSequence(self.seed, spawn_key=(zlib.crc32(purpose.encode()), *place))
