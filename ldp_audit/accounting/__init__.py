@@ -6,28 +6,28 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded when asked for
-    from ldp_audit.accounting.calibrate import calibrate as calibrate
-    from ldp_audit.accounting.client_sampling import sampled_clients as sampled_clients
+    from ldp_audit.accounting.calibration.calibrate import calibrate as calibrate
     from ldp_audit.accounting.compose import compose as compose
-    from ldp_audit.accounting.loss_atoms import LossAtoms as LossAtoms
+    from ldp_audit.accounting.laws.loss_atoms import LossAtoms as LossAtoms
     from ldp_audit.accounting.nfdp import nfdp as nfdp
     from ldp_audit.accounting.privacy_loss import PrivacyLoss as PrivacyLoss
     from ldp_audit.accounting.privacy_loss_of import privacy_loss as privacy_loss
     from ldp_audit.accounting.privacy_profile import PrivacyProfile as PrivacyProfile
-    from ldp_audit.accounting.shuffle import shuffle as shuffle
-    from ldp_audit.accounting.subsample import subsample as subsample
+    from ldp_audit.accounting.sampling.client_sampling import sampled_clients as sampled_clients
+    from ldp_audit.accounting.sampling.subsample import subsample as subsample
+    from ldp_audit.accounting.shuffling.shuffle import shuffle as shuffle
 
 _HOME = {
-    "LossAtoms": "loss_atoms",
+    "LossAtoms": "laws.loss_atoms",
     "PrivacyLoss": "privacy_loss",
     "PrivacyProfile": "privacy_profile",
-    "calibrate": "calibrate",
+    "calibrate": "calibration.calibrate",
     "compose": "compose",
     "nfdp": "nfdp",
     "privacy_loss": "privacy_loss_of",
-    "sampled_clients": "client_sampling",
-    "shuffle": "shuffle",
-    "subsample": "subsample",
+    "sampled_clients": "sampling.client_sampling",
+    "shuffle": "shuffling.shuffle",
+    "subsample": "sampling.subsample",
 }
 
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]

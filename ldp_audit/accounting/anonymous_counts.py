@@ -25,7 +25,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.accounting.finite_laws import count_law
+from ldp_audit.accounting.laws.finite_laws import count_law
 from ldp_audit.mechanisms.inputs import numbers_of
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.parameter_shuffler import poisson_binomial

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldp_audit.accounting.budget_arguments import level, log_of_delta
-from ldp_audit.accounting.finite_losses import as_atoms
-from ldp_audit.accounting.loss_law import LossLaw
+from ldp_audit.accounting.laws.finite_losses import as_atoms
+from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.trade_off import trade_off_bounds
 from ldp_audit.mechanisms.log_space import expit

@@ -17,16 +17,16 @@ from collections.abc import Iterable, Sequence
 from operator import index
 from typing import Any
 
-from ldp_audit.accounting.binomial_loss import BinomialLoss
-from ldp_audit.accounting.bracketed_loss import BracketedLoss, ends_of
 from ldp_audit.accounting.budget_arguments import MOST_TIMES
-from ldp_audit.accounting.combinations_of_losses import sum_of_losses
-from ldp_audit.accounting.finite_losses import EVERYTHING, NOTHING, atoms_of
-from ldp_audit.accounting.gaussian_loss import GaussianLoss
-from ldp_audit.accounting.grid_loss import compose_on_grid
-from ldp_audit.accounting.improper_loss import ImproperLoss, log_finite
-from ldp_audit.accounting.loss_atoms import LossAtoms
-from ldp_audit.accounting.loss_law import LossLaw
+from ldp_audit.accounting.grids.grid_loss import compose_on_grid
+from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
+from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of
+from ldp_audit.accounting.laws.combinations_of_losses import sum_of_losses
+from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING, atoms_of
+from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.improper_loss import ImproperLoss, log_finite
+from ldp_audit.accounting.laws.loss_atoms import LossAtoms
+from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
 

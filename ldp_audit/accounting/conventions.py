@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.converted import plain
+from ldp_audit.accounting.conversion.converted import plain
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.protocol_costs import Ledger
 from ldp_audit.mechanisms import RandomizedResponse
@@ -105,8 +105,8 @@ def _pure(uses: Uses, delta: float) -> list[Total]:
 
 def _divergences(uses: Uses, delta: float) -> list[Total]:
     """Zero-concentrated and Renyi differential privacy."""
-    from ldp_audit.accounting.renyi import renyi_divergence, renyi_to_epsilon
-    from ldp_audit.accounting.zcdp import zcdp_of, zcdp_to_epsilon
+    from ldp_audit.accounting.conversion.renyi import renyi_divergence, renyi_to_epsilon
+    from ldp_audit.accounting.conversion.zcdp import zcdp_of, zcdp_to_epsilon
 
     if any(loss.delta(math.inf) > 0 for loss, _ in uses):
         return []  # what shows everything with some probability has no divergence

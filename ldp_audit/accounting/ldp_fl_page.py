@@ -17,7 +17,7 @@ from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.protocol import Protocol
 from ldp_audit.accounting.protocol_file import load_protocol
 from ldp_audit.accounting.protocol_text import interval, number
-from ldp_audit.accounting.shuffle import shuffle
+from ldp_audit.accounting.shuffling.shuffle import shuffle
 
 DELTA = 1e-5
 NAMES = ("ldp-fl-mnist", "ldp-fl-fmnist", "ldp-fl-cifar10")

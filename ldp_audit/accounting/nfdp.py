@@ -16,12 +16,12 @@ from __future__ import annotations
 import math
 
 from ldp_audit.accounting.budget_arguments import MOST_TIMES
-from ldp_audit.accounting.finite_losses import EVERYTHING, NOTHING
-from ldp_audit.accounting.improper_loss import ImproperLoss
-from ldp_audit.accounting.loss_law import LossLaw
+from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING
+from ldp_audit.accounting.laws.improper_loss import ImproperLoss
+from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.sampling_rate import SamplingRate
-from ldp_audit.accounting.subsample import SECRECY, Adjacency
+from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
+from ldp_audit.accounting.sampling.subsample import SECRECY, Adjacency
 from ldp_audit.mechanisms.subsample_release import SubsampleRelease
 
 

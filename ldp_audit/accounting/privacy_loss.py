@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from scipy.optimize import brentq
 
-from ldp_audit.accounting.bracketed_loss import least_largest
 from ldp_audit.accounting.budget_arguments import level, log_of_delta
-from ldp_audit.accounting.improper_loss import hint_of
-from ldp_audit.accounting.loss_law import LossLaw
+from ldp_audit.accounting.laws.bracketed_loss import least_largest
+from ldp_audit.accounting.laws.improper_loss import hint_of
+from ldp_audit.accounting.laws.loss_law import LossLaw
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

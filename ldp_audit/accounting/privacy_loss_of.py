@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.accounting.channel_loss import channel_loss
-from ldp_audit.accounting.finite_losses import EVERYTHING, NOTHING, symmetric_law
-from ldp_audit.accounting.gaussian_loss import GaussianLoss
-from ldp_audit.accounting.improper_loss import ImproperLoss
-from ldp_audit.accounting.laplace_loss import LaplaceLoss
-from ldp_audit.accounting.loss_law import LossLaw
-from ldp_audit.accounting.loss_mixture import mixture
+from ldp_audit.accounting.laws.channel_loss import channel_loss
+from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING, symmetric_law
+from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.improper_loss import ImproperLoss
+from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
+from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.profile_loss import ProfileLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.profile_loss import ProfileLoss
+from ldp_audit.accounting.sampling.loss_mixture import mixture
 from ldp_audit.mechanisms.bound_sampling import GridChannel
 from ldp_audit.mechanisms.coordinate_sampling import CoordinateSampling
 from ldp_audit.mechanisms.duchi_vector import DuchiVector

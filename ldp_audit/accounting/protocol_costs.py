@@ -124,7 +124,7 @@ def label(one: StepLoss) -> str:
 
 def _shuffled(mechanism: Any, step: Step) -> tuple[PrivacyLoss | None, PrivacyLoss | None]:
     """With any other clients, and with all of them at one end; None where the step is not shuffled, or has no ends."""
-    from ldp_audit.accounting.shuffle import shuffle
+    from ldp_audit.accounting.shuffling.shuffle import shuffle
 
     if step.shuffling is None:
         return None, None
@@ -137,7 +137,7 @@ def _shuffled(mechanism: Any, step: Step) -> tuple[PrivacyLoss | None, PrivacyLo
 def _sampled(mechanism: Any, sampling: Sampling | None, protocol: Protocol) -> PrivacyLoss:
     if sampling is None:
         return privacy_loss(mechanism)
-    from ldp_audit.accounting.subsample import subsample
+    from ldp_audit.accounting.sampling.subsample import subsample
 
     rate, n, k = sampling.rate, sampling.n, sampling.k
     return subsample(mechanism, kind=sampling.kind, rate=rate, n=n, k=k, adjacency=protocol.adjacency)

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from ldp_audit.accounting.attack_success import posterior
 from ldp_audit.accounting.conventions import Total, totals
-from ldp_audit.accounting.converted import plain
+from ldp_audit.accounting.conversion.converted import plain
 from ldp_audit.accounting.interpretation import explain
 from ldp_audit.accounting.paper_conventions import PaperClaim, paper_claims
 from ldp_audit.accounting.protocol import Protocol

@@ -20,7 +20,7 @@ from itertools import product
 from math import prod
 from typing import Any, Literal, get_args
 
-from ldp_audit.accounting.finite_laws import count_law
+from ldp_audit.accounting.laws.finite_laws import count_law
 from ldp_audit.claims.evaluate import Value, compare
 
 Rule = Literal["rounded", "cut off"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.loss_atoms import LossAtoms
+from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 
 

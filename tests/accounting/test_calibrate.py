@@ -11,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting import calibrate, compose, privacy_loss
-from ldp_audit.accounting.binomial_loss import BinomialLoss
-from ldp_audit.accounting.bracketed_loss import BracketedLoss
-from ldp_audit.accounting.calibrated_parameters import (
+from ldp_audit.accounting.calibration.calibrated_parameters import (
     calibrate_gaussian,
     calibrate_laplace,
     calibrate_local_epsilon,
     calibrate_rounds,
     calibrate_subsample,
 )
-from ldp_audit.accounting.gaussian_dp import gdp_within
+from ldp_audit.accounting.conversion.gaussian_dp import gdp_within
+from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
+from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.mechanisms import Gaussian, RandomizedResponse, SubsampleRelease, TwoPoint
 

@@ -13,9 +13,9 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.clones import CountedPair, clones, stronger_clones, third_value
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.stop_loss import log_stop_loss
+from ldp_audit.accounting.shuffling.clones import CountedPair, clones, stronger_clones, third_value
+from ldp_audit.accounting.shuffling.stop_loss import log_stop_loss
 
 Law = dict[tuple[int, ...], Fraction]
 LEVELS = [Fraction(1), Fraction(5, 4), Fraction(7, 5), Fraction(5, 2), Fraction(4, 5)]
@@ -128,8 +128,8 @@ def test_runs_of_totals_enclose_one_by_one(n: int, monkeypatch: pytest.MonkeyPat
     pair = clones(1.0, n)
     level = 4 / math.sqrt(n)
     exact = pair.log_delta_bounds(level)
-    monkeypatch.setattr("ldp_audit.accounting.clones._ALL", 50)
-    monkeypatch.setattr("ldp_audit.accounting.clones._CELLS", 50)
+    monkeypatch.setattr("ldp_audit.accounting.shuffling.clones._ALL", 50)
+    monkeypatch.setattr("ldp_audit.accounting.shuffling.clones._CELLS", 50)
     low, high = clones(1.0, n).log_delta_bounds(level)
     assert low < exact[0] <= exact[1] < high
     assert high - low < 0.4

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting import LossAtoms, PrivacyLoss, compose, privacy_loss
-from ldp_audit.accounting.binomial_loss import BinomialLoss
-from ldp_audit.accounting.bracketed_loss import BracketedLoss
 from ldp_audit.accounting.compose import ADAPTIVE, composed
-from ldp_audit.accounting.finite_losses import NOTHING
-from ldp_audit.accounting.gaussian_loss import GaussianLoss
-from ldp_audit.accounting.improper_loss import ImproperLoss
+from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
+from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss
+from ldp_audit.accounting.laws.finite_losses import NOTHING
+from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.improper_loss import ImproperLoss
 from ldp_audit.mechanisms import (
     FiniteChannel,
     Gaussian,

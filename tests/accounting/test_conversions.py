@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from mpmath import erfc, exp, log, mp, mpf, quad, sqrt, tanh
 
 from ldp_audit.accounting import privacy_loss
-from ldp_audit.accounting.binomial_loss import BinomialLoss
-from ldp_audit.accounting.conversions import (
+from ldp_audit.accounting.conversion.conversions import (
     Converted,
     gaussian_renyi,
     gaussian_zcdp,
@@ -37,9 +36,10 @@ from ldp_audit.accounting.conversions import (
     zcdp_to_delta,
     zcdp_to_epsilon,
 )
-from ldp_audit.accounting.gaussian_loss import GaussianLoss
-from ldp_audit.accounting.laplace_loss import LaplaceLoss
-from ldp_audit.accounting.loss_law import LossLaw
+from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
+from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
+from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.mechanisms import RandomizedResponse, SubsampleRelease
 from tests.accounting.random_atoms import finite_losses, losses

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from ldp_audit.accounting.binomial_loss import BinomialLoss
-from ldp_audit.accounting.calibrate import calibrate
+from ldp_audit.accounting.calibration.calibrate import calibrate
 from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.gaussian_dp import gdp_of
+from ldp_audit.accounting.conversion.gaussian_dp import gdp_of
+from ldp_audit.accounting.conversion.renyi import renyi_divergence, response_renyi
+from ldp_audit.accounting.conversion.zcdp import zcdp_of
+from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
-from ldp_audit.accounting.renyi import renyi_divergence, response_renyi
-from ldp_audit.accounting.shuffle import shuffle
-from ldp_audit.accounting.worst_placing import WorstPlacing
-from ldp_audit.accounting.zcdp import zcdp_of
+from ldp_audit.accounting.shuffling.shuffle import shuffle
+from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
 from ldp_audit.mechanisms import RandomizedResponse
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
 

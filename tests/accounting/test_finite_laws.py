@@ -5,7 +5,7 @@ from math import comb
 
 from sympy import Rational
 
-from ldp_audit.accounting.finite_laws import count_law, hockey_stick, product_law
+from ldp_audit.accounting.laws.finite_laws import count_law, hockey_stick, product_law
 
 
 def test_equal_trials_give_the_binomial_law() -> None:

@@ -8,14 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_audit.accounting.binomial_loss import BinomialLoss
-from ldp_audit.accounting.finite_losses import NOTHING, as_atoms, symmetric_law
-from ldp_audit.accounting.gaussian_loss import GaussianLoss
-from ldp_audit.accounting.group_loss import group_losses, pure_loss
-from ldp_audit.accounting.laplace_loss import LaplaceLoss
-from ldp_audit.accounting.loss_law import LossLaw
+from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
+from ldp_audit.accounting.laws.finite_losses import NOTHING, as_atoms, symmetric_law
+from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
+from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
-from ldp_audit.accounting.symmetric_loss import SymmetricLoss
+from ldp_audit.accounting.sampling.group_loss import group_losses, pure_loss
+from ldp_audit.accounting.sampling.symmetric_loss import SymmetricLoss
 from ldp_audit.mechanisms import RandomizedResponse, SubsampleRelease
 from tests.accounting.sampled_experiments import geometric_count, hockey_stick
 

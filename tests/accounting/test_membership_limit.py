@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.accounting.anonymous_counts import anonymous_count, exact_advantage, exact_laws
-from ldp_audit.accounting.finite_laws import product_law
+from ldp_audit.accounting.laws.finite_laws import product_law
 from ldp_audit.accounting.membership_limit import (
     advantage,
     break_even_clients,

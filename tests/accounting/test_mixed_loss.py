@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from ldp_audit.accounting.binomial_loss import BinomialLoss
-from ldp_audit.accounting.bracketed_loss import BracketedLoss, ends_of
 from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.gaussian_loss import GaussianLoss
-from ldp_audit.accounting.laplace_loss import LaplaceLoss
-from ldp_audit.accounting.loss_atoms import LossAtoms
-from ldp_audit.accounting.loss_law import LossLaw
-from ldp_audit.accounting.mixed_loss import MixedLoss, mixed
+from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
+from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of
+from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
+from ldp_audit.accounting.laws.loss_atoms import LossAtoms
+from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
-from ldp_audit.accounting.sampling_rate import SamplingRate
-from ldp_audit.accounting.subsample import subsample
-from ldp_audit.accounting.symmetric_loss import SymmetricLoss, symmetric
+from ldp_audit.accounting.sampling.mixed_loss import MixedLoss, mixed
+from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
+from ldp_audit.accounting.sampling.subsample import subsample
+from ldp_audit.accounting.sampling.symmetric_loss import SymmetricLoss, symmetric
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 LAWS: dict[str, LossLaw] = {

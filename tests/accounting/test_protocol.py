@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from ldp_audit.accounting.bracketed_loss import BracketedLoss
 from ldp_audit.accounting.conventions import totals
-from ldp_audit.accounting.finite_losses import NOTHING
+from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss
+from ldp_audit.accounting.laws.finite_losses import NOTHING
 from ldp_audit.accounting.paper_conventions import TABLE_2, VERDICTS, paper_claims
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.protocol import Protocol, Shuffling, Split, Step

@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting import compose, pure_composition
-from ldp_audit.accounting.pure_composition import advanced, advanced_improved, basic, compared, optimal, optimal_loss
+from ldp_audit.accounting import compose
+from ldp_audit.accounting.conversion import pure_composition
+from ldp_audit.accounting.conversion.pure_composition import (
+    advanced,
+    advanced_improved,
+    basic,
+    compared,
+    optimal,
+    optimal_loss,
+)
 from ldp_audit.mechanisms import Piecewise, RandomizedResponse
 
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from ldp_audit.accounting.anonymous_counts import exact_laws
 from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
-from ldp_audit.accounting.shuffle import shuffle
-from ldp_audit.accounting.worst_placing import WorstPlacing, one_end
+from ldp_audit.accounting.shuffling.shuffle import shuffle
+from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing, one_end
 from ldp_audit.mechanisms import (
     Gaussian,
     Laplace,
@@ -135,7 +135,7 @@ def test_one_end_is_not_always_the_worst() -> None:
 @pytest.mark.parametrize("level", [0.02, 0.1, 0.3])
 def test_blocks_of_splits_lie_above_all_their_splits(level: float, monkeypatch: pytest.MonkeyPatch) -> None:
     single = WorstPlacing(1.0, 250).log_delta_bounds(level)
-    monkeypatch.setattr("ldp_audit.accounting.worst_placing.MOST_ONE_BY_ONE", 10)
+    monkeypatch.setattr("ldp_audit.accounting.shuffling.worst_placing.MOST_ONE_BY_ONE", 10)
     blocks = WorstPlacing(1.0, 250).log_delta_bounds(level)
     assert blocks[0] <= single[1]
     assert single[0] <= blocks[1]

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from ldp_audit.accounting.shuffle import shuffle
-from ldp_audit.accounting.shuffle_theorems import (
+from ldp_audit.accounting.shuffling.shuffle import shuffle
+from ldp_audit.accounting.shuffling.shuffle_theorems import (
     balle_2019,
     blanket_share,
     compared,

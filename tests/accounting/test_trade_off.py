@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.binomial_loss import BinomialLoss
-from ldp_audit.accounting.finite_losses import as_atoms
-from ldp_audit.accounting.gaussian_loss import GaussianLoss
-from ldp_audit.accounting.laplace_loss import LaplaceLoss
-from ldp_audit.accounting.loss_atoms import LossAtoms
+from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
+from ldp_audit.accounting.laws.finite_losses import as_atoms
+from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
+from ldp_audit.accounting.laws.loss_atoms import LossAtoms
+from ldp_audit.accounting.laws.profile_hull import HullLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.profile_figure import profile_figure
-from ldp_audit.accounting.profile_hull import HullLoss
 from ldp_audit.accounting.trade_off import trade_off_bounds, trade_off_from_below
 from ldp_audit.accounting.trade_off_curve import TradeOffCurve
 from ldp_audit.mechanisms import Gaussian, RandomizedResponse, SubsampleRelease

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from sympy import Integer, Rational, exp, log, sqrt
 
-from ldp_audit.accounting.finite_laws import hockey_stick
+from ldp_audit.accounting.laws.finite_laws import hockey_stick
 from ldp_audit.claims.evaluate import exact_value
 from ldp_audit.claims.explain import LocalChoice, explanations
 from ldp_audit.claims.papers import load

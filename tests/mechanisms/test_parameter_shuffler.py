@@ -13,7 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_audit.accounting import finite_laws
+from ldp_audit.accounting.laws import finite_laws
 from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.mechanisms.parameter_shuffler import ParameterShuffler
 from tests.frequency import assert_frequency

@@ -2,7 +2,7 @@
 
 from sympy import Integer, Rational, exp
 
-from ldp_audit.accounting.finite_laws import hockey_stick, product_law
+from ldp_audit.accounting.laws.finite_laws import hockey_stick, product_law
 from ldp_audit.claims.claim import Claim, Condition, Correction
 from ldp_audit.claims.papers.fedmd_nfdp.samples import by_ratio, delta, neighbours, sample_law
 from ldp_audit.claims.papers.fedmd_nfdp.symbols import (

@@ -11,7 +11,7 @@ from typing import Any
 
 from sympy import Add, Expr, Max, Rational
 
-from ldp_audit.accounting.finite_laws import Law, hockey_stick
+from ldp_audit.accounting.laws.finite_laws import Law, hockey_stick
 
 Records = tuple[str, ...]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from sympy import Expr, Rational
 
-from ldp_audit.accounting.finite_laws import Law
+from ldp_audit.accounting.laws.finite_laws import Law
 from ldp_audit.claims.papers.fedmd_nfdp.samples import largest_excess
 from ldp_audit.claims.papers.fedmd_nfdp.symbols import k, kept, left_out, n, n_spare
 from ldp_audit.claims.statement import Statement, at_most

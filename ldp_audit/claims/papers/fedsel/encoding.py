@@ -7,7 +7,7 @@ p (p a + q b), another one with probability q (q a + p b). Their ratio is t (t +
 
 from sympy import Add, Expr, Rational, exp, log, sqrt
 
-from ldp_audit.accounting.finite_laws import count_law
+from ldp_audit.accounting.laws.finite_laws import count_law
 from ldp_audit.claims.claim import Claim, Correction
 from ldp_audit.claims.papers.fedsel.symbols import (
     NONE,

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from sympy import Add, Expr, Integer, Max, Mul, Pow, Rational, exp
 
-from ldp_audit.accounting.finite_laws import Law, count_law, product_law
+from ldp_audit.accounting.laws.finite_laws import Law, count_law, product_law
 from ldp_audit.claims.claim import Claim
 from ldp_audit.claims.papers.ldp_fl.symbols import Variable, c, m, n, oo, plus, r, t, w
 from ldp_audit.claims.statement import at_most, equal, less, prints_as

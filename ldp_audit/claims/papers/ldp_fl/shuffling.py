@@ -6,7 +6,7 @@ so no amplification theorem is needed to see what it gives away.
 
 from sympy import Integer, Rational, exp, log
 
-from ldp_audit.accounting.finite_laws import count_law, hockey_stick, product_law
+from ldp_audit.accounting.laws.finite_laws import count_law, hockey_stick, product_law
 from ldp_audit.claims.claim import Claim, Condition, Correction
 from ldp_audit.claims.papers.ldp_fl.symbols import A, Variable, c, m, n, oo, r, t, variance, w
 from ldp_audit.claims.statement import at_most, equal, less, prints_as, somewhere

@@ -1,0 +1,1 @@
+"""The inverse: parameters that just meet a budget."""

@@ -1,0 +1,1 @@
+"""Conversions between notions of privacy, each labelled exact or one-sided."""

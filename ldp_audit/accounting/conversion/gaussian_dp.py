@@ -1,0 +1,145 @@
+"""Gaussian differential privacy: no test does better than between two unit normal laws whose means are mu apart.
+
+Source: Dong, Roth, Su, "Gaussian Differential Privacy" (JRSS B 2022), Definition 4 and Corollary 1.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import ndtri_exp
+
+from ldp_audit.accounting.budget_arguments import level, log_of_delta
+from ldp_audit.accounting.conversion.converted import Converted
+from ldp_audit.accounting.conversion.renyi import laws_of
+from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
+from ldp_audit.accounting.laws.finite_losses import as_atoms
+from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.loss_atoms import LossAtoms
+from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.profile_hull import dominating_atoms
+from ldp_audit.accounting.privacy_loss import PrivacyLoss
+
+_PROFILE = "Balle, Wang (2018), Theorem 8; Dong, Roth, Su (2022), Corollary 1"
+_CURVE = "Dong, Roth, Su (2022), Definition 4"
+_MOST_ATOMS = 100_000
+_NEAR = 1e-3
+
+
+def gdp_to_delta(mu: float, epsilon: float) -> Converted:
+    """The least delta at this epsilon for mu-Gaussian privacy. Exact, in logarithms too.
+
+    Raises ValueError unless both are >= 0.
+    """
+    spent, asked = level(mu, "mu"), level(epsilon)
+    if spent == 0 or math.isinf(spent):
+        return Converted.delta(0.0 if spent else -math.inf, "exact", _PROFILE)
+    return Converted.delta(GaussianLoss(spent).log_delta_bounds(asked)[1], "exact", _PROFILE)
+
+
+def gdp_to_epsilon(mu: float, delta: float | None = None, *, log_delta: float | None = None) -> Converted:
+    """The least epsilon at this delta for mu-Gaussian privacy, nats. Exact; infinite at delta = 0."""
+    spent, target = level(mu, "mu"), log_of_delta(delta, log_delta)
+    if spent == 0 or target == 0:
+        return Converted.exact(0.0, _PROFILE)
+    if math.isinf(spent):
+        return Converted.exact(math.inf, _PROFILE)
+    return Converted.exact(PrivacyLoss((GaussianLoss(spent),)).epsilon(log_delta=target), _PROFILE)
+
+
+def gdp_within(epsilon: float, delta: float | None = None, *, log_delta: float | None = None) -> Converted:
+    """The largest mu whose Gaussian privacy meets a budget: what noise of sensitivity/mu gives. Exact, rounded down.
+
+    That (epsilon, delta) holds does not make a mechanism mu-GDP; for that see `gdp_of`.
+    """
+    asked, target = level(epsilon), log_of_delta(delta, log_delta)
+    if target == 0 or math.isinf(asked):
+        return Converted.exact(math.inf, _PROFILE)
+    if target == -math.inf:
+        return Converted.exact(0.0, _PROFILE)
+
+    low = _surely_within(asked, target)
+    if low == 0:
+        return Converted.exact(0.0, _PROFILE)
+
+    def excess(mu: float) -> float:
+        return max(-1e9, GaussianLoss(mu).log_delta_bounds(asked)[1]) - target
+
+    while excess(2 * low) <= 0:
+        low *= 2
+    root = low * float(brentq(lambda share: excess(low * share), 1.0, 2.0, xtol=1e-14, rtol=1e-14))  # type: ignore[arg-type]
+    step = 1e-13
+    while excess(root * (1 - step)) > 0:
+        step *= 4
+    return Converted.exact(root * (1 - step), _PROFILE)
+
+
+def gdp_of(loss: PrivacyLoss | LossLaw) -> Converted:
+    """The least mu of a loss: that of the best normal pair which no test between the neighbours beats.
+
+    A curve with finitely many corners lies above the (convex) normal one if its corners do, so they alone decide.
+    Exact for finitely many losses and for Gaussian noise; for another law that of a finite one that dominates: an upper
+    end. Infinite where a loss may be infinite, and where the largest loss of the law is not known.
+    """
+    laws = laws_of(loss)
+    found = [_of_law(law) for law in laws]
+    value = max(0.0, *(mu for mu, _ in found))
+    if all(exact for _, exact in found):
+        return Converted.exact(value, _CURVE)
+    return Converted.upper(value, f"{_CURVE}, of a law that dominates")
+
+
+def _surely_within(epsilon: float, target: float) -> float:
+    """A mu whose delta is below e**target: delta <= delta(0) <= mu/sqrt(2 pi), and delta <= e**(-x**2/2), x > 0."""
+    by_distance = 0.99 * math.sqrt(2 * math.pi) * math.exp(target)
+    width = math.sqrt(-2 * target)
+    return max(by_distance, 2 * epsilon / (width + math.sqrt(width * width + 2 * epsilon)))
+
+
+def _of_law(law: LossLaw) -> tuple[float, bool]:
+    if isinstance(law, GaussianLoss):
+        return law.mu, True
+    if isinstance(law, BinomialLoss) and law.times >= _MOST_ATOMS:
+        raise ValueError(f"times must be below {_MOST_ATOMS} for the least mu of a binomial loss, got {law.times}")
+    atoms = as_atoms(law, _MOST_ATOMS)
+    return (_of_atoms(atoms), True) if atoms is not None else (_of_atoms(dominating_atoms(law)), False)
+
+
+def _of_atoms(law: LossAtoms) -> float:
+    """The largest Phi^-1(1 - alpha) - Phi^-1(beta) over the corners of the trade-off curve."""
+    if law.log_infinite > -math.inf or law.missing > -math.inf:
+        return math.inf
+    if law.losses.size < 2:
+        return 0.0
+    first, second = law.log_probabilities, law.log_probabilities - law.losses
+    false_alarm, miss = _normal(*_tails(second)), _normal(*_tails(first)[::-1])
+    apart, middle = false_alarm + miss, (false_alarm - miss) / 2
+    near = apart * np.maximum(1.0, np.abs(middle)) < _NEAR
+    return float(np.where(near, _from_gains(law, middle, apart), apart).max())
+
+
+def _from_gains(law: LossAtoms, middle: NDArray[np.float64], apart: NDArray[np.float64]) -> NDArray[np.float64]:
+    """mu where the two quantiles nearly agree, from the advantage Phi(m + mu/2) - Phi(m - mu/2) at each corner."""
+    gains = np.exp(law.log_probabilities) * -np.expm1(-law.losses)
+    above, below = np.cumsum(gains[::-1])[::-1][1:], -np.cumsum(gains)[:-1]
+    advantage = np.where(law.losses[:-1] >= 0, above, below)  # whichever has terms of one sign
+    with np.errstate(over="ignore", invalid="ignore"):
+        density = np.exp(-middle * middle / 2) / math.sqrt(2 * math.pi)
+        return advantage / (density * (1 + apart * apart * (middle * middle - 1) / 24))
+
+
+def _tails(logs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """ln of the masses above and up to each value but the last."""
+    above = np.logaddexp.accumulate(logs[::-1])[::-1][1:]
+    return above, np.logaddexp.accumulate(logs)[:-1]
+
+
+def _normal(logs: NDArray[np.float64], log_rests: NDArray[np.float64]) -> NDArray[np.float64]:
+    """-Phi^-1 of a probability, from its logarithm or from that of what it lacks, whichever is smaller."""
+    with np.errstate(divide="ignore"):
+        small = -ndtri_exp(np.minimum(logs, -0.6))
+        large = ndtri_exp(np.minimum(log_rests, -0.6))
+    return np.where(logs < log_rests, small, large)

@@ -1,0 +1,233 @@
+"""Renyi divergences, and what a bound on them says about (epsilon, delta).
+
+D_alpha(P || Q) = ln E_P[e**((alpha - 1) L)] / (alpha - 1), L the privacy loss; order 1 is its mean, the divergence of
+Kullback and Leibler, and order infinity its supremum (Mironov, CSF 2017, Definitions 3 and 4).
+
+Small losses would cancel in that formula. With g(x) = e**x - 1 - x >= 0,
+
+    E_P[L] = E_P[g(-L)] + Q(where P has nothing),
+    E_P[e**((alpha - 1) L)] - 1 = (alpha - 1) E_P[L] + E_P[g((alpha - 1) L)],
+
+which has positive terms alone, and is added up in logarithms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from ldp_audit.accounting.budget_arguments import level, log_of_delta, order
+from ldp_audit.accounting.conversion.converted import Converted
+from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
+from ldp_audit.accounting.laws.finite_losses import log_sum
+from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.improper_loss import ImproperLoss
+from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
+from ldp_audit.accounting.laws.loss_atoms import LossAtoms
+from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.profile_hull import dominating_atoms
+from ldp_audit.accounting.privacy_loss import PrivacyLoss
+
+Curve = Callable[[float], float]
+"""A bound on the divergence at each order."""
+
+_DEFINITION = "Mironov (2017), Definition 3"
+_SIMPLE = "Mironov (2017), Proposition 3"
+_TIGHTER = "Canonne, Kamath, Steinke (2020), Proposition 12; Balle et al. (2020), Theorem 21"
+_ORDERS = 1 + np.logspace(-6, 12, 73)
+"""Where the best order is looked for first."""
+
+
+def renyi_divergence(loss: PrivacyLoss | LossLaw, alpha: float) -> Converted:
+    """The divergence of order alpha, nats: the larger of the directions'.
+
+    Exact for finitely many losses, for their T-fold binomial sums, and for Gaussian and Laplace noise; for any other
+    law it is that of a finite law which dominates it: an upper end, infinite if the loss has no largest value.
+    alpha: >= 1; infinity gives the pure epsilon. Raises ValueError for anything else.
+    """
+    asked = order(alpha)
+    laws = laws_of(loss)
+    found = [_of_law(law, asked) for law in laws]
+    value = max(0.0, *(one for one, _ in found))
+    if all(exact for _, exact in found):
+        return Converted.exact(value, _DEFINITION)
+    return Converted.upper(value, f"{_DEFINITION}, of a law that dominates")
+
+
+def response_renyi(epsilon: float, alpha: float, k: int = 2) -> Converted:
+    """Of randomised response on k values, nats; exact: ln((t**a + t**(1 - a) + k - 2) / (t + k - 1)) / (a - 1).
+
+    Written with hyperbolic sines, t**a + t**(1 - a) - t - 1 = 4 sqrt(t) sinh(a e/2) sinh((a - 1) e/2), so that nothing
+    cancels. Raises ValueError unless epsilon >= 0, alpha >= 1, k >= 2.
+    """
+    top, asked = level(epsilon), order(alpha)
+    if isinstance(k, bool) or not (isinstance(k, int | float) and k >= 2):
+        raise ValueError(f"k must be at least 2, got {k!r}")
+    if top in (0.0, math.inf) or math.isinf(asked):
+        return Converted.exact(top, _DEFINITION)
+    log_others = math.log(k - 1)
+    if asked > 1 and top > log_others + 5:
+        return Converted.exact(_near_top(top, asked, k), _DEFINITION)
+    log_all = float(np.logaddexp(top, log_others))
+    if asked == 1:
+        return Converted.exact(top * math.exp(top + math.log(-math.expm1(-top)) - log_all), _DEFINITION)
+    log_rest = math.log(4) + top / 2 + _log_sinh(asked * top / 2) + _log_sinh((asked - 1) * top / 2) - log_all
+    return Converted.exact(min(top, float(np.logaddexp(0.0, log_rest)) / (asked - 1)), _DEFINITION)
+
+
+def _near_top(top: float, alpha: float, k: float) -> float:
+    """What randomised response lacks of its epsilon, e + ln(1 - c)/(a - 1), for t far above k: c is small then.
+
+    c = (1 - t**(2 - 2a) + (k - 2)(1 - t**(1 - a))) / (t + k - 1).
+    """
+    lack = -math.expm1(-2 * (alpha - 1) * top) - (k - 2) * math.expm1(-(alpha - 1) * top)
+    share = math.exp(-top)
+    return top + math.log1p(-share * lack / (1 + (k - 1) * share)) / (alpha - 1)
+
+
+def gaussian_renyi(mu: float, alpha: float) -> Converted:
+    """Of unit normal laws whose means are mu apart, nats; exact: alpha mu**2 / 2."""
+    return Converted.exact(order(alpha) * level(mu, "mu") ** 2 / 2, "Mironov (2017), Proposition 7")
+
+
+def laplace_renyi(epsilon: float, alpha: float) -> Converted:
+    """Of Laplace noise whose pure epsilon is this, nats; exact.
+
+    ln(a/(2a - 1) e**((a - 1) e) + (a - 1)/(2a - 1) e**(-a e)) / (a - 1); at order 1, e + e**-e - 1.
+    """
+    top, asked = level(epsilon), order(alpha)
+    if math.isinf(asked) or top in (0.0, math.inf):
+        return Converted.exact(top, _DEFINITION)
+    source = "Mironov (2017), Proposition 6"
+    if asked == 1:
+        return Converted.exact(math.exp(_log_g(-top)), source)
+    parts = [math.log(asked) + _log_g((asked - 1) * top), math.log(asked - 1) + _log_g(-asked * top)]
+    log_rest = log_sum(np.array(parts)) - math.log(2 * asked - 1)
+    return Converted.exact(float(np.logaddexp(0.0, log_rest)) / (asked - 1), source)
+
+
+def renyi_to_epsilon(
+    curve: Curve,
+    delta: float | None = None,
+    *,
+    log_delta: float | None = None,
+    orders: Iterable[float] | None = None,
+    simple: bool = False,
+) -> Converted:
+    """An epsilon at this delta, nats, for a mechanism whose divergence of order alpha is at most curve(alpha).
+
+    orders: those that may be used, each above 1; all of them, and the best one looked for, unless given.
+    simple: Mironov's formula instead of the tighter one. An upper end. Raises ValueError for bad numbers.
+    """
+    target = log_of_delta(delta, log_delta)
+
+    def at(alpha: float) -> float:
+        if math.isinf(alpha):
+            return curve(alpha)
+        plain = curve(alpha) - target / (alpha - 1)
+        return plain if simple else plain + math.log1p(-1 / alpha) - math.log(alpha) / (alpha - 1)
+
+    if target == 0:
+        return Converted.upper(0.0, "delta = 1 allows everything")
+    value = min(_least(at, orders), curve(math.inf) if orders is None else math.inf)
+    return Converted.upper(max(0.0, value), _SIMPLE if simple else _TIGHTER)
+
+
+def renyi_to_delta(curve: Curve, epsilon: float, *, orders: Iterable[float] | None = None) -> Converted:
+    """A delta at this epsilon for a mechanism whose divergence of order alpha is at most curve(alpha); an upper end.
+
+    The smallest over the orders of e**((a - 1)(curve(a) - epsilon)) (1 - 1/a)**a / (a - 1).
+    """
+    asked = level(epsilon)
+
+    def at(alpha: float) -> float:
+        gap = curve(alpha) - asked
+        if math.isinf(alpha):
+            return -math.inf if gap <= 0 else 0.0
+        return (alpha - 1) * gap + alpha * math.log1p(-1 / alpha) - math.log(alpha - 1)
+
+    if math.isinf(asked):
+        return Converted.delta(-math.inf if math.isfinite(curve(2.0)) else 0.0, "upper", _TIGHTER)
+    value = min(_least(at, orders), at(math.inf) if orders is None else 0.0, 0.0)
+    return Converted.delta(value, "upper", _TIGHTER)
+
+
+def laws_of(loss: PrivacyLoss | LossLaw) -> tuple[LossLaw, ...]:
+    """The directions' laws. Raises ValueError for what is no loss."""
+    laws = loss.directions if isinstance(loss, PrivacyLoss) else (loss,)
+    if not all(callable(getattr(law, "log_delta_bounds", None)) for law in laws):
+        raise ValueError(f"loss must be a PrivacyLoss or a law of losses, got {loss!r}")
+    return laws
+
+
+def _of_law(law: LossLaw, alpha: float) -> tuple[float, bool]:
+    """The divergence, and whether it is exact."""
+    if isinstance(law, LossAtoms):
+        return _of_atoms(law, alpha), True
+    if math.isinf(alpha):
+        return law.largest(), law.exact
+    if isinstance(law, BinomialLoss):
+        return law.times * _of_atoms(BinomialLoss(law.high, law.low, 1).atoms(), alpha), True
+    if isinstance(law, ImproperLoss):
+        if law.log_first < 0:
+            return math.inf, True
+        value, exact = _of_law(law.common, alpha)
+        return value + law.shift, exact
+    if isinstance(law, GaussianLoss):
+        return gaussian_renyi(law.mu, alpha).value, True
+    if isinstance(law, LaplaceLoss):
+        return laplace_renyi(law.epsilon, alpha).value, True
+    return _of_atoms(dominating_atoms(law), alpha), False
+
+
+def _of_atoms(law: LossAtoms, alpha: float) -> float:
+    """See the module: positive terms, in logarithms."""
+    if math.isinf(law.largest()) or math.isinf(alpha):
+        return law.largest()
+    logs = law.log_probabilities
+    mean = log_sum(np.append(logs + _log_gs(-law.losses), law.missing))
+    if alpha == 1:
+        return math.exp(mean)
+    rest = log_sum(logs + _log_gs((alpha - 1) * law.losses))
+    return float(np.logaddexp(0.0, np.logaddexp(math.log(alpha - 1) + mean, rest))) / (alpha - 1)
+
+
+def _log_gs(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """ln(e**x - 1 - x), elementwise; -inf at 0."""
+    series = np.ones_like(x)
+    small = np.clip(x, -0.5, 0.5)
+    for n in range(16, 2, -1):  # 1 + x/3 (1 + x/4 (1 + ...))
+        series = 1 + small / n * series
+    with np.errstate(divide="ignore", over="ignore"):
+        near = 2 * np.log(np.abs(small)) - math.log(2) + np.log(series)
+        above = np.maximum(x, 0.5)
+        high = above + np.log1p(-(1 + above) * np.exp(-above))
+        below = np.minimum(x, -0.5)
+        low = np.log(np.expm1(below) - below)
+    return np.where(np.abs(x) <= 0.5, near, np.where(x > 0, high, low))
+
+
+def _log_g(x: float) -> float:
+    return float(_log_gs(np.array([x]))[0])
+
+
+def _log_sinh(x: float) -> float:
+    """For x > 0."""
+    return x + math.log(-math.expm1(-2 * x)) - math.log(2)
+
+
+def _least(value: Curve, orders: Iterable[float] | None) -> float:
+    """The least of the values; any order's is valid, so a search that stops early is still right."""
+    if orders is not None:
+        return min(value(order(float(alpha))) for alpha in orders)
+    found = [value(float(alpha)) for alpha in _ORDERS]
+    best = int(np.nanargmin(found))
+    ends = np.log(_ORDERS[[max(0, best - 1), min(best + 1, _ORDERS.size - 1)]] - 1)
+    near = minimize_scalar(
+        lambda z: value(1 + math.exp(z)), bounds=tuple(ends), method="bounded", options={"xatol": 1e-9}
+    )
+    return float(min(found[best], near.fun))

@@ -1,0 +1,1 @@
+"""Sums of independent losses on a grid by FFT, with certified ends."""

@@ -1,0 +1,184 @@
+r"""Laws of the loss on a grid, from above, by 'connecting the dots'.
+
+The masses p and q that P and Q have in the cell (g, g + h] are given to its two ends so that both are kept. The upper
+end gets the share
+
+    s = (1 - e**g q/p) / (1 - e**-h)
+
+of p. With u = e**-loss this replaces u in the cell by a law of the same mean, so the mean of every convex function of u
+grows, and that of (1 - e**epsilon u)_+ is the hockey-stick divergence: the law on the grid dominates. What lies above
+the grid is given an infinite loss, what lies below it that of the first point. A law whose losses all lie on the grid
+is not moved.
+
+Source: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the dots" (PETS 2022).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldp_audit.accounting.grids.tilted_law import Moves, TiltedLaw, one_move
+from ldp_audit.accounting.laws.loss_atoms import LossAtoms
+from ldp_audit.accounting.laws.loss_law import CellMasses, DiscretisableLaw
+
+_EPS = 2.0**-52
+_ON_GRID = 1e-9
+_NEGLIGIBLE = math.log(1e-25)
+_BLOCK = 2**15
+_GAPS = 8
+
+
+def gridded(
+    law: DiscretisableLaw, spacing: float, theta: float, lowest: float = 0.0, highest: float = 0.0
+) -> TiltedLaw:
+    """The law on the grid of this spacing, tilted by theta >= 0.
+
+    lowest, highest: nats, where the grid ends; a list of losses needs none.
+    """
+    if isinstance(law, LossAtoms):
+        return _of_atoms(law, spacing, theta)
+    return _of_cells(law, spacing, theta, lowest, highest)
+
+
+def regridded(law: TiltedLaw, spacing: float) -> TiltedLaw:
+    """The law on a grid of another spacing with the same offset."""
+    places = law.indices * (law.spacing / spacing)
+    upper = np.ceil(places)
+    steps = (places - upper + 1) * spacing  # above the lower end
+    share = np.clip(np.expm1(-steps) / math.expm1(-spacing), 0.0, 1.0)
+    into = upper.astype(np.int64)
+    weights = share * np.exp(law.theta * (spacing - steps)), (1 - share) * np.exp(-law.theta * steps)
+    indices, found = _collected(
+        np.concatenate([into, into - 1]), np.concatenate([law.masses * weights[0], law.masses * weights[1]])
+    )
+    total, most = float(found.sum()), math.exp(min(700.0, law.theta * spacing))
+    # a place gets the shares of a tent over its points: at most their integral and what its two lower kinks add
+    ratio = spacing / law.spacing
+    together = (ratio + 1 / (4 * ratio) if ratio > 1 else 1.0) * most
+    return replace(
+        law,
+        spacing=spacing,
+        indices=indices,
+        masses=found / total,
+        log_sum=law.log_sum + math.log(total),
+        log_sum_error=law.log_sum_error + 4 * _EPS * (20 + 2 * law.theta * spacing),
+        mass_error=together * (law.mass_error + 8 * _EPS * float(law.masses.max())) / total,
+        norm_error=math.sqrt(together * most) * (law.norm_error + 8 * _EPS * law.norm()) / total,
+        misplaced=law.misplaced * most / total,
+        below=law.below * most / total,
+        moves=law.moves.more(one_move(spacing)),
+        shift=law.shift + 8 * _EPS * law.spacing * law.farthest(),
+    )
+
+
+def _of_atoms(law: LossAtoms, spacing: float, theta: float) -> TiltedLaw:
+    offset, logs = float(law.losses[0]), law.log_probabilities
+    places = (law.losses - offset) / spacing
+    upper = np.round(places)
+    off = float(np.abs(places - upper).max())
+    rounding = 4 * _EPS * float(np.abs(law.losses).max())
+    if off <= _ON_GRID:
+        found = _tilted(offset, spacing, theta, upper.astype(np.int64), logs, shift=rounding + spacing * off)
+    else:
+        upper = np.ceil(places)
+        share = np.clip(np.expm1((upper - 1 - places) * spacing) / math.expm1(-spacing), 0.0, 1.0)
+        indices = np.concatenate([upper - 1, upper]).astype(np.int64)
+        with np.errstate(divide="ignore"):
+            logs = np.concatenate([logs + np.log1p(-share), logs + np.log(share)])
+        # places are right to 2**-52 of themselves, so the shares' errors move the losses by no more than rounding
+        found = _tilted(offset, spacing, theta, indices, logs, moves=one_move(spacing), shift=3 * rounding)
+    return found.with_infinite(law.log_infinite, law.log_infinite, 0.0)
+
+
+def _of_cells(law: DiscretisableLaw, spacing: float, theta: float, lowest: float, highest: float) -> TiltedLaw:
+    indices = np.arange(math.floor(lowest / spacing), math.ceil(highest / spacing) + 1, dtype=np.int64)
+    points: NDArray[np.float64] = spacing * indices.astype(np.float64)
+    cells = cell_masses(law, points)
+    first, second = cells.first[1:-1], cells.second[1:-1]
+    reached = first > -math.inf
+    first, second = np.where(reached, first, 0.0), np.where(reached, second, 0.0)
+    share = np.clip(np.expm1(second - first + points[:-1]) / math.expm1(-spacing), 0.0, 1.0)
+    with np.errstate(divide="ignore"):
+        split = [np.where(reached, first + logs, -math.inf) for logs in (np.log1p(-share), np.log(share))]
+    logs = np.concatenate([cells.first[:1], *split])
+    places = np.concatenate([indices[:1], indices[:-1], indices[1:]])
+    raised = np.where(reached, first + theta * points[1:], -math.inf)
+    counted = raised > raised.max(initial=-math.inf) + _NEGLIGIBLE
+    rounding = 2 * _EPS * (4 + 2 * float(np.abs(first[counted]).max(initial=0.0)))
+    shift = rounding + _shift_of_edges(cells, points, spacing) + 4 * _EPS * float(np.abs(points).max())
+    found = _tilted(0.0, spacing, theta, places, logs, moves=one_move(spacing), shift=shift)
+    below = math.exp(min(0.0, float(cells.first[0]) + theta * float(points[0]) - found.log_sum))
+    return found.with_infinite(cells.infinite, float(np.logaddexp(cells.infinite, cells.first[-1])), below)
+
+
+def _shift_of_edges(cells: CellMasses, points: NDArray[np.float64], spacing: float) -> float:
+    """By how many nats the loss seems to be moved if edges are rounded, and differently for P and for Q.
+
+    If a density p at the edge g is counted on the wrong side over some nats r, the profile is wrong by p r there, and
+    that of the loss moved by s differs by s e**g Q(loss > g). Each density is taken from the emptier cell beside the
+    edge, twice; atoms lie on the right side.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        above = points + np.logaddexp.accumulate(cells.second[:0:-1])[::-1]
+        beside = np.minimum(cells.first[1:-2], cells.first[2:-1])
+        logs = np.log(16 * _EPS * np.abs(points[1:-1]) / spacing) + beside - above[1:-1]
+    return float(np.exp(logs[~np.isnan(logs)].max(initial=-math.inf)))
+
+
+def cell_masses(law: DiscretisableLaw, edges: NDArray[np.float64]) -> CellMasses:
+    """The law's masses, asked for in blocks, as it may need many numbers for each."""
+    starts = range(0, max(1, edges.size - 1), _BLOCK)
+    with np.errstate(all="ignore"):
+        blocks = [law.masses(edges[start : start + _BLOCK + 1]) for start in starts]
+    first, second = _joined([block.first for block in blocks]), _joined([block.second for block in blocks])
+    return CellMasses(first, second, blocks[0].infinite, blocks[0].missing)
+
+
+def _joined(blocks: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The cells of all blocks; their outer ones only where nothing comes before or after."""
+    return np.concatenate([blocks[0][:1], *(block[1:-1] for block in blocks), blocks[-1][-1:]])
+
+
+def _tilted(
+    offset: float,
+    spacing: float,
+    theta: float,
+    indices: NDArray[np.int64],
+    logs: NDArray[np.float64],
+    *,
+    shift: float,
+    moves: Moves | None = None,
+) -> TiltedLaw:
+    """These masses at these places, in any order and tilted."""
+    raised = logs + theta * (offset + spacing * indices)
+    top = float(raised.max())
+    weights = np.exp(raised - top)
+    total = float(weights.sum())
+    places, masses = _collected(indices, weights / total)
+    first, last = int(places[0]), int(places[-1])
+    farthest = theta * max(abs(offset + spacing * first), abs(offset + spacing * last))
+    log_sum = top + math.log(total)
+    error = 4 * _EPS * (60 + 2 * farthest + abs(log_sum))
+    return TiltedLaw(
+        spacing, theta, offset, places, masses, log_sum, error, moves=moves or Moves(), shift=shift
+    )  # fmt: skip
+
+
+def _collected(
+    indices: NDArray[np.int64], masses: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The places in ascending order and the sums of the masses at each; without gaps where these are few."""
+    first, last = int(indices.min()), int(indices.max())
+    if last - first < _GAPS * indices.size:
+        return np.arange(first, last + 1, dtype=np.int64), _by_place(indices - first, masses)
+    places, inverse = np.unique(indices, return_inverse=True)
+    return places, _by_place(inverse, masses)
+
+
+def _by_place(places: NDArray[np.int64], masses: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.bincount(places, masses).astype(np.float64, copy=False)

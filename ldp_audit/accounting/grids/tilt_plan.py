@@ -1,0 +1,181 @@
+"""Which tilt and which grid serve a level: chosen from sketches, so no bound's truth rests on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ldp_audit.accounting.grids.grid_parts import Discretisable
+from ldp_audit.accounting.grids.lattice_spacing import common_spacing
+from ldp_audit.accounting.grids.loss_sketch import Sketch, sketch
+from ldp_audit.accounting.grids.saddle import Saddle, saddle_of
+from ldp_audit.accounting.laws.loss_atoms import LossAtoms
+
+_APART = 5.0
+"""How many standard deviations lie between the levels of two tilts."""
+
+_FEW, _MANY, _TYPICAL = 2**16, 2**20, 1e-5
+"""Finer than the width asks for where that costs little: so many points at least, and up to so many for errors like
+those of a single grid of this spacing."""
+
+_SINGLE, _DEEPEST = 4, 4
+"""So many losses are added on the finest grid, or more, and at most so many grids lie above it."""
+
+_ROUNDING = 1.6e-11
+
+_THINNEST = 1e-7
+"""The least width of a window, as a share of the losses; a tilt may leave one loss alone."""
+
+_STEEP = 2.0**20
+"""A tilt that leaves little but the largest losses, in units of one that moves the mean by a standard deviation."""
+
+_NEGLIGIBLE = 36.0
+"""-ln of the share of a divergence, or of the tilted mass, that may lie beyond the grids' ends."""
+
+_REACH = 18.0
+"""How many standard deviations a window holds, about."""
+
+
+class Tilt(NamedTuple):
+    """A tilt, the steepest -ln delta among its levels, the deviation of the tilted sum, and ln of the least delta."""
+
+    theta: float
+    steepest: float
+    deviation: float
+    log_least: float
+
+
+class Grid(NamedTuple):
+    """Where each law is added: see `grid_sum`. Spacings in nats.
+
+    common: the spacing of all laws' losses, if there is one that will do.   own: that of each law, likewise.
+    spacings: of the common grid, of its groups' grid, and so on, down to that of single laws.
+    groups: how many equal groups a group consists of.   ranges: of each law on a grid.
+    """
+
+    common: float | None
+    own: tuple[float | None, ...] = ()
+    spacings: tuple[float, ...] = (1.0,)
+    groups: int = 1
+    ranges: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class TiltPlan:
+    """For the sum of these laws, each so many times.
+
+    width: nats, how much the two ends of an epsilon may differ.   points: the most points of a grid.
+    common, own: the spacings of all laws' losses and of each law's, where there are some.
+    """
+
+    laws: Sequence[Discretisable]
+    sketches: Sequence[Sketch]
+    saddle: Saddle
+    width: float
+    points: int
+    common: float | None
+    own: Sequence[float | None]
+    _borders: dict[int, float] = field(default_factory=dict)
+
+    def place(self, epsilon: float) -> int:
+        """The number of the tilt that serves this level: 0 below the mean and near it, then upwards."""
+        for place, border in self._borders.items():
+            if epsilon < border and self._borders.get(place - 1, math.inf) <= epsilon:
+                return place
+        if epsilon < self._border(0):
+            return 0
+        theta = self.saddle.tilt_of_mean(epsilon)
+        if theta is None:  # next to the largest loss
+            theta = self.saddle.slope * _STEEP
+        place = round(self.saddle.distance(theta) / _APART)
+        while epsilon >= self._border(place):
+            place += 1
+        while place and epsilon < self._border(place - 1):
+            place -= 1
+        return place
+
+    def _border(self, place: int) -> float:
+        """The level from which on the next tilt serves; infinite for the last."""
+        if place not in self._borders:
+            theta = self.saddle.tilt_at_distance(_APART * (place + 0.5))
+            self._borders[place] = math.inf if theta is None else self.saddle.at(theta).mean
+        return self._borders[place]
+
+    def tilt(self, place: int) -> Tilt:
+        """The tilt of this number."""
+        before = self.saddle.tilt_at_distance(_APART * (place - 0.5)) if place else 0.0
+        theta = self.saddle.tilt_at_distance(_APART * place) if place else 0.0
+        after = self.saddle.tilt_at_distance(_APART * (place + 0.5))
+        chosen = (before or 0.0) if theta is None else theta
+        deviation = math.sqrt(self.saddle.at(chosen).variance)
+        steepest = 2 * chosen + self.saddle.slope if after is None else after
+        return Tilt(chosen, steepest, deviation, self.saddle.log_delta(steepest) - _APART)
+
+    def grid(self, tilt: Tilt, log_infinite: float) -> Grid:
+        """The grid for this tilt, if losses are infinite with so much mass in all."""
+        window = _REACH * tilt.deviation
+        if self.common is not None and window <= self.common * self.points:
+            return Grid(self.common if math.isfinite(self.common) else 1.0)
+        count = sum(times for _, times in self.laws)
+        above = max(tilt.log_least - math.log1p(tilt.deviation * tilt.steepest * (1 + tilt.steepest)), log_infinite)
+        above -= _NEGLIGIBLE + math.log(count)
+        ranges = tuple(self._range(i, tilt.theta, above, -_NEGLIGIBLE - math.log(count)) for i in range(len(self.laws)))
+        own = tuple(one if one is not None and window <= one * self.points else None for one in self.own)
+        left = [(law, times) for (law, times), one in zip(self.laws, own, strict=True) if one is None]
+        reach = max((high - low for (low, high), one in zip(ranges, own, strict=True) if one is None), default=0.0)
+        window = max(window, _THINNEST * max(abs(end) for ends in ranges for end in ends), _THINNEST**2)
+        spacings, groups = self._spacings(tilt, window, reach, left, len(self.laws) - len(left))
+        return Grid(None, own, spacings, groups, ranges)
+
+    def _range(self, i: int, theta: float, log_above: float, log_below: float) -> tuple[float, float]:
+        """Where the law i may be cut: little above, and little below once it is tilted."""
+        one = self.sketches[i]
+        mean = float(np.logaddexp.reduce(one.logs + theta * one.losses))
+        low, high = one.lowest(mean + log_below, theta), one.highest(log_above)
+        return low, max(low, high)
+
+    def _spacings(
+        self, tilt: Tilt, window: float, reach: float, left: Sequence[Discretisable], alone: int
+    ) -> tuple[tuple[float, ...], int]:
+        """The spacings and the number of groups: moves cost about count h**2 (1 + steepest) nats.
+
+        As fine as the width asks for; finer where that is cheap, coarser where it would be too many points.
+        """
+        count = sum(times for _, times in left)
+        single = max(_SINGLE, min(math.sqrt(count), _ROUNDING * count**3))  # rounding grows with each grid
+        depth = min(_DEEPEST, max(0, round(math.log(max(1.0, count / single), 4))))
+        groups = math.ceil((count / single) ** (1 / depth)) if depth else 1
+        moves = alone + _moves([times for _, times in left], groups, depth)
+        goal = min(self.width / 2, 1e-4 * tilt.deviation)
+        wanted = math.sqrt(goal / (max(1, moves) * (1 + tilt.steepest)))
+        typical = max(
+            _TYPICAL * math.sqrt((count + alone) / max(1, moves)),
+            window / max(_MANY / math.sqrt(len(self.laws)), 2 * _FEW),
+        )
+        coarse = max(min(wanted, typical, window / _FEW), 1.1 * window / self.points)
+        return tuple(max(reach / self.points, coarse * groups ** (-level / 2)) for level in range(depth + 1)), groups
+
+
+def _moves(times: Sequence[int], groups: int, depth: int) -> float:
+    """How many losses are moved, in units of the common grid's square.
+
+    Each further grid has a spacing groups**(1/2) times as fine, for so many times as many groups.
+    """
+    if not depth:
+        return sum(times)
+    deeper = [one // groups for one in times if one >= groups]
+    return sum(one % groups for one in times) + (groups + _moves(deeper, groups, depth - 1) if deeper else 0)
+
+
+def tilt_plan(laws: Sequence[Discretisable], width: float, points: int) -> TiltPlan:
+    """The plan for the sum of these laws."""
+    sketches = [sketch(law) for law, _ in laws]
+    own = [common_spacing([law.losses]) if isinstance(law, LossAtoms) else None for law, _ in laws]
+    known = [law.losses for law, _ in laws if isinstance(law, LossAtoms)]
+    common = common_spacing(known) if None not in own else None
+    own = [1.0 if one == math.inf else one for one in own]
+    return TiltPlan(laws, sketches, saddle_of(sketches, [times for _, times in laws]), width, points, common, own)

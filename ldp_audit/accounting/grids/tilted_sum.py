@@ -1,0 +1,189 @@
+r"""Adding laws on one grid by FFT, each any number of times, with a bound on every error.
+
+The window. The transform's length holds all but 2 e**-35 of the tilted mass, by Chernoff's bound from the laws' own
+moments. What lies outside is added up at wrong places.
+
+Rounding. A fast transform of length N is right to c eps log2(N) of its 2-norm (Higham, Accuracy and Stability of
+Numerical Algorithms, 2nd ed., Theorem 24.2), and each of its outputs, a sum of inputs times log2(N) twiddle factors, to
+as much of the sum of the inputs' absolute values; c = 4 covers complex products and additions. Where the transforms f
+of the laws are wrong by d, that of the sum is by at most the sum over laws of T |d| q, where q is the product of all
+|f| + |d| to their powers, but for one factor of that law. By Cauchy and Schwarz a mass of the sum is then wrong by at
+most the sum of T |d| |q| in 2-norms (over the root of N each, so |d| is what the masses of the law are wrong by), and
+the 2-norm of all errors is at most the sum of T |d| max q. Frequencies at which the product is below e**-45 are left
+out, and counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import next_fast_len
+
+from ldp_audit.accounting.grids.grid_parts import log_any
+from ldp_audit.accounting.grids.tilted_law import Moves, TiltedLaw
+
+_EPS = 2.0**-52
+_OUTSIDE, _DROPPED = -35.0, -45.0
+"""ln of the tilted mass beyond each end of the window, and of the products of transforms that count as 0."""
+_TRANSFORM, _POWER = 4.0, 6.0
+"""Relative errors of a transform in units of eps log2(N), and of a power in units of eps times the exponent."""
+_LARGEST_INDEX = 2**60
+_BINS = 500.0
+"""How many bins a standard deviation has, times the number of laws, when the window is chosen."""
+_LARGE = 0.05
+"""So large a mass is transformed by itself."""
+
+Counted = Sequence[tuple[TiltedLaw, int]]
+
+
+class Window(NamedTuple):
+    """The points counted from `first`, `size` of them, outside which at most `outside` of the tilted mass lies."""
+
+    first: int
+    size: int
+    outside: float
+
+
+def added(laws: Counted, most: int) -> TiltedLaw | None:
+    """The sum of these laws, each so many times; None where the window would have more points than `most`,
+    or indices beyond 2**60, or where rounding leaves nothing certain.
+
+    laws: on grids of one spacing, with one tilt.
+    """
+    window = _window(laws)
+    if window.size > most or max(abs(window.first), abs(window.first + window.size)) > _LARGEST_INDEX:
+        return None
+    vague = math.fsum(times * (law.misplaced + law.norm_error * math.sqrt(law.masses.size)) for law, times in laws)
+    if vague > 1:
+        return None
+    masses, error, norm_error = _summed(laws, window)
+    spacing, offset = laws[0][0].spacing, math.fsum(times * law.offset for law, times in laws)
+    moves = Moves()
+    for law, times in laws:
+        moves = moves.more(law.moves, times)
+    places = spacing * (abs(window.first) + window.size) + math.fsum(
+        times * spacing * law.farthest() for law, times in laws
+    )
+    return TiltedLaw(
+        spacing=spacing,
+        theta=laws[0][0].theta,
+        offset=offset,
+        indices=np.arange(window.first, window.first + masses.size, dtype=np.int64),
+        masses=masses,
+        log_sum=math.fsum(times * law.log_sum for law, times in laws),
+        log_sum_error=math.fsum(times * law.log_sum_error for law, times in laws),
+        mass_error=error,
+        norm_error=norm_error,
+        misplaced=2 * window.outside + math.exp(vague) * math.fsum(times * law.misplaced for law, times in laws),
+        below=math.fsum(times * law.below for law, times in laws),
+        log_infinite=log_any((law.log_infinite, times) for law, times in laws),
+        log_cut=log_any((law.log_cut, times) for law, times in laws),
+        moves=moves,
+        shift=math.fsum(times * law.shift for law, times in laws) + 4 * _EPS * (abs(offset) + places),
+    )
+
+
+def _window(laws: Counted) -> Window:
+    """By Chernoff's bound, at the slope that is best for a normal law, or at a smaller one where that is better."""
+    moments = [(law.moments(), times) for law, times in laws]
+    deviation = math.sqrt(math.fsum(times * variance for (_, variance), times in moments))
+    means = [mean for (mean, _), _ in moments]
+    least = sum(times * int(law.indices[0]) for law, times in laws)
+    most = sum(times * int(law.indices[-1]) for law, times in laws)
+    if deviation == 0:
+        return Window(least, most - least + 1, 0.0)
+    centre = math.fsum(times * mean for mean, (_, times) in zip(means, laws, strict=True))
+
+    bins = max(1, int(deviation / _BINS / sum(times for _, times in laws)))
+    binned = [(law.binned(bins) if bins > 1 else law, times) for law, times in laws]
+    count = sum(times for _, times in laws)
+
+    def reach(sign: int) -> int:
+        slope, found = math.sqrt(-2 * _OUTSIDE) / deviation, math.inf
+        while True:
+            logs = math.fsum(
+                times * law.log_mean_power(sign * slope, mean) for mean, (law, times) in zip(means, binned, strict=True)
+            )
+            logs += count * slope * (bins - 1) * (sign > 0)
+            before, found = found, min(found, (logs - _OUTSIDE) / slope)
+            # no slope is better than this one, or a normal law's reach is near
+            if found >= before or found < 1.2 * math.sqrt(-2 * _OUTSIDE) * deviation:
+                return math.ceil(found * (1 + 1e-6) + 4 * _EPS * abs(centre)) + 1
+            slope /= 2
+
+    first, last = max(least, math.floor(centre) - reach(-1)), min(most, math.ceil(centre) + reach(+1))
+    outside = ((first > least) + (last < most)) * math.exp(_OUTSIDE)
+    return Window(first, last - first + 1, outside)
+
+
+class _Sum(NamedTuple):
+    """Masses, a bound on the error of each, and one on the root of the sum of the errors' squares."""
+
+    masses: NDArray[np.float64]
+    error: float
+    norm_error: float
+
+
+def _summed(laws: Counted, window: Window) -> _Sum:
+    """The masses of the sum in the window."""
+    size: int = next_fast_len(window.size, real=True)  # type: ignore[assignment]
+    unit = _TRANSFORM * _EPS * math.log2(size + 2)
+    transforms, own = zip(*(_transform(law, size) for law, _ in laws), strict=True)
+    norms = [
+        law.norm_error + error for error, (law, _) in zip(own, laws, strict=True)
+    ]  # of the errors of the transforms
+    # and the largest that any of these can be: sums of absolute values
+    logs = [
+        np.log(np.abs(one) + unit + math.sqrt(law.masses.size) * law.norm_error)
+        for one, (law, _) in zip(transforms, laws, strict=True)
+    ]
+    sizes = np.zeros(size // 2 + 1)
+    for log, (_, times) in zip(logs, laws, strict=True):
+        sizes += times * log
+    error = norm_error = 0.0
+    for log, norm, (_, times) in zip(logs, norms, laws, strict=True):
+        others = np.exp(sizes - log)
+        error += times * norm * math.sqrt(2 / size * float((others**2).sum()))
+        norm_error += times * norm * float(others.max())
+    kept = np.flatnonzero(sizes > _DROPPED)
+    powers = np.zeros(kept.size, dtype=np.complex128)
+    for one, (_, times) in zip(transforms, laws, strict=True):
+        powers += times * np.log(np.where(one[kept] == 0, 1e-300, one[kept]))
+    product = np.zeros(size // 2 + 1, dtype=np.complex128)
+    product[kept] = np.exp(powers)
+    found = np.maximum(np.fft.irfft(product, size), 0.0)
+    count = sum(times for _, times in laws)
+    rounding = (unit + _POWER * _EPS * (12 + count)) * math.sqrt(2 / size * float(np.exp(2 * sizes[kept]).sum()))
+    dropped = math.exp(_DROPPED)
+    start = sum(times * int(law.indices[0]) for law, times in laws)
+    return _Sum(
+        np.roll(found, -((window.first - start) % size)), error + rounding + dropped, norm_error + rounding + dropped
+    )
+
+
+def _transform(law: TiltedLaw, size: int) -> tuple[NDArray[np.complex128], float]:
+    """The transform of the masses, wrapped around, and the 2-norm of its error; the first index counts as 0.
+
+    Large masses are transformed one by one, as their error would be shared by all.
+    """
+    places, masses = law.indices - law.indices[0], law.masses
+    large = np.flatnonzero(masses > _LARGE)
+    if large.size:
+        masses = masses.copy()
+        masses[large] = 0.0
+    if places[-1] < min(size, 4 * places.size):
+        folded = np.zeros(int(places[-1]) + 1)
+        folded[places] = masses
+    else:
+        folded = np.bincount(places % size, masses, size)
+    found = np.fft.rfft(folded, size)
+    frequencies = np.arange(found.size)
+    for one in large:
+        turns = (frequencies * (int(places[one]) % size)) % size
+        found += law.masses[one] * np.exp(-2j * math.pi / size * turns)
+    rest = math.sqrt(float((masses**2).sum()))
+    return found, _EPS * (_TRANSFORM * math.log2(size + 2) * rest + 12 * float(law.masses[large].sum()))

@@ -1,0 +1,1 @@
+"""Laws of the privacy loss: of single mechanisms, exactly or between two ends."""

@@ -1,0 +1,91 @@
+"""A loss of two values, T times: a binomial sum, exactly, for T up to 10**18.
+
+If one report has the loss a with probability p and b < a with q = 1 - p under P, the sum of T independent ones is
+T b + K (a - b) with K binomial, and
+
+    delta(epsilon) = sum over k of C(T, k) p**k q**(T - k) (1 - e**(epsilon - T b - k (a - b)))_+.
+
+Where the first positive term lies, and how far above epsilon its loss is, are exact: losses are the fractions that
+their floats are. `binomial_sum` adds the terms. Randomised response on two values and the two-point mechanism have such
+a loss, and it is the worst one of any pure epsilon (Kairouz, Oh, Viswanath, ICML 2015, Theorem 3.3).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from ldp_audit.accounting.laws.binomial_sum import Binomial, log_sum_of_gains
+from ldp_audit.accounting.laws.binomial_terms import log_binomial
+from ldp_audit.accounting.laws.loss_atoms import LossAtoms
+
+MOST_TIMES = 10**18
+
+
+@dataclass(frozen=True)
+class BinomialLoss:
+    """The sum of `times` losses that each take the value `high` or `low`.
+
+    high, low: nats, finite, low < 0 < high.   times: 1 .. 10**18. P and Q's probabilities follow from the two values,
+    as both add up to 1. delta is right to 1e-12 of itself for the given losses; a unit in the last place of epsilon
+    moves it by more than that from about 10**12 times on. Raises ValueError for anything else.
+    """
+
+    high: float
+    low: float
+    times: int
+
+    exact = True
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(loss, int | float) for loss in (self.high, self.low)):
+            raise ValueError(f"low < 0 < high must be finite losses, got low={self.low!r}, high={self.high!r}")
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < 0 < self.high):
+            raise ValueError(f"low < 0 < high must be finite losses, got low={self.low!r}, high={self.high!r}")
+        if isinstance(self.times, bool) or not isinstance(self.times, int) or not 1 <= self.times <= MOST_TIMES:
+            raise ValueError(f"times must be a whole number in 1 .. 10**18, got {self.times!r}")
+        if math.isinf(self.times * (self.high - self.low)):
+            raise ValueError(f"the sum of all losses must be in the range of floats, got {self!r}")
+
+    def largest(self) -> float:
+        """See `LossLaw`: every report has the larger loss. The exact product, rounded up."""
+        exact = self.times * Fraction(self.high)
+        nearest = float(exact)
+        return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
+
+    def log_probability(self) -> tuple[float, float]:
+        """ln P(high) and ln P(low) of one report: (1 - e**low) / (1 - e**(low - high)), and what it lacks of 1."""
+        return self._law.logs
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        """See `LossLaw`; both ends are the same."""
+        value = self._log_delta(epsilon)
+        return value, value
+
+    def mirrored(self) -> BinomialLoss:
+        """The loss of (Q, P)."""
+        return BinomialLoss(-self.low, -self.high, self.times)
+
+    def atoms(self) -> LossAtoms:
+        """The losses one by one."""
+        counts = np.arange(self.times + 1, dtype=np.float64)
+        logs = log_binomial(counts, float(self.times), *self.log_probability())
+        return LossAtoms(counts * self.high + (self.times - counts) * self.low, logs, log_missing=-math.inf)
+
+    @cached_property
+    def _law(self) -> Binomial:
+        return Binomial(self.times, self.high, self.low)
+
+    def _log_delta(self, epsilon: float) -> float:
+        if math.isinf(epsilon):
+            return 0.0 if epsilon < 0 else -math.inf
+        gap = Fraction(self.high) - Fraction(self.low)
+        lowest = self.times * Fraction(self.low) - Fraction(epsilon)
+        first = max(0, math.floor(-lowest / gap) + 1)
+        if first > self.times:
+            return -math.inf
+        return min(0.0, log_sum_of_gains(self._law, first, float(lowest + first * gap), float(gap)))

@@ -1,0 +1,70 @@
+"""A law known only from both sides: one that it dominates, and one that dominates it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ldp_audit.accounting.laws.improper_loss import ImproperLoss, hint_of
+from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.sampling.loss_mixture import LossMixture, mixture
+
+
+@dataclass(frozen=True)
+class BracketedLoss:
+    """Between two laws, at every level and in both orders of the pair; composition keeps that."""
+
+    lower: LossLaw
+    upper: LossLaw
+
+    exact = False
+
+    def largest(self) -> float:
+        """See `LossLaw`."""
+        return self.upper.largest()
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        """See `LossLaw`."""
+        return self.lower.log_delta_bounds(epsilon)[0], self.upper.log_delta_bounds(epsilon)[1]
+
+    def epsilon_near(self, log_delta: float) -> float:
+        """A hint where the level with this ln delta lies, nats; not a number where the upper law has none."""
+        return hint_of(self.upper, log_delta)
+
+    def mirrored(self) -> BracketedLoss:
+        """The loss of (Q, P)."""
+        return BracketedLoss(self.lower.mirrored(), self.upper.mirrored())
+
+
+def least_largest(law: LossLaw) -> float:
+    """A lower end of the supremum of the loss, nats: that itself for a law that is not known from both sides only."""
+    if isinstance(law, BracketedLoss):
+        return least_largest(law.lower)
+    if isinstance(law, LossMixture):
+        return max(part.shift + least_largest(part.law) for part in law.parts)
+    if law.exact:
+        return law.largest()
+    lower = ends_of(law)[0]
+    return least_largest(lower) if isinstance(lower, BracketedLoss) else lower.largest()
+
+
+def ends_of(law: LossLaw) -> tuple[LossLaw, LossLaw]:
+    """Two laws whose losses are known that enclose this one: itself twice, if its own are.
+
+    A law that knows its delta only says so by a method `enclosed()`, which returns the two.
+    """
+    if isinstance(law, BracketedLoss):
+        return law.lower, law.upper
+    enclosed = getattr(law, "enclosed", None)
+    if callable(enclosed):
+        lower, upper = enclosed()  # type: ignore[misc]
+        return lower, upper
+    if isinstance(law, LossMixture):
+        parts = [(part, ends_of(part.law)) for part in law.parts]
+        if any(lower is not upper for _, (lower, upper) in parts):
+            lower, upper = (mixture([(part.log_weight, part.shift, ends[i]) for part, ends in parts]) for i in (0, 1))
+            return lower, upper
+    if isinstance(law, ImproperLoss):
+        lower, upper = ends_of(law.common)
+        if lower is not upper:
+            return replace(law, common=lower), replace(law, common=upper)
+    return law, law

@@ -1,0 +1,144 @@
+"""The dominating loss of a finite channel, whatever its rows: the upper hull of all tests between two inputs.
+
+A test between two inputs that says yes on a set S of outputs is a point (Q(S), P(S)), and delta(epsilon) is the
+supremum of P(S) - e**epsilon Q(S) over all sets and all pairs. So it is that of the points' upper hull: its edges are
+the atoms of a pair that dominates all, with the loss ln of their slope (Zhu, Dong, Wang, AISTATS 2022: a profile has a
+dominating pair of its own). Pairs come in both orders, so the hull is symmetric, and its half of slopes above 1 says
+all of it.
+
+Floats choose the corners among the points, fractions where floats cannot tell; the corners are exact fractions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldp_audit.accounting.laws.finite_losses import symmetric_law
+from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.mechanisms.finite_channel import FiniteChannel
+from ldp_audit.mechanisms.randomness import log_ratio
+
+_LEAST = 1e-290
+"""Rows with an entry below this, but not 0, are compared as fractions."""
+
+
+class _Test(NamedTuple):
+    """Q(S) and P(S) for the set of the so many outputs of the largest ratios P/Q, between two rows."""
+
+    second: Any
+    first: Any
+    rows: tuple[int, int]
+    outputs: int
+
+
+def channel_loss(channel: FiniteChannel) -> LossLaw:
+    """The loss of the dominating pair over all ordered pairs of rows."""
+    rows = list(dict.fromkeys(_exact_rows(channel.matrix)))
+    table, alike = _table(rows), _alike(rows)
+    corners = _hull([test for i in range(len(rows)) for test in _tests(table, i, alike[i])])
+    exact = [_exactly(test, rows) for test in corners]
+    exact += [test for i, j in np.argwhere(alike).tolist() for test in _exact_tests(rows, i, j)]
+    corners = _hull([*exact, *(test._replace(second=1 - test.first, first=1 - test.second) for test in exact)])
+    losses, logs = [], []
+    infinite, at = Fraction(0), (Fraction(0), Fraction(0))
+    for test in corners:
+        q, p = test.second - at[0], test.first - at[1]
+        if p <= q:  # the mirror images begin
+            break
+        at = (test.second, test.first)
+        if q == 0:
+            infinite = p
+            continue
+        ratio = p / q
+        losses.append(max(log_ratio(ratio.numerator, ratio.denominator), math.ulp(0.0)))
+        logs.append(log_ratio(p.numerator, p.denominator))
+    return symmetric_law(losses, logs, infinite=infinite, rest=1 - at[0] - at[1])
+
+
+def _tests(table: NDArray[np.float64], row: int, left_out: NDArray[np.bool_]) -> Iterator[_Test]:
+    """The tests of one row against the others but some, where they gain: all ratios are above 1."""
+    own = np.broadcast_to(table[row], table.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(own > 0, own / table, 0.0)
+    order = np.argsort(-ratios, axis=1, kind="stable")
+    first, second = (np.cumsum(np.take_along_axis(law, order, 1), axis=1) for law in (own, table))
+    gains = (np.take_along_axis(ratios, order, 1) > 1) & ~left_out[:, None]
+    for other, place in zip(*np.nonzero(gains), strict=True):
+        yield _Test(float(second[other, place]), float(first[other, place]), (row, int(other)), int(place) + 1)
+
+
+def _alike(rows: list[tuple[Fraction, ...]]) -> NDArray[np.bool_]:
+    """The pairs of rows for which floats may not tell which entry is larger, shape (rows, rows)."""
+    table = _table(rows)
+    small = np.array([any(0 < entry < _LEAST for entry in row) for row in rows])
+    alike = small[:, None] | small
+    for column, floats in zip(zip(*rows, strict=True), table.T, strict=True):
+        numbers: dict[Fraction, int] = {}
+        names = np.array([numbers.setdefault(entry, len(numbers)) for entry in column])
+        alike |= (floats[:, None] == floats) & (names[:, None] != names)
+    np.fill_diagonal(alike, 0)
+    return alike
+
+
+def _exact_tests(rows: list[tuple[Fraction, ...]], row: int, other: int) -> Iterator[_Test]:
+    """The tests of one row against another, where they gain, in fractions."""
+    pairs = [pair for pair in zip(rows[row], rows[other], strict=True) if pair[0] > pair[1]]
+    pairs.sort(key=lambda pair: pair[1] / pair[0])
+    first = second = Fraction(0)
+    for place, (p, q) in enumerate(pairs):
+        first, second = first + p, second + q
+        yield _Test(second, first, (row, other), place + 1)
+
+
+def _hull(tests: list[_Test]) -> list[_Test]:
+    """The corners of the upper hull with (0, 0), from the steepest edge on."""
+    corners = [_Test(0, 0, (0, 0), 0)]
+    for test in sorted(tests, key=lambda one: (one.second, -one.first)):
+        if test.first <= corners[-1].first:
+            continue
+        while len(corners) > 1 and _slope(corners[-1], test) >= _slope(corners[-2], corners[-1]):
+            corners.pop()
+        corners.append(test)
+    return corners[1:]
+
+
+def _slope(one: _Test, two: _Test) -> Any:
+    run = two.second - one.second
+    return (two.first - one.first) / run if run > 0 else np.inf
+
+
+def _exactly(test: _Test, rows: list[tuple[Fraction, ...]]) -> _Test:
+    """The same test in fractions: outputs of equal float ratios are as good in any order."""
+    table = _table([rows[i] for i in test.rows])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(table[0] > 0, table[0] / table[1], 0.0)
+    chosen = np.argsort(-ratios, kind="stable")[: test.outputs].tolist()
+    first, second = (sum((rows[i][j] for j in chosen), Fraction(0)) for i in test.rows)
+    return _Test(second, first, test.rows, test.outputs)
+
+
+def _table(rows: list[tuple[Fraction, ...]]) -> NDArray[np.float64]:
+    return np.array([[float(entry) for entry in row] for row in rows])
+
+
+def _exact_rows(matrix: Any) -> list[tuple[Fraction, ...]]:
+    """The rows as `FiniteChannel` takes them: exact numbers, divided by their sum."""
+    exact = [[_fraction(entry) for entry in row] for row in matrix]
+    totals = [sum(row, Fraction(0)) for row in exact]
+    return [tuple(entry / total for entry in row) for row, total in zip(exact, totals, strict=True)]
+
+
+def _fraction(entry: Any) -> Fraction:
+    if isinstance(entry, str):
+        return Fraction(entry.strip())
+    if isinstance(entry, Rational):
+        return Fraction(int(entry.numerator), int(entry.denominator))
+    return Fraction(entry if isinstance(entry, Decimal) else float(entry))

@@ -1,0 +1,177 @@
+"""The largest profile that finitely many points allow: the lower convex hull over t = e**epsilon.
+
+A profile delta is a convex and non-increasing function of t that starts at 1 for t = 0, and every such function with
+delta >= 1 - t is the profile of some pair (Zhu, Dong, Wang, AISTATS 2022). So between points where a mechanism is known
+to have at most these deltas it lies below their chords, and behind the last one at most there. The pair with that
+profile has a loss at each corner: Q's mass is the change of the slope, P's t times that.
+
+Everything is kept as logarithms; the levels may be any real numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldp_audit.accounting.budget_arguments import level, log_of_delta
+from ldp_audit.accounting.laws.bracketed_loss import ends_of
+from ldp_audit.accounting.laws.finite_losses import NOTHING, as_atoms
+from ldp_audit.accounting.laws.loss_atoms import LossAtoms
+from ldp_audit.accounting.laws.loss_law import LossLaw
+
+_POINTS = 1500
+_DEEPEST = -745.0
+"""ln of the smallest float: tails below it are not looked at."""
+_FARTHEST = 1e9
+_MOST_ATOMS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class HullLoss:
+    """The worst loss that has at most these deltas at these levels, in both orders of the neighbours.
+
+    Its upper ends are those of the hull, and nothing is known from below. It is its own mirror image.
+    levels: nats, ascending.   log_deltas: falling, both of shape (m,): the corners, as `of_points` finds them.
+    """
+
+    levels: NDArray[np.float64]
+    log_deltas: NDArray[np.float64]
+
+    exact = False
+
+    @classmethod
+    def of_points(cls, points: Iterable[tuple[float, float]]) -> HullLoss:
+        """From guarantees (epsilon, delta) that hold at once, in any order.
+
+        By the mirrored pair each gives another one: 1 - (1 - delta) e**-epsilon at -epsilon. One at infinity bounds the
+        limit alone, and says nothing at any finite level.
+        Raises ValueError for none, and unless every epsilon is >= 0 and every delta in [0, 1].
+        """
+        pairs = [(level(epsilon), log_of_delta(delta, None)) for epsilon, delta in points]
+        if not pairs:
+            raise ValueError("points must hold one (epsilon, delta) or more, got none")
+        finite = [(epsilon, log) for epsilon, log in pairs if math.isfinite(epsilon)] or [(0.0, 0.0)]
+        return cls(*hull([*finite, *((-epsilon, _mirrored(epsilon, log)) for epsilon, log in finite)]))
+
+    @cached_property
+    def atoms(self) -> LossAtoms:
+        """The same law, by its losses."""
+        return atoms_of_hull(self.levels, self.log_deltas, bounded=self.log_deltas[-1] == -math.inf)
+
+    def largest(self) -> float:
+        """See `LossLaw`."""
+        return max(0.0, float(self.levels[-1])) if self.log_deltas[-1] == -math.inf else math.inf
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        """See `LossLaw`: below, nothing is known; above, the chord."""
+        place = int(np.searchsorted(self.levels, epsilon, side="right"))
+        if place == self.levels.size:
+            return -math.inf, float(self.log_deltas[-1])
+        left, log_left = (self.levels[place - 1], self.log_deltas[place - 1]) if place else (-math.inf, 0.0)
+        right, log_right = self.levels[place], self.log_deltas[place]
+        with np.errstate(divide="ignore"):
+            width = math.log(-math.expm1(left - right))
+            from_left = log_left + math.log(-math.expm1(epsilon - right)) - width
+            from_right = log_right + float(np.log(-np.expm1(left - epsilon))) + (epsilon - right) - width
+        return -math.inf, min(0.0, float(np.logaddexp(from_left, from_right)))
+
+    def mirrored(self) -> HullLoss:
+        """The loss of (Q, P): the same."""
+        return self
+
+    def enclosed(self) -> tuple[LossLaw, LossLaw]:
+        """Laws whose losses are known, for composition: that of nothing, and the hull's."""
+        return NOTHING, self.atoms
+
+
+def dominating_atoms(law: LossLaw) -> LossAtoms:
+    """Finitely many losses that dominate a law: the chords of its upper ends.
+
+    What lies beyond the last level looked at counts as an infinite loss, unless the law has a largest one.
+    """
+    listed = as_atoms(ends_of(law)[1], _MOST_ATOMS)
+    if listed is not None:
+        return listed
+    levels = levels_of(law)
+    bounded = math.isfinite(law.mirrored().largest())
+    points = [(float(e), law.log_delta_bounds(float(e))[1]) for e in levels]
+    if bounded:  # no loss lies below the first level, so delta is 1 - t there
+        points[0] = points[0][0], math.log1p(-math.exp(points[0][0]))
+    return atoms_of_hull(*hull(points), bounded=bounded)
+
+
+def hull(points: Iterable[tuple[float, float]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The corners (level, ln delta) of the lower convex hull over t, with (t = 0, delta = 1), which is left out.
+
+    levels ascend and deltas fall strictly; what lies on or above the hull is dropped.
+    """
+    corners: list[tuple[float, float]] = [(-math.inf, 0.0)]
+    for point in sorted(points):
+        if point[1] >= corners[-1][1]:
+            continue
+        if point[0] == corners[-1][0]:
+            corners.pop()
+        while len(corners) > 1 and _log_slope(corners[-2], corners[-1]) <= _log_slope(corners[-1], point):
+            corners.pop()
+        corners.append(point)
+    found = np.array(corners[1:] or [(0.0, 0.0)])
+    return found[:, 0], found[:, 1]
+
+
+def atoms_of_hull(levels: NDArray[np.float64], logs: NDArray[np.float64], *, bounded: bool) -> LossAtoms:
+    """The losses of the pair whose profile has these corners.
+
+    bounded: the mirrored pair's loss is never infinite, so delta is 1 - t before the first corner.
+    """
+    corners = [(-math.inf, 0.0), *zip(levels.tolist(), logs.tolist(), strict=True)]
+    slopes = [_log_slope(a, b) for a, b in pairwise(corners)]
+    after = np.array([*slopes[1:], -math.inf])
+    before = np.minimum(np.array(slopes), 0.0)
+    if bounded:
+        before[0] = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(before > -math.inf, np.minimum(after - before, 0.0), 0.0)
+        second = before + np.log(-np.expm1(ratio))
+        missing = math.log(-math.expm1(before[0])) if before[0] < 0 else -math.inf
+    kept = second > -math.inf
+    return LossAtoms(levels[kept], (second + levels)[kept], float(logs[-1]), missing)
+
+
+def _mirrored(epsilon: float, log: float) -> float:
+    """ln of 1 - (1 - delta) e**-epsilon, for epsilon >= 0."""
+    lack = math.exp(-epsilon) * -math.expm1(log)
+    if lack < 0.5:
+        return math.log1p(-lack)
+    rest = -math.expm1(-epsilon) + math.exp(log - epsilon)
+    return math.log(rest) if rest > 0 else -math.inf
+
+
+def _log_slope(left: tuple[float, float], right: tuple[float, float]) -> float:
+    """ln of how much delta falls for each unit of t between two corners; levels and deltas as logarithms."""
+    if right[1] >= left[1]:
+        return -math.inf
+    fall = left[1] + math.log(-math.expm1(right[1] - left[1]))
+    return fall - right[0] - math.log(-math.expm1(left[0] - right[0]))
+
+
+def levels_of(law: LossLaw, count: int = _POINTS) -> NDArray[np.float64]:
+    """Where a law is looked at: across its losses, and more closely around 0."""
+    top, bottom = _reach(law), _reach(law.mirrored())
+    near = np.logspace(-6, 0, count // 4)
+    return np.unique(np.concatenate([np.linspace(-bottom, top, count), [0.0], top * near, -bottom * near]))
+
+
+def _reach(law: LossLaw) -> float:
+    """The largest loss; if there is none, a level behind which delta hardly falls."""
+    if math.isfinite(law.largest()):
+        return max(law.largest(), 1e-12)
+    floor, reach = law.log_delta_bounds(math.inf)[1], 1.0
+    while reach < _FARTHEST and law.log_delta_bounds(reach)[1] > max(floor + 1e-12, _DEEPEST):
+        reach *= 1.5
+    return reach

@@ -1,0 +1,1 @@
+"""Amplification by sampling: records, groups of records, clients."""

@@ -1,0 +1,147 @@
+"""Amplification by sampling: what a mechanism spends that sees only a random part of the records.
+
+* "poisson": each record is drawn with chance q, by itself.
+* "without": k of n records, without replacement; q = k/n.
+* "with": k draws from n records, each from all of them; q = 1 - (1 - 1/n)**k.
+
+Neighbours differ in one record, which is there or not ("add/remove"), or is replaced by another ("replace"). The loss
+of the mechanism itself must be that of the relation that its inputs, the samples, are in:
+
+    kind       neighbours    samples differ by             loss
+    poisson    add/remove    a record more                 both directions of `mixed_loss`
+    poisson    replace       a record more, or replaced    symmetric, q delta(1 + (t - 1)/q) at t >= 1
+    without    add/remove    a record replaced             both directions of `mixed_loss`
+    without    replace       a record replaced             symmetric, as above
+    with       either        1 .. k records replaced       as without, of the mixture over how often one is drawn
+
+No smaller loss holds for all mechanisms with the loss given: one that reports, with that loss, whether a certain record
+is in the sample attains it. The exception is "with" and k >= 2: there the upper end adds up what each number of copies
+gives away, and the lower one is that mechanism's.
+
+Sources: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling" (NeurIPS 2018), Theorems 8 to 10; Zhu, Dong,
+Wang, "Optimal accounting of differential privacy via characteristic function" (AISTATS 2022), on dominating pairs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of
+from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.accounting.privacy_loss_of import privacy_loss
+from ldp_audit.accounting.sampling.copies_loss import copies_loss
+from ldp_audit.accounting.sampling.mixed_loss import mixed
+from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
+from ldp_audit.accounting.sampling.symmetric_loss import symmetric
+
+Kind = Literal["poisson", "without", "with"]
+Adjacency = Literal["add/remove", "replace"]
+
+SECRECY = "the sample is secret: nothing but the mechanism's output shows which records were drawn"
+
+MOST_RECORDS = 10**12
+
+
+def subsample(
+    mechanism: Any,
+    *,
+    kind: Kind = "poisson",
+    rate: float | None = None,
+    n: int | None = None,
+    k: int | None = None,
+    adjacency: Adjacency = "add/remove",
+) -> PrivacyLoss:
+    """The loss of the mechanism that runs on a secret sample of the records.
+
+    mechanism: a mechanism or a loss, as `privacy_loss` takes them, of the relation in the table above. A loss with two
+        directions has first that from the data with the record to those without it.
+    kind: "poisson" takes rate, in [0, 1]; "without" and "with" take n, the number of records, and k, of draws.
+    adjacency: "add/remove" (k records must be left without the one, so k <= n - 1 without replacement) or "replace".
+    returns: first the direction from the data with the record, then back; a single one for "replace". Exact where the
+        mechanism's loss is, but for "with" and k >= 2.
+    Raises ValueError for anything else.
+    """
+    if kind not in get_args(Kind):
+        raise ValueError(f"kind must be poisson, without or with, got {kind!r}")
+    if adjacency not in get_args(Adjacency):
+        raise ValueError(f"adjacency must be add/remove or replace, got {adjacency!r}")
+    chance = _chance(kind, rate, n, k, adjacency)
+    loss = privacy_loss(mechanism)
+    if kind == "poisson" and adjacency == "add/remove":
+        remove, add = _both_ways(loss)
+    else:
+        remove = add = _of_copies(_symmetric_law(loss, kind, adjacency), kind, n, k)
+    stated = (*loss.assumptions, SECRECY, _relation(kind, adjacency))
+    if adjacency == "replace":
+        return PrivacyLoss((symmetric(mixed(remove, chance)),), stated)
+    return PrivacyLoss((mixed(remove, chance), mixed(add.mirrored(), chance).mirrored()), stated)
+
+
+def _chance(kind: Kind, rate: float | None, n: int | None, k: int | None, adjacency: Adjacency) -> SamplingRate:
+    """The chance that a record is drawn; ValueError for arguments that say none."""
+    if kind == "poisson":
+        if n is not None or k is not None or not _is_chance(rate):
+            raise ValueError(
+                f"kind='poisson' takes rate in [0, 1], and neither n nor k; got rate={rate!r}, n={n!r}, k={k!r}"
+            )
+        return SamplingRate.of_chance(float(rate))  # type: ignore[arg-type]
+    if rate is not None:
+        raise ValueError(f"kind={kind!r} takes n and k, and no rate; got rate={rate!r}")
+    for name, value, least in (("n", n, 1), ("k", k, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST_RECORDS:
+            raise ValueError(f"{name} must be a whole number in {least} .. 10**12, got {value!r}")
+    records, draws = int(n or 0), int(k or 0)
+    needed = (draws if kind == "without" else min(draws, 1)) + (adjacency == "add/remove" and draws > 0)
+    if needed > records:
+        accepted = "k <= n - 1 for add/remove, k <= n for replace" if kind == "without" else "n >= 2 for add/remove"
+        raise ValueError(f"k={k} records must be there to draw from n={n}, and without the one removed: {accepted}")
+    drawn = SamplingRate.without_replacement if kind == "without" else SamplingRate.with_replacement
+    return drawn(records, draws)
+
+
+def _is_chance(rate: object) -> bool:
+    return isinstance(rate, int | float) and not isinstance(rate, bool) and 0 <= rate <= 1
+
+
+def _both_ways(loss: PrivacyLoss) -> tuple[LossLaw, LossLaw]:
+    """The laws from the data with the record, and to them."""
+    first, *more = loss.directions
+    if len(more) > 1:
+        raise ValueError(f"mechanism must have one direction or two, got {len(loss.directions)}")
+    return first, more[0] if more else first
+
+
+def _symmetric_law(loss: PrivacyLoss, kind: Kind, adjacency: Adjacency) -> LossLaw:
+    """The law of a loss whose neighbours come in both orders; ValueError where it is not the same both ways."""
+    law = loss.directions[0]
+    top = min(1.0, law.largest())
+    if len(loss.directions) > 1 or not all(_alike(law, share * top) for share in (0.1, 0.5, 0.9)):
+        raise ValueError(
+            f"mechanism must have a loss between neighbours in either order for kind={kind!r} and "
+            f"adjacency={adjacency!r}: one direction, its own mirror image; got {loss.directions!r}"
+        )
+    return law
+
+
+def _alike(law: LossLaw, level: float) -> bool:
+    """Whether the loss and its mirror image agree at this level."""
+    ends = zip(law.log_delta_bounds(level), law.mirrored().log_delta_bounds(level), strict=True)
+    return all(one == other or abs(one - other) < 1e-9 for one, other in ends)
+
+
+def _of_copies(law: LossLaw, kind: Kind, n: int | None, k: int | None) -> LossLaw:
+    """The loss of a record that is drawn; with replacement it lies between a single copy's and that of its copies."""
+    if kind != "with" or not n or not k or k == 1:
+        return law
+    lower, upper = ends_of(law)
+    return BracketedLoss(lower, copies_loss(upper, n, k))
+
+
+def _relation(kind: Kind, adjacency: Adjacency) -> str:
+    """What the mechanism's own loss must be."""
+    if kind == "poisson" and adjacency == "add/remove":
+        return "the loss given is that between samples with and without a record"
+    if kind == "poisson":
+        return "the loss given is that between samples with and without a record, and with one replaced"
+    return "the loss given is that between samples with one record replaced"

@@ -1,0 +1,238 @@
+r"""Hiding among clones: the privacy loss of two counts, in which every shuffled local randomizer's loss is contained.
+
+Let R be a local randomizer with pure epsilon0, t = e**epsilon0; clients 2 .. n are fixed, and client 1 holds x or x'.
+
+1. R(x) = t/(t+1) U + 1/(t+1) V and R(x') = 1/(t+1) U + t/(t+1) V for two laws U and V (Kairouz, Oh, Viswanath 2015).
+2. If every other R(z) >= r (R(x) + R(x')) = r (U + V), each other client sends U with probability r, V with
+   probability r, and something else otherwise. Whoever knows how many U and V were sent can draw the rest of the
+   messages without knowing what client 1 holds. So the shuffled messages are post-processed from the counts
+
+       (A + D, C - A + 1 - D),   C ~ Bin(n - 1, 2 r),   A ~ Bin(C, 1/2),   D ~ Bernoulli(t/(t+1)) or (1/(t+1)).
+
+`r = e**-epsilon0 / 2` holds for every R, as R(z) >= e**-epsilon0 max(R(x), R(x')): Feldman, McMillan, Talwar (2021),
+Theorem 3.1. `r = 1/(t+1)` needs (t+1) R(z) >= R(x) + R(x'), which holds for randomised response: Feldman, McMillan,
+Talwar (2023). That paper first stated it for every R; its erratum (arXiv 2208.04591) withdraws this, as step 2 fails
+where client 1 itself may send a message common to x and x'.
+
+`CountedPair` has one parameter more: client 1 sends U and V with probabilities s t and s (or s and s t) and otherwise a
+third message that the others send too. With s = r = 1/(t + k - 1) this is the histogram of k-ary randomised response
+with all others at one third value: what an observer really sees, so a lower end.
+
+With counts (a, b) and c = a + b, both laws are a multinomial one times something linear in (a, b), so that the hockey
+stick is a sum of stop-losses of fair coins, which `stop_loss` knows to the last digits:
+
+    delta(epsilon) = 2 s (t - 1)(1 + e**epsilon) sum over C of P(C) E[(Bin(c, 1/2) - a_c)_+] / c,   c = C + 1,
+    a_c = c/2 (1 + tanh(epsilon/2)/tanh(epsilon0/2)) + tanh(epsilon/2) w (n - c)/(t - 1),
+    w = (1 - s (t + 1)) r / (s (1 - 2 r)).
+
+Of many totals, runs of neighbours are enclosed: E[(S/2 - x)_+] grows with the steps of the random walk S (Jensen) and
+falls in x, so that its values at a run's two ends are bounds for all of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldp_audit.accounting.anonymous_counts import Chance
+from ldp_audit.accounting.laws.binomial_window import binomial_window
+from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.shuffling.chord_law import chord_law, chord_levels
+from ldp_audit.accounting.shuffling.event_count import event_count
+from ldp_audit.accounting.shuffling.stop_loss import log_stop_loss
+
+MOST_CLIENTS = 10**8
+MOST_EPSILON = 700.0
+ROUNDING, ROUNDING_OF_LARGE = 1e-11, 1e-8
+"""Both ends are moved outwards by this share, up to a million clients and beyond: ten times `stop_loss`'s error."""
+
+_CELLS = 1024
+"""So many totals C at most are evaluated one by one; of more, runs of neighbours are enclosed together."""
+
+_ALL = 4096
+"""Laws of so many totals are whole."""
+
+_FIRST_REACH, _LAST_REACH = 45.0, 3000.0
+_LEVELS, _FEW = 300, 150
+
+
+@dataclass(frozen=True)
+class CountedPair:
+    """The pair of laws of the two counts, as a `LossLaw`. It is symmetric: its mirror image is itself.
+
+    epsilon0: nats, > 0, at most 700.   n: clients, 2 .. 10**8.
+    log_clone: ln r, of each other client's chance of a U, and of a V.   log_no_clone: ln(1 - 2 r).
+    log_share: ln s.   log_common: ln(1 - s (t + 1)), of client 1's third message; -inf where there is none.
+    """
+
+    epsilon0: float
+    n: int
+    log_clone: float
+    log_no_clone: float
+    log_share: float
+    log_common: float = -math.inf
+
+    exact = False
+
+    def largest(self) -> float:
+        """See `LossLaw`: epsilon0, where nobody else sent U or V."""
+        return self.epsilon0
+
+    def mirrored(self) -> CountedPair:
+        """The same."""
+        return self
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        """See `LossLaw`; the ends differ by 2e-11 of themselves up to n = 10**4, by about 1e-4 at 10**8.
+
+        Of very many clients the upper end stays above e**-3000.
+        """
+        if epsilon < 0:
+            return _of_mirrored(epsilon, self.log_delta_bounds(-epsilon))
+        if epsilon >= self.epsilon0:
+            return -math.inf, -math.inf
+        reach = _FIRST_REACH
+        while True:
+            window = self._first_window if reach == _FIRST_REACH else self._window(reach)
+            low, high = self._sum(epsilon, window)
+            if window.log_missed < low - 30 or window.log_missed == -math.inf or reach > _LAST_REACH:
+                break
+            reach *= 3
+        low = low if low > -math.inf else self._extreme_total(epsilon)
+        margin = ROUNDING if self.n <= 10**6 else ROUNDING_OF_LARGE
+        return low - margin, min(0.0, float(np.logaddexp(high, window.log_missed)) + margin)
+
+    def enclosed(self) -> tuple[LossLaw, LossLaw]:
+        """Two laws with finitely many losses, one that this one dominates and one that dominates it."""
+        return self._enclosed
+
+    @cached_property
+    def _enclosed(self) -> tuple[LossLaw, LossLaw]:
+        count = _LEVELS if self.n <= _ALL else _FEW
+        levels = chord_levels(lambda level: self.log_delta_bounds(level)[1], self.epsilon0, count)
+        values = np.array([self.log_delta_bounds(float(level))[1] for level in levels])
+        return self._one_count(), chord_law(levels, values)
+
+    def _one_count(self) -> LossLaw:
+        """Of the count of U alone, which forgets that of V."""
+        chances = (math.exp(logs) for logs in (self.epsilon0 + self.log_share, self.log_share, self.log_clone))
+        return event_count(self.n, *(Chance(chance, 1 - chance) for chance in chances))
+
+    def _extreme_total(self, epsilon: float) -> float:
+        """ln of what no clone at all adds, or clones alone: above 0 where all runs' lower ends may be 0."""
+        totals = np.array([1.0, float(self.n)])
+        chances = (self.n - 1) * np.array([self.log_no_clone, self.log_clone + math.log(2)]) - np.log(totals)
+        return self._scale(epsilon) + _log_sum(chances + log_stop_loss(totals, self._gaps(totals, epsilon)))
+
+    def _sum(self, epsilon: float, window: Window) -> tuple[float, float]:
+        """ln of the sum over the window's runs of totals, from below and above."""
+        gaps = [self._gaps(c, epsilon) for c in (window.first, window.last)]
+        if window.single:
+            low = high = log_stop_loss(window.first, gaps[0])
+        else:
+            above = [c / 2 - gap for c, gap in zip((window.first, window.last), gaps, strict=True)]
+            low = log_stop_loss(window.first, window.first / 2 - np.maximum(*above))
+            high = log_stop_loss(window.last, window.last / 2 - np.minimum(*above))
+        low, high = (self._scale(epsilon) + _log_sum(window.log_weights + end) for end in (low, high))
+        return low, high
+
+    def _scale(self, epsilon: float) -> float:
+        """ln of 2 s (t - 1)(1 + e**epsilon)."""
+        return math.log(2) + self.log_share + _log_expm1(self.epsilon0) + float(np.logaddexp(0.0, epsilon))
+
+    def _gaps(self, totals: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
+        """c - a_c, without cancellation at large epsilon."""
+        share = math.exp(-epsilon) * math.expm1(epsilon - self.epsilon0) / math.expm1(-self.epsilon0)
+        share /= 1 + math.exp(-epsilon)
+        return share * totals - math.tanh(epsilon / 2) * self._third_weight() * (self.n - totals)
+
+    def _third_weight(self) -> float:
+        """w / (t - 1)."""
+        ratio = self.log_common + self.log_clone - self.log_share - self.log_no_clone
+        return math.exp(ratio) / math.expm1(self.epsilon0)
+
+    @cached_property
+    def _first_window(self) -> Window:
+        return self._window(_FIRST_REACH)
+
+    def _window(self, reach: float) -> Window:
+        """The totals within so many nats of the likeliest one, in runs; ln of the probability of the others."""
+        chances = self.log_clone + math.log(2), self.log_no_clone
+        totals, logs, missed = binomial_window(self.n - 1, *chances, reach, most=_ALL)
+        totals, step = totals + 1, 1 if totals.size <= _ALL else -(-totals.size // _CELLS)
+        starts = np.arange(0, totals.size, step)
+        last = totals[np.minimum(starts + step, totals.size) - 1]
+        weights = np.logaddexp.reduceat(logs - np.log(totals), starts)
+        return Window(totals[starts], last, weights, missed, step == 1)
+
+
+class Window(NamedTuple):
+    """Runs of totals c = C + 1.
+
+    first, last: each run's ends, shape (m,).   log_weights: ln of the sum of P(C)/c over it.
+    log_missed: ln of an upper bound on the probability of all other totals.   single: every run is one total.
+    """
+
+    first: NDArray[np.float64]
+    last: NDArray[np.float64]
+    log_weights: NDArray[np.float64]
+    log_missed: float
+    single: bool
+
+
+def clones(epsilon0: float, n: int) -> CountedPair:
+    """The pair that dominates n shuffled reports of any randomizer with pure epsilon0: r = e**-epsilon0 / 2.
+
+    epsilon0: nats, > 0, at most 700.   n: 2 .. 10**8. Raises ValueError for anything else.
+    """
+    _check(epsilon0, n)
+    return CountedPair(epsilon0, n, -epsilon0 - math.log(2), math.log(-math.expm1(-epsilon0)), _log_lie(epsilon0))
+
+
+def stronger_clones(epsilon0: float, n: int) -> CountedPair:
+    """The same with r = 1/(t+1), for randomizers with (t+1) R(z) >= R(x) + R(x') everywhere, for all x != x' and z."""
+    _check(epsilon0, n)
+    return CountedPair(epsilon0, n, _log_lie(epsilon0), math.log(math.tanh(epsilon0 / 2)), _log_lie(epsilon0))
+
+
+def third_value(epsilon0: float, n: int, k: int) -> CountedPair:
+    """What k-ary randomised response shows while all others hold one value that client 1 never holds. k: >= 3."""
+    _check(epsilon0, n)
+    if not k >= 3:
+        raise ValueError(f"k must be at least 3, got {k!r}")
+    share = -float(np.logaddexp(math.log(k - 1), epsilon0))
+    rest = float(np.logaddexp(math.log(k - 3), epsilon0)) if k > 3 else epsilon0
+    return CountedPair(epsilon0, n, share, share + rest, share, share + math.log(k - 2))
+
+
+def _check(epsilon0: float, n: int) -> None:
+    if not 0 < epsilon0 <= MOST_EPSILON:
+        raise ValueError(f"epsilon0 must lie above 0 and not above {MOST_EPSILON}, got {epsilon0!r}")
+    if isinstance(n, bool) or not isinstance(n, int) or not 2 <= n <= MOST_CLIENTS:
+        raise ValueError(f"n must be a whole number in 2 .. {MOST_CLIENTS}, got {n!r}")
+
+
+def _log_lie(epsilon0: float) -> float:
+    """ln(1/(t + 1))."""
+    return -float(np.logaddexp(0.0, epsilon0))
+
+
+def _of_mirrored(epsilon: float, ends: tuple[float, float]) -> tuple[float, float]:
+    """delta(epsilon) = 1 - e**epsilon + e**epsilon delta'(-epsilon), where delta' is the mirror image's."""
+    fixed = math.log(-math.expm1(epsilon)) if epsilon > -math.inf else 0.0
+    low, high = (float(np.logaddexp(fixed, epsilon + end)) for end in ends)
+    return low, min(0.0, high)
+
+
+def _log_expm1(x: float) -> float:
+    return x + math.log(-math.expm1(-x))
+
+
+def _log_sum(terms: NDArray[np.float64]) -> float:
+    top = float(terms.max())
+    return top if math.isinf(top) else top + math.log(float(np.exp(terms - top).sum()))
