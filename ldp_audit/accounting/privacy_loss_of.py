@@ -24,6 +24,7 @@ from ldp_audit.accounting.laws.improper_loss import ImproperLoss
 from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.laws.profile_loss import ProfileLoss
+from ldp_audit.accounting.laws.selection_loss import selection_loss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.sampling.loss_mixture import mixture
 from ldp_audit.mechanisms.bound_sampling import GridChannel
@@ -76,12 +77,6 @@ def _randomized_response(m: RandomizedResponse) -> LossLaw:
 
 def _two_point(m: TwoPoint) -> LossLaw:
     return EVERYTHING if math.isinf(m.epsilon) else symmetric_law([m.epsilon], [-math.log1p(math.exp(-m.epsilon))])
-
-
-def _exponential_selection(m: ExponentialSelection) -> LossLaw:
-    """A ranking against its reverse: rank i meets rank d + 1 - i."""
-    ahead = np.arange(m.d - 1, 0, -2)
-    return symmetric_law(m.epsilon * (ahead / (m.d - 1)), m.rank_log_probs()[::-1][: ahead.size])
 
 
 def _exponential_words(m: ExponentialSelectionWords) -> LossLaw:
@@ -163,7 +158,7 @@ _LAWS: tuple[tuple[type, Callable[[Any], LossLaw]], ...] = (
     (TwoPoint, _two_point),
     (FiniteChannel, channel_loss),
     (GridChannel, lambda m: channel_loss(m.rows)),
-    (ExponentialSelection, _exponential_selection),
+    (ExponentialSelection, selection_loss),
     (ExponentialSelectionWords, _exponential_words),
     (HybridWords, _hybrid_words),
     (DuchiVector, _duchi_vector),
