@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count
-from ldp_audit.auditing.checkpoint import State, arguments_of
-from ldp_audit.auditing.counting import CONFIRM, CONFIRMED_AGAIN, Test, count_all
-from ldp_audit.auditing.distribute import runner_of
+from ldp_audit.auditing.bounds.power import detectable_by
+from ldp_audit.auditing.counts.checkpoint import State, arguments_of
+from ldp_audit.auditing.counts.counting import CONFIRM, CONFIRMED_AGAIN, Test, count_all
+from ldp_audit.auditing.counts.distribute import runner_of
+from ldp_audit.auditing.counts.record import Record, counted, record_in
+from ldp_audit.auditing.counts.reporter import reporter
 from ldp_audit.auditing.event import Event
-from ldp_audit.auditing.power import detectable_by
 from ldp_audit.auditing.program import Program, Sampler
-from ldp_audit.auditing.record import Record, counted, record_in
-from ldp_audit.auditing.reporter import reporter
 from ldp_audit.auditing.result import CONSISTENT, VIOLATED, AuditResult, Witness, plain
 from ldp_audit.auditing.two_proportions import Counts, Region
 

@@ -20,15 +20,15 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.arguments import check_arguments
-from ldp_audit.auditing.betting import Capital, epsilon_grid, next_batch, stopping_times
-from ldp_audit.auditing.choice import Choice, Sample, choose, expected_bound
-from ldp_audit.auditing.counting import SEARCH, TEST, added
-from ldp_audit.auditing.event_search import coverage_floor
-from ldp_audit.auditing.input_search import InputSearch, as_search
+from ldp_audit.auditing.bounds.betting import Capital, epsilon_grid, next_batch, stopping_times
+from ldp_audit.auditing.bounds.power import HIGHEST_CLAIM
+from ldp_audit.auditing.counts.counting import SEARCH, TEST, added
+from ldp_audit.auditing.counts.repeats import FIRST_CALLS, suspected
+from ldp_audit.auditing.events.choice import Choice, Sample, choose, expected_bound
+from ldp_audit.auditing.events.event_search import coverage_floor
+from ldp_audit.auditing.events.input_search import InputSearch, as_search
 from ldp_audit.auditing.outputs import Outputs, concatenated
-from ldp_audit.auditing.power import HIGHEST_CLAIM
 from ldp_audit.auditing.program import CHUNK_VALUES, Program
-from ldp_audit.auditing.repeats import FIRST_CALLS, suspected
 from ldp_audit.auditing.result import CONSISTENT, VIOLATED, AuditResult, Witness
 from ldp_audit.auditing.two_proportions import Counts, Region, lower_limit
 

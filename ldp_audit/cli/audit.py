@@ -99,7 +99,7 @@ def _inputs(text: str) -> list[Any]:
 
 def run(options: argparse.Namespace) -> int:
     """Audit, confirm, merge or run the words; 1 if the claim is violated, else 0. Raises ValueError for bad input."""
-    from ldp_audit.auditing.counting import IncompleteError
+    from ldp_audit.auditing.counts.counting import IncompleteError
     from ldp_audit.auditing.program import ProgramError
 
     if options.json:
@@ -160,7 +160,7 @@ def _implemented(options: argparse.Namespace, progress: Progress) -> Implementat
 
 def _audited(options: argparse.Namespace, progress: Progress) -> AuditResult:
     from ldp_audit.auditing import audit
-    from ldp_audit.auditing.target_sampler import TargetSampler
+    from ldp_audit.auditing.counts.target_sampler import TargetSampler
 
     _need_target(options)
     sampler = TargetSampler(options.target)
@@ -212,8 +212,8 @@ def _confirmed(options: argparse.Namespace, progress: Progress) -> AuditResult:
     from dataclasses import replace
 
     from ldp_audit.auditing.confirm import confirm, input_of, witness_in
-    from ldp_audit.auditing.record import record_in
-    from ldp_audit.auditing.target_sampler import TargetSampler
+    from ldp_audit.auditing.counts.record import record_in
+    from ldp_audit.auditing.counts.target_sampler import TargetSampler
 
     document = read_json(options.confirm)
     if isinstance(document, dict) and document.get("kind") == "audit" and "counted" not in document:
@@ -236,7 +236,7 @@ def _confirmed(options: argparse.Namespace, progress: Progress) -> AuditResult:
 
 
 def _merged(options: argparse.Namespace, _: Progress) -> AuditResult:
-    from ldp_audit.auditing.merge import merge
+    from ldp_audit.auditing.counts.merge import merge
 
     return merge([(str(path), read_json(path)) for path in options.merge])
 
@@ -245,7 +245,7 @@ def _seed_of(options: argparse.Namespace) -> int:
     """The seed that was named, that of the run which goes on, or a random one."""
     import secrets
 
-    from ldp_audit.auditing.checkpoint import seed_in
+    from ldp_audit.auditing.counts.checkpoint import seed_in
 
     if options.seed != "random":
         return options.seed or 0

@@ -11,7 +11,7 @@ import pytest
 from scipy import special, stats
 
 from ldp_audit import plan
-from ldp_audit.auditing.betting import Capital, epsilon_grid, nearest_on_edge, next_batch, stopping_times
+from ldp_audit.auditing.bounds.betting import Capital, epsilon_grid, nearest_on_edge, next_batch, stopping_times
 from ldp_audit.auditing.two_proportions import lower_limit
 from tests.frequency import FALSE_ALARM
 

@@ -15,7 +15,7 @@ from scipy import stats
 from ldp_audit.auditing import audit
 from ldp_audit.auditing import confirm as confirm_module
 from ldp_audit.auditing.confirm import Retest, confirm, input_of, witness_in
-from ldp_audit.auditing.counting import IncompleteError
+from ldp_audit.auditing.counts.counting import IncompleteError
 from ldp_audit.auditing.event import Event
 from ldp_audit.auditing.program import Program
 

@@ -13,7 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_audit.auditing.counting import IncompleteError, Ledger, Part, Pending, Range, Test, count_all, count_part
+from ldp_audit.auditing.counts.counting import (
+    IncompleteError,
+    Ledger,
+    Part,
+    Pending,
+    Range,
+    Test,
+    count_all,
+    count_part,
+)
 from ldp_audit.auditing.event import Event
 from ldp_audit.auditing.program import Program, ProgramError
 

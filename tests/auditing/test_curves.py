@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from scipy import special
 
-from ldp_audit.auditing.choice import Choice, Sample, choose
-from ldp_audit.auditing.counting import Test, count_all
-from ldp_audit.auditing.curves import Curves, level_events
+from ldp_audit.auditing.bounds.curves import Curves, level_events
+from ldp_audit.auditing.counts.counting import Test, count_all
 from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.events.choice import Choice, Sample, choose
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.two_proportions import Counts, lower_limit, upper_limit

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.auditing import dask_cluster
-from ldp_audit.auditing.counting import IncompleteError, Tally, Test, count_all
-from ldp_audit.auditing.dask_cluster import DaskCluster
-from ldp_audit.auditing.distribute import LocalProcesses, runner_of
+from ldp_audit.auditing.counts import dask_cluster
+from ldp_audit.auditing.counts.counting import IncompleteError, Tally, Test, count_all
+from ldp_audit.auditing.counts.dask_cluster import DaskCluster
+from ldp_audit.auditing.counts.distribute import LocalProcesses, runner_of
 from ldp_audit.auditing.event import Event
 from ldp_audit.auditing.program import Program
 from tests.auditing.worker_samplers import Bad, Unloadable, uniform

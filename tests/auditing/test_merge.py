@@ -17,8 +17,8 @@ from scipy import stats
 from ldp_audit.auditing import audit
 from ldp_audit.auditing import confirm as confirm_module
 from ldp_audit.auditing.confirm import Retest, confirm, witness_in
+from ldp_audit.auditing.counts.merge import merge
 from ldp_audit.auditing.event import Event
-from ldp_audit.auditing.merge import merge
 from ldp_audit.auditing.two_proportions import Counts, Region
 
 Json = dict[str, Any]

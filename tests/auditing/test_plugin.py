@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from ldp_audit import mechanisms
-from ldp_audit.auditing import assertion, goodness_of_fit
+from ldp_audit.auditing.assertions import assertion
+from ldp_audit.auditing.fitting import goodness_of_fit
 
 pytest_plugins = ["pytester"]
 

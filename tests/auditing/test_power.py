@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ldp_audit.auditing.power import detectable_by, detectable_epsilon, plan
+from ldp_audit.auditing.bounds.power import detectable_by, detectable_epsilon, plan
 from ldp_audit.auditing.two_proportions import Counts, Region
 from tests.frequency import FALSE_ALARM
 

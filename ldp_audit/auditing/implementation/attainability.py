@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.arguments import check_confidence, check_count
-from ldp_audit.auditing.choice import Choice, Sample, choose
-from ldp_audit.auditing.counting import Test, count_all
+from ldp_audit.auditing.counts.counting import Test, count_all
+from ldp_audit.auditing.events.choice import Choice, Sample, choose
+from ldp_audit.auditing.events.input_search import InputSearch, as_search
 from ldp_audit.auditing.implementation.evaluation import SamplerMap
 from ldp_audit.auditing.implementation.grid import Grid
 from ldp_audit.auditing.implementation.implementation_result import PairChannel
@@ -25,7 +26,6 @@ from ldp_audit.auditing.implementation.local_grain import LocalGrain
 from ldp_audit.auditing.implementation.lower_bounds import LowerBounds
 from ldp_audit.auditing.implementation.one_uniform import random_words
 from ldp_audit.auditing.implementation.seen_before import SeenBefore
-from ldp_audit.auditing.input_search import InputSearch, as_search
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.result import Witness

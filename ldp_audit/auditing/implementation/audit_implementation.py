@@ -17,6 +17,7 @@ import numpy as np
 
 from ldp_audit.auditing.adapters import as_sampler
 from ldp_audit.auditing.arguments import check_count, check_seed
+from ldp_audit.auditing.events.input_search import InputSearch, as_search
 from ldp_audit.auditing.implementation.attainability import by_samples
 from ldp_audit.auditing.implementation.claim import claim_as_floats
 from ldp_audit.auditing.implementation.enumerate_map import MOST_ENUMERATED, implementation
@@ -25,7 +26,6 @@ from ldp_audit.auditing.implementation.grid import Grid
 from ldp_audit.auditing.implementation.implementation_result import Implementation
 from ldp_audit.auditing.implementation.program_map import COMPARED, ROWS, TRACES, ProgramMap, map_of
 from ldp_audit.auditing.implementation.tape import NotEnumerable
-from ldp_audit.auditing.input_search import InputSearch, as_search
 from ldp_audit.auditing.program import ProgramError, Sampler
 
 MECHANISM_BITS = 16

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.arguments import check_count, check_seed
+from ldp_audit.auditing.events.input_search import InputSearch, as_search
 from ldp_audit.auditing.implementation.claim import claim_as_floats
 from ldp_audit.auditing.implementation.evaluation import CHECKED, Evaluation, SamplerMap
 from ldp_audit.auditing.implementation.grid import Grid
@@ -23,7 +24,6 @@ from ldp_audit.auditing.implementation.own_generators import OwnGenerators
 from ldp_audit.auditing.implementation.pair_channel import CountedPair, Exemplar, counted_pair, with_word
 from ldp_audit.auditing.implementation.tape import NotEnumerable
 from ldp_audit.auditing.implementation.word_counts import WordCounts, word_counts
-from ldp_audit.auditing.input_search import InputSearch, as_search
 from ldp_audit.auditing.program import ProgramError
 
 MOST_ENUMERATED = 26

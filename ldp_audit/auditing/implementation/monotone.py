@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ldp_audit.auditing.events.input_search import InputSearch, as_search
 from ldp_audit.auditing.implementation.bracket import Search, search, words_below
 from ldp_audit.auditing.implementation.evaluation import SamplerMap
 from ldp_audit.auditing.implementation.grid import Grid
@@ -27,7 +28,6 @@ from ldp_audit.auditing.implementation.one_uniform import OneUniform, random_wor
 from ldp_audit.auditing.implementation.output_keys import OutputKeys
 from ldp_audit.auditing.implementation.step_channel import step_channel
 from ldp_audit.auditing.implementation.step_function import WINDOW, step_function
-from ldp_audit.auditing.input_search import InputSearch, as_search
 from ldp_audit.auditing.result import shown
 from ldp_audit.auditing.two_proportions import lower_limit
 

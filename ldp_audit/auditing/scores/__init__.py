@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ldp_audit.auditing.law_score import LawScore
+from ldp_audit.auditing.declared.law_score import LawScore
 from ldp_audit.auditing.scores.additive import Additive
 from ldp_audit.auditing.scores.coordinate import Coordinate
 from ldp_audit.auditing.scores.equals import Equals

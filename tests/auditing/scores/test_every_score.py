@@ -9,8 +9,8 @@ import math
 import numpy as np
 import pytest
 
+from ldp_audit.auditing.declared.law_score import LawScore
 from ldp_audit.auditing.event import Event
-from ldp_audit.auditing.law_score import LawScore
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.scores import KINDS, score_from_dict
 from ldp_audit.auditing.scores.grain import Grain

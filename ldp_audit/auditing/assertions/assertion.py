@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ldp_audit.auditing.arguments import check_seed
-from ldp_audit.auditing.assertion_plan import (
+from ldp_audit.auditing.assertions.assertion_plan import (
     CALLS,
     LOOKS,
     Goal,
@@ -26,16 +26,16 @@ from ldp_audit.auditing.assertion_plan import (
     goal_of,
     piloted,
 )
-from ldp_audit.auditing.counting import Test, count_all
-from ldp_audit.auditing.event_search import Found, coverage_floor, searched
-from ldp_audit.auditing.input_search import InputSearch, as_search
+from ldp_audit.auditing.counts.counting import Test, count_all
+from ldp_audit.auditing.counts.repeats import FIRST_CALLS, suspected
+from ldp_audit.auditing.events.event_search import Found, coverage_floor, searched
+from ldp_audit.auditing.events.input_search import InputSearch, as_search
 from ldp_audit.auditing.program import Program, Sampler
-from ldp_audit.auditing.repeats import FIRST_CALLS, suspected
 from ldp_audit.auditing.result import CONSISTENT, VIOLATED, AuditResult, Witness, shown
 from ldp_audit.auditing.two_proportions import Region, lower_limit
 
 if TYPE_CHECKING:
-    from ldp_audit.auditing.goodness_of_fit import FitResult
+    from ldp_audit.auditing.fitting.goodness_of_fit import FitResult
 
 _NEAR_MISS = 0.05  # a later look is taken where a test at this error would reject
 _FIRST_LOOK = 11  # first number of the calls' keys; each look has the next one
@@ -126,7 +126,7 @@ def assert_fits(
     seed, timeout, tolerance: as of `fit`, whose result says what would have been caught.
     """
     __tracebackhide__ = True
-    from ldp_audit.auditing.goodness_of_fit import fit
+    from ldp_audit.auditing.fitting.goodness_of_fit import fit
 
     check_false_alarm(false_alarm)
     check_seed(seed)

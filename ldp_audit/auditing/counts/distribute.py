@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 
 from ldp_audit.auditing.arguments import check_count
-from ldp_audit.auditing.counting import Part, Pending, Range, Runner, Test
+from ldp_audit.auditing.counts.counting import Part, Pending, Range, Runner, Test
+from ldp_audit.auditing.counts.shard import LOSSES, Message, Pace, counted, died, part_of, pickled
 from ldp_audit.auditing.program import Program
-from ldp_audit.auditing.shard import LOSSES, Message, Pace, counted, died, part_of, pickled
 
 _NEVER_READY = (
     " and nothing before; does the program end its process, or does a script call audit(workers=...) outside "
@@ -33,7 +33,7 @@ def runner_of(workers: int = 1, scheduler: str | None = None) -> Runner | None:
     if scheduler is not None:
         if workers != 1:
             raise ValueError(f"workers must not be given with a scheduler, whose workers count, got {workers!r}")
-        from ldp_audit.auditing.dask_cluster import DaskCluster
+        from ldp_audit.auditing.counts.dask_cluster import DaskCluster
 
         return DaskCluster(scheduler)
     return LocalProcesses(workers) if workers > 1 else None

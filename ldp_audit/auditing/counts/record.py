@@ -9,13 +9,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ldp_audit.auditing.checkpoint import KIND, ledger_from_dict
-from ldp_audit.auditing.counting import Ledger, Range, Test, joined
+from ldp_audit.auditing.counts.checkpoint import KIND, ledger_from_dict
+from ldp_audit.auditing.counts.counting import Ledger, Range, Test, joined
+from ldp_audit.auditing.counts.target_sampler import name_of
 from ldp_audit.auditing.event import Event
-from ldp_audit.auditing.event_search import coverage_floor
+from ldp_audit.auditing.events.event_search import coverage_floor
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.result import plain
-from ldp_audit.auditing.target_sampler import name_of
 from ldp_audit.auditing.two_proportions import Counts
 
 

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.cells_of_densities import Interval, intervals_of_density, intervals_of_points
-from ldp_audit.auditing.law_outputs import (
+from ldp_audit.auditing.declared.law_outputs import (
     density_of,
     is_number,
     many_points,
@@ -25,6 +24,7 @@ from ldp_audit.auditing.law_outputs import (
     require_law,
     vectorised,
 )
+from ldp_audit.auditing.events.cells_of_densities import Interval, intervals_of_density, intervals_of_points
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Label, Outputs, canonical, cut
 
 MASS_ERROR = 1e-9

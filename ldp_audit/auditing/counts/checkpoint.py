@@ -16,14 +16,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ldp_audit.auditing.choice import Choice, Rare
-from ldp_audit.auditing.counting import SEARCH, Ledger, Test, joined
+from ldp_audit.auditing.counts.counting import SEARCH, Ledger, Test, joined
+from ldp_audit.auditing.counts.target_sampler import name_of, source_digest
 from ldp_audit.auditing.event import Event
-from ldp_audit.auditing.event_search import Found
-from ldp_audit.auditing.input_search import InputSearch
+from ldp_audit.auditing.events.choice import Choice, Rare
+from ldp_audit.auditing.events.event_search import Found
+from ldp_audit.auditing.events.input_search import InputSearch
 from ldp_audit.auditing.program import Program, Sampler
 from ldp_audit.auditing.result import plain
-from ldp_audit.auditing.target_sampler import name_of, source_digest
 from ldp_audit.auditing.two_proportions import Counts
 
 KIND = "audit-state"

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.choice import Choice, Sample, choose
-from ldp_audit.auditing.counting import SEARCH
-from ldp_audit.auditing.curves import level_events
+from ldp_audit.auditing.bounds.curves import level_events
+from ldp_audit.auditing.counts.counting import SEARCH
 from ldp_audit.auditing.event import Event
-from ldp_audit.auditing.input_search import InputSearch, as_search
+from ldp_audit.auditing.events.choice import Choice, Sample, choose
+from ldp_audit.auditing.events.input_search import InputSearch, as_search
 from ldp_audit.auditing.outputs import concatenated
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.two_proportions import Counts

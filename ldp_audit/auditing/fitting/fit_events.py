@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldp_audit.auditing.cell_probabilities import MASS_ERROR, CellLaw
+from ldp_audit.auditing.events.cell_probabilities import MASS_ERROR, CellLaw
 
 WEIGHTS = {"likeliest": 0.4, "pooled": 0.2, "cells": 0.2, "half-lines": 0.2}
 """How the error is shared out; a kind without events leaves its share to the others."""

@@ -18,7 +18,7 @@ from functools import reduce
 from typing import Any
 
 from ldp_audit.auditing.confirm import input_of, judged
-from ldp_audit.auditing.record import KeyedCounts, Record, record_in
+from ldp_audit.auditing.counts.record import KeyedCounts, Record, record_in
 from ldp_audit.auditing.result import AuditResult, plain
 
 _SAME = ("target", "inputs", "calls_for_one", "claimed_epsilon", "claimed_delta", "confidence", "design_epsilon")

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.coordinate_events import CoordinateEvent, choose_events
-from ldp_audit.auditing.dependence import Dependence, dependence
-from ldp_audit.auditing.independent import epsilon_lower_if_independent
+from ldp_audit.auditing.bounds.dependence import Dependence, dependence
+from ldp_audit.auditing.bounds.independent import epsilon_lower_if_independent
+from ldp_audit.auditing.declared.product_law import ProductLaw
+from ldp_audit.auditing.events.coordinate_events import CoordinateEvent, choose_events
 from ldp_audit.auditing.outputs import Outputs
-from ldp_audit.auditing.product_law import ProductLaw
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.two_proportions import Counts
 

@@ -26,9 +26,9 @@ import numpy as np
 from scipy import special
 
 from ldp_audit.auditing.arguments import check_confidence, check_count
-from ldp_audit.auditing.cell_probabilities import MASS_ERROR, CellLaw, cells_of
-from ldp_audit.auditing.fit_events import WEIGHTS, FitEvent, fit_events
-from ldp_audit.auditing.fit_result import CONSISTENT, DIFFERS, FitResult, FitWitness
+from ldp_audit.auditing.events.cell_probabilities import MASS_ERROR, CellLaw, cells_of
+from ldp_audit.auditing.fitting.fit_events import WEIGHTS, FitEvent, fit_events
+from ldp_audit.auditing.fitting.fit_result import CONSISTENT, DIFFERS, FitResult, FitWitness
 from ldp_audit.auditing.program import Program, Sampler
 
 POWER = 0.95

@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.auditing import cells as cells_module
 from ldp_audit.auditing.arguments import check_count
-from ldp_audit.auditing.choice import Choice, Sample, scored
 from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.events import cells as cells_module
+from ldp_audit.auditing.events.choice import Choice, Sample, scored
 from ldp_audit.auditing.outputs import concatenated
 from ldp_audit.auditing.result import plain
 from ldp_audit.auditing.scores import Score

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ldp_audit.auditing import cells as cells_module
-from ldp_audit.auditing.cells import Cells
 from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.events import cells as cells_module
+from ldp_audit.auditing.events.cells import Cells
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.scores import LEARNERS, Score
 from ldp_audit.auditing.scores.grain import Grain

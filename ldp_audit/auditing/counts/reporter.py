@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from ldp_audit.auditing.counting import Tally
+from ldp_audit.auditing.counts.counting import Tally
 from ldp_audit.auditing.two_proportions import Region
 
 _SECONDS = 1.0  # between two lines, at least

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
 
-from ldp_audit.auditing.counting import Part, Range, Tally, Test, count_part
+from ldp_audit.auditing.counts.counting import Part, Range, Tally, Test, count_part
+from ldp_audit.auditing.counts.target_sampler import name_of, prepare
 from ldp_audit.auditing.program import Program, ProgramError
-from ldp_audit.auditing.target_sampler import name_of, prepare
 
 LOSSES = 3
 """Workers that one shard may take down with it."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.cells_of_densities import Density
+from ldp_audit.auditing.events.cells_of_densities import Density
 from ldp_audit.auditing.outputs import cut
 
 MOST_CELLS = 1024

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.law_score import Law, log_ratio
+from ldp_audit.auditing.declared.law_score import Law, log_ratio
 
 
 @dataclass(frozen=True)

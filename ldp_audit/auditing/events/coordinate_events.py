@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from ldp_audit.auditing.declared.law_cuts import Cuts, cuts_of
+from ldp_audit.auditing.declared.product_law import ProductLaw
 from ldp_audit.auditing.event import Event
-from ldp_audit.auditing.law_cuts import Cuts, cuts_of
 from ldp_audit.auditing.outputs import Outputs
-from ldp_audit.auditing.product_law import ProductLaw
 from ldp_audit.auditing.two_proportions import Counts
 
 _LOOKED_AT = 20_000  # search samples of each input from which cuts are proposed; all of them give the design

@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from ldp_audit.auditing.counting import Part, Pending, Range, Test
+from ldp_audit.auditing.counts.counting import Part, Pending, Range, Test
+from ldp_audit.auditing.counts.shard import Pace, counted, died, part_of, pickled
 from ldp_audit.auditing.program import Program, ProgramError
-from ldp_audit.auditing.shard import Pace, counted, died, part_of, pickled
 
 _AHEAD = 2  # shards that a worker has in its queue
 _JOIN_SECONDS = 30.0

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from ldp_audit.auditing.counting import CALLS, Test
+from ldp_audit.auditing.counts.counting import CALLS, Test
 from ldp_audit.auditing.event import Event
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
 from ldp_audit.auditing.program import Program

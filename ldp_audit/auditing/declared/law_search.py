@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from ldp_audit.auditing.choice import Choice, Sample, choose, scored
+from ldp_audit.auditing.declared.independent_audit import STAGE
+from ldp_audit.auditing.declared.law_cuts import cuts_of
+from ldp_audit.auditing.declared.law_score import Law, LawScore
 from ldp_audit.auditing.event import Event
-from ldp_audit.auditing.event_search import search_size
-from ldp_audit.auditing.independent_audit import STAGE
-from ldp_audit.auditing.law_cuts import cuts_of
-from ldp_audit.auditing.law_score import Law, LawScore
+from ldp_audit.auditing.events.choice import Choice, Sample, choose, scored
+from ldp_audit.auditing.events.event_search import search_size
 from ldp_audit.auditing.outputs import Outputs, concatenated
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.two_proportions import Counts

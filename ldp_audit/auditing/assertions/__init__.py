@@ -1,0 +1,1 @@
+"""Privacy claims as assertions of a test suite."""

@@ -1,0 +1,1 @@
+"""What counts say: curves, bets, power, independent coordinates."""

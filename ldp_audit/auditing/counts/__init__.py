@@ -1,0 +1,1 @@
+"""Counting one event on two inputs: on processes and clusters, resumable, added up over machines."""

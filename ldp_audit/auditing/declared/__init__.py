@@ -1,0 +1,1 @@
+"""Audits that know the exact law that a program declares."""

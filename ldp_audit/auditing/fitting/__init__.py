@@ -1,0 +1,1 @@
+"""Does a sampler follow the law that it declares?"""
