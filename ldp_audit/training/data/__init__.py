@@ -27,7 +27,42 @@ class DataSource(NamedTuple):
     files: str = ""
 
 
-DATASETS: dict[str, DataSource] = {}
+DATASETS: dict[str, DataSource] = {
+    "digits": DataSource("digits:digits", "images"),
+    "fair": DataSource("fair:load", "table"),
+    "randhie": DataSource("randhie:load", "table"),
+    "synthetic": DataSource("sparse_synthetic:load", "table"),
+    "syn-l": DataSource("sparse_synthetic:load_syn_l", "table"),
+    "syn-h": DataSource("sparse_synthetic:load_syn_h", "table"),
+    "adult": DataSource("adult:load", "table", "UCI's adult.data and adult.test"),
+    "a9a": DataSource("adult:load_a9a", "table", "LIBSVM's a9a and a9a.t"),
+    "bank": DataSource("bank:load", "table", "UCI's bank-full.csv"),
+    "kdd99": DataSource("kdd99:load", "table", "kddcup.data_10_percent[.gz], or kddcup.data[.gz] with file=full"),
+    "mnist": DataSource("idx:mnist", "images", "MNIST's four files, train-images-idx3-ubyte[.gz] and so on"),
+    "fashion-mnist": DataSource(
+        "idx:fashion_mnist", "images", "Fashion-MNIST's four files, train-images-idx3-ubyte[.gz] and so on"
+    ),
+    "emnist": DataSource(
+        "idx:emnist", "images", "four files of an EMNIST split, emnist-letters-train-images-idx3-ubyte[.gz] and so on"
+    ),
+    "femnist": DataSource("leaf:femnist", "images", "LEAF's JSON files for FEMNIST, in train and test or in all_data"),
+    "cifar-10": DataSource(
+        "cifar:cifar_10", "images", "CIFAR-10's binary version, data_batch_1.bin to data_batch_5.bin and test_batch.bin"
+    ),
+    "cifar-100": DataSource("cifar:cifar_100", "images", "CIFAR-100's binary version, train.bin and test.bin"),
+    "cifar-10-python": DataSource(
+        "cifar_python:cifar_10_python", "images", "CIFAR-10's python version, data_batch_1 .. _5 and test_batch"
+    ),
+    "cifar-100-python": DataSource(
+        "cifar_python:cifar_100_python", "images", "CIFAR-100's python version, train and test"
+    ),
+    "mnist-emnist": DataSource("pairs:mnist_emnist", "images", "MNIST's four files and those of EMNIST's letters"),
+    "mnist-femnist": DataSource("pairs:mnist_femnist", "images", "MNIST's four files and LEAF's for FEMNIST"),
+    "cifar-10-100": DataSource("pairs:cifar_10_100", "images", "cifar-10-batches-bin and cifar-100-binary"),
+    "cifar-10-100-coarse": DataSource(
+        "pairs:cifar_10_100_coarse", "images", "cifar-10-batches-bin and cifar-100-binary"
+    ),
+}
 
 
 def load(name: str, folder: str | Path | None = None, **options: Any) -> Images | Table:

@@ -1,0 +1,141 @@
+"""Small files in the formats of the image data sets, as the tests write them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldp_audit.training.data.cifar_classes import COARSE_OF_FINE
+
+MNIST_HALVES = ("train", "t10k")
+
+
+def idx(array: np.ndarray) -> bytes:
+    """An IDX file of unsigned bytes."""
+    return struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape) + array.astype(np.uint8).tobytes()
+
+
+def write_mnist(
+    folder: Path, *, halves: tuple[str, str] = MNIST_HALVES, classes: int = 10, first: int = 0, packed: bool = False
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Both halves of a data set like MNIST; returns (images, labels) of each."""
+    draw = np.random.default_rng(7)
+    written = []
+    for half, count in zip(halves, (2 * classes, classes), strict=True):
+        images = draw.integers(0, 256, (count, 28, 28), np.uint8)
+        labels = (np.arange(count) % classes + first).astype(np.uint8)
+        for stem, array in ((f"{half}-images-idx3-ubyte", images), (f"{half}-labels-idx1-ubyte", labels)):
+            data = idx(array)
+            (folder / (stem + ".gz" * packed)).write_bytes(gzip.compress(data) if packed else data)
+        written.append((images, labels))
+    return written
+
+
+def cifar_pixels(count: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 256, (count, 3072), np.uint8)
+
+
+def fine_and_coarse(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Labels that go over all hundred classes."""
+    fine = (np.arange(count) % 100).astype(np.uint8)
+    return fine, np.array(COARSE_OF_FINE, np.uint8)[fine]
+
+
+def write_cifar_10(folder: Path, count: int = 20) -> list[tuple[np.ndarray, np.ndarray]]:
+    written = []
+    for number, name in enumerate([*(f"data_batch_{n}.bin" for n in range(1, 6)), "test_batch.bin"]):
+        pixels, labels = cifar_pixels(count, number), (np.arange(count) % 10).astype(np.uint8)
+        (folder / name).write_bytes(np.column_stack([labels, pixels]).tobytes())
+        written.append((pixels, labels))
+    return written
+
+
+def write_cifar_100(folder: Path, count: int = 200) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The fine labels are returned."""
+    written = []
+    for number, name in enumerate(("train.bin", "test.bin")):
+        pixels, (fine, coarse) = cifar_pixels(count, number), fine_and_coarse(count)
+        (folder / name).write_bytes(np.column_stack([coarse, fine, pixels]).tobytes())
+        written.append((pixels, fine))
+    return written
+
+
+def python_2_pickle(entries: Mapping[bytes, Any]) -> bytes:
+    """A dict of strings, lists and byte tables as Python 2's cPickle writes it in protocol 2, memo and all."""
+    body = b"".join(_string(key) + _value(value) for key, value in entries.items())
+    return b"\x80\x02}q\x01(" + body + b"u."
+
+
+def write_cifar_10_python(folder: Path, count: int = 10) -> list[tuple[np.ndarray, np.ndarray]]:
+    written = []
+    for number, name in enumerate([*(f"data_batch_{n}" for n in range(1, 6)), "test_batch"]):
+        pixels, labels = cifar_pixels(count, number), np.arange(count) % 10
+        found = {
+            b"batch_label": b"a batch",
+            b"labels": labels.tolist(),
+            b"data": pixels,
+            b"filenames": [b"a.png"] * count,
+        }
+        (folder / name).write_bytes(python_2_pickle(found))
+        written.append((pixels, labels))
+    return written
+
+
+def write_cifar_100_python(folder: Path, count: int = 100) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The fine labels are returned."""
+    written = []
+    for number, name in enumerate(("train", "test")):
+        pixels, (fine, coarse) = cifar_pixels(count, number), fine_and_coarse(count)
+        found = {b"fine_labels": fine.tolist(), b"coarse_labels": coarse.tolist(), b"data": pixels}
+        (folder / name).write_bytes(python_2_pickle(found))
+        written.append((pixels, fine))
+    return written
+
+
+def leaf(writers: Mapping[str, int], seed: int = 0, first: int = 0) -> dict[str, Any]:
+    """What a LEAF file says: writers and how many images each has, mostly white; labels go over all 62 classes."""
+    draw = np.random.default_rng(seed)
+    data = {}
+    for name, count in writers.items():
+        pixels = np.where(draw.random((count, 784)) < 0.8, 1.0, draw.integers(0, 256, (count, 784)) / 255)
+        data[name] = {"x": pixels.tolist(), "y": [(first + at) % 62 for at in range(count)]}
+    return {"users": list(writers), "num_samples": list(writers.values()), "user_data": data}
+
+
+def write_leaf(path: Path, found: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found))
+
+
+def _value(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return _string(value)
+    if isinstance(value, list):
+        return b"]q\x02(" + b"".join(_string(v) if isinstance(v, bytes) else _whole(v) for v in value) + b"e"
+    rows, columns = value.shape
+    return (
+        b"cnumpy.core.multiarray\n_reconstruct\nq\x07cnumpy\nndarray\nq\x08K\x00\x85q\x09U\x01bq\x0a\x87q\x0bRq\x0c(K\x01"
+        + _whole(rows)
+        + _whole(columns)
+        + b"\x86q\x0dcnumpy\ndtype\nq\x0eU\x02u1q\x0fK\x00K\x01\x87q\x10Rq\x11(K\x03U\x01|q\x12NNNJ\xff\xff\xff\xff"
+        + b"J\xff\xff\xff\xffK\x00tq\x13b\x89"
+        + _string(value.tobytes())
+        + b"tq\x14b"
+    )
+
+
+def _string(value: bytes) -> bytes:
+    length = b"U" + bytes([len(value)]) if len(value) < 256 else b"T" + struct.pack("<i", len(value))
+    return length + value + b"r" + struct.pack("<i", 1000)
+
+
+def _whole(value: int) -> bytes:
+    if value < 256:
+        return b"K" + bytes([value])
+    return b"M" + struct.pack("<H", value) if value < 65536 else b"J" + struct.pack("<i", value)
