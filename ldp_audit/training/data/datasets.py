@@ -15,7 +15,8 @@ class Images:
 
     name: of the data set.   classes: how many labels there are; labels are 0 .. classes - 1.
     train_x, test_x: float32, shape (n, channels, height, width), in [0, 1].   train_y, test_y: int64, shape (n,).
-    writers: who made each training image, int64, shape (n,), where the data say so (FEMNIST).
+    writers: the group of each training image, int64, shape (n,), where the data have groups: who wrote it (FEMNIST), or
+        its subclass (the CIFAR pairs); -1 for images of no group, the public ones of a pair.
     Raises ValueError, naming the part, for anything else; either half may be empty, not both.
     """
 

@@ -8,6 +8,7 @@ none is looked up, imported or called, and an array is made only after its size 
 
 from __future__ import annotations
 
+import io
 import pickletools
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -32,16 +33,18 @@ def read_pickle(data: bytes) -> Any:
     """
     stack: list[Any] = []
     memo: dict[int, Any] = {}
-    end = 0
+    stream = io.BytesIO(data)
     try:
-        for number, (instruction, argument, place) in enumerate(pickletools.genops(data)):
-            end = (place or 0) + 1
-            if number == _MOST:
-                raise ValueError(f"must have at most {_MOST} instructions")
-            _step(instruction.name, argument, stack, memo)
+        for _ in range(_MOST):
+            name, argument = _instruction(stream)
+            if name == "STOP":
+                break
+            _step(name, argument, stack, memo)
+        else:
+            raise ValueError(f"must have at most {_MOST} instructions")
     except (IndexError, KeyError) as error:
         raise ValueError("uses values that it never made") from error
-    if len(stack) != 1 or end != len(data):
+    if len(stack) != 1 or stream.read(1):
         raise ValueError("must hold one value and nothing after it")
     return stack[0]
 
@@ -60,26 +63,35 @@ class _ByteType:
     """numpy's type of unsigned bytes."""
 
 
+def _instruction(stream: io.BytesIO) -> tuple[str, Any]:
+    """The next instruction and its argument; ValueError for those that this machine does not have, unread."""
+    code = stream.read(1).decode("latin-1")
+    if not code:
+        raise ValueError("must have an end, which is missing")
+    found = _CODES.get(code)
+    if found is None or found.name not in _KNOWN:
+        raise ValueError(f"must be a plain one of protocol 2, found {found.name if found else repr(code)}")
+    return found.name, found.arg.reader(stream) if found.arg else None
+
+
 def _step(name: str, argument: Any, stack: list[Any], memo: dict[int, Any]) -> None:
-    """One instruction; ValueError for those that this machine does not have."""
+    """Carry out one instruction."""
     if name in _MAKES:
         stack.append(_MAKES[name]())
-    elif name in ("BININT", "BININT1", "BININT2", "LONG1", "BINUNICODE"):
+    elif name in _PUSHES:
         stack.append(argument)
-    elif name in ("SHORT_BINSTRING", "BINSTRING"):
+    elif name in _STRINGS:
         stack.append(argument.encode("latin-1"))  # pickletools shows Python 2's strings so
-    elif name in ("BINPUT", "LONG_BINPUT"):
+    elif name in _PUTS:
         memo[argument] = stack[-1]
-    elif name in ("BINGET", "LONG_BINGET"):
+    elif name in _GETS:
         stack.append(memo[argument])
-    elif name == "GLOBAL":
-        stack.append(_named(argument))
     elif name in _ACTS:
         _ACTS[name](stack)
-    elif (name, argument) != ("PROTO", 2) and name != "STOP":
-        raise ValueError(
-            f"must be a plain one of protocol 2, found {name}{'' if argument is None else f' {argument!r}'[:40]}"
-        )
+    elif name == "GLOBAL":
+        stack.append(_named(argument))
+    elif argument != 2:  # PROTO
+        raise ValueError(f"must be a plain one of protocol 2, found PROTO {argument}")
 
 
 def _named(name: str) -> _Named:
@@ -148,6 +160,11 @@ def _enter(stack: list[Any], values: list[Any]) -> None:
     stack[-1].update(zip(keys, values[1::2], strict=True))
 
 
+_PUSHES = ("BININT", "BININT1", "BININT2", "LONG1", "BINUNICODE")
+_STRINGS = ("SHORT_BINSTRING", "BINSTRING")
+_PUTS = ("BINPUT", "LONG_BINPUT")
+_GETS = ("BINGET", "LONG_BINGET")
+
 _MAKES: dict[str, Callable[[], Any]] = {
     "NONE": lambda: None,
     "NEWTRUE": lambda: True,
@@ -172,3 +189,6 @@ _ACTS: dict[str, Callable[[list[Any]], None]] = {
     "BUILD": _build,
 }
 """What an instruction does with the values that it finds on the stack."""
+
+_KNOWN = frozenset((*_PUSHES, *_STRINGS, *_PUTS, *_GETS, *_MAKES, *_ACTS, "GLOBAL", "PROTO", "STOP"))
+_CODES = {one.code: one for one in pickletools.opcodes}
