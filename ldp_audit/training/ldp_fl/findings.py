@@ -1,0 +1,223 @@
+"""LDP-FL's qualitative findings, each looked for in the results of a sweep.
+
+Runs are paired by seed: they have the same clients and the same initial weights. A finding about one setting compares
+runs that differ in that setting alone; where a sweep has several such sets, the one with the most levels is taken.
+Differences are tested by one-sided t tests at ERROR_RATE each; where a finding makes several comparisons, it says how.
+
+Source: Sun, Qian, Chen, LDP-FL (IJCAI 2021), Section 5.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ldp_audit.training.findings import Finding, Verdict, greater, paired, rising, within
+
+ERROR_RATE = 0.01
+"""The chance that a finding is called seen where it is not so, or opposite."""
+
+CLOSE = 0.02
+"""Two points of accuracy count as close; the paper calls 0.97 % (MNIST), 1.32 % and 1.09 % small losses."""
+
+Results = Mapping[str, Any]
+Accuracies = dict[int, float]
+"""The last round's, by seed."""
+
+_RANGE = ("ranges", "center", "radius", "rule", "spread", "least", "most")
+_NO_NOISE = "inf"
+
+
+def rises_with_epsilon(results: Results) -> Finding | None:
+    """Fig. 5 (a) to (c)."""
+    return _rises(results, "epsilon", "Accuracy rises with epsilon.", "Fig. 5 (a) to (c)")
+
+
+def rises_with_clients(results: Results) -> Finding | None:
+    """Fig. 3."""
+    return _rises(results, "n", "Accuracy rises with the number of clients.", "Fig. 3")
+
+
+def rises_with_fraction(results: Results) -> Finding | None:
+    """Fig. 4."""
+    return _rises(results, "fraction", "Accuracy rises with the fraction of clients in a round.", "Fig. 4")
+
+
+def rises_with_rounds(results: Results) -> Finding | None:
+    """Fig. 4: the last round of each run against its first."""
+    runs = [run for run in results["runs"] if _private(run) and len(run["rounds"]) > 1]
+    if not runs:
+        return None
+    best = max(run["settings"]["epsilon"] for run in runs)
+    gains: dict[int, list[float]] = {}
+    for run in runs:
+        if run["settings"]["epsilon"] == best and run["settings"]["ranges"] == "adaptive":
+            first, last = (run["rounds"][at]["accuracy"] for at in (0, -1))
+            gains.setdefault(run["seed"], []).append(last - first)
+    verdict, numbers = greater([statistics.fmean(gain) for gain in gains.values()], ERROR_RATE)
+    says = f"More rounds train a better model (last against first round, epsilon = {best:g})."
+    return Finding("rises-with-rounds", says, verdict, numbers, ERROR_RATE, "Fig. 4")
+
+
+def close_to_noise_free(results: Results) -> Finding | None:
+    """Fig. 5: at each epsilon, whether the loss against federated averaging without noise is within CLOSE.
+
+    The verdict is that of the largest epsilon; all are in the numbers.
+    """
+    group = _largest(results, "epsilon", needed=(_NO_NOISE,))
+    levels = [] if group is None else sorted(level for level in group if level != _NO_NOISE)
+    if group is None or not levels:
+        return None
+    found = {level: within(paired(group[_NO_NOISE], group[level]), CLOSE, ERROR_RATE) for level in levels}
+    numbers = {f"loss at epsilon = {level:g}": {"verdict": one, **shown} for level, (one, shown) in found.items()}
+    says = f"At epsilon = {levels[-1]:g} the loss against training without noise is at most {CLOSE:g}."
+    note = "Federated averaging without noise does not clip."
+    return Finding("close-to-noise-free", says, found[levels[-1]][0], numbers, ERROR_RATE, "Fig. 5, 5.2", note)
+
+
+def adaptive_beats_fixed(results: Results) -> Finding | None:
+    """Table 1, the network with the most layers, against the widest fixed range."""
+    compared = _compared(results)
+    if not compared:
+        return None
+    deepest = max(compared, key=lambda one: one.layers)
+    radius, verdict, numbers = _against_widest(deepest)
+    says = f"For the deeper network ({deepest.words}) adaptive ranges beat the fixed range of radius {radius:g}."
+    return Finding("adaptive-beats-fixed", says, verdict, numbers, ERROR_RATE, "Table 1, Section 5.4")
+
+
+def advantage_grows_with_depth(results: Results) -> Finding | None:
+    """Table 1: the gain of adaptive ranges for the deepest network, less that for the shallowest."""
+    compared = _compared(results)
+    if len({one.layers for one in compared}) < 2:
+        return None
+    deep, shallow = max(compared, key=lambda one: one.layers), min(compared, key=lambda one: one.layers)
+    verdict, numbers = greater(paired(_gains_by_seed(deep), _gains_by_seed(shallow)), ERROR_RATE)
+    shown = {one.words: statistics.fmean(_gains(one)) for one in (deep, shallow)}
+    return Finding(
+        "advantage-grows-with-depth",
+        "Adaptive ranges gain more on the deeper network than on the shallow one, over the widest fixed range.",
+        verdict,
+        {"difference": numbers, "gains": shown},
+        ERROR_RATE,
+        "Table 1, Section 5.4",
+    )
+
+
+def no_radius_does_as_well(results: Results) -> Finding | None:
+    """Fig. 5 (d): adaptive ranges against every fixed radius, for the deepest network.
+
+    "seen" where they are better than each at ERROR_RATE (all must hold, so no more is spent); "opposite" where some
+    radius is better at ERROR_RATE over their number.
+    """
+    compared = [one for one in _compared(results) if len(one.fixed) > 1]
+    if not compared:
+        return None
+    group = max(compared, key=lambda one: one.layers)
+    tests = {radius: greater(paired(group.adaptive, runs), ERROR_RATE) for radius, runs in group.fixed.items()}
+    worse = [greater(paired(runs, group.adaptive), ERROR_RATE / len(tests))[0] for runs in group.fixed.values()]
+    verdict: Verdict = "opposite" if "seen" in worse else "not seen"
+    if all(one == "seen" for one, _ in tests.values()):
+        verdict = "seen"
+    numbers = {f"adaptive less radius {radius:g}": shown for radius, (_, shown) in tests.items()}
+    says = f"No fixed radius does as well as adaptive ranges for the deeper network ({group.words})."
+    return Finding("no-radius-does-as-well", says, verdict, numbers, ERROR_RATE, "Fig. 5 (d)")
+
+
+FINDINGS: tuple[Callable[[Results], Finding | None], ...] = (
+    rises_with_epsilon,
+    rises_with_clients,
+    rises_with_fraction,
+    rises_with_rounds,
+    close_to_noise_free,
+    adaptive_beats_fixed,
+    advantage_grows_with_depth,
+    no_radius_does_as_well,
+)
+
+
+class _Compared(NamedTuple):
+    """Runs that differ in their ranges alone.   fixed: by radius."""
+
+    words: str
+    layers: int
+    adaptive: Accuracies
+    fixed: dict[float, Accuracies]
+
+
+def _rises(results: Results, field: str, says: str, place: str) -> Finding | None:
+    group = _largest(results, field)
+    levels = [] if group is None else sorted(level for level in group if level != _NO_NOISE)
+    if group is None or len(levels) < 2:
+        return None
+    verdict, numbers = rising(levels, [group[level] for level in levels], ERROR_RATE)
+    return Finding(f"rises-with-{field}", says, verdict, numbers, ERROR_RATE, place)
+
+
+def _largest(results: Results, field: str, needed: tuple[Any, ...] = ()) -> dict[Any, Accuracies] | None:
+    """By the field's value: the accuracies of the runs that differ in it alone."""
+    groups: dict[tuple[Any, ...], dict[Any, Accuracies]] = {}
+    for run in results["runs"]:
+        if field != "epsilon" and not _private(run):
+            continue
+        value = run["settings"][field]
+        groups.setdefault(_rest(run, (field,)), {}).setdefault(value, {})[run["seed"]] = _accuracy(run)
+    fitting = [group for group in groups.values() if all(value in group for value in needed)]
+    return max(fitting, key=len, default=None)
+
+
+def _compared(results: Results) -> list[_Compared]:
+    """Every set of private runs with both kinds of ranges."""
+    return [one for one in _by_ranges(results) if one.adaptive and one.fixed and paired(*_ends(one))]
+
+
+def _by_ranges(results: Results) -> Iterator[_Compared]:
+    runs = sorted((run for run in results["runs"] if _private(run)), key=lambda run: repr(_rest(run, _RANGE)))
+    for _, members in itertools.groupby(runs, key=lambda run: _rest(run, _RANGE)):
+        adaptive: Accuracies = {}
+        fixed: dict[float, Accuracies] = {}
+        layers, words = 0, ""
+        for run in members:
+            settings = run["settings"]
+            place = adaptive if settings["ranges"] == "adaptive" else fixed.setdefault(settings["radius"], {})
+            place[run["seed"]] = _accuracy(run)
+            layers = len(run["rounds"][-1]["layers"])
+            words = f"{settings['model']}, {layers} tensors, epsilon = {settings['epsilon']:g}"
+        yield _Compared(words, layers, adaptive, fixed)
+
+
+def _against_widest(group: _Compared) -> tuple[float, Verdict, dict[str, Any]]:
+    verdict, numbers = greater(_gains(group), ERROR_RATE)
+    means = {
+        "adaptive": statistics.fmean(group.adaptive.values()),
+        "fixed": statistics.fmean(group.fixed[max(group.fixed)].values()),
+    }
+    return max(group.fixed), verdict, {"adaptive less fixed": numbers, "means": means}
+
+
+def _gains(group: _Compared) -> list[float]:
+    """Adaptive less the widest fixed range, by seed."""
+    return paired(*_ends(group))
+
+
+def _gains_by_seed(group: _Compared) -> Accuracies:
+    adaptive, widest = _ends(group)
+    return {seed: adaptive[seed] - widest[seed] for seed in adaptive.keys() & widest.keys()}
+
+
+def _ends(group: _Compared) -> tuple[Accuracies, Accuracies]:
+    return group.adaptive, group.fixed[max(group.fixed)]
+
+
+def _rest(run: Mapping[str, Any], left_out: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(sorted((name, value) for name, value in run["settings"].items() if name not in left_out))
+
+
+def _accuracy(run: Mapping[str, Any]) -> float:
+    return run["rounds"][-1]["accuracy"]
+
+
+def _private(run: Mapping[str, Any]) -> bool:
+    return run["settings"]["epsilon"] != _NO_NOISE and run["settings"]["perturb"]

@@ -1,0 +1,137 @@
+"""The settings of LDP-FL and of the federated averaging without noise that it is compared with.
+
+Source: Sun, Qian, Chen, "LDP-FL" (IJCAI 2021), Algorithms 1 to 3 and Section 5. The paper gives neither networks nor
+epochs and batches of local training; those here are this project's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+if TYPE_CHECKING:
+    import torch
+
+    from ldp_audit.training.data.datasets import Images, Table
+    from ldp_audit.training.ldp_fl.run import LdpFlRun
+
+_LEAST = {"n": 1, "rounds": 1, "epochs": 1, "batch_size": 1}
+_CHOICES = {
+    "ranges": ("fixed", "adaptive"),
+    "rule": ("moments", "extremes"),
+    "scheme": ("iid", "shards", "writers"),
+}
+_POSITIVE = ("learning_rate", "radius", "spread", "least", "most", "window")
+
+
+@dataclass(frozen=True)
+class LdpFl:
+    """One run: clients train locally, clip and perturb every weight; the server averages, and sets the next ranges.
+
+    model: "auto" (by the images' size: digit-cnn, cnn, or vgg for 32x32), a name such as "softmax", "mlp", "digit-cnn",
+        "cnn", "vgg", or a user's own as package.module:function.
+    n: clients, >= 1.
+    fraction: of the clients that are chosen in each round, in (0, 1]; one client at least.
+    rounds: of communication, >= 1.
+    epsilon: of one weight's report, nats, > 0; inf for federated averaging: weights are neither clipped nor perturbed.
+    perturb: false sends clipped weights without noise, which shows what clipping alone costs.
+    ranges: "fixed": (center, radius) for all layers; "adaptive": by layer, updated from the averaged weights.
+    center: of the fixed range, any finite number.
+    radius: of the fixed range, > 0.
+    rule: of adaptive ranges: "moments" (spread standard deviations about the mean, noise taken off) or "extremes".
+    spread: standard deviations in an adaptive radius, > 0.
+    least: no adaptive radius is smaller, > 0.
+    most: no adaptive radius is larger, >= least.
+    epochs: of local training in a round, >= 1.
+    batch_size: samples of a local step, >= 1.
+    learning_rate: of local training, > 0.
+    scheme: how the images are dealt to clients: "iid", "shards" or "writers".
+    permute: true really splits, delays and mixes the reports of a round, which leaves their average as it is.
+    window: T, the range of a message's delay where permute is true, > 0.
+    strategy: how clients are trained together, "auto" or one of local_training's; results agree up to rounding.
+    chunk: clients that are trained at a time, >= 1; none: the strategy's own.
+    """
+
+    model: str = "auto"
+    n: int = 100
+    fraction: float = 1.0
+    rounds: int = 10
+    epsilon: float = 1.0
+    perturb: bool = True
+    ranges: Literal["fixed", "adaptive"] = "adaptive"
+    center: float = 0.0
+    radius: float = 0.3
+    rule: Literal["moments", "extremes"] = "moments"
+    spread: float = 2.0
+    least: float = 0.01
+    most: float = 1.0
+    epochs: int = 10
+    batch_size: int = 5
+    learning_rate: float = 0.3
+    scheme: Literal["iid", "shards", "writers"] = "iid"
+    permute: bool = False
+    window: float = 1.0
+    strategy: str = "auto"
+    chunk: int | None = None
+
+    embedded: ClassVar[str] = "digits"
+
+    def __post_init__(self) -> None:
+        for name, least in _LEAST.items():
+            _check_whole(name, getattr(self, name), least)
+        if self.chunk is not None:
+            _check_whole("chunk", self.chunk, 1)
+        for name, accepted in _CHOICES.items():
+            if getattr(self, name) not in accepted:
+                raise ValueError(f"{name} must be one of {', '.join(accepted)}, got {getattr(self, name)!r}")
+        for name in ("model", "strategy"):
+            if not isinstance(getattr(self, name), str) or not getattr(self, name):
+                raise ValueError(f"{name} must be a name, got {getattr(self, name)!r}")
+        for name in ("perturb", "permute"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        for name in _POSITIVE:
+            _check_number(name, getattr(self, name), "a finite number > 0", lambda value: 0 < value < math.inf)
+        _check_number("fraction", self.fraction, "a number in (0, 1]", lambda value: 0 < value <= 1)
+        _check_number("epsilon", self.epsilon, "a number > 0, or inf", lambda value: value > 0)
+        _check_number("center", self.center, "a finite number", math.isfinite)
+        if self.most < self.least:
+            raise ValueError(f"most must be >= least = {self.least!r}, got {self.most!r}")
+
+    def start(self, data: Images | Table, *, seed: int, device: torch.device) -> LdpFlRun:
+        """A run at its beginning; ValueError where the data do not fit the plan."""
+        from ldp_audit.training.data.datasets import Images
+        from ldp_audit.training.ldp_fl.run import LdpFlRun
+
+        if not isinstance(data, Images) or not len(data.test_x):
+            raise ValueError(f"data must be images with a test half for ldp-fl, got {data.name!r}")
+        return LdpFlRun(self, data, seed=seed, device=device)
+
+    @property
+    def chosen(self) -> int:
+        """Clients of a round."""
+        return max(1, round(self.fraction * self.n))
+
+    @property
+    def private(self) -> bool:
+        """Whether weights are perturbed."""
+        return self.perturb and self.epsilon < math.inf
+
+    @property
+    def clips(self) -> bool:
+        """Whether weights are clipped."""
+        return self.epsilon < math.inf
+
+
+def _check_whole(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
+
+
+def _check_number(name: str, value: Any, accepted: str, fits: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not fits(value):
+        raise ValueError(f"{name} must be {accepted}, got {value!r}")

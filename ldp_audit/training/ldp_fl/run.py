@@ -1,0 +1,165 @@
+"""A run of LDP-FL: Algorithm 1 of the paper, with what each round shows of its layers measured beside it.
+
+Source: Sun, Qian, Chen, LDP-FL (IJCAI 2021), Algorithms 1 to 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ldp_audit.accounting.protocol import Protocol
+from ldp_audit.mechanisms.layer_range import LayerRange
+from ldp_audit.training import local_training, models
+from ldp_audit.training.client_data import ClientData
+from ldp_audit.training.ldp_fl import reporting, server
+from ldp_audit.training.ldp_fl.ranges import AdaptiveRule, fixed_ranges, noise_variance
+from ldp_audit.training.ldp_fl.spending import spending
+from ldp_audit.training.measure.layers import LayerMeasures
+from ldp_audit.training.streams import Streams
+
+if TYPE_CHECKING:
+    from ldp_audit.training.data.datasets import Images
+    from ldp_audit.training.ldp_fl.plan import LdpFl
+
+Trained = Iterable[tuple[Tensor, dict[str, Tensor]]]
+
+
+class LdpFlRun:
+    """See `pipeline.Run`. Nothing of clients x weights is held, unless reports are really permuted.
+
+    model, clients: the network, and the images dealt to the clients.
+    weights, ranges: the server's, which every client of the next round receives.
+    """
+
+    def __init__(self, plan: LdpFl, data: Images, *, seed: int, device: torch.device) -> None:
+        self.plan, self.data, self.device, self.rounds = plan, data, device, plan.rounds
+        self.streams = Streams(seed)
+        name = _model_for(data.shape) if plan.model == "auto" else plan.model
+        self.model = models.build(name, data.shape, data.classes).to(device)
+        self.clients = ClientData.of(data, plan.n, self.streams, device, scheme=plan.scheme)
+        self.weights = models.initial_weights(self.model, self.streams.torch("weights"))
+        self.dimensions = sum(weight.numel() for weight in self.weights.values())
+        self._check_permuted()
+        self._rule = AdaptiveRule(plan.rule, plan.spread, plan.least, plan.most)
+        self.ranges = self._first_ranges()
+        self._test = torch.from_numpy(data.test_x).to(device), torch.from_numpy(data.test_y).to(device)
+
+    def advance(self, number: int) -> dict[str, Any]:
+        """Train round `number`.
+
+        "clients": that reported; "layers": see `measure.layers`, empty where nothing is clipped; "arrivals": of
+        messages, where they are really permuted; "diverged": why the round's training was left out, where a client's
+        weights left the range of floats: its clients then report the weights that they had received.
+        """
+        chosen = self.choose(number)
+        try:
+            record = self._aggregate(number, self._trained(number, chosen))
+        except FloatingPointError as error:
+            record = self._aggregate(number, self._untrained(chosen)) | {"diverged": str(error)}
+        accuracy = local_training.evaluate(self.model, self.weights, *self._test)
+        return {"accuracy": accuracy, "clients": len(chosen), **record}
+
+    def choose(self, number: int) -> Tensor:
+        """The clients of a round, ascending."""
+        found = self.streams.numpy("chosen", number).choice(self.plan.n, self.plan.chosen, replace=False)
+        return torch.from_numpy(found).sort().values
+
+    def state(self) -> dict[str, Any]:
+        """See `pipeline.Run`."""
+        return {
+            "weights": {name: weight.cpu() for name, weight in self.weights.items()},
+            "centers": list(self.ranges.centers),
+            "radii": list(self.ranges.radii),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `pipeline.Run`."""
+        weights, centers, radii = (state.get(key) for key in ("weights", "centers", "radii"))
+        wanted = {name: weight.shape for name, weight in self.weights.items()}
+        if not isinstance(weights, dict) or {name: getattr(w, "shape", None) for name, w in weights.items()} != wanted:
+            raise ValueError(f"state must hold weights of the names and shapes {wanted!r}")
+        if not (isinstance(centers, list) and isinstance(radii, list) and len(centers) == len(radii) == len(wanted)):
+            raise ValueError(f"state must hold {len(wanted)} centers and radii, got {centers!r} and {radii!r}")
+        self.weights = {name: weights[name].to(self.device) for name in wanted}
+        self.ranges = LayerRange(tuple(centers), tuple(radii), tuple(wanted))
+
+    def protocol(self) -> Protocol | None:
+        """See `pipeline.Run`: of a client that takes part in every round."""
+        plan = self.plan
+        if not plan.private:
+            return None
+        return spending(self.data.name, plan.epsilon, plan.rounds, self.dimensions, plan.chosen, plan.n)
+
+    def _check_permuted(self) -> None:
+        messages = self.plan.chosen * self.dimensions
+        if self.plan.permute and messages > server.MOST_MESSAGES:
+            raise ValueError(
+                f"permute must be false beyond {server.MOST_MESSAGES} messages a round (the average is the same), "
+                f"got {self.plan.chosen} clients of {self.dimensions} weights"
+            )
+
+    def _first_ranges(self) -> LayerRange:
+        if self.plan.ranges == "fixed":
+            return fixed_ranges(self.weights, self.plan.center, self.plan.radius)
+        return self._rule.ranges(self.weights)
+
+    def _trained(self, number: int, chosen: Tensor) -> Trained:
+        plan = self.plan
+        return local_training.train_clients(
+            self.model,
+            self.weights,
+            self.clients,
+            chosen,
+            epochs=plan.epochs,
+            batch_size=plan.batch_size,
+            learning_rate=plan.learning_rate,
+            streams=self.streams,
+            place=(number,),
+            strategy=plan.strategy,
+            chunk=plan.chunk,
+        )
+
+    def _untrained(self, chosen: Tensor) -> Iterator[tuple[Tensor, dict[str, Tensor]]]:
+        for client in chosen:
+            yield client[None], {name: weight[None] for name, weight in self.weights.items()}
+
+    def _aggregate(self, number: int, trained: Trained) -> dict[str, Any]:
+        """Take in what the clients send; the new weights and ranges, and the round's measures."""
+        plan, average = self.plan, self._average(number)
+        measures = LayerMeasures(self.ranges, plan.epsilon if plan.private else math.inf) if plan.clips else None
+        for place, block in enumerate(reporting.blocks(trained, reporting.block_size(self.dimensions))):
+            average.add(self._sent(block, self.streams.torch("noise", number, place, device=self.device)))
+            if measures is not None:
+                measures.add(block)
+        averages = average.averages()
+        layers = {} if measures is None else measures.records(averages)
+        self._update(averages)
+        arrivals = average.arrivals()
+        return {"layers": layers} | ({} if arrivals is None else {"arrivals": arrivals})
+
+    def _average(self, number: int) -> server.Average:
+        if not self.plan.permute:
+            return server.PlainAverage()
+        return server.PermutedAverage(self.plan.window, self.streams.torch("arrivals", number, device=self.device))
+
+    def _sent(self, weights: dict[str, Tensor], generator: torch.Generator) -> dict[str, Tensor]:
+        if self.plan.private:
+            return reporting.reports(weights, self.ranges, self.plan.epsilon, generator)
+        return reporting.clipped(weights, self.ranges) if self.plan.clips else weights
+
+    def _update(self, averages: dict[str, Tensor]) -> None:
+        self.weights = {name: average.float() for name, average in averages.items()}
+        if self.plan.ranges == "adaptive" and self.plan.clips:
+            epsilon = self.plan.epsilon if self.plan.private else math.inf
+            noise = noise_variance(averages, self.ranges, epsilon, self.plan.chosen)
+            self.ranges = self._rule.ranges(averages, noise)
+
+
+def _model_for(shape: tuple[int, int, int]) -> str:
+    side = min(shape[1:])
+    return "digit-cnn" if side < 16 else "cnn" if side < 32 else "vgg"

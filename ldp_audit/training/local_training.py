@@ -1,0 +1,113 @@
+"""The clients' local training: plain SGD from the global weights, each client on its own samples (FedAvg's inner loop).
+
+A round of n clients and d weights is never held whole: trained clients are handed out chunk by chunk.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from ldp_audit.training.client_data import ClientData
+from ldp_audit.training.local_work import LocalWork, Trained, draw_orders
+from ldp_audit.training.losses import LossFunction, loss_of
+from ldp_audit.training.models import check_model
+from ldp_audit.training.strategies import STRATEGIES
+from ldp_audit.training.strategies.choose import choose_chunk, choose_strategy
+from ldp_audit.training.streams import Streams
+
+
+def train_clients(
+    model: nn.Module,
+    weights: dict[str, Tensor],
+    data: ClientData,
+    chosen: Tensor | Sequence[int],
+    *,
+    epochs: int,
+    batch_size: int,
+    learning_rate: float,
+    streams: Streams,
+    place: tuple[int, ...],
+    strategy: str = "auto",
+    chunk: int | None = None,
+    loss: str | LossFunction = "cross-entropy",
+) -> Iterator[Trained]:
+    """Train the chosen clients and hand them out as (indices (c,), weights with a leading axis of c), chunk by chunk.
+
+    weights: the global ones by name, on data's device; they stay as they are.   chosen: distinct indices of clients.
+    place: (round, ...), where the batches' order is drawn; the same for every strategy, so that all give the same
+    weights up to rounding.   strategy: one of `strategies()`, or "auto".   chunk: clients at a time.
+    loss: a name in `losses.LOSSES`, or a function (outputs (b, k), targets (b, ...)) -> losses (b,).
+    Raises ValueError for bad arguments, at the call; FloatingPointError, naming client and round, where a loss or a
+    weight is no finite number.
+    """
+    check_model(model)
+    _check_weights(model, weights, data)
+    _check_whole("epochs", epochs)
+    _check_whole("batch_size", batch_size)
+    if chunk is not None:
+        _check_whole("chunk", chunk)
+    if not (isinstance(learning_rate, int | float) and math.isfinite(learning_rate) and learning_rate > 0):
+        raise ValueError(f"learning_rate must be a positive number, got {learning_rate!r}")
+    clients = _indices(chosen, len(data))
+    orders = draw_orders(data, clients, epochs, streams, place)
+    work = LocalWork(model, weights, data, clients, orders, batch_size, learning_rate, loss_of(loss), place)
+    if strategy != "auto" and strategy not in STRATEGIES:
+        raise ValueError(f"strategy must be auto or one of {', '.join(STRATEGIES)}, got {strategy!r}")
+    name = choose_strategy(work) if strategy == "auto" else strategy
+    reason = STRATEGIES[name].why_not(work)
+    if reason is not None:
+        raise ValueError(f"strategy {name!r} cannot train this: {reason}")
+    return STRATEGIES[name].train(work, chunk or choose_chunk(work, name))
+
+
+def strategies() -> tuple[str, ...]:
+    """The names of the ways to train."""
+    return tuple(STRATEGIES)
+
+
+@torch.no_grad()
+def evaluate(model: nn.Module, weights: dict[str, Tensor], x: Tensor, y: Tensor, *, batch: int = 1000) -> float:
+    """The share of samples whose greatest output is their label: accuracy, in [0, 1].
+
+    x: shape (n, ...), n >= 1.   y: labels, shape (n,).   batch: samples at a time.
+    """
+    _check_whole("batch", batch)
+    if not len(x) or len(x) != len(y):
+        raise ValueError(f"x and y must be as many, at least one, got {len(x)} and {len(y)}")
+    right = torch.zeros((), dtype=torch.int64, device=x.device)
+    for some_x, some_y in zip(x.split(batch), y.split(batch), strict=True):
+        right += (functional_call(model, weights, (some_x,)).argmax(1) == some_y).sum()
+    return int(right) / len(x)
+
+
+def _check_weights(model: nn.Module, weights: dict[str, Tensor], data: ClientData) -> None:
+    wanted = {name: tuple(weight.shape) for name, weight in model.named_parameters()}
+    got = {name: tuple(weight.shape) for name, weight in weights.items()}
+    if got != wanted:
+        wrong = next(name for name in {**wanted, **got} if got.get(name) != wanted.get(name))
+        raise ValueError(f"weights must be the model's: {wrong!r} must be {wanted.get(wrong)}, got {got.get(wrong)}")
+    for name, weight in weights.items():
+        if weight.device != data.x.device or weight.dtype != data.x.dtype:
+            raise ValueError(
+                f"weights must be like the samples, {data.x.dtype} on {data.x.device}, "
+                f"got {weight.dtype} on {weight.device} in {name!r}"
+            )
+
+
+def _check_whole(name: str, value: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
+
+
+def _indices(chosen: Tensor | Sequence[int], clients: int) -> Tensor:
+    indices = torch.as_tensor(chosen).cpu()
+    if indices.ndim != 1 or indices.dtype.is_floating_point or not len(indices):
+        raise ValueError(f"chosen must be at least one index of a client, got {chosen!r}")
+    if not (indices.min() >= 0 and indices.max() < clients) or len(indices.unique()) < len(indices):
+        raise ValueError(f"chosen must be distinct, in 0 .. {clients - 1}, got {indices.tolist()}")
+    return indices.to(torch.int64)

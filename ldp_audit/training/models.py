@@ -1,0 +1,169 @@
+"""The networks of the papers' experiments by name, users' own, and their initial weights.
+
+LDP-FL trains a two-layer CNN on 28x28 images and a small VGG on 32x32 ones; the paper gives no layer sizes, so these
+are ours. Each network is an `nn.Sequential` with named layers, so that reports can name what they measured.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from copy import deepcopy
+from importlib import import_module
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+Builder = Callable[[tuple[int, ...], int], nn.Module]
+"""(shape of one sample, number of classes) -> a network that maps (batch, *shape) to (batch, classes)."""
+
+
+def build(name: str, shape: tuple[int, ...], classes: int) -> nn.Module:
+    """The network of this name: one of `MODELS`, or a user's own as "package.module:function", a `Builder`.
+
+    shape: of one sample, (channels, height, width) for images.   classes: the number of outputs, >= 1.
+    Raises ValueError for an unknown name, a shape that the network cannot take, and for a network with buffers (running
+    statistics are no weights: they would be shared with nobody) or dropout (its draws belong to no stream).
+    """
+    builder = MODELS.get(name) or _own(name)
+    shape = tuple(shape)
+    if not shape or any(not isinstance(size, int) or size < 1 for size in shape):
+        raise ValueError(f"shape must be positive whole numbers, got {shape!r}")
+    if not isinstance(classes, int) or classes < 1:
+        raise ValueError(f"classes must be a whole number >= 1, got {classes!r}")
+    with torch.random.fork_rng(devices=[]):  # the layers' own initial draws must not move the global generator
+        torch.manual_seed(0)
+        model = builder(shape, classes)
+    check_model(model)
+    return model
+
+
+def check_model(model: nn.Module) -> None:
+    """ValueError, saying what is in the way, for a network that clients cannot train by these rules."""
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"model must be a torch.nn.Module, got {type(model).__name__}")
+    if next(model.parameters(), None) is None:
+        raise ValueError(f"model must have parameters, {type(model).__name__} has none")
+    buffer = next((name for name, _ in model.named_buffers()), None)
+    if buffer is not None:
+        raise ValueError(f"model must have no buffers (use GroupNorm instead of BatchNorm), got {buffer!r}")
+    for name, module in model.named_modules():
+        if "Dropout" in type(module).__name__:
+            raise ValueError(
+                f"model must have no dropout, its draws follow no seed, got {type(module).__name__} {name!r}"
+            )
+
+
+def initial_weights(model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
+    """The model's weights by name, drawn anew by its layers' own rules (`reset_parameters`) from this generator.
+
+    generator: on the CPU, so that every device starts from the same weights; they come on the model's device.
+    Raises ValueError for a module that holds parameters and has no `reset_parameters`.
+    """
+    fresh = deepcopy(model).cpu()
+    with torch.random.fork_rng(devices=[]):
+        for name, module in fresh.named_modules():
+            if next(module.parameters(recurse=False), None) is None:
+                continue
+            reset = getattr(module, "reset_parameters", None)
+            if reset is None:
+                raise ValueError(
+                    f"model: {type(module).__name__} {name!r} needs a reset_parameters() that draws its weights"
+                )
+            torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
+            reset()
+    device = next(model.parameters()).device
+    return {name: weight.detach().to(device) for name, weight in fresh.named_parameters()}
+
+
+def _cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
+    channels, height, width = _image("cnn", shape, 4)
+    return _named(
+        conv1=nn.Conv2d(channels, 16, 5, padding=2),
+        relu1=nn.ReLU(),
+        pool1=nn.MaxPool2d(2),
+        conv2=nn.Conv2d(16, 32, 5, padding=2),
+        relu2=nn.ReLU(),
+        pool2=nn.MaxPool2d(2),
+        flatten=nn.Flatten(),
+        output=nn.Linear(32 * (height // 4) * (width // 4), classes),
+    )
+
+
+def _digit_cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
+    channels, height, width = _image("digit-cnn", shape, 4)
+    return _named(
+        conv1=nn.Conv2d(channels, 8, 3, padding=1),
+        relu1=nn.ReLU(),
+        pool1=nn.MaxPool2d(2),
+        conv2=nn.Conv2d(8, 16, 3, padding=1),
+        relu2=nn.ReLU(),
+        pool2=nn.MaxPool2d(2),
+        flatten=nn.Flatten(),
+        output=nn.Linear(16 * (height // 4) * (width // 4), classes),
+    )
+
+
+def _vgg(shape: tuple[int, ...], classes: int) -> nn.Module:
+    channels, height, width = _image("vgg", shape, 8)
+    layers: dict[str, nn.Module] = {}
+    for stage, size in enumerate((32, 64, 128), start=1):
+        for part in "ab":
+            layers[f"conv{stage}{part}"] = nn.Conv2d(channels, size, 3, padding=1)
+            layers[f"relu{stage}{part}"] = nn.ReLU()
+            channels = size
+        layers[f"pool{stage}"] = nn.MaxPool2d(2)
+    return _named(
+        **layers,
+        flatten=nn.Flatten(),
+        hidden=nn.Linear(128 * (height // 8) * (width // 8), 256),
+        relu=nn.ReLU(),
+        output=nn.Linear(256, classes),
+    )
+
+
+def _mlp(shape: tuple[int, ...], classes: int) -> nn.Module:
+    return _named(
+        flatten=nn.Flatten(), hidden=nn.Linear(prod(shape), 128), relu=nn.ReLU(), output=nn.Linear(128, classes)
+    )
+
+
+def _softmax(shape: tuple[int, ...], classes: int) -> nn.Module:
+    return _named(flatten=nn.Flatten(), output=nn.Linear(prod(shape), classes))
+
+
+MODELS: dict[str, Builder] = {
+    "cnn": _cnn,
+    "digit-cnn": _digit_cnn,
+    "vgg": _vgg,
+    "mlp": _mlp,
+    "softmax": _softmax,
+}
+"""The networks by name; a program may add its own."""
+
+
+def _own(name: str) -> Builder:
+    module, _, function = name.partition(":")
+    if not function:
+        raise ValueError(f"model must be one of {', '.join(MODELS)}, or package.module:function, got {name!r}")
+    try:
+        found: Any = getattr(import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"model {name!r} cannot be imported: {error}") from error
+    if not callable(found):
+        raise ValueError(f"model {name!r} must be a function (shape, classes) -> torch.nn.Module, got {found!r}")
+    return found
+
+
+def _image(name: str, shape: tuple[int, ...], least: int) -> tuple[int, int, int]:
+    if len(shape) != 3 or min(shape[1:]) < least:
+        raise ValueError(
+            f"shape must be (channels, height, width), sides >= {least}, for model {name!r}, got {shape!r}"
+        )
+    return shape
+
+
+def _named(**layers: nn.Module) -> nn.Module:
+    return nn.Sequential(OrderedDict(layers))

@@ -1,0 +1,173 @@
+"""Several clients in one forward pass of an `nn.Sequential`, written layer by layer over stacked weights.
+
+Activations have the shape (c, b, ...) of c clients. A convolution is one with c groups; one whose inputs are the
+samples themselves needs no gradient by them, and with few inputs an output it is faster as a matrix product over
+unfolded patches. A linear layer is a batched matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ldp_audit.training.local_work import LocalWork, Trained
+
+Layer = Callable[[Tensor, dict[str, Tensor]], Tensor]
+"""(activations (c, b, ...), stacked weights by name) -> activations (c, b, ...)."""
+
+_FEW = 100
+"""Inputs of an output (channels times kernel) up to which the first layer is unfolded. Forwards and backwards, for 20
+clients and batches of 10 on one core: 13 ms against 27 ms at 25 inputs, 32 ms against 108 ms at 27."""
+
+
+def train(work: LocalWork, chunk: int) -> Iterator[Trained]:
+    """See `strategies`."""
+    layers = _layers(work.model)
+    for part in work.chunks(chunk):
+        weights = {name: weight.requires_grad_() for name, weight in part.stacked().items()}
+        losses = torch.zeros(len(part), device=work.data.x.device)
+        for x, y, share in part.batches():
+            activations = x
+            for layer in layers:
+                activations = layer(activations, weights)
+            each = work.loss.value(activations.flatten(0, 1), y.flatten(0, 1)).view_as(share)
+            loss = (each * share).sum(1)
+            gradients = torch.autograd.grad(loss.sum(), list(weights.values()))
+            with torch.no_grad():
+                for weight, gradient in zip(weights.values(), gradients, strict=True):
+                    weight.sub_(gradient, alpha=work.learning_rate)
+                losses += loss
+        yield part.done({name: weight.detach() for name, weight in weights.items()}, losses)
+
+
+def why_not(work: LocalWork) -> str | None:
+    """See `strategies`."""
+    if not _plain(work.model):
+        return f"{type(work.model).__name__} is no nn.Sequential"
+    for name, layer in _leaves(work.model):
+        reason = _why_not_layer(layer)
+        if any(f"{name}.{key}" not in work.weights for key, _ in layer.named_parameters()):
+            reason = "it has parameters that stand twice in the model"
+        if reason is not None:
+            return f"layer {name!r}, {type(layer).__name__}: {reason}"
+    return None
+
+
+def _plain(module: nn.Module) -> bool:
+    """Whether it is an nn.Sequential, or a class of one that runs its layers as that does."""
+    return isinstance(module, nn.Sequential) and type(module).forward is nn.Sequential.forward
+
+
+def _leaves(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    """The layers by name, in order; one that stands twice comes twice."""
+    for name, layer in model.named_modules(remove_duplicate=False):
+        if not _plain(layer):
+            yield name, layer
+
+
+def _why_not_layer(layer: nn.Module) -> str | None:
+    if type(layer) not in _LAYERS:
+        return f"none of {', '.join(kind.__name__ for kind in _LAYERS)}"
+    if layer._forward_hooks or layer._forward_pre_hooks:
+        return "it has hooks"
+    if isinstance(layer, nn.Conv2d) and (layer.groups != 1 or layer.padding_mode != "zeros"):
+        return "it has groups or a padding other than zeros"
+    if isinstance(layer, nn.MaxPool2d) and layer.return_indices:
+        return "it returns indices"
+    if isinstance(layer, nn.Flatten) and (layer.start_dim, layer.end_dim) != (1, -1):
+        return "it does not flatten all of a sample"
+    return None
+
+
+def _layers(model: nn.Module) -> list[Layer]:
+    """The steps of the forward pass. A pool before its ReLU, which is the same for fewer numbers: both are monotone."""
+    leaves = list(_leaves(model))
+    for i in range(len(leaves) - 1):
+        if isinstance(leaves[i][1], nn.ReLU) and isinstance(leaves[i + 1][1], nn.MaxPool2d):
+            leaves[i], leaves[i + 1] = leaves[i + 1], leaves[i]
+    return [_LAYERS[type(layer)](name, layer) for name, layer in leaves]
+
+
+def _convolution(name: str, layer: nn.Module) -> Layer:
+    assert isinstance(layer, nn.Conv2d)  # noqa: S101
+    few = layer.in_channels * layer.kernel_size[0] * layer.kernel_size[1] <= _FEW and not isinstance(layer.padding, str)
+
+    def forward(x: Tensor, weights: dict[str, Tensor]) -> Tensor:
+        weight, bias = weights[f"{name}.weight"], weights.get(f"{name}.bias")
+        if few and not x.requires_grad:
+            return _unfolded(x, weight, bias, layer)
+        c = len(x)
+        joined = x.transpose(0, 1).flatten(1, 2)  # (b, c * channels, height, width)
+        flat_bias = None if bias is None else bias.flatten()
+        y = functional.conv2d(
+            joined, weight.flatten(0, 1), flat_bias, layer.stride, layer.padding, layer.dilation, groups=c
+        )
+        return y.unflatten(1, (c, -1)).transpose(0, 1)
+
+    return forward
+
+
+def _unfolded(x: Tensor, weight: Tensor, bias: Tensor | None, layer: nn.Conv2d) -> Tensor:
+    (c, b), (height, width) = x.shape[:2], layer.kernel_size
+    up, across = layer.padding  # type: ignore[misc]
+    padded = functional.pad(x, (across, across, up, up))  # type: ignore[arg-type]
+    patches = padded.unfold(3, layer.dilation[0] * (height - 1) + 1, layer.stride[0])[..., :: layer.dilation[0]]
+    patches = patches.unfold(4, layer.dilation[1] * (width - 1) + 1, layer.stride[1])[..., :: layer.dilation[1]]
+    rows, columns = patches.shape[3:5]
+    patches = patches.permute(0, 2, 5, 6, 1, 3, 4).reshape(c, -1, b * rows * columns)
+    y = weight.flatten(2) @ patches if bias is None else torch.baddbmm(bias[..., None], weight.flatten(2), patches)
+    return y.view(c, -1, b, rows, columns).transpose(1, 2)
+
+
+def _linear(name: str, layer: nn.Module) -> Layer:
+    del layer
+
+    def forward(x: Tensor, weights: dict[str, Tensor]) -> Tensor:
+        weight, bias = weights[f"{name}.weight"], weights.get(f"{name}.bias")
+        if x.ndim > 3:  # it acts on the last axis, whatever stands between
+            return forward(x.flatten(1, -2), weights).unflatten(1, x.shape[1:-1])
+        # W x^T, not x W^T, whose gradient would be a transposed one, which is slow to subtract.
+        x = x.transpose(1, 2)
+        y = weight @ x if bias is None else torch.baddbmm(bias[..., None], weight, x)
+        return y.transpose(1, 2)
+
+    return forward
+
+
+def _samplewise(name: str, layer: nn.Module) -> Layer:
+    """Layers that act on each channel or number alone: clients count as channels."""
+    del name
+
+    def forward(x: Tensor, weights: dict[str, Tensor]) -> Tensor:
+        del weights
+        y = layer(x.transpose(0, 1).flatten(1, 2))
+        return y.unflatten(1, (x.shape[0], -1)).transpose(0, 1)
+
+    return forward
+
+
+def _elementwise(name: str, layer: nn.Module) -> Layer:
+    del name
+    return lambda x, _: layer(x)
+
+
+def _flatten(name: str, layer: nn.Module) -> Layer:
+    del name, layer
+    return lambda x, _: x.flatten(2)
+
+
+_LAYERS: dict[type[nn.Module], Callable[[str, nn.Module], Layer]] = {
+    nn.Conv2d: _convolution,
+    nn.Linear: _linear,
+    nn.MaxPool2d: _samplewise,
+    nn.AvgPool2d: _samplewise,
+    nn.ReLU: _elementwise,
+    nn.Tanh: _elementwise,
+    nn.Sigmoid: _elementwise,
+    nn.GELU: _elementwise,
+    nn.Identity: _elementwise,
+    nn.Flatten: _flatten,
+}

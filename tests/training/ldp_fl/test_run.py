@@ -1,0 +1,157 @@
+"""LDP-FL's runs: Algorithm 1 against its definition, resumed runs, and settings at their ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from ldp_audit.training import data
+from ldp_audit.training.ldp_fl.plan import LdpFl
+from tests.training.ldp_fl.small import CPU, finished, images, plan, run
+
+
+def assert_same_weights(one: Any, other: Any, tolerance: float = 0.0) -> None:
+    for name, weight in one.weights.items():
+        torch.testing.assert_close(other.weights[name], weight, rtol=tolerance, atol=tolerance)
+
+
+def test_without_noise_a_round_is_federated_averaging() -> None:
+    """Clipping or noise in the baseline, and an average over the wrong clients; one full-batch step each, by hand."""
+    one = run(epsilon=math.inf, epochs=1, batch_size=99, learning_rate=0.2, fraction=0.5)
+    start, chosen = dict(one.weights), one.choose(1)
+    expected = {name: torch.zeros_like(weight) for name, weight in start.items()}
+    for client in chosen:
+        leaves = {name: weight.clone().requires_grad_() for name, weight in start.items()}
+        x, y = one.clients.x[client], one.clients.y[client]
+        cross_entropy(torch.func.functional_call(one.model, leaves, (x,)), y).backward()
+        for name, leaf in leaves.items():
+            assert leaf.grad is not None
+            expected[name] += (leaf.detach() - 0.2 * leaf.grad) / len(chosen)
+    record = one.advance(1)
+    assert record["clients"] == len(chosen) == 3
+    assert record["layers"] == {}
+    for name, weight in expected.items():
+        torch.testing.assert_close(one.weights[name], weight, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"permute": True, "fraction": 0.5}, {"ranges": "fixed"}, {"epsilon": math.inf}]
+)
+def test_a_restored_run_is_an_uninterrupted_one(settings: dict[str, Any]) -> None:
+    """State that a later round needs and the checkpoint lacks."""
+    whole, records = finished(rounds=3, **settings)
+    first = run(rounds=3, **settings)
+    first.advance(1)
+    file = io.BytesIO()
+    torch.save(first.state(), file)
+    file.seek(0)
+    second = run(rounds=3, **settings)
+    second.restore(torch.load(file, weights_only=True))
+    assert [second.advance(2), second.advance(3)] == records[1:]
+    assert_same_weights(whole, second)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"weights": None},
+        {"weights": {}},
+        {"weights": {"conv1.weight": torch.zeros(3)}},
+        {"centers": [0.0]},
+        {"radii": "many"},
+    ],
+)
+def test_a_state_of_another_run_is_refused(damage: dict[str, Any]) -> None:
+    """A checkpoint of another model that fails later, or never."""
+    one = run()
+    with pytest.raises(ValueError, match="state must hold"):
+        one.restore({**one.state(), **damage})
+
+
+def test_equal_seeds_give_equal_runs_and_others_do_not() -> None:
+    """Randomness from anywhere but the seed; a seed that is ignored."""
+    torch.manual_seed(1)
+    first, records = finished(seed=4)
+    torch.manual_seed(2)
+    second, again = finished(seed=4)
+    assert records == again
+    assert_same_weights(first, second)
+    assert any(not torch.equal(first.weights[name], finished(seed=5)[0].weights[name]) for name in first.weights)
+
+
+def test_noise_does_not_depend_on_how_clients_are_trained() -> None:
+    """Noise drawn chunk by chunk. Strategies round otherwise, so that a report in ten thousand may differ."""
+    first = finished(rounds=1, strategy="loop", chunk=1)[0]
+    second = finished(rounds=1, strategy="vmap", chunk=4)[0]
+    apart = sum(int(((first.weights[n] - second.weights[n]).abs() > 1e-5).sum()) for n in first.weights)
+    assert apart <= first.dimensions * 6 / 10_000
+
+
+def test_permuted_reports_have_the_same_average() -> None:
+    """Algorithm 3 changes what the server knows, not what it computes; messages lost or given to another weight."""
+    plain, kept = finished(rounds=1, fraction=0.5)
+    mixed, records = finished(rounds=1, fraction=0.5, permute=True, window=0.25)
+    assert_same_weights(plain, mixed, 1e-6)
+    assert "arrivals" not in kept[0]
+    arrivals = records[0]["arrivals"]
+    assert arrivals["messages"] == 3 * mixed.dimensions
+    assert 0 <= arrivals["first"] < arrivals["last"] < 0.25
+    assert arrivals["span"] == arrivals["last"] - arrivals["first"]
+
+
+@pytest.mark.parametrize("ranges", ["fixed", "adaptive"])
+@pytest.mark.parametrize("epsilon", [1e-9, 50.0, math.inf])
+def test_the_ends_of_epsilon_train_or_say_why_not(epsilon: float, ranges: Any) -> None:
+    """Infinities in weights, ranges or records, which JSON cannot hold."""
+    one, records = finished(epsilon=epsilon, ranges=ranges)
+    json.dumps(records, allow_nan=False)
+    assert all(bool(weight.isfinite().all()) for weight in one.weights.values())
+    assert all(0 <= record["accuracy"] <= 1 for record in records)
+    assert all(layer["lemma_3"]["holds"] for record in records for layer in record["layers"].values())
+
+
+@pytest.mark.parametrize("settings", [{"fraction": 0.01}, {"n": 1}, {"n": 60, "batch_size": 1}])
+def test_one_client_a_round_one_client_and_one_image_each(settings: dict[str, Any]) -> None:
+    """Rounding to no client at all, and ranges that follow a single report to nowhere."""
+    one, records = finished(**settings)
+    assert records[0]["clients"] == one.plan.chosen
+    assert max(one.ranges.radii) <= one.plan.most
+
+
+def test_clients_whose_training_leaves_the_floats_report_what_they_received() -> None:
+    """A run that dies in a sweep; weights that are no numbers and get averaged."""
+    one = run(learning_rate=1e30, perturb=False, ranges="fixed", radius=2.0)
+    before = dict(one.weights)
+    record = one.advance(1)
+    assert "no finite number" in record["diverged"]
+    for name, weight in before.items():
+        torch.testing.assert_close(one.weights[name], weight)
+
+
+def test_accuracy_is_learnt() -> None:
+    """A pipeline that trains nothing: three bands of rows are easy."""
+    assert finished(epsilon=math.inf, rounds=4, epochs=5)[1][-1]["accuracy"] > 0.8
+
+
+def test_too_many_messages_are_refused() -> None:
+    """A permuted round that takes all memory."""
+    big = LdpFl(model="mlp", n=1000, permute=True)
+    x, y = images().train_x.repeat(20, axis=0), images().train_y.repeat(20)
+    wide = x.repeat(8, axis=2).repeat(8, axis=3)
+    with pytest.raises(ValueError, match="permute must be false"):
+        big.start(data.Images("wide", wide, y, wide[:1], y[:1], 3), seed=1, device=CPU)
+
+
+def test_a_table_is_refused() -> None:
+    """Data of the wrong kind that fail somewhere inside."""
+    import numpy as np
+
+    table = data.Table("t", np.zeros((3, 1)), np.array([1, -1, 1]), ("a",))
+    with pytest.raises(ValueError, match="data must be images"):
+        plan().start(table, seed=1, device=CPU)

@@ -1,0 +1,204 @@
+"""A run goes on after any round as if nothing had happened, and says what it cannot do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from ldp_audit.training import checkpoint
+from ldp_audit.training.driver import checked_record, digest, train
+from tests.training.toy import Toy, ToyRun, points
+
+CPU = torch.device("cpu")
+DATA = points()
+NAME = "tests.training.toy:Toy"
+
+
+class Killed(BaseException):
+    """What a kill does to a run, without the process."""
+
+
+def whole(plan: Toy, seed: int = 3, **others: Any) -> dict[str, Any]:
+    return train(NAME, plan, DATA, seed=seed, device=CPU, **others)
+
+
+@pytest.mark.parametrize("last", [1, 2, 4])
+def test_a_run_that_was_interrupted_after_any_round_ends_bit_for_bit_the_same(tmp_path: Path, last: int) -> None:
+    plan, keep = Toy(rounds=5), tmp_path / "run.state"
+
+    def kill(number: int, *_: Any) -> None:
+        if number == last:
+            raise Killed
+
+    with pytest.raises(Killed):
+        whole(plan, keep=keep, progress=kill)
+    heard: list[int] = []
+    resumed = whole(plan, keep=keep, progress=lambda number, *_: heard.append(number))
+    assert heard == list(range(last + 1, 6)), "rounds that were done are not done again"
+    assert resumed["rounds"] == whole(plan)["rounds"]
+    alone = tmp_path / "alone.state"
+    whole(plan, keep=alone)
+    ends = [torch.load(file, weights_only=True)["state"] for file in (keep, alone)]
+    assert all(torch.equal(ends[0][name], ends[1][name]) for name in ("weights", "speed"))
+
+
+def test_a_state_that_lacks_something_is_seen_to_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test above would see a run whose state forgets its momentum."""
+    plan, keep = Toy(rounds=5), tmp_path / "run.state"
+    honest = whole(plan)["rounds"]
+    monkeypatch.setattr(ToyRun, "restore", lambda self, state: setattr(self, "weights", state["weights"]))
+
+    def kill(number: int, *_: Any) -> None:
+        if number == 2:
+            raise Killed
+
+    with pytest.raises(Killed):
+        whole(plan, keep=keep, progress=kill)
+    resumed = tmp_path / "resumed"
+    whole(plan, keep=keep)
+    whole(plan, keep=resumed)
+    ends = [torch.load(file, weights_only=True)["state"]["weights"] for file in (keep, resumed)]
+    assert not torch.equal(*ends)
+    assert len(honest) == 5
+
+
+def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
+    keep = tmp_path / "run.state"
+    first = whole(Toy(), keep=keep)
+    again = whole(Toy(), keep=keep, progress=lambda *_: pytest.fail("a round was trained"))
+    assert again["rounds"] == first["rounds"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"plan": Toy(epsilon=2.0, rounds=4)}, r"settings.epsilon was 1.0 and is 2.0; settings.rounds was 3 and is 4"),
+        ({"seed": 4}, "of another run: seed was 3 and is 4"),
+        ({"threads": 2}, "device.threads was 1 and is 2"),
+        ({"data": points(seed=6)}, r"data.digest was '\w{16}' and is '\w{16}'"),
+        ({"data": points(n=40)}, "data.records was 60 and is 40"),
+        ({"pipeline": "other:Toy"}, "pipeline was 'tests.training.toy:Toy' and is 'other:Toy'"),
+    ],
+)
+def test_a_checkpoint_of_another_run_is_refused_by_what_differs(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    keep = tmp_path / "run.state"
+    whole(Toy(), keep=keep)
+    kept = keep.read_bytes()
+    now = {"pipeline": NAME, "plan": Toy(), "data": DATA, "seed": 3, "threads": 1} | change
+    with pytest.raises(ValueError, match=message):
+        train(now.pop("pipeline"), now.pop("plan"), now.pop("data"), device=CPU, keep=keep, **now)
+    assert keep.read_bytes() == kept
+
+
+def test_progress_hears_of_every_round_and_of_the_time_left() -> None:
+    heard: list[tuple[int, int, float, float]] = []
+    whole(Toy(rounds=3), progress=lambda *said: heard.append(said))
+    assert [said[:2] for said in heard] == [(1, 3), (2, 3), (3, 3)]
+    assert all(0 <= said[2] <= 1 for said in heard)
+    assert heard[0][3] > 0
+    assert heard[-1][3] == 0
+
+
+def test_torch_has_its_threads_back_afterwards() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        record = whole(Toy(), progress=lambda *_: None, threads=1)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert record["device"] == {"device": "cpu", "name": "cpu", "threads": 1, "torch": str(torch.__version__)}
+
+
+def test_records_are_json_and_infinite_settings_are_text() -> None:
+    record = whole(Toy(epsilon=float("inf")))
+    assert record["settings"]["epsilon"] == "inf"
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"accuracy": float("nan")}, "be JSON-ready, without NaN"),
+        ({"accuracy": 0.5, "more": {1, 2}}, "be JSON-ready"),
+        ({"accuracy": 1.5}, r"accuracy in \[0, 1\], got 1.5"),
+        ({"accuracy": True}, r"accuracy in \[0, 1\], got True"),
+        ({}, r"accuracy in \[0, 1\], got None"),
+        ([0.5], r"accuracy in \[0, 1\], got None"),
+    ],
+)
+def test_a_record_that_a_result_cannot_hold_is_refused(record: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"record of round 7 must .*{message}"):
+        checked_record(record, 7)
+
+
+def test_the_digest_sees_any_number_of_the_data() -> None:
+    changed = points()
+    changed.x[7, 1] += 1e-9
+    assert digest(points()) == digest(DATA) != digest(changed)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a checkpoint", b"PK\x03\x04 half a file"])
+def test_a_file_that_is_no_checkpoint_is_named(tmp_path: Path, content: bytes) -> None:
+    keep = tmp_path / "run.state"
+    keep.write_bytes(content)
+    with pytest.raises(ValueError, match=r"run.state is not the state of a training run, or is damaged"):
+        whole(Toy(), keep=keep)
+
+
+def test_half_a_checkpoint_is_named_and_other_torch_files_too(tmp_path: Path) -> None:
+    keep = tmp_path / "run.state"
+    whole(Toy(), keep=keep)
+    keep.write_bytes(keep.read_bytes()[:-200])
+    with pytest.raises(ValueError, match="is damaged"):
+        whole(Toy(), keep=keep)
+    torch.save({"weights": torch.zeros(3)}, keep)
+    with pytest.raises(ValueError, match=r"is not the state of a training run$"):
+        whole(Toy(), keep=keep)
+    torch.save({"kind": checkpoint.KIND, "schema_version": 9}, keep)
+    with pytest.raises(ValueError, match="has schema_version 9; accepted: 1"):
+        whole(Toy(), keep=keep)
+
+
+class _Code:
+    """What a hostile file holds: unpickling it would run this."""
+
+    def __reduce__(self) -> Any:
+        return print, ("this code was run",)
+
+
+def test_a_checkpoint_that_would_run_code_does_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keep = tmp_path / "run.state"
+    torch.save({"kind": checkpoint.KIND, "state": _Code()}, keep)
+    with pytest.raises(ValueError, match="is not the state of a training run, or is damaged"):
+        whole(Toy(), keep=keep)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ({"a": [1, {"b": object()}]}, r"state\['a'\]\[1\]\['b'\] must be made of CPU tensors.*got object"),
+        ({"a": torch.zeros(2, requires_grad=True)}, r"state\['a'\] must be a CPU tensor without gradient"),
+        ({(1, 2): 3}, "state must be made of"),
+    ],
+)
+def test_a_state_that_could_not_be_read_back_is_refused_when_it_is_written(
+    tmp_path: Path, state: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        checkpoint.write(tmp_path / "run.state", checkpoint.Checkpoint({}, [], 0.0, state))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_view_is_kept_without_the_memory_that_it_looks_into(tmp_path: Path) -> None:
+    file = tmp_path / "run.state"
+    checkpoint.write(file, checkpoint.Checkpoint({}, [], 0.0, {"a": torch.zeros(1_000_000)[:2], "b": (1, [None, "x"])}))
+    assert file.stat().st_size < 10_000
+    assert checkpoint.read(file, {}).state["b"] == (1, [None, "x"])

@@ -1,0 +1,77 @@
+"""The memory of a noisy round: it grows with a chunk of clients, not with all of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_ROUND = """
+import json, resource, sys
+import torch
+from torch import nn
+from ldp_audit.mechanisms import TwoPoint
+from ldp_audit.training.client_data import ClientData
+from ldp_audit.training.local_training import train_clients
+from ldp_audit.training.models import initial_weights
+from ldp_audit.training.streams import Streams
+
+torch.set_num_threads(1)
+clients, hidden, hold = (int(word) for word in sys.argv[1:])
+streams, noise = Streams(1), TwoPoint(1.0)
+model = nn.Sequential(nn.Linear(784, hidden), nn.ReLU(), nn.Linear(hidden, 10))
+weights = initial_weights(model, streams.torch("weights"))
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB
+
+def noisy_round(n, hold):
+    data = ClientData(torch.rand(n, 2, 784), torch.randint(10, (n, 2)), torch.full((n,), 2))
+    generator, held = streams.torch("noise", 1), []
+    total = {name: torch.zeros_like(weight) for name, weight in weights.items()}
+    for _, trained in train_clients(model, weights, data, range(n), epochs=1, batch_size=2, learning_rate=0.01,
+                                    streams=streams, place=(1,)):
+        for name, stacked in trained.items():
+            for client in stacked:
+                total[name] += noise.sample(client.clamp(-1, 1), rng=generator)
+        held += [trained] if hold else []
+    return {name: float((weight / n).abs().mean()) for name, weight in total.items()}
+
+noisy_round(20, False)  # a whole chunk
+before = peak()
+noisy_round(clients, hold)
+d = sum(weight.numel() for weight in weights.values())
+print(json.dumps({"d": d, "bytes": 4 * d * clients, "growth": peak() - before, "peak": peak()}))
+"""
+
+
+def measured(clients: int, hidden: int, *, hold: bool) -> dict[str, int]:
+    """The round in a process of its own, as a process remembers its peak for ever."""
+    command = [sys.executable, "-c", _ROUND, str(clients), str(hidden), str(int(hold))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
+    return json.loads(done.stdout)
+
+
+def test_a_round_of_more_clients_takes_no_more_memory() -> None:
+    """Catches anything of the size n x d: 160 clients of 10**5 weights are 64 MB, of which a quarter is let pass."""
+    found = measured(160, 126, hold=False)
+    assert found["d"] > 1e5
+    assert found["growth"] < 0.25 * found["bytes"], found
+
+
+def test_a_caller_that_holds_all_clients_is_seen() -> None:
+    """The measurement itself."""
+    found = measured(160, 126, hold=True)
+    assert found["growth"] > 0.5 * found["bytes"], found
+
+
+@pytest.mark.slow
+def test_a_round_of_500_clients_and_a_million_weights_stays_under_4_gb() -> None:
+    """Catches a chunk that is too large for such a model."""
+    found = measured(500, 1260, hold=False)
+    assert found["d"] > 1e6
+    assert found["peak"] < 4e9, found
+    assert found["growth"] < 0.25 * found["bytes"], found

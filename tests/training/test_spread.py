@@ -1,0 +1,160 @@
+"""The runs of a sweep are the same whoever computes them, also where workers are lost on the way."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ldp_audit.training import spread_dask, spread_processes
+from ldp_audit.training.spread import Event, Spending, Task, Work, crew_of, key, spread
+from ldp_audit.training.spread_dask import DaskCrew
+from ldp_audit.training.spread_processes import LocalCrew
+from ldp_audit.training.sweep import Job, Sweep, jobs_of
+from tests.training.toy import Toy, points
+
+Records = list[dict[str, Any]]
+
+WORK = Work.of("tests.training.toy:Toy", points(), "cpu", 1)
+JOBS = jobs_of(Toy, [Sweep({}, {"epsilon": (0.1, 1.0)}, repeats=2)], seed=0)
+
+
+def plain(records: Records) -> Records:
+    """Without the seconds, which are never the same."""
+    return [{name: value for name, value in one.items() if name != "seconds"} for one in records]
+
+
+@pytest.fixture(scope="module")
+def serial() -> Records:
+    return plain(spread(WORK, JOBS, crew_of()))
+
+
+def failing(what: str, **others: Any) -> list[Job]:
+    return jobs_of(Toy, [Sweep({"fails": what, **others})], seed=0)
+
+
+def test_two_processes_give_the_records_of_this_one_and_do_a_lost_run_again(serial: Records, tmp_path: Path) -> None:
+    """One run kills its process once, in its second round: another process goes on from its checkpoint."""
+    mark = tmp_path / "mark"
+    jobs = [*JOBS, *failing("dies once", mark=str(mark))]
+    heard: list[Event] = []
+    done = spread(WORK, jobs, crew_of(2), folder=tmp_path / "runs", progress=lambda event, _: heard.append(event))
+    assert mark.exists()
+    assert plain(done[:-1]) == serial
+    assert done[-1]["rounds"] == spread(WORK, JOBS[2:3], crew_of())[0]["rounds"], (
+        "the settings differ in the mark alone"
+    )
+    assert [event.round for event in heard if event.number == 4 and event.record is None] == [1, 2, 3]
+    assert sorted(file.suffix for file in (tmp_path / "runs").iterdir()) == [".json"] * 5
+
+
+def test_runs_that_are_kept_are_not_computed_again(serial: Records, tmp_path: Path) -> None:
+    spread(WORK, JOBS[:3], crew_of(), folder=tmp_path)
+    heard: list[Event] = []
+    assert (
+        plain(spread(WORK, JOBS, crew_of(), folder=tmp_path, progress=lambda event, _: heard.append(event))) == serial
+    )
+    assert {event.number for event in heard} == {3}
+    (tmp_path / f"{key(WORK, JOBS[0])}.json").write_text("{half")
+    with pytest.raises(ValueError, match=r"run-\w{16}.json is damaged: .*; delete it, and the run is computed again"):
+        spread(WORK, JOBS, crew_of(), folder=tmp_path)
+
+
+def test_a_files_name_follows_from_all_that_its_numbers_depend_on() -> None:
+    works = [WORK, Work.of("other:Toy", points(), "cpu", 1), Work.of("tests.training.toy:Toy", points(n=50), "cpu", 1)]
+    works += [
+        Work.of("tests.training.toy:Toy", points(), "cuda", 1),
+        Work.of("tests.training.toy:Toy", points(), "cpu", 2),
+    ]
+    names = {key(work, job) for work in works for job in JOBS}
+    assert len(names) == len(works) * len(JOBS)
+
+
+def test_what_goes_wrong_is_said_and_finished_runs_are_kept(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"^the data do not fit$"):
+        spread(WORK, [*JOBS[:1], *failing("refuses")], crew_of(), folder=tmp_path)
+    assert (tmp_path / f"{key(WORK, JOBS[0])}.json").exists()
+
+
+def test_a_worker_process_says_what_went_wrong_with_which_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spread_processes, "LOSSES", 1)
+    jobs = [*failing("raises"), *failing("refuses"), *failing("dies", mark=str(tmp_path / "mark"))]
+    tasks = [Task(number, job) for number, job in enumerate(jobs)]
+    raised, refused, died = LocalCrew(1).events(WORK, tasks, lambda _: None)
+    assert re.match(r"KeyError: 'no such thing' \(epsilon 1.0, rounds 3, .*fails raises.*; seed \d+\)$", raised.error)
+    assert (refused.error, refused.bad_input) == ("the data do not fit", True)
+    assert re.match(r"1 worker processes died while they computed a run \(.*fails dies.*\)$", died.error)
+    with pytest.raises(RuntimeError, match="KeyError"):
+        spread(WORK, jobs[:1], _Saying(raised))
+
+
+@dataclass(frozen=True)
+class _Saying:
+    """A crew that says one thing."""
+
+    event: Event
+    workers: int = 1
+
+    def events(self, work: Work, jobs: Sequence[Task], say: Any) -> Generator[Event, None, None]:
+        yield self.event
+
+
+@pytest.mark.slow
+def test_a_run_that_always_ends_its_process_is_given_up_after_three(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match=r"3 worker processes died while they computed a run \(.*fails dies.*\)$"):
+        spread(WORK, failing("dies", mark=str(tmp_path / "mark")), LocalCrew(1))
+
+
+def test_what_a_protocol_spends_is_computed_and_kept_like_a_run(tmp_path: Path) -> None:
+    protocol = Toy().start(points(), seed=0, device="cpu").protocol()
+    (spent,) = spread(WORK, [Spending(protocol)], crew_of(), folder=tmp_path)
+    assert spent["everything"]["pure"] == pytest.approx(9.0)
+    (file,) = tmp_path.iterdir()
+    assert json.loads(file.read_text()) == spent
+    assert file.name.startswith("spend-")
+
+
+def test_who_computes_is_checked() -> None:
+    for workers in (0, -1, 1.5, True):
+        with pytest.raises(ValueError, match="workers must be a whole number >= 1, got"):
+            crew_of(workers)
+    with pytest.raises(ValueError, match="workers must not be given with a scheduler"):
+        crew_of(2, "tcp://127.0.0.1:1")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A worker process; the scheduler is here, and the worker's nanny replaces it when it is lost."""
+    distributed = pytest.importorskip("distributed")
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it says at length that a worker was lost
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=None, worker_dashboard_address=None
+    ) as made:
+        yield made
+
+
+@pytest.mark.filterwarnings("ignore")  # of distributed's
+def test_a_dask_cluster_that_loses_a_worker_gives_the_same_records(
+    cluster: Any, serial: Records, tmp_path: Path
+) -> None:
+    mark = tmp_path / "mark"
+    done = spread(WORK, [*JOBS, *failing("dies once", mark=str(mark))], DaskCrew(cluster.scheduler_address))
+    assert mark.exists()
+    assert plain(done[:-1]) == serial
+    with pytest.raises(ValueError, match=r"^the data do not fit$"):
+        spread(WORK, failing("refuses"), DaskCrew(cluster.scheduler_address))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    monkeypatch.setattr(spread_dask, "_JOIN_SECONDS", 0.5)
+    with pytest.raises(ValueError, match=r"scheduler 'tcp://127.0.0.1:9' cannot be reached"):
+        spread(WORK, JOBS, DaskCrew("tcp://127.0.0.1:9"))
