@@ -1,0 +1,146 @@
+"""The settings of FedMD-NFDP and of what it is compared with.
+
+Source: Sun, Lyu, "Federated Model Distillation with Noise-Free Differential Privacy" (IJCAI 2021), Algorithm 1 and
+Section 5. The paper leaves the numbers of epochs and the batch sizes to a grid search; those here are this project's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ldp_audit.training.fedmd_nfdp import architectures
+
+if TYPE_CHECKING:
+    import torch
+
+    from ldp_audit.training.data.datasets import Images, Table
+    from ldp_audit.training.fedmd_nfdp.run import FedMdRun
+
+METHODS = ("nfdp-with", "nfdp-without", "alone", "np", "ldp", "alone-np", "centralised")
+SCORES = ("logits", "softmax", "argmax")
+SPLITS = ("iid", "classes", "writers", "subclasses")
+NOISES = ("gaussian", "laplace")
+
+_ACCEPTED = {
+    "method": METHODS,
+    "split": SPLITS,
+    "scores": SCORES,
+    "outputs": ("all", "private"),
+    "noise": NOISES,
+}
+_LEAST = {
+    "k": 0,
+    "parties": 1,
+    "public_classes": 1,
+    "classes_per_party": 1,
+    "rounds": 1,
+    "public_per_round": 1,
+    "pretrain_epochs": 0,
+    "private_epochs": 0,
+    "digest_epochs": 0,
+    "revisit_epochs": 0,
+    "public_batch": 1,
+    "private_batch": 1,
+}
+
+
+@dataclass(frozen=True)
+class FedMd:
+    """One run: parties with networks of different shapes learn from each other's scores on public images.
+
+    method: "nfdp-with" and "nfdp-without": each party trains on k of its n records, drawn once with or without
+        replacement; "np": on all of them; "ldp": on all of them, and its scores are noisy; "alone" and "alone-np": as
+        nfdp-with and np, but nobody communicates; "centralised": each network is trained on all parties' records.
+    k: records that a party draws, >= 0.
+    parties: how many there are, >= 1.
+    public_classes: the labels below it are public, the others private; FedMD's pairs of data sets are joined so.
+    split: of the private records: "iid", "classes", "writers" or "subclasses"; see `public_split`.
+    classes_per_party: for split "classes", >= 1.
+    networks: names such as "cnn-8-16+mlp-64"; the parties have them in turn.
+    scores: what is communicated: "logits", "softmax" or "argmax".
+    outputs: "all": scores are of public and private classes, as FedMD has it; "private": of the private ones alone.
+    rounds: of communication, >= 1.
+    public_per_round: public images whose scores are communicated in a round, >= 1.
+    pretrain_epochs: on the public images and their labels, once for each network, >= 0; 0 for an unlabelled public set.
+    private_epochs: on the private records before the first round, >= 0.
+    digest_epochs: on the public images and the consensus in each round, >= 0.
+    revisit_epochs: on the private records in each round, >= 0.
+    public_batch: images of a batch in pre-training and digesting, >= 1.
+    private_batch: records of a batch in training on private ones, >= 1; centralised, of each party.
+    learning_rate: of Adam, which starts anew in each phase, > 0.
+    noise: of method "ldp": "gaussian" or "laplace".
+    budget_epsilon: of method "ldp", for all rounds together, >= 0, nats; none: what the paper states for nfdp-with.
+    budget_delta: likewise, in [0, 1).
+    clip_norm: of method "ldp" with logits: their largest norm, > 0; l2 for Gaussian noise, l1 for Laplace.
+    """
+
+    method: str = "nfdp-with"
+    k: int = 16
+    parties: int = 10
+    public_classes: int = 5
+    split: str = "iid"
+    classes_per_party: int = 2
+    networks: str = architectures.SMALL
+    scores: str = "softmax"
+    outputs: str = "private"
+    rounds: int = 8
+    public_per_round: int = 200
+    pretrain_epochs: int = 5
+    private_epochs: int = 40
+    digest_epochs: int = 3
+    revisit_epochs: int = 2
+    public_batch: int = 100
+    private_batch: int = 16
+    learning_rate: float = 0.005
+    noise: str = "gaussian"
+    budget_epsilon: float | None = None
+    budget_delta: float | None = None
+    clip_norm: float = 10.0
+
+    embedded: ClassVar[str] = "digits"
+
+    def __post_init__(self) -> None:
+        for name, accepted in _ACCEPTED.items():
+            if getattr(self, name) not in accepted:
+                raise ValueError(f"{name} must be one of {', '.join(accepted)}, got {getattr(self, name)!r}")
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
+        architectures.names_of(self.networks)
+        for name in ("learning_rate", "clip_norm"):
+            _check_number(name, getattr(self, name), "> 0", lambda value: 0 < value < math.inf)
+        if (self.budget_epsilon is None) != (self.budget_delta is None):
+            raise ValueError(
+                f"budget_epsilon and budget_delta must be given together or not at all, "
+                f"got {self.budget_epsilon!r} and {self.budget_delta!r}"
+            )
+        if self.budget_epsilon is not None:
+            _check_number("budget_epsilon", self.budget_epsilon, ">= 0", lambda value: 0 <= value < math.inf)
+            _check_number("budget_delta", self.budget_delta, "in [0, 1)", lambda value: 0 <= value < 1)
+
+    def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedMdRun:
+        """A run at its beginning; ValueError where the data do not fit the plan."""
+        from ldp_audit.training.data.datasets import Images
+        from ldp_audit.training.fedmd_nfdp.run import FedMdRun
+
+        if not isinstance(data, Images):
+            raise ValueError(f"data must be images for fedmd-nfdp, got {data.name!r}, a table")
+        return FedMdRun(self, data, seed=seed, device=device)
+
+    @property
+    def samples(self) -> bool:
+        """Whether a party trains on a sample of its records."""
+        return self.method in ("nfdp-with", "nfdp-without", "alone")
+
+    @property
+    def communicates(self) -> bool:
+        """Whether the parties exchange scores."""
+        return self.method in ("nfdp-with", "nfdp-without", "np", "ldp")
+
+
+def _check_number(name: str, value: Any, accepted: str, fits: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not fits(value):
+        raise ValueError(f"{name} must be a finite number {accepted}, got {value!r}")

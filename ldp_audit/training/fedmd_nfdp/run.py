@@ -1,0 +1,211 @@
+"""A run of FedMD-NFDP or of one of its baselines.
+
+Before round 1 each network is pre-trained on the public images and each party trains on its private records. In each
+round the parties send their scores of fresh public images, the server averages them, and each party trains towards the
+average and then on its records. Those who do not communicate only train on their records, equally often.
+
+Source: Sun, Lyu, FedMD-NFDP (IJCAI 2021), Algorithm 1.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from ldp_audit.accounting.protocol import Protocol
+from ldp_audit.training.data.datasets import Images
+from ldp_audit.training.fedmd_nfdp import distillation, noise, spending
+from ldp_audit.training.fedmd_nfdp.architectures import names_of
+from ldp_audit.training.fedmd_nfdp.networks import network
+from ldp_audit.training.fedmd_nfdp.parties import Party, sampled
+from ldp_audit.training.fedmd_nfdp.plan import FedMd
+from ldp_audit.training.fedmd_nfdp.public_split import Holdings, holdings
+from ldp_audit.training.streams import Streams
+
+
+class FedMdRun:
+    """One run; see `pipeline.Run`. Round 1's record also has what came before it.
+
+    Records: "accuracy", mean over the parties, and "accuracies", of each, on all test images of private classes;
+    "digested", the mean between Digest and Revisit; "noise", measured against exact, and "clipped" of method "ldp".
+    Raises ValueError where the data do not fit the plan.
+    """
+
+    def __init__(self, plan: FedMd, data: Images, *, seed: int, device: torch.device) -> None:
+        self.rounds = plan.rounds
+        self.plan, self.device, self.streams = plan, device, Streams(seed)
+        held = holdings(data, plan, self.streams.numpy("parties"))
+        self.records = min(len(share) for share in held.private)
+        self.private_batch = plan.private_batch * (plan.parties if plan.method == "centralised" else 1)
+        self.first = plan.public_classes if plan.outputs == "private" else 0
+        self.public_x = self._tensor(data.train_x[held.public])
+        self.public_y = self._tensor(data.train_y[held.public])
+        if plan.communicates and plan.public_per_round > len(self.public_x):
+            raise ValueError(
+                f"public_per_round must be at most the {len(self.public_x)} public images of {data.name}, "
+                f"got {plan.public_per_round!r}"
+            )
+        self.test_x, self.test_y = self._tensor(data.test_x[held.test]), self._labels(data.test_y[held.test])
+        self.noise = self._noise() if plan.method == "ldp" else None
+        self.parties = self._parties(data, held)
+
+    def advance(self, number: int) -> dict[str, Any]:
+        """Train round `number`; see `pipeline.Run`."""
+        record = self._before_the_first() if number == 1 else {}
+        if self.plan.communicates:
+            record |= self._collaborate(number)
+        for party in self.parties:
+            self._revisit(party, number, self.plan.revisit_epochs)
+        return self._accuracies() | record
+
+    def state(self) -> dict[str, Any]:
+        """The networks' weights; samples and splits follow from the seed."""
+        weights = [
+            {name: value.detach().cpu().clone() for name, value in party.model.state_dict().items()}
+            for party in self.parties
+        ]
+        return {"weights": weights}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from there; ValueError where the state is not one of such a run."""
+        weights = state.get("weights")
+        if not isinstance(weights, list) or len(weights) != len(self.parties):
+            raise ValueError(f"state must have the weights of {len(self.parties)} networks, got {type(weights)}")
+        for party, held in zip(self.parties, weights, strict=True):
+            known = {name: tuple(value.shape) for name, value in party.model.state_dict().items()}
+            found = {name: tuple(value.shape) for name, value in held.items()}
+            if known != found:
+                raise ValueError(f"state must have weights of shapes {known} for party {party.number}, got {found}")
+            party.model.load_state_dict(held)
+
+    def protocol(self) -> Protocol | None:
+        """One draw of a sample, or all noisy queries; None where nothing protects, or nothing is released."""
+        return spending.protocol_of(self.plan, self.records, self.noise)
+
+    def _noise(self) -> noise.Noise:
+        plan = self.plan
+        reach = noise.sensitivity(plan.noise, plan.scores, plan.clip_norm)
+        budget = spending.budget_of(plan, self.records)
+        return noise.calibrated(plan.noise, reach, plan.rounds * plan.public_per_round, *budget)
+
+    def _parties(self, data: Images, held: Holdings) -> list[Party]:
+        """Each has those of its records that are drawn; networks of one name start alike."""
+        names = names_of(self.plan.networks)
+        if self.plan.method == "centralised":  # each different network once, on everybody's records
+            names = tuple(dict.fromkeys(names[: self.plan.parties]))
+            pool = self._records(data, np.concatenate(held.private))
+            return [Party(number, name, self._network(name, data), *pool) for number, name in enumerate(names)]
+        found = []
+        for number, share in enumerate(held.private):
+            release = spending.sampling_of(self.plan, len(share))
+            drawn = sampled(len(share), release, self.streams.torch("sample", number))
+            name = names[number % len(names)]
+            found.append(Party(number, name, self._network(name, data), *self._records(data, share[drawn.numpy()])))
+        return found
+
+    def _network(self, name: str, data: Images) -> nn.Module:
+        place = names_of(self.plan.networks).index(name)
+        generator = self.streams.torch("weights", place)
+        return network(name, data.shape, data.classes, generator).to(self.device)
+
+    def _records(self, data: Images, places: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+        return self._tensor(data.train_x[places]), self._labels(data.train_y[places])
+
+    def _before_the_first(self) -> dict[str, Any]:
+        """Pre-training, once for each network, and the first training on private records."""
+        plan = self.plan
+        trained: dict[str, dict[str, torch.Tensor]] = {}
+        for party in self.parties:
+            if party.name not in trained:
+                self._train(
+                    party, self.public_x, self.public_y, functional.cross_entropy, "pretrain", 0, plan.pretrain_epochs
+                )
+                trained[party.name] = party.model.state_dict()
+            party.model.load_state_dict(trained[party.name])
+        pretrained = self._accuracies()["accuracy"]
+        for party in self.parties:
+            self._revisit(party, 0, plan.private_epochs)
+        record: dict[str, Any] = {"pretrained": pretrained, "before": self._accuracies()["accuracy"]}
+        release = spending.sampling_of(plan, self.records)
+        return record if release is None else record | {"sampling": spending.sampling_record(release)}
+
+    def _collaborate(self, number: int) -> dict[str, Any]:
+        """Communicate, Aggregate, Digest."""
+        plan = self.plan
+        order = torch.randperm(len(self.public_x), generator=self.streams.torch("public", number))
+        images = self.public_x[order[: plan.public_per_round].to(self.device)]
+        outputs = [distillation.outputs_of(party.model, images, self.first) for party in self.parties]
+        scores = [distillation.scores_of(one, plan.scores) for one in outputs]
+        reports, record = (scores, {}) if self.noise is None else self._with_noise(self.noise, scores, number)
+        consensus = distillation.consensus_of(reports)
+        if self.noise is not None and plan.scores != "logits":
+            consensus = distillation.onto_the_simplex(consensus)
+        for party in self.parties:
+            loss = distillation.digest_loss(plan.scores)
+            self._train(party, images, consensus, loss, "digest", number, plan.digest_epochs)
+        return record | {"digested": self._accuracies()["accuracy"]}
+
+    def _with_noise(
+        self, added: noise.Noise, scores: list[torch.Tensor], number: int
+    ) -> tuple[list[torch.Tensor], dict[str, Any]]:
+        """The scores as they leave the parties, and what was measured of clipping and noise."""
+        record: dict[str, Any] = {}
+        if self.plan.scores == "logits":
+            pairs = [noise.bounded(one, self.plan.noise, self.plan.clip_norm) for one in scores]
+            scores = [one for one, _ in pairs]
+            record["clipped"] = statistics.fmean(share for _, share in pairs)
+        reports = [
+            noise.noisy(one, added, self.streams.torch("noise", number, party.number, device=self.device))
+            for party, one in zip(self.parties, scores, strict=True)
+        ]
+        errors = torch.stack(reports).double() - torch.stack(scores).double()
+        record["noise"] = {
+            "measured_variance": float(errors.square().mean()),
+            "exact_variance": noise.exact_variance(added),
+            "numbers": errors.numel(),
+            "agreement": statistics.fmean(noise.agreement(*pair) for pair in zip(reports, scores, strict=True)),
+            "chance": 1 / scores[0].shape[1],
+        }
+        return reports, record
+
+    def _revisit(self, party: Party, number: int, epochs: int) -> None:
+        self._train(party, party.x, party.y, functional.cross_entropy, "revisit", number, epochs)
+
+    def _train(
+        self,
+        party: Party,
+        x: torch.Tensor,
+        target: torch.Tensor,
+        loss: distillation.Loss,
+        phase: str,
+        number: int,
+        epochs: int,
+    ) -> None:
+        distillation.train(
+            party.model,
+            x,
+            target,
+            loss,
+            first=0 if phase == "pretrain" else self.first,
+            epochs=epochs,
+            batch_size=self.private_batch if phase == "revisit" else self.plan.public_batch,
+            learning_rate=self.plan.learning_rate,
+            generator=self.streams.torch(phase, number, party.number),
+        )
+
+    def _accuracies(self) -> dict[str, Any]:
+        found = [distillation.accuracy_of(one.model, self.test_x, self.test_y, self.first) for one in self.parties]
+        return {"accuracy": statistics.fmean(found), "accuracies": found}
+
+    def _tensor(self, values: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(values).to(self.device)
+
+    def _labels(self, values: np.ndarray) -> torch.Tensor:
+        """Of private images, as the outputs that count number them."""
+        return self._tensor(values - self.first)

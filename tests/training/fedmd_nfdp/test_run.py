@@ -1,0 +1,176 @@
+"""Runs of FedMD-NFDP and its baselines: resumed, repeated, at their ends, and what tells the methods apart."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+import torch
+
+from ldp_audit.training.fedmd_nfdp import distillation
+from ldp_audit.training.fedmd_nfdp.architectures import SMALL, names_of
+from ldp_audit.training.fedmd_nfdp.networks import network
+from ldp_audit.training.fedmd_nfdp.plan import METHODS, SCORES
+from tests.training.fedmd_nfdp.small import assert_same_weights, finished, images, run
+
+
+@pytest.mark.parametrize("settings", [{}, {"method": "ldp"}, {"method": "centralised"}, {"scores": "argmax"}])
+def test_a_restored_run_is_an_uninterrupted_one(settings: dict[str, Any]) -> None:
+    """State that a later round needs and the checkpoint lacks, such as an optimiser's."""
+    whole, records = finished(rounds=3, **settings)
+    first = run(rounds=3, **settings)
+    first.advance(1)
+    file = io.BytesIO()
+    torch.save(first.state(), file)
+    file.seek(0)
+    second = run(rounds=3, **settings)
+    second.restore(torch.load(file, weights_only=True))
+    assert [second.advance(2), second.advance(3)] == records[1:]
+    assert_same_weights(whole, second)
+
+
+def test_a_saved_state_does_not_change_with_the_run() -> None:
+    """A checkpoint that shares memory with the networks."""
+    one = run()
+    one.advance(1)
+    state = one.state()
+    before = {name: weight.clone() for name, weight in state["weights"][0].items()}
+    one.advance(2)
+    assert all(torch.equal(weight, before[name]) for name, weight in state["weights"][0].items())
+
+
+@pytest.mark.parametrize("damage", ["none", "fewer", "other"])
+def test_another_runs_state_is_refused(damage: str) -> None:
+    """Weights of other networks, loaded in silence."""
+    one, other = run(), run(networks="mlp-7")
+    state = {"none": {}, "fewer": {"weights": one.state()["weights"][:2]}, "other": other.state()}[damage]
+    with pytest.raises(ValueError, match="state must have"):
+        one.restore(state)
+
+
+def test_equal_seeds_give_equal_runs_whatever_else_is_drawn() -> None:
+    """A draw from a global generator; and repeats that are all the same."""
+    _, first = finished()
+    torch.manual_seed(99)
+    torch.rand(5)
+    before = torch.get_rng_state()
+    assert finished()[1] == first
+    assert torch.equal(torch.get_rng_state(), before), "the global generator was used"
+    assert finished(seed=8)[1] != first
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scores", SCORES)
+def test_every_method_runs_with_all_scores(method: str, scores: str) -> None:
+    """A record without accuracy, or of other parties."""
+    one, records = finished(method=method, scores=scores, rounds=1)
+    (record,) = records
+    assert record["accuracy"] == pytest.approx(sum(record["accuracies"]) / len(record["accuracies"]))
+    assert len(record["accuracies"]) == (2 if method == "centralised" else 3) == len(one.parties)
+    assert ("digested" in record) == (method in ("nfdp-with", "nfdp-without", "np", "ldp"))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"parties": 1},
+        {"public_classes": 5},
+        {"k": 0, "private_epochs": 1},
+        {"k": 1},
+        {"public_per_round": 1},
+        {"outputs": "all"},
+        {"pretrain_epochs": 0, "private_epochs": 0, "digest_epochs": 0, "revisit_epochs": 0},
+    ],
+)
+def test_the_ends_of_the_settings_run(settings: dict[str, Any]) -> None:
+    """One party, one private class, no records, nothing to train."""
+    _, records = finished(**settings)
+    assert all(0 <= record["accuracy"] <= 1 for record in records)
+
+
+def test_one_private_class_is_always_right() -> None:
+    """Public outputs that are counted in the private task."""
+    assert finished(public_classes=5)[1][-1]["accuracy"] == 1.0
+
+
+def test_parties_with_one_name_start_alike_and_others_do_not() -> None:
+    """Networks that share memory, or different starts within one architecture."""
+    one = run(networks="mlp-6+cnn-3", parties=4)
+    weights = [dict(party.model.named_parameters()) for party in one.parties]
+    assert all(torch.equal(weights[0][name], weights[2][name]) for name in weights[0])
+    assert [party.name for party in one.parties] == ["mlp-6", "cnn-3", "mlp-6", "cnn-3"]
+    assert weights[0].keys() != weights[1].keys()
+    one.advance(1)
+    assert not all(torch.equal(weights[0][name], weights[2][name]) for name in weights[0])
+
+
+def test_pretraining_is_public_and_shared() -> None:
+    """Private records in pre-training: parties of one architecture would differ after it."""
+    one = run(networks="mlp-6", private_epochs=0, revisit_epochs=0, digest_epochs=0)
+    one.advance(1)
+    first, *others = [party.model.state_dict() for party in one.parties]
+    assert all(torch.equal(first[name], other[name]) for other in others for name in first)
+    start = dict(run(networks="mlp-6").parties[0].model.state_dict())
+    assert not all(torch.equal(first[name], start[name]) for name in first)
+
+
+def test_alone_nobody_scores_public_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A baseline without collaboration that collaborates."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("scores were sent")
+
+    monkeypatch.setattr(distillation, "scores_of", refuse)
+    finished(method="alone")
+    with pytest.raises(AssertionError, match="scores were sent"):
+        finished(method="nfdp-with")
+
+
+def test_alone_and_together_start_from_the_same_samples() -> None:
+    """A comparison between different draws."""
+    together, alone = run(method="nfdp-with"), run(method="alone")
+    for one, other in zip(together.parties, alone.parties, strict=True):
+        assert torch.equal(one.x, other.x)
+
+
+def test_centralised_networks_see_everybodys_records() -> None:
+    """A pool that lacks a party, or has records of the public classes."""
+    one = run(method="centralised")
+    assert [party.name for party in one.parties] == ["mlp-6", "cnn-3"]
+    assert [len(party.x) for party in one.parties] == [72, 72]
+    assert all(set(party.y.tolist()) == {0, 1, 2} for party in one.parties)
+
+
+def test_learning_happens() -> None:
+    """Labels that are shifted, or accuracy of the wrong outputs: three classes are easily told apart.
+
+    Each of three parties that guess is right for 29 or more of the 36 with probability 1e-8.
+    """
+    _, records = finished(method="np", private_epochs=60, rounds=1, networks="mlp-32")
+    assert min(records[-1]["accuracies"]) > 0.8
+
+
+def test_both_kinds_of_outputs_learn() -> None:
+    """Labels that do not fit the outputs that count."""
+    _, records = finished(method="np", private_epochs=60, rounds=1, networks="mlp-32", outputs="all")
+    assert min(records[-1]["accuracies"]) > 0.8
+
+
+def test_the_small_networks_have_different_shapes() -> None:
+    """A comma too few in the list of architectures."""
+    sizes = [
+        sum(weight.numel() for weight in network(name, (1, 8, 8), 10, torch.Generator()).parameters())
+        for name in names_of(SMALL)
+    ]
+    assert len(set(sizes)) == len(sizes) == 5
+    assert 1500 < min(sizes) < max(sizes) < 12_000
+
+
+def test_initial_weights_follow_the_generator() -> None:
+    """Weights from the global generator."""
+    one, again, other = (network("cnn-3-2", (1, 4, 4), 5, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2))
+    x = torch.from_numpy(images().test_x)
+    assert torch.equal(one(x), again(x))
+    assert not torch.equal(one(x), other(x))
+    assert one(x).shape == (len(x), 5)
