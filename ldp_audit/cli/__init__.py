@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ldp_audit.cli import account, audit, linkage
+from ldp_audit.cli import account, audit, completion, doctor, linkage, train
 from ldp_audit.cli.files import read_json, write_json
 
 if TYPE_CHECKING:
@@ -67,6 +67,17 @@ def _parser() -> argparse.ArgumentParser:
         _command(
             commands, "linkage", linkage.run, "what anonymous, shuffled reports give away, against what is promised"
         )
+    )
+    train.add_arguments(
+        _command(
+            commands, "train", train.run, "run a paper's federated pipeline, and tie its accuracy to what it spends"
+        )
+    )
+    _command(
+        commands, "doctor", doctor.run, "what is installed, which devices there are, and known defects of this machine"
+    )
+    completion.add_arguments(
+        _command(commands, "completion", _completion, "print a script that completes commands and options in a shell")
     )
     return parser
 
@@ -141,6 +152,11 @@ def _check(options: argparse.Namespace) -> int:
         if options.json:
             write.write_files(options.json.parent, {options.json.name: write.as_json(report)})
     return _exit_code(settled, options.fail_on)
+
+
+def _completion(options: argparse.Namespace) -> int:
+    print(completion.script(_parser(), options.shell))
+    return HOLDS
 
 
 def _chosen(options: argparse.Namespace) -> list[Paper]:

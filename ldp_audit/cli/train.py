@@ -1,0 +1,190 @@
+"""ldp-audit train: run a paper's pipeline, or a sweep over its settings, and tie its accuracy to what it spends."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ldp_audit.cli.files import write_json
+from ldp_audit.cli.progress import Progress
+
+_DEMONSTRATION = "demonstration"
+
+
+def add_arguments(train: argparse.ArgumentParser) -> None:
+    """The options of `ldp-audit train`."""
+    add = train.add_argument
+    add("pipeline", metavar="PIPELINE", help="ldp-fl, fedsel, fedmd-nfdp, or a plan of your own, module:Class")
+    add("--data", metavar="NAME", help="a data set; the pipeline's embedded one by default")
+    add("--folder", type=Path, metavar="DIR", help="where the data set's files are, for those that have files")
+    add("--data-option", type=_pair, action="append", default=[], metavar="NAME=V", help="of the data set's loader")
+    add("--set", type=_pair, action="append", default=[], metavar="FIELD=V", help="a setting; may be repeated")
+    add("--sweep", type=_pair, action="append", default=[], metavar="FIELD=V,V", help="vary a setting; may be repeated")
+    add("--preset", metavar="NAME", help="settings of the paper's, or demonstration, the default without settings")
+    add("--repeats", type=int, metavar="K", help="runs of each point; or of its cross-validation")
+    add("--seed", type=int, default=0, metavar="SEED", help="from which all seeds follow; 0 by default")
+    add("--device", default="auto", metavar="NAME", help="auto (a GPU if there is one), cpu, cuda, cuda:1")
+    add("--threads", type=int, default=1, metavar="N", help="of torch in each run; 1 by default")
+    add("--workers", type=int, metavar="N", help="processes of this machine; one a core by default, 1 on a GPU")
+    add("--scheduler", metavar="ADDRESS", help="of a Dask cluster, whose workers train")
+    add("--audit", action="store_true", help="bound each run's epsilon from below by canaries")
+    add(
+        "--out", type=Path, metavar="DIR", help="write results.json, report.md, report.html, figures, checkpoints there"
+    )
+    add("--resume", action="store_true", help="go on with what --out holds")
+    add("--list", action="store_true", help="the pipeline's settings and presets, and the data sets")
+    add("--quiet", action="store_true", help="no progress")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the tables; 0, or 1 where an audit found a violation. Raises ValueError for bad input."""
+    from ldp_audit.training.plan_class import plan_class
+
+    plan = plan_class(options.pipeline)
+    if options.list:
+        print(_listed(plan))
+        return 0
+    if options.resume and options.out is None:
+        raise ValueError("--resume needs --out, the folder to go on with")
+    _check_writable(options)
+    document = _experiment(options, plan)
+    if document is None:
+        return 130
+    print(_tables(document))
+    _written(options, document)
+    write_json(options, document)
+    return 1 if any(one["verdict"] == "violated" for one in document["audit"] or ()) else 0
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip() or not value:
+        raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {text!r}")
+    return name.strip().replace("-", "_"), value
+
+
+def _listed(plan: type) -> str:
+    """Settings with their defaults, presets, data sets."""
+    import dataclasses
+
+    from ldp_audit.training.data import DATASETS
+    from ldp_audit.training.plan_class import presets_of
+
+    lines = [f"settings of {plan.__name__}"]
+    lines += [f"  {one.name} = {one.default!r}" for one in dataclasses.fields(plan)]
+    lines += ["presets", *(f"  {name}" for name in [_DEMONSTRATION, *presets_of(plan)])]
+    lines.append("data sets")
+    lines += [f"  {name}{f': a folder that holds {one.files}' if one.files else ''}" for name, one in DATASETS.items()]
+    return "\n".join(lines)
+
+
+def _check_writable(options: argparse.Namespace) -> None:
+    from ldp_audit.reports import write
+
+    for folder in (options.out, options.json and options.json.parent):
+        if folder is not None:
+            write.check_writable(folder)
+
+
+def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any] | None:
+    """The document; None where the user interrupted it."""
+    from ldp_audit.training.data_choice import data_for
+    from ldp_audit.training.experiment import run_experiment
+
+    sweeps = _sweeps(options, plan)
+    progress = Progress(options.quiet)
+    try:
+        return run_experiment(
+            options.pipeline,
+            sweeps,
+            data_for(plan, options.data, options.folder, dict(options.data_option)),
+            seed=options.seed,
+            device=options.device,
+            threads=options.threads,
+            workers=options.workers,
+            scheduler=options.scheduler,
+            folder=options.out,
+            resume=options.resume,
+            audit=options.audit,
+            progress=progress,
+        )
+    except KeyboardInterrupt:
+        kept = f"--resume goes on with {options.out}" if options.out else "nothing was written, for lack of --out"
+        print(f"ldp-audit train: interrupted; {kept}", file=sys.stderr)
+        return None
+    finally:
+        progress.end()
+
+
+def _sweeps(options: argparse.Namespace, plan: type) -> Sequence[Any]:
+    """The preset's sweeps, or the demonstration's where nothing is set, with the user's settings in their place."""
+    from ldp_audit.training.plan_class import demonstration_of, preset_of
+    from ldp_audit.training.sweep import Sweep, read_value
+
+    fixed = {name: read_value(plan, name, text) for name, text in _once("--set", options.set).items()}
+    varied = {
+        name: tuple(read_value(plan, name, part) for part in text.split(","))
+        for name, text in _once("--sweep", options.sweep).items()
+    }
+    repeats = options.repeats
+    if repeats is not None and "repeats" in getattr(plan, "__dataclass_fields__", ()):  # a run has a batch of them
+        fixed, repeats = {**fixed, "repeats": repeats}, None
+    both = fixed.keys() & varied.keys()
+    if both:
+        raise ValueError(f"field {min(both)!r} must be either set or swept, got both")
+    if options.preset is None and (fixed or varied):
+        base: Sequence[Sweep] = (Sweep(),)
+    else:
+        named = options.preset or _DEMONSTRATION
+        base = demonstration_of(plan) if named == _DEMONSTRATION else preset_of(plan, named)
+    return [
+        Sweep(
+            {name: value for name, value in {**one.settings, **fixed}.items() if name not in varied},
+            {**{name: values for name, values in one.varied.items() if name not in fixed}, **varied},
+            one.repeats if repeats is None else repeats,
+        )
+        for one in base
+    ]
+
+
+def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{option} must name {name!r} once, got it {names.count(name)} times")
+    return dict(pairs)
+
+
+def _tables(document: dict[str, Any]) -> str:
+    """The page's tables, for a terminal."""
+    from ldp_audit.accounting.protocol_text import table
+    from ldp_audit.reports.training_page import about, tables, title
+
+    parts = ["\n".join([title(document), *about(document)])]
+    parts += [table(one.rows) for one in tables(document) if one.title != "Findings"]
+    parts += [_finding(one) for one in document["findings"]]
+    return "\n\n".join(parts)
+
+
+def _finding(finding: dict[str, Any]) -> str:
+    import textwrap
+
+    from ldp_audit.reports.training_page import finding_words
+
+    head = f"{finding['verdict'].upper()}: {finding['key']} (error rate {finding['error_rate']:g})"
+    body = textwrap.fill(finding_words(finding), 118, initial_indent="  ", subsequent_indent="  ")
+    return f"{head}\n{body}"
+
+
+def _written(options: argparse.Namespace, document: dict[str, Any]) -> None:
+    if options.out is None:
+        return
+    from ldp_audit.reports import training_page, write
+    from ldp_audit.training.train_figures import figures
+
+    files = training_page.rendered(document, figures(document))
+    write.write_files(options.out, files)
+    print(f"\nwritten to {options.out}: {', '.join(sorted(files, key=lambda name: (name.count('/'), name)))}")
