@@ -130,7 +130,8 @@ def _shuffled(mechanism: Any, step: Step) -> tuple[PrivacyLoss | None, PrivacyLo
         return None, None
     clients = step.shuffling.clients
     two = isinstance(mechanism, TwoPoint) or (isinstance(mechanism, RandomizedResponse) and mechanism.k == 2)
-    placed = shuffle(mechanism, clients, others="one end") if two and clients > 1 else None
+    unsampled = step.sampling is None  # a chosen client's law is not symmetric, as placing the others at one end needs
+    placed = shuffle(mechanism, clients, others="one end") if two and clients > 1 and unsampled else None
     return shuffle(mechanism, clients), placed
 
 

@@ -13,12 +13,12 @@ from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss
 from ldp_audit.accounting.laws.finite_losses import NOTHING
 from ldp_audit.accounting.paper_conventions import TABLE_2, VERDICTS, paper_claims
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.protocol import Protocol, Shuffling, Split, Step
+from ldp_audit.accounting.protocol import Protocol, Sampling, Shuffling, Split, Step
 from ldp_audit.accounting.protocol_costs import Ledger, step_losses
 from ldp_audit.accounting.protocol_file import load_protocol, shipped
 from ldp_audit.accounting.protocol_report import account
 from ldp_audit.claims import papers
-from ldp_audit.mechanisms import FiniteChannel, RandomizedResponse
+from ldp_audit.mechanisms import FiniteChannel, RandomizedResponse, TwoPoint
 from tests.claims import test_fedmd_nfdp, test_fedsel, test_ldp_fl
 
 ANSWER = Step("RandomizedResponse(epsilon=0.5)", times=("rounds", "dimensions", 2))
@@ -242,3 +242,12 @@ def test_totals_say_one_thing_each() -> None:
     assert {"basic", "exact"} <= set(keys)
     with pytest.raises(ValueError, match=r"convention must be one of basic, .*exact.*, got 'shuffled'"):
         account(protocol()).total("shuffled")
+
+
+def test_two_valued_reports_of_sampled_and_shuffled_clients_are_accounted_for() -> None:
+    """The others cannot all be placed at one end of a law that sampling made lopsided: that was an error."""
+    step = Step(
+        TwoPoint(1.0), ("rounds",), sampling=Sampling("without", n=50, k=20), shuffling=Shuffling(20, "parameter")
+    )
+    found = account(Protocol("sampled clients", (step,), rounds=2)).total("shuffled")
+    assert 0 <= (found.lower or 0.0) <= found.epsilon < 2

@@ -13,7 +13,7 @@ from ldp_audit.accounting.protocol_file import load_protocol
 from ldp_audit.accounting.protocol_report import account
 from ldp_audit.mechanisms import FiniteChannel
 from ldp_audit.training import spend as spending
-from ldp_audit.training.spend import axis_label, claimed_epsilon, protocol_spend, spend_of, spend_values
+from ldp_audit.training.spend import claim_of, protocol_spend, spend_of, spend_values
 
 LDP_FL = Protocol(
     "small",
@@ -28,7 +28,7 @@ def test_fedsel_records_the_budget_beside_what_is_spent():
     """Would catch another sentence of the paper taken for the whole run's, and a wrong scope."""
     protocol = load_protocol("fedsel-adult")
     found, report = protocol_spend(protocol), account(protocol)
-    assert found["claimed"]["epsilon"] == claimed_epsilon(protocol) == 2
+    assert found["claimed"]["epsilon"] == 2
     assert found["everything"]["by_name"][1] == report.total("exact").epsilon
     assert found["one use"] == found["one round"] == found["everything"], "one epoch of one round"
     assert found["everything"]["pure"] > 2, "PE's selection has more than its share"
@@ -42,15 +42,16 @@ def test_fedmd_nfdp_has_a_delta_that_no_epsilon_helps():
     assert found["everything"]["pure"] == "inf"
     assert values["least delta"] == found["claimed"]["delta"] == pytest.approx(1 - (299 / 300) ** 60)
     assert "exact" not in values, "an infinite number has no place on an axis"
-    assert "at the delta that it claims" in axis_label("claimed", found)
 
 
 def test_ldp_fl_claims_epsilon_for_all_of_it():
     """Would catch T d epsilon or d epsilon taken for what the paper claims of its shuffled protocol."""
-    assert claimed_epsilon(LDP_FL) == 1
-    assert claimed_epsilon(replace(LDP_FL, paper=None)) is None
-    assert claimed_epsilon(None) is None
-    assert claimed_epsilon(load_protocol("fedmd-ldp")) is None, "the paper gives an order of magnitude alone"
+    found = claim_of(LDP_FL)
+    assert found is not None
+    assert (found["epsilon"], found["delta"]) == (1, 0)
+    assert claim_of(replace(LDP_FL, paper=None)) is None
+    assert claim_of(None) is None
+    assert claim_of(load_protocol("fedmd-ldp")) is None, "the paper gives an order of magnitude alone"
 
 
 def test_each_distinct_protocol_is_accounted_for_once(monkeypatch):
@@ -88,15 +89,6 @@ def test_a_run_that_protects_nothing_spends_nothing_that_could_be_said():
             return None
 
     assert spend_of(Bare()) is None  # pyright: ignore[reportArgumentType]
-
-
-def test_axes_are_labelled_with_unit_and_delta():
-    """Would catch an axis without its delta, and an unknown key."""
-    found = protocol_spend(load_protocol("fedsel-adult-exp"))
-    assert axis_label("exact", found) == "exact epsilon of the run, reports by name at delta = 1e-05 (nats)"
-    assert axis_label("pure", found).endswith("(nats)")
-    with pytest.raises(ValueError, match="key must be one of claimed, pure, exact, shuffled, least delta, got 'x'"):
-        axis_label("x", found)
 
 
 @pytest.mark.slow

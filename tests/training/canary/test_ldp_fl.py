@@ -1,0 +1,122 @@
+"""LDP-FL's canary: sound steps and shufflers pass; bugs of one weight, of the clip and of the order are seen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from ldp_audit.mechanisms import LayerRange, TwoPoint
+from ldp_audit.mechanisms.parameter_shuffler import Messages
+from ldp_audit.training.canary import Promise, canary_bounds
+from ldp_audit.training.canary.arrivals import arrival_canary
+from ldp_audit.training.canary.ldp_fl import (
+    ClientReports,
+    anonymous_canary,
+    looked_at,
+    named_canary,
+    weight_canary,
+)
+from ldp_audit.training.ldp_fl import reporting
+
+ERROR = 1e-6
+CPU = torch.device("cpu")
+RANGES = LayerRange((0.0, 0.5), (1.0, 0.25), ("a", "b"))
+CLIENT = ClientReports({"a": torch.Size([4, 5]), "b": torch.Size([5])}, RANGES, 1.0, CPU)
+CLAIM = Promise("paper", "unlinkable", 1.0)
+
+
+def one_weight_without_noise(weights, ranges, epsilon, generator):
+    """Weight (1, 2) of layer a is sent as if its epsilon were infinite."""
+    found = reporting.reports(weights, ranges, epsilon, generator)
+    _, high = TwoPoint(epsilon, ranges.centers[0], ranges.radii[0]).outputs()
+    found["a"][..., 1, 2] = high * weights["a"][..., 1, 2].sign()
+    return found
+
+
+def outside_is_sent_as_it_is(weights, ranges, epsilon, generator):
+    """A clip that is missing: what lies outside leaves the client."""
+    found = reporting.reports(weights, ranges, epsilon, generator)
+    return {
+        name: torch.where((weights[name] - center).abs() > 1.5 * radius, weights[name], found[name])
+        for name, center, radius in zip(ranges.names, ranges.centers, ranges.radii, strict=True)
+    }
+
+
+def test_linked_reports_break_the_papers_epsilon_and_keep_d_epsilon():
+    """Would catch a canary whose weights do not move all reports together. Power: practically 1."""
+    found = canary_bounds(named_canary(CLIENT, CLAIM), samples=10_000, error=ERROR, seed=1)
+    assert [one["verdict"] for one in found["promised"]] == ["consistent", "violated"]
+    assert found["promised"][0]["epsilon"] == 25
+    assert found["epsilon_lower"] > 4
+
+
+def test_the_best_weight_of_a_sound_step_keeps_epsilon():
+    """Would catch a false alarm of the choice among the weights: it must not count in the bound."""
+    found = canary_bounds(weight_canary(CLIENT, CLIENT.most_telling(2)), samples=30_000, error=ERROR, seed=2)
+    assert found["verdict"] == "consistent"
+    assert found["epsilon_lower"] > 0.85
+
+
+def test_one_weight_without_noise_is_found_and_convicted():
+    """Would catch an audit of the whole client alone: d epsilon = 25 would excuse it. Power: practically 1."""
+    broken = replace(CLIENT, step=one_weight_without_noise)
+    place = broken.most_telling(3)
+    assert place == 1 * 5 + 2
+    found = canary_bounds(weight_canary(broken, place), samples=5_000, error=ERROR, seed=3)
+    assert found["verdict"] == "violated"
+    whole = canary_bounds(named_canary(broken, CLAIM), samples=5_000, error=ERROR, seed=3)
+    assert whole["verdict"] == "consistent", "which is why there is an observer of one weight"
+
+
+def test_a_missing_clip_shows_the_canary():
+    """Would catch a canary inside the range. Power: practically 1."""
+    broken = replace(CLIENT, step=outside_is_sent_as_it_is)
+    found = canary_bounds(weight_canary(broken, broken.most_telling(4)), samples=5_000, error=ERROR, seed=4)
+    assert found["verdict"] == "violated"
+
+
+def test_anonymous_counts_break_the_papers_epsilon_and_keep_their_own():
+    """Would catch that weights are not added up: one weight's count has 0.41 at most. Power: practically 1."""
+    chances = np.full((9, 25), 0.5)
+    promise = Promise("exact", "d epsilon", 25.0)
+    found = canary_bounds(anonymous_canary(CLIENT, chances, CLAIM, promise), samples=20_000, error=ERROR, seed=5)
+    assert [one["verdict"] for one in found["promised"]] == ["consistent", "violated"]
+    few = ClientReports({"a": torch.Size([1])}, LayerRange((0.0,), (1.0,), ("a",)), 1.0, CPU)
+    alone = canary_bounds(anonymous_canary(few, chances[:, :1], CLAIM, promise), samples=20_000, error=ERROR, seed=5)
+    assert alone["epsilon_lower"] < 1.0 < found["epsilon_lower"], "one weight of ten clients is hidden"
+
+
+def test_an_order_that_the_shuffler_keeps_gives_the_sender_away():
+    """Would catch an observer of counts alone. Power: practically 1; the shuffler of the runs is consistent (1e-6)."""
+
+    def keeps_the_order(reports, generator):
+        n, ids = reports.shape
+        places = torch.arange(ids).expand(n, ids).reshape(-1)
+        return Messages(torch.zeros(n * ids), places, reports.reshape(-1))
+
+    sound = canary_bounds(arrival_canary(20, 1.0, 1.0, CPU), samples=10_000, error=ERROR, seed=6)
+    broken = canary_bounds(
+        arrival_canary(20, 1.0, 1.0, CPU, shuffle=keeps_the_order), samples=10_000, error=ERROR, seed=6
+    )
+    assert sound["verdict"] == "consistent"
+    assert broken["verdict"] == "violated"
+    assert broken["promised"][0]["epsilon"] < 0.9
+
+
+def test_of_a_large_network_the_first_weights_are_looked_at():
+    """Would catch a canary of a million weights, which takes hours."""
+    found = looked_at({"a": torch.empty(30_000), "b": torch.empty(3, 3), "c": torch.empty(7)})
+    assert [shape.numel() for shape in found.values()] == [20_000, 1, 1]
+    assert looked_at({"b": torch.empty(3, 3)}) == {"b": torch.Size([3, 3])}
+
+
+@pytest.mark.parametrize("world", [0, 1])
+def test_the_canary_lies_beyond_the_ends_of_every_range(world):
+    """Would catch a world that is the same in both runs, and a layer that is left out."""
+    sent = reporting.reports(CLIENT.weights(world, 3), RANGES, math.inf, torch.Generator().manual_seed(1))
+    for name, center, radius in zip(("a", "b"), RANGES.centers, RANGES.radii, strict=True):
+        assert torch.all(sent[name] == center + (1 - 2 * world) * radius)
