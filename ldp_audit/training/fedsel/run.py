@@ -1,0 +1,220 @@
+"""A batch of FedSel trainings, one for each fold of each repeat, round by round.
+
+In a round every model has its own users; all users of all models are worked on at once, in chunks of bounded memory.
+What is kept between rounds are the weights; with several epochs also the past weights and reported indices, from which
+users' unsent gradients are computed again (`accumulation.py`).
+
+Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from ldp_audit.accounting.protocol import Protocol
+from ldp_audit.training.data.datasets import Images, Table
+from ldp_audit.training.fedsel import folds as cross_validation
+from ldp_audit.training.fedsel.accumulation import unsent
+from ldp_audit.training.fedsel.budget import split_of
+from ldp_audit.training.fedsel.gradients import gradients, shares_right
+from ldp_audit.training.fedsel.protocol import protocol
+from ldp_audit.training.fedsel.senders import sender, top_size
+from ldp_audit.training.fedsel.solution import solution
+from ldp_audit.training.measure.selection import RoundSums, as_layer, bias, share, variance
+from ldp_audit.training.streams import Streams
+
+if TYPE_CHECKING:
+    from ldp_audit.training.fedsel.plan import FedSel
+
+CHUNK = 2**20
+"""Numbers in one tensor of a chunk (users times weights); about thirty such tensors live at once."""
+
+
+class FedSelRun:
+    """See `ldp_audit.training.pipeline.Run`.
+
+    models: (repeat, fold) of each model; None for all of the plan's. Without noise each is what it is in any batch.
+    """
+
+    def __init__(
+        self,
+        plan: FedSel,
+        data: Images | Table,
+        *,
+        seed: int,
+        device: torch.device,
+        models: Sequence[tuple[int, int]] | None = None,
+    ) -> None:
+        if not isinstance(data, Table):
+            raise ValueError(f"data must be a table for FedSel, got the images {data.name!r}")
+        self.plan, self.device, self.streams, self.data = plan, device, Streams(seed), data
+        self.models = list(models) if models is not None else cross_validation.all_models(plan.repeats, plan.folds)
+        rows = _rows(plan, len(data.x), self.streams)
+        self.x = torch.tensor(data.x[rows], dtype=torch.float32, device=device)
+        self.y = torch.tensor(data.y[rows], dtype=torch.float32, device=device)
+        self.folds = cross_validation.split(len(rows), plan.folds, self.models, self.streams)
+        self.tests = torch.as_tensor(self.folds.tests(len(rows)), device=device)
+        self.users, self.d = self.folds.train.shape[1], self.x.shape[1]
+        self.k = top_size(plan, self.d)
+        self.per_epoch = cross_validation.rounds_per_epoch(self.users, plan.share)
+        self.edges = cross_validation.round_edges(self.users, self.per_epoch)
+        self.rounds = self.per_epoch * plan.epochs
+        self.solution = solution(plan.solution)
+        self.split = split_of(plan.epsilon, plan.mu, plan.threshold, max(1, self.users // self.per_epoch))
+        self.senders = [sender(plan, self.split, self.d, model, self.streams) for model in self._senders_models()]
+        self.done = 0
+        self.weights = torch.zeros(len(self.models), self.d, device=device)
+        self.past_weights: list[torch.Tensor] = []
+        self.reported = torch.full(
+            (plan.epochs - 1, len(self.models), self.users), -1, dtype=torch.int32, device=device
+        )
+        self._orders: dict[int, torch.Tensor] = {}
+        self._places: dict[int, torch.Tensor] = {}
+
+    def advance(self, number: int) -> dict[str, Any]:
+        """See `Run`: all models' users of this round report, and the weights move. ValueError out of turn."""
+        if number != self.done + 1 or number > self.rounds:
+            raise ValueError(f"number must be the next round, {self.done + 1} of {self.rounds}, got {number!r}")
+        epoch, place = divmod(number - 1, self.per_epoch)
+        places = slice(int(self.edges[place]), int(self.edges[place + 1]))
+        generator = self.streams.torch("reports", number, device=self.device)
+        sums = RoundSums(len(self.models), self.senders[0].width(self.d), self.d, self.device)
+        for models, part in self._chunks(places):
+            self._report(epoch, models, self.order_of(epoch)[models, part], sums, generator)
+        count = places.stop - places.start
+        mean = self._recovered(sums.reports / count)
+        record = self._measured(sums, count, mean)
+        if self._keeps_past() and epoch < self.plan.epochs - 1:
+            self.past_weights.append(self.weights)
+        step = 1.0 if self.solution.original else self.plan.learning_rate
+        self.weights = self.weights - (step * mean).to(self.weights.dtype)
+        self.done = number
+        return {**self._accuracy(number), "epoch": epoch + 1, "users": count, **record}
+
+    def state(self) -> dict[str, Any]:
+        """See `Run`."""
+        return {
+            "pipeline": "fedsel",
+            "done": self.done,
+            "weights": self.weights.cpu(),
+            "past_weights": [one.cpu() for one in self.past_weights],
+            "reported": self.reported.cpu(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `Run`."""
+        expected = {"weights": self.weights.shape, "reported": self.reported.shape}
+        for name, shape in expected.items():
+            found = state.get(name)
+            if state.get("pipeline") != "fedsel" or not isinstance(found, torch.Tensor) or found.shape != shape:
+                raise ValueError(f"state must be one of this FedSel run, with {name} of shape {tuple(shape)}")
+        self.done = int(state["done"])
+        self.weights = state["weights"].to(self.device)
+        self.past_weights = [one.to(self.device) for one in state["past_weights"]]
+        self.reported = state["reported"].to(self.device)
+
+    def protocol(self) -> Protocol | None:
+        """See `Run`: one user's reports over all epochs."""
+        return protocol(self.plan, self.split, data=self.data.name, users=self.users, d=self.d, k=self.k)
+
+    def _senders_models(self) -> list[tuple[int, int]]:
+        """One sender for all, but for random projections, whose models have a matrix each."""
+        return self.models if self.solution.kind == "projection" else self.models[:1]
+
+    def _chunks(self, places: slice) -> Iterator[tuple[slice, slice]]:
+        """Models, and places in their orders, that fit into memory together; always in the same order."""
+        users = max(1, min(places.stop - places.start, CHUNK // self.d))
+        models = 1 if len(self.senders) > 1 else max(1, CHUNK // (users * self.d))
+        for first in range(0, len(self.models), models):
+            for start in range(places.start, places.stop, users):
+                yield slice(first, min(first + models, len(self.models))), slice(start, min(start + users, places.stop))
+
+    def _report(
+        self, epoch: int, models: slice, users: torch.Tensor, sums: RoundSums, generator: torch.Generator
+    ) -> None:
+        """One chunk's gradients and reports.   users: of each model, shape (models, users)."""
+        x, y = self._records(models, users)
+        truth = self._vectors(x, y, self.weights[models, None])
+        before = unsent(self._past(epoch, models, users, x, y)) if self.solution.accumulates else None
+        now = truth if before is None else before + truth
+        sent = self.senders[min(models.start, len(self.senders) - 1)].send(now, before, generator)
+        law = (sent.mean, sent.variance)
+        sums.add(models, sent.vectors, law, truth, index=sent.index, clipped=sent.clipped)
+        if self._keeps_past() and epoch < self.plan.epochs - 1 and sent.index is not None:
+            self.reported[epoch, models].scatter_(1, users, sent.index[..., 0].to(torch.int32))
+
+    def _past(
+        self, epoch: int, models: slice, users: torch.Tensor, x: torch.Tensor, y: torch.Tensor
+    ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """What these users computed and reported in the epochs before, the first one first."""
+        rows = torch.arange(models.start, models.stop, device=self.device)[:, None]
+        for past in range(epoch):
+            number = past * self.per_epoch + self._rounds_of(past)[models].gather(1, users)
+            weights = torch.stack(self.past_weights)[number, rows]
+            yield self._vectors(x, y, weights), self.reported[past, models].gather(1, users)
+
+    def _vectors(self, x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        """What users add to their accumulation: gradients; with the original accumulation times alpha."""
+        found = gradients(self.plan.model, x, y, weights, self.plan.penalty)
+        return self.plan.learning_rate * found if self.solution.original else found
+
+    def _records(self, models: slice, users: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        train = torch.as_tensor(self.folds.train[models], device=self.device).gather(1, users)
+        return self.x[train], self.y[train]
+
+    def order_of(self, epoch: int) -> torch.Tensor:
+        """See `folds.order`; computed once an epoch."""
+        if epoch not in self._orders:
+            found = cross_validation.order(self.users, epoch, self.models, self.streams)
+            self._orders[epoch] = torch.as_tensor(found, device=self.device)
+        return self._orders[epoch]
+
+    def _rounds_of(self, epoch: int) -> torch.Tensor:
+        """In which round of that epoch each user of each model reported, from 0 on; computed once an epoch."""
+        if epoch not in self._places:
+            edges = torch.tensor(self.edges[1:], device=self.device)
+            self._places[epoch] = torch.searchsorted(edges, torch.argsort(self.order_of(epoch), dim=-1), right=True)
+        return self._places[epoch]
+
+    def _keeps_past(self) -> bool:
+        return self.solution.accumulates and self.plan.epochs > 1
+
+    def _recovered(self, mean: torch.Tensor) -> torch.Tensor:
+        """The server's view of mean reports: (models, width) to (models, d)."""
+        if len(self.senders) == 1:
+            return self.senders[0].recover(mean)
+        return torch.stack([one.recover(row) for one, row in zip(self.senders, mean, strict=True)])
+
+    def _measured(self, sums: RoundSums, count: int, mean: torch.Tensor) -> dict[str, Any]:
+        """See `measure/selection.py`."""
+        sent, expected = sums.reports / count, sums.means / count
+        noise = variance(sent, expected, sums.variances / count**2)
+        return {
+            "nothing": {"measured": share(sums.nothing, sums.said), "exact": self.senders[0].nothing()},
+            "clipped": share(sums.clipped, sums.said),
+            "bias": bias(mean, self._recovered(expected), sums.truth / count),
+            "variance": noise,
+            "layers": {"weights": as_layer(noise, sent.shape[-1])},
+        }
+
+    def _accuracy(self, number: int) -> dict[str, Any]:
+        """The mean over the models, each on its test fold; now and then all of them."""
+        found = shares_right(self.x, self.y, self.weights, self.tests)
+        detailed = number % self.plan.details == 0 or number == self.rounds
+        return {"accuracy": float(np.mean(found))} | ({"accuracies": found} if detailed else {})
+
+
+def _rows(plan: FedSel, records: int, streams: Streams) -> np.ndarray:
+    """The records that are used, in their order."""
+    if plan.users is not None and plan.users > records:
+        raise ValueError(f"users must be at most the data's {records} records, got {plan.users}")
+    used = plan.users or records
+    if used < plan.folds:
+        raise ValueError(f"folds must be at most the number of records, {used}, got {plan.folds}")
+    if used == records:
+        return np.arange(records)
+    return np.sort(streams.numpy("users").permutation(records)[:used])
