@@ -34,11 +34,16 @@ def top_set(magnitudes: Any, k: int) -> Any:
     magnitudes: shape (..., d), finite.   returns: booleans, shape (..., d).
     Raises ValueError for values that are not finite, and for k outside 1..d.
     """
-    ranks = ranking(magnitudes)
-    d = ranks.shape[-1]
+    xp, values = _finite_rows(magnitudes)
+    d = values.shape[-1]
     if isinstance(k, bool) or k != int(k) or not 1 <= k <= d:
         raise ValueError(f"k must be a whole number from 1 to d = {d}, got {k!r}")
-    return ranks > d - int(k)
+    k = int(k)
+    least = xp.sort(values, axis=-1)[..., d - k : d - k + 1]
+    above, tied = values > least, values == least
+    room = k - xp.sum(above, axis=-1, keepdims=True, dtype=xp.int64)  # which the last of the tied take
+    from_left = xp.cumulative_sum(tied, axis=-1, dtype=xp.int64)
+    return above | (tied & (from_left > from_left[..., -1:] - room))
 
 
 def ranking(magnitudes: Any) -> Any:
@@ -46,14 +51,24 @@ def ranking(magnitudes: Any) -> Any:
 
     magnitudes: shape (..., d), finite. Raises ValueError for anything else.
     """
+    xp, values = _finite_rows(magnitudes)
+    d = values.shape[-1]
+    order = xp.reshape(xp.argsort(values, axis=-1, stable=True), (-1, d))
+    rows = xp.arange(order.shape[0], dtype=order.dtype, device=device(order))[:, None]
+    ranks = xp.empty(order.shape, dtype=xp.int64, device=device(order))
+    ranks[rows, order] = xp.broadcast_to(xp.arange(1, d + 1, dtype=xp.int64, device=device(order)), order.shape)
+    return xp.reshape(ranks, values.shape)
+
+
+def _finite_rows(magnitudes: Any) -> tuple[Any, Any]:
+    """Their namespace, and the magnitudes as an array of rows; ValueError for anything but finite numbers."""
     xp, values = _with_namespace(magnitudes)
     if values.ndim == 0 or not xp.isdtype(values.dtype, ("real floating", "integral")):
         raise ValueError(f"magnitudes must be finite numbers of shape (..., d), got {magnitudes!r}")
     good = xp.isfinite(values)
     if not bool(xp.all(good)):
         raise ValueError(f"magnitudes must be finite numbers of shape (..., d), got {values[~good][0].item()!r}")
-    order = xp.argsort(values, axis=-1, stable=True)
-    return xp.astype(xp.argsort(order, axis=-1), xp.int64) + 1
+    return xp, values
 
 
 def require_ranking(x: Any, d: int) -> Any:

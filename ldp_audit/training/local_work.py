@@ -94,7 +94,7 @@ class LocalWork:
         """
         finite = losses.isfinite()
         for weight in weights.values():
-            finite &= weight.flatten(1).isfinite().all(1)
+            finite &= weight.flatten(1).sum(1).isfinite()  # a sum is no number where a term is none, and quicker
         if not bool(finite.all()):
             client = int(self.clients[int((~finite).nonzero()[0])])
             raise FloatingPointError(

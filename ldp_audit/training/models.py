@@ -11,7 +11,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from importlib import import_module
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -154,7 +154,7 @@ def _own(name: str) -> Builder:
         raise ValueError(f"model {name!r} cannot be imported: {error}") from error
     if not callable(found):
         raise ValueError(f"model {name!r} must be a function (shape, classes) -> torch.nn.Module, got {found!r}")
-    return found
+    return cast(Builder, found)
 
 
 def _image(name: str, shape: tuple[int, ...], least: int) -> tuple[int, int, int]:

@@ -41,6 +41,7 @@ def test_the_closed_form_is_the_gradient(loss: str) -> None:
     by_weight, by_bias = gradients(weight, bias, x, y, share, LOSSES[loss])
     true_weight, true_bias = by_autograd(loss, weight, bias, x, y, share)
     assert float((by_weight - true_weight).abs().max()) <= ROUNDING
+    assert by_bias is not None
     assert float((by_bias - true_bias).abs().max()) <= ROUNDING
     assert gradients(weight, None, x, y, share, LOSSES[loss])[1] is None
 
@@ -57,6 +58,7 @@ def test_a_step_goes_down_the_gradient_in_place(loss: str) -> None:
     """Catches a step that uses the bias or weight after its own change."""
     weight, bias, x, y, share = problem(loss)
     by_weight, by_bias = gradients(weight, bias, x, y, share, LOSSES[loss])
+    assert by_bias is not None
     wanted, wanted_bias = weight - 0.3 * by_weight, bias - 0.3 * by_bias
     scores = step(weight, bias, x, y, share, LOSSES[loss], 0.3)
     assert scores.shape == (4, 6, weight.shape[1])

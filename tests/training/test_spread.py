@@ -6,13 +6,14 @@ import json
 import logging
 import re
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ldp_audit.training import spread_dask, spread_processes
+from ldp_audit.training import spread_dask
 from ldp_audit.training.spread import Event, Spending, Task, Work, crew_of, key, spread
 from ldp_audit.training.spread_dask import DaskCrew
 from ldp_audit.training.spread_processes import LocalCrew
@@ -39,19 +40,20 @@ def failing(what: str, **others: Any) -> list[Job]:
     return jobs_of(Toy, [Sweep({"fails": what, **others})], seed=0)
 
 
-def test_two_processes_give_the_records_of_this_one_and_do_a_lost_run_again(serial: Records, tmp_path: Path) -> None:
+def test_two_processes_give_the_records_of_this_one_and_say_what_goes_wrong(serial: Records, tmp_path: Path) -> None:
     """One run kills its process once, in its second round: another process goes on from its checkpoint."""
     mark = tmp_path / "mark"
-    jobs = [*JOBS, *failing("dies once", mark=str(mark))]
+    jobs = [*JOBS, *failing("dies once", mark=str(mark)), *failing("raises"), *failing("refuses")]
+    tasks = [Task(number, job, tmp_path / f"{number}.state") for number, job in enumerate(jobs)]
     heard: list[Event] = []
-    done = spread(WORK, jobs, crew_of(2), folder=tmp_path / "runs", progress=lambda event, _: heard.append(event))
+    ends = {event.number: event for event in crew_of(2).events(WORK, tasks, heard.append)}
     assert mark.exists()
-    assert plain(done[:-1]) == serial
-    assert done[-1]["rounds"] == spread(WORK, JOBS[2:3], crew_of())[0]["rounds"], (
-        "the settings differ in the mark alone"
-    )
-    assert [event.round for event in heard if event.number == 4 and event.record is None] == [1, 2, 3]
-    assert sorted(file.suffix for file in (tmp_path / "runs").iterdir()) == [".json"] * 5
+    assert plain([ends[number].record for number in range(4)]) == serial
+    assert [event.round for event in heard if event.number == 4] == [1, 2, 3]
+    again = spread(WORK, JOBS[2:3], crew_of())[0]
+    assert ends[4].record["rounds"] == again["rounds"], "the settings differ in the mark alone"
+    assert re.match(r"KeyError: 'no such thing' \(epsilon 1.0, rounds 3, .*fails raises.*; seed \d+\)$", ends[5].error)
+    assert (ends[6].error, ends[6].bad_input) == ("the data do not fit", True)
 
 
 def test_runs_that_are_kept_are_not_computed_again(serial: Records, tmp_path: Path) -> None:
@@ -82,16 +84,10 @@ def test_what_goes_wrong_is_said_and_finished_runs_are_kept(tmp_path: Path) -> N
     assert (tmp_path / f"{key(WORK, JOBS[0])}.json").exists()
 
 
-def test_a_worker_process_says_what_went_wrong_with_which_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spread_processes, "LOSSES", 1)
-    jobs = [*failing("raises"), *failing("refuses"), *failing("dies", mark=str(tmp_path / "mark"))]
-    tasks = [Task(number, job) for number, job in enumerate(jobs)]
-    raised, refused, died = LocalCrew(1).events(WORK, tasks, lambda _: None)
-    assert re.match(r"KeyError: 'no such thing' \(epsilon 1.0, rounds 3, .*fails raises.*; seed \d+\)$", raised.error)
-    assert (refused.error, refused.bad_input) == ("the data do not fit", True)
-    assert re.match(r"1 worker processes died while they computed a run \(.*fails dies.*\)$", died.error)
-    with pytest.raises(RuntimeError, match="KeyError"):
-        spread(WORK, jobs[:1], _Saying(raised))
+def test_an_error_of_a_crew_is_raised() -> None:
+    for bad_input, kind in ((False, RuntimeError), (True, ValueError)):
+        with pytest.raises(kind, match=r"^what went wrong$"):
+            spread(WORK, JOBS[:1], _Saying(Event(0, error="what went wrong", bad_input=bad_input)))
 
 
 @dataclass(frozen=True)
@@ -128,27 +124,37 @@ def test_who_computes_is_checked() -> None:
         crew_of(2, "tcp://127.0.0.1:1")
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    """A worker process; the scheduler is here, and the worker's nanny replaces it when it is lost."""
+@contextmanager
+def cluster(**how: Any) -> Iterator[Any]:
+    """A Dask cluster of one worker; the scheduler is here."""
     distributed = pytest.importorskip("distributed")
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it says at length that a worker was lost
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, dashboard_address=None, worker_dashboard_address=None
+        n_workers=1, threads_per_worker=2, dashboard_address=None, worker_dashboard_address=None, **how
     ) as made:
         yield made
 
 
 @pytest.mark.filterwarnings("ignore")  # of distributed's
-def test_a_dask_cluster_that_loses_a_worker_gives_the_same_records(
-    cluster: Any, serial: Records, tmp_path: Path
-) -> None:
+def test_a_dask_cluster_gives_the_same_records(serial: Records) -> None:
+    with cluster(processes=False, protocol="tcp://") as made:
+        assert plain(spread(WORK, JOBS, DaskCrew(made.scheduler_address))) == serial
+        with pytest.raises(ValueError, match=r"^the data do not fit$"):
+            spread(WORK, failing("refuses"), DaskCrew(made.scheduler_address))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_dask_cluster_that_loses_a_worker_does_its_run_again(serial: Records, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
-    done = spread(WORK, [*JOBS, *failing("dies once", mark=str(mark))], DaskCrew(cluster.scheduler_address))
-    assert mark.exists()
-    assert plain(done[:-1]) == serial
-    with pytest.raises(ValueError, match=r"^the data do not fit$"):
-        spread(WORK, failing("refuses"), DaskCrew(cluster.scheduler_address))
+    with cluster() as made:
+        done = spread(WORK, [*JOBS, *failing("dies once", mark=str(mark))], DaskCrew(made.scheduler_address))
+        assert mark.exists()
+        assert plain(done[:-1]) == serial
+        with pytest.raises(
+            RuntimeError, match=r"3 workers of the cluster died while they computed a run \(.*fails dies"
+        ):
+            spread(WORK, failing("dies", mark=str(mark)), DaskCrew(made.scheduler_address))
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -119,13 +119,18 @@ def test_accuracy_against_a_number_has_a_curve_for_each_other_setting(document: 
     ends = [document["points"][i]["accuracy"] for i in (0, 1)]
     assert list(bars.y) == [one["low"] for one in ends]
     assert list(bars.upper) == [one["high"] for one in ends]
-    assert panel.x_log
+    assert not panel.x_log
     assert "kind a: from 0.450 at 0.5 to 0.700 at 8" in figure.alt
 
 
 def test_one_curve_has_a_band() -> None:
     document = results.build("toy", 3, DATA, RUNS[:4])
     assert [one.style for one in named(document, "accuracy-epsilon").panels[0].series] == ["band", "line"]
+
+
+def test_a_wide_range_is_on_a_logarithmic_axis() -> None:
+    document = results.build("toy", 3, DATA, [run(epsilon, "a", 1, 0.5) for epsilon in (0.1, 8.0)])
+    assert named(document, "accuracy-epsilon").panels[0].x_log
 
 
 def test_accuracy_over_the_rounds_is_the_mean_of_the_repeats(document: dict[str, Any]) -> None:
@@ -138,7 +143,12 @@ def test_accuracy_against_the_exact_spend_stands_beside_the_papers(document: dic
     marks = [one for one in figure.panels[0].series if one.style == "points"]
     assert [list(one.x) for one in marks] == [[2.5, 2.5], [0.75, 0.75], [0.5, 0.5]]
     assert [list(one.y) for one in marks] == [pytest.approx([0.45, 0.7])] * 3
-    assert "claims" in marks[2].label
+    assert [one.label for one in marks] == [
+        "exact, reports by name",
+        "exact, without names, at most",
+        "the paper's claim",
+    ]
+    assert not figure.panels[0].x_log
     assert "delta = 1e-05" in figure.caption
 
 
@@ -147,7 +157,8 @@ def test_layers_are_drawn_against_their_prediction_and_outliers_are_counted(docu
     assert "Beyond three standard deviations: 0 of 14" in figure.caption
     assert "within Lemma 3's bounds in 14 of 14" in figure.caption
     against, ratios = figure.panels
-    assert list(against.series[1].y) == pytest.approx([0.0105] * 7)
+    assert list(against.series[0].y) == pytest.approx([0.0105] * 7)
+    assert [one.label for one in against.series] == ["first", "last", "equal"]
     band = ratios.series[0]
     assert (list(band.x), list(band.y), list(band.upper)) == (
         [10, 100],

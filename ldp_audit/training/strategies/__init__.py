@@ -26,7 +26,7 @@ class Strategy(NamedTuple):
 STRATEGIES = {
     "loop": Strategy(loop.train, loop.why_not, 20),
     "vmap": Strategy(vmapped.train, vmapped.why_not, 20),
-    "grouped": Strategy(grouped.train, grouped.why_not, 20),
+    "grouped": Strategy(grouped.train, grouped.why_not, 10),
     "processes": Strategy(processes.train, processes.why_not, 20),
-    "closed-form": Strategy(closed_form.train, closed_form.why_not, 50),
+    "closed-form": Strategy(closed_form.train, closed_form.why_not, 25),
 }

@@ -1,0 +1,195 @@
+"""A training experiment's document as tables, Markdown and HTML; all numbers are the document's."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from ldp_audit.accounting.figure import Figure
+from ldp_audit.accounting.protocol_text import interval, number
+from ldp_audit.reports.figures import svg
+from ldp_audit.reports.write import as_json
+
+
+class TextTable(NamedTuple):
+    """Rows of texts under a title; the first row is the head."""
+
+    title: str
+    rows: list[list[str]]
+
+
+def rendered(document: Mapping[str, Any], figures: Sequence[Figure]) -> dict[str, str]:
+    """Every file of an experiment by its name: results.json, report.md, report.html and the figures."""
+    drawn = [figure.to_dict() for figure in figures]
+    files = {f"figures/{figure['name']}.svg": svg(figure) + "\n" for figure in drawn}
+    files["results.json"] = as_json(document)
+    files["report.md"] = markdown(document, drawn)
+    files["report.html"] = html(document, drawn)
+    return files
+
+
+def tables(document: Mapping[str, Any]) -> list[TextTable]:
+    """The points, the findings and the audit, those that there are."""
+    found = [TextTable("Points", _points(document))]
+    if document["findings"]:
+        found.append(TextTable("Findings", _findings(document)))
+    if document["audit"]:
+        found.append(TextTable("Audit", _audits(document["audit"])))
+    return found
+
+
+def title(document: Mapping[str, Any]) -> str:
+    """Of the page."""
+    return f"Training {document['pipeline']} on {document['data']['name']}"
+
+
+def about(document: Mapping[str, Any]) -> list[str]:
+    """What was run, in sentences."""
+    runs, tool = document["runs"], document["tool"]
+    data = ", ".join(f"{name} {value}" for name, value in document["data"].items() if name not in ("name", "digest"))
+    device = runs[0]["device"]
+    seconds = sum(run["seconds"] for run in runs)
+    lines = [
+        f"{len(runs)} runs of {len(document['points'])} points, root seed {document['seed']}, {seconds:.0f} s in all.",
+        f"Data {document['data']['name']}: {data}.",
+        f"Device {device['name']}, {device['threads']} thread(s) a run, torch {device['torch']}, "
+        f"{tool['name']} {tool['version']}.",
+        "Accuracy is the last round's: mean and half-width of its 95% interval (Student's t over the repeats).",
+    ]
+    if document["spend"]:
+        delta = document["spend"][0]["delta"]
+        lines.append(
+            f"Epsilon is that of the whole run, at delta = {delta:g}: exact, reports by name and (where they are "
+            "shuffled) without names; beside it what the paper says that the run spends."
+        )
+    return lines
+
+
+def markdown(document: Mapping[str, Any], figures: Sequence[Mapping[str, Any]]) -> str:
+    """The page."""
+    lines = [f"# {_plain(title(document))}", "", *(f"{_plain(line)}\n" for line in about(document))]
+    for table in tables(document):
+        head, *rows = ([_plain(cell) for cell in row] for row in table.rows)
+        lines += [f"## {table.title}", "", f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+        lines += [f"| {' | '.join(row)} |" for row in rows]
+        lines.append("")
+    for figure in figures:
+        lines += [f"## {_plain(figure['title'])}", "", f"![{_plain(figure['alt'])}](figures/{figure['name']}.svg)", ""]
+        lines += [f"*{_plain(figure['caption'])}*", ""]
+    return "\n".join(lines)
+
+
+def html(document: Mapping[str, Any], figures: Sequence[Mapping[str, Any]]) -> str:
+    """The same as one self-contained file; every text is escaped."""
+    loader = PackageLoader("ldp_audit.reports")
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    drawn = [(figure, Markup(svg(dict(figure)))) for figure in figures]  # noqa: S704  (matplotlib escapes its texts)
+    template = made.get_template("training.html.j2")
+    return template.render(
+        title=title(document), about=about(document), tables=tables(document), figures=drawn, tool=document["tool"]
+    )
+
+
+def _points(document: Mapping[str, Any]) -> list[list[str]]:
+    spend = {str(one["settings"]): one for one in document["spend"]}
+    shuffled = any(one["everything"]["shuffled"] for one in spend.values())
+    names = list(document["points"][0]["settings"])
+    head = [*(name.replace("_", " ") for name in names), "accuracy", "repeats"]
+    if spend:
+        head += ["exact epsilon", *(["shuffled"] if shuffled else []), "the paper's"]
+    rows = [head]
+    for point in document["points"]:
+        row = [*map(_value, point["settings"].values()), _accuracy(point["accuracy"])]
+        row.append(str(point["accuracy"]["repeats"]))
+        if spend:
+            row += _spent(spend.get(str(point["settings"])), shuffled=shuffled)
+        rows.append(row)
+    return rows
+
+
+def _accuracy(accuracy: Mapping[str, Any]) -> str:
+    if accuracy["low"] is None:
+        return f"{accuracy['mean']:.4f}"
+    return f"{accuracy['mean']:.4f} ± {(accuracy['high'] - accuracy['low']) / 2:.4f}"
+
+
+def _spent(spend: Mapping[str, Any] | None, *, shuffled: bool) -> list[str]:
+    if spend is None:
+        return ["not private", *([""] if shuffled else []), ""]
+    everything, claimed = spend["everything"], spend["claimed"]
+    cells = [_ends(everything["by_name"])]
+    if shuffled:
+        cells.append(_ends(everything["shuffled"]) if everything["shuffled"] else "")
+    if claimed is None or claimed["epsilon"] is None:
+        return [*cells, "no number"]
+    return [
+        *cells,
+        number(float(claimed["epsilon"])) + (f" (delta {claimed['delta']:.4g})" if claimed["delta"] else ""),
+    ]
+
+
+def _ends(ends: Sequence[Any]) -> str:
+    low, high = (float(end) for end in ends)
+    return "infinite" if math.isinf(low) else interval((low, high))
+
+
+def finding_words(finding: Mapping[str, Any]) -> str:
+    """What was said, where, what was measured, and what a reader should know, as one paragraph."""
+    place = f" ({finding['place']})" if finding["place"] else ""
+    note = f" {finding['note']}" if finding["note"] else ""
+    numbers = ", ".join(_flat(finding["numbers"])) or "no numbers"
+    return f"{finding['says']}{place}: {numbers}.{note}"
+
+
+def _findings(document: Mapping[str, Any]) -> list[list[str]]:
+    rows = [["finding", "verdict", "error rate", "what was said and measured"]]
+    return rows + [
+        [one["key"], one["verdict"], f"{one['error_rate']:g}", finding_words(one)] for one in document["findings"]
+    ]
+
+
+def _audits(audits: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """A row for each promise to each observer of each point."""
+    rows = [["point", "observer", "epsilon at least", "promised", "by", "verdict"]]
+    for audit in audits:
+        point = ", ".join(f"{name} {_value(value)}" for name, value in audit["settings"].items()) or "the run"
+        if not audit["observers"]:
+            rows.append([point, str(audit["why_not"]), "", "", "", ""])
+        for one in audit["observers"]:
+            for promise in one["promised"]:
+                at = f" (delta {promise['delta']:.4g})" if promise["delta"] else ""
+                bound, promised = f"{promise['epsilon_lower']:.4g}", number(float(promise["epsilon"])) + at
+                rows.append([point, one["observer"], bound, promised, promise["by"], promise["verdict"]])
+    return rows
+
+
+def _flat(numbers: Mapping[str, Any], before: str = "") -> list[str]:
+    """Every number after its name; a mean with its limits as one."""
+    if {"mean", "low", "high"} <= set(numbers):
+        head = f"{before}{_value(numbers['mean'])} [{_value(numbers['low'])}, {_value(numbers['high'])}]"
+        return [head, *_flat({key: value for key, value in numbers.items() if key not in ("mean", "low", "high")})]
+    found = []
+    for name, value in numbers.items():
+        if isinstance(value, Mapping):
+            found += _flat(value, f"{before}{name} ")
+        else:
+            found.append(f"{before}{name} {_value(value)}")
+    return found
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown leaves as it is."""
+    return re.sub(r"([\\`*_{}\[\]<>#|$])", r"\\\1", text.replace("\n", " "))

@@ -1,0 +1,80 @@
+"""Which device a run is on, and the settings that make its numbers repeatable there.
+
+Equal seeds give equal numbers on one device with one number of threads. Another device, another number of threads or
+another version of torch rounds differently; results name all three.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+_ACCEPTED = "auto, cpu, cuda, cuda:0, cuda:1, ..., or mps"
+
+
+def device_of(name: str = "auto") -> torch.device:
+    """The device of this name; "auto" is the first GPU that CUDA has, else the CPU.
+
+    Raises ValueError for another name, and for a device that this machine does not have.
+    """
+    import torch
+
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        device = None
+    if device is None or device.type not in ("cpu", "cuda", "mps"):
+        raise ValueError(f"device must be {_ACCEPTED}, got {name!r}")
+    if device.type == "cuda":
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if (device.index or 0) >= count:
+            raise ValueError(f"device {name!r} is not there: CUDA finds {count} devices; cpu always is")
+    if device.type == "mps" and not torch.backends.mps.is_available():
+        raise ValueError(f"device {name!r} is not there; cpu always is")
+    return device
+
+
+def check_threads(threads: int) -> None:
+    """ValueError unless it is a number of threads."""
+    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
+        raise ValueError(f"threads must be a whole number >= 1, got {threads!r}")
+
+
+@contextmanager
+def repeatable(device: torch.device, threads: int) -> Iterator[None]:
+    """Torch with this many threads, and with algorithms that give equal numbers again; as before afterwards.
+
+    An operation that has no such algorithm on a GPU warns.
+    """
+    import torch
+
+    check_threads(threads)
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when CUDA is first used
+    before, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    warned = torch.is_deterministic_algorithms_warn_only_enabled()
+    cudnn = torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark
+    torch.set_num_threads(threads)
+    if device.type != "cpu" or threads > 1:  # one CPU thread adds in one order
+        torch.use_deterministic_algorithms(mode=True, warn_only=True)
+        torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+        torch.use_deterministic_algorithms(strict, warn_only=warned)
+        torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = cudnn
+
+
+def described(device: torch.device, threads: int) -> dict[str, Any]:
+    """What a result's numbers depend on, beside the settings and the seed."""
+    import torch
+
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    return {"device": device.type, "name": name, "threads": threads, "torch": str(torch.__version__)}

@@ -1,0 +1,138 @@
+"""A whole experiment: the runs of some sweeps, what they spend, what an audit finds, and the findings, in one document.
+
+from ldp_audit.training.data import load
+from ldp_audit.training.experiment import run_experiment
+from ldp_audit.training.sweep import Sweep
+
+sweeps = (Sweep({"rounds": 5}, {"epsilon": (0.5, 1.0, 2.0)}, repeats=3),)
+document = run_experiment("ldp-fl", sweeps, load("digits"), seed=1)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ldp_audit.training import results
+from ldp_audit.training.checkpoint import check_same
+from ldp_audit.training.device import device_of
+from ldp_audit.training.driver import plain_settings
+from ldp_audit.training.findings import judge
+from ldp_audit.training.plan_class import findings_of, plan_class
+from ldp_audit.training.spread import Canaries, Crew, Spending, Work, crew_of, spread
+from ldp_audit.training.sweep import Job, Sweep, jobs_of
+from ldp_audit.training.sweep_progress import Say, SweepProgress
+
+if TYPE_CHECKING:
+    from ldp_audit.training.data.datasets import Images, Table
+
+_MANIFEST = "sweep.json"
+_RUNS = "runs"
+
+
+def run_experiment(
+    pipeline: str,
+    sweeps: Sequence[Sweep],
+    data: Images | Table,
+    *,
+    seed: int = 0,
+    device: str = "auto",
+    threads: int = 1,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    folder: Path | None = None,
+    resume: bool = False,
+    audit: bool = False,
+    progress: Say | None = None,
+) -> dict[str, Any]:
+    """The document that `results` describes.
+
+    pipeline: a shipped one's name, or module:Class.   threads: of torch in each run; another number rounds otherwise.
+    workers: processes of this machine; None: one a core on a CPU, this one on a GPU.   scheduler: of a Dask cluster.
+    folder: where finished runs and checkpoints are kept.   resume: go on with what the folder holds.
+    audit: bound the epsilon of each point's first run from below, by canaries.   progress: called with lines.
+    Raises ValueError for bad settings, for data that do not fit, and for a folder that holds another sweep.
+    """
+    plan = plan_class(pipeline)
+    jobs = jobs_of(plan, sweeps, seed)
+    name = str(device_of(device)) if scheduler is None else device
+    work = Work.of(pipeline, data, name, threads)
+    described = {**data.describe(), "digest": work.data_digest}
+    if folder is not None:
+        _claim(folder, _manifest(pipeline, seed, described, name, threads, jobs), resume=resume)
+    crew = _crew(workers, scheduler, name, len(jobs))
+    kept = None if folder is None else folder / _RUNS
+    said = SweepProgress(jobs, progress)
+    records = spread(work, jobs, crew, folder=kept, progress=said.heard)
+    first = _first_jobs(jobs)
+    protocols = [plan(**job.settings).start(data, seed=job.seed, device=device_of("cpu")).protocol() for job in first]
+    distinct: list[Any] = []
+    for protocol in protocols:
+        if protocol is not None and protocol not in distinct:
+            distinct.append(protocol)
+    said.next("spend", "protocols", len(distinct))
+    spent = spread(work, [Spending(protocol) for protocol in distinct], crew, folder=kept, progress=said.heard)
+    spend = [None if protocol is None else spent[distinct.index(protocol)] for protocol in protocols]
+    audits = None
+    if audit:
+        said.next("audit", "points", len(first))
+        audits = spread(work, [Canaries(job) for job in first], crew, folder=kept, progress=said.heard)
+    document = results.build(pipeline, seed, described, records, spend, audits)
+    document["findings"] = [finding.to_dict() for finding in judge(findings_of(plan), document)]
+    return document
+
+
+def _manifest(
+    pipeline: str, seed: int, described: Mapping[str, Any], device: str, threads: int, jobs: Sequence[Job]
+) -> dict[str, Any]:
+    import torch
+
+    runs = {str(number): {**plain_settings(job.settings), "seed": job.seed} for number, job in enumerate(jobs, 1)}
+    return {
+        "pipeline": pipeline,
+        "seed": seed,
+        "data": dict(described),
+        "device": device,
+        "threads": threads,
+        "torch": str(torch.__version__),
+        "runs": len(jobs),
+        "run": runs,
+    }
+
+
+def _claim(folder: Path, manifest: Mapping[str, Any], *, resume: bool) -> None:
+    """The folder is this sweep's. ValueError where it is another's, or its own and is not to be resumed."""
+    file = folder / _MANIFEST
+    if file.exists():
+        if not resume:
+            raise ValueError(f"{folder} holds a sweep; --resume goes on with it, else name another folder")
+        try:
+            was = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{file} is damaged: {error}") from None
+        check_same(str(folder), was, manifest)
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    staged = file.with_suffix(".part")
+    staged.write_text(json.dumps(manifest, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    staged.replace(file)
+
+
+def _crew(workers: int | None, scheduler: str | None, device: str, jobs: int) -> Crew:
+    if workers is None:
+        alone = scheduler is not None or not device.startswith("cpu")
+        workers = 1 if alone else max(1, min(jobs, _cores()))
+    return crew_of(workers, scheduler)
+
+
+def _cores() -> int:
+    """That this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _first_jobs(jobs: Sequence[Job]) -> list[Job]:
+    """The first run of each point, in the order of the points."""
+    return list({repr(job.settings): job for job in reversed(jobs)}.values())[::-1]

@@ -1,0 +1,146 @@
+"""A paper's qualitative findings, looked for in the results of a sweep: seen, not seen, or the opposite, with numbers.
+
+A pipeline lists functions `(results) -> Finding | None` as FINDINGS in its plan's module; None where the results lack
+the runs that the finding is about. `results` is the document that `ldp-audit train` writes (`results.py`).
+
+The tests are t tests of differences between runs of the same seed. A finding is "seen" or "opposite" only where chance
+alone would say so with probability `error_rate` at most (if the differences are normal); all else is "not seen".
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Verdict = Literal["seen", "not seen", "opposite"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a paper found, and whether these runs show it.
+
+    key: short, unique in its pipeline.   says: the finding, in words.   place: where the paper has it.
+    numbers: what was compared, JSON-ready.   error_rate: the chance of "seen", or of "opposite", where neither is so.
+    note: what a reader should know, such as what is smaller here than in the paper.
+    """
+
+    key: str
+    says: str
+    verdict: Verdict
+    numbers: Mapping[str, Any]
+    error_rate: float
+    place: str = ""
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "numbers": dict(self.numbers)}
+
+
+Question = Callable[[Mapping[str, Any]], Finding | None]
+"""One of a pipeline's FINDINGS."""
+
+
+def judge(questions: Iterable[Question], results: Mapping[str, Any]) -> list[Finding]:
+    """Every finding that the results have the runs for."""
+    answers = (question(results) for question in questions)
+    return [answer for answer in answers if answer is not None]
+
+
+def accuracies(results: Mapping[str, Any], **settings: Any) -> dict[int, float]:
+    """The last round's accuracy of the runs that have these settings, by seed; empty where there are none.
+
+    Raises ValueError where two runs of one seed have them: the settings do not name one point.
+    """
+    return measured(results, lambda run: run["rounds"][-1]["accuracy"], **settings)
+
+
+def measured(
+    results: Mapping[str, Any], what: Callable[[Mapping[str, Any]], float], **settings: Any
+) -> dict[int, float]:
+    """Likewise any number of a run."""
+    found: dict[int, float] = {}
+    wanted = {name: str(value) if value == math.inf else value for name, value in settings.items()}  # as JSON has it
+    for run in results["runs"]:
+        if any(run["settings"].get(name) != value for name, value in wanted.items()):
+            continue
+        if run["seed"] in found:
+            raise ValueError(f"settings must name one point of the sweep, got {settings!r}")
+        found[run["seed"]] = what(run)
+    return found
+
+
+def paired(one: Mapping[int, float], other: Mapping[int, float]) -> list[float]:
+    """The differences, one minus other, of the seeds that both have."""
+    return [one[seed] - other[seed] for seed in sorted(one.keys() & other.keys())]
+
+
+def greater(differences: Sequence[float], error_rate: float, *, overlap: float = 0.0) -> tuple[Verdict, dict[str, Any]]:
+    """Whether the differences are above 0 in the mean: the verdict, and the mean with its one-sided limits.
+
+    overlap: test records over training records, where the differences are of the folds of a cross-validation, which
+    share their training records (Nadeau and Bengio 2003); 0 where they are of independent runs.
+    Fewer than two differences decide nothing.
+    """
+    low, mean, high = interval(differences, error_rate, overlap=overlap)
+    verdict: Verdict = "seen" if low > 0 else "opposite" if high < 0 else "not seen"
+    return verdict, _numbers(low, mean, high, len(differences))
+
+
+def within(differences: Sequence[float], margin: float, error_rate: float) -> tuple[Verdict, dict[str, Any]]:
+    """Whether the mean difference is within +- margin: "seen" by two one-sided tests, "opposite" if surely beyond it.
+
+    margin: > 0, in the differences' unit, fixed before the runs.
+    """
+    if not margin > 0:
+        raise ValueError(f"margin must be > 0, got {margin!r}")
+    low, mean, high = interval(differences, error_rate)
+    inside, outside = -margin < low <= high < margin, low > margin or high < -margin
+    verdict: Verdict = "seen" if inside else "opposite" if outside else "not seen"
+    return verdict, {**_numbers(low, mean, high, len(differences)), "margin": margin}
+
+
+def rising(
+    levels: Sequence[float], runs: Sequence[Mapping[int, float]], error_rate: float
+) -> tuple[Verdict, dict[str, Any]]:
+    """Whether a number rises with a setting: a t test of the slopes, one a seed, over the ranks of the levels.
+
+    levels: of the setting, two or more, ascending.   runs: by seed, at each level.
+    """
+    if len(levels) != len(runs) or len(levels) < 2 or any(b <= a for a, b in itertools.pairwise(levels)):
+        raise ValueError(f"levels must be two or more, ascending, one a set of runs, got {list(levels)!r}")
+    seeds = sorted(set.intersection(*(set(one) for one in runs)))
+    middle = (len(levels) - 1) / 2
+    scale = sum((rank - middle) ** 2 for rank in range(len(levels)))
+    slopes = [sum((rank - middle) * one[seed] for rank, one in enumerate(runs)) / scale for seed in seeds]
+    verdict, numbers = greater(slopes, error_rate)
+    means = {str(level): statistics.fmean(one.values()) for level, one in zip(levels, runs, strict=True) if one}
+    return verdict, {"slope per level": numbers, "means": means}
+
+
+def interval(values: Sequence[float], error_rate: float, *, overlap: float = 0.0) -> tuple[float, float, float]:
+    """(low, mean, high): each end is beyond the true mean with probability error_rate; Student's t.
+
+    error_rate: in (0, 0.5).   overlap: see `greater`. Infinite ends for fewer than two values, NaN mean for none.
+    """
+    from scipy.special import stdtrit
+
+    if not 0 < error_rate < 0.5:
+        raise ValueError(f"error_rate must be in (0, 0.5), got {error_rate!r}")
+    count = len(values)
+    if count < 2:
+        return -math.inf, values[0] if values else math.nan, math.inf
+    mean = statistics.fmean(values)
+    spread = statistics.stdev(values) * math.sqrt(1 / count + overlap)
+    half = float(stdtrit(count - 1, 1 - error_rate)) * spread
+    return mean - half, mean, mean + half
+
+
+def _numbers(low: float, mean: float, high: float, count: int) -> dict[str, Any]:
+    ends = [low, mean, high]
+    low_, mean_, high_ = (end if math.isfinite(end) else None for end in ends)
+    return {"mean": mean_, "low": low_, "high": high_, "pairs": count}

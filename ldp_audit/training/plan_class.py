@@ -1,0 +1,93 @@
+"""The plan that a pipeline's name stands for, and what its module offers beside it.
+
+A name is a shipped pipeline's ("ldp-fl") or "module:Class", a plan of the user's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ldp_audit.training.findings import Question
+from ldp_audit.training.pipeline import PIPELINES
+from ldp_audit.training.sweep import Sweep
+
+
+def plan_class(name: str) -> type:
+    """The dataclass of settings. Raises ValueError for a name that leads to none."""
+    target = PIPELINES.get(name, name)
+    module, colon, attribute = target.partition(":")
+    if not colon:
+        raise ValueError(f"pipeline must be one of {', '.join(PIPELINES)}, or module:Class, got {name!r}")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (a user's module may raise anything)
+        raise ValueError(f"pipeline {name!r} cannot be loaded: {type(error).__name__}: {error}") from None
+    if (
+        not isinstance(found, type)
+        or not dataclasses.is_dataclass(found)
+        or not callable(getattr(found, "start", None))
+    ):
+        raise ValueError(f"pipeline {name!r} must be a dataclass of settings with a method start, got {found!r:.100}")
+    return found
+
+
+def findings_of(plan: type) -> tuple[Question, ...]:
+    """The pipeline's FINDINGS; empty where it has none."""
+    return tuple(_offered(plan, "FINDINGS", "findings", ()))
+
+
+def demonstration_of(plan: type) -> tuple[Sweep, ...]:
+    """The pipeline's DEMONSTRATION; one run of its defaults where it has none."""
+    return _sweeps(_offered(plan, "DEMONSTRATION", "presets", (Sweep(),)))
+
+
+def preset_of(plan: type, name: str) -> tuple[Sweep, ...]:
+    """The sweeps of a preset. Raises ValueError, with the presets that there are, for an unknown one."""
+    presets = presets_of(plan)
+    if name not in presets:
+        known = ", ".join(presets) or "none, for this pipeline"
+        raise ValueError(f"preset must be one of {known}, got {name!r}")
+    return _sweeps(presets[name])
+
+
+def presets_of(plan: type) -> dict[str, Any]:
+    """The pipeline's presets by name; empty where it has none."""
+    offered = _offered(plan, "presets", "presets", dict)
+    presets: Any = offered() if callable(offered) else offered
+    return dict(presets)
+
+
+def _offered(plan: type, name: str, sibling: str, default: Any) -> Any:
+    """What the plan's module, or the module of that name beside it, defines."""
+    module = sys.modules[plan.__module__]
+    if hasattr(module, name):
+        return getattr(module, name)
+    package = plan.__module__.rpartition(".")[0]
+    beside = f"{package}.{sibling}"
+    if package and importlib.util.find_spec(beside) is not None:
+        return getattr(importlib.import_module(beside), name, default)
+    return default
+
+
+def _sweeps(value: Any) -> tuple[Sweep, ...]:
+    """Sweeps, one sweep, a plan, or its settings."""
+    if isinstance(value, Sweep):
+        return (value,)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return (Sweep(dataclasses.asdict(value)),)
+    if isinstance(value, dict):
+        return (Sweep(value),)
+    if isinstance(value, Sequence):
+        return tuple(one for part in value for one in _sweeps(part))
+    raise ValueError(f"sweeps must be Sweep objects, got {value!r:.100}")

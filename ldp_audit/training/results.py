@@ -1,0 +1,123 @@
+"""What `ldp-audit train` writes: one JSON document of the runs, their points, what they spend and what they show.
+
+    {"schema_version": 1, "kind": "training", "tool": {"name", "version", "python", "torch"},
+     "pipeline": "ldp-fl", "seed": the root seed, "data": data.describe() and its digest,
+     "runs":     [{"settings": all fields, "seed", "rounds": [{"round", "accuracy", ...}], "seconds", "device"}, ...],
+     "points":   [{"settings": the varied fields, "accuracy": {"mean", "low", "high", "repeats", "over"}}, ...],
+     "spend":    [{"settings": a point's, ... see spend.py}, ...],
+     "audit":    [{"settings": a point's, ... see canary/audit_run.py}, ...], or None without --audit,
+     "findings": [{"key", "says", "verdict", "numbers", "error_rate", "place", "note"}, ...]}
+
+An accuracy is the last round's. Its interval is Student's at 95%, over the repeats; where a point has one run of
+several batched trainings ("accuracies"), over these, and where they are the folds of a cross-validation (a setting of
+that name), whose training records overlap, with Nadeau and Bengio's correction (2003); None for one number alone.
+Infinities are written as text.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ldp_audit.training.findings import interval
+
+SCHEMA_VERSION = 1
+_EACH_END = 0.025
+
+
+def build(
+    pipeline: str,
+    seed: int,
+    data: Mapping[str, Any],
+    runs: Sequence[Mapping[str, Any]],
+    spend: Sequence[Mapping[str, Any] | None] = (),
+    audits: Sequence[Mapping[str, Any]] | None = None,
+) -> dict[str, Any]:
+    """The document, without findings, which are made from it.
+
+    data: the data set's description.   runs: in the order of the sweep.   spend: of each point, in the order of
+    `points_of`; None where nothing is private.   audits: likewise, or none at all.
+    """
+    points = points_of(runs)
+    pairs = list(zip(points, spend, strict=True)) if spend else []
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "kind": "training",
+        "tool": _tool(),
+        "pipeline": pipeline,
+        "seed": seed,
+        "data": dict(data),
+        "runs": [dict(run) for run in runs],
+        "points": points,
+        "spend": [{"settings": point["settings"], **one} for point, one in pairs if one is not None],
+        "audit": audits and [{"settings": point["settings"], **one} for point, one in zip(points, audits, strict=True)],
+        "findings": [],
+    }
+
+
+def points_of(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The points in the order of their first runs: the fields that vary among the runs, and the accuracy."""
+    varied = varied_fields(runs)
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for run in runs:
+        groups.setdefault(tuple(map(repr, run["settings"].values())), []).append(run)
+    return [
+        {"settings": {name: group[0]["settings"][name] for name in varied}, "accuracy": accuracy_of(group)}
+        for group in groups.values()
+    ]
+
+
+def varied_fields(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The fields that are not the same in all runs, in the plan's order."""
+    names = runs[0]["settings"] if runs else {}
+    return [name for name in names if len({repr(run["settings"][name]) for run in runs}) > 1]
+
+
+def runs_at(results: Mapping[str, Any], point: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The runs of a point."""
+    wanted = point["settings"].items()
+    return [run for run in results["runs"] if all(run["settings"][name] == value for name, value in wanted)]
+
+
+def accuracy_of(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Mean and 95% interval of the runs of one point."""
+    last = [run["rounds"][-1] for run in runs]
+    values, over, overlap = [record["accuracy"] for record in last], "runs", 0.0
+    if len(last) == 1 and len(last[0].get("accuracies", ())) > 1:
+        folds = runs[0]["settings"].get("folds")
+        values, over = last[0]["accuracies"], "folds" if folds else "batched trainings"
+        overlap = 1 / (folds - 1) if folds else 0.0
+    low, mean, high = interval(values, _EACH_END, overlap=overlap)
+    alone = len(values) < 2
+    return {
+        "mean": mean,
+        "low": None if alone else low,
+        "high": None if alone else high,
+        "repeats": len(values),
+        "over": over,
+    }
+
+
+def words(settings: Mapping[str, Any]) -> str:
+    """A point's settings on one line."""
+    return ", ".join(f"{name} {_short(value)}" for name, value in settings.items()) or "the defaults"
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _tool() -> dict[str, str]:
+    import torch
+
+    import ldp_audit
+
+    return {
+        "name": "ldp-audit",
+        "version": str(ldp_audit.__version__),
+        "python": platform.python_version(),
+        "torch": str(torch.__version__),
+    }

@@ -1,0 +1,255 @@
+"""The runs of a sweep: here one after another, on several processes of this machine, or on a Dask cluster.
+
+A run's numbers come from its settings and its seed, on one number of threads, so that they do not depend on who
+computes it. A run whose worker is lost is computed again by another one. Finished runs are kept in the output folder,
+and so is the last round of those that are under way, so that an interrupted sweep goes on from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from ldp_audit.training.device import check_threads, device_of, repeatable
+from ldp_audit.training.driver import digest, plain_settings, train
+from ldp_audit.training.plan_class import plan_class
+from ldp_audit.training.spend import protocol_spend
+from ldp_audit.training.sweep import Job
+
+if TYPE_CHECKING:
+    from ldp_audit.accounting.protocol import Protocol as SpendingProtocol
+
+LOSSES = 3
+"""Workers that one run may take down with it."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What all runs of a sweep have in common, as it travels to the workers.
+
+    pipeline: its name.   data: the data set, pickled.   device: its name, which each worker looks up.
+    threads: of torch, for each run.   data_digest: of the data set.
+    """
+
+    pipeline: str
+    data: bytes
+    device: str
+    threads: int
+    data_digest: str
+
+    @staticmethod
+    def of(pipeline: str, data: Any, device: str, threads: int) -> Work:
+        """From the data set itself. ValueError for threads that are no number of threads."""
+        check_threads(threads)
+        return Work(pipeline, pickle.dumps(data), device, threads, digest(data))
+
+
+@dataclass(frozen=True)
+class Event:
+    """What a worker says: after a round, and at the end with the record, or with what went wrong.
+
+    number: the task's.   round, rounds, accuracy: of the round just done.   bad_input: of an error, whether it is a
+    ValueError.
+    """
+
+    number: int
+    round: int = 0
+    rounds: int = 0
+    accuracy: float = 0.0
+    record: dict[str, Any] | None = None
+    error: str | None = None
+    bad_input: bool = False
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What a protocol spends, which may take as long as a run."""
+
+    protocol: SpendingProtocol
+
+    def __str__(self) -> str:
+        return f"spend of {self.protocol.name}"
+
+
+@dataclass(frozen=True)
+class Canaries:
+    """The audit of a run by its canaries."""
+
+    job: Job
+
+    def __str__(self) -> str:
+        return f"audit of {self.job}"
+
+
+class Task(NamedTuple):
+    """What to compute: its number, a run or something about it, and the file of the run's checkpoints."""
+
+    number: int
+    job: Job | Spending | Canaries
+    keep: Path | None = None
+
+
+Say = Callable[[Event], None]
+
+
+class Crew(Protocol):
+    """Who computes."""
+
+    @property
+    def workers(self) -> int:
+        """How many compute at a time."""
+        ...
+
+    def events(self, work: Work, jobs: Sequence[Task], say: Say) -> Generator[Event, None, None]:
+        """The ends of these runs, in any order; rounds are said on the way, where the crew hears of them."""
+        ...
+
+
+def crew_of(workers: int = 1, scheduler: str | None = None) -> Crew:
+    """Who computes.   workers: processes here; 1: this one.   scheduler: address of a Dask scheduler.
+
+    Raises ValueError for fewer than one, and for both.
+    """
+    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
+        raise ValueError(f"workers must be a whole number >= 1, got {workers!r}")
+    if scheduler is not None:
+        if workers != 1:
+            raise ValueError(f"workers must not be given with a scheduler, whose workers count, got {workers!r}")
+        from ldp_audit.training.spread_dask import DaskCrew
+
+        return DaskCrew(scheduler)
+    if workers > 1:
+        from ldp_audit.training.spread_processes import LocalCrew
+
+        return LocalCrew(workers)
+    return ThisProcess()
+
+
+@dataclass(frozen=True)
+class ThisProcess:
+    """A `Crew` of this process alone."""
+
+    workers: int = 1
+
+    def events(self, work: Work, jobs: Sequence[Task], say: Say) -> Generator[Event, None, None]:
+        """See `Crew`."""
+        for task in jobs:
+            yield computed(work, task, say)
+
+
+def spread(
+    work: Work,
+    jobs: Sequence[Job | Spending | Canaries],
+    crew: Crew,
+    *,
+    folder: Path | None = None,
+    progress: Callable[[Event, int], None] | None = None,
+) -> list[dict[str, Any]]:
+    """The records of the runs, of what protocols spend, or of audits, in the order of the jobs.
+
+    folder: where finished runs are kept, and looked for.   progress: called with each event, and how many runs are
+    finished. Raises ValueError for what a run refuses, RuntimeError for what goes wrong otherwise, naming the run.
+    """
+    files = [None if folder is None else folder / f"{key(work, job)}.json" for job in jobs]
+    records = [None if file is None or not file.exists() else _read(file) for file in files]
+    pending = [
+        Task(number, job, None if file is None else file.with_suffix(".state"))
+        for number, (job, file, record) in enumerate(zip(jobs, files, records, strict=True))
+        if record is None
+    ]
+    finished = len(jobs) - len(pending)
+
+    def say(event: Event) -> None:
+        if progress is not None:
+            progress(event, finished)
+
+    events = crew.events(work, pending, say)
+    try:
+        for event in events:
+            if event.record is None:
+                raise (ValueError if event.bad_input else RuntimeError)(event.error)
+            records[event.number] = event.record
+            finished += 1
+            _store(files[event.number], event.record)
+            say(event)
+    finally:
+        events.close()
+    return [record for record in records if record is not None]
+
+
+def key(work: Work, job: Job | Spending | Canaries) -> str:
+    """The name of a run's files: of all that its numbers depend on."""
+    if isinstance(job, Spending):
+        return f"spend-{_digest([repr(job.protocol)])}"
+    run = job.job if isinstance(job, Canaries) else job
+    parts = [work.pipeline, plain_settings(run.settings), run.seed, work.data_digest, work.device, work.threads]
+    return f"{'audit' if isinstance(job, Canaries) else 'run'}-{_digest(parts)}"
+
+
+def _digest(parts: Sequence[Any]) -> str:
+    return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def computed(work: Work, task: Task, say: Say) -> Event:
+    """The end of a task, which is computed here; the rounds of a run are said on the way."""
+    try:
+        if isinstance(task.job, Spending):
+            return Event(task.number, record=protocol_spend(task.job.protocol))
+        if isinstance(task.job, Canaries):
+            return Event(task.number, record=_audited(work, task.job.job))
+        return Event(task.number, record=_trained(work, task, task.job, say))
+    except ValueError as error:
+        return Event(task.number, error=str(error), bad_input=True)
+
+
+def _trained(work: Work, task: Task, job: Job, say: Say) -> dict[str, Any]:
+    def after(number: int, rounds: int, accuracy: float, _: float) -> None:
+        say(Event(task.number, number, rounds, accuracy))
+
+    return train(
+        work.pipeline,
+        plan_class(work.pipeline)(**job.settings),
+        _data(work.data),
+        seed=job.seed,
+        device=device_of(work.device),
+        threads=work.threads,
+        keep=task.keep,
+        progress=after,
+    )
+
+
+def _audited(work: Work, job: Job) -> dict[str, Any]:
+    from ldp_audit.training.canary.audit_run import audit_run
+
+    device = device_of(work.device)
+    with repeatable(device, work.threads):
+        return audit_run(plan_class(work.pipeline)(**job.settings), _data(work.data), job.seed, device=device)
+
+
+@lru_cache(maxsize=1)
+def _data(pickled: bytes) -> Any:
+    return pickle.loads(pickled)  # noqa: S301  (written by the process that started this one, or its client)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{file} is damaged: {error}; delete it, and the run is computed again") from None
+
+
+def _store(file: Path | None, record: dict[str, Any]) -> None:
+    """The finished run, all of it or nothing; its checkpoints are needed no more."""
+    if file is None:
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    staged = file.with_suffix(".part")
+    staged.write_text(json.dumps(record, allow_nan=False), encoding="utf-8")
+    staged.replace(file)
+    file.with_suffix(".state").unlink(missing_ok=True)

@@ -1,0 +1,178 @@
+"""ldp-audit train: what it prints and writes, what becomes of a run that is killed, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ldp_audit.cli import main
+
+Captured = pytest.CaptureFixture[str]
+TOY = "tests.training.toy:Toy"
+QUICK = ["--workers", "1", "--quiet"]
+
+
+def document(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "results.json").read_text())
+
+
+def numbers(folder: Path) -> dict[str, Any]:
+    """All but times."""
+    found = document(folder)
+    for one in found["runs"] + found["spend"]:
+        del one["seconds"]
+    return found
+
+
+def test_a_users_own_pipeline_runs_its_demonstration_and_writes_everything(tmp_path: Path, capsys: Captured) -> None:
+    assert main(["train", TOY, "--out", str(tmp_path), "--json", str(tmp_path / "copy.json"), *QUICK]) == 0
+    out = capsys.readouterr().out
+    assert "9 runs of 3 points, root seed 0" in out
+    assert re.search(r"^0\.03 +0\.\d{4} ± 0\.\d{4} +3 +0\.265512 +no number$", out, re.MULTILINE)
+    assert re.search(r"^none .* not private$", out, re.MULTILINE)
+    assert "SEEN: toy-epsilon (error rate 0.01)" in out
+    found = document(tmp_path)
+    assert found == json.loads((tmp_path / "copy.json").read_text())
+    assert found["findings"][0]["verdict"] == "seen"
+    assert [len(run["rounds"]) for run in found["runs"]] == [3] * 9
+    for name in ("report.md", "report.html", "figures/accuracy-epsilon.svg", "figures/accuracy-spend.svg"):
+        assert name in out
+        assert (tmp_path / name).stat().st_size > 500
+
+
+def test_sweeps_settings_and_repeats_are_read_by_their_types(tmp_path: Path, capsys: Captured) -> None:
+    chosen = ["--sweep", "epsilon=0.5,none", "--sweep", "kind=plain,lazy", "--set", "rounds=2", "--repeats", "2"]
+    assert main(["train", TOY, *chosen, "--seed", "5", "--data-option", "n=40", "--out", str(tmp_path), *QUICK]) == 0
+    found = document(tmp_path)
+    assert [one["settings"] for one in found["points"]] == [
+        {"epsilon": epsilon, "kind": kind} for epsilon in (0.5, None) for kind in ("plain", "lazy")
+    ]
+    assert len(found["runs"]) == 8
+    assert found["data"]["records"] == 40
+    assert {len(run["rounds"]) for run in found["runs"]} == {2}
+    assert "OPPOSITE" not in capsys.readouterr().out
+
+
+def test_a_preset_may_be_changed_in_parts(tmp_path: Path) -> None:
+    assert main(["train", TOY, "--preset", "two", "--set", "epsilon=2", "--out", str(tmp_path), *QUICK]) == 0
+    assert {(run["settings"]["rounds"], run["settings"]["epsilon"]) for run in document(tmp_path)["runs"]} == {(2, 2.0)}
+
+
+@pytest.mark.parametrize(("leaks", "code", "verdict"), [("false", 0, "consistent"), ("true", 1, "violated")])
+def test_an_audit_of_each_point_has_its_own_exit_code(
+    tmp_path: Path, capsys: Captured, leaks: str, code: int, verdict: str
+) -> None:
+    asked = ["--sweep", "rounds=1,2", "--set", f"leaks={leaks}", "--audit", "--out", str(tmp_path), *QUICK]
+    assert main(["train", TOY, *asked]) == code
+    audits = document(tmp_path)["audit"]
+    assert [(one["settings"], one["verdict"]) for one in audits] == [({"rounds": n}, verdict) for n in (1, 2)]
+    assert re.search(rf"rounds 1 +server +[\d.]+ +1 +exact +{verdict}", capsys.readouterr().out)
+
+
+def test_without_out_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", TOY, "--preset", "short", *QUICK]) == 0
+    assert "Training tests.training.toy:Toy on points" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_list_says_what_there_is(capsys: Captured) -> None:
+    assert main(["train", TOY, "--list"]) == 0
+    out = capsys.readouterr().out
+    for part in ("epsilon = 1.0", "demonstration", "short", "data sets"):
+        assert part in out
+
+
+def test_resume_goes_on_with_the_same_sweep_only(tmp_path: Path, capsys: Captured) -> None:
+    asked = ["train", TOY, "--set", "rounds=2", "--out", str(tmp_path), *QUICK]
+    assert main(asked) == 0
+    first = numbers(tmp_path)
+    assert main(asked) == 2
+    assert "holds a sweep; --resume goes on with it, else name another folder" in capsys.readouterr().err
+    assert main([*asked, "--resume"]) == 0
+    assert numbers(tmp_path) == first
+    assert main([*asked, "--resume", "--seed", "1", "--set", "epsilon=2"]) == 2
+    said = capsys.readouterr().err
+    assert "is of another run: seed was 0 and is 1; " in said
+    assert "run.1.epsilon was 1.0 and is 2.0" in said
+
+
+def test_a_killed_sweep_resumes_to_the_numbers_of_one_that_was_not(tmp_path: Path) -> None:
+    asked = ["train", TOY, "--sweep", "epsilon=0.5,1", "--set", "rounds=6", *QUICK]
+    slow = [*asked, "--set", "slow=0.2", "--out", str(tmp_path / "killed")]
+    command = [sys.executable, "-m", "ldp_audit.cli", *slow]
+    process = subprocess.Popen(command, cwd=Path(__file__).parents[1], stderr=subprocess.PIPE)
+    states: list[Path] = []
+    try:
+        deadline = time.monotonic() + 120
+        while not states and time.monotonic() < deadline:
+            assert process.poll() is None, process.stderr.read() if process.stderr else ""
+            states = list((tmp_path / "killed").glob("runs/*.state"))
+            time.sleep(0.01)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+    assert states, "no round was finished"
+    assert not (tmp_path / "killed" / "results.json").exists()
+    assert main([*slow, "--resume"]) == 0
+    assert main([*asked, "--set", "slow=0.2", "--out", str(tmp_path / "whole")]) == 0
+    assert numbers(tmp_path / "killed") == numbers(tmp_path / "whole")
+    assert not list((tmp_path / "killed").glob("runs/*.state"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing"], "pipeline must be one of ldp-fl, fedsel, fedmd-nfdp, or module:Class, got 'nothing'"),
+        (["no.such:Plan"], "pipeline 'no.such:Plan' cannot be loaded: ModuleNotFoundError"),
+        (["tests.training.toy:points"], "must be a dataclass of settings with a method start, got <function points"),
+        ([TOY, "--set", "size=3"], "field must be one of epsilon, rounds, kind, .* got 'size'"),
+        ([TOY, "--set", "rounds=many"], "rounds must be a whole number, got 'many'"),
+        ([TOY, "--set", "epsilon=-1"], "epsilon must be > 0, got -1"),
+        ([TOY, "--set", "rounds=1", "--set", "rounds=2"], "--set must name 'rounds' once, got it 2 times"),
+        ([TOY, "--set", "rounds=1", "--sweep", "rounds=1,2"], "field 'rounds' must be either set or swept, got both"),
+        ([TOY, "--preset", "long"], "preset must be one of short, two, got 'long'"),
+        ([TOY, "--repeats", "0"], "repeats must be a whole number >= 1, got 0"),
+        ([TOY, "--data", "nothing"], "data must be one of .* got 'nothing'"),
+        ([TOY, "--data-option", "size=3"], "data 'tests.training.toy:points' has no such option"),
+        ([TOY, "--device", "tpu"], "device must be auto, cpu, cuda, .* got 'tpu'"),
+        ([TOY, "--device", "cuda:99"], "device 'cuda:99' is not there"),
+        ([TOY, "--threads", "0"], "threads must be a whole number >= 1, got 0"),
+        ([TOY, "--workers", "0"], "workers must be a whole number >= 1, got 0"),
+        ([TOY, "--workers", "2", "--scheduler", "tcp://x:1"], "workers must not be given with a scheduler"),
+        ([TOY, "--seed", "-1"], "seed must be a whole number >= 0, got -1"),
+        ([TOY, "--resume"], "--resume needs --out, the folder to go on with"),
+        ([TOY, "--set", "fails=refuses", "--workers", "1"], "the data do not fit"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str, capsys: Captured) -> None:
+    assert main(["train", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert re.match(f"ldp-audit train: .*{message}", said)
+    assert len(said.splitlines()) == 1
+
+
+def test_an_interrupt_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ldp_audit.training.experiment.spread", interrupted)
+    assert main(["train", TOY, "--out", str(tmp_path), *QUICK]) == 130
+    assert capsys.readouterr().err == f"ldp-audit train: interrupted; --resume goes on with {tmp_path}\n"
+
+
+def test_the_command_line_itself_loads_no_torch() -> None:
+    """Another command would pay for it; the second half shows that the check can fail."""
+    ours, check = "ldp_audit.cli, ldp_audit.training.data_choice", "import sys, {}; sys.exit({!r} in sys.modules)"
+    for modules, heavy, loads in ((ours, "torch", 0), (ours, "argparse", 1)):
+        command = [sys.executable, "-c", check.format(modules, heavy)]
+        assert subprocess.run(command, check=False).returncode == loads

@@ -1,0 +1,106 @@
+"""Grouped convolutions and batched products against the network itself, layer by layer."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import pytest
+import torch
+from torch import nn
+
+from ldp_audit.training.strategies import grouped
+from tests.training.plain_clients import a_round, distance, tolerance
+
+
+class OwnSequential(nn.Sequential):
+    """A user's class that runs its layers as nn.Sequential does."""
+
+
+def convolution(**settings: object) -> nn.Conv2d:
+    return nn.Conv2d(2, 4, **{"kernel_size": 3, **settings})
+
+
+ACTIVATION = nn.Tanh()
+
+NETWORKS = {
+    "one activation twice": [nn.Flatten(), nn.Linear(128, 9), ACTIVATION, nn.Linear(9, 9), ACTIVATION, nn.Linear(9, 3)],
+    "pool first": [nn.MaxPool2d(2), nn.Flatten(), nn.Linear(32, 3)],
+    "stride": [convolution(stride=(2, 1), padding=(1, 0)), nn.ReLU(), nn.Flatten(), nn.LazyLinear(3)],
+    "dilation": [convolution(dilation=(1, 2)), nn.ReLU(), nn.Flatten(), nn.LazyLinear(3)],
+    "same": [convolution(padding="same"), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.LazyLinear(3)],
+    "no bias": [convolution(bias=False), nn.Tanh(), nn.Flatten(), nn.LazyLinear(3, bias=False)],
+    "kernel": [convolution(kernel_size=(1, 5)), nn.Sigmoid(), nn.AvgPool2d(2), nn.Flatten(), nn.LazyLinear(3)],
+    "twice": [convolution(), nn.GELU(), nn.Conv2d(4, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.LazyLinear(3)],
+    "in place": [convolution(), nn.ReLU(inplace=True), nn.MaxPool2d(2), nn.Flatten(), nn.LazyLinear(3)],
+    "wide": [nn.Conv2d(2, 4, 8, padding=4), nn.ReLU(), nn.MaxPool2d(3, 2), nn.Flatten(), nn.LazyLinear(3)],
+    "last axis": [nn.Linear(8, 5), nn.ReLU(), nn.Flatten(), nn.LazyLinear(3)],
+    "nested": [nn.Sequential(convolution(), nn.ReLU()), OwnSequential(nn.Flatten(), nn.Identity()), nn.LazyLinear(3)],
+}
+
+
+def network(layers: list[nn.Module]) -> nn.Module:
+    model = OwnSequential(*(deepcopy(layer) if layer is not ACTIVATION else layer for layer in layers))
+    model(torch.zeros(2, 2, 8, 8))  # tells the lazy layers their sizes
+    return model
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_layer_that_it_knows_agrees_with_the_layer_itself(name: str) -> None:
+    """Catches a stride, padding or dilation that is left out, clients or channels that are mixed, a wrong order."""
+    case = a_round(network(NETWORKS[name]).to(torch.float64), shape=(2, 8, 8))
+    assert distance(case.trained("grouped"), case.plain()) <= tolerance(case.weights)
+
+
+@pytest.mark.parametrize("few", [0, 1000])
+def test_unfolding_and_grouping_agree(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a bug in the one that the sizes of these tests would not choose."""
+    monkeypatch.setattr(grouped, "_FEW", few)
+    case = a_round(network(NETWORKS["stride"]).to(torch.float64), shape=(2, 8, 8))
+    assert distance(case.trained("grouped"), case.plain()) <= tolerance(case.weights)
+
+
+def test_clients_whose_weights_are_mixed_up_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The comparison itself, for the likeliest bug: the groups of a convolution in the wrong order."""
+    case = a_round("digit-cnn")
+    convolve = grouped.functional.conv2d
+    monkeypatch.setattr(grouped.functional, "conv2d", lambda x, w, *a, **k: convolve(x, w.flip(0), *a, **k))
+    assert distance(case.trained("grouped"), case.plain()) > 1e6 * tolerance(case.weights)
+
+
+def hooked() -> nn.Module:
+    layer = nn.Linear(128, 3)
+    layer.register_forward_hook(lambda module, inputs, output: 2 * output)
+    return nn.Sequential(nn.Flatten(), layer)
+
+
+def repeated() -> nn.Module:
+    layer = nn.Linear(128, 128)
+    return nn.Sequential(nn.Flatten(), layer, nn.ReLU(), layer)
+
+
+class OwnForward(nn.Sequential):
+    """It does not run its layers one after the other."""
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:  # noqa: A002
+        return 2 * super().forward(input)
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (nn.Linear(8, 3), "Linear is no nn.Sequential"),
+        (OwnForward(nn.Flatten(), nn.Linear(128, 3)), "OwnForward is no nn.Sequential"),
+        (nn.Sequential(nn.Flatten(), nn.LayerNorm(128)), "layer '1', LayerNorm: none of Conv2d, Linear"),
+        (nn.Sequential(nn.Conv2d(2, 4, 3, groups=2)), "layer '0', Conv2d: it has groups"),
+        (nn.Sequential(nn.Conv2d(2, 4, 3, padding=1, padding_mode="reflect")), "padding other than zeros"),
+        (nn.Sequential(nn.Conv2d(2, 4, 3), nn.MaxPool2d(2, return_indices=True)), "it returns indices"),
+        (nn.Sequential(nn.Flatten(2), nn.Linear(64, 3)), "it does not flatten all of a sample"),
+        (hooked(), "layer '1', Linear: it has hooks"),
+        (repeated(), "it has parameters that stand twice"),
+    ],
+)
+def test_a_network_that_it_would_get_wrong_is_refused(model: nn.Module, reason: str) -> None:
+    """Catches weights that are trained by other rules than the network's own."""
+    case = a_round(model, shape=(2, 8, 8))
+    with pytest.raises(ValueError, match=f"strategy 'grouped' cannot train this: .*{reason}"):
+        case.trained("grouped")
