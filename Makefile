@@ -7,7 +7,7 @@ OUT ?= report
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help report docs bench-samplers bench-coverage bench-accounting bench-auditors bench-implementation test test-slow test-peers lint format constraints clean
+.PHONY: help report docs bench-samplers bench-coverage bench-accounting bench-auditors bench-implementation bench-training test test-slow test-peers lint format constraints clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -33,6 +33,9 @@ bench-coverage: $(VENV)/.installed-dev ## how often the auditor's bounds exceed 
 
 bench-auditors: $(VENV)/.installed-dev ## the auditor beside its peers; PEERS="--peer NAME=PYTHON:CHECKOUT ..."
 	$(BIN)/python benchmarks/auditors.py $(PEERS)
+
+bench-training: $(VENV)/.installed-dev ## rounds of clients beside the plain loop; PEERS="--peer flower=PYTHON"
+	$(BIN)/python benchmarks/training.py $(PEERS)
 
 bench-accounting: $(VENV)/.installed-dev ## compositions beside peers; PEERS="--peer NAME=PYTHON ..."
 	$(BIN)/python benchmarks/accounting.py $(PEERS)

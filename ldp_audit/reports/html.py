@@ -16,7 +16,7 @@ from ldp_audit.reports.mathematics import mathml
 def render(report: dict[str, Any]) -> str:
     """The whole report; everything that comes from a claim is escaped."""
     return (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(report=report, sources=wording.SOURCES, meanings=wording.VERDICTS)
     )
@@ -25,18 +25,19 @@ def render(report: dict[str, Any]) -> str:
 def render_index(report: dict[str, Any], parts: Sequence[dict[str, Any]]) -> str:
     """The page over several papers' reports; parts: each paper's own (`document.of_paper`), in order."""
     pairs = list(zip(report["papers"], parts, strict=True))
-    return _environment().get_template("index.html.j2").render(report=report, parts=pairs, meanings=wording.VERDICTS)
+    return environment().get_template("index.html.j2").render(report=report, parts=pairs, meanings=wording.VERDICTS)
 
 
-def _environment() -> Environment:
-    environment = Environment(
+def environment() -> Environment:
+    """The templates of this folder: everything that is put in is escaped, and what is missing is an error."""
+    made = Environment(
         loader=PackageLoader("ldp_audit.reports"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(
+    made.filters.update(
         badge=wording.badge,
         counted=wording.counted,
         counterexample=wording.counterexample,
@@ -45,7 +46,7 @@ def _environment() -> Environment:
         mathml=_safe_mathml,
         svg=_safe_svg,
     )
-    return environment
+    return made
 
 
 def _safe_mathml(latex: str) -> Markup:

@@ -21,7 +21,7 @@ def _heading(report: dict[str, Any]) -> str:
     lines = ["# Proof-check report"]
     for paper in report["papers"]:
         about = ", ".join(part for part in (paper["authors"], paper["venue"]) if part)
-        lines.append(f"\n**{_plain(paper['title'])}**{' — ' + _plain(about) if about else ''}")
+        lines.append(f"\n**{plain(paper['title'])}**{' — ' + plain(about) if about else ''}")
     counts = ", ".join(f"{count} {verdict}" for verdict, count in report["summary"].items())
     return "\n".join([*lines, f"\n{wording.counted(report)}: {counts}."])
 
@@ -29,15 +29,15 @@ def _heading(report: dict[str, Any]) -> str:
 def _table(report: dict[str, Any]) -> str:
     rows = ["| claim | place | verdict | engine | seconds |", "|---|---|---|---|---|"]
     for claim in report["claims"]:
-        cells = [f"[{claim['id']}](#{_anchor(claim['id'])})", _cell(claim["place"]), _cell(wording.tagged(claim))]
+        cells = [f"[{claim['id']}](#{_anchor(claim['id'])})", plain(claim["place"]), plain(wording.tagged(claim))]
         rows.append(f"| {' | '.join(cells)} | {claim['engine']} | {claim['seconds']:.3f} |")
     return "\n".join(rows)
 
 
 def _figure(figure: dict[str, Any]) -> str:
-    caption = f"*{_plain(figure['caption'])}*"
+    caption = f"*{plain(figure['caption'])}*"
     return (
-        f"## Figure: {_plain(figure['title'])}\n\n![{_plain(figure['alt'])}](figures/{figure['name']}.svg)\n\n{caption}"
+        f"## Figure: {plain(figure['title'])}\n\n![{plain(figure['alt'])}](figures/{figure['name']}.svg)\n\n{caption}"
     )
 
 
@@ -45,9 +45,9 @@ def _claim(claim: dict[str, Any]) -> str:
     lines = [
         f"## {claim['id']}",
         "",
-        f"**{wording.badge(claim)}** · {_plain(claim['place'])}",
+        f"**{wording.badge(claim)}** · {plain(claim['place'])}",
         "",
-        _plain(claim["statement"]),
+        plain(claim["statement"]),
     ]
     if claim["latex"]:
         lines += ["", f"$${claim['latex']}$$"]
@@ -55,18 +55,18 @@ def _claim(claim: dict[str, Any]) -> str:
     notes += [f"Assumed: {text}." for text in claim["assumptions"]]
     notes += [f"Rests on: {text}." for text in claim["rests_on"]]
     notes += [f"Sizes covered: {claim['evidence']['sizes']}."] if claim["evidence"]["sizes"] else []
-    lines += [f"\n{_plain(note)}" for note in notes if note]
+    lines += [f"\n{plain(note)}" for note in notes if note]
     lines += _group("As stated", claim["evidence"]["parts"])
     if claim["condition"]:
-        lines += _group(f"Under the assumption: {_plain(claim['condition'])}", claim["evidence"]["condition"])
+        lines += _group(f"Under the assumption: {plain(claim['condition'])}", claim["evidence"]["condition"])
     lines += _group("Why it is worth nothing", claim["evidence"]["void"])
     if claim["corrected"]:
         verdict = f" ({claim['corrected']['verdict']})" if claim["corrected"]["verdict"] else ""
-        lines += ["", f"**Corrected{verdict}.** {_plain(claim['corrected']['statement'])}"]
+        lines += ["", f"**Corrected{verdict}.** {plain(claim['corrected']['statement'])}"]
         lines += ["", f"$${claim['corrected']['latex']}$$"] if claim["corrected"]["latex"] else []
         lines += _group("", claim["evidence"]["corrected"])
     if claim["evidence"]["argument"]:
-        lines += ["", f"Argument: {_plain(claim['evidence']['argument'])}"]
+        lines += ["", f"Argument: {plain(claim['evidence']['argument'])}"]
     return "\n".join([*lines, "", f"Engine: {claim['engine']}; {claim['seconds']:.3f} s."])
 
 
@@ -75,7 +75,7 @@ def _group(title: str, parts: list[dict[str, Any]]) -> list[str]:
         return []
     lines = ["", f"{title}:", ""] if title else [""]
     for part in parts:
-        lines.append(f"- {_plain(part['label'] or 'part')}: **{part['verdict']}** ({part['engine']})")
+        lines.append(f"- {plain(part['label'] or 'part')}: **{part['verdict']}** ({part['engine']})")
         lines.append(f"  - {_code(wording.formal(part))}")
         lines.append(f"  - {_code(wording.explain(part))}")
     return lines
@@ -88,13 +88,9 @@ def _footer(report: dict[str, Any]) -> str:
     return f"---\n\n{made_by} Recheck the proofs: `ldp-audit recheck report.json`."
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text that Markdown leaves as it is."""
     return re.sub(r"([\\`*_{}\[\]<>#|$])", r"\\\1", text.replace("\n", " "))
-
-
-def _cell(text: str) -> str:
-    return _plain(text)
 
 
 def _code(text: str) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ldp_audit.accounting.figure import Figure
 from ldp_audit.accounting.protocol_text import interval, number
 from ldp_audit.reports.figures import svg
+from ldp_audit.reports.html import environment
+from ldp_audit.reports.markdown import plain
 from ldp_audit.reports.write import as_json
 
 
@@ -72,24 +72,22 @@ def about(document: Mapping[str, Any]) -> list[str]:
 
 def markdown(document: Mapping[str, Any], figures: Sequence[Mapping[str, Any]]) -> str:
     """The page."""
-    lines = [f"# {_plain(title(document))}", "", *(f"{_plain(line)}\n" for line in about(document))]
+    lines = [f"# {plain(title(document))}", "", *(f"{plain(line)}\n" for line in about(document))]
     for table in tables(document):
-        head, *rows = ([_plain(cell) for cell in row] for row in table.rows)
+        head, *rows = ([plain(cell) for cell in row] for row in table.rows)
         lines += [f"## {table.title}", "", f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
         lines += [f"| {' | '.join(row)} |" for row in rows]
         lines.append("")
     for figure in figures:
-        lines += [f"## {_plain(figure['title'])}", "", f"![{_plain(figure['alt'])}](figures/{figure['name']}.svg)", ""]
-        lines += [f"*{_plain(figure['caption'])}*", ""]
+        lines += [f"## {plain(figure['title'])}", "", f"![{plain(figure['alt'])}](figures/{figure['name']}.svg)", ""]
+        lines += [f"*{plain(figure['caption'])}*", ""]
     return "\n".join(lines)
 
 
 def html(document: Mapping[str, Any], figures: Sequence[Mapping[str, Any]]) -> str:
     """The same as one self-contained file; every text is escaped."""
-    loader = PackageLoader("ldp_audit.reports")
-    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     drawn = [(figure, Markup(svg(dict(figure)))) for figure in figures]  # noqa: S704  (matplotlib escapes its texts)
-    template = made.get_template("training.html.j2")
+    template = environment().get_template("training.html.j2")
     return template.render(
         title=title(document), about=about(document), tables=tables(document), figures=drawn, tool=document["tool"]
     )
@@ -188,8 +186,3 @@ def _value(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _plain(text: str) -> str:
-    """Text that Markdown leaves as it is."""
-    return re.sub(r"([\\`*_{}\[\]<>#|$])", r"\\\1", text.replace("\n", " "))

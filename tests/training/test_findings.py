@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.training.findings import (
+from ldp_audit.training.experiments.findings import (
     Finding,
     accuracies,
     greater,

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.training import spread_dask
-from ldp_audit.training.spread import Event, Spending, Task, Work, crew_of, key, spread
-from ldp_audit.training.spread_dask import DaskCrew
-from ldp_audit.training.spread_processes import LocalCrew
-from ldp_audit.training.sweep import Job, Sweep, jobs_of
+from ldp_audit.auditing.counts import dask_cluster
+from ldp_audit.training.experiments.spread import Event, Spending, Task, Work, crew_of, key, spread
+from ldp_audit.training.experiments.spread_dask import DaskCrew
+from ldp_audit.training.experiments.spread_processes import LocalCrew
+from ldp_audit.training.experiments.sweep import Job, Sweep, jobs_of
 from tests.training.toy import Toy, points
 
 Records = list[dict[str, Any]]
@@ -161,6 +161,6 @@ def test_a_dask_cluster_that_loses_a_worker_does_its_run_again(serial: Records, 
 def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    monkeypatch.setattr(spread_dask, "_JOIN_SECONDS", 0.5)
+    monkeypatch.setattr(dask_cluster, "_JOIN_SECONDS", 0.5)
     with pytest.raises(ValueError, match=r"scheduler 'tcp://127.0.0.1:9' cannot be reached"):
         spread(WORK, JOBS, DaskCrew("tcp://127.0.0.1:9"))

@@ -32,7 +32,7 @@ class DaskCluster:
             return
         from distributed import as_completed
 
-        client = _client(self.address)
+        client = client_of(self.address)
         try:
             job = pickled(test, program, by_value=True)
             pace, failed, looked = Pace(len(client.nthreads())), False, time.monotonic()
@@ -62,7 +62,8 @@ class DaskCluster:
             client.close()
 
 
-def _client(address: str) -> Any:
+def client_of(address: str) -> Any:
+    """A client of the scheduler at this address, once a worker is there. Raises ValueError where there is none."""
     try:
         from distributed import Client
     except ImportError as error:

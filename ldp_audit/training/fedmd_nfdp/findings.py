@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from ldp_audit.training.findings import (
+from ldp_audit.training.experiments.findings import (
     Finding,
     Question,
     Verdict,

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ldp_audit.training.experiments.sweep import Sweep
 from ldp_audit.training.fedmd_nfdp import architectures
-from ldp_audit.training.sweep import Sweep
 
 _REPEATS = 5
 _MORE = 8

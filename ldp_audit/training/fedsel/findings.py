@@ -15,9 +15,9 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ldp_audit.training.experiments.findings import Finding, Verdict, greater
 from ldp_audit.training.fedsel.presets import EPSILON, LARGE, RATE
 from ldp_audit.training.fedsel.solution import SELECTIONS
-from ldp_audit.training.findings import Finding, Verdict, greater
 
 ERROR_RATE = 0.01
 """The chance that a finding is called seen where it is not so, or opposite."""

@@ -1,13 +1,13 @@
 """Ready settings: the paper's Table 3, and the runs that the findings are looked for in.
 
-Table 3 is one command a data set (`--data bank --data-folder ...`), as the data are no setting of a plan.
+Table 3 is one command a data set (`--data bank --folder ...`), as the data are no setting of a plan.
 Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Section 5.
 """
 
 from __future__ import annotations
 
+from ldp_audit.training.experiments.sweep import Sweep
 from ldp_audit.training.fedsel.solution import SELECTIONS, VALUES
-from ldp_audit.training.sweep import Sweep
 
 EPSILON = 2.0
 """The budget at which solutions are compared: Table 3's."""

@@ -14,7 +14,7 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ldp_audit.training.findings import Finding, Verdict, greater, paired, rising, within
+from ldp_audit.training.experiments.findings import Finding, Verdict, greater, paired, rising, within
 
 ERROR_RATE = 0.01
 """The chance that a finding is called seen where it is not so, or opposite."""

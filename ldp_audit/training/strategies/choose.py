@@ -9,7 +9,7 @@ A rule, not a stopwatch at run time: strategies round differently, and equal see
 
 `processes` is the fastest for CNNs on a CPU of several cores and never chosen unasked: it starts processes, which a
 script must be written for, and a sweep's runs already have a core each. The figures are those of
-`benchmarks/training.py`; on CUDA, chunks of 100 in place of 20 are a guess that was not measured.
+`benchmarks/training.py`; on CUDA, five times as many clients at a time is a guess.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ import pytest
 from ldp_audit.accounting.protocol_report import account
 from ldp_audit.mechanisms import SubsampleRelease
 from ldp_audit.training.data.datasets import Images, Table
+from ldp_audit.training.experiments.sweep import jobs_of
 from ldp_audit.training.fedmd_nfdp import presets
 from ldp_audit.training.fedmd_nfdp.plan import METHODS, FedMd
-from ldp_audit.training.sweep import jobs_of
 from tests.training.fedmd_nfdp.small import CPU, finished, images, plan, run
 
 

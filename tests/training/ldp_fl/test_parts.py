@@ -10,11 +10,11 @@ import torch
 
 from ldp_audit.accounting.protocol import Shuffling
 from ldp_audit.mechanisms import TwoPoint
+from ldp_audit.training.experiments.sweep import jobs_of
 from ldp_audit.training.ldp_fl import reporting
 from ldp_audit.training.ldp_fl.plan import LdpFl
 from ldp_audit.training.ldp_fl.presets import DEMONSTRATION, TABLE_1, presets
 from ldp_audit.training.ldp_fl.ranges import AdaptiveRule, fixed_ranges, layers_of, noise_variance
-from ldp_audit.training.sweep import jobs_of
 from tests.training.ldp_fl.small import run
 
 MOMENTS = AdaptiveRule("moments", 2.0, 0.01, 1.0)

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ldp_audit.training.findings import Question
+from ldp_audit.training.experiments.findings import Question
+from ldp_audit.training.experiments.sweep import Sweep
 from ldp_audit.training.pipeline import PIPELINES
-from ldp_audit.training.sweep import Sweep
 
 
 def plan_class(name: str) -> type:

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ldp_audit.accounting.figure import Figure, Panel, Series
-from ldp_audit.training.layer_figure import layer_figure
-from ldp_audit.training.results import runs_at, words
+from ldp_audit.training.experiments.layer_figure import layer_figure
+from ldp_audit.training.experiments.results import runs_at, words
 
 _PANELS, _CURVES = 2, 5  # side by side, and with a colour each
 _SPENT = {

@@ -1,8 +1,8 @@
 """A whole experiment: the runs of some sweeps, what they spend, what an audit finds, and the findings, in one document.
 
 from ldp_audit.training.data import load
-from ldp_audit.training.experiment import run_experiment
-from ldp_audit.training.sweep import Sweep
+from ldp_audit.training.experiments.experiment import run_experiment
+from ldp_audit.training.experiments.sweep import Sweep
 
 sweeps = (Sweep({"rounds": 5}, {"epsilon": (0.5, 1.0, 2.0)}, repeats=3),)
 document = run_experiment("ldp-fl", sweeps, load("digits"), seed=1)
@@ -16,15 +16,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ldp_audit.training import results
-from ldp_audit.training.checkpoint import check_same
 from ldp_audit.training.device import device_of
-from ldp_audit.training.driver import plain_settings
-from ldp_audit.training.findings import judge
-from ldp_audit.training.plan_class import findings_of, plan_class
-from ldp_audit.training.spread import Canaries, Crew, Spending, Work, crew_of, spread
-from ldp_audit.training.sweep import Job, Sweep, jobs_of
-from ldp_audit.training.sweep_progress import Say, SweepProgress
+from ldp_audit.training.experiments import results
+from ldp_audit.training.experiments.checkpoint import check_same
+from ldp_audit.training.experiments.driver import plain_settings
+from ldp_audit.training.experiments.findings import judge
+from ldp_audit.training.experiments.plan_class import findings_of, plan_class
+from ldp_audit.training.experiments.spread import Canaries, Crew, Spending, Work, crew_of, spread
+from ldp_audit.training.experiments.sweep import Job, Sweep, jobs_of
+from ldp_audit.training.experiments.sweep_progress import Say, SweepProgress
 
 if TYPE_CHECKING:
     from ldp_audit.training.data.datasets import Images, Table

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ldp_audit.training.device import check_threads, device_of, repeatable
-from ldp_audit.training.driver import digest, plain_settings, train
-from ldp_audit.training.plan_class import plan_class
+from ldp_audit.training.experiments.driver import digest, plain_settings, train
+from ldp_audit.training.experiments.plan_class import plan_class
+from ldp_audit.training.experiments.sweep import Job
 from ldp_audit.training.spend import protocol_spend
-from ldp_audit.training.sweep import Job
 
 if TYPE_CHECKING:
     from ldp_audit.accounting.protocol import Protocol as SpendingProtocol
@@ -121,11 +121,11 @@ def crew_of(workers: int = 1, scheduler: str | None = None) -> Crew:
     if scheduler is not None:
         if workers != 1:
             raise ValueError(f"workers must not be given with a scheduler, whose workers count, got {workers!r}")
-        from ldp_audit.training.spread_dask import DaskCrew
+        from ldp_audit.training.experiments.spread_dask import DaskCrew
 
         return DaskCrew(scheduler)
     if workers > 1:
-        from ldp_audit.training.spread_processes import LocalCrew
+        from ldp_audit.training.experiments.spread_processes import LocalCrew
 
         return LocalCrew(workers)
     return ThisProcess()

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
-from ldp_audit.training.spread import LOSSES, Event, Say, Task, Work, computed
+from ldp_audit.auditing.counts.dask_cluster import client_of
+from ldp_audit.training.experiments.spread import LOSSES, Event, Say, Task, Work, computed
 
-_JOIN_SECONDS = 30.0
 _ONE_AT_A_TIME = Lock()
 
 
@@ -32,7 +32,7 @@ class DaskCrew:
             return
         from distributed import as_completed
 
-        client = _client(self.address)
+        client = client_of(self.address)
         try:
             # A task of its own, so that the scheduler can make the data again where a worker that held them is lost.
             data = client.submit(_held, work.data, pure=False)
@@ -68,20 +68,3 @@ def _gathered(future: Any, task: Task) -> Event:
         return Event(task.number, error=f"{LOSSES} workers of the cluster died while they computed a run ({task.job})")
     except Exception as error:  # noqa: BLE001  (whatever the cluster or the pipeline raised)
         return Event(task.number, error=f"{type(error).__name__}: {error} ({task.job})")
-
-
-def _client(address: str) -> Any:
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise ValueError(f"scheduler needs dask.distributed: pip install 'ldp-audit[dask]' ({error})") from None
-    try:
-        client = Client(address, set_as_default=False, timeout=_JOIN_SECONDS)
-    except (OSError, ValueError, TypeError) as error:
-        raise ValueError(f"scheduler {address!r} cannot be reached: {error}") from None
-    try:
-        client.wait_for_workers(1, timeout=_JOIN_SECONDS)
-    except TimeoutError:
-        client.close()
-        raise ValueError(f"scheduler {address!r} has no workers after {_JOIN_SECONDS:g} s") from None
-    return client

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from ldp_audit.training.spread import Event
-from ldp_audit.training.sweep import Job
+from ldp_audit.training.experiments.spread import Event
+from ldp_audit.training.experiments.sweep import Job
 
 Say = Callable[[str], None]
 

@@ -20,7 +20,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ldp_audit.training.findings import interval
+from ldp_audit.training.experiments.findings import interval
 
 SCHEMA_VERSION = 1
 _EACH_END = 0.025

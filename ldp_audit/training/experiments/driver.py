@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldp_audit.accounting.conversion.converted import plain
-from ldp_audit.training import checkpoint
 from ldp_audit.training.device import described, repeatable
+from ldp_audit.training.experiments import checkpoint
 
 if TYPE_CHECKING:
     import torch

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 
-from ldp_audit.training.spread import LOSSES, Event, Say, Task, Work, computed
+from ldp_audit.training.experiments.spread import LOSSES, Event, Say, Task, Work, computed
 
 _NEVER_READY = (
     " and nothing before; does the pipeline end its process, or does a script call spread(...) outside "

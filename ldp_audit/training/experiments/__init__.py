@@ -1,0 +1,1 @@
+"""Runs and sweeps of runs: driven, saved, spread over processes, judged, drawn."""
