@@ -38,6 +38,8 @@ def tables(document: Mapping[str, Any]) -> list[TextTable]:
     found = [TextTable("Points", _points(document))]
     if document["findings"]:
         found.append(TextTable("Findings", _findings(document)))
+    if document["printed"]:
+        found.append(TextTable("Beside the paper", _printed(document)))
     if document["audit"]:
         found.append(TextTable("Audit", _audits(document["audit"])))
     return found
@@ -149,6 +151,17 @@ def _findings(document: Mapping[str, Any]) -> list[list[str]]:
     return rows + [
         [one["key"], one["verdict"], f"{one['error_rate']:g}", finding_words(one)] for one in document["findings"]
     ]
+
+
+def _printed(document: Mapping[str, Any]) -> list[list[str]]:
+    rows = [["the paper's", "cell", "printed", "here", "95% interval"]]
+    for one in document["printed"]:
+        digits = ".4f" if one["unit"] == "accuracy" else ".2f"
+        ends = "" if one["low"] is None else f"{one['low']:{digits}} to {one['high']:{digits}}"
+        unit = "" if one["unit"] == "accuracy" else " points"
+        cells = [f"{one['printed']:{digits}}{unit}", f"{one['measured']:{digits}}{unit}", ends]
+        rows.append([one["place"], one["what"], *cells])
+    return rows
 
 
 def _audits(audits: Sequence[Mapping[str, Any]]) -> list[list[str]]:

@@ -21,7 +21,7 @@ from ldp_audit.training.experiments import results
 from ldp_audit.training.experiments.checkpoint import check_same
 from ldp_audit.training.experiments.driver import plain_settings
 from ldp_audit.training.experiments.findings import judge
-from ldp_audit.training.experiments.plan_class import findings_of, plan_class
+from ldp_audit.training.experiments.plan_class import comparing_of, findings_of, plan_class
 from ldp_audit.training.experiments.spread import Canaries, Crew, Spending, Work, crew_of, spread
 from ldp_audit.training.experiments.sweep import Job, Sweep, jobs_of
 from ldp_audit.training.experiments.sweep_progress import Say, SweepProgress
@@ -82,6 +82,7 @@ def run_experiment(
         audits = spread(work, [Canaries(job) for job in first], crew, folder=kept, progress=said.heard)
     document = results.build(pipeline, seed, described, records, spend, audits)
     document["findings"] = [finding.to_dict() for finding in judge(findings_of(plan), document)]
+    document["printed"] = [row.to_dict() for row in comparing_of(plan)(document)]
     return document
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ldp_audit.training.experiments.comparison import Comparing
 from ldp_audit.training.experiments.findings import Question
 from ldp_audit.training.experiments.sweep import Sweep
 from ldp_audit.training.pipeline import PIPELINES
@@ -45,6 +46,12 @@ def plan_class(name: str) -> type:
 def findings_of(plan: type) -> tuple[Question, ...]:
     """The pipeline's FINDINGS; empty where it has none."""
     return tuple(_offered(plan, "FINDINGS", "findings", ()))
+
+
+def comparing_of(plan: type) -> Comparing:
+    """The pipeline's `beside_the_paper`; no rows where it has none."""
+    found: Comparing | None = _offered(plan, "beside_the_paper", "printed", None)
+    return found or (lambda _: [])
 
 
 def demonstration_of(plan: type) -> tuple[Sweep, ...]:

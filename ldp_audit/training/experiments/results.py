@@ -6,7 +6,8 @@
      "points":   [{"settings": the varied fields, "accuracy": {"mean", "low", "high", "repeats", "over"}}, ...],
      "spend":    [{"settings": a point's, ... see spend.py}, ...],
      "audit":    [{"settings": a point's, ... see canary/audit_run.py}, ...], or None without --audit,
-     "findings": [{"key", "says", "verdict", "numbers", "error_rate", "place", "note"}, ...]}
+     "findings": [{"key", "says", "verdict", "numbers", "error_rate", "place", "note"}, ...],
+     "printed":  [{"place", "what", "unit", "printed", "measured", "low", "high"}, ...]}: see comparison.py
 
 An accuracy is the last round's. Its interval is Student's at 95%, over the repeats; where a point has one run of
 several batched trainings ("accuracies"), over these, and where they are the folds of a cross-validation (a setting of
@@ -34,7 +35,7 @@ def build(
     spend: Sequence[Mapping[str, Any] | None] = (),
     audits: Sequence[Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """The document, without findings, which are made from it.
+    """The document, without findings and comparisons, which are made from it.
 
     data: the data set's description.   runs: in the order of the sweep.   spend: of each point, in the order of
     `points_of`; None where nothing is private.   audits: likewise, or none at all.
@@ -53,6 +54,7 @@ def build(
         "spend": [{"settings": point["settings"], **one} for point, one in pairs if one is not None],
         "audit": audits and [{"settings": point["settings"], **one} for point, one in zip(points, audits, strict=True)],
         "findings": [],
+        "printed": [],
     }
 
 

@@ -46,26 +46,6 @@ _SIZES = {"femnist": (16, 60, 300, 2880), "cifar-10": (16, 60, 120, 300)}
 _BOTH_WAYS = {"femnist": 300, "cifar-10": 60}
 _OTHERS_DATA = {"femnist": "writers", "cifar-10": "subclasses"}
 
-TABLE_2 = {
-    "femnist": {"np": 0.9615, "centralised": 0.9800, 16: 0.8064, 60: 0.8806, 300: 0.9356, 2880: 0.9663},
-    "cifar-10": {"np": 0.8688, "centralised": 0.8883, 16: 0.7440, 60: 0.8158, 120: 0.8357, 300: 0.8738},
-}
-"""The paper's mean accuracies of ten parties: the baselines, and FedMD-NFDP with replacement by k."""
-
-REPLACEMENT = {"femnist": {"with": 0.9356, "without": 0.9363}, "cifar-10": {"with": 0.8158, "without": 0.8113}}
-"""With and without replacement, k = 300 (FEMNIST) and 60 (CIFAR-10)."""
-
-TABLE_3 = {
-    ("femnist", 5): {"logits": 0.7499, "softmax": 0.7502, "argmax": 0.7558},
-    ("femnist", 10): {"logits": 0.8074, "softmax": 0.8064, "argmax": 0.8158},
-    ("cifar-10", 5): {"logits": 0.6979, "softmax": 0.7002, "argmax": 0.7001},
-    ("cifar-10", 10): {"logits": 0.7455, "softmax": 0.7488, "argmax": 0.7512},
-}
-"""By data and parties; k is not printed. FEMNIST's softmax at N = 10 is Table 2's at k = 16."""
-
-TABLE_4 = {"femnist": {"iid": 0.8158, "not": 0.7836}, "cifar-10": {"iid": 0.7512, "not": 0.5318}}
-"""Ten parties; the IID numbers are Table 3's for argmax."""
-
 
 def presets() -> dict[str, tuple[Sweep, ...]]:
     """By name, for femnist and cifar-10:

@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from ldp_audit.training.experiments.sweep import Sweep
+from ldp_audit.training.ldp_fl.printed import CLIENTS
 
 BASE: dict[str, Any] = {"rounds": 6, "chunk": 100}
 """Of the demonstration: fewer rounds than the plan's own."""
@@ -32,18 +33,18 @@ LOCAL: dict[str, Any] = {"epochs": 5, "batch_size": 10}
 MNIST: dict[str, Any] = {
     **LOCAL,
     "model": "cnn",
-    "n": 100,
+    "n": CLIENTS["mnist"],
     "epsilon": 1.0,
     "rounds": 10,
     "learning_rate": 0.03,
     "ranges": "fixed",
     "radius": 0.075,
 }
-FMNIST: dict[str, Any] = {**MNIST, "n": 200, "epsilon": 4.0, "rounds": 15, "radius": 0.015}
+FMNIST: dict[str, Any] = {**MNIST, "n": CLIENTS["fmnist"], "epsilon": 4.0, "rounds": 15, "radius": 0.015}
 CIFAR_10: dict[str, Any] = {
     **LOCAL,
     "model": "vgg",
-    "n": 500,
+    "n": CLIENTS["cifar-10"],
     "epsilon": 10.0,
     "rounds": 15,
     "learning_rate": 0.015,
@@ -60,16 +61,6 @@ _EPSILONS = {
 }
 _CLIENTS = {"mnist": (20, 50, 100, 200), "fmnist": (50, 100, 200, 500), "cifar-10": (100, 200, 500, 1000)}
 _RADII = (0.01, 0.05, 0.1, 0.3, 1.0)
-
-TABLE_1 = {
-    ("mnist", 5.0): (0.9634, 0.9606),
-    ("mnist", 10.0): (0.9639, 0.9611),
-    ("fmnist", 5.0): (0.8595, 0.8754),
-    ("fmnist", 10.0): (0.8610, 0.8757),
-    ("cifar-10", 5.0): (0.1354, 0.5889),
-    ("cifar-10", 10.0): (0.1428, 0.6037),
-}
-"""The paper's accuracies by (data, epsilon): (fixed, adaptive); the same in all three conversions of the paper."""
 
 
 def presets() -> dict[str, tuple[Sweep, ...]]:

@@ -13,7 +13,8 @@ from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.training.experiments.sweep import jobs_of
 from ldp_audit.training.ldp_fl import reporting
 from ldp_audit.training.ldp_fl.plan import LdpFl
-from ldp_audit.training.ldp_fl.presets import DEMONSTRATION, TABLE_1, presets
+from ldp_audit.training.ldp_fl.presets import DEMONSTRATION, presets
+from ldp_audit.training.ldp_fl.printed import TABLE_1
 from ldp_audit.training.ldp_fl.ranges import AdaptiveRule, fixed_ranges, layers_of, noise_variance
 from tests.training.ldp_fl.small import run
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from ldp_audit.training.fedsel.table_3 import PRINTED, gains_and_losses
+from ldp_audit.training.fedsel.printed import PRINTED, gains_and_losses
 
 
 def run(solution: str, accuracies: list[float], model: str = "svm") -> dict[str, object]:

@@ -13,6 +13,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ldp_audit.training.experiments.comparison import Row
+from ldp_audit.training.experiments.findings import interval
 from ldp_audit.training.fedsel.findings import repeat_means
 from ldp_audit.training.fedsel.solution import SELECTIONS
 
@@ -28,12 +30,34 @@ PRINTED: dict[tuple[str, str], tuple[float, ...]] = {
 }
 """By data set and model: gain and loss of EXP, of PE and of PS, percent. syn-l has C1 = 0.01 and C2 = 0.9."""
 
+_NAMES = {"a9a": "adult"}
+_EACH_END = 0.025
+
+
+def beside_the_paper(results: Mapping[str, Any]) -> list[Row]:
+    """Table 3's cells for this data set; 95% intervals are over the repeats of the cross-validation, given the data."""
+    rows = []
+    for (data, model), printed in PRINTED.items():
+        if data != _NAMES.get(results["data"]["name"], results["data"]["name"]):
+            continue
+        found = gains_and_losses(results, model)
+        for place, selection in enumerate(SELECTIONS):
+            if selection in found:
+                pair = zip(("gain", "loss"), found[selection], printed[2 * place : 2 * place + 2], strict=True)
+                rows += [_row(f"{model}, {selection}, {word}", number, value) for word, number, value in pair]
+    return rows
+
 
 class Difference(NamedTuple):
-    """percent: mean over the repeats of the cross-validation.   error: its standard error; NaN for one repeat."""
+    """percent: mean over the repeats of the cross-validation.   error: its standard error; NaN for one repeat.
+
+    low, high: a 95% interval, Student's, given the data; NaN for one repeat.
+    """
 
     percent: float
     error: float
+    low: float
+    high: float
 
 
 class GainAndLoss(NamedTuple):
@@ -60,4 +84,11 @@ def gains_and_losses(results: Mapping[str, Any], model: str, *, epsilon: float =
 
 def _difference(values: Sequence[float]) -> Difference:
     spread = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
-    return Difference(100 * statistics.fmean(values), 100 * spread)
+    low, mean, high = interval(values, _EACH_END) if len(values) > 1 else (math.nan, values[0], math.nan)
+    return Difference(100 * mean, 100 * spread, 100 * low, 100 * high)
+
+
+def _row(what: str, found: Difference, printed: float) -> Row:
+    alone = math.isnan(found.error)
+    low, high = (None, None) if alone else (found.low, found.high)
+    return Row("Table 3", what, "points", printed, found.percent, low, high)
