@@ -1,7 +1,7 @@
 """A paper's printed numbers beside what these runs gave: a row for each that the results have runs for.
 
-A pipeline offers `beside_the_paper(results) -> rows`, in its plan's module or in `printed.py` beside it, which gives rows
-for the paper's own data sets alone.
+A pipeline offers `beside_the_paper(results) -> rows`, in its plan's module or in `printed.py` beside it, which gives
+rows for the paper's own data sets alone.
 """
 
 from __future__ import annotations
