@@ -9,9 +9,10 @@ we are one too. A peer that is not named, or that fails, is listed with the reas
 
 seconds: the median after the first run, without imports; first: the first run and the imports. error: of the upper end,
 against `accounting_truth`; an end on the wrong side of the truth says so. slower: the peer's seconds over ours.
-Below each case: whether our upper end is at most each peer's, and how many times faster we are than the peer whose
-upper end is the tightest (asked for: 10 times where one mechanism is composed, 2 times where several are), with the
-share of the truth by which that one is above it; and the quickest of all. An end below the truth does not count.
+Below each case: whether our upper end at the default width is at most each peer's, and how many times faster we are
+than the peer whose upper end is the tightest, at the quickest of our widths that is not looser than it (asked for: 10
+times where one mechanism is composed, 2 times where several are), with the shares of the truth by which the two are
+above it; and the quickest of all. An end below the truth does not count.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from pathlib import Path
 
 from accounting_cases import CASES, Case
 from accounting_truth import true_epsilon
+
+WIDTHS = ("1e-4", "1e-3", "1e-2", "1e-1")
+"""Of `compose`, the default first: where a grid is used, a wider one is quicker, and its ends as certain."""
 
 SETTINGS = {
     "dp_accounting": ("1e-3", "1e-4", "1e-4 both", "1e-5"),
@@ -73,14 +77,17 @@ def _case(name: str, pythons: dict[str, str], gib: float, limit: float) -> bool:
     _say(f"\n{name}, delta = {case.delta:g}; true epsilon {truth:.10g}\n")
     _say("| accountant | lower | upper | error | seconds | first | MB | slower |")
     _say("|---|---|---|---|---|---|---|---|")
-    ours = _shown(sys.executable, "ours", "default", name, truth, None, gib, limit)
-    peers = []
+    ours: list[Row] = []
+    for width in WIDTHS:
+        found = _shown(sys.executable, "ours", width, name, truth, ours[0] if ours else None, gib, limit)
+        ours += [found] if found else []
+    peers: list[Row] = []
     for peer, settings in SETTINGS.items():
         if peer not in pythons:
             _say(f"| {peer} | not given an environment | | | | | | |")
             continue
         for setting in settings:
-            found = _shown(pythons[peer], peer, setting, name, truth, ours, gib, limit)
+            found = _shown(pythons[peer], peer, setting, name, truth, ours[0] if ours else None, gib, limit)
             peers += [found] if found and found.upper >= truth * (1 - _ROUNDING) else []
     return _criteria(case, truth, ours, peers)
 
@@ -89,7 +96,7 @@ def _shown(
     python: str, script: str, setting: str, case: str, truth: float, ours: Row | None, gib: float, limit: float
 ) -> Row | None:
     """One row, printed; None where there is a reason instead of numbers."""
-    name = script if script == "ours" else f"{script} {setting}"
+    name = f"{script} {setting}"
     try:
         row = _run(python, script, setting, case, name, gib, limit)
     except RuntimeError as error:
@@ -103,19 +110,23 @@ def _shown(
     return row
 
 
-def _criteria(case: Case, truth: float, ours: Row | None, peers: list[Row]) -> bool:
-    if ours is None or not peers:
+def _criteria(case: Case, truth: float, widths: list[Row], peers: list[Row]) -> bool:
+    if not widths or not peers:
         _say("\nnothing to compare")
-        return ours is not None
-    sound = (ours.lower or 0.0) <= truth * (1 + _ROUNDING) and ours.upper >= truth * (1 - _ROUNDING)
+        return bool(widths)
+    sound = all(
+        (row.lower or 0.0) <= truth * (1 + _ROUNDING) and row.upper >= truth * (1 - _ROUNDING) for row in widths
+    )
     best = min(peers, key=lambda row: row.upper)
     quickest = min(peers, key=lambda row: row.seconds)
-    tight = ours.upper <= best.upper * (1 + _ROUNDING)
+    no_looser = [row for row in widths if row.upper <= best.upper * (1 + _ROUNDING)]
+    tight, ours = widths[0] in no_looser, min(no_looser or widths, key=lambda row: row.seconds)
     faster, asked = best.seconds / ours.seconds, _ASKED[case.mixed]
     _say(f"\nthe truth lies between our ends: {_SAID[sound]}; not looser than any: {_SAID[tight]}")
     near, far = best.upper / truth - 1, quickest.upper / truth - 1
-    _say(f"{faster:.3g} times faster than the tightest, {best.name}, {near:.2g} above the truth", end="")
-    _say(f" (asked: {asked}): {_SAID[faster >= asked]}")
+    own = ours.upper / truth - 1
+    _say(f"{ours.name}, {own:.2g} above the truth: {faster:.3g} times faster than the tightest,", end=" ")
+    _say(f"{best.name}, {near:.2g} above it (asked: {asked}): {_SAID[faster >= asked]}")
     share = quickest.seconds / ours.seconds
     _say(f"the quickest, {quickest.name}, {far:.2g} above the truth, takes {share:.2g} of our time")
     return sound and tight and faster >= asked

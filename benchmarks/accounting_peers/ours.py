@@ -1,4 +1,4 @@
-"""This package on one case: python ours.py CASE SETTING GIB, one line of JSON. It has one setting; both ends."""
+"""This package on one case: python ours.py CASE WIDTH GIB, one line of JSON. WIDTH: of `compose`; both ends."""
 
 import measure
 
@@ -13,11 +13,10 @@ KINDS = {
 }
 
 
-def bounds(case, _setting: str):
+def bounds(case, width: str):
     """The ends."""
-    return compose([(KINDS[kind](*parameters), times) for kind, parameters, times in case.parts]).epsilon_bounds(
-        case.delta
-    )
+    parts = [(KINDS[kind](*parameters), times) for kind, parameters, times in case.parts]
+    return compose(parts, width=float(width)).epsilon_bounds(case.delta)
 
 
 if __name__ == "__main__":

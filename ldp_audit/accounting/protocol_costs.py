@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from ldp_audit.accounting.compose import compose
+from ldp_audit.accounting.grids.tilt_plan import WIDTH
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.protocol import Protocol, Sampling, Step
@@ -57,12 +58,13 @@ def step_losses(protocol: Protocol, progress: Callable[[str], None] | None = Non
 class Ledger:
     """The steps together, in each scope; every composition is made once.
 
-    delta: at which `ends` are.
+    delta: at which `ends` are.   width: see `compose`.
     """
 
     protocol: Protocol
     losses: tuple[StepLoss, ...]
     delta: float
+    width: float = WIDTH
     _made: dict[tuple[Scope, bool], PrivacyLoss] = field(default_factory=dict, repr=False)
     _ends: dict[tuple[Scope, bool], tuple[float, float]] = field(default_factory=dict, repr=False)
 
@@ -75,7 +77,7 @@ class Ledger:
         """All steps composed; behind the shuffler, where a step has one, as if a model's reports came one by one."""
         if (scope, shuffled) not in self._made:
             chosen = ((one.shuffled if shuffled and one.shuffled else one.single, one) for one in self.losses)
-            self._made[scope, shuffled] = compose([(loss, one.times(self.protocol, scope)) for loss, one in chosen])
+            self._made[scope, shuffled] = self._composed(scope, chosen)
         return self._made[scope, shuffled]
 
     def ends(self, scope: Scope, *, shuffled: bool) -> tuple[float, float]:
@@ -104,8 +106,10 @@ class Ledger:
         if scope == "one use" or not any(one.placed for one in self.losses):
             return 0.0
         chosen = ((one.placed or one.shuffled or one.single, one) for one in self.losses)
-        loss = compose([(loss, one.times(self.protocol, scope)) for loss, one in chosen])
-        return loss.epsilon_bounds(self.delta)[0]
+        return self._composed(scope, chosen).epsilon_bounds(self.delta)[0]
+
+    def _composed(self, scope: Scope, chosen: Iterable[tuple[PrivacyLoss, StepLoss]]) -> PrivacyLoss:
+        return compose([(loss, one.times(self.protocol, scope)) for loss, one in chosen], width=self.width)
 
     def in_one_piece(self, scope: Scope) -> bool:
         """Whether reports that are mixed stay together with others of their client."""

@@ -10,6 +10,8 @@ from typing import Any, get_args
 from ldp_audit.accounting.attack_success import posterior
 from ldp_audit.accounting.conventions import Total, totals
 from ldp_audit.accounting.conversion.converted import plain
+from ldp_audit.accounting.grids.grid_loss import check_width
+from ldp_audit.accounting.grids.tilt_plan import WIDTH
 from ldp_audit.accounting.interpretation import explain
 from ldp_audit.accounting.paper_conventions import PaperClaim, paper_claims
 from ldp_audit.accounting.protocol import Protocol
@@ -100,17 +102,19 @@ class ProtocolReport:
 
 
 def account(
-    protocol: Protocol, *, delta: float = 1e-5, progress: Callable[[str], None] | None = None
+    protocol: Protocol, *, delta: float = 1e-5, width: float = WIDTH, progress: Callable[[str], None] | None = None
 ) -> ProtocolReport:
     """What the protocol spends, each step and in all.
 
-    delta: in (0, 1), for all numbers that are not pure.   progress: called with a line before each longer part.
-    Raises ValueError for another delta, and where the paper's accounting does not fit the protocol.
+    delta: in (0, 1), for all numbers that are not pure.   width: see `compose`; a wider one is quicker.
+    progress: called with a line before each longer part.
+    Raises ValueError for another delta or width, and where the paper's accounting does not fit the protocol.
     """
     if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 < delta < 1:
         raise ValueError(f"delta must be in (0, 1), got {delta!r}")
+    check_width(width)
     claims = paper_claims(protocol)
-    ledger = Ledger(protocol, step_losses(protocol, progress), float(delta))
+    ledger = Ledger(protocol, step_losses(protocol, progress), float(delta), width)
     scopes = tuple(_spent(ledger, scope, _NAMES[scope], progress) for scope in _scopes(ledger))
     many = len(ledger.losses) > 1
     alone = (replace(ledger, losses=(one,), _made={}, _ends={}) if many else ledger for one in ledger.losses)

@@ -13,6 +13,13 @@ def add_arguments(account: argparse.ArgumentParser) -> None:
     add = account.add_argument
     add("protocol", nargs="?", metavar="FILE|NAME", help="a protocol.toml, or the name of a shipped one")
     add("--delta", type=float, default=1e-5, metavar="D", help="where epsilon is not pure; 1e-5 by default")
+    add(
+        "--width",
+        type=float,
+        default=1e-4,
+        metavar="W",
+        help="how far apart certified ends may be, nats; wider is quicker",
+    )
     add("--list", action="store_true", help="the protocols that are shipped")
     add("--quiet", action="store_true", help="no progress")
 
@@ -38,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         write.check_writable(options.json.parent)
     progress = Progress(options.quiet)
     try:
-        report = account(protocol, delta=options.delta, progress=progress)
+        report = account(protocol, delta=options.delta, width=options.width, progress=progress)
     finally:
         progress.end()
     print(report.describe())

@@ -35,6 +35,9 @@ SCOPES = ("one use", "one round", "everything")
 _OF_THE_RUN = {"ldp-fl": -1, "fedsel": -1, "fedmd-nfdp": 0}
 """Which of a paper's sentences is about all of a run. FedMD-LDP has none: the paper gives an order of magnitude."""
 
+_WIDTH = 1e-2
+"""Nats: how far apart certified ends may be; what others' reports hide is known to a few percent only."""
+
 _KNOWN: dict[tuple[Protocol, float], dict[str, Any]] = {}
 
 
@@ -95,7 +98,7 @@ def _accounted(protocol: Protocol, delta: float, progress: Callable[[str], None]
     from ldp_audit.accounting.protocol_report import account
 
     start = time.perf_counter()
-    report = account(protocol, delta=delta, progress=progress)
+    report = account(protocol, delta=delta, width=_WIDTH, progress=progress)
     whole = report.to_dict()
     return {
         "protocol": whole["protocol"],

@@ -246,3 +246,19 @@ def test_a_hundred_million_weights_a_thousand_million_times_take_no_time(epsilon
     found = compose([(RandomizedResponse(epsilon), 10**8 * 10**9)]).epsilon(1e-6)
     assert time.perf_counter() - begin < 1
     assert 0 < found < epsilon * 10**17
+
+
+def test_a_wider_interval_holds_the_truth_and_the_narrower_one() -> None:
+    """Catches a width that is ignored, and ends that are no longer certain once the grid is coarse."""
+    parts = [(Laplace(10.0), 1000), (Gaussian(20.0), 10)]
+    ends = [compose(parts, width=width).epsilon_bounds(delta=1e-6) for width in (1e-4, 1e-2, 1e-1, 10.0)]
+    for (low, high), (wider_low, wider_high) in itertools.pairwise(ends):
+        assert wider_low <= low <= high <= wider_high
+    assert ends[0][1] - ends[0][0] <= 1e-4
+    assert 1e-6 < ends[2][1] - ends[2][0] <= 0.1
+
+
+@pytest.mark.parametrize("width", [0.0, -1.0, math.nan, math.inf, True, "1"])
+def test_a_width_that_is_none_is_named(width: object) -> None:
+    with pytest.raises(ValueError, match="width must be > 0 and finite"):
+        compose([(Laplace(10.0), 10)], width=width)

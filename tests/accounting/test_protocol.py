@@ -128,7 +128,7 @@ def test_a_lower_end_that_a_grid_has_lost_is_that_of_fewer_uses() -> None:
     losses = step_losses(protocol())
     known = Ledger(protocol(), losses, 1e-5)
     lost = PrivacyLoss((BracketedLoss(NOTHING, known.loss("everything", shuffled=False).directions[0]),))
-    ledger = Ledger(protocol(), losses, 1e-5, {("everything", False): lost})
+    ledger = Ledger(protocol(), losses, 1e-5, _made={("everything", False): lost})
     assert lost.epsilon_bounds(1e-5)[0] == 0
     assert ledger.ends("everything", shuffled=False)[0] == known.ends("one round", shuffled=False)[0] > 0
     assert ledger.ends("everything", shuffled=False)[1] == known.ends("everything", shuffled=False)[1]

@@ -36,7 +36,7 @@ from ldp_audit.accounting.grids.grid_parts import (
 )
 from ldp_audit.accounting.grids.grid_sum import grid_sum
 from ldp_audit.accounting.grids.spread_bound import below_grid
-from ldp_audit.accounting.grids.tilt_plan import TiltPlan, tilt_plan
+from ldp_audit.accounting.grids.tilt_plan import WIDTH, TiltPlan, tilt_plan
 from ldp_audit.accounting.grids.tilted_profile import TiltedProfile, profile_of
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 
@@ -48,7 +48,13 @@ _WINDOWS = 4
 """How many times more points than planned a window may have; beyond that only crude ends are given."""
 
 
-def compose_on_grid(laws: Sequence[Part], *, width: float = 1e-4, points: int = 2**21) -> GridLoss:
+def check_width(width: float) -> None:
+    """ValueError unless it is > 0 and finite."""
+    if isinstance(width, bool) or not isinstance(width, int | float) or not 0 < width < math.inf:
+        raise ValueError(f"width must be > 0 and finite (nats), got {width!r}")
+
+
+def compose_on_grid(laws: Sequence[Part], *, width: float = WIDTH, points: int = 2**21) -> GridLoss:
     """The law of the sum of independent losses, each so many times.
 
     laws: at least one; each a `DiscretisableLaw`, a law of finitely many losses, or the result of this function.
@@ -56,8 +62,7 @@ def compose_on_grid(laws: Sequence[Part], *, width: float = 1e-4, points: int = 
     points: the most points of a grid, 1024 .. 2**24; each takes about 100 bytes.
     Raises ValueError for anything else.
     """
-    if not 0 < width < math.inf:
-        raise ValueError(f"width must be > 0 and finite (nats), got {width!r}")
+    check_width(width)
     if isinstance(points, bool) or not isinstance(points, int) or not 1024 <= points <= 2**24:
         raise ValueError(f"points must be a whole number in 1024 .. 2**24, got {points!r}")
     listed: list[Part] = []

@@ -15,12 +15,15 @@ from ldp_audit.accounting.grids.loss_sketch import Sketch, sketch
 from ldp_audit.accounting.grids.saddle import Saddle, saddle_of
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 
+WIDTH = 1e-4
+"""Nats: how far apart the two ends of an epsilon may be, unless told otherwise."""
+
 _APART = 5.0
 """How many standard deviations lie between the levels of two tilts."""
 
 _FEW, _MANY, _TYPICAL = 2**16, 2**20, 1e-5
 """Finer than the width asks for where that costs little: so many points at least, and up to so many for errors like
-those of a single grid of this spacing."""
+those of a single grid of this spacing. Who asks for ends further apart than `WIDTH` wants it quick: then coarser."""
 
 _SINGLE, _DEEPEST = 4, 4
 """So many losses are added on the finest grid, or more, and at most so many grids lie above it."""
@@ -150,13 +153,14 @@ class TiltPlan:
         depth = min(_DEEPEST, max(0, round(math.log(max(1.0, count / single), 4))))
         groups = math.ceil((count / single) ** (1 / depth)) if depth else 1
         moves = alone + _moves([times for _, times in left], groups, depth)
-        goal = min(self.width / 2, 1e-4 * tilt.deviation)
+        coarser = math.sqrt(max(1.0, self.width / WIDTH))
+        goal = min(self.width / 2, 1e-4 * coarser**2 * tilt.deviation)
         wanted = math.sqrt(goal / (max(1, moves) * (1 + tilt.steepest)))
-        typical = max(
+        typical = coarser * max(
             _TYPICAL * math.sqrt((count + alone) / max(1, moves)),
             window / max(_MANY / math.sqrt(len(self.laws)), 2 * _FEW),
         )
-        coarse = max(min(wanted, typical, window / _FEW), 1.1 * window / self.points)
+        coarse = max(min(wanted, typical, coarser * window / _FEW), 1.1 * window / self.points)
         return tuple(max(reach / self.points, coarse * groups ** (-level / 2)) for level in range(depth + 1)), groups
 
 
