@@ -128,14 +128,15 @@ def label(one: StepLoss) -> str:
 
 def _shuffled(mechanism: Any, step: Step) -> tuple[PrivacyLoss | None, PrivacyLoss | None]:
     """With any other clients, and with all of them at one end; None where the step is not shuffled, or has no ends."""
-    from ldp_audit.accounting.shuffling.shuffle import shuffle
+    from ldp_audit.accounting.shuffling.shuffle import MOST_PLACED, shuffle
 
     if step.shuffling is None:
         return None, None
     clients = step.shuffling.clients
     two = isinstance(mechanism, TwoPoint) or (isinstance(mechanism, RandomizedResponse) and mechanism.k == 2)
-    unsampled = step.sampling is None  # a chosen client's law is not symmetric, as placing the others at one end needs
-    placed = shuffle(mechanism, clients, others="one end") if two and clients > 1 and unsampled else None
+    # A chosen client's law is not symmetric, as placing the others at one end needs; nor is there a huge epsilon's.
+    fits = two and clients > 1 and step.sampling is None and mechanism.exact_epsilon() <= MOST_PLACED
+    placed = shuffle(mechanism, clients, others="one end") if fits else None
     return shuffle(mechanism, clients), placed
 
 

@@ -22,7 +22,8 @@ from typing import Any
 
 from ldp_audit.accounting.protocol import Protocol, Sampling, Shuffling, Split, Step
 
-_LARGEST = 1_000_000  # bytes; a protocol is some hundred
+_LARGEST = 100_000  # bytes; a protocol is some hundred
+_DOTS = 100  # in a line; tomllib takes the square of a dotted key's length
 
 
 def load_protocol(name: str | Path) -> Protocol:
@@ -58,6 +59,8 @@ def parse_protocol(content: bytes, where: str = "protocol", folder: Path = Path(
     """
     if len(content) > _LARGEST:
         raise ValueError(f"{where}: a protocol has at most {_LARGEST} bytes")
+    if any(line.count(b".") > _DOTS for line in content.splitlines()):
+        raise ValueError(f"{where}: a line has at most {_DOTS} full stops")
     try:
         document = tomllib.loads(content.decode("utf-8"))
         return _protocol(document, folder)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count
 from ldp_audit.auditing.bounds.power import detectable_by
-from ldp_audit.auditing.counts.checkpoint import State, arguments_of
+from ldp_audit.auditing.counts.checkpoint import DAMAGE, State, arguments_of
 from ldp_audit.auditing.counts.counting import CONFIRM, CONFIRMED_AGAIN, Test, count_all
 from ldp_audit.auditing.counts.distribute import runner_of
 from ldp_audit.auditing.counts.record import Record, counted, record_in
@@ -54,13 +54,23 @@ def witness_in(document: Any, name: str, candidates: Sequence[Any] = ()) -> Rete
     Raises ValueError, with the name of the file, for anything else.
     """
     record = record_in(document, name)
+    try:
+        again = _retest(document, record, candidates)
+        check_count("samples", again.samples, 1)
+    except DAMAGE as error:
+        raise ValueError(f"{name} is damaged: {type(error).__name__}: {error}") from error
+    return again
+
+
+def _retest(document: dict[str, Any], record: Record, candidates: Sequence[Any]) -> Retest:
     event, inputs, calls = record.event, record.inputs, record.calls_for_one
     design = record.design_epsilon
     witness, test = document.get("witness"), document.get("test")
     samples = test["trials"] if test else sum(part.counts.trials for part in record.parts)
     other = witness is not None and (witness["calls_for_one"], witness["event"]) != (calls, event.to_dict())
     if witness is not None and other:  # not the event that the record is of
-        event, inputs, calls = Event.from_dict(witness["event"]), witness["inputs"], bool(witness["calls_for_one"])
+        event, calls = Event.from_dict(witness["event"]), bool(witness["calls_for_one"])
+        inputs = (witness["inputs"][0], witness["inputs"][1])
         design, samples = record.claimed_epsilon or 1.0, witness["trials"][0]
     return Retest(
         event,
@@ -73,6 +83,21 @@ def witness_in(document: Any, name: str, candidates: Sequence[Any] = ()) -> Rete
         samples,
         _next_stage([part.stage for part in record.parts] + ([test["stage"]] if test else [])),
     )
+
+
+def program_of(named: str | None, record: Record, name: str) -> str:
+    """The TARGET to confirm: the one that was named, or the file's, if it is a shipped mechanism or a channel file.
+
+    named: on the command line.   name: of the file, for the message. Raises ValueError for a program that only the file
+    names: importing it would run what the file's author chose, on inputs of the author's.
+    """
+    from ldp_audit.mechanisms.target import is_data
+
+    if named is None and not is_data(record.target):
+        raise ValueError(
+            f"{name} is of the program {record.target!r:.200}, which must be named to be run: audit TARGET --confirm"
+        )
+    return named or record.target
 
 
 def confirm(
@@ -144,7 +169,7 @@ def input_of(value: Any) -> Any:
         return value
     try:
         array = np.array(value)
-    except ValueError:  # lists of several lengths
+    except (ValueError, OverflowError):  # lists of several lengths
         return value
     return array if array.dtype.kind in "biuf" else value
 

@@ -1,5 +1,6 @@
 """The independent checker: verifies the evidence of every part of a report.json, with the standard library alone.
-It shares no code with the engines: whoever distrusts the search need read only this file and recheck_functions.py.
+It shares no code with the engines: whoever distrusts the search need read only this file, recheck_functions.py and
+recheck_effort.py.
 Polynomials are multiplied out over the rationals again, points evaluated again. The rules are in docs/verdicts.md;
 recheck_report.py puts the verdicts of claims together again from what `part` returns. (Formatted by hand, to
 stay within 250 lines.)"""
@@ -7,16 +8,20 @@ import ast, math, operator, re
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from ldp_audit.claims.recheck_functions import INTERVALS, hull, require
-from ldp_audit.claims.recheck_functions import RefusedError as RefusedError
+from ldp_audit.claims.recheck_effort import RefusedError as RefusedError
+from ldp_audit.claims.recheck_effort import begin, number, require, size, take
+from ldp_audit.claims.recheck_functions import INTERVALS, hull
 
 INTERVALS["sqrt"] = lambda a: power(a, Fraction(1, 2), INTERVALS)
 EXACT = {key: function for key, function in INTERVALS.items() if not isinstance(key, str)}
 RELATIONS = {"==": operator.eq, "!=": operator.ne, "<=": operator.le, "<": operator.lt}
 
 # Ratios are pairs (top, bottom) of polynomials {((name, power), ...): coefficient}, with a bottom that is not 0.
-def total(p, q): return {m: c for m in {**p, **q} if (c := p.get(m, 0) + q.get(m, 0))}
+def total(p, q):
+    take(1 + (len(p) + len(q)) // 4, size((*p.values(), *q.values())))
+    return {m: c for m in {**p, **q} if (c := p.get(m, 0) + q.get(m, 0))}
 def times(p, q):
+    take(16 * len(p) * len(q), size((*p.values(), *q.values())))
     result = {}
     for (m, a), (n, b) in product(p.items(), q.items()):
         powers = dict(m)
@@ -46,6 +51,7 @@ def power(base, exponent, algebra):
     return result if exponent >= 0 else algebra[ast.Div](algebra[int](1), result)
 def parsed(text):
     require(isinstance(text, str) and text.isascii() and "#" not in text, "an expression is no plain text")
+    take(1 + len(text) // 4)
     return ast.parse(text, mode="eval").body
 def names(text): return {node.id for node in ast.walk(parsed(text)) if isinstance(node, ast.Name)} - INTERVALS.keys()
 def difference(a, b, algebra): return algebra[ast.Add](a, algebra[ast.Mult](algebra[int](-1), b))
@@ -96,7 +102,7 @@ def holds(left, relation, right, env, printed=None):
     """Whether the relation holds for these values, after a comparison with the sides' values as they are printed."""
     a, b = (evaluate(side, env, INTERVALS) for side in (left, right))
     for value, text in ((a, printed["left"]), (b, printed["right"])) if printed else ():
-        low, high = hull(*map(Fraction, text if isinstance(text, list) else [text]))
+        low, high = hull(*map(number, text if isinstance(text, list) else [text]))
         near = low <= value[1] and value[0] <= high and high - low < Fraction(1, 10**6)
         require(near, f"{text} is printed where another value is found")
     require((a[0] == a[1] and b[0] == b[1]) or a[1] < b[0] or b[1] < a[0], "the two sides are too close to tell apart")
@@ -111,6 +117,7 @@ def declared(s):
         own, texts = v["name"], [text for text in (v["lower"], v["upper"], v.get("exp_of")) if text is not None]
         plain = re.fullmatch(r"(?!lo_|hi_)[A-Za-z][A-Za-z0-9_]*", own) and own not in {*variables, *INTERVALS}
         flags = all(type(v.get(flag, False)) is bool for flag in ("lower_open", "upper_open", "integer"))
+        take(len(variables))
         known = all(names(text) <= variables.keys() for text in texts) and not (v.get("integer") and "exp_of" in v)
         require(plain and flags and known, f"the variable {own!r} is not well declared")
         variables[own] = v
@@ -184,6 +191,7 @@ def everywhere(left, relation, right, variables, evidence, given):
 
 def part(s):
     """The verdict that the evidence of one part shows; RefusedError where it shows none."""
+    begin()
     evidence, variables, quantifier = s["evidence"], declared(s), s["quantifier"]
     kind, left, relation, right = evidence["kind"], s["left"], s["relation"], s["right"]
     require(relation in RELATIONS and names(left) | names(right) <= variables.keys(), "not a well-formed statement")

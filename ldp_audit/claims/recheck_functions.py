@@ -12,20 +12,10 @@ import decimal
 import math
 from collections.abc import Callable, Hashable
 from fractions import Fraction
-from typing import Any
+
+from ldp_audit.claims.recheck_effort import number, require, size, take
 
 Interval = tuple[Fraction, Fraction]
-
-
-class RefusedError(Exception):
-    """The evidence does not show what the report says."""
-
-
-def require(fact: Any, complaint: str) -> Any:
-    """The fact, if it is one; RefusedError with the complaint if not."""
-    if not fact:
-        raise RefusedError(complaint)
-    return fact
 
 
 def hull(*numbers: Fraction) -> Interval:
@@ -36,6 +26,7 @@ def hull(*numbers: Fraction) -> Interval:
 def increasing(function: str, a: Interval) -> Interval:
     """exp or ln by `decimal`, where they are correctly rounded: outwards in the 60th digit."""
     ends = []
+    take(1, size(a))
     for end, way, onwards in ((a[0], decimal.ROUND_FLOOR, "next_minus"), (a[1], decimal.ROUND_CEILING, "next_plus")):
         context = decimal.Context(prec=60, rounding=way, Emin=-9999, Emax=99999)
         argument = context.divide(decimal.Decimal(end.numerator), decimal.Decimal(end.denominator))
@@ -67,11 +58,21 @@ def absolute(a: Interval) -> Interval:
     return a if a[0] >= 0 else (max(Fraction(0), -a[1]), max(-a[0], a[1]))
 
 
+def _counted(operation: Callable[[Interval, Interval], Interval]) -> Callable[[Interval, Interval], Interval]:
+    def carried_out(a: Interval, b: Interval) -> Interval:
+        take(4, size((*a, *b)))
+        return operation(a, b)
+
+    return carried_out
+
+
 INTERVALS: dict[Hashable, Callable[..., Interval]] = {
-    int: lambda n: (Fraction(n), Fraction(n)),
-    ast.Add: lambda a, b: (a[0] + b[0], a[1] + b[1]),
-    ast.Mult: lambda a, b: hull(*(x * y for x in a for y in b)),
-    ast.Div: lambda a, b: hull(*(x / y for x in a for y in b if require(b[0] > 0 or b[1] < 0, "a division by zero"))),
+    int: lambda n: (number(n), number(n)),
+    ast.Add: _counted(lambda a, b: (a[0] + b[0], a[1] + b[1])),
+    ast.Mult: _counted(lambda a, b: hull(*(x * y for x in a for y in b))),
+    ast.Div: _counted(
+        lambda a, b: hull(*(x / y for x in a for y in b if require(b[0] > 0 or b[1] < 0, "a division by zero")))
+    ),
     "exp": lambda a: increasing("exp", a),
     "log": lambda a: increasing("ln", a),
     "Max": lambda *args: (max(a[0] for a in args), max(a[1] for a in args)),

@@ -9,6 +9,7 @@ from typing import Any
 from ldp_audit.claims import recheck
 from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
 
+_SHOWN = 300
 GROUPS = ("parts", "condition", "void", "corrected")
 
 
@@ -32,13 +33,20 @@ def recheck_claims(report: dict[str, Any]) -> Iterator[Rechecked]:
     if not isinstance(report, dict) or report.get("schema_version") != 1 or not isinstance(report.get("claims"), list):
         raise ValueError('not a report: expected {"schema_version": 1, "claims": [...]}')
     for claim in report["claims"]:
-        name, verdict = (str(claim.get(key, "?")) if isinstance(claim, dict) else "?" for key in ("id", "verdict"))
+        name, verdict = (_shown(claim.get(key, "?")) if isinstance(claim, dict) else "?" for key in ("id", "verdict"))
         try:
             yield Rechecked(name, verdict, unverified=_claim(claim))
         except recheck.RefusedError as refusal:
-            yield Rechecked(name, verdict, str(refusal))
+            yield Rechecked(name, verdict, _shown(refusal))
         except Exception as error:  # noqa: BLE001  (whatever malformed evidence runs into is a reason to refuse it)
-            yield Rechecked(name, verdict, f"malformed evidence ({type(error).__name__}: {error})")
+            yield Rechecked(name, verdict, f"malformed evidence ({type(error).__name__}: {_shown(error)})")
+
+
+def _shown(value: object) -> str:
+    """For a terminal: a report may hold anything, control characters too, and much of it."""
+    text = str(value) if isinstance(value, str | Exception) else type(value).__name__
+    cut = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in cut)
 
 
 def _claim(claim: dict[str, Any]) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ldp_audit.cli import account, audit, completion, doctor, linkage, train
+from ldp_audit.cli import account, audit, completion, doctor, linkage, report, train
 from ldp_audit.cli.files import read_json, write_json
 
 if TYPE_CHECKING:
@@ -72,6 +72,9 @@ def _parser() -> argparse.ArgumentParser:
         _command(
             commands, "train", train.run, "run a paper's federated pipeline, and tie its accuracy to what it spends"
         )
+    )
+    report.add_arguments(
+        _command(commands, "report", report.run, "everything in one document: claims, programs, protocols, training")
     )
     _command(
         commands, "doctor", doctor.run, "what is installed, which devices there are, and known defects of this machine"

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+_LARGEST = 1 << 28  # bytes; results have some thousand, reports some million
+
 
 def write_json(options: argparse.Namespace, document: dict[str, Any]) -> None:
     """The result of a command, where --json asks for it."""
@@ -16,9 +18,21 @@ def write_json(options: argparse.Namespace, document: dict[str, Any]) -> None:
         write.write_files(options.json.parent, {options.json.name: write.as_json(document)})
 
 
+def check_writable(options: argparse.Namespace) -> None:
+    """Before anything long: CannotWriteError, an OSError, where --json names a place that cannot be written."""
+    if options.json:
+        from ldp_audit.accounting.whole_file import check_place
+
+        check_place(options.json)
+
+
 def read_json(path: Path) -> Any:
-    """The document in a file; ValueError where it is not JSON."""
+    """The document in a file; ValueError where it is not JSON, or larger than any of ours; OSError."""
+    with path.open("rb") as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError(f"{path} must have at most {_LARGEST} bytes, got more")
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        return json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # also an integer of too many digits
         raise ValueError(f"{path} is not JSON: {error}") from error

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ldp_audit.cli.files import write_json
+from ldp_audit.cli.files import check_writable, write_json
 from ldp_audit.cli.progress import Progress
 
 _DEMONSTRATION = "demonstration"
@@ -49,13 +49,15 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.resume and options.out is None:
         raise ValueError("--resume needs --out, the folder to go on with")
-    _check_writable(options)
-    document = _experiment(options, plan)
-    if document is None:
+    try:
+        document = _experiment(options, plan)
+        print(_tables(document))
+        _written(options, document)
+        write_json(options, document)
+    except KeyboardInterrupt:
+        kept = f"--resume goes on with {options.out}" if options.out else "nothing was written, for lack of --out"
+        print(f"ldp-audit train: interrupted; {kept}", file=sys.stderr)
         return 130
-    print(_tables(document))
-    _written(options, document)
-    write_json(options, document)
     return 1 if any(one["verdict"] == "violated" for one in document["audit"] or ()) else 0
 
 
@@ -84,23 +86,24 @@ def _listed(plan: type) -> str:
 def _check_writable(options: argparse.Namespace) -> None:
     from ldp_audit.reports import write
 
-    for folder in (options.out, options.json and options.json.parent):
-        if folder is not None:
-            write.check_writable(folder)
+    if options.out is not None:
+        write.check_writable(options.out)
+    check_writable(options)
 
 
-def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any] | None:
-    """The document; None where the user interrupted it."""
+def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
+    """The document."""
     from ldp_audit.training.experiments.data_choice import data_for
     from ldp_audit.training.experiments.experiment import run_experiment
 
     sweeps = _sweeps(options, plan)
+    _check_writable(options)
     progress = Progress(options.quiet)
     try:
         return run_experiment(
             options.pipeline,
             sweeps,
-            data_for(plan, options.data, options.folder, dict(options.data_option)),
+            data_for(plan, options.data, options.folder, _once("--data-option", options.data_option)),
             seed=options.seed,
             device=options.device,
             threads=options.threads,
@@ -111,10 +114,6 @@ def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any] | Non
             audit=options.audit,
             progress=progress,
         )
-    except KeyboardInterrupt:
-        kept = f"--resume goes on with {options.out}" if options.out else "nothing was written, for lack of --out"
-        print(f"ldp-audit train: interrupted; {kept}", file=sys.stderr)
-        return None
     finally:
         progress.end()
 
@@ -131,6 +130,8 @@ def _sweeps(options: argparse.Namespace, plan: type) -> Sequence[Any]:
     }
     repeats = options.repeats
     if repeats is not None and "repeats" in getattr(plan, "__dataclass_fields__", ()):  # a run has a batch of them
+        if "repeats" in fixed:
+            raise ValueError("--repeats and --set repeats say the same; give one of them")
         fixed, repeats = {**fixed, "repeats": repeats}, None
     both = fixed.keys() & varied.keys()
     if both:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -27,6 +29,12 @@ from ldp_audit.mechanisms.randomness import BITS, WORDS, NumpySource, source_of
 
 _TOLERANCE = Fraction(1, 10**9)
 """How far a row's sum may be from 1."""
+_MOST = 1 << 24
+"""Entries of a channel file."""
+_LARGEST = 1 << 27
+"""Bytes of a channel file, and of a part of it when it is unpacked."""
+_LONGEST = 1 << 25
+"""Bits of a row's entries over their common denominator."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +70,9 @@ class FiniteChannel:
             raise ValueError(f"a channel file must end in .csv or .npz, got {path.name!r}")
         try:
             if path.suffix == ".csv":
-                with path.open(newline="", encoding="utf-8") as file:
-                    return cls([row for row in csv.reader(file) if row])
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                return cls(archive["matrix"], archive["outputs"].tolist() if "outputs" in archive else None)
+                return cls(_rows_of(path))
+            matrix, outputs = _arrays_of(path)
+            return cls(matrix, None if outputs is None else outputs.tolist())
         except (ValueError, KeyError, EOFError, csv.Error, UnicodeDecodeError) as error:
             raise ValueError(f"{path}: {error}") from error
         except Exception as error:  # a damaged archive fails in many ways
@@ -219,11 +226,62 @@ def _as_weights(matrix: Any) -> NDArray:
     weights = np.empty(table.shape, dtype=object)
     for i, row in enumerate(rows):
         exact = [_fraction(entry) for entry in row]
-        common = math.lcm(*(entry.denominator for entry in exact))
+        common = _common(exact)
         weights[i] = [entry.numerator * (common // entry.denominator) for entry in exact]
         if abs(Fraction(sum(weights[i]), common) - 1) > _TOLERANCE:
             raise ValueError(f"matrix rows must add up to 1, got {sum(weights[i]) / common!r} in row {i}")
     return weights
+
+
+def _rows_of(path: Path) -> list[list[str]]:
+    """The lines of a .csv that are not empty."""
+    if path.stat().st_size > _LARGEST:
+        raise ValueError(f"a channel file must have at most {_LARGEST} bytes, got {path.stat().st_size}")
+    with path.open(newline="", encoding="utf-8") as file:
+        return [row for row in csv.reader(file) if row]
+
+
+def _arrays_of(path: Path) -> tuple[NDArray, NDArray | None]:
+    """The arrays `matrix` and, if it is there, `outputs` of an archive; sizes are checked before it is unpacked."""
+    with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+        arrays = []
+        for name in ("matrix.npy", "outputs.npy"):
+            if name not in archive.namelist():
+                arrays.append(None)
+                continue
+            if archive.getinfo(name).file_size > _LARGEST:
+                raise ValueError(f"{name} must have at most {_LARGEST} bytes, got {archive.getinfo(name).file_size}")
+            with archive.open(name) as packed:
+                arrays.append(_array_of(name, packed.read(_LARGEST)))
+    if arrays[0] is None:
+        raise ValueError("must hold an array named 'matrix'")
+    return arrays[0], arrays[1]
+
+
+def _array_of(name: str, content: bytes) -> NDArray:
+    """An .npy file's array. Its header may promise more entries than there are bytes, and entries without bytes."""
+    stream = io.BytesIO(content)
+    version = np.lib.format.read_magic(stream)
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read_header(stream)
+    count, room = math.prod(shape), len(content) - stream.tell()
+    if dtype.hasobject:
+        raise ValueError(f"{name}: object arrays are pickles, which are not read (allow_pickle=False)")
+    if dtype.kind not in "biufUS" or not 0 < count <= _MOST or dtype.itemsize < 1 or count * dtype.itemsize != room:
+        raise ValueError(f"{name} must hold 1 .. {_MOST} numbers or texts, got {shape} of {dtype} in {room} bytes")
+    return np.load(io.BytesIO(content), allow_pickle=False)
+
+
+def _common(row: Sequence[Fraction]) -> int:
+    """The entries' common denominator. ValueError where it is out of proportion: thousands of digits for each entry."""
+    common = 1
+    for entry in row:
+        common = math.lcm(common, entry.denominator)
+        if common.bit_length() * len(row) > _LONGEST:
+            raise ValueError(
+                f"matrix rows must have a common denominator of at most {_LONGEST // len(row)} bits, got more"
+            )
+    return common
 
 
 def _fraction(entry: Any) -> Fraction:

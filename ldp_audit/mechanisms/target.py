@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -41,15 +42,24 @@ def load(target: str) -> Any:
     raise ValueError(f"target {_cut(target)} is none of: {_accepted()}")
 
 
+def is_data(target: str) -> bool:
+    """Whether nothing is imported for it: a shipped mechanism or a channel file, not a program."""
+    return target.endswith((".csv", ".npz")) or "(" in target
+
+
 def _shipped(target: str) -> Any:
     try:
-        call = ast.parse(target.strip(), mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's remarks on the text's style
+            call = ast.parse(target.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ValueError(f"target {_cut(target)} cannot be read; accepted: {_accepted()}") from None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in SHIPPED:
         raise ValueError(f"target {_cut(target)} names no shipped mechanism; known: {', '.join(SHIPPED)}")
     arguments = [_literal(target, node) for node in call.args]
     named = {str(keyword.arg): _literal(target, keyword.value) for keyword in call.keywords}
+    if len(named) < len(call.keywords):
+        raise ValueError(f"target {_cut(target)} must give each argument once")
     try:
         return getattr(mechanisms, call.func.id)(*arguments, **named)
     except TypeError as error:
@@ -64,7 +74,8 @@ def _literal(target: str, node: ast.expr) -> Any:
     inner = node.operand if isinstance(node, ast.UnaryOp) and sign < 0 else node
     if isinstance(inner, ast.Constant) and isinstance(inner.value, bool | int | float):
         return inner.value if sign > 0 else -inner.value
-    raise ValueError(f"target {_cut(target)}: arguments must be numbers, True, False or inf, got {ast.unparse(node)!r}")
+    got = _cut(ast.get_source_segment(target.strip(), node) or "something else")
+    raise ValueError(f"target {_cut(target)}: arguments must be numbers, True, False or inf, got {got}")
 
 
 def _imported(target: str) -> Any:

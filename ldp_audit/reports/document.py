@@ -30,7 +30,7 @@ def build(
         "tool": {"name": "ldp-audit", "version": _version("ldp-audit"), "python": platform.python_version()}
         | {name: _version(name) for name in _ENGINES_FROM},
         "papers": [paper_record(paper) for paper, _ in pairs],
-        **_counted(claims),
+        **counted(claims),
         "claims": claims,
         "figures": [{"paper": key, **figure.to_dict()} for key, figure in figures],
     }
@@ -42,13 +42,13 @@ def of_paper(report: dict[str, Any], key: str) -> dict[str, Any]:
     return {
         **report,
         "papers": [paper for paper in report["papers"] if paper["key"] == key],
-        **_counted(claims),
+        **counted(claims),
         "claims": claims,
         "figures": [figure for figure in report["figures"] if figure["paper"] == key],
     }
 
 
-def _counted(claims: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def counted(claims: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The verdicts on the papers' own claims, most frequent first, and how many claims are not theirs."""
     own = Counter(claim["verdict"] for claim in claims if claim["source"] == "paper")
     return {"summary": dict(own.most_common()), "not_the_papers": len(claims) - own.total()}

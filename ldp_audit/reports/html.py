@@ -11,6 +11,7 @@ from markupsafe import Markup
 from ldp_audit.reports import wording
 from ldp_audit.reports.figures import svg
 from ldp_audit.reports.mathematics import mathml
+from ldp_audit.reports.page_names import claim_anchors
 
 
 def render(report: dict[str, Any]) -> str:
@@ -18,7 +19,12 @@ def render(report: dict[str, Any]) -> str:
     return (
         environment()
         .get_template("report.html.j2")
-        .render(report=report, sources=wording.SOURCES, meanings=wording.VERDICTS)
+        .render(
+            report=report,
+            sources=wording.SOURCES,
+            meanings=wording.VERDICTS,
+            anchors=claim_anchors(report["claims"]),
+        )
     )
 
 

@@ -11,9 +11,9 @@ from ldp_audit.reports import wording
 def render(report: dict[str, Any]) -> str:
     """The whole report. Figures are linked as figures/NAME.svg."""
     blocks = [_heading(report), _table(report)]
-    blocks += [_figure(figure) for figure in report["figures"]]
-    blocks += [_claim(claim) for claim in report["claims"]]
-    blocks.append(_footer(report))
+    blocks += [figure_chapter(figure) for figure in report["figures"]]
+    blocks += [claim_chapter(claim) for claim in report["claims"]]
+    blocks.append(footer(report))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -29,28 +29,30 @@ def _heading(report: dict[str, Any]) -> str:
 def _table(report: dict[str, Any]) -> str:
     rows = ["| claim | place | verdict | engine | seconds |", "|---|---|---|---|---|"]
     for claim in report["claims"]:
-        cells = [f"[{claim['id']}](#{_anchor(claim['id'])})", plain(claim["place"]), plain(wording.tagged(claim))]
+        cells = [f"[{plain(claim['id'])}](#{anchor(claim['id'])})", plain(claim["place"]), plain(wording.tagged(claim))]
         rows.append(f"| {' | '.join(cells)} | {claim['engine']} | {claim['seconds']:.3f} |")
     return "\n".join(rows)
 
 
-def _figure(figure: dict[str, Any]) -> str:
+def figure_chapter(figure: dict[str, Any]) -> str:
+    """A figure, linked, with its caption."""
     caption = f"*{plain(figure['caption'])}*"
     return (
         f"## Figure: {plain(figure['title'])}\n\n![{plain(figure['alt'])}](figures/{figure['name']}.svg)\n\n{caption}"
     )
 
 
-def _claim(claim: dict[str, Any]) -> str:
+def claim_chapter(claim: dict[str, Any]) -> str:
+    """One claim with all its evidence."""
     lines = [
-        f"## {claim['id']}",
+        f"## {plain(claim['id'])}",
         "",
         f"**{wording.badge(claim)}** · {plain(claim['place'])}",
         "",
         plain(claim["statement"]),
     ]
     if claim["latex"]:
-        lines += ["", f"$${claim['latex']}$$"]
+        lines += ["", formula(claim["latex"])]
     notes = [wording.SOURCES[claim["source"]]]
     notes += [f"Assumed: {text}." for text in claim["assumptions"]]
     notes += [f"Rests on: {text}." for text in claim["rests_on"]]
@@ -63,7 +65,7 @@ def _claim(claim: dict[str, Any]) -> str:
     if claim["corrected"]:
         verdict = f" ({claim['corrected']['verdict']})" if claim["corrected"]["verdict"] else ""
         lines += ["", f"**Corrected{verdict}.** {plain(claim['corrected']['statement'])}"]
-        lines += ["", f"$${claim['corrected']['latex']}$$"] if claim["corrected"]["latex"] else []
+        lines += ["", formula(claim["corrected"]["latex"])] if claim["corrected"]["latex"] else []
         lines += _group("", claim["evidence"]["corrected"])
     if claim["evidence"]["argument"]:
         lines += ["", f"Argument: {plain(claim['evidence']['argument'])}"]
@@ -76,12 +78,13 @@ def _group(title: str, parts: list[dict[str, Any]]) -> list[str]:
     lines = ["", f"{title}:", ""] if title else [""]
     for part in parts:
         lines.append(f"- {plain(part['label'] or 'part')}: **{part['verdict']}** ({part['engine']})")
-        lines.append(f"  - {_code(wording.formal(part))}")
-        lines.append(f"  - {_code(wording.explain(part))}")
+        lines.append(f"  - {code(wording.formal(part))}")
+        lines.append(f"  - {code(wording.explain(part))}")
     return lines
 
 
-def _footer(report: dict[str, Any]) -> str:
+def footer(report: dict[str, Any]) -> str:
+    """By what the report was made."""
     tool = report["tool"]
     others = ", ".join(f"{name} {number}" for name, number in tool.items() if name not in ("name", "version"))
     made_by = f"Made by {tool['name']} {tool['version']} ({others})."
@@ -93,10 +96,17 @@ def plain(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|$])", r"\\\1", text.replace("\n", " "))
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
+    """Text as code, whatever it holds."""
     fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
     return f"{fence}{' '.join(text.splitlines())}{fence}"
 
 
-def _anchor(name: str) -> str:
+def formula(latex: str) -> str:
+    """Displayed mathematics; as code where the LaTeX would end it early."""
+    return code(latex) if "$" in latex or "\n\n" in latex else f"$${latex}$$"
+
+
+def anchor(name: str) -> str:
+    """The anchor that a heading gets on most sites."""
     return re.sub(r"[^\w-]", "", name.lower())

@@ -61,7 +61,8 @@ def about(document: Mapping[str, Any]) -> list[str]:
         f"Data {document['data']['name']}: {data}.",
         f"Device {device['name']}, {device['threads']} thread(s) a run, torch {device['torch']}, "
         f"{tool['name']} {tool['version']}.",
-        "Accuracy is the last round's: mean and half-width of its 95% interval (Student's t over the repeats).",
+        "Accuracy is the last round's: mean and half-width of its 95% interval (Student's t over the repeats; over the "
+        "folds, corrected for their overlap, where a point has one run).",
     ]
     if document["spend"]:
         delta = document["spend"][0]["delta"]
@@ -104,21 +105,23 @@ def _points(document: Mapping[str, Any]) -> list[list[str]]:
         head += ["exact epsilon", *(["shuffled"] if shuffled else []), "the paper's"]
     rows = [head]
     for point in document["points"]:
-        row = [*map(_value, point["settings"].values()), _accuracy(point["accuracy"])]
+        row = [*map(_value, point["settings"].values()), accuracy(point["accuracy"])]
         row.append(str(point["accuracy"]["repeats"]))
         if spend:
-            row += _spent(spend.get(str(point["settings"])), shuffled=shuffled)
+            row += spent(spend.get(str(point["settings"])), shuffled=shuffled)
         rows.append(row)
     return rows
 
 
-def _accuracy(accuracy: Mapping[str, Any]) -> str:
-    if accuracy["low"] is None:
-        return f"{accuracy['mean']:.4f}"
-    return f"{accuracy['mean']:.4f} ± {(accuracy['high'] - accuracy['low']) / 2:.4f}"
+def accuracy(measured: Mapping[str, Any]) -> str:
+    """The mean, with the half-width of its interval where there is one."""
+    if measured["low"] is None:
+        return f"{measured['mean']:.4f}"
+    return f"{measured['mean']:.4f} ± {(measured['high'] - measured['low']) / 2:.4f}"
 
 
-def _spent(spend: Mapping[str, Any] | None, *, shuffled: bool) -> list[str]:
+def spent(spend: Mapping[str, Any] | None, *, shuffled: bool) -> list[str]:
+    """Cells of a point's spend: exact by name, shuffled where that is asked for, and the paper's."""
     if spend is None:
         return ["not private", *([""] if shuffled else []), ""]
     everything, claimed = spend["everything"], spend["claimed"]

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ldp_audit.accounting.whole_file import CannotWriteError, is_stream, write_whole
 from ldp_audit.reports import document, html, markdown
 from ldp_audit.reports.figures import svg
 
-
-class CannotWriteError(OSError):
-    """The folder or file cannot be written; the message names it and says why."""
+__all__ = ["CannotWriteError", "as_json", "check_writable", "rendered", "write_files"]
 
 
 def rendered(report: dict[str, Any]) -> dict[str, str]:
@@ -50,33 +48,11 @@ def check_writable(folder: Path) -> None:
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:
     """Write all files under temporary names first, then rename them: a failure leaves no half-written report."""
-    check_writable(folder)
-    staged: list[tuple[Path, Path]] = []
+    places = {folder / name: text for name, text in files.items()}
     try:
-        for name, text in files.items():
-            target = folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            staged.append((_stage(target, text), target))
-        for temporary, target in staged:
-            temporary.replace(target)
+        for place in places:
+            if not is_stream(place):
+                place.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CannotWriteError(f"cannot write to {folder}: {error.strerror or error}") from error
-    finally:
-        for temporary, _ in staged:
-            temporary.unlink(missing_ok=True)
-
-
-def _stage(target: Path, text: str) -> Path:
-    """The text in a temporary file beside its target, with the permissions that a new file would have."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    return temporary
+    write_whole(places)

@@ -5,7 +5,6 @@ A round of n clients and d weights is never held whole: trained clients are hand
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 import torch
@@ -35,6 +34,7 @@ def train_clients(
     strategy: str = "auto",
     chunk: int | None = None,
     loss: str | LossFunction = "cross-entropy",
+    strict: bool = True,
 ) -> Iterator[Trained]:
     """Train the chosen clients and hand them out as (indices (c,), weights with a leading axis of c), chunk by chunk.
 
@@ -42,8 +42,9 @@ def train_clients(
     place: (round, ...), where the batches' order is drawn; the same for every strategy, so that all give the same
     weights up to rounding.   strategy: one of `strategies()`, or "auto".   chunk: clients at a time.
     loss: a name in `losses.LOSSES`, or a function (outputs (b, k), targets (b, ...)) -> losses (b,).
-    Raises ValueError for bad arguments, at the call; FloatingPointError, naming client and round, where a loss or a
-    weight is no finite number.
+    strict: FloatingPointError, naming client and round, where a loss or a weight is no finite number; false: all
+    weights of such a client come out as NaN, and the others' as they are.
+    Raises ValueError for bad arguments, at the call.
     """
     check_model(model)
     _check_weights(model, weights, data)
@@ -51,11 +52,12 @@ def train_clients(
     _check_whole("batch_size", batch_size)
     if chunk is not None:
         _check_whole("chunk", chunk)
-    if not (isinstance(learning_rate, int | float) and math.isfinite(learning_rate) and learning_rate > 0):
-        raise ValueError(f"learning_rate must be a positive number, got {learning_rate!r}")
+    most = torch.finfo(data.x.dtype).max
+    if not (isinstance(learning_rate, int | float) and 0 < learning_rate <= most):
+        raise ValueError(f"learning_rate must be a positive number, at most {most:.3g}, got {learning_rate!r}")
     clients = _indices(chosen, len(data))
     orders = draw_orders(data, clients, epochs, streams, place)
-    work = LocalWork(model, weights, data, clients, orders, batch_size, learning_rate, loss_of(loss), place)
+    work = LocalWork(model, weights, data, clients, orders, batch_size, learning_rate, loss_of(loss), place, strict)
     if strategy != "auto" and strategy not in STRATEGIES:
         raise ValueError(f"strategy must be auto or one of {', '.join(STRATEGIES)}, got {strategy!r}")
     name = choose_strategy(work) if strategy == "auto" else strategy

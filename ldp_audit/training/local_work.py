@@ -6,6 +6,7 @@ client i is the same whoever else is chosen: row i of one draw for the round and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -39,6 +40,7 @@ class LocalWork:
     weights: the global ones, by name.   clients: indices into data, int64, on the CPU, shape (k,).
     orders: int64, on the CPU, shape (epochs, k, m): the order of each client's samples; behind its size, its first one.
     place: where in the run this is, for messages: (round, ...).
+    strict: whether a client that leaves the floats is an error; otherwise all of its weights come out as NaN.
     """
 
     model: nn.Module
@@ -50,6 +52,7 @@ class LocalWork:
     learning_rate: float
     loss: Loss
     place: tuple[int, ...]
+    strict: bool = True
 
     def __len__(self) -> int:
         """The number of clients to train."""
@@ -90,17 +93,21 @@ class LocalWork:
     def done(self, weights: dict[str, Tensor], losses: Tensor) -> Trained:
         """What a strategy yields.   losses: the sum of each client's, shape (c,).
 
-        Raises FloatingPointError, naming the first such client, for a loss or a weight that is no finite number.
+        A client whose loss or some weight is no finite number: FloatingPointError, naming the first, or `strict`.
         """
         finite = losses.isfinite()
         for weight in weights.values():
             finite &= weight.flatten(1).sum(1).isfinite()  # a sum is no number where a term is none, and quicker
-        if not bool(finite.all()):
+        if bool(finite.all()):
+            return self.clients, weights
+        if self.strict:
             client = int(self.clients[int((~finite).nonzero()[0])])
             raise FloatingPointError(
                 f"client {client} in round {', '.join(map(str, self.place))}: the loss or a weight is no finite "
                 f"number; a learning_rate below {self.learning_rate:g} may help"
             )
+        for weight in weights.values():
+            weight[~finite] = math.nan
         return self.clients, weights
 
 

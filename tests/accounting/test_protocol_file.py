@@ -147,7 +147,7 @@ def test_a_name_that_is_neither_shipped_nor_a_file_lists_what_is_shipped() -> No
 def test_bytes_that_are_no_text_and_files_that_are_too_long_are_refused() -> None:
     with pytest.raises(ValueError, match="here: is not a text in UTF-8"):
         parse_protocol(b"\xff\xfe", "here")
-    with pytest.raises(ValueError, match="a protocol has at most 1000000 bytes"):
+    with pytest.raises(ValueError, match="a protocol has at most 100000 bytes"):
         parse_protocol(b"#" * 1_000_001)
 
 

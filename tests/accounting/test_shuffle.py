@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -250,3 +251,22 @@ def test_what_is_no_local_randomizer_is_refused() -> None:
         shuffle(Piecewise(1.0), 10, others="one end")
     with pytest.raises(ValueError, match="others must be"):
         shuffle(TwoPoint(1.0), 10, others="friends")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("epsilon", [60.0, 80.0, 200.0, 349.0, 351.0, 700.0])
+@pytest.mark.parametrize("mechanism", [TwoPoint, Piecewise, lambda epsilon: RandomizedResponse(epsilon, 5)])
+def test_huge_epsilons_have_a_loss_that_composes(mechanism: Callable[[float], Any], epsilon: float) -> None:
+    """Probabilities whose squares are no floats, and complements that rounding spoils: both were errors."""
+    loss = shuffle(mechanism(epsilon), 6)
+    low, high = loss.delta_bounds(epsilon / 2)
+    assert 0 <= low <= high <= 1
+    low, high = compose([(loss, 39)]).epsilon_bounds(1e-5)
+    assert 0 <= low <= high <= 39 * epsilon * (1 + 1e-12)
+    assert high >= 30 * epsilon, "among five others hardly anything is hidden"
+
+
+def test_a_huge_epsilon_tells_at_least_what_a_smaller_one_does() -> None:
+    smaller, larger = (shuffle(TwoPoint(epsilon), 6) for epsilon in (350.0, 360.0))
+    assert larger.delta_bounds(100.0)[0] >= smaller.delta_bounds(100.0)[0] > 0.1
+    with pytest.raises(ValueError, match="epsilon of at most 350 where others are placed"):
+        shuffle(TwoPoint(360.0), 6, others="one end")

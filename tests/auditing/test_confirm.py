@@ -14,8 +14,9 @@ from scipy import stats
 
 from ldp_audit.auditing import audit
 from ldp_audit.auditing import confirm as confirm_module
-from ldp_audit.auditing.confirm import Retest, confirm, input_of, witness_in
+from ldp_audit.auditing.confirm import Retest, confirm, input_of, program_of, witness_in
 from ldp_audit.auditing.counts.counting import IncompleteError
+from ldp_audit.auditing.counts.record import record_in
 from ldp_audit.auditing.event import Event
 from ldp_audit.auditing.program import Program
 
@@ -209,3 +210,43 @@ def test_a_confirmation_of_an_unfinished_confirmation_has_samples_of_its_own(lea
 def test_what_was_changed_by_hand_is_checked(leaky: Json, change: Json, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         confirm(coin(0.9), replace(witness_in(leaky, "a.json"), **change))
+
+
+def test_a_program_that_only_the_file_names_is_not_run(leaky: Json) -> None:
+    """A result from a stranger with the target os:system, and commands for inputs, would run them."""
+    for theirs in ("os:system", "subprocess:getoutput", "their_module:sampler"):
+        record = record_in({**leaky, "counted": {**leaky["counted"], "target": theirs}}, "a.json")
+        with pytest.raises(ValueError, match=rf"a.json is of the program '{theirs}', which must be named to be run"):
+            program_of(None, record, "a.json")
+        assert program_of("mine:sampler", record, "a.json") == "mine:sampler"
+    for ours in ("TwoPoint(epsilon=1)", "channel.csv", "channel.npz"):
+        record = record_in({**leaky, "counted": {**leaky["counted"], "target": ours}}, "a.json")
+        assert program_of(None, record, "a.json") == ours
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"confidence": 7.0},
+        {"confidence": math.nan},
+        {"claimed_epsilon": -1.0},
+        {"claimed_epsilon": "nan"},
+        {"claimed_delta": 1.5},
+        {"design_epsilon": math.nan},
+        {"coverage_floor": -1.0},
+        {"inputs": [1]},
+        {"parts": [{"seed": 0, "stage": 1, "rows": math.inf, "chunks": [[0, 1]], "hits": [1, 1], "trials": [2, 2]}]},
+        {"parts": [{"seed": 0, "stage": 1, "rows": 2, "chunks": [[0, 1]], "hits": [0.5, 1], "trials": [2, 2]}]},
+        {"parts": []},
+    ],
+)
+def test_a_record_edited_by_hand_is_damaged(leaky: Json, change: Json) -> None:
+    """Would catch a confidence beyond 1, half a hit, and an infinite count, on which a bound would be built."""
+    with pytest.raises(ValueError, match=r"a\.json is damaged"):
+        witness_in({**leaky, "counted": {**leaky["counted"], **change}}, "a.json")
+
+
+@pytest.mark.parametrize("witness", [{}, {"calls_for_one": True}, 7, {"calls_for_one": True, "event": None}])
+def test_a_witness_edited_by_hand_is_damaged(leaky: Json, witness: Any) -> None:
+    with pytest.raises(ValueError, match=r"a\.json is damaged"):
+        witness_in({**leaky, "witness": witness}, "a.json")

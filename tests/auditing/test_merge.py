@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import time
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -159,3 +160,19 @@ def test_the_bound_of_a_merger_exceeds_the_truth_as_rarely_as_it_says(monkeypatc
         bounds.append(merge([(str(place), part) for place, part in enumerate(parts)]).epsilon_lower)
     assert sum(bound > truth for bound in bounds) <= stats.binom.isf(1e-6, 150, 0.1)
     assert max(bounds) > 0.9 * truth
+
+
+def test_many_ranges_of_chunks_are_compared_quickly() -> None:
+    """Every second chunk of a long run, and the others: comparing each with each would take an hour."""
+    count = 20_000
+    both = [copy.deepcopy(first()) for _ in range(2)]
+    for place, document in enumerate(both):
+        ranges = [[2 * chunk + place, 2 * chunk + place + 1] for chunk in range(count)]
+        part = {"rows": 1, "chunks": ranges, "hits": [10, 1], "trials": [count, count]}
+        document["counted"]["parts"][0] |= part
+    start = time.process_time()
+    merge([("a.json", both[0]), ("b.json", both[1])])
+    assert time.process_time() - start < 20
+    both[1]["counted"]["parts"][0]["chunks"][7] = [14, 15]
+    with pytest.raises(ValueError, match=r"a.json and b.json counted the same samples \(seed 0\)"):
+        merge([("a.json", both[0]), ("b.json", both[1])])

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from sympy import Rational, exp, log, oo, sqrt
 
-from ldp_audit.claims import recheck, recheck_functions
+from ldp_audit.claims import recheck, recheck_effort, recheck_functions
 from ldp_audit.claims.claim import Claim, Paper
 from ldp_audit.claims.recheck_report import GROUPS, recheck_claims
 from ldp_audit.claims.settle import settle, settle_claim
@@ -26,6 +26,7 @@ from ldp_audit.reports import document
 
 SOURCE = Path(recheck.__file__)
 FUNCTIONS = Path(recheck_functions.__file__)
+EFFORT = Path(recheck_effort.__file__)
 
 
 def complaints(report: dict[str, Any]) -> dict[str, str]:
@@ -49,7 +50,9 @@ def test_the_report_of_ldp_fl_is_verified_whole(ldp_fl_report: dict) -> None:
     assert not [outcome.id for outcome in outcomes if outcome.unverified]
 
 
-@pytest.mark.parametrize(("source", "lines"), [(SOURCE, 250), (FUNCTIONS, 100)], ids=["recheck", "functions"])
+@pytest.mark.parametrize(
+    ("source", "lines"), [(SOURCE, 250), (FUNCTIONS, 100), (EFFORT, 60)], ids=["recheck", "functions", "effort"]
+)
 def test_the_checker_is_small_and_alone(source: Path, lines: int) -> None:
     text = source.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= lines
@@ -57,7 +60,8 @@ def test_the_checker_is_small_and_alone(source: Path, lines: int) -> None:
                 for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)
                 for alias in node.names}  # fmt: skip
     assert {name.split(".")[0] for name in imported} - {"ldp_audit"} <= set(sys.stdlib_module_names)
-    assert {name for name in imported if name.startswith("ldp_audit")} <= {"ldp_audit.claims.recheck_functions"}
+    own = {"ldp_audit.claims.recheck_functions", "ldp_audit.claims.recheck_effort"}
+    assert {name for name in imported if name.startswith("ldp_audit")} <= own
 
 
 def test_the_checker_loads_no_engine() -> None:
@@ -219,16 +223,60 @@ def test_the_checkers_own_enclosures(expression: Any, low: str, high: str) -> No
     assert above - below < Rational(1, 10**40)
 
 
-def test_it_runs_alone_on_a_copy_of_its_two_files(tmp_path: Path) -> None:
-    """In a fresh interpreter without site-packages; a third file that it needs would be missing there."""
+def test_it_runs_alone_on_a_copy_of_its_three_files(tmp_path: Path) -> None:
+    """In a fresh interpreter without site-packages; a fourth file that it needs would be missing there."""
     folder = tmp_path / "ldp_audit" / "claims"
     folder.mkdir(parents=True)
-    for source in (SOURCE, FUNCTIONS):
+    for source in (SOURCE, FUNCTIONS, EFFORT):
         (folder / source.name).write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
     record = settle(at_most(Variable("x", 0, 1), 1)).to_dict()
     code = f"from ldp_audit.claims import recheck; print(recheck.part({record!r}))"
     done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.strip() == "PROVED"
+
+
+@pytest.mark.parametrize(
+    ("left", "printed"),
+    [
+        ("((2**99999)**99999)**99999", "0"),
+        ("*".join(["(1/3**99999)"] * 40), "0"),
+        ("+".join(f"1/{n}**9999" for n in range(3, 800, 2)), "0"),
+        ("1", "1e999999999"),
+    ],
+    ids=["powers", "products", "sums", "a printed number"],
+)
+def test_what_would_take_for_ever_to_check_is_refused(left: str, printed: str) -> None:
+    """A hostile report must not keep the checker busy for hours, or fill the memory."""
+    evidence = {"kind": "value", "left": printed, "right": "1"}
+    shown = {"variables": [], "quantifier": "for all", "left": left, "relation": "<=", "right": "1"}
+    with pytest.raises(recheck.RefusedError, match=r"(it takes too long to check|exponent is too long)"):
+        recheck.part({**shown, "evidence": evidence})
+
+
+def test_a_polynomial_of_too_many_terms_is_refused() -> None:
+    variables = [{"name": n, "lower": "0", "upper": None, "lower_open": False, "upper_open": True} for n in "abcdef"]
+    evidence = {"kind": "identity", "inside": dict.fromkeys("abcdef", "1"), "gap": "1", "divisors": []}
+    shown = {"variables": variables, "quantifier": "for all", "left": "(a+b+c+d+e+f)**150", "relation": "<="}
+    with pytest.raises(recheck.RefusedError, match="it takes too long to check"):
+        recheck.part({**shown, "right": "1", "evidence": evidence})
+
+
+def test_effort_is_counted_part_by_part() -> None:
+    """Would catch a long report whose last parts are refused for the first ones' work."""
+    for _ in range(30):
+        recheck_effort.begin()
+        recheck_effort.take(recheck_effort.EFFORT - 1)
+    with pytest.raises(recheck.RefusedError):
+        recheck_effort.take(2)
+
+
+def test_a_claims_name_is_printed_without_control_characters() -> None:
+    """It would command the reader's terminal."""
+    claim = {"id": "\x1b[2J\ud800" + "x" * 5000, "verdict": ["PROVED"]}
+    (outcome,) = recheck_claims({"schema_version": 1, "claims": [claim]})
+    assert outcome.id.startswith(r"\x1b[2J\ud800xxx")
+    assert len(outcome.id) < 400
+    assert outcome.verdict == "list"
 
 
 def _first_refuted(claim: dict[str, Any]) -> dict[str, Any]:

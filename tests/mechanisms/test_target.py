@@ -42,6 +42,8 @@ def test_an_object_of_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("TwoPoint(epsilon=__import__('os'))", "arguments must be numbers, True, False or inf"),
         ("TwoPoint(epsilon='1')", "arguments must be numbers"),
         ("TwoPoint(*[1])", "arguments must be numbers"),
+        ("TwoPoint(epsilon=1, epsilon=2)", "must give each argument once"),
+        (f"TwoPoint({'-' * 900}1)", "arguments must be numbers"),
         ("TwoPoint(nonsense=1)", "unexpected keyword argument"),
         ("TwoPoint()", "missing 1 required positional argument"),
         ("TwoPoint(epsilon=0)", "epsilon must be a number > 0, got 0"),

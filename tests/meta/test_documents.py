@@ -10,80 +10,140 @@ from pathlib import Path
 import pytest
 
 from ldp_audit.claims.verdict import Verdict
+from tests.meta.snippets import (
+    Command,
+    Snippet,
+    command_lines,
+    commands_of,
+    first_missing,
+    programs_of,
+    run_command,
+    run_program,
+    snippets_of,
+    write_files,
+)
 
 ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+PAGES = sorted(page for page in DOCS.rglob("*.md") if "_site" not in page.parts)
+EXAMPLES = {"noisy_coin.py": README, "square_wave.py": README + (DOCS / "tutorial-proof-check.md").read_text("utf-8")}
+MOST_LINES_OF_A_JOB = 15
 
 
-def test_the_example_in_the_readme_is_the_file_and_under_thirty_lines() -> None:
-    example = (ROOT / "docs" / "examples" / "noisy_coin.py").read_text(encoding="utf-8")
-    assert example in BLOCKS
+def parts(page: Path) -> list[Snippet]:
+    return snippets_of(page.read_text(encoding="utf-8"))
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if programs_of(parts(page))], ids=name)
+def test_the_python_of_every_page_runs_as_it_stands(page: Path, tmp_path: Path) -> None:
+    write_files(parts(page), tmp_path)
+    run_program("\n".join(programs_of(parts(page))), tmp_path)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands_of(parts(page))], ids=name)
+def test_the_commands_of_every_page_print_what_it_shows(page: Path, tmp_path: Path) -> None:
+    write_files(parts(page), tmp_path)
+    for command in commands_of(parts(page)):
+        run_command(command, tmp_path)
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=name)
+def test_every_command_line_in_the_documents_is_one(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from ldp_audit.cli import _parser  # pyright: ignore[reportPrivateUsage]
+
+    for arguments in command_lines(parts(page)):
+        try:
+            _parser().parse_args(arguments)
+        except SystemExit as exit_:
+            pytest.fail(f"ldp-audit {' '.join(arguments)}: exit code {exit_.code}, {capsys.readouterr().err}")
+
+
+@pytest.mark.parametrize("program", programs_of(snippets_of(README)))
+def test_every_snippet_of_the_readme_runs_by_itself(program: str, tmp_path: Path) -> None:
+    run_program(program, tmp_path)
+
+
+def test_the_commands_of_the_readme_print_what_it_shows(tmp_path: Path) -> None:
+    snippets = snippets_of(README)
+    write_files(snippets, tmp_path)
+    for command in commands_of(snippets):
+        run_command(command, tmp_path)
+
+
+def test_the_snippets_of_the_readme_are_short() -> None:
+    examples = [(DOCS / "examples" / file).read_text(encoding="utf-8") for file in EXAMPLES]
+    bodies = [snippet.body for snippet in snippets_of(README) if snippet.language == "python"]
+    assert bodies
+    assert all(len(body.splitlines()) <= MOST_LINES_OF_A_JOB for body in bodies if body not in examples)
+
+
+@pytest.mark.parametrize("file", EXAMPLES)
+def test_an_example_is_shown_whole_and_under_thirty_lines(file: str) -> None:
+    example = (DOCS / "examples" / file).read_text(encoding="utf-8")
+    assert example in [snippet.body for snippet in snippets_of(EXAMPLES[file])]
     assert len(example.splitlines()) < 30
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
-def test_every_python_block_of_the_readme_runs(block: str) -> None:
-    subprocess.run([sys.executable, "-c", block], check=True, cwd=ROOT)
+def test_a_snippet_that_fails_or_prints_something_else_is_found(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="is not printed"):
+        run_program("print(1)  # prints 2", tmp_path)
+    with pytest.raises(AssertionError, match="ZeroDivisionError"):
+        run_program("1 / 0", tmp_path)
+    with pytest.raises(AssertionError, match="is not printed"):
+        run_command(Command("python -c 'print(1)'", ("2",)), tmp_path)
+    assert first_missing(["a ... c", "...", "e"], "a b c\nd\ne") is None
+    assert first_missing(["e", "a ... c"], "a b c\nd\ne") == "a ... c"
+    assert first_missing(["a"], "a b") == "a"
 
 
-def test_the_walk_through_a_paper_runs_as_it_stands() -> None:
-    page = (ROOT / "docs" / "adding-a-paper.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    check = "from ldp_audit.claims import settle_claim\nprint(settle_claim(PAPER.claims[0]).verdict)"
-    command = [sys.executable, "-c", "\n".join([*blocks, check])]
-    assert subprocess.run(command, check=True, cwd=ROOT, capture_output=True, text=True).stdout == "PROVED\n"
+def test_the_blocks_of_a_page_are_told_apart() -> None:
+    page = (
+        "<!-- not run: why -->\n```python\n1\n```\n"
+        '```python title="x.py"\n2\n```\n```python\n3\n```\n'
+        "```console\n$ ldp-audit a\nb\n$ python x.py\n```\n```\nldp-audit check | head  # more\nmake\n```\n"
+    )
+    snippets = snippets_of(page)
+    assert [snippet.why_not for snippet in snippets] == ["why", None, None, None, None]
+    assert programs_of(snippets) == ["3\n"]
+    assert commands_of(snippets) == [Command("ldp-audit a", ("b",)), Command("python x.py", ())]
+    assert command_lines(snippets) == [["check"]]
 
 
-def snippets(page: str) -> list[str]:
-    """The blocks of Python on a page that are not tests themselves."""
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    return re.findall(r"```python\n(?!def test_)(.*?)```", text, re.DOTALL)
+def test_no_fenced_block_escapes_the_tests() -> None:
+    """A language or an attribute that the tests do not know would be a block that nobody runs."""
+    for page in [ROOT / "README.md", *PAGES]:
+        text = page.read_text(encoding="utf-8")
+        fences = re.findall(r"^\s*(?:```|~~~)(.*)$", text, re.MULTILINE)
+        found = snippets_of(text)
+        assert len(fences) == 2 * len(found), page.name
+        assert {snippet.language for snippet in found} <= {"", "python", "toml", "console"}, page.name
 
 
-@pytest.mark.parametrize("block", snippets("auditing.md"))
-def test_every_snippet_of_the_page_on_auditing_runs(block: str) -> None:
-    done = subprocess.run([sys.executable, "-c", block], check=True, cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout.startswith(("violated: claimed epsilon 1", "consistent: p-value"))
-
-
-@pytest.mark.parametrize("block", snippets("linkage.md"))
-def test_every_snippet_of_the_page_on_linkage_runs(block: str) -> None:
-    done = subprocess.run([sys.executable, "-c", block], check=True, cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout
+def test_the_walk_through_a_paper_gives_a_proved_claim(tmp_path: Path) -> None:
+    check = "from ldp_audit.claims import settle_claim\nprint(settle_claim(PAPER.claims[0]).verdict)  # prints PROVED"
+    run_program("\n".join([*programs_of(parts(DOCS / "adding-a-paper.md")), check]), tmp_path)
 
 
 def test_the_page_of_mechanisms_is_what_the_definitions_give() -> None:
     from ldp_audit.reports.mechanism_page import render
 
-    assert (ROOT / "docs" / "mechanisms.md").read_text(encoding="utf-8") == render(), "run `make docs`"
+    assert (DOCS / "mechanisms.md").read_text(encoding="utf-8") == render(), "run `make docs`"
 
 
 def test_the_example_gives_the_verdicts_that_the_readme_says() -> None:
     command = [sys.executable, "-m", "ldp_audit.cli", "check", "--claims", "noisy_coin"]
-    done = subprocess.run(command, cwd=ROOT / "docs" / "examples", capture_output=True, text=True, check=True)
+    done = subprocess.run(command, cwd=DOCS / "examples", capture_output=True, text=True, check=True)
     verdicts = dict(re.findall(r"(NC-\d)\s+(\w+)", done.stdout))
     assert verdicts == {"NC-1": "PROVED", "NC-2": "REFUTED", "NC-3": "PROVED", "NC-4": "PROVED"}
 
 
-def test_the_density_example_is_in_the_readme_and_gives_its_numbers() -> None:
-    example = (ROOT / "docs" / "examples" / "square_wave.py").read_text(encoding="utf-8")
-    assert example in BLOCKS
-    folder = ROOT / "docs" / "examples"
-    command = [sys.executable, "-m", "ldp_audit.cli"]
-    checked = subprocess.run(
-        [*command, "check", "--claims", "square_wave"], cwd=folder, capture_output=True, text=True, check=True
-    )
-    verdicts = dict(re.findall(r"(SW-\d)\s+(\w+)", checked.stdout))
-    assert verdicts == {"SW-1": "PROVED", "SW-2": "PROVED", "SW-3": "REFUTED"}
-    exact = subprocess.run(
-        [*command, "exact", "square_wave:at_one"], cwd=folder, capture_output=True, text=True, check=True
-    )
-    assert re.search(r"exact epsilon +1\.0", exact.stdout)
-
-
 def test_every_verdict_is_explained() -> None:
-    page = README + (ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8")
+    page = README + (DOCS / "verdicts.md").read_text(encoding="utf-8")
     from ldp_audit.reports.wording import VERDICTS
 
     assert set(VERDICTS) == {str(verdict) for verdict in Verdict}
@@ -91,8 +151,8 @@ def test_every_verdict_is_explained() -> None:
 
 
 def test_links_in_the_documents_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
-        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+    for page in [ROOT / "README.md", *PAGES]:
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
             assert target.startswith("http") or (page.parent / target).exists(), f"{page.name}: {target}"
 
 

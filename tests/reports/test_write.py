@@ -22,15 +22,15 @@ def test_every_file_of_the_report_is_made(ldp_fl_report: dict, tmp_path: Path) -
 
 def test_a_failure_on_the_way_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write.write_files(tmp_path, {"a.txt": "old", "b.txt": "old"})
-    real, calls = write._stage, []  # pyright: ignore[reportPrivateUsage]
+    real, calls = os.fsync, []
 
-    def stage(target: Path, text: str) -> Path:
-        calls.append(target)
+    def fsync(handle: int) -> None:
+        calls.append(handle)
         if len(calls) == 2:
             raise OSError(28, "No space left on device")
-        return real(target, text)
+        real(handle)
 
-    monkeypatch.setattr(write, "_stage", stage)
+    monkeypatch.setattr(os, "fsync", fsync)
     with pytest.raises(write.CannotWriteError, match="No space left"):
         write.write_files(tmp_path, {"a.txt": "new", "b.txt": "new"})
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a.txt": "old", "b.txt": "old"}

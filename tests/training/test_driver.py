@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def test_a_run_that_was_interrupted_after_any_round_ends_bit_for_bit_the_same(tm
     assert resumed["rounds"] == whole(plan)["rounds"]
     alone = tmp_path / "alone.state"
     whole(plan, keep=alone)
-    ends = [torch.load(file, weights_only=True)["state"] for file in (keep, alone)]
+    ends = [checkpoint.document_in(file)["state"] for file in (keep, alone)]
     assert all(torch.equal(ends[0][name], ends[1][name]) for name in ("weights", "speed"))
 
 
@@ -61,7 +62,7 @@ def test_a_state_that_lacks_something_is_seen_to_differ(tmp_path: Path, monkeypa
     resumed = tmp_path / "resumed"
     whole(plan, keep=keep)
     whole(plan, keep=resumed)
-    ends = [torch.load(file, weights_only=True)["state"]["weights"] for file in (keep, resumed)]
+    ends = [checkpoint.document_in(file)["state"]["weights"] for file in (keep, resumed)]
     assert not torch.equal(*ends)
     assert len(honest) == 5
 
@@ -158,12 +159,19 @@ def test_half_a_checkpoint_is_named_and_other_torch_files_too(tmp_path: Path) ->
     keep.write_bytes(keep.read_bytes()[:-200])
     with pytest.raises(ValueError, match="is damaged"):
         whole(Toy(), keep=keep)
-    torch.save({"weights": torch.zeros(3)}, keep)
+    keep.write_bytes(saved({"weights": torch.zeros(3)}))
     with pytest.raises(ValueError, match=r"is not the state of a training run$"):
         whole(Toy(), keep=keep)
-    torch.save({"kind": checkpoint.KIND, "schema_version": 9}, keep)
+    keep.write_bytes(saved({"kind": checkpoint.KIND, "schema_version": 9}))
     with pytest.raises(ValueError, match="has schema_version 9; accepted: 1"):
         whole(Toy(), keep=keep)
+
+
+def saved(document: dict[str, Any]) -> bytes:
+    """As a checkpoint is saved: with the right digest."""
+    content = io.BytesIO()
+    torch.save(document, content)
+    return checkpoint.sealed(content.getvalue())
 
 
 class _Code:
@@ -175,7 +183,7 @@ class _Code:
 
 def test_a_checkpoint_that_would_run_code_does_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keep = tmp_path / "run.state"
-    torch.save({"kind": checkpoint.KIND, "state": _Code()}, keep)
+    keep.write_bytes(saved({"kind": checkpoint.KIND, "state": _Code()}))
     with pytest.raises(ValueError, match="is not the state of a training run, or is damaged"):
         whole(Toy(), keep=keep)
     assert capsys.readouterr().out == ""
@@ -202,3 +210,42 @@ def test_a_view_is_kept_without_the_memory_that_it_looks_into(tmp_path: Path) ->
     checkpoint.write(file, checkpoint.Checkpoint({}, [], 0.0, {"a": torch.zeros(1_000_000)[:2], "b": (1, [None, "x"])}))
     assert file.stat().st_size < 10_000
     assert checkpoint.read(file, {}).state["b"] == (1, [None, "x"])
+
+
+def test_a_checkpoint_with_one_bit_changed_is_named_wherever_the_bit_is(tmp_path: Path) -> None:
+    """torch.load does not look at its archive's checksums: a flipped bit among the weights would train on."""
+    keep = tmp_path / "run.state"
+    whole(Toy(), keep=keep)
+    good = keep.read_bytes()
+    for place in range(0, len(good), 97):
+        keep.write_bytes(good[:place] + bytes([good[place] ^ 4]) + good[place + 1 :])
+        with pytest.raises(ValueError, match="is damaged"):
+            whole(Toy(), keep=keep)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"state": {}},
+        {"state": []},
+        {"state": {"weights": torch.zeros(99), "speed": "none"}},
+        {"seconds": "long"},
+        {"seconds": float("nan")},
+        {"rounds": "[1]"},
+        {"rounds": "[{}]"},
+        {"rounds": '[{"round": 1, "accuracy": 1e400}]'},
+        {"rounds": '[{"round": 2, "accuracy": 0.5}]'},
+        {"rounds": json.dumps([{"round": n, "accuracy": 0.5} for n in range(1, 9)])},
+        {"rounds": "[" * 100_000},
+        {"rounds": None},
+        {"identity": "{"},
+        {"identity": "[]"},
+    ],
+)
+def test_a_checkpoint_edited_by_hand_is_a_value_error_that_names_it(tmp_path: Path, change: dict[str, Any]) -> None:
+    """With the right digest: would catch a KeyError or a shape's RuntimeError that speaks of the pipeline's insides."""
+    keep = tmp_path / "run.state"
+    whole(Toy(), keep=keep)
+    keep.write_bytes(saved({**checkpoint.document_in(keep), **change}))
+    with pytest.raises(ValueError, match=r"run\.state is (damaged|of another run)"):
+        whole(Toy(), keep=keep)

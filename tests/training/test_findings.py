@@ -98,12 +98,42 @@ def test_within_has_three_verdicts(differences: list[float], verdict: str) -> No
         within(differences, 0, 0.01)
 
 
+@pytest.mark.parametrize(("count", "seen"), [(2, False), (6, False), (7, True)])
+def test_equal_differences_decide_only_where_there_are_many(count: int, seen: bool) -> None:
+    """Catches certainty from two equal accuracies, which are shares of few records: 2**-7 < 0.01 < 2**-6.
+
+    The last one differs by rounding alone.
+    """
+    ends = interval([0.1] * (count - 1) + [0.3 - 0.2], 0.01)
+    assert ends == pytest.approx((0.1, 0.1, 0.1) if seen else (-math.inf, 0.1, math.inf))
+    verdict = "seen" if seen else "not seen"
+    assert greater([0.1] * count, 0.01)[0] == verdict
+    assert within([0.0] * count, 0.05, 0.01)[0] == verdict
+
+
+def test_a_small_margin_is_surely_missed_at_the_stated_rate() -> None:
+    """4000 experiments of 5 runs, no difference, a margin of a millionth: "opposite" comes 5% of the time.
+
+    With the whole rate on either side it would come 10% of the time: the test fails with certainty, practically.
+    """
+    rng, trials = np.random.default_rng(5), 4000
+    verdicts = [within(list(row), 1e-6, 0.05)[0] for row in rng.standard_normal((trials, 5))]
+    assert_frequency(verdicts.count("opposite"), trials, 0.05)
+
+
+def test_levels_are_shown_for_the_runs_that_are_compared() -> None:
+    """Catches means over seeds that one level alone has."""
+    runs = [{1: 0.1, 2: 0.12, 3: 0.9}, {1: 0.3, 2: 0.32}]
+    assert rising([1, 2], runs, 0.01)[1]["means"] == pytest.approx({"1": 0.11, "2": 0.31})
+    assert rising([1, 2], [{1: 0.1}, {2: 0.2}], 0.01)[1]["means"] == {}
+
+
 def test_rising_has_three_verdicts() -> None:
-    up = [{1: 0.1, 2: 0.12, 3: 0.1}, {1: 0.3, 2: 0.3, 3: 0.31}, {1: 0.5, 2: 0.52, 3: 0.5}]
+    up = [{1: 0.1, 2: 0.12, 3: 0.1}, {1: 0.3, 2: 0.3, 3: 0.31}, {1: 0.5, 2: 0.53, 3: 0.5}]
     verdict, numbers = rising([1, 2, 8], up, 0.01)
     assert verdict == "seen"
-    assert numbers["slope per level"]["mean"] == pytest.approx(0.2)
-    assert numbers["means"]["8"] == pytest.approx(0.50666, abs=1e-4)
+    assert numbers["slope per level"]["mean"] == pytest.approx(0.605 / 3)
+    assert numbers["means"]["8"] == pytest.approx(0.51)
     assert rising([1, 2, 8], up[::-1], 0.01)[0] == "opposite"
     assert rising([1, 2, 8], [up[0], up[2], up[0]], 0.01)[0] == "not seen"
     with pytest.raises(ValueError, match=r"levels must be two or more, ascending, one a set of runs, got \[2, 1\]"):

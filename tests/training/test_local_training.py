@@ -103,6 +103,19 @@ def test_a_loss_that_is_no_number_names_the_client_and_the_round(strategy: str, 
         case.trained(strategy, [4, 2, 3, 0])
 
 
+@pytest.mark.parametrize("strategy", IN_PROCESS)
+def test_a_client_that_diverges_leaves_the_others_alone_where_it_may(strategy: str) -> None:
+    """Catches a NaN that stays in some weights only, or that reaches a client of the same chunk."""
+    case = a_round(model_for(strategy))
+    right = case.trained(strategy, chunk=5)
+    case.data.x[3, 0] = float("inf")
+    found = case.trained(strategy, chunk=5, strict=False)
+    others = torch.tensor([0, 1, 2, 4])
+    for name, weight in found.items():
+        assert bool(weight[3].isnan().all())
+        torch.testing.assert_close(weight[others], right[name][others], rtol=0, atol=tolerance(case.weights))
+
+
 def test_bad_arguments_are_refused_at_the_call_by_name() -> None:
     """Catches arguments that would be rounded, wrapped or ignored, and errors that come with the first chunk only."""
     case = a_round()
@@ -113,8 +126,9 @@ def test_bad_arguments_are_refused_at_the_call_by_name() -> None:
         ({"batch_size": 2.5}, "batch_size must be a whole number >= 1, got 2.5"),
         ({"batch_size": True}, "batch_size must be a whole number >= 1, got True"),
         ({"chunk": 0}, "chunk must be a whole number >= 1, got 0"),
-        ({"learning_rate": 0.0}, "learning_rate must be a positive number, got 0.0"),
-        ({"learning_rate": float("nan")}, "learning_rate must be a positive number, got nan"),
+        ({"learning_rate": 0.0}, "learning_rate must be a positive number, at most 1.8e+308, got 0.0"),
+        ({"learning_rate": float("nan")}, "learning_rate must be a positive number, at most 1.8e+308, got nan"),
+        ({"learning_rate": 10**400}, "learning_rate must be a positive number, at most 1.8e+308, got 1000"),
         ({"strategy": "magic"}, "strategy must be auto or one of loop, "),
         ({"strategy": "closed-form"}, "'closed-form' cannot train this: the model has another layer"),
         ({"loss": "l2"}, "loss must be one of cross-entropy, logistic, hinge, or a function, got 'l2'"),

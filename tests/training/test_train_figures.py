@@ -90,10 +90,17 @@ def test_the_document_has_the_parts_of_its_schema(document: dict[str, Any]) -> N
         "spend",
         "audit",
         "findings",
+        "printed",
     }
     assert (document["schema_version"], document["kind"]) == (1, "training")
     assert set(document["tool"]) == {"name", "version", "python", "torch"}
     assert [one["settings"] for one in document["spend"]] == [one["settings"] for one in document["points"][:2]]
+
+
+def test_a_few_equal_accuracies_have_no_interval() -> None:
+    """An error bar of no height, as if two equal numbers left no doubt."""
+    accuracy = results.accuracy_of([run(1.0, "a", seed, 0.5) for seed in (1, 2, 3)])
+    assert (accuracy["low"], accuracy["mean"], accuracy["high"]) == (None, 0.5, None)
 
 
 def test_a_batched_run_has_the_interval_of_its_accuracies() -> None:

@@ -37,6 +37,11 @@ from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.randomized_response import RandomizedResponse
 from ldp_audit.mechanisms.two_point import TwoPoint
 
+MOST_PLACED = 350.0
+"""Nats: beyond, the square of the rarer report's probability is no float. Nobody hides there: see `_beyond`."""
+
+_THIN = 1e-3
+
 Others = Literal["worst", "one end", "center"]
 
 TRUST = (
@@ -63,11 +68,17 @@ def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> 
         if n == 1:
             known = callable(getattr(mechanism, "delta", None)) or isinstance(mechanism, PrivacyLoss)
             return privacy_loss(mechanism) if known else PrivacyLoss((BracketedLoss(NOTHING, pure_loss(epsilon0)),))
+        if epsilon0 > MOST_PLACED:
+            return PrivacyLoss((_beyond(mechanism, epsilon0, n),), TRUST)
         return PrivacyLoss((NOTHING,) if epsilon0 == 0 else _worst(mechanism, epsilon0, n), TRUST)
     if not _has_two_values(mechanism):
         raise ValueError(f"others must be 'worst' for mechanisms of more than two values, got {others!r}")
     if epsilon0 == 0:
         return PrivacyLoss((NOTHING,), TRUST)
+    if epsilon0 > MOST_PLACED:
+        raise ValueError(
+            f"mechanism must have an epsilon of at most {MOST_PLACED:g} where others are placed, got {epsilon0!r}"
+        )
     law = _placed(epsilon0, n, others)
     stated = f"the others' values are placed: {others if isinstance(others, str) else 'by their chances'}"
     return PrivacyLoss((law, law.mirrored()), (*TRUST, stated))
@@ -101,6 +112,16 @@ def _worst(mechanism: Any, epsilon0: float, n: int) -> tuple[LossLaw, ...]:
     return BracketedLoss(lower, upper), BracketedLoss(lower.mirrored(), upper)
 
 
+def _beyond(mechanism: Any, epsilon0: float, n: int) -> LossLaw:
+    """Between no report's loss, and what the shuffled reports of a smaller epsilon tell.
+
+    A two-valued report of a smaller epsilon is one of the larger epsilon, perturbed once more by itself, which the
+    server can do to every shuffled report: so they tell no more.
+    """
+    lower = WorstPlacing(MOST_PLACED, n) if _has_two_values(mechanism) else NOTHING
+    return BracketedLoss(lower, pure_loss(epsilon0))
+
+
 def _worst_event(mechanism: Any, epsilon0: float) -> tuple[Chance, Chance] | None:
     """Chances of one set of reports under two inputs, which tell them apart best; None where none is known.
 
@@ -116,6 +137,8 @@ def _worst_event(mechanism: Any, epsilon0: float) -> tuple[Chance, Chance] | Non
     if not math.isclose(float(mechanism.delta(epsilon0 / 2)), middle, rel_tol=1e-9) or share <= 0:
         return None
     likely = min(share * math.exp(epsilon0), expit(epsilon0))
+    if 1 - likely < _THIN:  # which rounding has spoilt: a report of the set that is now and then left out tells less
+        likely, share = likely * (1 - _THIN), share * (1 - _THIN)
     return Chance(likely, 1 - likely), Chance(share, 1 - share)
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ldp_audit.accounting.whole_file import write_whole
 from ldp_audit.auditing.counts.counting import SEARCH, Ledger, Test, joined
 from ldp_audit.auditing.counts.target_sampler import name_of, source_digest
 from ldp_audit.auditing.event import Event
@@ -24,10 +23,14 @@ from ldp_audit.auditing.events.event_search import Found
 from ldp_audit.auditing.events.input_search import InputSearch
 from ldp_audit.auditing.program import Program, Sampler
 from ldp_audit.auditing.result import plain
+from ldp_audit.auditing.scores.json_numbers import read_place
 from ldp_audit.auditing.two_proportions import Counts
 
 KIND = "audit-state"
 _VERSION = 1
+_LARGEST = 1 << 28  # bytes
+DAMAGE = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
+"""What reading an edited document may run into: a missing key, a text for a number, an infinite count, a deep list."""
 _SECONDS = 2.0  # between two writes: so much work is lost at most
 
 
@@ -80,7 +83,8 @@ class State:
     def found(self) -> Found | None:
         """What the search settled on; None before the test is fixed."""
         data = self._document["found"]
-        return None if data is None else self._read(lambda: found_from_dict(data))
+        inputs = self._document["arguments"]["inputs"]
+        return None if data is None else self._read(lambda: found_from_dict(data, len(inputs)))
 
     def keep_found(self, found: Found) -> None:
         """To be written with the test that follows from it."""
@@ -89,6 +93,8 @@ class State:
     def fix(self, test: Test, design_epsilon: float) -> None:
         """The test whose counts are to be kept. ValueError where the file has counts of another one."""
         described = json.loads(json.dumps({**_described(test), "design_epsilon": design_epsilon}))
+        if test.trials < 1:
+            raise ValueError(f"{self.path} leaves no samples for the test, it is damaged")
         if self._document["test"] not in (None, described):
             raise ValueError(f"{self.path} holds the counts of another test; name another file, or delete it")
         if self._document["test"] is None:
@@ -110,7 +116,7 @@ class State:
     def _read(self, read_: Callable[[], Any]) -> Any:
         try:
             return read_()
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except DAMAGE as error:
             raise ValueError(f"{self.path} cannot be continued, it is damaged: {error}") from error
 
     def _write(self) -> None:
@@ -134,10 +140,14 @@ def remembered(state: State | None, program: Program, first: Any, search: Callab
 
 
 def read(path: Path) -> Any:
-    """The JSON of a file. Raises ValueError for anything else."""
+    """The JSON of a file. Raises ValueError for anything else, and for what is larger than any state."""
+    with path.open("rb") as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError(f"{path} must have at most {_LARGEST} bytes, got more")
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        return json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON: {error}") from error
 
 
@@ -147,23 +157,14 @@ def seed_in(path: Path) -> int | None:
         return None
     document = read(path)
     try:
-        return int(document["arguments"]["seed"])
+        return read_place(document["arguments"]["seed"], "seed")
     except (KeyError, TypeError, ValueError):
         raise ValueError(f"{path} is not the state of an audit") from None
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """The whole text, or what was there before, whenever the process is killed."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    """The whole text, or what was there before, whenever the process is killed. CannotWriteError names the file."""
+    write_whole({path: text})
 
 
 def found_to_dict(found: Found) -> dict[str, Any]:
@@ -183,13 +184,18 @@ def found_to_dict(found: Found) -> dict[str, Any]:
     }
 
 
-def found_from_dict(data: dict[str, Any]) -> Found:
-    """What `found_to_dict` wrote."""
+def found_from_dict(data: dict[str, Any], inputs: int | None = None) -> Found:
+    """What `found_to_dict` wrote.   inputs: how many there are, if it is known."""
     rare = None if data["rare"] is None else Rare(Event.from_dict(data["rare"][0]), *data["rare"][1:])
     choice = Choice(
-        Event.from_dict(data["event"]), bool(data["swapped"]), float(data["predicted"]), Counts(*data["seen"]), rare
+        Event.from_dict(data["event"]), bool(data["swapped"]), float(data["predicted"]), counts_of(*data["seen"]), rare
     )
-    first, second = data["places"]
+    first, second = (read_place(place, "places") for place in data["places"])
+    if first == second or (inputs is not None and max(first, second) >= inputs):
+        raise ValueError(f"places must be two inputs' numbers, below {inputs}, got {data['places']!r}")
+    if not all(isinstance(data[name], int) and data[name] >= 1 for name in ("learned", "drawn")):
+        raise ValueError(f"learned and drawn must be whole numbers >= 1, got {data['learned']!r}, {data['drawn']!r}")
+    read_place(data["spent"], "spent")
     return Found(
         choice,
         (first, second),
@@ -207,11 +213,16 @@ def ledger_from_dict(data: dict[str, Any], chunks: int, rows: int, trials: int) 
         return Ledger()
     if done[0][0] < 0 or done[-1][1] > chunks or any(first >= last for first, last in done):
         raise ValueError(f"done must be ranges within 0 .. {chunks}, got {data['done']!r:.200}")
-    tally = tuple(Counts(*numbers) for numbers in data["tally"])
+    tally = tuple(counts_of(*numbers) for numbers in data["tally"])
     counted = sum(min(last * rows, trials) - first * rows for first, last in done)
     if not tally or any((counts.trials, counts.other_trials) != (counted, counted) for counts in tally):
         raise ValueError(f"the counts must be of {counted} outputs of each input, got {data['tally']!r:.200}")
     return Ledger(done, tally)
+
+
+def counts_of(*numbers: Any) -> Counts:
+    """The counts that a document holds. Raises ValueError unless they are whole numbers."""
+    return Counts(*(read_place(number, "counts") for number in numbers))
 
 
 def _numbers(counts: Counts) -> list[int]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 from ldp_audit.auditing.confirm import input_of, judged
@@ -69,14 +70,15 @@ def _bare(record: Record) -> dict[str, Any]:
 
 def _require_apart(parts: Sequence[tuple[str, KeyedCounts]]) -> None:
     """No sample may be counted twice: a key is seed, stage, input and chunk."""
-    for place, (name, part) in enumerate(parts):
-        for other_name, other in parts[:place]:
-            if (part.seed, part.stage) == (other.seed, other.stage) and _overlap(part, other):
-                raise ValueError(
-                    f"{other_name} and {name} counted the same samples (seed {part.seed}), which must count only once; "
-                    "give each run a seed of its own"
-                )
-
-
-def _overlap(part: KeyedCounts, other: KeyedCounts) -> bool:
-    return any(a < d and c < b for a, b in part.chunks for c, d in other.chunks)
+    ranges = [
+        (part.seed, part.stage, first, last, place)
+        for place, (_, part) in enumerate(parts)
+        for first, last in part.chunks
+    ]
+    for (*key, _, last, place), (*next_key, first, _, other) in pairwise(sorted(ranges)):
+        if key == next_key and first < last:
+            names = " and ".join(parts[one][0] for one in sorted((place, other)))
+            raise ValueError(
+                f"{names} counted the same samples (seed {key[0]}), which must count only once; "
+                "give each run a seed of its own"
+            )

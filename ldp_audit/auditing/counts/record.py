@@ -9,7 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ldp_audit.auditing.counts.checkpoint import KIND, ledger_from_dict
+from ldp_audit.auditing.arguments import check_claim, check_confidence
+from ldp_audit.auditing.counts.checkpoint import DAMAGE, KIND, counts_of, ledger_from_dict
 from ldp_audit.auditing.counts.counting import Ledger, Range, Test, joined
 from ldp_audit.auditing.counts.target_sampler import name_of
 from ldp_audit.auditing.event import Event
@@ -49,7 +50,7 @@ class KeyedCounts:
         rows, calls = int(data["rows"]), sum(last - first for first, last in chunks)
         if trials != others or not (calls - 1) * rows < trials <= calls * rows:
             raise ValueError(f"{calls} calls for {rows} outputs each cannot give {trials} and {others} of them")
-        return KeyedCounts(int(data["seed"]), int(data["stage"]), rows, chunks, Counts(hits, trials, other, others))
+        return KeyedCounts(int(data["seed"]), int(data["stage"]), rows, chunks, counts_of(hits, trials, other, others))
 
 
 @dataclass(frozen=True)
@@ -143,9 +144,18 @@ def record_in(document: Any, name: str) -> Record:
     if document["kind"] == "audit" and "counted" not in document:
         raise ValueError(f"{name} does not say which samples its counts are of, so nothing can be built on them")
     try:
-        return _of_state(document) if document["kind"] == KIND else Record.from_dict(document["counted"])
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        return _checked(_of_state(document) if document["kind"] == KIND else Record.from_dict(document["counted"]))
+    except DAMAGE as error:
         raise ValueError(f"{name} is damaged: {type(error).__name__}: {error}") from error
+
+
+def _checked(record: Record) -> Record:
+    """ValueError for what no run of ours can have written: a bound would be built on it."""
+    check_claim(record.claimed_epsilon, record.claimed_delta)
+    check_confidence(record.confidence)
+    if not (0 <= record.design_epsilon <= math.inf and 0 < record.coverage_floor <= 1):
+        raise ValueError(f"design_epsilon or coverage_floor is {record.design_epsilon!r}, {record.coverage_floor!r}")
+    return record
 
 
 def _of_state(document: dict[str, Any]) -> Record:

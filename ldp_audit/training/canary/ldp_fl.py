@@ -135,7 +135,7 @@ def canaries(run: LdpFlRun, *, data: Any, seed: int, say: Callable[[str], None])
     for number in range(1, run.rounds):
         say(f"audit: training, round {number} of {run.rounds - 1} before the last")
         run.advance(number)
-    client = ClientReports(looked_at(run.weights), run.ranges, run.plan.epsilon, run.device)
+    client = ClientReports(looked_at(run.weights), run.ranges, run.plan.epsilon, run.device, _step_of(run))
     claim = _claimed(run)
     yield named_canary(client, claim)
     if run.plan.chosen > 1:
@@ -203,24 +203,14 @@ def others_of(run: LdpFlRun) -> NDArray[np.float64]:
 
     Shape (clients, weights). They train from the server's weights, as the round has them do.
     """
-    from ldp_audit.training.local_training import train_clients
-
-    plan = run.plan
-    trained = train_clients(
-        run.model,
-        run.weights,
-        run.clients,
-        run.choose(run.rounds)[1:],
-        epochs=plan.epochs,
-        batch_size=plan.batch_size,
-        learning_rate=plan.learning_rate,
-        streams=run.streams,
-        place=(run.rounds,),
-        strategy=plan.strategy,
-        chunk=plan.chunk,
-    )
+    trained = run.trained(run.rounds, run.choose(run.rounds)[1:], [])
     counts = {name: shape.numel() for name, shape in looked_at(run.weights).items()}
-    return np.concatenate([upper_chances(weights, run.ranges, plan.epsilon, counts) for _, weights in trained])
+    return np.concatenate([upper_chances(weights, run.ranges, run.plan.epsilon, counts) for _, weights in trained])
+
+
+def _step_of(run: LdpFlRun) -> Step:
+    """The run's own, with its ranges and its epsilon, whatever they are."""
+    return lambda weights, ranges, epsilon, generator: run.sent(dict(weights), generator)  # noqa: ARG005
 
 
 def _claimed(run: LdpFlRun) -> Promise:

@@ -6,11 +6,11 @@ rows for the paper's own data sets alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ldp_audit.training.experiments.results import accuracy_of
+from ldp_audit.training.experiments.results import accuracy_of, varied_fields, words
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,24 @@ Comparing = Callable[[Mapping[str, Any]], list[Row]]
 def accuracy_rows(results: Mapping[str, Any], place: str, what: str, printed: float, **settings: Any) -> list[Row]:
     """The row of the point with these settings; none where no run has them.
 
-    Raises ValueError where the runs that have them differ in other settings too.
+    Where the runs that have them differ in other settings too, a row for each point, with what it differs in.
     """
     runs = [run for run in results["runs"] if all(run["settings"].get(name) == v for name, v in settings.items())]
-    if not runs:
-        return []
-    if len({repr(run["settings"]) for run in runs}) > 1:
-        raise ValueError(f"{place}, {what}: the settings {settings!r} name more than one point")
-    found = accuracy_of(runs)
-    return [Row(place, what, "accuracy", printed, found["mean"], found["low"], found["high"])]
+    rows = []
+    for more, part in apart(runs):
+        found = accuracy_of(part)
+        rows.append(Row(place, what + more, "accuracy", printed, found["mean"], found["low"], found["high"]))
+    return rows
+
+
+def apart(runs: Sequence[Mapping[str, Any]], within: Collection[str] = ()) -> list[tuple[str, list[Mapping[str, Any]]]]:
+    """Runs by their settings, those in `within` left aside, in the order of their first runs.
+
+    Returns for each group in what it differs from the others, as words to append, "" for the only one, and its runs.
+    """
+    names = [name for name in varied_fields(runs) if name not in within]
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for run in runs:
+        groups.setdefault(repr([run["settings"][name] for name in names]), []).append(run)
+    told = [{name: group[0]["settings"][name] for name in names} for group in groups.values()]
+    return [(f", {words(more)}" if more else "", group) for more, group in zip(told, groups.values(), strict=True)]

@@ -23,20 +23,26 @@ def data_for(plan: type, name: str | None, folder: Path | None, texts: Mapping[s
     try:
         if ":" in chosen:
             function = _imported(chosen)
-            return function(folder, **options) if folder is not None else function(**options)
-        return load(chosen, folder, **options)
+            found = function(folder, **options) if folder is not None else function(**options)
+        else:
+            found = load(chosen, folder, **options)
     except TypeError as error:
-        if "unexpected keyword argument" not in str(error):
-            raise
-        raise ValueError(f"data {chosen!r} has no such option: {error}") from None
+        if "unexpected keyword argument" in str(error):
+            raise ValueError(f"data {chosen!r} has no such option: {error}") from None
+        if "positional argument" in str(error):
+            raise ValueError(f"data {chosen!r} does not go with these options: {error}") from None
+        raise
+    if not isinstance(found, Images | Table):
+        raise ValueError(f"data {chosen!r} must give Images or a Table, got {found!r:.80}")
+    return found
 
 
 def _imported(target: str) -> Any:
     module, _, attribute = target.partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"data {target!r} cannot be loaded: {error}") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (a user's module may raise anything)
+        raise ValueError(f"data {target!r} cannot be loaded: {type(error).__name__}: {error}") from None
 
 
 def _value(text: str) -> Any:

@@ -114,5 +114,10 @@ def _restored(run: Run, keep: Path | None, identity: dict[str, Any]) -> tuple[li
     if keep is None or not keep.exists():
         return [], 0.0
     held = checkpoint.read(keep, identity)
-    run.restore(held.state)
+    try:
+        if len(held.rounds) > run.rounds:
+            raise ValueError(f"it holds {len(held.rounds)} rounds of {run.rounds}")
+        run.restore(held.state)
+    except checkpoint.DAMAGE as error:
+        raise checkpoint.damaged(keep, error) from None
     return [dict(record) for record in held.rounds], held.seconds

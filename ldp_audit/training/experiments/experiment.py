@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ldp_audit.accounting.whole_file import write_whole
 from ldp_audit.training.device import device_of
 from ldp_audit.training.experiments import results
 from ldp_audit.training.experiments.checkpoint import check_same
@@ -61,10 +63,31 @@ def run_experiment(
     name = str(device_of(device)) if scheduler is None else device
     work = Work.of(pipeline, data, name, threads)
     described = {**data.describe(), "digest": work.data_digest}
-    if folder is not None:
-        _claim(folder, _manifest(pipeline, seed, described, name, threads, jobs), resume=resume)
     crew = _crew(workers, scheduler, name, len(jobs))
-    kept = None if folder is None else folder / _RUNS
+    with nullcontext() if folder is None else _alone(folder):
+        if folder is not None:
+            _claim(folder, _manifest(work, seed, described, jobs), resume=resume)
+        kept = None if folder is None else folder / _RUNS
+        document = _run(work, jobs, crew, kept, data, seed, described, audit=audit, progress=progress)
+    document["findings"] = [finding.to_dict() for finding in judge(findings_of(plan), document)]
+    document["printed"] = [row.to_dict() for row in comparing_of(plan)(document)]
+    return document
+
+
+def _run(
+    work: Work,
+    jobs: Sequence[Job],
+    crew: Crew,
+    kept: Path | None,
+    data: Images | Table,
+    seed: int,
+    described: Mapping[str, Any],
+    *,
+    audit: bool,
+    progress: Say | None,
+) -> dict[str, Any]:
+    """The runs, what they spend and the audits; findings are judged on that.   kept: the folder of finished runs."""
+    plan = plan_class(work.pipeline)
     said = SweepProgress(jobs, progress)
     records = spread(work, jobs, crew, folder=kept, progress=said.heard)
     first = _first_jobs(jobs)
@@ -80,24 +103,41 @@ def run_experiment(
     if audit:
         said.next("audit", "points", len(first))
         audits = spread(work, [Canaries(job) for job in first], crew, folder=kept, progress=said.heard)
-    document = results.build(pipeline, seed, described, records, spend, audits)
-    document["findings"] = [finding.to_dict() for finding in judge(findings_of(plan), document)]
-    document["printed"] = [row.to_dict() for row in comparing_of(plan)(document)]
-    return document
+    return results.build(work.pipeline, seed, described, records, spend, audits)
 
 
-def _manifest(
-    pipeline: str, seed: int, described: Mapping[str, Any], device: str, threads: int, jobs: Sequence[Job]
-) -> dict[str, Any]:
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """ValueError where another process trains into the folder. The hold ends with this process, however it ends."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        import fcntl
+    except ImportError:  # not on this system
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(f"{folder} is in use by another process; wait for it, or name another folder") from None
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(handle)
+
+
+def _manifest(work: Work, seed: int, described: Mapping[str, Any], jobs: Sequence[Job]) -> dict[str, Any]:
     import torch
 
     runs = {str(number): {**plain_settings(job.settings), "seed": job.seed} for number, job in enumerate(jobs, 1)}
     return {
-        "pipeline": pipeline,
+        "pipeline": work.pipeline,
         "seed": seed,
         "data": dict(described),
-        "device": device,
-        "threads": threads,
+        "device": work.device,
+        "threads": work.threads,
         "torch": str(torch.__version__),
         "runs": len(jobs),
         "run": runs,
@@ -112,14 +152,12 @@ def _claim(folder: Path, manifest: Mapping[str, Any], *, resume: bool) -> None:
             raise ValueError(f"{folder} holds a sweep; --resume goes on with it, else name another folder")
         try:
             was = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{file} is damaged: {error}") from None
         check_same(str(folder), was, manifest)
         return
     folder.mkdir(parents=True, exist_ok=True)
-    staged = file.with_suffix(".part")
-    staged.write_text(json.dumps(manifest, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    staged.replace(file)
+    write_whole({file: json.dumps(manifest, indent=1, allow_nan=False) + "\n"})
 
 
 def _crew(workers: int | None, scheduler: str | None, device: str, jobs: int) -> Crew:

@@ -41,6 +41,9 @@ class Finding:
         return {**asdict(self), "numbers": dict(self.numbers)}
 
 
+_SAME = 1e-12
+"""A spread below this share of the values is the rounding of equal ones."""
+
 Question = Callable[[Mapping[str, Any]], Finding | None]
 """One of a pipeline's FINDINGS."""
 
@@ -95,11 +98,13 @@ def within(differences: Sequence[float], margin: float, error_rate: float) -> tu
     """Whether the mean difference is within +- margin: "seen" by two one-sided tests, "opposite" if surely beyond it.
 
     margin: > 0, in the differences' unit, fixed before the runs.
+    "Opposite" has half the rate on either side: a margin that is small beside the spread is as easily missed on both.
     """
     if not margin > 0:
         raise ValueError(f"margin must be > 0, got {margin!r}")
     low, mean, high = interval(differences, error_rate)
-    inside, outside = -margin < low <= high < margin, low > margin or high < -margin
+    least, _, most = interval(differences, error_rate / 2)
+    inside, outside = -margin < low <= high < margin, least > margin or most < -margin
     verdict: Verdict = "seen" if inside else "opposite" if outside else "not seen"
     return verdict, {**_numbers(low, mean, high, len(differences)), "margin": margin}
 
@@ -118,7 +123,8 @@ def rising(
     scale = sum((rank - middle) ** 2 for rank in range(len(levels)))
     slopes = [sum((rank - middle) * one[seed] for rank, one in enumerate(runs)) / scale for seed in seeds]
     verdict, numbers = greater(slopes, error_rate)
-    means = {str(level): statistics.fmean(one.values()) for level, one in zip(levels, runs, strict=True) if one}
+    pairs = zip(levels, runs, strict=True)
+    means = {str(level): statistics.fmean(one[seed] for seed in seeds) for level, one in pairs if seeds}
     return verdict, {"slope per level": numbers, "means": means}
 
 
@@ -126,6 +132,8 @@ def interval(values: Sequence[float], error_rate: float, *, overlap: float = 0.0
     """(low, mean, high): each end is beyond the true mean with probability error_rate; Student's t.
 
     error_rate: in (0, 0.5).   overlap: see `greater`. Infinite ends for fewer than two values, NaN mean for none.
+    Equal values have no spread to judge by, and accuracies are shares of few records: n equal ones have infinite ends
+    unless 2**-n <= error_rate, the chance that all of n lie on one side of their median.
     """
     from scipy.special import stdtrit
 
@@ -135,7 +143,10 @@ def interval(values: Sequence[float], error_rate: float, *, overlap: float = 0.0
     if count < 2:
         return -math.inf, values[0] if values else math.nan, math.inf
     mean = statistics.fmean(values)
-    spread = statistics.stdev(values) * math.sqrt(1 / count + overlap)
+    deviation = statistics.stdev(values)
+    if deviation <= _SAME * max(map(abs, values)) and 2.0**-count > error_rate:
+        return -math.inf, mean, math.inf
+    spread = deviation * math.sqrt(1 / count + overlap)
     half = float(stdtrit(count - 1, 1 - error_rate)) * spread
     return mean - half, mean, mean + half
 

@@ -11,12 +11,14 @@
 
 An accuracy is the last round's. Its interval is Student's at 95%, over the repeats; where a point has one run of
 several batched trainings ("accuracies"), over these, and where they are the folds of a cross-validation (a setting of
-that name), whose training records overlap, with Nadeau and Bengio's correction (2003); None for one number alone.
+that name), whose training records overlap, with Nadeau and Bengio's correction (2003); None for one number alone, or
+for a few equal ones.
 Infinities are written as text.
 """
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -91,11 +93,10 @@ def accuracy_of(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         values, over = last[0]["accuracies"], "folds" if folds else "batched trainings"
         overlap = 1 / (folds - 1) if folds else 0.0
     low, mean, high = interval(values, _EACH_END, overlap=overlap)
-    alone = len(values) < 2
     return {
         "mean": mean,
-        "low": None if alone else low,
-        "high": None if alone else high,
+        "low": low if math.isfinite(low) else None,
+        "high": high if math.isfinite(high) else None,
         "repeats": len(values),
         "over": over,
     }

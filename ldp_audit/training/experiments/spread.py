@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import pickle
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
+from ldp_audit.accounting.whole_file import write_whole
 from ldp_audit.training.device import check_threads, device_of, repeatable
+from ldp_audit.training.experiments import checkpoint
 from ldp_audit.training.experiments.driver import digest, plain_settings, train
 from ldp_audit.training.experiments.plan_class import plan_class
 from ldp_audit.training.experiments.sweep import Job
@@ -85,6 +88,10 @@ class Canaries:
 
     def __str__(self) -> str:
         return f"audit of {self.job}"
+
+
+_KEYS: dict[type, set[str]] = {Spending: {"seconds"}, Canaries: {"verdict"}}
+"""What a finished record has at least."""
 
 
 class Task(NamedTuple):
@@ -157,7 +164,9 @@ def spread(
     finished. Raises ValueError for what a run refuses, RuntimeError for what goes wrong otherwise, naming the run.
     """
     files = [None if folder is None else folder / f"{key(work, job)}.json" for job in jobs]
-    records = [None if file is None or not file.exists() else _read(file) for file in files]
+    records = [
+        None if file is None or not file.exists() else _read(file, job) for file, job in zip(files, jobs, strict=True)
+    ]
     pending = [
         Task(number, job, None if file is None else file.with_suffix(".state"))
         for number, (job, file, record) in enumerate(zip(jobs, files, records, strict=True))
@@ -204,7 +213,7 @@ def computed(work: Work, task: Task, say: Say) -> Event:
         if isinstance(task.job, Canaries):
             return Event(task.number, record=_audited(work, task.job.job))
         return Event(task.number, record=_trained(work, task, task.job, say))
-    except ValueError as error:
+    except (ValueError, OSError) as error:  # a full disk too is no defect of the pipeline
         return Event(task.number, error=str(error), bad_input=True)
 
 
@@ -237,11 +246,30 @@ def _data(pickled: bytes) -> Any:
     return pickle.loads(pickled)  # noqa: S301  (written by the process that started this one, or its client)
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _read(file: Path, job: Job | Spending | Canaries) -> dict[str, Any]:
+    """A finished record. ValueError where it is none, or of another run than its name says."""
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{file} is damaged: {error}; delete it, and the run is computed again") from None
+        record = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refused)
+        if isinstance(job, Job):
+            _check_run(record, job)
+        elif not isinstance(record, dict) or not record.keys() >= _KEYS[type(job)]:
+            raise ValueError(f"it must hold {', '.join(sorted(_KEYS[type(job)]))}")
+    except (*checkpoint.DAMAGE, RecursionError) as error:
+        raise checkpoint.damaged(file, error) from None
+    return record
+
+
+def _check_run(record: Any, job: Job) -> None:
+    wanted = json.loads(json.dumps(plain_settings(job.settings)))
+    if record["settings"] != wanted or record["seed"] != job.seed:
+        raise ValueError("it is of other settings, or of another seed")
+    if not record["rounds"] or not isinstance(record["device"], dict) or not 0 <= record["seconds"] < math.inf:
+        raise ValueError("it has no rounds, seconds or device")
+    checkpoint.check_rounds(record["rounds"])
+
+
+def _refused(name: str) -> NoReturn:
+    raise ValueError(f"it holds {name}, which JSON does not have")
 
 
 def _store(file: Path | None, record: dict[str, Any]) -> None:
@@ -249,7 +277,5 @@ def _store(file: Path | None, record: dict[str, Any]) -> None:
     if file is None:
         return
     file.parent.mkdir(parents=True, exist_ok=True)
-    staged = file.with_suffix(".part")
-    staged.write_text(json.dumps(record, allow_nan=False), encoding="utf-8")
-    staged.replace(file)
+    write_whole({file: json.dumps(record, allow_nan=False)})
     file.with_suffix(".state").unlink(missing_ok=True)

@@ -18,6 +18,9 @@ from typing import Any
 
 import numpy as np
 
+MOST_RUNS = 100_000
+"""Of an experiment: more are a slip of the pen, and would fill the memory before the first began."""
+
 
 @dataclass(frozen=True)
 class Sweep:
@@ -41,6 +44,11 @@ class Sweep:
                 raise ValueError(f"sweep of {name!r} must have one value or more, got {values!r}")
             if len(set(values)) < len(values):
                 raise ValueError(f"sweep of {name!r} must have each value once, got {list(values)!r}")
+
+    @property
+    def count(self) -> int:
+        """How many runs these are."""
+        return math.prod(map(len, self.varied.values())) * self.repeats
 
     def combinations(self) -> list[dict[str, Any]]:
         """The settings of each point, the last varied field changing fastest."""
@@ -69,6 +77,9 @@ def jobs_of(plan: type, sweeps: Sequence[Sweep], seed: int) -> list[Job]:
     random numbers. Raises ValueError for unknown fields and for values that the plan refuses.
     """
     found: dict[tuple[Any, ...], Job] = {}
+    asked = sum(sweep.count for sweep in sweeps)
+    if asked > MOST_RUNS:
+        raise ValueError(f"sweeps must ask for at most {MOST_RUNS} runs, got {asked}")
     for sweep in sweeps:
         for settings in sweep.combinations():
             check_fields(plan, settings)

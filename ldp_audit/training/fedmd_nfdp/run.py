@@ -32,7 +32,7 @@ from ldp_audit.training.streams import Streams
 class FedMdRun:
     """One run; see `pipeline.Run`. Round 1's record also has what came before it.
 
-    Records: "accuracy", mean over the parties, and "accuracies", of each, on all test images of private classes;
+    Records: "accuracy", mean over the parties, and "by_party", of each, on all test images of private classes;
     "digested", the mean between Digest and Revisit; "noise", measured against exact, and "clipped" of method "ldp".
     Raises ValueError where the data do not fit the plan.
     """
@@ -201,7 +201,7 @@ class FedMdRun:
 
     def _accuracies(self) -> dict[str, Any]:
         found = [distillation.accuracy_of(one.model, self.test_x, self.test_y, self.first) for one in self.parties]
-        return {"accuracy": statistics.fmean(found), "accuracies": found}
+        return {"accuracy": statistics.fmean(found), "by_party": found}
 
     def _tensor(self, values: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(values).to(self.device)

@@ -12,11 +12,12 @@ Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Section 5.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ldp_audit.training.experiments.findings import Finding, Verdict, greater
-from ldp_audit.training.fedsel.presets import EPSILON, LARGE, RATE
+from ldp_audit.training.fedsel.learnt import nothing_learnt
+from ldp_audit.training.fedsel.presets import EPSILON, LARGE
 from ldp_audit.training.fedsel.solution import SELECTIONS
 
 ERROR_RATE = 0.01
@@ -24,7 +25,16 @@ ERROR_RATE = 0.01
 
 _NOTE = "Given the data set: repeats of the cross-validation share its records."
 
-_COMPARED = ("solution", "epsilon", "learning_rate", "coordinates")
+_FEW_COLUMNS = (
+    " The synthetic data vary in a tenth of their columns, so that a random tenth of the directions keeps much of them."
+)
+
+_NOTHING_LEARNT = (
+    " Nothing learnt: there FedSel's models do no better than always answering the more frequent class (learnt.py). "
+    "FedSel's steps are about 1 / d of the flat solution's, and the paper names no learning rate."
+)
+
+_COMPARED = ("solution", "epsilon", "coordinates")
 """Fields in which the points of one comparison may differ."""
 
 Results = Mapping[str, Any]
@@ -53,12 +63,14 @@ def beats_flat(results: Results) -> Finding | None:
     return _compare(
         results,
         "fedsel-beats-flat",
-        f"EXP-PM, PE-PM and PS-PM are more accurate than flat PM; epsilon = {EPSILON:g}, learning rate {RATE:g}.",
+        f"EXP-PM, PE-PM and PS-PM are more accurate than flat PM; epsilon = {EPSILON:g}, one learning rate.",
         {f"{one}-PM against PM": (_at(f"{one}-PM"), _at("PM")) for one in SELECTIONS},
         place="Fig. 2, Table 3",
-        note=f"{_NOTE} Beside it, exactly, FedSel's squared signal-to-noise ratio over flat PM's, for a small gradient "
-        "in the top tenth of the dimensions: below 1, selecting costs more than it gains (trade.py).",
+        note=f"{_NOTE} The signal ratio is FedSel's squared signal-to-noise ratio over flat "
+        "PM's, exactly, for a small gradient in the top tenth of the dimensions: below 1, selecting costs more than it "
+        "gains (trade.py).",
         numbers={f"{one}-PM against PM": _trade(results, one) for one in SELECTIONS},
+        learnt=True,
     )
 
 
@@ -82,6 +94,7 @@ def gain_above_loss(results: Results) -> Finding | None:
     """Table 3's gain exceeds its loss."""
     differences: dict[str, list[float]] = {}
     numbers: dict[str, dict[str, float]] = {}
+    idle: set[str] = set()
     for label, fixed in _contexts(results):
         found = {name: _gains_and_losses(results, name, fixed) for name in SELECTIONS}
         if not all(gains for gains, _ in found.values()):
@@ -89,6 +102,7 @@ def gain_above_loss(results: Results) -> Finding | None:
         for name, (gains, losses) in found.items():
             numbers[label + name] = {"gain": statistics.fmean(gains), "loss": statistics.fmean(losses)}
             differences[label + name] = [gain - loss for gain, loss in zip(gains, losses, strict=True)]
+            idle |= {label + name} if nothing_learnt(results, {**fixed, "epsilon": EPSILON}) else set()
     if not differences:
         return None
     return _answer(
@@ -96,9 +110,10 @@ def gain_above_loss(results: Results) -> Finding | None:
         "What the private selection gains is more than what its share of the budget costs (Table 3).",
         differences,
         place="Table 3",
-        note=f"{_NOTE} Gain less loss is acc(S-PM) - acc(PM), whatever the control group does: Table 3 compares FedSel "
-        "with flat PM once more.",
+        note=f"{_NOTE} Gain less loss is acc(S-PM) - acc(PM), whatever the control group "
+        "does: Table 3 compares FedSel with flat PM once more.",
         numbers=numbers,
+        idle=idle,
     )
 
 
@@ -159,7 +174,7 @@ def rises_with_epsilon(results: Results) -> Finding | None:
 
 def _at(solution: str, **settings: Any) -> Settings:
     """A point of the demonstration: what it has in common with the others, unless said otherwise."""
-    return {"solution": solution, "epsilon": EPSILON, "learning_rate": RATE, "coordinates": None, **settings}
+    return {"solution": solution, "epsilon": EPSILON, "coordinates": None, **settings}
 
 
 def _gains_and_losses(results: Results, selection: str, fixed: Settings) -> tuple[list[float], list[float]]:
@@ -171,16 +186,21 @@ def _gains_and_losses(results: Results, selection: str, fixed: Settings) -> tupl
 
 
 def _trade(results: Results, selection: str) -> dict[str, float]:
-    """The exact ratio, where the results say how many dimensions there are and all runs have one mu and one k."""
+    """The exact ratio, where the results say how many dimensions there are and all runs have one mu and one k.
+
+    None for several epochs, in which a report has a part of epsilon and a value that was accumulated, nor for the
+    corrected PE.
+    """
     from ldp_audit.training.fedsel.trade import signal_ratio
 
     found = {
-        (run["settings"].get("mu"), run["settings"].get("k"))
+        tuple(run["settings"].get(name) for name in ("mu", "k", "epochs", "corrected"))
         for run in results["runs"]
         if run["settings"]["solution"] == f"{selection}-PM"
     }
-    d, (mu, k) = results.get("data", {}).get("columns", 0), found.pop() if len(found) == 1 else (None, None)
-    if mu is None or d < 2:
+    d = results.get("data", {}).get("columns", 0)
+    mu, k, epochs, corrected = found.pop() if len(found) == 1 else (None, None, None, None)
+    if mu is None or d < 2 or epochs != 1 or corrected:
         return {}
     return {"signal ratio": signal_ratio(selection, "PM", epsilon=EPSILON, mu=mu, d=d, k=k)}
 
@@ -192,8 +212,7 @@ def _projection(results: Results, key: str, epsilon: float) -> Finding | None:
         f"PS-PM is more accurate than PM-RP, with the same ratio of dimensions, 0.1; epsilon = {epsilon:g}.",
         {"PS-PM against PM-RP": (_at("PS-PM", epsilon=epsilon), _at("PM-RP", epsilon=epsilon))},
         place="Fig. 2, Section 5.3",
-        note=f"{_NOTE} The synthetic data vary in a tenth of their columns, so that a random tenth of the directions "
-        "keeps much of them.",
+        note=_NOTE + (_FEW_COLUMNS if results.get("data", {}).get("name") == "synthetic" else ""),
     )
 
 
@@ -206,13 +225,23 @@ def _compare(
     place: str = "",
     note: str = _NOTE,
     numbers: Mapping[str, Mapping[str, float]] | None = None,
+    learnt: bool = False,
 ) -> Finding | None:
-    """Whether the first point of each pair is more accurate than the second; None where runs are missing."""
+    """Whether the first point of each pair is more accurate than the second; None where runs are missing.
+
+    learnt: leave out of the verdict where FedSel's models learnt nothing at EPSILON.
+    """
     differences: dict[str, list[float]] = {}
+    idle: set[str] = set()
+    more: dict[str, Mapping[str, float]] = {}
     for label, fixed in _contexts(results):
+        more |= {label + name: one for name, one in (numbers or {}).items()}
         found = {label + name: _paired(results, better, worse, fixed) for name, (better, worse) in pairs.items()}
         differences |= found if all(found.values()) else {}
-    return _answer(key, says, differences, place=place, note=note, numbers=numbers) if differences else None
+        idle |= set(found) if learnt and nothing_learnt(results, {**fixed, "epsilon": EPSILON}) else set()
+    if not differences:
+        return None
+    return _answer(key, says, differences, place=place, note=note, numbers=more, idle=idle)
 
 
 def _contexts(results: Results) -> list[tuple[str, Settings]]:
@@ -247,14 +276,19 @@ def _answer(
     place: str,
     note: str = _NOTE,
     numbers: Mapping[str, Mapping[str, float]] | None = None,
+    idle: Collection[str] = (),
 ) -> Finding:
-    """Seen where all are; opposite where one surely is."""
-    rate = ERROR_RATE / len(differences)
+    """Seen where all are; opposite where one surely is.   idle: shown only, as there was nothing learnt to compare."""
+    compared = [name for name in differences if name not in idle]
+    rate = ERROR_RATE / max(1, len(compared))
     judged = {name: greater(values, rate) for name, values in differences.items()}
-    verdicts = [verdict for verdict, _ in judged.values()]
+    verdicts = [judged[name][0] for name in compared]
     verdict: Verdict = "opposite" if "opposite" in verdicts else "seen" if set(verdicts) == {"seen"} else "not seen"
-    more = numbers or {}
-    shown = {name: {"verdict": one, **found, **more.get(name, {})} for name, (one, found) in judged.items()}
+    more, told = numbers or {}, dict.fromkeys(idle, "nothing learnt")
+    shown = {
+        name: {"verdict": told.get(name, one), **found, **more.get(name, {})} for name, (one, found) in judged.items()
+    }
+    note += _NOTHING_LEARNT if told.keys() & differences.keys() else ""
     return Finding(key, says, verdict, shown, ERROR_RATE, place, note)
 
 

@@ -47,13 +47,14 @@ def rises_with_fraction(results: Results) -> Finding | None:
 
 def rises_with_rounds(results: Results) -> Finding | None:
     """Fig. 4: the last round of each run against its first."""
-    runs = [run for run in results["runs"] if _private(run) and len(run["rounds"]) > 1]
+    private = (run for run in results["runs"] if _private(run) and len(run["rounds"]) > 1)
+    runs = [run for run in private if run["settings"]["ranges"] == "adaptive"]
     if not runs:
         return None
     best = max(run["settings"]["epsilon"] for run in runs)
     gains: dict[int, list[float]] = {}
     for run in runs:
-        if run["settings"]["epsilon"] == best and run["settings"]["ranges"] == "adaptive":
+        if run["settings"]["epsilon"] == best:
             first, last = (run["rounds"][at]["accuracy"] for at in (0, -1))
             gains.setdefault(run["seed"], []).append(last - first)
     verdict, numbers = greater([statistics.fmean(gain) for gain in gains.values()], ERROR_RATE)
@@ -160,7 +161,7 @@ def _largest(results: Results, field: str, needed: tuple[Any, ...] = ()) -> dict
     """By the field's value: the accuracies of the runs that differ in it alone."""
     groups: dict[tuple[Any, ...], dict[Any, Accuracies]] = {}
     for run in results["runs"]:
-        if field != "epsilon" and not _private(run):
+        if not run["settings"]["perturb"] or (field != "epsilon" and not _private(run)):
             continue
         value = run["settings"][field]
         groups.setdefault(_rest(run, (field,)), {}).setdefault(value, {})[run["seed"]] = _accuracy(run)

@@ -22,7 +22,13 @@ _CHOICES = {
     "rule": ("moments", "extremes"),
     "scheme": ("iid", "shards", "writers"),
 }
-_POSITIVE = ("learning_rate", "radius", "spread", "least", "most", "window")
+_POSITIVE = ("learning_rate", "spread", "window")
+_RADII = ("radius", "least", "most")
+_LARGE = 1e10
+_MOST_RADII = 1e4
+_LEAST_EPSILON = 1e-12
+"""Reports are c -+ r A in float32, with A up to 2e12: with these limits they and their squares are floats, and adaptive
+centers, which noise may move by about r A, keep apart from center -+ radius in float64."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +40,15 @@ class LdpFl:
     n: clients, >= 1.
     fraction: of the clients that are chosen in each round, in (0, 1]; one client at least.
     rounds: of communication, >= 1.
-    epsilon: of one weight's report, nats, > 0; inf for federated averaging: weights are neither clipped nor perturbed.
+    epsilon: of one weight's report, nats, >= 1e-12; inf for federated averaging: weights are neither clipped nor
+        perturbed.
     perturb: false sends clipped weights without noise, which shows what clipping alone costs.
     ranges: "fixed": (center, radius) for all layers; "adaptive": by layer, updated from the averaged weights.
-    center: of the fixed range, any finite number.
-    radius: of the fixed range, > 0.
+    center: of the fixed range, in -1e10 .. 1e10, and within 1e4 radii of 0.
+    radius: of the fixed range, in 1e-10 .. 1e10, as least and most.
     rule: of adaptive ranges: "moments" (spread standard deviations about the mean, noise taken off) or "extremes".
     spread: standard deviations in an adaptive radius, > 0.
-    least: no adaptive radius is smaller, > 0.
+    least: no adaptive radius is smaller.
     most: no adaptive radius is larger, >= least.
     epochs: of local training in a round, >= 1.
     batch_size: samples of a local step, >= 1.
@@ -50,7 +57,7 @@ class LdpFl:
     permute: true really splits, delays and mixes the reports of a round, which leaves their average as it is.
     window: T, the range of a message's delay where permute is true, > 0.
     strategy: how clients are trained together, "auto" or one of local_training's; results agree up to rounding.
-    chunk: clients that are trained at a time, >= 1; none: the strategy's own.
+    chunk: clients that are trained at a time, >= 1; none: the strategy's own; rounding depends on it too.
     """
 
     model: str = "auto"
@@ -97,8 +104,17 @@ class LdpFl:
         for name in _POSITIVE:
             _check_number(name, getattr(self, name), "a finite number > 0", lambda value: 0 < value < math.inf)
         _check_number("fraction", self.fraction, "a number in (0, 1]", lambda value: 0 < value <= 1)
-        _check_number("epsilon", self.epsilon, "a number > 0, or inf", lambda value: value > 0)
-        _check_number("center", self.center, "a finite number", math.isfinite)
+        _check_number("epsilon", self.epsilon, "a number >= 1e-12, or inf", lambda value: value >= _LEAST_EPSILON)
+        _check_number("center", self.center, "a number in [-1e10, 1e10]", lambda value: abs(value) <= _LARGE)
+        for name in _RADII:
+            _check_number(
+                name, getattr(self, name), "a number in [1e-10, 1e10]", lambda value: 1 / _LARGE <= value <= _LARGE
+            )
+        if self.ranges == "fixed" and abs(self.center) > _MOST_RADII * self.radius:
+            raise ValueError(
+                f"center must be within {_MOST_RADII:g} radii of 0, so that float32 does not round reports visibly, "
+                f"got {self.center!r} with radius {self.radius!r}"
+            )
         if self.most < self.least:
             raise ValueError(f"most must be >= least = {self.least!r}, got {self.most!r}")
 

@@ -31,6 +31,6 @@ def beside_the_paper(results: Mapping[str, Any]) -> list[Row]:
     for (table_data, epsilon), printed in TABLE_1.items():
         for ranges, accuracy in zip(("fixed", "adaptive"), printed, strict=True):
             if table_data == data:
-                point = {"ranges": ranges, "epsilon": epsilon, "n": CLIENTS[data]}
+                point = {"ranges": ranges, "epsilon": epsilon, "n": CLIENTS[table_data]}
                 rows += accuracy_rows(results, "Table 1", f"{ranges}, epsilon = {epsilon:g}", accuracy, **point)
     return rows

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ldp_audit.mechanisms.layer_range import LayerRange
+from ldp_audit.training.local_work import Trained
 
 AT_ONCE = 2**20
 """Weights that are perturbed at a time, over clients: the sampler's float64 and int64 steps then hold about 50 MB."""
@@ -32,7 +33,24 @@ def clipped(weights: Mapping[str, Tensor], ranges: LayerRange) -> dict[str, Tens
     return ranges.clip(dict(weights))
 
 
-def blocks(trained: Iterable[tuple[Tensor, dict[str, Tensor]]], size: int) -> Iterator[dict[str, Tensor]]:
+def received_instead(
+    trained: Iterable[Trained], received: Mapping[str, Tensor], diverged: list[int]
+) -> Iterator[Trained]:
+    """The trained clients' weights; a client whose weights are NaN sends those that it received instead.
+
+    It sees that by itself, so that its report depends on its own data alone, and everybody else's not on them.
+    received: by name, without an axis of clients.   diverged: gets the indices of these clients.
+    """
+    for clients, stacked in trained:
+        left = next(iter(stacked.values())).flatten(1)[:, 0].isnan()
+        if bool(left.any()):
+            diverged += clients[left.cpu()].tolist()
+            for name, part in stacked.items():
+                part[left] = received[name]
+        yield clients, stacked
+
+
+def blocks(trained: Iterable[Trained], size: int) -> Iterator[dict[str, Tensor]]:
     """The stacked weights in blocks of so many clients, the last may be smaller, however they come in chunks.
 
     A block's noise then does not depend on how the clients were trained.

@@ -19,14 +19,13 @@ from ldp_audit.training.client_data import ClientData
 from ldp_audit.training.ldp_fl import reporting, server
 from ldp_audit.training.ldp_fl.ranges import AdaptiveRule, fixed_ranges, noise_variance
 from ldp_audit.training.ldp_fl.spending import spending
+from ldp_audit.training.local_work import Trained
 from ldp_audit.training.measure.layers import LayerMeasures
 from ldp_audit.training.streams import Streams
 
 if TYPE_CHECKING:
     from ldp_audit.training.data.datasets import Images
     from ldp_audit.training.ldp_fl.plan import LdpFl
-
-Trained = Iterable[tuple[Tensor, dict[str, Tensor]]]
 
 
 class LdpFlRun:
@@ -53,14 +52,13 @@ class LdpFlRun:
         """Train round `number`.
 
         "clients": that reported; "layers": see `measure.layers`, empty where nothing is clipped; "arrivals": of
-        messages, where they are really permuted; "diverged": why the round's training was left out, where a client's
-        weights left the range of floats: its clients then report the weights that they had received.
+        messages, where they are really permuted; "diverged": the clients, if any, whose training left the range of
+        floats: each reports the weights that it had received, and the server does not learn who they are.
         """
-        chosen = self.choose(number)
-        try:
-            record = self._aggregate(number, self._trained(number, chosen))
-        except FloatingPointError as error:
-            record = self._aggregate(number, self._untrained(chosen)) | {"diverged": str(error)}
+        chosen, diverged = self.choose(number), list[int]()
+        record = self._aggregate(number, self.trained(number, chosen, diverged))
+        if diverged:
+            record["diverged"] = diverged
         accuracy = local_training.evaluate(self.model, self.weights, *self._test)
         return {"accuracy": accuracy, "clients": len(chosen), **record}
 
@@ -68,6 +66,34 @@ class LdpFlRun:
         """The clients of a round, ascending."""
         found = self.streams.numpy("chosen", number).choice(self.plan.n, self.plan.chosen, replace=False)
         return torch.from_numpy(found).sort().values
+
+    def trained(self, number: int, clients: Tensor, diverged: list[int]) -> Iterator[Trained]:
+        """These clients' weights after their training in a round, chunk by chunk, before they are clipped.
+
+        diverged: gets those that report what they had received.
+        """
+        plan = self.plan
+        trained = local_training.train_clients(
+            self.model,
+            self.weights,
+            self.clients,
+            clients,
+            epochs=plan.epochs,
+            batch_size=plan.batch_size,
+            learning_rate=plan.learning_rate,
+            streams=self.streams,
+            place=(number,),
+            strategy=plan.strategy,
+            chunk=plan.chunk,
+            strict=False,
+        )
+        return reporting.received_instead(trained, self.weights, diverged)
+
+    def sent(self, weights: dict[str, Tensor], generator: torch.Generator) -> dict[str, Tensor]:
+        """What clients with these weights report in this round.   weights: with a leading axis of clients."""
+        if self.plan.private:
+            return reporting.reports(weights, self.ranges, self.plan.epsilon, generator)
+        return reporting.clipped(weights, self.ranges) if self.plan.clips else weights
 
     def state(self) -> dict[str, Any]:
         """See `pipeline.Run`."""
@@ -108,32 +134,14 @@ class LdpFlRun:
             return fixed_ranges(self.weights, self.plan.center, self.plan.radius)
         return self._rule.ranges(self.weights)
 
-    def _trained(self, number: int, chosen: Tensor) -> Trained:
-        plan = self.plan
-        return local_training.train_clients(
-            self.model,
-            self.weights,
-            self.clients,
-            chosen,
-            epochs=plan.epochs,
-            batch_size=plan.batch_size,
-            learning_rate=plan.learning_rate,
-            streams=self.streams,
-            place=(number,),
-            strategy=plan.strategy,
-            chunk=plan.chunk,
-        )
-
-    def _untrained(self, chosen: Tensor) -> Iterator[tuple[Tensor, dict[str, Tensor]]]:
-        for client in chosen:
-            yield client[None], {name: weight[None] for name, weight in self.weights.items()}
-
-    def _aggregate(self, number: int, trained: Trained) -> dict[str, Any]:
+    def _aggregate(self, number: int, trained: Iterable[Trained]) -> dict[str, Any]:
         """Take in what the clients send; the new weights and ranges, and the round's measures."""
         plan, average = self.plan, self._average(number)
         measures = LayerMeasures(self.ranges, plan.epsilon if plan.private else math.inf) if plan.clips else None
-        for place, block in enumerate(reporting.blocks(trained, reporting.block_size(self.dimensions))):
-            average.add(self._sent(block, self.streams.torch("noise", number, place, device=self.device)))
+        # One generator for all blocks: torch's keeps 32 bits of a seed, and two of thousands of blocks might be equal.
+        noise = self.streams.torch("noise", number, 0, device=self.device)
+        for block in reporting.blocks(trained, reporting.block_size(self.dimensions)):
+            average.add(self.sent(block, noise))
             if measures is not None:
                 measures.add(block)
         averages = average.averages()
@@ -146,11 +154,6 @@ class LdpFlRun:
         if not self.plan.permute:
             return server.PlainAverage()
         return server.PermutedAverage(self.plan.window, self.streams.torch("arrivals", number, device=self.device))
-
-    def _sent(self, weights: dict[str, Tensor], generator: torch.Generator) -> dict[str, Tensor]:
-        if self.plan.private:
-            return reporting.reports(weights, self.ranges, self.plan.epsilon, generator)
-        return reporting.clipped(weights, self.ranges) if self.plan.clips else weights
 
     def _update(self, averages: dict[str, Tensor]) -> None:
         self.weights = {name: average.float() for name, average in averages.items()}

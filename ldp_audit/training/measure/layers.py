@@ -54,7 +54,8 @@ class LayerMeasures:
         most, and what that adds to the layer's mean.   Where reports were perturbed:
         "bias", "bias_sd", "bias_z": the mean error, its exact standard deviation, and their ratio.
         "variance", "variance_exact", "variance_sd", "variance_z": the mean squared error, likewise.
-        "lemma_3": the printed lower and upper bound on the variance, and whether the exact one lies within.
+        "lemma_3": the printed lower and upper bound on the variance; "holds": whether the exact one lies within, which
+        is mathematics; "measured_z": how many of its standard deviations the measured one lies beyond them, else 0.
         """
         return {name: sums.record(averages[name]) for name, sums in self._sums.items()}
 
@@ -110,6 +111,9 @@ class _LayerSums:
         squared, exact = float(error.square().mean()), total / size
         squared_sd = math.sqrt(max(0.0, 2 * float(variance.square().sum()) + self.excess / k**4)) / size
         rounding = ROUNDING * (abs(self.center) + self.reach)
+        rounding_squared = rounding * (rounding + 2 * math.sqrt(exact))
+        lemma = lemma_3(self.radius, self.reach, k, exact)
+        beyond = squared - min(max(squared, lemma["low"]), lemma["high"])
         return found | {
             "bias": bias,
             "bias_sd": bias_sd,
@@ -117,8 +121,8 @@ class _LayerSums:
             "variance": squared,
             "variance_exact": exact,
             "variance_sd": squared_sd,
-            "variance_z": _score(squared - exact, squared_sd, rounding * (rounding + 2 * math.sqrt(exact))),
-            "lemma_3": lemma_3(self.radius, self.reach, k, exact),
+            "variance_z": _score(squared - exact, squared_sd, rounding_squared),
+            "lemma_3": lemma | {"measured_z": _score(beyond, squared_sd, rounding_squared)},
         }
 
 

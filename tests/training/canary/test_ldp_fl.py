@@ -11,16 +11,20 @@ import torch
 
 from ldp_audit.mechanisms import LayerRange, TwoPoint
 from ldp_audit.mechanisms.parameter_shuffler import Messages
-from ldp_audit.training.canary import Promise, canary_bounds
+from ldp_audit.training.canary import Promise, audit_run, canary_bounds
+from ldp_audit.training.canary.anonymous_counts import upper_chances
 from ldp_audit.training.canary.arrivals import arrival_canary
 from ldp_audit.training.canary.ldp_fl import (
     ClientReports,
     anonymous_canary,
     looked_at,
     named_canary,
+    others_of,
     weight_canary,
 )
 from ldp_audit.training.ldp_fl import reporting
+from ldp_audit.training.ldp_fl.run import LdpFlRun
+from tests.training.ldp_fl.small import images, plan, run
 
 ERROR = 1e-6
 CPU = torch.device("cpu")
@@ -112,6 +116,35 @@ def test_of_a_large_network_the_first_weights_are_looked_at():
     found = looked_at({"a": torch.empty(30_000), "b": torch.empty(3, 3), "c": torch.empty(7)})
     assert [shape.numel() for shape in found.values()] == [20_000, 1, 1]
     assert looked_at({"b": torch.empty(3, 3)}) == {"b": torch.Size([3, 3])}
+
+
+def test_other_clients_that_diverge_are_audited_with_what_they_send():
+    """Would catch an audit that ends in an error where the run goes on."""
+    one = run(learning_rate=1e30)
+    chances = others_of(one)
+    assert chances.shape == (5, one.dimensions)
+    received = {name: weight[None] for name, weight in one.weights.items()}
+    counts = {name: weight.numel() for name, weight in one.weights.items()}
+    np.testing.assert_array_equal(chances[0], upper_chances(received, one.ranges, 1.0, counts)[0])
+
+
+def test_a_run_that_sends_otherwise_than_it_says_is_convicted(monkeypatch):
+    """Would catch an audit of the noisy step in the place of what the run does with it: here three times its epsilon.
+
+    Power: practically 1; the run as it is is consistent (1e-6).
+    """
+    settings = {"rounds": 1, "model": "softmax", "epsilon": 0.5}
+
+    def verdict():
+        return audit_run(plan(**settings), images(), 1, samples=5_000, confidence=1 - ERROR, device=CPU)["verdict"]
+
+    assert verdict() == "consistent"
+
+    def louder(run, weights, generator):
+        return reporting.reports(weights, run.ranges, 3 * run.plan.epsilon, generator)
+
+    monkeypatch.setattr(LdpFlRun, "sent", louder)
+    assert verdict() == "violated"
 
 
 @pytest.mark.parametrize("world", [0, 1])

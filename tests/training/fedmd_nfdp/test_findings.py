@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
 from ldp_audit.training.data import load
-from ldp_audit.training.experiments.findings import judge
+from ldp_audit.training.experiments.findings import judge, within
 from ldp_audit.training.fedmd_nfdp import findings
 from ldp_audit.training.fedmd_nfdp.plan import FedMd
 from tests.training.fedmd_nfdp.small import CPU
@@ -104,6 +105,22 @@ def test_the_three_scores_are_compared_pair_by_pair(logits: float, argmax: float
     found = findings.argmax_is_slightly_better(results)
     assert found is not None
     assert found.verdict == better
+
+
+def test_three_pairs_are_opposite_at_the_rate_that_is_stated() -> None:
+    """Catches three chances of 5% under a stated 5%: this pair's difference is surely large at 5%, not at a third."""
+    swing = (0.030, -0.030, 0.025, -0.025, 0.02, -0.02)
+    results = made_up([BASE, ({"scores": "logits"}, 0.7), ({"scores": "argmax"}, 0.7)])
+    for run, seed in itertools.product(results["runs"], SEEDS):
+        if run["seed"] == seed:
+            shift = 0.083 + swing[seed] if run["settings"]["scores"] == "argmax" else 0.0
+            run["rounds"][-1]["accuracy"] = 0.7 + shift
+    differences = [0.083 + one for one in swing]
+    assert within(differences, findings.MARGIN, findings.ERROR_RATE)[0] == "opposite"
+    assert within(differences, findings.MARGIN, findings.ERROR_RATE / 3)[0] == "not seen"
+    found = findings.scores_differ_little(results)
+    assert found is not None
+    assert found.verdict == "not seen"
 
 
 @pytest.mark.slow

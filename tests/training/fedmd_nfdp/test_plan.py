@@ -15,6 +15,7 @@ from ldp_audit.training.data.datasets import Images, Table
 from ldp_audit.training.experiments.sweep import jobs_of
 from ldp_audit.training.fedmd_nfdp import presets
 from ldp_audit.training.fedmd_nfdp.plan import METHODS, FedMd
+from ldp_audit.training.fedmd_nfdp.printed import TABLE_2
 from tests.training.fedmd_nfdp.small import CPU, finished, images, plan, run
 
 
@@ -129,7 +130,7 @@ def test_presets_and_the_demonstration_are_plans() -> None:
     for sweeps in (presets.DEMONSTRATION, *found.values()):
         assert jobs_of(FedMd, sweeps, seed=0)
     sizes = {job.settings["k"] for job in jobs_of(FedMd, found["table-2-femnist"], seed=0)}
-    assert sizes == {size for size in presets.TABLE_2["femnist"] if isinstance(size, int)}
+    assert sizes == {size for size in TABLE_2["femnist"] if isinstance(size, int)}
     assert len(presets.PAPER["networks"].split("+")) == 10
 
 
@@ -149,4 +150,4 @@ def test_a_preset_runs_on_a_small_pair_of_its_shape() -> None:
         "parties": 2,
     }
     one = FedMd(**{**presets.PAPER, **small}).start(data, seed=1, device=CPU)
-    assert len(one.advance(1)["accuracies"]) == 2
+    assert len(one.advance(1)["by_party"]) == 2

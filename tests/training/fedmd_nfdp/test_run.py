@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from typing import Any
 
 import pytest
 import torch
 
+from ldp_audit.training.experiments.results import accuracy_of
 from ldp_audit.training.fedmd_nfdp import distillation
 from ldp_audit.training.fedmd_nfdp.architectures import SMALL, names_of
 from ldp_audit.training.fedmd_nfdp.networks import network
@@ -66,8 +68,8 @@ def test_every_method_runs_with_all_scores(method: str, scores: str) -> None:
     """A record without accuracy, or of other parties."""
     one, records = finished(method=method, scores=scores, rounds=1)
     (record,) = records
-    assert record["accuracy"] == pytest.approx(sum(record["accuracies"]) / len(record["accuracies"]))
-    assert len(record["accuracies"]) == (2 if method == "centralised" else 3) == len(one.parties)
+    assert record["accuracy"] == pytest.approx(sum(record["by_party"]) / len(record["by_party"]))
+    assert len(record["by_party"]) == (2 if method == "centralised" else 3) == len(one.parties)
     assert ("digested" in record) == (method in ("nfdp-with", "nfdp-without", "np", "ldp"))
 
 
@@ -142,19 +144,26 @@ def test_centralised_networks_see_everybodys_records() -> None:
     assert all(set(party.y.tolist()) == {0, 1, 2} for party in one.parties)
 
 
+def test_parties_of_one_run_are_no_repeats_of_it() -> None:
+    """An interval over parties, which learn from each other, as if they were independent runs."""
+    one, records = finished(method="np")
+    accuracy = accuracy_of([{"settings": dataclasses.asdict(one.plan), "seed": 7, "rounds": records}])
+    assert (accuracy["low"], accuracy["repeats"]) == (None, 1)
+
+
 def test_learning_happens() -> None:
     """Labels that are shifted, or accuracy of the wrong outputs: three classes are easily told apart.
 
     Each of three parties that guess is right for 29 or more of the 36 with probability 1e-8.
     """
     _, records = finished(method="np", private_epochs=60, rounds=1, networks="mlp-32")
-    assert min(records[-1]["accuracies"]) > 0.8
+    assert min(records[-1]["by_party"]) > 0.8
 
 
 def test_both_kinds_of_outputs_learn() -> None:
     """Labels that do not fit the outputs that count."""
     _, records = finished(method="np", private_epochs=60, rounds=1, networks="mlp-32", outputs="all")
-    assert min(records[-1]["accuracies"]) > 0.8
+    assert min(records[-1]["by_party"]) > 0.8
 
 
 def test_the_small_networks_have_different_shapes() -> None:

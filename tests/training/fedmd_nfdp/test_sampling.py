@@ -67,7 +67,7 @@ def test_samples_have_k_records(method: str, k: int) -> None:
         assert len(party.x) == len(party.y) == k
         if method == "nfdp-without":
             assert len({tuple(image.flatten().tolist()) for image in party.x}) == k
-    assert all(0 <= share <= 1 for record in records for share in record["accuracies"])
+    assert all(0 <= share <= 1 for record in records for share in record["by_party"])
 
 
 def test_more_draws_than_records_are_possible_with_replacement() -> None:

@@ -18,7 +18,7 @@ def results(means: dict[str, float], spread: float = 0.01, repeats: int = 10) ->
     runs = []
     for name, mean in means.items():
         values = mean + spread * rng.standard_normal((repeats, 1)) + 0.02 * rng.permuted(np.linspace(-1, 1, 5))
-        settings = {"solution": name, "epsilon": 2.0, "learning_rate": 0.1, "folds": 5, "mu": 0.1}
+        settings = {"solution": name, "epsilon": 2.0, "learning_rate": 0.1, "folds": 5, "mu": 0.1, "epochs": 1}
         runs.append({"settings": settings, "seed": 3, "rounds": [{"accuracies": values.ravel().tolist()}]})
     return {"runs": runs}
 
@@ -80,6 +80,59 @@ def test_the_exact_trade_stands_beside_where_the_dimensions_are_known() -> None:
     found = beats_flat({**document, "data": {"columns": 100}})
     assert found is not None
     assert found.numbers["PS-PM against PM"]["signal ratio"] < 1
+    other = results({**ALL, "PM": 0.6})["runs"]
+    for runs, model in ((document["runs"], "logistic"), (other, "svm")):
+        for run in runs:
+            run["settings"]["model"] = model
+    found = beats_flat({"runs": document["runs"] + other, "data": {"columns": 100}})
+    assert found is not None
+    assert [one["signal ratio"] < 1 for one in found.numbers.values()] == [True] * 6
+
+
+@pytest.mark.parametrize("changed", [{"epochs": 2}, {"corrected": True}])
+def test_the_trade_is_left_out_where_its_formula_does_not_hold(changed: dict[str, Any]) -> None:
+    """Catches the ratio of one report with all of epsilon beside runs of several, or of another PE."""
+    document = results({**ALL, "PM": 0.6})
+    for run in document["runs"]:
+        run["settings"] |= changed
+    found = beats_flat({**document, "data": {"columns": 100}})
+    assert found is not None
+    assert "signal ratio" not in found.numbers["PE-PM against PM"]
+
+
+@pytest.mark.parametrize("flat", [0.6, 0.8])
+@pytest.mark.parametrize(("positive", "learnt"), [(0.3, False), (0.7, False), (0.5, True), (None, True)])
+def test_models_that_learnt_nothing_are_not_compared(positive: float | None, learnt: bool, flat: float) -> None:
+    """Catches a verdict on solutions whose models answer one class for all: 0.7 of the records have it, and 0.7 right.
+
+    Such a model is above or below flat PM's for reasons of the data alone.
+    """
+    runs = results({**ALL, **{f"{name}-C": 0.75 for name in ALL}, "PM": flat}, spread=1e-6)["runs"]
+    document = {"runs": runs, "data": {"columns": 100, "positive": positive}}
+    verdict = "not seen" if not learnt else "seen" if flat < 0.7 else "opposite"
+    for question in (beats_flat, gain_above_loss):
+        found = question(document)
+        assert found is not None
+        assert found.verdict == verdict
+        assert ("Nothing learnt" in found.note) != learnt
+        told = {one["verdict"] for one in found.numbers.values()}
+        assert told == ({verdict} if learnt else {"nothing learnt"})
+
+
+def test_a_learning_rate_at_which_nothing_was_learnt_is_left_out_alone() -> None:
+    """Catches a verdict from the rate that was too small, and one on rates that were mixed."""
+    small, large = results({**ALL, "PM": 0.8}, spread=1e-6), results(dict.fromkeys(ALL, 0.8) | {"PM": 0.75})
+    for run in large["runs"]:
+        run["settings"]["learning_rate"] = 10.0
+    found = beats_flat({"runs": small["runs"] + large["runs"], "data": {"columns": 100, "positive": 0.7}})
+    assert found is not None
+    assert found.verdict == "seen"
+    told = {name: one["verdict"] for name, one in found.numbers.items()}
+    assert told == {
+        f"learning_rate = {rate}, {one} against PM": verdict
+        for rate, verdict in ((0.1, "nothing learnt"), (10.0, "seen"))
+        for one in ALL
+    }
 
 
 def test_models_of_one_sweep_are_compared_within_themselves() -> None:
@@ -110,4 +163,4 @@ def test_presets_and_demonstration_are_settings_of_the_plan() -> None:
     """Catches a misspelt field or value in settings that take minutes to run."""
     for sweeps in (DEMONSTRATION, *presets().values()):
         assert jobs_of(FedSel, sweeps, 0)
-    assert len(jobs_of(FedSel, presets()["table-3"], 0)) == 14
+    assert len(jobs_of(FedSel, presets()["table-3"], 0)) == 42

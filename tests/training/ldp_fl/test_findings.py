@@ -25,7 +25,7 @@ def results(points: Iterable[dict[str, Any]], accuracy: Accuracy) -> dict[str, A
         layers = {name: {} for name in ("abc" if point.get("model") != "softmax" else "a")}
         for seed in range(SEEDS):
             last = accuracy(settings) + 0.01 * (seed - 2) * (1 + 0.2 * (seed % 2))
-            jitter = 0.002 * (seed * (2 + len(runs) // SEEDS) % 7 - 3)
+            jitter = 0.002 * (pow(3, len(runs), 29) % 7 - 3)
             rounds = [{"accuracy": one, "layers": layers} for one in (0.3, 0.4, last + jitter)]
             runs.append({"settings": settings, "seed": seed, "rounds": rounds})
     return {"runs": runs}
@@ -118,3 +118,20 @@ def test_runs_that_differ_in_something_else_are_not_compared() -> None:
     """n = 25 with one epsilon against n = 50 with another."""
     mixed = results([{"n": 25, "epsilon": 0.5}, {"n": 50, "epsilon": 2.0}], by("n", {25: 0.3, 50: 0.8}))
     assert findings.rises_with_clients(mixed) is None
+
+
+def test_runs_without_noise_show_no_price_of_noise() -> None:
+    """Clipping alone at several epsilons, which do nothing there, called a rise with epsilon, or close to no noise."""
+    clipped = results([{**one, "perturb": False} for one in EPSILONS], by("epsilon", {0.5: 0.4, 1.0: 0.5}))
+    assert findings.rises_with_epsilon(clipped) is None
+    assert findings.close_to_noise_free(clipped) is None
+
+
+def test_rounds_are_looked_at_where_ranges_are_adaptive_alone() -> None:
+    """A finding of no runs at all, with NaN in its numbers, since the largest epsilon has fixed ranges only."""
+    fixed = {"ranges": "fixed", "epsilon": 5.0}
+    assert findings.rises_with_rounds(results([fixed], by("n", {}))) is None
+    both = findings.rises_with_rounds(results([fixed, {"epsilon": 2.0}], by("n", {})))
+    assert both is not None
+    assert both.verdict == "seen"
+    assert "epsilon = 2" in both.says

@@ -12,7 +12,9 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from ldp_audit.training import data
+from ldp_audit.training.ldp_fl import reporting
 from ldp_audit.training.ldp_fl.plan import LdpFl
+from ldp_audit.training.streams import Streams
 from tests.training.ldp_fl.small import CPU, finished, images, plan, run
 
 
@@ -93,6 +95,18 @@ def test_noise_does_not_depend_on_how_clients_are_trained() -> None:
     assert apart <= first.dimensions * 6 / 10_000
 
 
+def test_blocks_of_clients_never_share_their_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A seed for each block: of 500 clients with a million weights, 15 rounds, two would be equal once in 150 runs."""
+    monkeypatch.setattr(reporting, "AT_ONCE", 1)
+    monkeypatch.setattr(Streams, "torch", lambda *_, **__: torch.Generator().manual_seed(7))
+    one = run(model="softmax", ranges="fixed", radius=0.3)
+    one.advance(1)
+    reach = 0.3 / math.tanh(0.5)
+    assert all(bool((weight.abs() < 0.9 * reach).any()) for weight in one.weights.values()), (
+        "six equal reports a weight"
+    )
+
+
 def test_permuted_reports_have_the_same_average() -> None:
     """Algorithm 3 changes what the server knows, not what it computes; messages lost or given to another weight."""
     plain, kept = finished(rounds=1, fraction=0.5)
@@ -103,6 +117,28 @@ def test_permuted_reports_have_the_same_average() -> None:
     assert arrivals["messages"] == 3 * mixed.dimensions
     assert 0 <= arrivals["first"] < arrivals["last"] < 0.25
     assert arrivals["span"] == arrivals["last"] - arrivals["first"]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"ranges": "fixed", "radius": 1e10, "epsilon": 1e-12},
+        {"ranges": "fixed", "radius": 1e-10, "epsilon": 700.0},
+        {"ranges": "fixed", "center": -1e10, "radius": 1e6},
+        {"least": 1e-10, "most": 1e10, "spread": 1e300, "epsilon": 1e-12, "fraction": 0.1, "rounds": 8},
+        {"least": 1e-10, "most": 1e-10, "epsilon": 1e-12, "rounds": 8},
+        {"rule": "extremes", "most": 1e10, "epsilon": 1e-12, "fraction": 0.1, "rounds": 8},
+        {"learning_rate": 1e38},
+        {"window": 1e308, "permute": True},
+    ],
+)
+def test_settings_at_their_ends_run(settings: dict[str, Any]) -> None:
+    """Overflows in records, in the sampler's float32 or in the ranges; scores that accuse rounding."""
+    one, records = finished(**settings)
+    json.dumps(records, allow_nan=False)
+    layers = [layer for record in records for layer in record["layers"].values()]
+    assert all(abs(layer[key]) < 10 for layer in layers for key in ("bias_z", "variance_z"))
+    assert all(bool(weight.isfinite().all()) for weight in one.weights.values())
 
 
 @pytest.mark.parametrize("ranges", ["fixed", "adaptive"])
@@ -129,9 +165,29 @@ def test_clients_whose_training_leaves_the_floats_report_what_they_received() ->
     one = run(learning_rate=1e30, perturb=False, ranges="fixed", radius=2.0)
     before = dict(one.weights)
     record = one.advance(1)
-    assert "no finite number" in record["diverged"]
+    assert record["diverged"] == list(range(6))
     for name, weight in before.items():
         torch.testing.assert_close(one.weights[name], weight)
+
+
+@pytest.mark.parametrize("chunk", [1, 4])
+def test_one_client_that_diverges_changes_its_own_report_alone(chunk: int) -> None:
+    """A client whose data decide, without noise, what all others send: no epsilon of its report covers that."""
+    settings: dict[str, Any] = {"perturb": False, "ranges": "fixed", "radius": 9.0, "rounds": 1, "chunk": chunk}
+    usual, broken = run(**settings), run(**settings)
+    broken.clients.x[2] = math.inf
+    received, (_, trained) = dict(usual.weights), next(iter(usual.trained(1, torch.tensor([2]), [])))
+    assert "diverged" not in usual.advance(1)
+    assert broken.advance(1)["diverged"] == [2]
+    for name, weight in received.items():
+        expected = usual.weights[name] + (weight - trained[name][0]) / 6
+        torch.testing.assert_close(broken.weights[name], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_learning_rate_that_float32_cannot_hold_is_refused() -> None:
+    """An error from inside torch."""
+    with pytest.raises(ValueError, match=r"learning_rate must be a positive number, at most 3\.4e"):
+        run(learning_rate=1e39).advance(1)
 
 
 def test_accuracy_is_learnt() -> None:

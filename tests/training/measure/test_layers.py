@@ -59,18 +59,23 @@ def test_right_noise_is_within_its_rates(weights: torch.Tensor) -> None:
     record = record_of(weights, averaged(weights))
     assert bias_chance(record, CLIENTS, EPSILON) > FALSE_ALARM / 2
     assert variance_chance(record, CLIENTS, EPSILON) > FALSE_ALARM / 2
+    assert record["lemma_3"]["measured_z"] == 0  # the bounds are 5.5 and 6.9 standard deviations away
 
 
 def test_noise_of_another_radius_is_seen(weights: torch.Tensor) -> None:
     """Unbiased noise, 15 % wider. Power: the measured variance is about 16 standard deviations off."""
     wide = averaged(weights.clamp(-0.4, 0.6), mechanism=TwoPoint(EPSILON, 0.1, 0.575))
-    assert variance_chance(record_of(weights, wide), CLIENTS, EPSILON) < 1e-9
+    record = record_of(weights, wide)
+    assert variance_chance(record, CLIENTS, EPSILON) < 1e-9
+    assert 6 < record["lemma_3"]["measured_z"] < record["variance_z"]
 
 
 def test_another_epsilon_is_seen(weights: torch.Tensor) -> None:
     """Noise of epsilon = 1.2: less than promised. Power: about 13 standard deviations."""
     quiet = averaged(weights, mechanism=TwoPoint(1.2, 0.1, 0.5))
-    assert variance_chance(record_of(weights, quiet), CLIENTS, EPSILON) < 1e-9
+    record = record_of(weights, quiet)
+    assert variance_chance(record, CLIENTS, EPSILON) < 1e-9
+    assert record["variance_z"] < record["lemma_3"]["measured_z"] < -6
 
 
 def test_a_shift_of_the_average_is_seen(weights: torch.Tensor) -> None:

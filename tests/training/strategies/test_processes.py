@@ -77,6 +77,7 @@ def test_what_goes_wrong_in_a_worker_is_raised_here_and_ends_the_workers() -> No
     assert len(numbers) == 2
     assert not any(gone(number) for number in numbers)
     case.data.x[3, 0] = float("nan")
+    assert case.trained("processes", strict=False)["output.bias"].isnan().all(1).tolist() == [False] * 3 + [True, False]
     with pytest.raises(FloatingPointError, match="client 3 in round 3"):
         case.trained("processes", chunk=1)
     assert all(gone(number) for number in numbers)

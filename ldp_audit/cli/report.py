@@ -1,0 +1,169 @@
+"""ldp-audit report: papers, mechanisms, implementation findings, audits, accounting and training in one document."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ldp_audit.cli import report_sections as gather
+from ldp_audit.cli.files import write_json
+from ldp_audit.cli.progress import Progress
+
+SECTIONS = ("mechanisms", "implementation", "audits", "accounting")
+
+
+def add_arguments(report: argparse.ArgumentParser) -> None:
+    """The options of `ldp-audit report`."""
+    add = report.add_argument
+    add("--out", type=Path, required=True, metavar="DIR", help="write index.html and everything it leads to there")
+    source = report.add_mutually_exclusive_group()
+    source.add_argument("--paper", default="all", metavar="KEY", help="settle this paper's claims; all by default")
+    source.add_argument("--claims", metavar="MODULE", help="settle the claims of a module of your own instead")
+    source.add_argument("--from", dest="source", type=Path, metavar="FILE", help="take the claims of a report.json")
+    add("--audits", type=Path, nargs="+", metavar="FILE", help="show these results of `audit --json`, and no others")
+    add("--protocol", action="append", metavar="NAME|FILE", help="account for this protocol; all shipped by default")
+    add("--training", type=Path, nargs="+", default=[], metavar="DIR", help="show these folders of `train --out`")
+    add("--demonstrations", action="store_true", help="train the three pipelines' demonstrations first, in minutes")
+    add("--without", action="append", default=[], choices=SECTIONS, help="leave a section out; may be repeated")
+    add("--fail-on", choices=["refuted", "undecided"], help="exit 1, and fail in junit.xml, as `check` does")
+    add("--quiet", action="store_true", help="no progress")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Gather, write, and say where; 1 where --fail-on asks for it, else 0. Raises ValueError for bad input."""
+    from ldp_audit.reports import junit, whole, write
+
+    start = time.perf_counter()
+    for folder in (options.out, options.json and options.json.parent):
+        if folder is not None:
+            write.check_writable(folder)
+    progress = Progress(options.quiet)
+    try:
+        report = _gathered(options, progress)
+        progress("writing")
+        files = whole.rendered(report, options.fail_on)
+    finally:
+        progress.end()
+    write.write_files(options.out, files)
+    write_json(options, report)
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in report["summary"].items())
+    print(f"{len(report['claims'])} claims; of the papers' own: {counts or 'none'}")
+    size = sum(len(text.encode()) for text in files.values()) / 1e6
+    print(
+        f"report: {options.out / 'index.html'} ({len(files)} files, {size:.1f} MB, {time.perf_counter() - start:.0f} s)"
+    )
+    return 1 if any(junit.fails(claim, options.fail_on) for claim in report["claims"]) else 0
+
+
+def _gathered(options: argparse.Namespace, progress: Progress) -> dict[str, Any]:
+    """What is read first, since it may be bad; the protocols in processes of their own beside all else."""
+    wanted = [name for name in SECTIONS if name not in options.without]
+    audited = gather.audits_read(options.audits) if options.audits else None
+    training = gather.training_read(options.training)
+    papers = [] if options.source else _papers(options)
+    claims = gather.claims_read(options.source) if options.source else None
+    with _accounts(_protocols(options) if "accounting" in wanted else []) as accounts:
+        found = {
+            **(claims or _settled(papers, progress)),
+            "mechanisms": gather.mechanisms(progress) if "mechanisms" in wanted else [],
+            "implementation": gather.implementation(progress) if "implementation" in wanted else [],
+            "audits": audited or (gather.audits(progress) if "audits" in wanted else []),
+            "training": training
+            + (_demonstrations(options, len(training), progress) if options.demonstrations else []),
+        }
+        found["accounting"] = _waited(accounts, progress)
+    return found
+
+
+def _papers(options: argparse.Namespace) -> list[Any]:
+    from ldp_audit.claims import papers
+    from ldp_audit.claims.loading import load_claims
+
+    if options.claims:
+        return [load_claims(options.claims)]
+    return [papers.load(key) for key in (papers.PAPERS if options.paper == "all" else [options.paper])]
+
+
+def _settled(papers: Sequence[Any], progress: Progress) -> dict[str, Any]:
+    from ldp_audit.claims.settle import settle_claim
+    from ldp_audit.reports import document
+
+    pairs = []
+    for paper in papers:
+        settled = []
+        for place, claim in enumerate(paper.claims, start=1):
+            progress(f"claims of {paper.key}: {place} of {len(paper.claims)}")
+            settled.append(settle_claim(claim))
+        pairs.append((paper, settled))
+    progress("figures")
+    figures = [(paper.key, figure) for paper in papers if paper.figures for figure in paper.figures()]
+    return document.build(pairs, figures)
+
+
+def _protocols(options: argparse.Namespace) -> list[str]:
+    """Their names, each of which can be read."""
+    from ldp_audit.accounting.protocol_file import load_protocol, shipped
+
+    names = list(dict.fromkeys(options.protocol or shipped()))
+    for name in names:
+        load_protocol(name)
+    return names
+
+
+@contextmanager
+def _accounts(names: Sequence[str]) -> Iterator[dict[str, Future[dict[str, Any]]]]:
+    """A future for each name, in order; processes that are not needed any more are stopped."""
+    if not names:
+        yield {}
+        return
+    import multiprocessing
+
+    workers = min(2, len(names), os.cpu_count() or 1)
+    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    try:
+        started = {name: pool.submit(gather.accounted, name) for name in gather.slowest_first(names)}
+        yield {name: started[name] for name in names}
+    except BaseException:
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _waited(accounts: dict[str, Future[dict[str, Any]]], progress: Progress) -> list[dict[str, Any]]:
+    from concurrent.futures import wait
+
+    pending = set(accounts.values())
+    while pending:
+        names = [name for name, future in accounts.items() if not future.done()]
+        progress(f"accounting: {', '.join(names)}")
+        pending = wait(pending, timeout=1).not_done
+    return [future.result() for future in accounts.values()]
+
+
+def _demonstrations(options: argparse.Namespace, before: int, progress: Progress) -> list[dict[str, Any]]:
+    """The three pipelines', each kept in a folder of its own under --out."""
+    from ldp_audit.reports import training_page, write
+    from ldp_audit.training.experiments.data_choice import data_for
+    from ldp_audit.training.experiments.experiment import run_experiment
+    from ldp_audit.training.experiments.plan_class import demonstration_of, plan_class
+    from ldp_audit.training.experiments.train_figures import figures
+    from ldp_audit.training.pipeline import PIPELINES
+
+    found = []
+    for name in PIPELINES if options.demonstrations else ():
+        plan = plan_class(name)
+        folder = options.out / "training" / name
+        data = data_for(plan, None, None, {})
+        again = (folder / "sweep.json").exists()
+        results = run_experiment(name, demonstration_of(plan), data, folder=folder, resume=again, progress=progress)
+        write.write_files(folder, training_page.rendered(results, figures(results)))
+        found.append(gather.trained(results, before + len(found) + 1))
+    return found

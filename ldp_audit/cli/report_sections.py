@@ -1,0 +1,243 @@
+"""What the whole report is made of, gathered: each part computed by its own room, or read from what a command wrote."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ldp_audit.cli.files import read_json
+
+Say = Callable[[str], None]
+
+AUDITED: tuple[tuple[str, tuple[float, float] | None, str], ...] = (
+    ("TwoPoint(epsilon=1)", None, "A shipped mechanism at its worst pair of inputs."),
+    ("Piecewise(epsilon=1)", None, "A shipped mechanism at its worst pair of inputs."),
+    ("Laplace(scale=1)", None, "A shipped mechanism at its worst pair of inputs."),
+    ("ExponentialSelection(epsilon=1, d=4)", None, "A shipped mechanism at its worst pair of inputs."),
+    ("PerturbedSampling(epsilon=1, d=4, k=1)", None, "A shipped mechanism at its worst pair of inputs."),
+    ("PerturbedEncoding(epsilon=1, d=4, k=1)", None, "FedSel's PE with the calibration that its paper states."),
+    ("ldp_audit.auditing.textbook:laplace64", (0.0, 1.0), "Textbook Laplace noise: its last bits tell the input."),
+    (
+        "ldp_audit.auditing.textbook:laplace32",
+        (0.0, 1.0),
+        "Broken likewise, as its words show under implementation findings; so few samples do not tell.",
+    ),
+)
+"""What is audited: target, inputs (None: a mechanism's worst pair), and why; the claimed epsilon is 1."""
+
+_SAMPLES = 50_000
+_SLOWEST = ("ldp-fl-cifar10", "ldp-fl-fmnist", "ldp-fl-mnist")  # minutes of work for all others' seconds: started first
+
+
+def mechanisms(say: Say) -> list[dict[str, Any]]:
+    """Every law of the catalogue: what follows from its definition, and the numbers of its example."""
+    from ldp_audit.accounting.exact_summary import summarise
+    from ldp_audit.mechanisms.catalogue import ENTRIES
+
+    found = []
+    for entry in ENTRIES:
+        say(f"mechanisms: {entry.name}")
+        summary = summarise(entry.mechanism())
+        words = {"name": entry.name, "example": entry.example, "summary": entry.summary(), "letters": entry.letters}
+        found.append({**words, **_formulas(entry), **summary, "moments": [_biased(one) for one in summary["moments"]]})
+    return found
+
+
+def _formulas(entry: Any) -> dict[str, str]:
+    from sympy import latex
+
+    from ldp_audit.reports.mechanism_page import law_latex
+
+    epsilon, bias, variance = (None if entry.composed else entry.epsilon()), entry.bias(), entry.variance()
+    return {
+        "law": law_latex(entry.law()),
+        "epsilon_latex": "" if epsilon is None else latex(epsilon),
+        "bias_latex": "" if bias is None else latex(bias),
+        "variance_latex": "" if variance is None else latex(variance),
+        "composed": entry.composed,
+        "source": entry.sources(),
+    }
+
+
+def _biased(moment: Mapping[str, Any]) -> dict[str, Any]:
+    """With the mean less the input, where they are of one shape."""
+    mean, value = moment["mean"], moment["input"]
+    bias = None
+    if isinstance(mean, float) and isinstance(value, float):
+        bias = mean - value
+    elif isinstance(mean, list) and isinstance(value, list) and len(mean) == len(value):
+        bias = [one - other for one, other in zip(mean, value, strict=True)]
+    return {**moment, "bias": bias}
+
+
+def implementation(say: Say) -> list[dict[str, Any]]:
+    """The textbook programs' channels; bfloat16, which needs torch, is left out."""
+    from dataclasses import replace
+
+    from ldp_audit.auditing.textbook.findings import findings
+
+    found = []
+    for row in findings():
+        if row.dtype == "bfloat16":
+            continue
+        say(f"textbook programs: {row.program!r} in {row.dtype}")
+        result = replace(row.run(), claimed_delta=_of_the_law(row.program, row.epsilon))
+        pairs = result.to_dict()
+        worst = [pair["worst"]["words"] for pair in pairs["pairs"] if pair["worst"]]
+        kept = (
+            "verdict",
+            "method",
+            "exact",
+            "claimed_epsilon",
+            "claimed_delta",
+            "epsilon",
+            "delta_at_claim",
+            "exclusive_share",
+        )
+        found.append(
+            {
+                "program": repr(row.program),
+                "dtype": row.dtype,
+                "inputs": list(row.inputs),
+                **{name: pairs[name] for name in kept},
+                "example": worst[0] if worst and math.isinf(result.epsilon) else "",
+            }
+        )
+    return found
+
+
+def _of_the_law(program: Any, epsilon: float) -> float:
+    """The delta that the mechanism has on paper: only more than that is the program's fault."""
+    from ldp_audit.auditing.textbook import TextbookBoxMuller
+    from ldp_audit.mechanisms import Gaussian
+
+    return float(Gaussian(sigma=program.sigma).delta(epsilon)) if isinstance(program, TextbookBoxMuller) else 0.0
+
+
+def audits(say: Say) -> list[dict[str, Any]]:
+    """The audits of `AUDITED`."""
+    from ldp_audit.auditing import audit
+    from ldp_audit.auditing.counts.target_sampler import TargetSampler
+
+    found = []
+    for target, inputs, about in AUDITED:
+        say(f"audits: {target}")
+        sampler = TargetSampler(target)
+        sampler.prepare()
+        pair = inputs or sampler.loaded.worst_pair()
+        result = audit(sampler, pair, 1.0, samples=_SAMPLES, floating_point=inputs is not None)
+        found.append({"target": target, "about": about, **result.to_dict()})
+    return found
+
+
+def audits_read(paths: Sequence[Path]) -> list[dict[str, Any]]:
+    """What `ldp-audit audit --json` wrote. Raises ValueError for another document."""
+    found = []
+    for path in paths:
+        document = _object(path)
+        if document.get("kind") not in ("audit", "implementation"):
+            raise ValueError(f"{path} must be what `ldp-audit audit --json` wrote, got kind {document.get('kind')!r}")
+        with reading(path, "ldp-audit audit --json"):
+            target = (document.get("counted") or {}).get("target") or path.stem
+            one = {"target": str(target), "about": f"Read from {path.name}.", **document}
+            _tried(lambda one=one: _audit_section(one))
+            found.append(one)
+    return found
+
+
+def _audit_section(one: dict[str, Any]) -> None:
+    from ldp_audit.reports.sections.audits import audits as section
+
+    section({"audits": [one]})
+
+
+def accounted(name: str) -> dict[str, Any]:
+    """One protocol's account, with what its paper says of the whole run."""
+    from ldp_audit.accounting.protocol_file import load_protocol
+    from ldp_audit.accounting.protocol_report import account
+    from ldp_audit.training.spend import claim_of
+
+    protocol = load_protocol(name)
+    return {"key": Path(name).stem, "claimed": claim_of(protocol), **account(protocol).to_dict()}
+
+
+def slowest_first(names: Sequence[str]) -> list[str]:
+    """The same names, so ordered that processes which share them end together."""
+    return sorted(names, key=lambda name: _SLOWEST.index(name) if name in _SLOWEST else len(_SLOWEST))
+
+
+def training_read(folders: Sequence[Path]) -> list[dict[str, Any]]:
+    """What `ldp-audit train --out` wrote. Raises ValueError for another document."""
+    found = []
+    for folder in folders:
+        path = folder if folder.suffix == ".json" else folder / "results.json"
+        document = _object(path)
+        if document.get("kind") != "training":
+            raise ValueError(f"{path} must be what `ldp-audit train --out` wrote, got kind {document.get('kind')!r}")
+        with reading(path, "ldp-audit train --out"):
+            found.append(trained(document, len(found) + 1))
+    return found
+
+
+def trained(document: dict[str, Any], place: int) -> dict[str, Any]:
+    """An experiment without its rounds, and its figures, whose names are made the report's own."""
+    from ldp_audit.reports.training_page import about, tables
+    from ldp_audit.training.experiments.train_figures import figures
+
+    drawn = [figure.to_dict() for figure in figures(document)]
+    runs = [{name: value for name, value in run.items() if name != "rounds"} for run in document["runs"]]
+    results = {**document, "runs": runs}
+    _tried(lambda: (about(results), tables(results)))
+    return {"results": results, "figures": [{**one, "name": f"training-{place}-{one['name']}"} for one in drawn]}
+
+
+def claims_read(path: Path) -> dict[str, Any]:
+    """A report's claims, papers and figures, once the independent checker has followed every proof in it.
+
+    Raises ValueError for another document, and for a claim whose evidence does not show its verdict.
+    """
+    from ldp_audit.claims.recheck_report import recheck_claims
+    from ldp_audit.reports import document, html, junit
+
+    read = _object(path)
+    with reading(path, "ldp-audit check --out"):
+        refused = [one for one in recheck_claims(read) if one.complaint]
+        if refused:
+            raise ValueError(f"{path}: claim {refused[0].id} is refused: {refused[0].complaint}")
+        kept = {name: read[name] for name in ("schema_version", "tool", "papers", "claims", "figures")}
+        papers = {paper["key"] for paper in kept["papers"]}
+        strange = [one["id"] for one in kept["claims"] if one["paper"] not in papers]
+        if strange:
+            raise ValueError(f"{path}: claim {strange[0]} is of no paper in the report")
+        report = {**kept, **document.counted(kept["claims"])}
+        _tried(lambda: (html.render(report), junit.render(report)))
+        return report
+
+
+@contextmanager
+def reading(path: Path, command: str) -> Iterator[None]:
+    """Whatever a document lacks becomes one clear ValueError."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, IndexError, LookupError, OverflowError) as error:
+        raise ValueError(f"{path} is not what `{command}` writes: {type(error).__name__} {error}") from error
+
+
+def _tried(render: Callable[[], Any]) -> None:
+    """Rendered once while the file's name is known; a template's complaint becomes a KeyError."""
+    from jinja2 import TemplateError
+
+    try:
+        render()
+    except TemplateError as error:
+        raise KeyError(str(error)) from error
+
+
+def _object(path: Path) -> dict[str, Any]:
+    document = read_json(path)
+    if not isinstance(document, dict):
+        raise ValueError(f"{path} must hold a JSON object, got {type(document).__name__}")
+    return document

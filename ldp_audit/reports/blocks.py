@@ -1,0 +1,147 @@
+"""What a section of the whole report is made of: written once, rendered as HTML and as Markdown.
+
+A text is a str, one of the spans below, or a list of both. Nothing here is markup: each form escapes what it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias
+
+
+@dataclass(frozen=True)
+class ClaimLink:
+    """A claim's id, linked to its page."""
+
+    kind: ClassVar[str] = "claim"
+    id: str
+    paper: str
+
+
+@dataclass(frozen=True)
+class SectionLink:
+    """Words that lead to another section, by its key."""
+
+    kind: ClassVar[str] = "section"
+    text: str
+    section: str
+
+
+@dataclass(frozen=True)
+class FoundLink:
+    """Words that lead to the list of claims, with these filters set: a paper's key, a verdict, or both."""
+
+    kind: ClassVar[str] = "found"
+    text: str
+    paper: str = ""
+    verdict: str = ""
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A verdict; tone: the class that colours it, where the words are not the verdict's own."""
+
+    kind: ClassVar[str] = "badge"
+    text: str
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class Code:
+    """Words of a program or of arithmetic."""
+
+    kind: ClassVar[str] = "code"
+    text: str
+
+
+@dataclass(frozen=True)
+class Strong:
+    """Words that matter."""
+
+    kind: ClassVar[str] = "strong"
+    text: str
+
+
+Span: TypeAlias = str | ClaimLink | SectionLink | FoundLink | Badge | Code | Strong
+Text: TypeAlias = Span | Sequence[Span]
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """One paragraph; tone: "lead" for the first words of a page, "note" for small print."""
+
+    kind: ClassVar[str] = "paragraph"
+    text: Text
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading inside a section; level 1 is below the section's own title. name: for links, unique in the section."""
+
+    kind: ClassVar[str] = "heading"
+    text: str
+    name: str
+    level: int = 1
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a head; the first cell of a row names it."""
+
+    kind: ClassVar[str] = "table"
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Text]]
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list without an order."""
+
+    kind: ClassVar[str] = "items"
+    items: Sequence[Text]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """LaTeX; label: what it is, for those who cannot see it."""
+
+    kind: ClassVar[str] = "formula"
+    latex: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of the report, as `Figure.to_dict` has it."""
+
+    kind: ClassVar[str] = "picture"
+    figure: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How many claims got which verdict, as a bar with its numbers in words. counts: verdict to number."""
+
+    kind: ClassVar[str] = "shares"
+    counts: dict[str, int]
+    paper: str = ""
+
+
+Block: TypeAlias = Paragraph | Heading | Table | Items | Formula | Picture | Shares
+
+
+@dataclass(frozen=True)
+class Section:
+    """A page of the report, and a chapter of its Markdown. key: the page's name.   title: its heading."""
+
+    key: str
+    title: str
+    blocks: Sequence[Block] = field(default_factory=tuple)
+
+
+def spans(text: Text) -> list[Span]:
+    """The text as a list."""
+    return list(text) if isinstance(text, Sequence) and not isinstance(text, str) else [text]

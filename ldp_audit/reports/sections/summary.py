@@ -1,0 +1,190 @@
+"""The opening page, to be understood in a minute: what was claimed, what is true, what it costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ldp_audit.reports import training_page, wording
+from ldp_audit.reports.blocks import (
+    Badge,
+    Block,
+    ClaimLink,
+    FoundLink,
+    Heading,
+    Items,
+    Paragraph,
+    Section,
+    SectionLink,
+    Shares,
+    Span,
+    Strong,
+    Table,
+    Text,
+)
+from ldp_audit.reports.sections.accounting import spent
+from ldp_audit.reports.sections.numbers import many, short
+from ldp_audit.reports.sections.training import HOW
+
+TELLING = ("LF-UNLINK", "LF-EPSTOT", "LF-L2", "FS-L2", "FS-T31pe", "FS-T32eq", "NF-VAC", "NF-FLAT", "NF-TAB2ln")
+"""Claims that say most about a paper: shown first where they are refuted or void; else the first such ones are."""
+
+PROTOCOLS = ("ldp-fl-mnist", "fedsel-adult", "fedmd-nfdp-femnist-300")
+"""One protocol of each paper, where they were accounted for; else the first three are shown."""
+
+_SHOWN = 3
+_FALSE = ("REFUTED", "VACUOUS")
+
+
+def summary(report: dict[str, Any]) -> Section:
+    """Three parts, each a few lines, with links to the whole."""
+    papers = [paper for paper in report["papers"] if _own(report, paper)]
+    blocks: list[Block] = [Paragraph(_lead(report, papers), "lead")]
+    blocks += _claimed(report, papers)
+    blocks += _true(report, papers)
+    blocks += _costs(report)
+    blocks += _each(report, papers)
+    return Section("index", _title(papers), blocks)
+
+
+def _title(papers: list[dict[str, Any]]) -> str:
+    if not papers:
+        return "What is claimed, and what is true"
+    return f"What {'a paper claims' if len(papers) == 1 else f'{len(papers)} papers claim'}, and what is true"
+
+
+def _own(report: dict[str, Any], paper: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one for one in report["claims"] if one["paper"] == paper["key"] and one["source"] == "paper"]
+
+
+def _counts(claims: list[dict[str, Any]]) -> dict[str, int]:
+    """Verdicts in their usual order, those that occur."""
+    found = {word: sum(one["verdict"] == word for one in claims) for word in wording.VERDICTS}
+    return {word: count for word, count in found.items() if count}
+
+
+def _lead(report: dict[str, Any], papers: list[dict[str, Any]]) -> Text:
+    own = [one for paper in papers for one in _own(report, paper)]
+    if not own:
+        return f"{wording.counted(report)}, each settled with evidence that can be checked again.".capitalize()
+    counts = _counts(own)
+    held = sum(counts.get(word, 0) for word in ("PROVED", "ENUMERATED"))
+    found: list[Span] = [
+        f"Of {many(len(own), 'claim')} in {many(len(papers), 'paper')}, ",
+        Strong(f"{held} hold as stated"),
+        ", ",
+        Strong(f"{counts.get('REFUTED', 0)} do not hold"),
+    ]
+    if counts.get("CONDITIONAL"):
+        found.append(f", {counts['CONDITIONAL']} hold only under an assumption that is not stated")
+    if counts.get("VACUOUS"):
+        found.append(f", {counts['VACUOUS']} hold but promise nothing")
+    rest = len(own) - held - sum(counts.get(word, 0) for word in ("REFUTED", "CONDITIONAL", "VACUOUS"))
+    if rest:
+        found.append(f", {rest} could not be settled by an engine")
+    return [*found, ". Every proof and every counterexample is here, to be checked by hand or by program."]
+
+
+def _claimed(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:
+    rows: list[list[Text]] = []
+    for paper in papers:
+        about = ", ".join(part for part in (paper["authors"], paper["venue"]) if part)
+        rows.append([FoundLink(paper["title"], paper["key"]), about or "–", str(len(_own(report, paper)))])
+    others = report["not_the_papers"]
+    blocks: list[Block] = [Heading("What was claimed", "claimed")]
+    if rows:
+        blocks.append(Table("Papers and how many of their claims were settled", ["paper", "by", "claims"], rows))
+    if others:
+        what = f"{others} more {'claim is' if others == 1 else 'claims are'} not the papers' own: consequences that we "
+        what += "quantified, claims about programs, readings of a damaged conversion."
+        blocks.append(Paragraph([what, " All are in the ", FoundLink("list of claims"), "."], "note"))
+    return blocks
+
+
+def _true(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:
+    """All verdicts at once, and of each paper the one claim that says most."""
+    own = [one for paper in papers for one in _own(report, paper)] or report["claims"]
+    told = [one for paper in papers for one in _telling(_own(report, paper))[:1]] or _telling(own)[:_SHOWN]
+    blocks: list[Block] = [Heading("What is true", "true"), Shares(_counts(own))]
+    if told:
+        blocks.append(_beside("What fails most tellingly in each paper", told))
+    return [*blocks, Paragraph(["Every claim in one picture: ", SectionLink("verdict matrix", "matrix"), "."])]
+
+
+def _each(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:
+    """Each paper's verdicts with up to three claims that fail, and what the verdicts mean."""
+    blocks: list[Block] = [Heading("Paper by paper", "papers")]
+    for paper in papers or report["papers"]:
+        mine = _own(report, paper) or [one for one in report["claims"] if one["paper"] == paper["key"]]
+        told = _telling(mine)
+        blocks += [Heading(paper["title"], f"paper-{paper['key']}", 2), Shares(_counts(mine), paper["key"])]
+        if told:
+            caption = f"{min(_SHOWN, len(told))} of {len(told)} that do not hold or promise nothing"
+            blocks.append(_beside(caption, told[:_SHOWN]))
+    found: list[Text] = [[Badge(word), f" {_meaning(word)}."] for word in _counts(report["claims"])]
+    return [*blocks, Heading("How to read a verdict", "verdicts"), Items(found)]
+
+
+def _meaning(verdict: str) -> str:
+    """In a few words."""
+    return wording.VERDICTS[verdict].partition(";")[0]
+
+
+def _telling(claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The refuted or void claims, those first that say most."""
+    false = [one for one in claims if one["verdict"] in _FALSE]
+    return sorted(false, key=lambda one: TELLING.index(one["id"]) if one["id"] in TELLING else len(TELLING))
+
+
+def _beside(caption: str, claims: list[dict[str, Any]]) -> Table:
+    """What is claimed beside what is true instead."""
+    rows: list[list[Text]] = [
+        [
+            [ClaimLink(one["id"], one["paper"]), " ", Badge(wording.badge(one), one["verdict"])],
+            f"{one['statement']} ({one['place']})",
+            one["corrected"]["statement"] if one["corrected"] else "See the counterexample on its page.",
+        ]
+        for one in claims
+    ]
+    return Table(caption, ["claim", "claimed", "true"], rows)
+
+
+def _costs(report: dict[str, Any]) -> list[Block]:
+    blocks: list[Block] = [Heading("What it costs", "costs")]
+    protocols = [one for key in PROTOCOLS for one in report["accounting"] if one["key"] == key] or report["accounting"]
+    if protocols:
+        head = ["a whole run of", "epsilon, says the paper", "exact, by name", "exact, shuffled"]
+        rows = [[one["protocol"]["name"], *spent(one)] for one in protocols[:_SHOWN]]
+        says = f"Epsilon of whole runs, exact at delta = {short(protocols[0]['delta'])}"
+        more = ["All protocols, in every convention: ", SectionLink("accounting", "accounting"), "."]
+        blocks += [Table(says, head, rows), Paragraph(more)]
+    blocks += [_programs(report)] if report["implementation"] or report["audits"] else []
+    if not report["training"]:
+        return [*blocks, Paragraph(HOW, "note")]
+    head = ["training", "accuracy without privacy", "best accuracy with", "exact epsilon of that run", "the paper's"]
+    rows = [_trained(one["results"]) for one in report["training"]]
+    more = ["All points, findings and figures: ", SectionLink("training", "training"), "."]
+    return [*blocks, Table("What accuracy is left", head, rows), Paragraph(more)]
+
+
+def _programs(report: dict[str, Any]) -> Paragraph:
+    runs, found = report["implementation"], report["audits"]
+    broken = sum(one["verdict"] == "violated" for one in runs)
+    bad = sum(one["verdict"] == "violated" for one in found)
+    text: list[Span] = []
+    if runs:
+        text.append(f"{broken} of {many(len(runs), 'run')} of textbook programs do not keep what they have on paper: ")
+        text += [SectionLink("implementation findings", "implementation"), ". "]
+    if found:
+        text += [f"{bad} of {many(len(found), 'audit')} found a violation: ", SectionLink("audits", "audits"), "."]
+    return Paragraph(text)
+
+
+def _trained(results: dict[str, Any]) -> list[Text]:
+    """Without privacy and with: the best point of each kind, by its mean."""
+    spend = {str(one["settings"]): one for one in results["spend"]}
+    private = [one for one in results["points"] if str(one["settings"]) in spend]
+    other = [one for one in results["points"] if str(one["settings"]) not in spend]
+    best = [max(kind, key=lambda one: one["accuracy"]["mean"], default=None) for kind in (other, private)]
+    cells = ["–" if one is None else training_page.accuracy(one["accuracy"]) for one in best]
+    cost = training_page.spent(spend[str(best[1]["settings"])], shuffled=False) if best[1] else ["–", "–"]
+    return [training_page.title(results), *cells, *cost]

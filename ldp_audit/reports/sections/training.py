@@ -1,0 +1,45 @@
+"""Training: what accuracy is left, beside what is really spent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ldp_audit.reports import training_page
+from ldp_audit.reports.blocks import Block, Code, Heading, Paragraph, Picture, Section, Table, Text
+
+HOW: Text = (
+    "No training run is part of this report. ",
+    Code("ldp-audit train ldp-fl --out DIR"),
+    " makes one (likewise fedsel and fedmd-nfdp), and ",
+    Code("ldp-audit report --training DIR"),
+    " puts it here; ",
+    Code("--demonstrations"),
+    " runs all three, in minutes.",
+)
+"""How to put a training run into a report."""
+
+
+def training(report: dict[str, Any]) -> Section:
+    """Each experiment: what was run, its tables and its figures."""
+    found = report["training"]
+    blocks: list[Block] = [Paragraph(_lead(found) if found else HOW, "lead")]
+    for place, one in enumerate(found, start=1):
+        blocks.append(Heading(training_page.title(one["results"]), f"training-{place}"))
+        blocks += [Paragraph(line) for line in training_page.about(one["results"])]
+        for table in training_page.tables(one["results"]):
+            name = f"training-{place}-{table.title.lower().replace(' ', '-')}"
+            blocks += [Heading(table.title, name, 2), Table(_caption(one, table.title), table.rows[0], table.rows[1:])]
+        blocks += [Picture(figure) for figure in one["figures"]]
+    return Section("training", "Training", blocks)
+
+
+def _lead(found: list[dict[str, Any]]) -> str:
+    runs = sum(len(one["results"]["runs"]) for one in found)
+    return (
+        f"{runs} training runs: the accuracy of the last round beside the epsilon of the whole run, exact and as the "
+        "paper counts it."
+    )
+
+
+def _caption(one: dict[str, Any], title: str) -> str:
+    return f"{title} of {training_page.title(one['results']).lower()}"

@@ -1,0 +1,232 @@
+"""A full disk, a read-only folder, a kill and Ctrl-C leave a whole file under its name, or what was there before."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from ldp_audit.accounting.whole_file import CannotWriteError, check_place, is_stream, write_whole
+from ldp_audit.cli import main
+
+ROOT = Path(__file__).parents[2]
+TOY = "tests.training.toy:Toy"
+
+
+@pytest.mark.parametrize("failing", ["fsync", "fchmod", "write"])
+def test_a_disk_that_is_full_leaves_all_files_as_they_were(
+    failing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = tmp_path / "a", tmp_path / "b"
+    first.write_text("old")
+    if failing == "write":
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        heard = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    else:
+        monkeypatch.setattr(os, "fsync", _full) if failing == "fsync" else monkeypatch.setattr(Path, "chmod", _full)
+    try:
+        with pytest.raises(CannotWriteError, match=r"cannot write .*/b: (No space left|File too large)|/a: No space"):
+            write_whole({first: "new", second: "x" * 100_000})
+    finally:
+        if failing == "write":
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            signal.signal(signal.SIGXFSZ, heard)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "old"}
+
+
+def _full(*_: object, **__: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_folder_in_a_files_place_is_seen_before_anything_is_renamed(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    with pytest.raises(CannotWriteError, match=r"cannot write .*/b: it is a folder"):
+        write_whole({tmp_path / "a": "new", tmp_path / "b": "new"})
+    with pytest.raises(CannotWriteError, match=r"cannot write .*/b: it is a folder"):
+        check_place(tmp_path / "b")
+    assert [path.name for path in tmp_path.iterdir()] == ["b"]
+
+
+def test_links_stay_links_and_permissions_stay(tmp_path: Path) -> None:
+    """A result that replaces a link, or opens a private file to all, would surprise."""
+    kept, link = tmp_path / "kept", tmp_path / "link"
+    kept.write_text("old")
+    kept.chmod(0o600)
+    link.symlink_to(kept)
+    write_whole({link: "new"})
+    assert link.is_symlink()
+    assert kept.read_text() == "new"
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_pipe_and_a_device_are_written_to_and_never_replaced(tmp_path: Path) -> None:
+    """`--json /dev/null` as root would leave a machine without /dev/null."""
+    before = os.stat("/dev/null")  # noqa: PTH116
+    check_place(Path("/dev/null"))
+    write_whole({Path("/dev/null"): "new"})
+    assert (os.stat("/dev/null").st_mode, os.stat("/dev/null").st_ino) == (before.st_mode, before.st_ino)  # noqa: PTH116
+    pipe, heard = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: heard.append(pipe.read_bytes()))
+    reader.start()
+    write_whole({pipe: "new"})
+    reader.join()
+    assert heard == [b"new"]
+    assert is_stream(pipe)
+    assert not is_stream(tmp_path)
+
+
+def test_ctrl_c_waits_until_all_files_have_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of a report renamed, the other half the last one's: would be a report of two minds."""
+    real = Path.replace
+
+    def interrupted(self: Path, target: Path) -> Path:
+        signal.raise_signal(signal.SIGINT)
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole({tmp_path / "a": "new", tmp_path / "b": "new"})
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "new", "b": "new"}
+
+
+def _writes_for_ever(path: Path) -> None:
+    while True:
+        write_whole({path: "".join(f"{os.getpid()}" for _ in range(50_000))}, durable=False)
+
+
+def test_two_writers_of_one_file_that_are_killed_leave_a_whole_one(tmp_path: Path) -> None:
+    """Would catch a temporary name that two processes share."""
+    path, context = tmp_path / "file", multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_writes_for_ever, args=(path,)) for _ in range(2)]
+    for writer in writers:
+        writer.start()
+    deadline = time.monotonic() + 60
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    for _ in range(50):
+        text = path.read_text()
+        assert text in {str(writer.pid) * 50_000 for writer in writers}
+    for writer in writers:
+        writer.kill()
+        writer.join()
+    assert path.read_text() in {str(writer.pid) * 50_000 for writer in writers}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["train", TOY, "--quiet", "--out"],
+        ["check", "--paper", "wang", "--quiet", "--out"],
+        ["account", "fedmd-ldp", "--quiet", "--json"],
+        ["audit", "TwoPoint(epsilon=1)", "--samples", "2000", "--quiet", "--json"],
+        ["audit", "TwoPoint(epsilon=1)", "--samples", "2000", "--quiet", "--resume"],
+        ["exact", "TwoPoint(epsilon=1)", "--plot"],
+    ],
+    ids=lambda command: f"{command[0]} {command[-1]}",
+)
+def test_what_cannot_be_written_is_one_line_and_exit_code_2(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert main([*command, str(tmp_path / "file" / "inside" / "x.json")]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"ldp-audit {command[0]}: cannot write")
+    assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("kill", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "kill"])
+def test_a_training_that_is_stopped_leaves_whole_files_and_goes_on(kill: signal.Signals, tmp_path: Path) -> None:
+    command = ["train", TOY, "--set", "rounds=40", "--set", "slow=0.02", "--workers", "1", "--quiet", "--out", "out"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ldp_audit.cli", *command],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("out/runs/*.state")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(kill)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == (130 if kill == signal.SIGINT else -signal.SIGKILL)
+    if kill == signal.SIGINT:
+        assert said == "ldp-audit train: interrupted; --resume goes on with out\n"
+    for file in tmp_path.rglob("*.json"):
+        json.loads(file.read_text())
+    assert not (tmp_path / "out" / "results.json").exists()
+
+
+def test_two_trainings_into_one_folder_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from ldp_audit.training.experiments import experiment
+
+    with experiment._alone(tmp_path):  # pyright: ignore[reportPrivateUsage]
+        assert main(["train", TOY, "--workers", "1", "--quiet", "--out", str(tmp_path)]) == 2
+    assert "is in use by another process; wait for it, or name another folder" in capsys.readouterr().err
+    assert main(["train", TOY, "--preset", "short", "--workers", "1", "--quiet", "--out", str(tmp_path)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--repeats", "1000000000"], "sweeps must ask for at most 100000 runs, got 3000000000"),
+        (["--sweep", "epsilon=" + ",".join(map(str, range(1, 400))), "--repeats", "1000"], "at most 100000 runs"),
+        (["--data-option", "n=40", "--data-option", "n=50"], "--data-option must name 'n' once, got it 2 times"),
+        (["--data", "tests.fuzz.test_whole_files:nothing"], "must give Images or a Table, got None"),
+        (["--data", "tests.fuzz.test_whole_files:nothing", "--folder", "."], "does not go with these options"),
+        (["--sweep", "rounds=1,"], "rounds must be a whole number, got ''"),
+        (["--sweep", "rounds=1,1"], "must have each value once"),
+        (["--set", "rounds=1e400"], "rounds must be a whole number"),
+    ],
+)
+def test_slips_of_the_pen_are_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", TOY, "--workers", "1", "--quiet", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert re.search(message, said)
+    assert "unexpected" not in said
+    assert len(said.splitlines()) == 1
+
+
+def nothing() -> None:
+    """A loader that loads nothing."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "null",
+        "[]",
+        "{}",
+        "[" * 100_000,
+        '{"rounds": []}',
+        '{"settings": {}, "seed": 1, "rounds": [], "seconds": 0}',
+    ],
+)
+def test_a_finished_run_edited_by_hand_is_named(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would catch a record without rounds, or of other settings, that becomes a result."""
+    asked = ["train", TOY, "--preset", "short", "--workers", "1", "--quiet", "--out", str(tmp_path)]
+    assert main(asked) == 0
+    (run,) = tmp_path.glob("runs/run-*.json")
+    kept = json.loads(run.read_text())
+    for changed in (
+        text,
+        json.dumps({**kept, "seed": 1}),
+        json.dumps({**kept, "rounds": [{"round": 1, "accuracy": 7}]}),
+    ):
+        run.write_text(changed)
+        assert main([*asked, "--resume"]) == 2
+        assert "is damaged: " in (said := capsys.readouterr().err)
+        assert "delete it, and the run is computed again" in said

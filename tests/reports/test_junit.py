@@ -1,0 +1,54 @@
+"""junit.xml: verdicts as test cases."""
+
+from __future__ import annotations
+
+import copy
+from xml.etree.ElementTree import Element, fromstring
+
+import pytest
+
+from ldp_audit.reports import junit
+from tests.reports.whole_report import HOSTILE, hostile_report, whole_report
+
+
+def cases(text: str) -> dict[tuple[str, str], Element]:
+    found = fromstring(text.encode()).iter("testcase")
+    return {(one.attrib["classname"], one.attrib["name"].partition(":")[0]): one for one in found}
+
+
+def test_every_claim_is_a_case_and_none_fails_unasked() -> None:
+    report = whole_report()
+    found = cases(junit.render(report))
+    assert list(found) == [(claim["paper"], claim["id"]) for claim in report["claims"]]
+    assert not any(one.find("failure") is not None for one in found.values())
+    assert found["a", "t-2"].find("skipped") is not None
+    verdicts = [one.find("properties/property[@name='verdict']").attrib["value"] for one in found.values()]
+    assert verdicts == [claim["verdict"] for claim in report["claims"]]
+
+
+@pytest.mark.parametrize(("fail_on", "failing"), [("refuted", {"T-2"}), ("undecided", {"T-2", "T-1"})])
+def test_what_fails_is_what_is_asked_for(fail_on: str, failing: set[str]) -> None:
+    report = whole_report()
+    report["claims"][0]["verdict"] = "UNDECIDED"
+    text = junit.render(report, fail_on)
+    failed = {key for key, one in cases(text).items() if one.find("failure") is not None}
+    assert failed == {("a", name) for name in failing}
+    assert all(junit.fails(claim, fail_on) == ((claim["paper"], claim["id"]) in failed) for claim in report["claims"])
+    suites = fromstring(text.encode()).findall("testsuite")
+    assert [int(one.attrib["failures"]) for one in suites] == [len(failing), 0]
+
+
+def test_a_damaged_conversions_reading_never_fails() -> None:
+    report = whole_report()
+    claim = copy.deepcopy(report["claims"][1])
+    assert junit.fails(claim, "refuted")
+    claim["source"] = "damaged conversion"
+    assert not junit.fails(claim, "refuted")
+
+
+def test_markup_and_characters_that_xml_cannot_hold_stay_text() -> None:
+    report = hostile_report()
+    report["claims"][0]["statement"] = "nul \0, escape \x1b, lone \ud800, fine \u00e9"
+    first, second = list(cases(junit.render(report, "refuted")).values())[:2]
+    assert first.attrib["name"].endswith("nul \ufffd, escape \ufffd, lone \ufffd, fine \u00e9")
+    assert HOSTILE in second.find("failure").attrib["message"]

@@ -1,0 +1,167 @@
+"""The whole report: every form has the same content, every link resolves, and markup stays text."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ldp_audit.reports import blocks, markdown, whole, write
+from ldp_audit.reports.blocks_markdown import text as markdown_text
+from ldp_audit.reports.checks.in_text import check_text
+from ldp_audit.reports.checks.page_tree import parse
+from ldp_audit.reports.sections import all_sections
+from tests.reports.whole_report import HOSTILE, hostile_report, whole_report, without_sections
+
+REPORTS = {"plain": whole_report, "hostile": hostile_report, "empty": lambda: without_sections(whole_report())}
+
+
+@pytest.fixture(scope="module", params=REPORTS)
+def report(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return json.loads(json.dumps(REPORTS[request.param]()))
+
+
+@pytest.fixture(scope="module")
+def files(report: dict[str, Any]) -> dict[str, str]:
+    return whole.rendered(report)
+
+
+def words_of(text: blocks.Text) -> str:
+    """A text without its marks, as a reader sees it."""
+    return " ".join(
+        "".join(
+            one if isinstance(one, str) else getattr(one, "text", "") or one.id for one in blocks.spans(text)
+        ).split()
+    )
+
+
+def texts(block: blocks.Block) -> list[str]:
+    """Everything that a block says."""
+    match block:
+        case blocks.Paragraph() | blocks.Heading():
+            return [words_of(block.text)]
+        case blocks.Table():
+            return [block.caption, *block.head, *(words_of(cell) for row in block.rows for cell in row)]
+        case blocks.Items():
+            return [words_of(item) for item in block.items]
+        case blocks.Picture():
+            return [f"{block.figure['title']}.", block.figure["caption"]]
+        case blocks.Shares():
+            return [f"{count} {verdict}" for verdict, count in block.counts.items()]
+        case blocks.Formula():
+            return []
+
+
+def unescaped(markdown: str) -> str:
+    """Markdown's text: without escapes, marks of links, fences and emphasis of ours."""
+    plain = re.sub(r"(?<!\\)\]\(#?[^)\s]*\)", "", markdown)
+    plain = re.sub(r"(?<!\\)(?:\[|\*\*|`+)", "", plain)
+    return " ".join(re.sub(r"\\([\\`*_{}\[\]<>#|$])", r"\1", plain).split())
+
+
+def test_every_block_is_on_its_page_and_in_the_markdown(report: dict[str, Any], files: dict[str, str]) -> None:
+    """Catches a kind of block that one form leaves out, and texts that one form changes."""
+    readable = unescaped(files["report.md"])
+    seen = 0
+    for section in all_sections(report):
+        page = parse(files[f"{section.key}.html"]).text
+        for text in (one for block in section.blocks for one in texts(block)):
+            seen += 1
+            assert " ".join(text.split()) in page
+            if HOSTILE not in text:  # its own brackets and fences are no marks of ours
+                assert text in readable
+    assert seen > 20
+
+
+def test_every_number_of_a_section_is_in_the_json(files: dict[str, str]) -> None:
+    report = json.loads(files["report.json"])
+    assert report.keys() >= {"claims", "papers", "mechanisms", "implementation", "audits", "accounting", "training"}
+    if report["audits"]:
+        page = parse(files["audits.html"]).text
+        assert "3.5" in page
+        assert report["audits"][0]["epsilon_lower"] == 3.5
+        assert f"{report['audits'][0]['samples_used']:,}" in page
+
+
+def test_each_claim_has_a_page_with_its_verdict_place_and_neighbours(
+    report: dict[str, Any], files: dict[str, str]
+) -> None:
+    pages = {name: text for name, text in files.items() if name.startswith("claims/")}
+    assert len(pages) == len(report["claims"])
+    for claim, text in zip(report["claims"], pages.values(), strict=True):
+        page = parse(text)
+        for wanted in (claim["id"], claim["verdict"], f"Where: {claim['place']}", claim["statement"]):
+            assert " ".join(wanted.split()) in page.text
+        assert [given["rel"] for _, given in page.of("a") if "rel" in given] in (["prev", "next"], ["prev"], ["next"])
+
+
+def test_every_check_of_the_pages_passes(files: dict[str, str], tmp_path: Path) -> None:
+    write.write_files(tmp_path, files)
+    failed = [one.describe() for one in check_text(tmp_path) if not one.passed]
+    assert failed == []
+
+
+def test_markup_stays_text_on_every_page() -> None:
+    """Catches any `| safe`, any text that reaches an attribute without quotes, and an id that becomes markup."""
+    files = whole.rendered(hostile_report())
+    for name, text in files.items():
+        if name.endswith(".html"):
+            page = parse(text)
+            own = len(page.of("script"))
+            assert own == (1 if name == "claims.html" else 0), name
+            assert all("onerror" not in given for _, given in page.elements), name
+            assert "<script>alert" not in text.replace(html.escape("<script>alert"), ""), name
+            assert "{{ 7*7 }}" in text or "49" not in text
+
+
+def test_markup_stays_text_in_markdown() -> None:
+    outside_code = re.sub(r"(`+).*?\1|\$\$.*?\$\$", "", whole.rendered(hostile_report())["report.md"], flags=re.DOTALL)
+    assert not re.search(r"(?<!\\)<(?:script|img)", outside_code)
+    assert not re.search(r"(?<!\\)\]\(javascript", outside_code)
+
+
+def test_mathematics_in_markdown_cannot_be_left() -> None:
+    assert markdown.formula(r"\frac12") == r"$$\frac12$$"
+    assert markdown.formula("x$$ <b> `y`") == "``x$$ <b> `y```"
+
+
+def test_no_file_leaves_the_folder() -> None:
+    for name in whole.rendered(hostile_report()):
+        assert re.fullmatch(r"(?:claims/|papers/|figures/)?[A-Za-z0-9][A-Za-z0-9._-]*", name), name
+        assert ".." not in name
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", "a b", "x.svg", ".hidden", 7])
+def test_a_figure_whose_name_is_no_file_name_is_refused(name: object) -> None:
+    report = whole_report()
+    report["figures"][0]["name"] = name
+    with pytest.raises(ValueError, match="figure's name must be"):
+        whole.rendered(report)
+
+
+def test_two_figures_of_one_name_are_refused() -> None:
+    report = whole_report()
+    report["training"][0]["figures"][0]["name"] = report["figures"][0]["name"]
+    with pytest.raises(ValueError, match="twice"):
+        whole.rendered(report)
+
+
+def test_equal_reports_give_equal_files() -> None:
+    report = whole_report()
+    assert whole.rendered(report) == whole.rendered(json.loads(json.dumps(report)))
+
+
+def test_a_consistent_audit_never_comes_without_what_it_could_not_see() -> None:
+    report = whole_report()
+    report["audits"][0] |= {"verdict": "consistent", "delta_lower": 0.0}
+    page = parse(whole.rendered(report)["audits.html"]).text
+    assert "Consistent is no proof" in page
+    assert "events rarer than 0.062 may have been missed" in page
+
+
+def test_markdown_spans_are_escaped() -> None:
+    assert markdown_text(["a|b ", blocks.Strong("*c*"), blocks.Code("d|`e`")]) == r"a\|b **\*c\***``d\|`e```"
