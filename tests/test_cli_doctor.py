@@ -43,7 +43,7 @@ def test_a_missing_package_is_a_problem_and_a_missing_extra_is_not(
     assert "sympy is missing" in capsys.readouterr().out
     without("distributed")
     assert main(["doctor"]) == 0
-    assert "pip install 'ldp-audit[dask]'" in capsys.readouterr().out
+    assert "pip install '.[dask]'" in capsys.readouterr().out
 
 
 def test_a_sort_that_does_not_sort_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ def require(fact: Any, complaint: str) -> Any:
 
 
 EFFORT = 2 * 10**7
-"""Steps that checking one part may take, about a microsecond each; what the engines find takes a twentieth of it."""
+"""Steps that checking one part may take, about a microsecond each; what the engines find takes a tenth of it."""
 _taken = [0]
 
 

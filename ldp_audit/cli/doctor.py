@@ -15,7 +15,7 @@ from typing import Any
 from ldp_audit.cli.files import write_json
 
 _PEERS = ("opendp", "diffprivlib", "multi-freq-ldpy", "flwr")
-_INSTALL = {"training": "pip install 'ldp-audit[training]'", "dask": "pip install 'ldp-audit[dask]'"}
+_INSTALL = {"training": "pip install '.[training]', in a clone", "dask": "pip install '.[dask]', in a clone"}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -30,7 +30,8 @@ def run(options: argparse.Namespace) -> int:
         if not group["complete"] and group["install"]:
             print(f"  to install: {group['install']}")
     print(f"\ndevices            {', '.join(found['devices']) or 'none: torch is not installed'}")
-    print(f"pytest plugin      {'registered' if found['pytest_plugin'] else 'not registered: pip install ldp-audit'}")
+    plugin = "registered" if found["pytest_plugin"] else "not registered: install this package where your tests run"
+    print(f"pytest plugin      {plugin}")
     for problem in found["problems"]:
         print(f"\nproblem: {problem}")
     print("\nno problem found" if not found["problems"] else "")

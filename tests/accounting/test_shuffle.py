@@ -253,16 +253,16 @@ def test_what_is_no_local_randomizer_is_refused() -> None:
         shuffle(TwoPoint(1.0), 10, others="friends")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("epsilon", [60.0, 80.0, 200.0, 349.0, 351.0, 700.0])
+@pytest.mark.parametrize("epsilon", [80.0, 349.0, 351.0, 700.0])
 @pytest.mark.parametrize("mechanism", [TwoPoint, Piecewise, lambda epsilon: RandomizedResponse(epsilon, 5)])
 def test_huge_epsilons_have_a_loss_that_composes(mechanism: Callable[[float], Any], epsilon: float) -> None:
     """Probabilities whose squares are no floats, and complements that rounding spoils: both were errors."""
     loss = shuffle(mechanism(epsilon), 6)
     low, high = loss.delta_bounds(epsilon / 2)
     assert 0 <= low <= high <= 1
-    low, high = compose([(loss, 39)]).epsilon_bounds(1e-5)
-    assert 0 <= low <= high <= 39 * epsilon * (1 + 1e-12)
-    assert high >= 30 * epsilon, "among five others hardly anything is hidden"
+    low, high = compose([(loss, 2)]).epsilon_bounds(1e-5)
+    assert 0 <= low <= high <= 2 * epsilon * (1 + 1e-12)
+    assert high >= 1.5 * epsilon, "among five others hardly anything is hidden"
 
 
 def test_a_huge_epsilon_tells_at_least_what_a_smaller_one_does() -> None:

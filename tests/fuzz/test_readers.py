@@ -38,7 +38,8 @@ def _fails(path: Path) -> object:
 
 
 def _hangs(path: Path) -> object:
-    while path.read_bytes() != b"valid":
+    content = path.read_bytes()
+    while content != b"valid":
         pass
     return None
 
@@ -75,12 +76,14 @@ def test_a_reader_that_does_what_none_may_is_seen(
     read, error: type, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The attack itself can fail: another exception, a hang, memory, a process, a canary, a file elsewhere."""
-    monkeypatch.setattr(engine, "SECONDS", 0.3)
+    good = attack(Reader("good", "file", lambda _: [b"valid"], _reads), tmp_path, 5, seed=0)
+    assert good["read"] == 6
+    if error is TooLongError:
+        monkeypatch.setattr(engine, "SECONDS", 0.3)
     folder = tmp_path / "in"
     folder.mkdir()
     with pytest.raises(error, match=message):
         attack(Reader("bad", "file", lambda _: [b"valid"], read, (b"\x00",)), folder, 5, seed=0)
-    assert attack(Reader("good", "file", lambda _: [b"valid"], _reads), tmp_path, 5, seed=0)["read"] == 6
 
 
 def test_a_document_is_edited_where_the_number_says() -> None:

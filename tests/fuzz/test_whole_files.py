@@ -29,9 +29,9 @@ def test_a_disk_that_is_full_leaves_all_files_as_they_were(
 ) -> None:
     first, second = tmp_path / "a", tmp_path / "b"
     first.write_text("old")
+    before, heard = resource.getrlimit(resource.RLIMIT_FSIZE), signal.getsignal(signal.SIGXFSZ)
     if failing == "write":
-        before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        heard = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     else:
         monkeypatch.setattr(os, "fsync", _full) if failing == "fsync" else monkeypatch.setattr(Path, "chmod", _full)

@@ -16,13 +16,19 @@ def cases(text: str) -> dict[tuple[str, str], Element]:
     return {(one.attrib["classname"], one.attrib["name"].partition(":")[0]): one for one in found}
 
 
+def part(case: Element, path: str) -> Element:
+    found = case.find(path)
+    assert found is not None
+    return found
+
+
 def test_every_claim_is_a_case_and_none_fails_unasked() -> None:
     report = whole_report()
     found = cases(junit.render(report))
     assert list(found) == [(claim["paper"], claim["id"]) for claim in report["claims"]]
     assert not any(one.find("failure") is not None for one in found.values())
     assert found["a", "t-2"].find("skipped") is not None
-    verdicts = [one.find("properties/property[@name='verdict']").attrib["value"] for one in found.values()]
+    verdicts = [part(one, "properties/property[@name='verdict']").attrib["value"] for one in found.values()]
     assert verdicts == [claim["verdict"] for claim in report["claims"]]
 
 
@@ -51,4 +57,4 @@ def test_markup_and_characters_that_xml_cannot_hold_stay_text() -> None:
     report["claims"][0]["statement"] = "nul \0, escape \x1b, lone \ud800, fine \u00e9"
     first, second = list(cases(junit.render(report, "refuted")).values())[:2]
     assert first.attrib["name"].endswith("nul \ufffd, escape \ufffd, lone \ufffd, fine \u00e9")
-    assert HOSTILE in second.find("failure").attrib["message"]
+    assert HOSTILE in part(second, "failure").attrib["message"]

@@ -67,7 +67,7 @@ def client_of(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError as error:
-        raise ValueError(f"scheduler needs dask.distributed: pip install 'ldp-audit[dask]' ({error})") from None
+        raise ValueError(f"scheduler needs dask.distributed: pip install '.[dask]', in a clone ({error})") from None
     try:
         client = Client(address, set_as_default=False, timeout=_JOIN_SECONDS)
     except (OSError, ValueError, TypeError) as error:

@@ -22,7 +22,7 @@ from ldp_audit.reports.blocks import (
     Text,
 )
 from ldp_audit.reports.sections.accounting import spent
-from ldp_audit.reports.sections.numbers import many, short
+from ldp_audit.reports.sections.numbers import grouped, many, short
 from ldp_audit.reports.sections.training import HOW
 
 TELLING = ("LF-UNLINK", "LF-EPSTOT", "LF-L2", "FS-L2", "FS-T31pe", "FS-T32eq", "NF-VAC", "NF-FLAT", "NF-TAB2ln")
@@ -163,7 +163,11 @@ def _costs(report: dict[str, Any]) -> list[Block]:
     head = ["training", "accuracy without privacy", "best accuracy with", "exact epsilon of that run", "the paper's"]
     rows = [_trained(one["results"]) for one in report["training"]]
     more = ["All points, findings and figures: ", SectionLink("training", "training"), "."]
-    return [*blocks, Table("What accuracy is left", head, rows), Paragraph(more)]
+    return [
+        *blocks,
+        Table("What accuracy is left: the best point of each kind; their other settings may differ", head, rows),
+        Paragraph(more),
+    ]
 
 
 def _programs(report: dict[str, Any]) -> Paragraph:
@@ -180,11 +184,12 @@ def _programs(report: dict[str, Any]) -> Paragraph:
 
 
 def _trained(results: dict[str, Any]) -> list[Text]:
-    """Without privacy and with: the best point of each kind, by its mean."""
+    """Without privacy and with, the best point of each kind: one for which the paper has a number, if there is any."""
     spend = {str(one["settings"]): one for one in results["spend"]}
     private = [one for one in results["points"] if str(one["settings"]) in spend]
     other = [one for one in results["points"] if str(one["settings"]) not in spend]
-    best = [max(kind, key=lambda one: one["accuracy"]["mean"], default=None) for kind in (other, private)]
+    counted = [one for one in private if (spend[str(one["settings"])]["claimed"] or {}).get("epsilon") is not None]
+    best = [max(kind, key=lambda one: one["accuracy"]["mean"], default=None) for kind in (other, counted or private)]
     cells = ["–" if one is None else training_page.accuracy(one["accuracy"]) for one in best]
     cost = training_page.spent(spend[str(best[1]["settings"])], shuffled=False) if best[1] else ["–", "–"]
-    return [training_page.title(results), *cells, *cost]
+    return [training_page.title(results), *cells, *map(grouped, cost)]

@@ -20,7 +20,8 @@ def survey_table(module: str, recipe: Recipe, *, above: float) -> Table:
     try:
         frame: Any = import_module(f"statsmodels.datasets.{module}").load_pandas().data
     except ImportError as error:
-        raise ValueError(f"data {module!r} needs statsmodels: pip install 'ldp-audit[training]' ({error})") from None
+        how = "pip install '.[training]', in a clone"
+        raise ValueError(f"data {module!r} needs statsmodels: {how} ({error})") from None
     missing = [name for name in recipe.fields if name not in frame]
     if missing:
         raise ValueError(f"statsmodels' {module} must have the fields {', '.join(recipe.fields)}, lacks {missing}")

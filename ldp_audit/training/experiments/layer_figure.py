@@ -26,8 +26,9 @@ def layer_figure(results: Mapping[str, Any]) -> Figure | None:
     shown = dict(by_size[:_MOST_LAYERS])
     every = [one for found in layers.values() for one in found]
     outside = sum(abs(one["variance"] - one["variance_exact"]) > 3 * one["variance_sd"] for one in every)
-    bounds = [one["lemma_3"]["holds"] for one in every if "lemma_3" in one]
-    lemma = f" The exact variance is within Lemma 3's bounds in {sum(bounds)} of {len(bounds)}." if bounds else ""
+    bounds = [abs(one["lemma_3"].get("measured_z", 0)) <= 3 for one in every if "lemma_3" in one]
+    of_lemma = f"{sum(bounds)} of {len(bounds)}"
+    lemma = f" It is within Lemma 3's bounds, or three standard deviations of them, in {of_lemma}." if bounds else ""
     left = f" The {len(shown)} largest of {len(layers)} layers are drawn." if len(layers) > len(shown) else ""
     return Figure(
         "variance-layers",

@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from ldp_audit.training.experiments.sweep import Sweep
-from ldp_audit.training.ldp_fl.printed import CLIENTS
+from ldp_audit.training.ldp_fl.printed import CLIENTS, RADII, ROUNDS
 
 BASE: dict[str, Any] = {"rounds": 6, "chunk": 100}
 """Of the demonstration: fewer rounds than the plan's own."""
@@ -35,12 +35,18 @@ MNIST: dict[str, Any] = {
     "model": "cnn",
     "n": CLIENTS["mnist"],
     "epsilon": 1.0,
-    "rounds": 10,
+    "rounds": ROUNDS["mnist"],
     "learning_rate": 0.03,
     "ranges": "fixed",
-    "radius": 0.075,
+    "radius": RADII["mnist"],
 }
-FMNIST: dict[str, Any] = {**MNIST, "n": CLIENTS["fmnist"], "epsilon": 4.0, "rounds": 15, "radius": 0.015}
+FMNIST: dict[str, Any] = {
+    **MNIST,
+    "n": CLIENTS["fmnist"],
+    "epsilon": 4.0,
+    "rounds": ROUNDS["fmnist"],
+    "radius": RADII["fmnist"],
+}
 CIFAR_10: dict[str, Any] = {
     **LOCAL,
     "model": "vgg",
@@ -49,7 +55,7 @@ CIFAR_10: dict[str, Any] = {
     "rounds": 15,
     "learning_rate": 0.015,
     "ranges": "adaptive",
-    "radius": 1.0,  # of the fixed range in Table 1
+    "radius": RADII["cifar-10"],  # of the fixed range in Table 1
 }
 
 _SETTINGS = {"mnist": MNIST, "fmnist": FMNIST, "cifar-10": CIFAR_10}

@@ -78,5 +78,5 @@ def test_other_data_than_the_recipes_are_refused() -> None:
 def test_a_missing_statsmodels_is_said_with_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Would catch a traceback where the extra is not installed."""
     monkeypatch.setitem(sys.modules, "statsmodels.datasets.fair", None)
-    with pytest.raises(ValueError, match=r"data 'fair' needs statsmodels: pip install 'ldp-audit\[training\]'"):
+    with pytest.raises(ValueError, match=r"data 'fair' needs statsmodels: pip install '\.\[training\]'"):
         _load("fair")

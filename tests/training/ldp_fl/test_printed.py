@@ -1,0 +1,45 @@
+"""Table 1's numbers stand beside the runs of its own setting, and beside no others."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from ldp_audit.training.experiments.sweep import jobs_of
+from ldp_audit.training.ldp_fl.plan import LdpFl
+from ldp_audit.training.ldp_fl.presets import presets
+from ldp_audit.training.ldp_fl.printed import TABLE_1, beside_the_paper
+
+
+def results(name: str, preset: str, **changed: Any) -> dict[str, Any]:
+    """One run a point, whose accuracy says which point it is."""
+    runs = []
+    for job in jobs_of(LdpFl, presets()[preset], 0):
+        settings = {**asdict(LdpFl(**job.settings)), **changed}
+        accuracy = settings["epsilon"] / 100 + (settings["ranges"] == "adaptive") / 2
+        runs.append({"settings": settings, "seed": job.seed, "rounds": [{"round": 1, "accuracy": accuracy}]})
+    return {"data": {"name": name}, "runs": runs}
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), [("mnist", "mnist"), ("fashion-mnist", "fmnist"), ("cifar-10-python", "cifar-10")]
+)
+def test_every_cell_stands_beside_its_own_point(name: str, data: str) -> None:
+    rows = beside_the_paper(results(name, f"table-1-{data}"))
+    assert len(rows) == 4
+    for row in rows:
+        ranges, epsilon = row.what.split(", epsilon = ")
+        fixed, adaptive = TABLE_1[data, float(epsilon)]
+        assert row.printed == (adaptive if ranges == "adaptive" else fixed)
+        assert row.measured == pytest.approx(float(epsilon) / 100 + (ranges == "adaptive") / 2)
+
+
+@pytest.mark.parametrize("changed", [{"n": 50}, {"rounds": 3}, {"fraction": 0.5}, {"radius": 0.2}, {"perturb": False}])
+def test_no_number_stands_beside_another_setting(changed: dict[str, Any]) -> None:
+    assert beside_the_paper(results("mnist", "table-1-mnist", **changed)) == []
+
+
+def test_other_data_have_no_table() -> None:
+    assert beside_the_paper(results("digits", "table-1-mnist")) == []
