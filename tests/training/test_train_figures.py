@@ -31,7 +31,7 @@ def layers(size: int, ratio: float) -> dict[str, Any]:
         "variance_exact": 0.01,
         "variance_sd": 0.001,
         "weights": size,
-        "lemma_3": {"low": 0.0, "high": 0.02, "holds": ratio < 2},
+        "lemma_3": {"low": 0.0, "high": 0.02, "holds": True, "measured_z": 0.0 if ratio < 2 else 9.0},
     }
 
 
@@ -162,7 +162,7 @@ def test_accuracy_against_the_exact_spend_stands_beside_the_papers(document: dic
 def test_layers_are_drawn_against_their_prediction_and_outliers_are_counted(document: dict[str, Any]) -> None:
     figure = named(document, "variance-layers")
     assert "Beyond three standard deviations: 0 of 14" in figure.caption
-    assert "within Lemma 3's bounds in 14 of 14" in figure.caption
+    assert "three standard deviations of them, in 14 of 14" in figure.caption
     against, ratios = figure.panels
     assert list(against.series[0].y) == pytest.approx([0.0105] * 7)
     assert [one.label for one in against.series] == ["first", "last", "equal"]
@@ -177,7 +177,7 @@ def test_layers_are_drawn_against_their_prediction_and_outliers_are_counted(docu
         one["rounds"][-1]["layers"]["first"] = layers(100, 2.05)
     caption = named(wrong, "variance-layers").caption
     assert "Beyond three standard deviations: 7 of 14" in caption
-    assert "bounds in 7 of 14" in caption
+    assert "three standard deviations of them, in 7 of 14" in caption
     assert layer_figure({"runs": [run(1.0, "a", 1, 0.5, layers={})]}) is None
 
 

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from ldp_audit.reports.blocks import Badge, Block, ClaimLink, Heading, Items, Paragraph, Section, Span, Table, Text
+from ldp_audit.reports.blocks import (
+    Badge,
+    Block,
+    ClaimLink,
+    Code,
+    Heading,
+    Items,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Text,
+)
 from ldp_audit.reports.sections.numbers import ends, epsilon, grouped, many, short
 
 _NONE = "No protocol was accounted for in this report (--without accounting)."
@@ -23,6 +35,11 @@ def accounting(report: dict[str, Any]) -> Section:
     head = ["protocol", "the paper says", "exact", "shuffled", "sum of the parts"]
     rows = [[one["protocol"]["name"], *spent(one), epsilon(total(one, "basic"))] for one in found]
     blocks: list[Block] = [Paragraph(lead, "lead"), Table("Epsilon of everything", head, rows)]
+    if report.get("not_accounted"):
+        names = ", ".join(report["not_accounted"])
+        blocks.append(
+            Paragraph([f"Left out, for it takes minutes: {names}. ", Code("--protocol all"), " adds it."], "note")
+        )
     for one in found:
         blocks += _one(one, {claim["id"]: claim["paper"] for claim in report["claims"]})
     return Section("accounting", "Accounting", blocks)

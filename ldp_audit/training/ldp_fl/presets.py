@@ -52,7 +52,7 @@ CIFAR_10: dict[str, Any] = {
     "model": "vgg",
     "n": CLIENTS["cifar-10"],
     "epsilon": 10.0,
-    "rounds": 15,
+    "rounds": ROUNDS["cifar-10"],
     "learning_rate": 0.015,
     "ranges": "adaptive",
     "radius": RADII["cifar-10"],  # of the fixed range in Table 1
