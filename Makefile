@@ -7,7 +7,7 @@ OUT ?= report
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help report docs site bench-samplers bench-coverage bench-accounting bench-auditors bench-implementation bench-training test test-slow test-peers lint format constraints clean
+.PHONY: help report docs fuzz site bench-samplers bench-coverage bench-accounting bench-auditors bench-implementation bench-training test test-slow test-peers lint format constraints clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -67,6 +67,9 @@ constraints: ## pin every direct and indirect dependency anew, from the ranges i
 	build/pins/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	build/pins/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[training,dev]' hatchling
 	build/pins/bin/python -m pip freeze --exclude-editable | sed 's/^\(torch==[^+]*\)+.*/\1/' > constraints.txt
+
+fuzz: $(VENV)/.installed-dev ## damaged files for every reader, ten minutes; ARGS="--seconds 3600 --seed 7"
+	$(BIN)/python -W error -m tests.fuzz --seconds 600 $(ARGS)
 
 site: $(VENV)/.installed-dev ## build the documentation into site/, warnings being errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

@@ -161,7 +161,7 @@ def test_inputs_are_numbers_labels_or_json(inputs: str, target: str, seen: list[
         ([f"{HERE}:leaky", *SIX_CHUNKS, "--delta=2"], r"claimed_delta must be in [0, 1), got 2.0"),
         ([f"{HERE}:leaky", *SIX_CHUNKS, "--confidence=1"], "confidence must be in [0.5, 1), got 1.0"),
         ([f"{HERE}:leaky", *SIX_CHUNKS, "--workers=0"], "workers must be a whole number >= 1, got 0"),
-        ([f"{HERE}:leaky", *SIX_CHUNKS, "--resume", "no/such/folder/s.json"], "cannot open"),
+        ([f"{HERE}:leaky", *SIX_CHUNKS, "--resume", "no/such/folder/s.json"], "cannot write no/such/folder/s.json"),
         (["--confirm", "none.json"], "cannot open none.json"),
         (["--merge", "none.json"], "cannot open none.json"),
     ],
@@ -290,11 +290,12 @@ def test_a_random_seed_is_stated_and_belongs_to_the_state(tmp_path: Path) -> Non
 def test_a_witness_is_confirmed_and_runs_are_merged(tmp_path: Path, capsys: Captured) -> None:
     first, second, third_, merged = (tmp_path / f"{name}.json" for name in ("first", "second", "third", "merged"))
     assert audit(f"{HERE}:leaky", *SIX_CHUNKS, "--json", str(first)) == 1
-    assert audit("--confirm", str(first), "--seed", "1", "--json", str(second)) == 1
-    assert audit("--confirm", str(first), "--seed", "2", "--samples", "1e5", "--json", str(third_)) == 1
+    assert audit(f"{HERE}:leaky", "--confirm", str(first), "--seed", "1", "--json", str(second)) == 1
+    more = ("--seed", "2", "--samples", "1e5", "--json", str(third_))
+    assert audit(f"{HERE}:leaky", "--confirm", str(first), *more) == 1
     assert outcome(third_)["witness"]["trials"] == [100_000] * 2
     assert audit(f"{HERE}:honest", "--confirm", str(first)) == 0  # the mended program; wrong for one seed in 1,000
-    assert audit("--confirm", str(first), "--epsilon", "3") == 0
+    assert audit(f"{HERE}:leaky", "--confirm", str(first), "--epsilon", "3") == 0
     assert audit("--merge", str(first), str(second), str(third_), "--json", str(merged)) == 1
     trials = [outcome(path)["witness"]["trials"][0] for path in (first, second, third_, merged)]
     assert trials[3] == sum(trials[:3])
@@ -375,3 +376,15 @@ def test_a_range_that_is_none_is_refused(text: str, capsys: Captured) -> None:
 def test_inputs_are_named_or_searched_and_not_both(capsys: Captured) -> None:
     assert audit(f"{HERE}:leaky", "--inputs=-1,1", "--search=-1,1") == 2
     assert "--search and --inputs both name inputs" in capsys.readouterr().err
+
+
+def test_a_file_cannot_choose_the_program_that_is_run(tmp_path: Path, capsys: Captured) -> None:
+    """A result from a stranger, with the target os:system and commands for inputs, ran them."""
+    path, canary = tmp_path / "a.json", tmp_path / "canary"
+    assert audit("RandomizedResponse(epsilon=2)", "--epsilon", "1", "--samples", "2000", "--json", str(path)) == 1
+    document = json.loads(path.read_text())
+    document["counted"] |= {"target": "os:system", "inputs": [f"touch {canary}", "true"]}
+    path.write_text(json.dumps(document))
+    assert audit("--confirm", str(path)) == 2
+    assert "is of the program 'os:system', which must be named to be run" in capsys.readouterr().err
+    assert not canary.exists()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldp_audit.cli import account, audit, completion, doctor, linkage, report, train
-from ldp_audit.cli.files import read_json, write_json
+from ldp_audit.cli.files import check_writable, read_json, write_json
 
 if TYPE_CHECKING:
     from ldp_audit.claims.claim import Paper
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BAD_INPUT
     except KeyboardInterrupt:
         resume = getattr(options, "resume", None)
-        kept = f"--resume {resume} goes on from there" if resume else "nothing was written"
+        kept = f"--resume {resume} goes on from there" if isinstance(resume, Path) else "no file is left half written"
         print(f"ldp-audit {options.command}: interrupted; {kept}", file=sys.stderr)
         return 130
     except Exception as error:  # one line, and not the exit code of a violation
@@ -139,9 +139,9 @@ class _Version(argparse.Action):
 def _check(options: argparse.Namespace) -> int:
     from ldp_audit.reports import document, write
 
-    for folder in (options.out, options.json and options.json.parent):
-        if folder is not None:
-            write.check_writable(folder)
+    if options.out is not None:
+        write.check_writable(options.out)
+    check_writable(options)
     papers = _chosen(options)
     settled = [(paper, _settle(paper, options)) for paper in papers]
     _print_summary(settled)
@@ -245,8 +245,12 @@ def _recheck(options: argparse.Namespace) -> int:
 
 def _exact(options: argparse.Namespace) -> int:
     from ldp_audit.accounting.exact_summary import LEVELS, summarise
+    from ldp_audit.accounting.whole_file import check_place
     from ldp_audit.mechanisms import target
 
+    if options.plot:
+        check_place(options.plot)
+    check_writable(options)
     mechanism = target.load(options.target)
     summary = summarise(mechanism, options.levels or LEVELS)
     if options.plot:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ldp_audit.cli.files import write_json
+from ldp_audit.cli.files import check_writable, write_json
 from ldp_audit.cli.progress import Progress
 
 
@@ -39,10 +39,7 @@ def run(options: argparse.Namespace) -> int:
     protocol = load_protocol(options.protocol)
     from ldp_audit.accounting.protocol_report import account
 
-    if options.json:
-        from ldp_audit.reports import write
-
-        write.check_writable(options.json.parent)
+    check_writable(options)
     progress = Progress(options.quiet)
     try:
         report = account(protocol, delta=options.delta, width=options.width, progress=progress)

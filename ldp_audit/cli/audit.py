@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ldp_audit.cli.files import read_json, write_json
+from ldp_audit.cli.files import check_writable, read_json, write_json
 from ldp_audit.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -102,10 +102,7 @@ def run(options: argparse.Namespace) -> int:
     from ldp_audit.auditing.counts.counting import IncompleteError
     from ldp_audit.auditing.program import ProgramError
 
-    if options.json:
-        from ldp_audit.reports import write
-
-        write.check_writable(options.json.parent)
+    check_writable(options)
     _check_together(options)
     progress = Progress(options.quiet)
     task = _merged if options.merge else _confirmed if options.confirm else _audited
@@ -211,7 +208,7 @@ def _inputs_of(options: argparse.Namespace, loaded: Any, input_of: Callable[[Any
 def _confirmed(options: argparse.Namespace, progress: Progress) -> AuditResult:
     from dataclasses import replace
 
-    from ldp_audit.auditing.confirm import confirm, input_of, witness_in
+    from ldp_audit.auditing.confirm import confirm, input_of, program_of, witness_in
     from ldp_audit.auditing.counts.record import record_in
     from ldp_audit.auditing.counts.target_sampler import TargetSampler
 
@@ -219,7 +216,7 @@ def _confirmed(options: argparse.Namespace, progress: Progress) -> AuditResult:
     if isinstance(document, dict) and document.get("kind") == "audit" and "counted" not in document:
         raise ValueError(f"{options.confirm} is of a sequential audit, which cannot be confirmed: run one without")
     record = record_in(document, str(options.confirm))
-    sampler = TargetSampler(options.target or record.target)
+    sampler = TargetSampler(program_of(options.target, record, str(options.confirm)))
     sampler.prepare()
     known = [input_of(x) for x in options.inputs or ()]
     if not known and hasattr(sampler.loaded, "worst_pair"):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
-import importlib.util
 import os
 import platform
 import re
@@ -40,6 +38,8 @@ def run(options: argparse.Namespace) -> int:
 
 def diagnosis() -> dict[str, Any]:
     """All of it as plain data: versions, packages by what they are for, devices, problems."""
+    import importlib.metadata
+
     packages = [_needed(), *(_extra(name) for name in _INSTALL), _peers()]
     missing = [package["name"] for package in packages[0]["packages"] if package["version"] is None]
     problems = [f"{name} is missing, and nothing works without it" for name in missing]
@@ -77,6 +77,8 @@ def _group(title: str, wanted: list[tuple[str, str, str | None]], install: str =
 
 def _requirements() -> Iterator[tuple[str, str, str | None]]:
     """Name, accepted versions, and the extra that asks for it, of each requirement that this distribution declares."""
+    import importlib.metadata
+
     for text in importlib.metadata.requires("ldp-audit") or []:
         requirement, _, marker = text.partition(";")
         matched = re.match(r"\s*([\w.-]+)(?:\[[^]]*\])?\s*(.*)", requirement)
@@ -86,6 +88,8 @@ def _requirements() -> Iterator[tuple[str, str, str | None]]:
 
 
 def _version(name: str) -> str | None:
+    import importlib.metadata
+
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -94,6 +98,8 @@ def _version(name: str) -> str | None:
 
 def _devices() -> list[str]:
     """What torch can train on; torch is loaded only where it is installed."""
+    import importlib.util
+
     if importlib.util.find_spec("torch") is None:
         return []
     import torch

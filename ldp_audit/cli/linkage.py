@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ldp_audit.cli.audit import count
-from ldp_audit.cli.files import write_json
+from ldp_audit.cli.files import check_writable, write_json
 from ldp_audit.cli.progress import Progress
 
 
@@ -28,10 +28,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the report; 0. Raises ValueError for bad input."""
     from ldp_audit.auditing.linkage.linkage_report import linkage_report
 
-    if options.json:
-        from ldp_audit.reports import write
-
-        write.check_writable(options.json.parent)
+    check_writable(options)
     progress = Progress(options.quiet)
     try:
         report = linkage_report(

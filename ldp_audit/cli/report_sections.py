@@ -164,7 +164,7 @@ def accounted(name: str) -> dict[str, Any]:
     from ldp_audit.training.spend import claim_of
 
     protocol = load_protocol(name)
-    return {"key": Path(name).stem, "claimed": claim_of(protocol), **account(protocol).to_dict()}
+    return {"key": Path(name).stem, "claimed": claim_of(protocol), **account(protocol, width=1e-2).to_dict()}
 
 
 def slowest_first(names: Sequence[str]) -> list[str]:

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_site" not in page.parts)
-EXAMPLES = {"noisy_coin.py": README, "square_wave.py": README + (DOCS / "tutorial-proof-check.md").read_text("utf-8")}
+EXAMPLES = {"noisy_coin.py": README, "square_wave.py": (DOCS / "tutorial-proof-check.md").read_text("utf-8")}
 MOST_LINES_OF_A_JOB = 15
 
 

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -54,7 +53,6 @@ def test_every_page_is_in_the_navigation() -> None:
     assert sorted(navigation) == sorted(pages)
 
 
-@pytest.mark.skipif(find_spec("mkdocs") is None, reason="the extra `docs` is not installed")
 def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path: Path) -> None:
     """One test, as the build takes seconds: strict, so that a broken link or an unknown name fails it."""
     site = tmp_path / "site"
@@ -77,7 +75,6 @@ def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path: Path) -
     assert not (site / "_site").exists()
 
 
-@pytest.mark.skipif(find_spec("mkdocs") is None, reason="the extra `docs` is not installed")
 def test_a_broken_link_and_an_unknown_name_fail_the_build(tmp_path: Path) -> None:
     for folder in ("docs/_site", "docs/assets"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))

@@ -81,6 +81,8 @@ class _Translation:
         self._solver.push()
         self._solver.add(goal)
         answer = self._solver.check()
+        if answer == z3.unknown and "interrupted" in self._solver.reason_unknown():
+            raise KeyboardInterrupt  # z3 takes Ctrl-C for itself, and Python hears nothing of it
         self._model = self._solver.model() if answer == z3.sat else None
         self._text = self._solver.to_smt2()
         self._solver.pop()
