@@ -35,7 +35,7 @@ def beside_the_paper(results: Mapping[str, Any]) -> list[Row]:
     for (table_data, epsilon), printed in TABLE_1.items():
         for ranges, accuracy in zip(("fixed", "adaptive"), printed, strict=True):
             if table_data == data:
-                point = {"ranges": ranges, "epsilon": epsilon, **_setting(data), "fraction": 1.0, "perturb": True}
+                point = {"ranges": ranges, "epsilon": epsilon, **_setting(table_data), "fraction": 1.0, "perturb": True}
                 rows += accuracy_rows(results, "Table 1", f"{ranges}, epsilon = {epsilon:g}", accuracy, **point)
     return rows
 
