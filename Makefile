@@ -7,7 +7,7 @@ OUT ?= report
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help report docs fuzz site bench-samplers bench-coverage bench-accounting bench-auditors bench-implementation bench-training test test-slow test-peers lint format constraints clean
+.PHONY: help report docs fuzz site bench bench-samplers bench-coverage bench-accounting bench-auditors bench-implementation bench-training test test-slow test-peers lint format constraints clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -27,6 +27,9 @@ test-peers: ## the adapters against the real libraries, in an environment of the
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
 	.venv-peers/bin/python -m pytest tests/auditing/adapters $(ARGS)
+
+bench: $(VENV)/.installed-dev ## all benchmarks into benchmarks/RESULTS.md; ARGS="--only training --add accounting \"--peer ...\""
+	$(BIN)/python benchmarks/every.py $(ARGS)
 
 bench-coverage: $(VENV)/.installed-dev ## how often the auditor's bounds exceed the truth (half an hour)
 	$(BIN)/python benchmarks/coverage.py
