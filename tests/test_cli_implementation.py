@@ -147,8 +147,8 @@ def test_a_confirmation_is_confirmed_on_samples_of_its_own(tmp_path: Path) -> No
     """Catches a confirmation of a confirmation that counts the same samples again."""
     paths = [tmp_path / name for name in ("a.json", "b.json", "c.json")]
     first_run(paths[0])
-    audit("--confirm", str(paths[0]), "--json", str(paths[1]))
-    audit("--confirm", str(paths[1]), "--json", str(paths[2]))
+    audit(f"{HERE}:honest", "--confirm", str(paths[0]), "--json", str(paths[1]))
+    audit(f"{HERE}:honest", "--confirm", str(paths[1]), "--json", str(paths[2]))
     second, third = (json.loads(path.read_text()) for path in paths[1:])
     assert (second["seed"], third["seed"]) == (0, 0)
     assert second["witness"]["hits"] != third["witness"]["hits"]
