@@ -139,8 +139,6 @@ class _Version(argparse.Action):
 def _check(options: argparse.Namespace) -> int:
     from ldp_audit.reports import document, write
 
-    if options.out is not None:
-        write.check_writable(options.out)
     check_writable(options)
     papers = _chosen(options)
     settled = [(paper, _settle(paper, options)) for paper in papers]

@@ -19,7 +19,11 @@ def write_json(options: argparse.Namespace, document: dict[str, Any]) -> None:
 
 
 def check_writable(options: argparse.Namespace) -> None:
-    """Before anything long: CannotWriteError, an OSError, where --json names a place that cannot be written."""
+    """Before anything long: CannotWriteError, an OSError, where --out or --json is a place that cannot be written."""
+    if getattr(options, "out", None) is not None:
+        from ldp_audit.reports import write
+
+        write.check_writable(options.out)
     if options.json:
         from ldp_audit.accounting.whole_file import check_place
 

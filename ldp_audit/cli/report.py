@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ldp_audit.cli import report_sections as gather
-from ldp_audit.cli.files import write_json
+from ldp_audit.cli.files import check_writable, write_json
 from ldp_audit.cli.progress import Progress
 
 SECTIONS = ("mechanisms", "implementation", "audits", "accounting")
@@ -40,9 +40,7 @@ def run(options: argparse.Namespace) -> int:
     from ldp_audit.reports import junit, whole, write
 
     start = time.perf_counter()
-    for folder in (options.out, options.json and options.json.parent):
-        if folder is not None:
-            write.check_writable(folder)
+    check_writable(options)
     progress = Progress(options.quiet)
     try:
         report = _gathered(options, progress)

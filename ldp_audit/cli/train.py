@@ -83,21 +83,13 @@ def _listed(plan: type) -> str:
     return "\n".join(lines)
 
 
-def _check_writable(options: argparse.Namespace) -> None:
-    from ldp_audit.reports import write
-
-    if options.out is not None:
-        write.check_writable(options.out)
-    check_writable(options)
-
-
 def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
     """The document."""
     from ldp_audit.training.experiments.data_choice import data_for
     from ldp_audit.training.experiments.experiment import run_experiment
 
     sweeps = _sweeps(options, plan)
-    _check_writable(options)
+    check_writable(options)
     progress = Progress(options.quiet)
     try:
         return run_experiment(

@@ -8,13 +8,12 @@ package.module:name                     imported
 from __future__ import annotations
 
 import ast
-import importlib
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
 from ldp_audit import mechanisms
+from ldp_audit.mechanisms.named_object import named_object
 
 SHIPPED = (
     "DuchiVector",
@@ -79,16 +78,7 @@ def _literal(target: str, node: ast.expr) -> Any:
 
 
 def _imported(target: str) -> Any:
-    module, _, name = target.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        found = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  (a user's module may raise anything)
-        raise ValueError(f"target {_cut(target)} cannot be loaded: {type(error).__name__}: {error}") from None
+    found = named_object(target, f"target {_cut(target)}")
     if isinstance(found, type):
         raise ValueError(f"target {_cut(target)} is a class; name one mechanism of it, with its parameters")
     return found

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ldp_audit.training.data.cifar_classes import COARSE_CLASSES, COARSE_OF_FINE, FINE_CLASSES
 from ldp_audit.training.data.datasets import Images
 from ldp_audit.training.data.files import file_size, find_file, read_whole
-from ldp_audit.training.data.options import check_flag
+from ldp_audit.training.option_checks import check_flag
 
 PIXELS = 3 * 32 * 32
 LABELS = {"fine": len(FINE_CLASSES), "coarse": len(COARSE_CLASSES)}

@@ -21,8 +21,8 @@ from ldp_audit.training.data.cifar import (
 )
 from ldp_audit.training.data.datasets import Images
 from ldp_audit.training.data.files import find_file, read_whole
-from ldp_audit.training.data.options import check_flag
 from ldp_audit.training.data.plain_pickle import ByteTable, read_pickle
+from ldp_audit.training.option_checks import check_flag
 
 _NAME_BYTES = 200  # an image's file name and labels, at most; the official files take about 35
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ldp_audit.training.data.datasets import Images
 from ldp_audit.training.data.files import contents, read_whole
-from ldp_audit.training.data.options import check_count, check_flag, check_share
+from ldp_audit.training.option_checks import check_flag, check_share, check_whole
 from ldp_audit.training.streams import Streams
 
 CLASSES = 62
@@ -46,7 +46,7 @@ def femnist(
     """
     check_flag("invert", invert)
     if writers is not None:
-        check_count("writers", writers)
+        check_whole("writers", writers, 1)
     if held_out is not None:
         check_share("held_out", held_out)
     halves = _find(folder)

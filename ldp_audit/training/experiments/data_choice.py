@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ldp_audit.mechanisms.named_object import named_object
 from ldp_audit.training.data import Images, Table, load
 
 
@@ -22,7 +22,7 @@ def data_for(plan: type, name: str | None, folder: Path | None, texts: Mapping[s
     options = {key: _value(text) for key, text in texts.items()}
     try:
         if ":" in chosen:
-            function = _imported(chosen)
+            function = named_object(chosen, f"data {chosen!r}")
             found = function(folder, **options) if folder is not None else function(**options)
         else:
             found = load(chosen, folder, **options)
@@ -35,14 +35,6 @@ def data_for(plan: type, name: str | None, folder: Path | None, texts: Mapping[s
     if not isinstance(found, Images | Table):
         raise ValueError(f"data {chosen!r} must give Images or a Table, got {found!r:.80}")
     return found
-
-
-def _imported(target: str) -> Any:
-    module, _, attribute = target.partition(":")
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  (a user's module may raise anything)
-        raise ValueError(f"data {target!r} cannot be loaded: {type(error).__name__}: {error}") from None
 
 
 def _value(text: str) -> Any:

@@ -10,9 +10,9 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
+from ldp_audit.mechanisms.named_object import named_object
 from ldp_audit.training.experiments.comparison import Comparing
 from ldp_audit.training.experiments.findings import Question
 from ldp_audit.training.experiments.sweep import Sweep
@@ -22,18 +22,9 @@ from ldp_audit.training.pipeline import PIPELINES
 def plan_class(name: str) -> type:
     """The dataclass of settings. Raises ValueError for a name that leads to none."""
     target = PIPELINES.get(name, name)
-    module, colon, attribute = target.partition(":")
-    if not colon:
+    if ":" not in target:
         raise ValueError(f"pipeline must be one of {', '.join(PIPELINES)}, or module:Class, got {name!r}")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        found = importlib.import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  (a user's module may raise anything)
-        raise ValueError(f"pipeline {name!r} cannot be loaded: {type(error).__name__}: {error}") from None
+    found = named_object(target, f"pipeline {name!r}")
     if (
         not isinstance(found, type)
         or not dataclasses.is_dataclass(found)

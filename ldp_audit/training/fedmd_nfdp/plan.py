@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ldp_audit.training.fedmd_nfdp import architectures
+from ldp_audit.training.option_checks import check_choice, check_number, check_whole
 
 if TYPE_CHECKING:
     import torch
@@ -103,23 +104,22 @@ class FedMd:
 
     def __post_init__(self) -> None:
         for name, accepted in _ACCEPTED.items():
-            if getattr(self, name) not in accepted:
-                raise ValueError(f"{name} must be one of {', '.join(accepted)}, got {getattr(self, name)!r}")
+            check_choice(name, getattr(self, name), accepted)
         for name, least in _LEAST.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
+            check_whole(name, getattr(self, name), least)
         architectures.names_of(self.networks)
         for name in ("learning_rate", "clip_norm"):
-            _check_number(name, getattr(self, name), "> 0", lambda value: 0 < value < math.inf)
+            check_number(name, getattr(self, name), "a finite number > 0", lambda value: 0 < value < math.inf)
         if (self.budget_epsilon is None) != (self.budget_delta is None):
             raise ValueError(
                 f"budget_epsilon and budget_delta must be given together or not at all, "
                 f"got {self.budget_epsilon!r} and {self.budget_delta!r}"
             )
         if self.budget_epsilon is not None:
-            _check_number("budget_epsilon", self.budget_epsilon, ">= 0", lambda value: 0 <= value < math.inf)
-            _check_number("budget_delta", self.budget_delta, "in [0, 1)", lambda value: 0 <= value < 1)
+            check_number(
+                "budget_epsilon", self.budget_epsilon, "a finite number >= 0", lambda value: 0 <= value < math.inf
+            )
+            check_number("budget_delta", self.budget_delta, "a finite number in [0, 1)", lambda value: 0 <= value < 1)
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedMdRun:
         """A run at its beginning; ValueError where the data do not fit the plan."""
@@ -139,8 +139,3 @@ class FedMd:
     def communicates(self) -> bool:
         """Whether the parties exchange scores."""
         return self.method in ("nfdp-with", "nfdp-without", "np", "ldp")
-
-
-def _check_number(name: str, value: Any, accepted: str, fits: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not fits(value):
-        raise ValueError(f"{name} must be a finite number {accepted}, got {value!r}")

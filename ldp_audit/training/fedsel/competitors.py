@@ -16,13 +16,8 @@ from ldp_audit.training.fedsel.sent import Sent
 from ldp_audit.training.fedsel.value import second_moment
 
 
-@dataclass(frozen=True)
-class FullSender:
-    """NP: the whole gradient, as it is."""
-
-    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:  # noqa: ARG002
-        """See `Sender`; `before` and the generator are not used."""
-        return Sent(now, now, torch.zeros_like(now))
+class AsWideAsVectors:
+    """The part of a `Sender` whose reports are as wide as the vectors: the mean needs nothing done to it."""
 
     def width(self, d: int) -> int:
         """d."""
@@ -38,7 +33,16 @@ class FullSender:
 
 
 @dataclass(frozen=True)
-class RandomCoordinateSender:
+class FullSender(AsWideAsVectors):
+    """NP: the whole gradient, as it is."""
+
+    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:  # noqa: ARG002
+        """See `Sender`; `before` and the generator are not used."""
+        return Sent(now, now, torch.zeros_like(now))
+
+
+@dataclass(frozen=True)
+class RandomCoordinateSender(AsWideAsVectors):
     """NP-RS: one uniform coordinate, times d, which makes it unbiased."""
 
     def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:  # noqa: ARG002
@@ -47,21 +51,9 @@ class RandomCoordinateSender:
         index = source_of(generator).below(d, now.shape[:-1])[..., None]
         return Sent(scattered(index, now.gather(-1, index), d, float(d)), now, (d - 1) * now * now, index)
 
-    def width(self, d: int) -> int:
-        """d."""
-        return d
-
-    def nothing(self) -> float:
-        """0."""
-        return 0.0
-
-    def recover(self, mean: torch.Tensor) -> torch.Tensor:
-        """The mean itself."""
-        return mean
-
 
 @dataclass(frozen=True)
-class FlatSender:
+class FlatSender(AsWideAsVectors):
     """PM, HM, DUCHI: k random coordinates, each perturbed with its share of the budget, times d / k."""
 
     mechanism: CoordinateSampling
@@ -74,18 +66,6 @@ class FlatSender:
         square = second_moment(self.mechanism.coordinate())(inside)
         clipped = (now.abs() > 1).gather(-1, report.index)
         return Sent(self.mechanism.dense(report), inside, scale * square - inside * inside, report.index, clipped)
-
-    def width(self, d: int) -> int:
-        """d."""
-        return d
-
-    def nothing(self) -> float:
-        """0."""
-        return 0.0
-
-    def recover(self, mean: torch.Tensor) -> torch.Tensor:
-        """The mean itself."""
-        return mean
 
 
 @dataclass(frozen=True)

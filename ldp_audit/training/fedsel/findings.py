@@ -96,7 +96,8 @@ def gain_above_loss(results: Results) -> Finding | None:
     numbers: dict[str, dict[str, float]] = {}
     idle: set[str] = set()
     for label, fixed in _contexts(results):
-        found = {name: _gains_and_losses(results, name, fixed) for name in SELECTIONS}
+        point = {"epsilon": EPSILON, "coordinates": None, **fixed}
+        found = {name: gains_and_losses_of(results, name, **point) for name in SELECTIONS}
         if not all(gains for gains, _ in found.values()):
             continue
         for name, (gains, losses) in found.items():
@@ -177,10 +178,10 @@ def _at(solution: str, **settings: Any) -> Settings:
     return {"solution": solution, "epsilon": EPSILON, "coordinates": None, **settings}
 
 
-def _gains_and_losses(results: Results, selection: str, fixed: Settings) -> tuple[list[float], list[float]]:
-    """Of each repeat that has all three runs."""
-    points = (_at("PM"), _at(f"{selection}-PM-C"), _at(f"{selection}-PM"))
-    flat, control, private = (repeat_means(results, **point, **fixed) for point in points)
+def gains_and_losses_of(results: Results, selection: str, **fixed: Any) -> tuple[list[float], list[float]]:
+    """Table 3's gain and loss of each repeat that has all three runs with these settings."""
+    solutions = ("PM", f"{selection}-PM-C", f"{selection}-PM")
+    flat, control, private = (repeat_means(results, solution=solution, **fixed) for solution in solutions)
     pairs = sorted(flat.keys() & control.keys() & private.keys())
     return [control[pair] - flat[pair] for pair in pairs], [control[pair] - private[pair] for pair in pairs]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
@@ -12,6 +11,7 @@ from ldp_audit.training.fedsel.findings import FINDINGS as FINDINGS
 from ldp_audit.training.fedsel.presets import DEMONSTRATION as DEMONSTRATION
 from ldp_audit.training.fedsel.presets import presets as presets
 from ldp_audit.training.fedsel.solution import solution
+from ldp_audit.training.option_checks import check_number, check_whole
 
 if TYPE_CHECKING:
     import torch
@@ -72,34 +72,23 @@ class FedSel:
         if not isinstance(self.corrected, bool):
             raise ValueError(f"corrected must be True or False, got {self.corrected!r}")
         for name in ("epochs", "repeats", "details"):
-            _whole(name, getattr(self, name), 1)
-        _whole("folds", self.folds, 2)
+            check_whole(name, getattr(self, name), 1)
+        check_whole("folds", self.folds, 2)
         for name in ("k", "coordinates", "users"):
             if getattr(self, name) is not None:
-                _whole(name, getattr(self, name), 1)
+                check_whole(name, getattr(self, name), 1)
         for name in ("epsilon", "learning_rate"):
-            _number(name, getattr(self, name), "a finite number > 0", lambda x: x > 0)
+            check_number(name, getattr(self, name), "a finite number > 0", lambda x: 0 < x < math.inf)
         for name in ("penalty", "momentum"):
-            _number(name, getattr(self, name), "a finite number >= 0", lambda x: x >= 0)
+            check_number(name, getattr(self, name), "a finite number >= 0", lambda x: 0 <= x < math.inf)
         for name in ("share", "ratio"):
-            _number(name, getattr(self, name), "a number in (0, 1]", lambda x: 0 < x <= 1)
+            check_number(name, getattr(self, name), "a number in (0, 1]", lambda x: 0 < x <= 1)
         for name in ("threshold", "mu"):
             if name != "mu" or self.mu is not None:
-                _number(name, getattr(self, name), "a number in [0, 1)", lambda x: 0 <= x < 1)
+                check_number(name, getattr(self, name), "a number in [0, 1)", lambda x: 0 <= x < 1)
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedSelRun:
         """A run at its beginning; ValueError where the data do not fit the plan."""
         from ldp_audit.training.fedsel.run import FedSelRun
 
         return FedSelRun(self, data, seed=seed, device=device)
-
-
-def _whole(name: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
-
-
-def _number(name: str, value: object, accepted: str, fits: Callable[[float], bool]) -> None:
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and fits(value):
-        return
-    raise ValueError(f"{name} must be {accepted}, got {value!r}")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ldp_audit.training.experiments.comparison import Row, apart
 from ldp_audit.training.experiments.findings import interval
-from ldp_audit.training.fedsel.findings import repeat_means
+from ldp_audit.training.fedsel.findings import gains_and_losses_of
 from ldp_audit.training.fedsel.solution import SELECTIONS
 
 PRINTED: dict[tuple[str, str], tuple[float, ...]] = {
@@ -85,16 +85,10 @@ class GainAndLoss(NamedTuple):
 def gains_and_losses(results: Mapping[str, Any], model: str, *, epsilon: float = 2.0) -> dict[str, GainAndLoss]:
     """By selection; of the results of the preset "table-3". Selections whose runs are missing are left out."""
     at = {"model": model, "epsilon": epsilon}
-    flat = repeat_means(results, solution="PM", **at)
-    found = {}
-    for name in SELECTIONS:
-        private = repeat_means(results, solution=f"{name}-PM", **at)
-        control = repeat_means(results, solution=f"{name}-PM-C", **at)
-        pairs = sorted(flat.keys() & private.keys() & control.keys())
-        if pairs:
-            gain = _difference([control[pair] - flat[pair] for pair in pairs])
-            found[name] = GainAndLoss(gain, _difference([control[pair] - private[pair] for pair in pairs]))
-    return found
+    found = {name: gains_and_losses_of(results, name, **at) for name in SELECTIONS}
+    return {
+        name: GainAndLoss(_difference(gains), _difference(losses)) for name, (gains, losses) in found.items() if gains
+    }
 
 
 def _difference(values: Sequence[float]) -> Difference:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from ldp_audit.training.option_checks import check_choice, check_flag, check_number, check_whole
 
 if TYPE_CHECKING:
     import torch
@@ -86,28 +88,26 @@ class LdpFl:
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
-            _check_whole(name, getattr(self, name), least)
+            check_whole(name, getattr(self, name), least)
         if self.chunk is not None:
-            _check_whole("chunk", self.chunk, 1)
+            check_whole("chunk", self.chunk, 1)
         for name, accepted in _CHOICES.items():
-            if getattr(self, name) not in accepted:
-                raise ValueError(f"{name} must be one of {', '.join(accepted)}, got {getattr(self, name)!r}")
+            check_choice(name, getattr(self, name), accepted)
         for name in ("model", "strategy"):
             if not isinstance(getattr(self, name), str) or not getattr(self, name):
                 raise ValueError(f"{name} must be a name, got {getattr(self, name)!r}")
         for name in ("perturb", "permute"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
+            check_flag(name, getattr(self, name))
         self._check_numbers()
 
     def _check_numbers(self) -> None:
         for name in _POSITIVE:
-            _check_number(name, getattr(self, name), "a finite number > 0", lambda value: 0 < value < math.inf)
-        _check_number("fraction", self.fraction, "a number in (0, 1]", lambda value: 0 < value <= 1)
-        _check_number("epsilon", self.epsilon, "a number >= 1e-12, or inf", lambda value: value >= _LEAST_EPSILON)
-        _check_number("center", self.center, "a number in [-1e10, 1e10]", lambda value: abs(value) <= _LARGE)
+            check_number(name, getattr(self, name), "a finite number > 0", lambda value: 0 < value < math.inf)
+        check_number("fraction", self.fraction, "a number in (0, 1]", lambda value: 0 < value <= 1)
+        check_number("epsilon", self.epsilon, "a number >= 1e-12, or inf", lambda value: value >= _LEAST_EPSILON)
+        check_number("center", self.center, "a number in [-1e10, 1e10]", lambda value: abs(value) <= _LARGE)
         for name in _RADII:
-            _check_number(
+            check_number(
                 name, getattr(self, name), "a number in [1e-10, 1e10]", lambda value: 1 / _LARGE <= value <= _LARGE
             )
         if self.ranges == "fixed" and abs(self.center) > _MOST_RADII * self.radius:
@@ -141,13 +141,3 @@ class LdpFl:
     def clips(self) -> bool:
         """Whether weights are clipped."""
         return self.epsilon < math.inf
-
-
-def _check_whole(name: str, value: Any, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
-
-
-def _check_number(name: str, value: Any, accepted: str, fits: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not fits(value):
-        raise ValueError(f"{name} must be {accepted}, got {value!r}")

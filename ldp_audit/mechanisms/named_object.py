@@ -1,0 +1,26 @@
+"""An object of the user's by its name, package.module:name: imported, from the current folder too."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def named_object(name: str, what: str) -> Any:
+    """The object; its name may have several parts.   what: the thing that is asked for, for the message.
+
+    Raises ValueError where it cannot be imported, whatever its module raised.
+    """
+    module, _, attribute = name.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (a user's module may raise anything)
+        raise ValueError(f"{what} cannot be loaded: {type(error).__name__}: {error}") from None
+    return found
