@@ -122,6 +122,17 @@ def test_other_bad_input_is_one_line_and_exit_code_2(
     assert error.count("\n") == 1
 
 
+def test_an_interruption_before_the_command_begins_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ldp_audit.cli.command_line.run_command", interrupted)
+    assert main(["doctor"]) == 130
+    assert capsys.readouterr().err == "ldp-audit: interrupted; no file is left half written\n"
+
+
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"schema_version": 9}', "\x00"])
 def test_a_file_that_is_no_report_is_said_to_be_none(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

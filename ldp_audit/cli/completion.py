@@ -19,6 +19,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog, parser.formatter_class = HOW, argparse.RawDescriptionHelpFormatter
 
 
+def run(options: argparse.Namespace) -> int:
+    """Print the script; 0."""
+    from ldp_audit.cli.command_line import command_parser
+
+    print(script(command_parser(), options.shell))
+    return 0
+
+
 def script(parser: argparse.ArgumentParser, shell: str) -> str:
     """The script for this shell."""
     import shtab

@@ -16,6 +16,10 @@ _PEERS = ("opendp", "diffprivlib", "multi-freq-ldpy", "flwr")
 _INSTALL = {"training": "pip install '.[training]', in a clone", "dask": "pip install '.[dask]', in a clone"}
 
 
+def add_arguments(_: argparse.ArgumentParser) -> None:
+    """`ldp-audit doctor` has no options of its own."""
+
+
 def run(options: argparse.Namespace) -> int:
     """Print the findings; 0 where all that is needed is there and works, 1 otherwise."""
     found = diagnosis()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -128,7 +129,8 @@ def _accounts(names: Sequence[str]) -> Iterator[dict[str, Future[dict[str, Any]]
     workers = min(2, len(names), os.cpu_count() or 1)
     pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
     try:
-        started = {name: pool.submit(gather.accounted, name) for name in gather.slowest_first(names)}
+        with _no_interrupts():
+            started = {name: pool.submit(gather.accounted, name) for name in gather.slowest_first(names)}
         yield {name: started[name] for name in names}
     except BaseException:
         for process in list((pool._processes or {}).values()):
@@ -136,6 +138,19 @@ def _accounts(names: Sequence[str]) -> Iterator[dict[str, Future[dict[str, Any]]
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Ctrl-C reaches every process of a terminal; one that is started in here leaves it to its parent, from birth."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _waited(accounts: dict[str, Future[dict[str, Any]]], progress: Progress) -> list[dict[str, Any]]:

@@ -54,11 +54,11 @@ def test_the_commands_of_every_page_print_what_it_shows(page: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=name)
 def test_every_command_line_in_the_documents_is_one(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from ldp_audit.cli import _parser  # pyright: ignore[reportPrivateUsage]
+    from ldp_audit.cli.command_line import command_parser
 
     for arguments in command_lines(parts(page)):
         try:
-            _parser().parse_args(arguments)
+            command_parser().parse_args(arguments)
         except SystemExit as exit_:
             pytest.fail(f"ldp-audit {' '.join(arguments)}: exit code {exit_.code}, {capsys.readouterr().err}")
 

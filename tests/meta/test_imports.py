@@ -35,7 +35,7 @@ def loaded_by(code: str) -> set[str]:
     [
         ("import ldp_audit", HEAVY),
         ("import ldp_audit.claims, ldp_audit.mechanisms, ldp_audit.accounting, ldp_audit.reports", HEAVY),
-        ("import ldp_audit.cli", HEAVY),
+        ("import ldp_audit.cli.command_line", HEAVY),
         ("from ldp_audit.claims import Claim, settle", {"torch", "matplotlib", "numpy"}),
         ("from ldp_audit import TwoPoint", {"torch", "matplotlib", "z3"}),
         ("from ldp_audit.reports import html", {"torch", "matplotlib"}),

@@ -1,0 +1,112 @@
+"""ldp-audit check: settle claims, one line each, and write the report."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ldp_audit.cli.files import check_writable
+
+if TYPE_CHECKING:
+    from ldp_audit.claims.claim import Paper
+    from ldp_audit.claims.settle import SettledClaim
+
+
+def add_arguments(check: argparse.ArgumentParser) -> None:
+    """The options of `ldp-audit check`."""
+    source = check.add_mutually_exclusive_group()
+    source.add_argument(
+        "--paper", default="all", metavar="KEY", help="ldp-fl, fedsel, fedmd-nfdp, wang, own, or all (the default)"
+    )
+    source.add_argument("--claims", metavar="MODULE", help="a module of your own: package.module or path/to/file.py")
+    check.add_argument("--only", action="append", metavar="ID", help="settle this claim only; may be repeated")
+    check.add_argument("--out", type=Path, metavar="DIR", help="write report.html, report.md and report.json there")
+    check.add_argument(
+        "--fail-on", choices=["refuted", "undecided"], help="exit 1 if a claim is refuted, or not even decided"
+    )
+    check.add_argument("--quiet", action="store_true", help="no progress lines")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Settle, print, write; 1 where --fail-on asks for it, else 0. Raises ValueError for bad input."""
+    from ldp_audit.reports import document, write
+
+    check_writable(options)
+    papers = _chosen(options)
+    settled = [(paper, _settle(paper, options)) for paper in papers]
+    _print_summary(settled)
+    figures = [(paper.key, figure) for paper in papers if paper.figures and options.out for figure in paper.figures()]
+    if options.out or options.json:
+        report = document.build(settled, figures)
+        if options.out:
+            write.write_files(options.out, write.rendered(report))
+            first = "report.html" if len(papers) == 1 else "index.html"
+            print(f"\nreport: {options.out / first} (also report.md, report.json)")
+        if options.json:
+            write.write_files(options.json.parent, {options.json.name: write.as_json(report)})
+    return _exit_code(settled, options.fail_on)
+
+
+def _chosen(options: argparse.Namespace) -> list[Paper]:
+    from dataclasses import replace
+
+    from ldp_audit.claims import papers
+    from ldp_audit.claims.loading import load_claims
+
+    if options.claims:
+        chosen = [load_claims(options.claims)]
+    else:
+        chosen = [papers.load(key) for key in (papers.PAPERS if options.paper == "all" else [options.paper])]
+    if not options.only:
+        return chosen
+    known = [claim.id for paper in chosen for claim in paper.claims]
+    unknown = [name for name in options.only if name not in known]
+    if unknown:
+        raise ValueError(f"unknown claim {', '.join(unknown)}; known: {', '.join(known)}")
+    return [replace(paper, claims=tuple(c for c in paper.claims if c.id in options.only)) for paper in chosen]
+
+
+def _settle(paper: Paper, options: argparse.Namespace) -> list[SettledClaim]:
+    from ldp_audit.claims.settle import settle_claim
+
+    outcomes = []
+    for place, claim in enumerate(paper.claims, start=1):
+        outcome = settle_claim(claim)
+        outcomes.append(outcome)
+        if not options.quiet:
+            heading = f"[{place:3d}/{len(paper.claims)}] {claim.id:<12} {outcome.verdict:<12} {outcome.seconds:6.3f} s"
+            note = "" if claim.source == "paper" else f"({claim.source}) "
+            print(f"{heading}  {_short(note + claim.says, 76)}", flush=True)
+    return outcomes
+
+
+def _print_summary(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]]) -> None:
+    from collections import Counter
+
+    from ldp_audit.claims.recheck_report import by_solver_alone
+
+    for paper, outcomes in settled:
+        counts = Counter(str(outcome.verdict) for outcome in outcomes if outcome.claim.source == "paper")
+        others = [outcome.claim.id for outcome in outcomes if outcome.claim.source != "paper"]
+        seconds = sum(outcome.seconds for outcome in outcomes)
+        print(f"\n{paper.key}: {len(outcomes)} claims in {seconds:.2f} s")
+        for verdict, count in counts.most_common():
+            print(f"  {verdict:<12} {count:3d}")
+        if others:
+            print(f"  not the paper's own, so not counted: {', '.join(others)}")
+        by_solver = [o.claim.id for o in outcomes if any(by_solver_alone(p.evidence) for p in o.all_parts())]
+        if by_solver:
+            print(f"  resting on a solver's word alone: {', '.join(by_solver)}")
+
+
+def _exit_code(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]], fail_on: str | None) -> int:
+    """A damaged conversion's reading never counts; what is undecided includes what is refuted."""
+    failing = {"refuted": {"REFUTED"}, "undecided": {"REFUTED", "UNDECIDED"}, None: set()}[fail_on]
+    own = [o for _, outcomes in settled for o in outcomes if o.claim.source != "damaged conversion"]
+    return int(any(str(outcome.verdict) in failing for outcome in own))
+
+
+def _short(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."

@@ -1,0 +1,59 @@
+"""ldp-audit exact: what is known exactly of one mechanism."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from ldp_audit.cli.files import check_writable, write_json
+
+
+def add_arguments(exact: argparse.ArgumentParser) -> None:
+    """The options of `ldp-audit exact`."""
+    exact.add_argument("target", metavar="TARGET", help="TwoPoint(epsilon=1), channel.csv, or package.module:name")
+    exact.add_argument(
+        "--plot", type=Path, metavar="FILE.svg", help="draw the profile, the trade-off curve and the variance"
+    )
+    exact.add_argument("--levels", type=_levels, metavar="E,E,...", help="where to evaluate the profile, in nats")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print epsilon, moments and profile; 0. Raises ValueError for bad input."""
+    from ldp_audit.accounting.exact_summary import LEVELS, summarise
+    from ldp_audit.accounting.whole_file import check_place
+    from ldp_audit.mechanisms import target
+
+    if options.plot:
+        check_place(options.plot)
+    check_writable(options)
+    mechanism = target.load(options.target)
+    summary = summarise(mechanism, options.levels or LEVELS)
+    if options.plot:
+        from ldp_audit.accounting.profile_figure import profile_figure
+        from ldp_audit.reports import figures, write
+
+        drawn = figures.svg(profile_figure(mechanism).to_dict())
+        write.write_files(options.plot.parent, {options.plot.name: drawn + "\n"})
+    write_json(options, summary)
+    print(summary["mechanism"])
+    for name in ("exact_epsilon", "claimed_epsilon", "implemented_epsilon", "worst_pair"):
+        if summary[name] is not None:
+            print(f"  {name.replace('_', ' '):<20} {summary[name]}")
+    for row in summary["moments"]:
+        print(f"  at input {row['input']!s:<11} mean {_digits(row['mean'])}, variance {_digits(row['variance'])}")
+    print(f"  {'epsilon':>10}  delta")
+    for row in summary["profile"]:
+        print(f"  {row['epsilon']!s:>10}  {row['delta']:.12g}")
+    return 0
+
+
+def _levels(text: str) -> list[float]:
+    return [float(part) for part in text.split(",")]
+
+
+def _digits(number: Any) -> str:
+    """Ten digits of a number, or of each number of a vector; a text as it is."""
+    if isinstance(number, str):
+        return number
+    return f"[{', '.join(map(_digits, number))}]" if isinstance(number, list) else f"{number:.10g}"
