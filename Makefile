@@ -12,8 +12,8 @@ INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDI
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
-report: $(VENV)/.installed ## settle all papers' claims and write the report to $(OUT)/
-	$(BIN)/ldp-audit check --paper all --out $(OUT)
+report: $(VENV)/.installed ## claims, programs, protocols in one document, $(OUT)/index.html; rechecks the proofs
+	$(BIN)/ldp-audit report --out $(OUT) $(ARGS)
 	$(BIN)/ldp-audit recheck $(OUT)/report.json
 
 test: $(VENV)/.installed-dev ## the whole suite
