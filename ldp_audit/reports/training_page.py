@@ -55,12 +55,12 @@ def about(document: Mapping[str, Any]) -> list[str]:
     runs, tool = document["runs"], document["tool"]
     data = ", ".join(f"{name} {value}" for name, value in document["data"].items() if name not in ("name", "digest"))
     device = runs[0]["device"]
+    threads = "one thread" if device["threads"] == 1 else f"{device['threads']} threads"
     seconds = sum(run["seconds"] for run in runs)
     lines = [
         f"{len(runs)} runs of {len(document['points'])} points, root seed {document['seed']}, {seconds:.0f} s in all.",
         f"Data {document['data']['name']}: {data}.",
-        f"Device {device['name']}, {device['threads']} thread(s) a run, torch {device['torch']}, "
-        f"{tool['name']} {tool['version']}.",
+        f"Device {device['name']}, {threads} a run, torch {device['torch']}, {tool['name']} {tool['version']}.",
         "Accuracy is the last round's: mean and half-width of its 95% interval (Student's t over the repeats; over the "
         "folds, corrected for their overlap, where a point has one run).",
     ]

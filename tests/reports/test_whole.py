@@ -155,6 +155,17 @@ def test_equal_reports_give_equal_files() -> None:
     assert whole.rendered(report) == whole.rendered(json.loads(json.dumps(report)))
 
 
+def test_a_report_whose_claims_are_no_papers_names_where_they_are_from() -> None:
+    report = whole_report()
+    for claim in report["claims"]:
+        claim["source"] = "derived"
+    report["not_the_papers"] = len(report["claims"])
+    page = whole.rendered(report)["index.html"]
+    assert f"{len(report['claims'])} claims are not a paper's own" in html.unescape(page)
+    assert "more claims" not in page
+    assert all(paper["title"] in page for paper in report["papers"])
+
+
 def test_a_consistent_audit_never_comes_without_what_it_could_not_see() -> None:
     report = whole_report()
     report["audits"][0] |= {"verdict": "consistent", "delta_lower": 0.0}

@@ -56,6 +56,11 @@ def _own(report: dict[str, Any], paper: dict[str, Any]) -> list[dict[str, Any]]:
     return [one for one in report["claims"] if one["paper"] == paper["key"] and one["source"] == "paper"]
 
 
+def _told_of(report: dict[str, Any], paper: dict[str, Any]) -> list[dict[str, Any]]:
+    """The paper's own claims; all that are filed under it where it has none."""
+    return _own(report, paper) or [one for one in report["claims"] if one["paper"] == paper["key"]]
+
+
 def _counts(claims: list[dict[str, Any]]) -> dict[str, int]:
     """Verdicts in their usual order, those that occur."""
     found = {word: sum(one["verdict"] == word for one in claims) for word in wording.VERDICTS}
@@ -86,15 +91,19 @@ def _lead(report: dict[str, Any], papers: list[dict[str, Any]]) -> Text:
 
 def _claimed(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:
     rows: list[list[Text]] = []
-    for paper in papers:
+    for paper in papers or report["papers"]:
         about = ", ".join(part for part in (paper["authors"], paper["venue"]) if part)
-        rows.append([FoundLink(paper["title"], paper["key"]), about or "–", str(len(_own(report, paper)))])
+        rows.append([FoundLink(paper["title"], paper["key"]), about or "–", str(len(_told_of(report, paper)))])
     others = report["not_the_papers"]
     blocks: list[Block] = [Heading("What was claimed", "claimed")]
     if rows:
-        blocks.append(Table("Papers and how many of their claims were settled", ["paper", "by", "claims"], rows))
+        name = "paper" if papers else "source"
+        blocks.append(
+            Table(f"{name.capitalize()}s and how many of their claims were settled", [name, "by", "claims"], rows)
+        )
     if others:
-        what = f"{others} more {'claim is' if others == 1 else 'claims are'} not the papers' own: consequences that we "
+        more = " more" if papers else ""
+        what = f"{others}{more} {'claim is' if others == 1 else 'claims are'} not a paper's own: consequences that we "
         what += "quantified, claims about programs, readings of a damaged conversion."
         blocks.append(Paragraph([what, " All are in the ", FoundLink("list of claims"), "."], "note"))
     return blocks
@@ -114,7 +123,7 @@ def _each(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:
     """Each paper's verdicts with up to three claims that fail, and what the verdicts mean."""
     blocks: list[Block] = [Heading("Paper by paper", "papers")]
     for paper in papers or report["papers"]:
-        mine = _own(report, paper) or [one for one in report["claims"] if one["paper"] == paper["key"]]
+        mine = _told_of(report, paper)
         told = _telling(mine)
         blocks += [Heading(paper["title"], f"paper-{paper['key']}", 2), Shares(_counts(mine), paper["key"])]
         if told:
