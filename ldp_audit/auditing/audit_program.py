@@ -20,7 +20,7 @@ from ldp_audit.auditing.counts.checkpoint import opened, remembered
 from ldp_audit.auditing.counts.counting import Test, count_all
 from ldp_audit.auditing.counts.distribute import runner_of
 from ldp_audit.auditing.counts.record import counted
-from ldp_audit.auditing.counts.repeats import FIRST_CALLS, suspected
+from ldp_audit.auditing.counts.repeats import suspected_by_few
 from ldp_audit.auditing.counts.reporter import reporter
 from ldp_audit.auditing.declared.independent_audit import audit_independent
 from ldp_audit.auditing.declared.law_score import Law
@@ -63,7 +63,8 @@ def audit(
     sampler: (x, n, rng) -> n independent outputs on input x: numbers, labels, None, or vectors as an (n, d) array.
     inputs: two or more, all pairs of which are searched, in both directions; or what `search` returns.
     claimed_epsilon: nats; None where only the bound is wanted.   claimed_delta: in [0, 1).
-    samples: per input, the search included; not so some hundred calls for a single output, which look for repetition.
+    samples: per input, the search included; not so the calls for a single output that look for repetition: 32 to 128
+    an input, more where they raise a suspicion.
     confidence: in [0.5, 1), of all bounds together.
     seed: the same seed gives the same result.   timeout: seconds that one call may take.
     sequential: bet instead, and stop as soon as a violation is certain (see `audit_sequentially`).
@@ -132,7 +133,7 @@ def audit(
     findings = [_finding(Witness(test.pair, events[0], counts), budget["event"], design, claim)]
     if rare is not None:
         findings.append(_rare_finding(rare, found.choice, test, others.pop(0), budget["rare event"], claim))
-    repeated, calls = _repeats(program, named, found.places, budget["calls"], claim)
+    repeated, calls = _repeats(program, named, found.places, budget["calls"], claim, samples)
     findings += repeated
     best = max(findings, key=lambda finding: finding.epsilon)
     sections = {"counted": counted(program, test, counts, design, claim, confidence, floor).to_dict()}
@@ -213,12 +214,17 @@ def _rare_finding(
 
 
 def _repeats(
-    program: Program, inputs: Sequence[Any], places: tuple[int, int], error: float, claim: tuple[float | None, float]
+    program: Program,
+    inputs: Sequence[Any],
+    places: tuple[int, int],
+    error: float,
+    claim: tuple[float | None, float],
+    samples: int,
 ) -> tuple[list[_Finding], int]:
     """What calls for a single output show, where the program seems to repeat itself, and how many there were."""
-    calls = suspected(program, inputs, places, error, claim[0] or 0.0)
+    calls, first = suspected_by_few(program, inputs, places, error, claim[0] or 0.0, samples)
     if calls is None:
-        return [], 2 * FIRST_CALLS
+        return [], 2 * first
     (counts,) = count_all(calls, program)
     witness = Witness(calls.pair, calls.events[0], counts, calls_for_one=True)
-    return [_finding(witness, error, claim[0] or 1.0, claim)], 2 * FIRST_CALLS + 2 * calls.trials
+    return [_finding(witness, error, claim[0] or 1.0, claim)], 2 * first + 2 * calls.trials

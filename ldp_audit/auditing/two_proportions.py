@@ -4,17 +4,22 @@ X of n runs on input x, and Y of m runs on input x', fell into one event. Let p,
 
     U(p) = P(X' >= X | p)   and   V(q) = P(Y' <= Y | q)
 
-are independent and, at the true p and q, each at least uniform. So with weights w1**2 + w2**2 = 1, which may depend on
-q but on no count, the pair (p, q) is covered by
+are independent and, at the true p and q, each at least uniform: so the deviations d(p) = Phi^-1(1 - U(p)) and
+e(q) = Phi^-1(1 - V(q)) are at most as large as independent normal ones. With weights w1**2 + w2**2 = 1, which may
+depend on p and q but on no count, the pair (p, q) is covered by
 
-    w1 Phi^-1(1 - U(p)) + w2 Phi^-1(1 - V(q)) < z
+    w1 max(d(p), -4) + w2 e(q) < z
 
-with probability at least Phi(z) (Stouffer et al. 1949; exact for every n, m, p, q). The weights are those of the score
-test at a design ratio that is fixed beforehand, which is where the gain over two separate intervals comes from: the
-two deviations add in squares. Two one-sided Clopper-Pearson limits at 0.3% of the error each cut off the far ends of
-the region. The bound is the infimum of ln((p - delta)/q) over the region, found on cells of q and rounded downwards:
-on a cell [a, b] the least p is taken at a and with the worse of the weights at a and b, between which all others lie,
-and the greatest q is b.
+except with probability Phi(-z) (Stouffer et al. 1949; exact for every n, m, p, q), and Phi(-4) Phi(-z) more for the
+cut at -4: where it changes the sum, the first deviation is below -4 and the second, independently, above z. The
+weights are those of the score test at a design ratio that is fixed beforehand, taken at p and at the q that the ratio
+gives to it, of which p is known the better. This is where the gain over two separate intervals comes from: the two
+deviations add in squares. Two Clopper-Pearson limits, of p at 0.1% of the error and of q at 0.05%, cut off the far ends
+of the region.
+
+The bound is the infimum of ln((p - delta)/q) over the region, found on cells of p and rounded downwards: on a cell
+[a, b] the least p is a, and the greatest q is taken at b and with the worse of the weights at a and b, between which
+all others lie.
 """
 
 from __future__ import annotations
@@ -22,14 +27,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import special
 
-_END_SHARE = 0.003  # of the error, for each of the two Clopper-Pearson limits
-_SHAVE = 1e-12  # relative; far above the error of the incomplete beta function and its inverse
-_LEAST_Q = 1e-300  # below it the weights stay what they are there
-_FIRST_CELLS, _SPLIT, _ROUNDS = 128, 8, 12
+from ldp_audit.auditing.bounds.binomial_tails import deviation, lower_limit, lower_limits, probability, upper_limit
+
+__all__ = ["Counts", "Region", "lower_limit", "upper_limit"]
+
+_P_SHARE, _Q_SHARE = 0.001, 0.0005  # of the error, for the Clopper-Pearson limits of p and of q
+_CUT = 4.0  # deviations; below it the first tail says no more
+_LEAST_Q_SHARE = 0.7  # of p / ratio: the weights' q is no less; found best over counts from 72 to a million
+_LEAST_LIMIT = -20.0  # deviations; far beyond, the inverse of the tail underflows or is nan
+_SHAVE = 1e-12  # relative; above the errors of the tails and of their inverses
+_FIRST_CELLS, _MOST_PIECES, _ROUNDS = 24, 16, 12
 
 
 @dataclass(frozen=True)
@@ -91,7 +103,7 @@ class Region:
     fineness: float = 0.002
 
     def __post_init__(self) -> None:
-        if not 0 < self.error <= 0.5:  # see `_least_p`
+        if not 0 < self.error <= 0.5:  # see `_most_q`
             raise ValueError(f"error must be in (0, 0.5], got {self.error!r}")
         if not (self.design_epsilon >= 0 and 0 <= self.design_delta < 1):
             raise ValueError(
@@ -101,6 +113,14 @@ class Region:
 
     def epsilon_lower(self, delta: float = 0.0) -> float:
         """A lower bound, nats, on every epsilon with p <= e**epsilon q + delta; 0 where nothing is known."""
+        return max(0.0, self._least_epsilon(delta, 0.0, math.inf))
+
+    def exceeds(self, epsilon: float, delta: float = 0.0) -> bool:
+        """Whether `epsilon_lower(delta)` is above epsilon (nats, >= 0), up to the fineness; much sooner known."""
+        return self._least_epsilon(delta, epsilon, epsilon) > epsilon
+
+    def _least_epsilon(self, delta: float, low: float, high: float) -> float:
+        """As `_infimum`, for the log ratio."""
         if not 0 <= delta <= 1:
             raise ValueError(f"delta must be in [0, 1], got {delta!r}")
 
@@ -111,7 +131,7 @@ class Region:
         p, q = self.counts.smoothed  # only how finely to look depends on them
         gain = max(p - delta, math.sqrt(p * (1 - p) / self.counts.trials))
         of_p = p * (1 - p) / self.counts.trials / gain**2
-        return max(0.0, self._infimum(log_ratio, math.sqrt(of_p + (1 - q) / q / self.counts.other_trials)))
+        return self._infimum(log_ratio, math.sqrt(of_p + (1 - q) / q / self.counts.other_trials), low, high)
 
     def delta_lower(self, epsilon: float) -> float:
         """A lower bound on every delta with p <= e**epsilon q + delta, at this epsilon (nats, inf allowed)."""
@@ -122,95 +142,75 @@ class Region:
         spread = math.hypot(
             math.sqrt(p * (1 - p) / self.counts.trials), slope * math.sqrt(q * (1 - q) / self.counts.other_trials)
         )
-        return max(0.0, self._infimum(lambda p, q: p - slope * q, spread))
+        return max(0.0, self._infimum(lambda p, q: p - slope * q, spread, 0.0, math.inf))
 
-    def _infimum(self, value: Callable[[np.ndarray, np.ndarray], np.ndarray], spread: float) -> float:
+    def _infimum(
+        self, value: Callable[[np.ndarray, np.ndarray], np.ndarray], spread: float, low: float, high: float
+    ) -> float:
         """Of a function that grows in p and falls in q, over the region; never above it.
 
-        spread: about the standard deviation of the function of the two frequencies.
+        spread: about the standard deviation of the function of the two frequencies.   low, high: what is at most low,
+        or surely more than high, is looked at no closer.
         """
-        last = _upper_limit(self.counts.other_hits, self.counts.other_trials, _END_SHARE * self.error)
-        seen = max(self.counts.other_hits, 0.5)
-        first = min(seen / self.counts.other_trials * math.exp(-8 / math.sqrt(seen)), last / 2)
-        edges = np.concatenate([[0.0], np.geomspace(first, last, _FIRST_CELLS)])
-        lowest = -math.inf
+        if self.counts.hits == 0:
+            return -math.inf
+        fine, lowest, attained, settled = self.fineness * spread, -math.inf, math.inf, math.inf
+        starts, ends, most, borders = self._first_cells
         for _ in range(_ROUNDS):
-            least = self._least_p(edges)
-            values = value(least, edges[1:])
-            lowest = float(values.min())
-            attained = float(value(least, np.maximum(edges[:-1], _LEAST_Q)).min())  # on the region's border, about
-            if not math.isfinite(lowest) or attained - lowest <= self.fineness * spread:
+            values, upper = value(starts, most), value(ends, most)
+            attained = min(attained, float(np.min(upper[borders], initial=math.inf)))
+            lowest = min(settled, float(values.min()))
+            wide = np.flatnonzero(values < attained - fine)
+            if len(wide) == 0 or lowest == -math.inf or attained <= low or lowest > high:
                 break
-            edges = _split(edges, np.flatnonzero(values <= attained))  # no other cell can have the infimum
+            settled = min(settled, float(np.min(np.delete(values, wide), initial=math.inf)))
+            wanted = fine + np.maximum(upper[wide] - attained, 0.0)
+            starts, ends = _split(starts[wide], ends[wide], (upper[wide] - values[wide]) / wanted)
+            most, borders = self._most_q(starts, ends)
         return lowest - _SHAVE * max(1.0, abs(lowest)) if math.isfinite(lowest) else lowest
 
-    def _least_p(self, edges: np.ndarray) -> np.ndarray:
-        """For each cell of q: no p below this is in the region; above 1 where no p is."""
-        z = -special.ndtri(self.error * (1 - 2 * _END_SHARE))
-        deviation = _deviation(self.counts.other_hits, self.counts.other_trials, edges[:-1])
-        first, second = self._weights(edges)
-        # Weights between two others give a level between theirs or above, so that the ends of a cell are its worst:
-        # (w2 d - z) / w1 is d s - z (1 + s**2)**(1/2) in s = w2 / w1, concave for z >= 0, that is, for error <= 1/2.
-        level = np.minimum(_level(z, first[:-1], second[:-1], deviation), _level(z, first[1:], second[1:], deviation))
-        found = _lower_limit(self.counts.hits, self.counts.trials, np.maximum(level, 0.0))
-        floor = _lower_limit(self.counts.hits, self.counts.trials, np.asarray(_END_SHARE * self.error))
-        return np.where(level == math.inf, math.inf, np.maximum(found, floor))
+    @cached_property
+    def _first_cells(self) -> tuple[np.ndarray, ...]:
+        """Cells of p, to 1, with what `_most_q` says of them: no p below is in the region, the last is past the cut."""
+        first, last = lower_limits(
+            self.counts.hits, self.counts.trials, np.array([_P_SHARE * self.error, special.ndtr(_CUT)])
+        )
+        edges = np.unique(np.append(np.clip(np.geomspace(first, last, _FIRST_CELLS), first, 1.0), 1.0))
+        return edges[:-1], edges[1:], *self._most_q(edges[:-1], edges[1:])
 
-    def _weights(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Proportional to the standard deviations of X/n and of ratio * Y/m on the line of the design.
+    def _most_q(self, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """For each cell of p: no q above this is in the region; and whether it is, at the cell's end, on its border.
 
-        The first falls in q and the second grows, as p (1 - p) / (q (1 - q)) falls for p = ratio q + delta.
+        The second is true up to a tenth of the fineness, and only says when the search may end.
+        """
+        z = -special.ndtri(self.error * (1 - _P_SHARE - _Q_SHARE) / (1 + special.ndtr(-_CUT)))
+        of_p = np.maximum(deviation(self.counts.hits, self.counts.trials, ends), -_CUT)
+        # The limit of e is z (1 + s**2)**(1/2) - s d in s = w1 / w2, convex for z >= 0, that is, for error <= 1/2:
+        # greatest at the greatest or the least s of the cell, which its ends have.
+        s = self._weight(np.stack([starts, ends]))
+        limits = np.minimum(z * np.hypot(1.0, s) - s * of_p, -special.ndtri(_Q_SHARE * self.error))
+        worst = np.maximum(np.max(limits, axis=0), _LEAST_LIMIT)
+        most = probability(self.counts.other_hits, self.counts.other_trials, worst)
+        return most, worst - limits[1] <= 0.1 * self.fineness
+
+    def _weight(self, p: np.ndarray) -> np.ndarray:
+        """w1 / w2: proportional to the standard deviations of X/n and of ratio * Y/m on the line of the design.
+
+        It falls in p, as p (1 - p) / (q (1 - q)) does, both for q = (p - delta) / ratio and for q = c p, c <= 1.
         """
         ratio = math.exp(min(self.design_epsilon, 300.0))
-        q = np.maximum(q, _LEAST_Q)
-        p = np.minimum(1.0, ratio * q + self.design_delta)
+        q = np.maximum((p - self.design_delta) / ratio, _LEAST_Q_SHARE * p / ratio)
         of_p = p * (1 - p) / self.counts.trials
         of_q = ratio**2 * q * (1 - q) / self.counts.other_trials
-        total = of_p + of_q
-        share = np.divide(of_p, total, out=np.zeros_like(total), where=total > 0)
-        return np.sqrt(share), np.sqrt(1 - share)
+        return np.sqrt(np.divide(of_p, of_q, out=np.zeros_like(of_p), where=of_p > 0))
 
 
-def _deviation(hits: int, trials: int, q: np.ndarray) -> np.ndarray:
-    """Phi^-1(P(Y > hits | q)), which grows with q; -inf where the count is the largest possible."""
-    if hits >= trials:
-        return np.full_like(q, -math.inf)
-    above = special.betainc(hits + 1, trials - hits, q)
-    below = special.betaincc(hits + 1, trials - hits, q)
-    return np.where(above < 0.5, special.ndtri(above), -special.ndtri(below))
-
-
-def _level(z: float, first: np.ndarray, second: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-    """The p of the region are those with P(X >= hits | p) above this; 0 where all are, inf where none is."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        level = special.ndtr((second * deviation - z) / first)
-    level = np.where(first == 0, np.where(deviation >= z, math.inf, 0.0), level)  # then q alone decides
-    return np.where(deviation == -math.inf, 0.0, level)
-
-
-def _lower_limit(hits: int, trials: int, error: np.ndarray) -> np.ndarray:
-    """Clopper-Pearson: the least p with P(X >= hits | p) >= error."""
-    if hits == 0:
-        return np.zeros_like(error)
-    return special.betaincinv(hits, trials - hits + 1, error)
-
-
-def _upper_limit(hits: int, trials: int, error: float) -> float:
-    """Clopper-Pearson: the greatest q with P(Y <= hits | q) >= error."""
-    return 1.0 if hits >= trials else float(special.betainccinv(hits + 1, trials - hits, error))
-
-
-def lower_limit(hits: int, trials: int, error: float) -> float:
-    """The Clopper-Pearson lower limit of one proportion: at most the truth with probability >= 1 - error."""
-    return float(_lower_limit(hits, trials, np.asarray(error)))
-
-
-def upper_limit(hits: int, trials: int, error: float) -> float:
-    """The Clopper-Pearson upper limit of one proportion: at least the truth with probability >= 1 - error."""
-    return _upper_limit(hits, trials, error)
-
-
-def _split(edges: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    steps = np.arange(1, _SPLIT) / _SPLIT
-    inner = edges[cells, None] + (edges[cells + 1] - edges[cells])[:, None] * steps
-    return np.unique(np.concatenate([edges, inner.ravel()]))
+def _split(starts: np.ndarray, ends: np.ndarray, widths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The cells in pieces, as many as their widths say, and a quarter more; at most 16."""
+    pieces = np.clip(np.ceil(1.25 * widths), 2, _MOST_PIECES).astype(int)
+    which = np.repeat(np.arange(len(pieces)), pieces)
+    place = np.arange(len(which)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    steps = (ends - starts)[which] / pieces[which]
+    first = starts[which] + place * steps
+    after = np.where(place + 1 == pieces[which], ends[which], np.append(first[1:], 1.0))
+    return first, after

@@ -7,15 +7,18 @@ counts pass with the wanted probability, its power is at least that.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
+import numpy as np
 from scipy import special
 
 from ldp_audit.auditing.arguments import check_confidence
 from ldp_audit.auditing.two_proportions import Counts, Region
 
-_SHARES = (0.05, 0.2, 0.5)  # of the misses, given to the likelier side; the best is taken
+_SHARES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])  # of the misses, given to the likelier side
 _FINENESS = 0.05
 _MOST = 10**12
+_MOST_EXCESS = 60.0  # nats above the claim
 
 HIGHEST_CLAIM = 600.0
 """Beyond it e**-epsilon is no normal float64, and no count can contradict the claim."""
@@ -65,18 +68,43 @@ def detectable_epsilon(
     """
     if claimed_epsilon > HIGHEST_CLAIM:
         return math.inf
-    low, high = claimed_epsilon, claimed_epsilon + 0.01
-    while not _catches(probability, high, trials, error, claimed_epsilon, claimed_delta, power):
-        low, high = high, claimed_epsilon + 2 * (high - claimed_epsilon)
-        if high > claimed_epsilon + 60:
+
+    def catches(excess: float) -> bool:
+        violation = claimed_epsilon + excess
+        return _catches(probability, violation, trials, error, claimed_epsilon, claimed_delta, power)
+
+    guess = _guess(probability, trials, error, claimed_epsilon, claimed_delta, power)
+    return claimed_epsilon + _least_caught(catches, guess)
+
+
+def _least_caught(catches: Callable[[float], bool], excess: float) -> float:
+    """The least excess that is caught, to one percent, from a guess; inf above 60."""
+    fails, step = 0.0, 0.01
+    while not catches(excess):
+        fails, excess, step = excess, excess * (1 + step), 2 * step
+        if excess > _MOST_EXCESS:
             return math.inf
-    while high - low > 0.01 * (high - claimed_epsilon):
-        middle = (low + high) / 2
-        if _catches(probability, middle, trials, error, claimed_epsilon, claimed_delta, power):
-            high = middle
+    step = 0.01
+    while fails < excess / (1 + step):
+        nearer = excess / (1 + step)
+        if catches(nearer):
+            excess, step = nearer, 2 * step
         else:
-            low = middle
-    return high
+            fails, step = nearer, 0.01
+    while excess - fails > 0.0101 * excess:
+        middle = (fails + excess) / 2
+        fails, excess = (fails, middle) if catches(middle) else (middle, excess)
+    return excess
+
+
+def _guess(p: float, trials: int, error: float, claimed: float, delta: float, power: float) -> float:
+    """About the excess that is caught. Only where to look depends on it."""
+    excess = 0.01
+    for _ in range(8):  # a fixed point, of which a few digits will do
+        q = max(p - delta, 0.0) * math.exp(-claimed - excess)
+        _, needed = _best_share(p, q, trials, error, delta, power)
+        excess = min(max(needed, 1e-4), 4.0)
+    return excess
 
 
 def detectable_by(
@@ -95,19 +123,28 @@ def detectable_by(
 def _catches(p: float, epsilon: float, trials: int, error: float, claimed: float, delta: float, power: float) -> bool:
     """Whether a test of the claim rejects with this power where the event has p and (p - delta) e**-epsilon."""
     q = max(p - delta, 0.0) * math.exp(-epsilon)
-    return any(
-        _at_corner(p, q, trials, share * (1 - power), (1 - share) * (1 - power), error, epsilon, delta) > claimed
-        for share in _SHARES
-    )
+    share, _ = _best_share(p, q, trials, error, delta, power)
+    corner = _corner(p, q, trials, share * (1 - power), (1 - share) * (1 - power))
+    return Region(corner, error, epsilon, delta, _FINENESS).exceeds(claimed, delta)
 
 
-def _at_corner(
-    p: float, q: float, trials: int, miss: float, other_miss: float, error: float, design: float, delta: float
-) -> float:
-    """The bound at counts that are both passed, but for these chances."""
+def _best_share(p: float, q: float, trials: int, error: float, delta: float, power: float) -> tuple[float, float]:
+    """The share of the misses that costs the least, and how far above the claim it needs the violation to be.
+
+    By the usual deviations of the two logarithms. The power is guaranteed with any share.
+    """
+    of_p = math.sqrt(p * (1 - p)) / max(p - delta, 1e-12)
+    of_q = math.sqrt((1 - q) / max(q, 1e-300))
+    one, two = (-special.ndtri(shares * (1 - power)) for shares in (_SHARES, 1 - _SHARES))
+    needed = (of_p * one + of_q * two - float(special.ndtri(error)) * math.hypot(of_p, of_q)) / math.sqrt(trials)
+    best = int(np.argmin(needed))
+    return float(_SHARES[best]), float(needed[best])
+
+
+def _corner(p: float, q: float, trials: int, miss: float, other_miss: float) -> Counts:
+    """Counts that are both passed, but for these chances."""
     hits = _greatest_passed(trials, p, miss)
-    other = trials - _greatest_passed(trials, 1 - q, other_miss)
-    return Region(Counts(hits, trials, other, trials), error, design, delta, _FINENESS).epsilon_lower(delta)
+    return Counts(hits, trials, trials - _greatest_passed(trials, 1 - q, other_miss), trials)
 
 
 def _greatest_passed(trials: int, p: float, miss: float) -> int:

@@ -21,7 +21,30 @@ from ldp_audit.auditing.two_proportions import Counts, Region
 
 FIRST_CALLS = 128
 """Calls of each input before a test is proposed."""
+_FEWEST_CALLS = 32  # and where samples are few: a fixed seed shows in these, one of 8 bits in the usual number
 _MOST_CALLS = 1000
+
+
+def first_calls(samples: int) -> int:
+    """Calls of each input that an audit of so many samples begins with: one for fifty samples, 32 to 128, even."""
+    return min(FIRST_CALLS, max(_FEWEST_CALLS, samples // 100 * 2))
+
+
+def suspected_by_few(
+    program: Program, inputs: Sequence[Any], places: tuple[int, int], error: float, claimed: float, samples: int
+) -> tuple[Test | None, int]:
+    """As `suspected`, from `first_calls` first, and from all only where those raise a suspicion; and how many it took.
+
+    samples: of each input, of the whole audit.
+    """
+    few = first_calls(samples)
+    keys = _seen(program, inputs, places, range(few))
+    test = _proposed(keys, inputs, places, error, claimed)
+    if test is None or few == FIRST_CALLS:
+        return test, few
+    more = _seen(program, inputs, places, range(few, FIRST_CALLS))
+    keys = [one + two for one, two in zip(keys, more, strict=True)]
+    return _proposed(keys, inputs, places, error, claimed), FIRST_CALLS
 
 
 def suspected(
@@ -31,18 +54,27 @@ def suspected(
 
     The first half of the calls names the outputs, the second says whether they come again.
     """
-    seen = [
-        [_key(program.outputs(inputs[place], 1, (CALLS, 0, place, call))) for call in range(FIRST_CALLS)]
-        for place in places
-    ]
-    half = FIRST_CALLS // 2
+    return _proposed(_seen(program, inputs, places, range(FIRST_CALLS)), inputs, places, error, claimed)
+
+
+def _seen(program: Program, inputs: Sequence[Any], places: tuple[int, int], calls: range) -> list[list[Hashable]]:
+    """What these calls gave, on either input."""
+    return [[_key(program.outputs(inputs[place], 1, (CALLS, 0, place, call))) for call in calls] for place in places]
+
+
+def _proposed(
+    seen: list[list[Hashable]], inputs: Sequence[Any], places: tuple[int, int], error: float, claimed: float
+) -> Test | None:
+    half = len(seen[0]) // 2
     for one, two in ((0, 1), (1, 0)):
         usual = _own(seen[one][:half], seen[two][:half])
         hits, other = (sum(key in usual for key in keys[half:]) for keys in (seen[one], seen[two]))
-        needed = 4 * -math.log(error) * (1 + math.exp(min(claimed, 10.0)) * half / max(1, hits))
+        if not hits:
+            continue
+        needed = 4 * -math.log(error) * (1 + math.exp(min(claimed, 10.0)) * half / hits)
         calls = min(_MOST_CALLS, math.ceil(needed))
         expected = Counts(calls * hits // half, calls, calls * other // half, calls)
-        if hits and Region(expected, error, max(1.0, claimed)).epsilon_lower() > claimed:
+        if Region(expected, error, max(1.0, claimed), fineness=0.02).exceeds(claimed):
             pair = (inputs[places[one]], inputs[places[two]])
             return Test((_event(usual),), pair, (places[one], places[two]), calls, 1, CALLS)
     return None

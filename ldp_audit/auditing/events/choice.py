@@ -8,7 +8,7 @@ does not win by luck alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,13 +16,13 @@ import numpy as np
 from ldp_audit.auditing.event import Event
 from ldp_audit.auditing.events import cells as cells_module
 from ldp_audit.auditing.events.cells import Cells
+from ldp_audit.auditing.events.orders import Order, half_lines, ratio_orders
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.scores import LEARNERS, Score
 from ldp_audit.auditing.scores.grain import Grain
 from ldp_audit.auditing.scores.zero_sign import ZeroSign
 from ldp_audit.auditing.two_proportions import Counts
 
-_COARSER = (1, 4, 16, 64)  # neighbouring bins are tried in groups of so many
 _DOUBT_OF_MANY = 3.0  # standard deviations by which the best of some hundred prefixes flatters itself
 _DOUBT_OF_HOPE = 0.5  # and of a rare one, for it to be tested beside the other
 _WORTH_A_TEST = 0.1  # nats that a rare event must promise more than the other
@@ -91,17 +91,17 @@ def choose(
     """
     judge = _Judge(trials, error, delta)
     tried = _scores(first, second, rng, floating_point=floating_point) if scores is None else iter(scores)
-    found = [choice for score in tried for choice in _best_of_score(first, second, score, judge)]
-    best = max(choice.predicted for choice in found)
-    equal = [choice for choice in found if choice.predicted >= best - _READABLE * max(1.0, abs(best))]
+    found = [one for score in tried for one in _best_of_score(first, second, score, judge)]
+    best = max(one.predicted for one in found)
+    equal = [one.choice() for one in found if one.predicted >= best - _READABLE * max(1.0, abs(best))]
     safest = min(equal, key=lambda choice: len(choice.event.intervals) + len(choice.event.labels))
-    boldest = max((choice.rare for choice in found if choice.rare is not None), key=lambda rare: rare.hope)
-    return replace(safest, rare=boldest if boldest.hope > safest.predicted + _WORTH_A_TEST else None)
+    boldest = max(found, key=lambda one: one.hope)
+    return replace(safest, rare=boldest.rare() if boldest.hope > safest.predicted + _WORTH_A_TEST else None)
 
 
 def expected_bound(seen: Counts, trials: int, error: float, delta: float) -> float:
     """What a test of an event is expected to give. No margin for doubt: it was seen in samples it was not chosen on."""
-    return _Judge(trials, error, delta).of(seen, 0.0)
+    return _Judge(trials, error, delta).of_all([seen], 0.0)[0]
 
 
 def scored(outputs: Outputs, score: Score | None) -> Outputs:
@@ -115,7 +115,9 @@ class _Judge:
     error: float
     delta: float
 
-    def predicted(self, hits: np.ndarray, n: int, other: np.ndarray, m: int, doubts: float) -> np.ndarray:
+    def predicted(
+        self, hits: np.ndarray, n: np.ndarray, other: np.ndarray, m: np.ndarray, doubts: np.ndarray | float
+    ) -> np.ndarray:
         """The expected bound of a test, less so many standard deviations of the seen ratio; vectorised over events."""
         z = math.sqrt(max(0.0, -2 * math.log(min(1.0, 2.5 * self.error))))  # close to the normal quantile
         p, q = (hits + 0.5) / (n + 1), (other + 0.5) / (m + 1)
@@ -123,12 +125,16 @@ class _Judge:
         high = _wilson(q, m, doubts)  # an event never seen on the other input is not taken at its luckiest
         return ratio - self._loss(p, high, self.trials, self.trials, z) - self._loss(p, q, n, m, doubts)
 
-    def of(self, seen: Counts, doubts: float) -> float:
-        """The same for one event."""
-        hits, other = np.array(seen.hits), np.array(seen.other_hits)
-        return float(self.predicted(hits, seen.trials, other, seen.other_trials, doubts))
+    def of_all(self, seen: Sequence[Counts], doubts: float) -> list[float]:
+        """The same for events that were counted on samples of their own."""
+        hits, n, other, m = np.array(
+            [(one.hits, one.trials, one.other_hits, one.other_trials) for one in seen], dtype=np.float64
+        ).T
+        return self.predicted(hits, n, other, m, doubts).tolist()
 
-    def _loss(self, p: np.ndarray, q: np.ndarray, n: int, m: int, z: float) -> np.ndarray:
+    def _loss(
+        self, p: np.ndarray, q: np.ndarray, n: np.ndarray | int, m: np.ndarray | int, z: np.ndarray | float
+    ) -> np.ndarray:
         """How far z deviations of n and m trials may lower the log ratio."""
         lowest = np.maximum(_wilson(p, n, -z) - self.delta, 1e-12)
         down = np.log(np.maximum(p - self.delta, 1e-12) / lowest)
@@ -136,7 +142,7 @@ class _Judge:
         return np.hypot(down, up)
 
 
-def _wilson(frequency: np.ndarray, n: int, z: float) -> np.ndarray:
+def _wilson(frequency: np.ndarray, n: np.ndarray | int, z: np.ndarray | float) -> np.ndarray:
     """Wilson's limit of a proportion, the lower one for negative z; sensible also where few or no hits were seen."""
     middle = frequency + z * z / (2 * n)
     reach = z * np.sqrt(frequency * (1 - frequency) / n + z * z / (4 * n * n))
@@ -154,7 +160,29 @@ def _scores(first: Sample, second: Sample, rng: np.random.Generator, *, floating
         yield from learner(first.learn.known_numbers, second.learn.known_numbers, rng)
 
 
-def _best_of_score(first: Sample, second: Sample, score: Score | None, judge: _Judge) -> list[Choice]:
+@dataclass(frozen=True)
+class _Candidate:
+    """Two prefixes of one order: the cells of the best one, and of a bolder guess. See `Choice` and `Rare`."""
+
+    cells: Cells
+    occupied: np.ndarray
+    score: Score | None
+    swapped: bool
+    member: np.ndarray
+    predicted: float
+    seen: Counts
+    bold: np.ndarray
+    hope: float
+
+    def choice(self) -> Choice:
+        event = self.cells.event(self.member, self.occupied, self.score)
+        return Choice(event, self.swapped, self.predicted, self.seen)
+
+    def rare(self) -> Rare:
+        return Rare(self.cells.event(self.bold, self.occupied, self.score), self.swapped, self.hope)
+
+
+def _best_of_score(first: Sample, second: Sample, score: Score | None, judge: _Judge) -> list[_Candidate]:
     """The best prefix of each order, in either direction."""
     learn = [scored(sample.learn, score) for sample in (first, second)]
     cells = cells_module.learned(_joined([one.numbers for one in learn]), _joined([one.labels for one in learn]))
@@ -167,17 +195,20 @@ def _best_of_score(first: Sample, second: Sample, score: Score | None, judge: _J
     occupied = every[0] + every[1] > 0
     found = []
     for one, two in ((0, 1), (1, 0)):
-        proposals = [(order, cut, compared) for order in _ratio_orders(cells, learned[one], learned[two])]
+        proposals = [(order, cut, compared) for order in ratio_orders(cells, learned[one], learned[two])]
         # Nested half-lines are too few to flatter themselves, so that all samples may cut and compare them.
-        proposals += [(order, every, every) for order in _half_lines(cells)]
-        for order, cutting, comparing in proposals:
-            member = _best_prefix(order, cutting[one], cutting[two], judge, _DOUBT_OF_MANY)
-            seen = _seen(member, comparing[one], comparing[two])
-            bold = _best_prefix(order, cutting[one], cutting[two], judge, _DOUBT_OF_HOPE)
-            hope = judge.of(_seen(bold, comparing[one], comparing[two]), _DOUBT_OF_HOPE)
-            rare = Rare(cells.event(bold, occupied, score), one == 1, hope)
-            value = judge.of(seen, _DOUBT_OF_FEW)
-            found.append(Choice(cells.event(member, occupied, score), one == 1, value, seen, rare))
+        proposals += [(order, every, every) for order in half_lines(cells)]
+        members = _best_prefixes([(order, cutting[one], cutting[two]) for order, cutting, _ in proposals], judge)
+        seen = [
+            tuple(_seen(member, comparing[one], comparing[two]) for member in pair)
+            for pair, (_, _, comparing) in zip(members, proposals, strict=True)
+        ]
+        values = judge.of_all([usual for usual, _ in seen], _DOUBT_OF_FEW)
+        hopes = judge.of_all([bold for _, bold in seen], _DOUBT_OF_HOPE)
+        found += [
+            _Candidate(cells, occupied, score, one == 1, member, value, usual, bold, hope)
+            for (member, bold), (usual, _), value, hope in zip(members, seen, values, hopes, strict=True)
+        ]
     return found
 
 
@@ -191,54 +222,25 @@ def _seen(member: np.ndarray, hits: np.ndarray, other: np.ndarray) -> Counts:
     return Counts(int(hits[member].sum()), int(hits.sum()), int(other[member].sum()), int(other.sum()))
 
 
-def _best_prefix(
-    order: list[np.ndarray], hits: np.ndarray, other: np.ndarray, judge: _Judge, doubts: float
-) -> np.ndarray:
-    """The cells of the best prefix, as a mask."""
-    values = judge.predicted(
-        _prefix(hits, order), max(1, int(hits.sum())), _prefix(other, order), max(1, int(other.sum())), doubts
-    )
-    return np.isin(np.arange(len(hits)), np.concatenate(order[: int(np.argmax(values)) + 1]))
+def _best_prefixes(
+    proposals: Sequence[tuple[Order, np.ndarray, np.ndarray]], judge: _Judge
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For each order, and the counts that cut it: the cells of its best prefix, with great doubt and with little.
 
-
-def _ratio_orders(cells: Cells, hits: np.ndarray, other: np.ndarray) -> Iterator[list[np.ndarray]]:
-    """Cells by descending likelihood ratio, at several resolutions; cells that were never seen stay out."""
-    for size in _COARSER:
-        groups = _groups(cells, size)
-        x = np.array([hits[group].sum() for group in groups])
-        y = np.array([other[group].sum() for group in groups])
-        ratio = (x + 0.5) / (y + 0.5)
-        order = np.argsort(-ratio, kind="stable")
-        seen = [groups[place] for place in order if x[place] + y[place] > 0]
-        if seen:
-            yield seen
-        if len(groups) <= 2:
-            return
-
-
-def _groups(cells: Cells, size: int) -> list[np.ndarray]:
-    """Runs of neighbouring bins, so many in one; a cell that holds a single value, or a label, stays alone."""
-    groups: list[list[int]] = []
-    open_run = False
-    for place in range(cells.numbers):
-        if cells.atom[place] or not open_run or len(groups[-1]) >= size:
-            groups.append([place])
-            open_run = not cells.atom[place]
-        else:
-            groups[-1].append(place)
-    groups += [[cells.numbers + place] for place in range(len(cells.labels))]
-    return [np.array(group) for group in groups]
-
-
-def _half_lines(cells: Cells) -> Iterator[list[np.ndarray]]:
-    """All numbers below, and all above, each edge: two orders whose prefixes they are."""
-    upwards = [np.array([place]) for place in range(cells.numbers)]
-    yield upwards
-    yield upwards[::-1]
-
-
-def _prefix(counts: np.ndarray, order: list[np.ndarray]) -> np.ndarray:
-    return np.cumsum([counts[group].sum() for group in order])
+    All are judged in one call, since there are a dozen of them and most are short.
+    """
+    lengths = [len(order.ends) for order, _, _ in proposals]
+    hits, other = (np.concatenate([order.prefixes(counts[which]) for order, *counts in proposals]) for which in (0, 1))
+    n, m = (np.repeat([max(1.0, float(counts[which].sum())) for _, *counts in proposals], lengths) for which in (0, 1))
+    doubts = np.array([[_DOUBT_OF_MANY], [_DOUBT_OF_HOPE]])
+    values = np.split(judge.predicted(hits, n, other, m, doubts), np.cumsum(lengths)[:-1], axis=1)
+    found = []
+    for (order, counts, _), value in zip(proposals, values, strict=True):
+        masks = np.zeros((2, len(counts)), dtype=bool)
+        for mask, best in zip(masks, np.argmax(value, axis=1), strict=True):
+            mask[order.cells[: order.ends[best]]] = True
+        found.append((masks[0], masks[1]))
+    return found
 
 
 def _joined(arrays: list[np.ndarray | None]) -> np.ndarray | None:

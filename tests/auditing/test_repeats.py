@@ -1,0 +1,71 @@
+"""The calls that look for repetition: fewer where samples are few, and as sure where something is suspected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldp_audit import audit
+from ldp_audit.auditing.counts.repeats import FIRST_CALLS, first_calls, suspected, suspected_by_few
+from ldp_audit.auditing.program import Program
+
+ERROR = 0.0005
+
+
+class Counting:
+    """A sampler that counts its calls for one output."""
+
+    def __init__(self, seed_bits: int | None) -> None:
+        self.seed_bits, self.calls = seed_bits, 0
+
+    def __call__(self, x: float, n: int, rng: np.random.Generator) -> Any:
+        self.calls += n == 1
+        own = rng if self.seed_bits is None else np.random.default_rng(int(rng.integers(2**self.seed_bits)))
+        return x + own.laplace(size=n)
+
+
+@pytest.mark.parametrize("samples", [1, 500, 1_950, 1_951, 3_333, 6_400, 10**6])
+def test_calls_grow_with_the_samples_and_are_even(samples: int) -> None:
+    """They are halved: an odd number once made more hits than calls."""
+    found = first_calls(samples)
+    assert 32 <= found <= FIRST_CALLS
+    assert found % 2 == 0
+    assert found <= max(32, samples // 50)
+    assert first_calls(samples + 100) >= found
+
+
+@pytest.mark.parametrize("samples", [500, 1_953, 3_906, 100_000])
+@pytest.mark.parametrize("seed_bits", [0, 1, 2])
+def test_a_program_of_few_seeds_is_suspected_whatever_the_samples(samples: int, seed_bits: int) -> None:
+    sampler = Counting(seed_bits)
+    test, calls = suspected_by_few(Program(sampler), (0.0, 1.0), (0, 1), ERROR, 1.0, samples)
+    assert test is not None
+    assert calls == FIRST_CALLS  # a suspicion is looked at with all of them
+    assert sampler.calls == 2 * calls
+
+
+def test_an_honest_program_is_left_in_peace_after_few_calls() -> None:
+    sampler = Counting(None)
+    assert suspected_by_few(Program(sampler), (0.0, 1.0), (0, 1), ERROR, 1.0, 500) == (None, 32)
+    assert sampler.calls == 64
+
+
+def test_few_calls_and_all_of_them_end_in_the_same_test() -> None:
+    both = [Program(Counting(1), seed=3) for _ in range(2)]
+    few, _ = suspected_by_few(both[0], (0.0, 1.0), (0, 1), ERROR, 1.0, 500)
+    assert few == suspected(both[1], (0.0, 1.0), (0, 1), ERROR, 1.0)
+
+
+@pytest.mark.parametrize("samples", [500, 1_953, 1_000_000 // 512])
+def test_a_fixed_seed_is_caught_by_a_small_audit(samples: int) -> None:
+    found = audit(Counting(0), (0.0, 1.0), 1.0, samples=samples, confidence=0.95)
+    assert found.violated
+    assert found.witness.calls_for_one
+
+
+@pytest.mark.parametrize("samples", [1_953, 1_999, 2_750, 3_999])
+def test_an_audit_of_any_size_counts_its_calls(samples: int) -> None:
+    found = audit(Counting(None), (0.0, 1.0), 1.0, samples=samples, confidence=0.95)
+    assert found.samples_used == 2 * samples + 2 * first_calls(samples)
