@@ -11,6 +11,7 @@ from typing import Any
 from flint import arb, ctx, fmpq
 from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, Rational, S, Symbol, exp, log
 
+from ldp_audit.claims.alone import Alone, counted
 from ldp_audit.claims.rounding import Ceil, Fl, nearest, up
 from ldp_audit.claims.statement import Relation, Statement
 from ldp_audit.mechanisms.channel import Ind
@@ -28,6 +29,7 @@ _EXACT: dict[type, Callable[..., Any]] = {
     Ind: lambda a, b: Fraction(a == b),
     Fl: lambda x, digits: nearest(x, int(digits)),
     Ceil: up,
+    Alone: lambda bits, x, y: Fraction(counted(int(bits), x, y)),
 }
 _BALL: dict[type, Callable[..., Any]] = {
     Abs: abs,
@@ -197,7 +199,7 @@ def _function(table: dict[type, Callable[..., Any]], expression: Expr) -> Callab
         if isinstance(expression, kind):
             return evaluate
     if table is _EXACT and not any(isinstance(expression, kind) for kind in _BALL):
-        known = "exp, log, sqrt, Abs, Max, Min, Ind, Fl, Ceil"
+        known = "exp, log, sqrt, Abs, Max, Min, Ind, Fl, Ceil, Alone"
         raise TypeError(f"function {type(expression).__name__} is not one that the engines evaluate; known: {known}")
     raise NotRationalError(expression)
 

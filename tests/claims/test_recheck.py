@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from sympy import Rational, exp, log, oo, sqrt
 
-from ldp_audit.claims import recheck, recheck_effort, recheck_functions
+from ldp_audit.claims import recheck, recheck_alone, recheck_effort, recheck_functions
 from ldp_audit.claims.claim import Claim, Paper
 from ldp_audit.claims.recheck_report import GROUPS, recheck_claims
 from ldp_audit.claims.settle import settle, settle_claim
@@ -27,6 +27,7 @@ from ldp_audit.reports import document
 SOURCE = Path(recheck.__file__)
 FUNCTIONS = Path(recheck_functions.__file__)
 EFFORT = Path(recheck_effort.__file__)
+ALONE = Path(recheck_alone.__file__)
 
 
 def complaints(report: dict[str, Any]) -> dict[str, str]:
@@ -51,7 +52,9 @@ def test_the_report_of_ldp_fl_is_verified_whole(ldp_fl_report: dict) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "lines"), [(SOURCE, 250), (FUNCTIONS, 100), (EFFORT, 60)], ids=["recheck", "functions", "effort"]
+    ("source", "lines"),
+    [(SOURCE, 250), (FUNCTIONS, 100), (EFFORT, 60), (ALONE, 110)],
+    ids=["recheck", "functions", "effort", "alone"],
 )
 def test_the_checker_is_small_and_alone(source: Path, lines: int) -> None:
     text = source.read_text(encoding="utf-8")
@@ -60,7 +63,7 @@ def test_the_checker_is_small_and_alone(source: Path, lines: int) -> None:
                 for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)
                 for alias in node.names}  # fmt: skip
     assert {name.split(".")[0] for name in imported} - {"ldp_audit"} <= set(sys.stdlib_module_names)
-    own = {"ldp_audit.claims.recheck_functions", "ldp_audit.claims.recheck_effort"}
+    own = {f"ldp_audit.claims.recheck_{name}" for name in ("functions", "effort", "alone")}
     assert {name for name in imported if name.startswith("ldp_audit")} <= own
 
 
@@ -223,11 +226,11 @@ def test_the_checkers_own_enclosures(expression: Any, low: str, high: str) -> No
     assert above - below < Rational(1, 10**40)
 
 
-def test_it_runs_alone_on_a_copy_of_its_three_files(tmp_path: Path) -> None:
-    """In a fresh interpreter without site-packages; a fourth file that it needs would be missing there."""
+def test_it_runs_alone_on_a_copy_of_its_four_files(tmp_path: Path) -> None:
+    """In a fresh interpreter without site-packages; a fifth file that it needs would be missing there."""
     folder = tmp_path / "ldp_audit" / "claims"
     folder.mkdir(parents=True)
-    for source in (SOURCE, FUNCTIONS, EFFORT):
+    for source in (SOURCE, FUNCTIONS, EFFORT, ALONE):
         (folder / source.name).write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
     record = settle(at_most(Variable("x", 0, 1), 1)).to_dict()
     code = f"from ldp_audit.claims import recheck; print(recheck.part({record!r}))"

@@ -10,6 +10,8 @@ import pytest
 import torch
 
 from ldp_audit.auditing.implementation import Implementation, implementation
+from ldp_audit.mechanisms.alias_table import AliasTable
+from ldp_audit.mechanisms.randomness import NumpySource
 from tests.auditing.implementation.scripted_generators import Script, ScriptedNumpy, scripted_torch
 
 EPSILONS = [0.01, 1.0, 50.0, *(pytest.param(epsilon, marks=pytest.mark.slow) for epsilon in (0.1, 4.0, 10.0, 20.0))]
@@ -97,3 +99,23 @@ def reachable(value: float, dtype: Any) -> float:
     return float(
         torch.from_numpy(one).to(dtype).double()[0] if isinstance(dtype, torch.dtype) else one.astype(dtype)[0]
     )
+
+
+def words_leading_to(table: AliasTable, row: int, outputs: int) -> list[int]:
+    """How many of the 2**64 words lead to each output, by draws at both ends of both parts of every slot.
+
+    A draw compares the last bits of a word with its slot's threshold, so that the words between two ends go with them.
+    """
+    slots, size = 2**table.slot_bits, 2 ** (64 - table.slot_bits)
+    own = table.thresholds[row * slots : (row + 1) * slots].astype(np.uint64)
+    start = np.arange(slots, dtype=np.uint64) * np.uint64(size)
+    counts = [0] * outputs
+    for first, after in ((np.zeros_like(own), own), (own, np.full_like(own, size))):
+        some = after > first
+        ends = np.concatenate([(start + first)[some], (start + after)[some] - np.uint64(1)])
+        script = Script([(("words", 64), ends ^ np.uint64(2**63))])
+        drawn = table.draw(NumpySource(ScriptedNumpy(script)), ends.shape, np.full(ends.shape, row))
+        assert np.array_equal(drawn[: len(ends) // 2], drawn[len(ends) // 2 :])
+        for output, words in zip(drawn.tolist(), (after - first)[some].tolist(), strict=False):
+            counts[output] += words
+    return counts

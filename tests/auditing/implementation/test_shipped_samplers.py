@@ -3,7 +3,8 @@
 Enumerated completely, by `implemented(bits).sample` with few bits: TwoPoint, RandomizedResponse, PerturbedSampling,
 PerturbedEncoding, DuchiVector (three coordinates, inputs at corners), CoordinateSampling, TwoStage, RandomProjection;
 Piecewise and Hybrid with some of their 15 rounding bits (a mixture that costs nothing); Gaussian with fixed rounding.
-`test_shipped_samplers_by_structure.py` has what cannot be enumerated.
+`test_shipped_finite_samplers.py` has ExponentialSelection, FiniteChannel and SubsampleRelease, `test_shipped_noise.py`
+Laplace and Gaussian with all that they draw, `test_shipped_samplers_by_structure.py` what cannot be enumerated.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The shipped samplers where not every word can be tried: by structure, or by what decides a report.
 
-By structure, with 64 bits and through numpy's shortcut: TwoPoint, RandomizedResponse. Laplace draws without end; that
-equal sums give equal reports, whatever the input, is shown on many sums. ExponentialSelection's draws, which are no
-power of two, and the shortcuts of Piecewise and Hybrid, are compared with whole words in tests/mechanisms.
+By structure, with 64 bits and through numpy's shortcut: TwoPoint, RandomizedResponse. For Laplace as it is used, on a
+fine grid: equal sums give equal reports, whatever the input (`test_shipped_noise.py` has its whole law on coarse ones).
+The shortcuts of Piecewise and Hybrid are compared with whole words in tests/mechanisms.
 """
 
 from __future__ import annotations

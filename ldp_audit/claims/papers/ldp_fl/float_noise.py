@@ -3,8 +3,9 @@
 Each claim is what a proof about real numbers makes its user believe: that whatever one input can report, another can too.
 Each is refuted by one report that input 0 gives for a named word and that input 1 gives for none. Where the program is
 monotone in its word (a chain of monotone operations, each rounded, and rounding is monotone), boxes of words settle that
-no word leads there. How much probability such reports have in all is counted by enumeration
-(`ldp_audit.implementation`), and is no part of these claims.
+no word leads there. How much probability such reports have in all, which is a delta that no epsilon goes below, is part
+of the Laplace claims: in float32 all words are tried (`alone.py`); in float64 it is bounded by counts. For the others
+`ldp_audit.implementation` measures it.
 The flaw was found by Mironov, "On Significance of the Least Significant Bits for Differential Privacy" (CCS 2012).
 """
 
@@ -12,10 +13,11 @@ from typing import Any
 
 from sympy import Expr, Integer, Max, Min, Rational, exp, log, sqrt
 
+from ldp_audit.claims.alone import words_alone
 from ldp_audit.claims.claim import Claim, Correction
 from ldp_audit.claims.papers.ldp_fl.float_program import DTYPES
 from ldp_audit.claims.rounding import next_whole, rounded
-from ldp_audit.claims.statement import equal, less, somewhere
+from ldp_audit.claims.statement import Statement, at_most, equal, less, somewhere
 from ldp_audit.mechanisms.variable import Variable
 
 _FAR = Integer(2) ** 30
@@ -23,35 +25,96 @@ _FAR = Integer(2) ** 30
 
 
 def laplace() -> Claim:
-    return _laplace("FP-LAPLACE", "float32")
+    bits, alone = DTYPES["float32"], 13_433_389
+    return _laplace(
+        "FP-LAPLACE",
+        "float32",
+        share="0.8",
+        mass=(
+            at_most(
+                words_alone(bits, 0, 1),
+                Rational("0.8") * 2**bits,
+                "at most 0.8 of all words lead x = 0 to reports that no word leads x = 1 to",
+            ),
+        ),
+        corrected=f"{alone} of the 2^24 words, a share of 0.8007, lead x = 0 to reports that x = 1 never makes: no epsilon holds "
+        "below that delta.",
+        latex=rf"\delta(\varepsilon)\ge\tfrac{{{alone}}}{{2^{{24}}}}>0.8\quad\text{{for every }}\varepsilon",
+        shown=(equal(words_alone(bits, 0, 1), alone, "so many words, by trying all"),),
+        argument="Of the reports that a word j > 0 leads x = 0 to and none leads x = 1 to, all words are counted, each of probability "
+        "2^-24 or, where j = 0 is drawn again, more. A library whose logarithm is not rounded to nearest has another count: with "
+        "numpy's the share is 0.791 (`ldp_audit.implementation`).",
+    )
 
 
 def laplace_53() -> Claim:
-    return _laplace("FP-LAPLACE53", "float64")
+    bits = DTYPES["float64"]
+    below, above = Rational(5707, 8192), Rational(2485, 8192)
+    v = Variable("v", Rational(1, 2**52), 1)
+    return _laplace(
+        "FP-LAPLACE53",
+        "float64",
+        share="0.39",
+        mass=(
+            at_most(
+                below - above,
+                Rational("0.39"),
+                "the words that lead to reports below 1/2 are at most 0.39 of all more at x = 0 than at x = 1",
+            ),
+        ),
+        corrected="At least 0.3933 of the 2^53 words lead x = 0 to reports that x = 1 never makes: no epsilon holds below that "
+        "delta.",
+        latex=r"\delta(\varepsilon)\ge\tfrac{5707-2485}{8192}>0.39\quad\text{for every }\varepsilon",
+        shown=(
+            less(
+                laplace_report(0, below * 2**bits, bits),
+                Rational(1, 2),
+                "x = 0 reports less than 1/2 up to u = 5707/8192",
+            ),
+            at_most(Rational(1, 2), laplace_report(1, above * 2**bits, bits), "x = 1 does not from u = 2485/8192 on"),
+            less(-v * log(v), Rational(2, 5), "m ln(M/m) < 2/5 M, so no two words lead x = 0 to one report"),
+        ),
+        argument="Reports rise with j. The logarithms of m and m + 1 of M = 2^52 are more than 1/(m + 1) apart, which is more than the "
+        "gap of the floats there, 2^-52 ln(M/m) at most, as (m + 1) ln(M/m) < M; so x = 0 makes 5707/8192 2^53 different reports below "
+        "1/2. Of them x = 1 makes at most one a word, with fewer than 2485/8192 2^53 words. That is a count without any logarithm's "
+        "last bits; random words show a share of 0.7966 or more, with an error of 1e-6 (`ldp_audit.implementation`).",
+    )
 
 
-def _laplace(name: str, dtype: str) -> Claim:
+def _laplace(
+    name: str,
+    dtype: str,
+    *,
+    share: str,
+    mass: tuple[Statement, ...],
+    corrected: str,
+    latex: str,
+    shown: tuple[Statement, ...],
+    argument: str,
+) -> Claim:
+    """The claim that a delta below this share suffices, refuted by one report and by its mass; `shown`: of the corrected one."""
     bits = DTYPES[dtype]
     word = Variable("j", 1, 2**bits - 1, integer=True)
-    here = Rational(3, 8) * 2**bits
-    report = laplace_report(0, here, bits)
+    report = laplace_report(0, Rational(3, 8) * 2**bits, bits)
     return Claim(
         id=name,
         place=f"textbook Laplace noise of scale 1, in {dtype}",
-        says=f"x + Laplace noise by the inverse distribution function, computed in {dtype}, is epsilon-DP for some epsilon: every "
-        "report of x = 0 is a report of x = 1 too.",
+        says=f"x + Laplace noise by the inverse distribution function, computed in {dtype}, is epsilon-DP for some epsilon, every "
+        "report of x = 0 being a report of x = 1 too; or it is at least (epsilon, delta)-DP for some epsilon and a delta below "
+        f"{share}.",
         latex=r"y=\mathrm{fl}(x\pm\mathrm{fl}(\ln(1-2|u-\tfrac12|))),\quad u=j\,2^{-b}",
         parts=(
             somewhere(
                 equal(laplace_report(1, word, bits), report),
                 "some word j > 0 leads from x = 1 to 0's report for u = 3/8",
             ),
+            *mass,
         ),
         corrected=Correction(
-            "No epsilon holds for the program. For the two-point mechanism a whole threshold keeps epsilon (FP-SAFE); Laplace "
-            "noise can be drawn from the whole multiples of a step, by a sampler for the discrete Laplace law.",
-            r"y_0=\mathrm{fl}(\ln\tfrac34):\quad\Pr[M(0)=y_0]\ge2^{-b},\quad\Pr[M(1)=y_0]=0",
-            (equal(report, rounded(log(Rational(3, 4)), bits), "x = 0 reports fl(ln 3/4) for u = 3/8"),),
+            f"{corrected} For the two-point mechanism a whole threshold keeps epsilon (FP-SAFE); Laplace noise can be drawn from the "
+            "whole multiples of a step, by a sampler for the discrete Laplace law.",
+            rf"y_0=\mathrm{{fl}}(\ln\tfrac34):\quad\Pr[M(0)=y_0]\ge2^{{-b}},\quad\Pr[M(1)=y_0]=0;\qquad {latex}",
+            (equal(report, rounded(log(Rational(3, 4)), bits), "x = 0 reports fl(ln 3/4) for u = 3/8"), *shown),
         ),
         assumptions=(
             f"u = j 2^-{bits}; at j = 0 the program returns minus infinity, or draws again",
@@ -59,7 +122,7 @@ def _laplace(name: str, dtype: str) -> Claim:
         ),
         argument="1 - 2 |u - 1/2| is exact, so one logarithm is rounded and one sum; below u = 1/2 the other logarithm of the "
         "formal statement is ln 1 = 0, above it the first one. The report of x = 1 never falls as j grows; on either side of the "
-        "report boxes keep away from it, and between the last word below and the first above there is none.",
+        f"report boxes keep away from it, and between the last word below and the first above there is none. {argument}",
         rests_on=(
             "Mironov, On Significance of the Least Significant Bits for Differential Privacy (CCS 2012), for the flaw",
         ),

@@ -1,0 +1,113 @@
+"""What textbook Laplace noise gives away, as a number in statements: Alone(bits, x, y).
+
+The program: a word j of 1 .. 2**bits - 1 stands for u = j / 2**bits, and an input x is reported as
+
+    Fl(x + Fl(ln 2u)) below u = 1/2, Fl(x - Fl(ln(2 - 2u))) from there on,
+
+every operation rounded to `bits` significant bits; the scale is 1. Alone(bits, x, y) is how many of the words lead x to
+a report that no word leads y to. Each word is as likely as any other, so Alone / 2**bits is a probability at x of what
+has none at y: no epsilon holds for the two inputs with a smaller delta.
+
+Here all words are tried in numpy. Logarithms in float64 tell how they round to 24 bits, unless they are within `_DOUBT`
+of the middle between two floats: those come from balls. The checker counts in its own way.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+from flint import arb, ctx, fmpq
+from sympy import Expr, Function, Integer, Rational
+
+from ldp_audit.claims.rounding import nearest
+from ldp_audit.mechanisms.variable import exact
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_MOST_BITS, _UNIT, _LARGEST = 24, 46, 16
+_DOUBT = 2.0**-20
+"""Of a float's last bit; the logarithms of float64 are a thousand times more exact."""
+
+
+class Alone(Function):
+    """Alone(bits, x, y): see the module. It is left as it is written."""
+
+    @classmethod
+    def eval(cls, bits: Expr, x: Expr, y: Expr) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Refuse all but 2 to 24 bits, and inputs that are floats of so many, small enough and not too fine."""
+        if not (isinstance(bits, Integer) and 2 <= bits <= _MOST_BITS):
+            raise ValueError(f"bits must be a whole number in 2..24, got {bits!r}")
+        for name, at in (("x", x), ("y", y)):
+            if not (isinstance(at, Rational) and _is_input(Fraction(int(at.p), int(at.q)), int(bits))):
+                accepted = f"a float of {bits} bits, a multiple of 2**-46 from -16 to 16"
+                raise ValueError(f"{name} must be {accepted}, got {at!r}")
+
+    def _latex(self, printer: Any) -> str:
+        bits, x, y = map(printer.doprint, self.args)
+        return rf"\mathrm{{alone}}_{{{bits}}}\left({x}\mid{y}\right)"
+
+
+def words_alone(bits: Any, x: Any, y: Any) -> Alone:
+    """Alone(bits, x, y) of what SymPy reads as exact numbers.
+
+    bits: 2..24.   x, y: floats of so many bits, multiples of 2**-46 from -16 to 16. Raises ValueError for others.
+    """
+    return cast("Alone", Alone(exact(bits), exact(x), exact(y)))
+
+
+@lru_cache(maxsize=8)
+def counted(bits: int, x: Fraction, y: Fraction) -> int:
+    """The value of Alone(bits, x, y), by trying all words."""
+    import numpy as np
+
+    noise = _noise(bits)
+    mine, theirs = (_reports(float(at), noise, bits) for at in (x, y))
+    places = np.searchsorted(theirs, mine)
+    places[places == len(theirs)] = 0
+    return int(np.count_nonzero(theirs[places] != mine))
+
+
+def _is_input(at: Fraction, bits: int) -> bool:
+    return abs(at) <= _LARGEST and (at * 2**_UNIT).denominator == 1 and nearest(at, bits) == at
+
+
+def _reports(at: float, noise: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
+    """The reports of all words, which ascend. Sums are exact in float64, whose bits reach from 2**5 to 2**-46."""
+    import numpy as np
+
+    return _rounded(np.concatenate([at + noise[:-1], at - noise[::-1]]), bits)
+
+
+def _noise(bits: int) -> NDArray[np.float64]:
+    """Fl(ln(m / M)) for m = 1 .. M = 2**(bits-1)."""
+    import numpy as np
+
+    top = 2 ** (bits - 1)
+    logs = np.log(np.arange(1, top + 1) / top)
+    fractions, exponents = np.frexp(logs)
+    scaled = np.ldexp(fractions, bits)
+    whole = np.rint(scaled)
+    for place in np.flatnonzero(np.abs(scaled - whole) > 0.5 - _DOUBT).tolist():
+        whole[place] = _certain(place + 1, top, bits - int(exponents[place]))
+    return np.ldexp(whole, exponents - bits)
+
+
+def _certain(m: int, top: int, shift: int) -> int:
+    """ln(m / M) 2**shift, rounded to a whole number, from a ball; no tie, as the logarithm is irrational."""
+    with ctx.workprec(256):
+        found = (arb(fmpq(m, top)).log() * arb(2) ** shift + arb(0.5)).floor().unique_fmpz()
+    if found is None:
+        raise OverflowError(f"the logarithm of {m}/{top} is too near the middle between two floats")
+    return int(found)
+
+
+def _rounded(values: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
+    """Each to so many significant bits, ties to even."""
+    import numpy as np
+
+    fractions, exponents = np.frexp(values)
+    return np.ldexp(np.rint(np.ldexp(fractions, bits)), exponents - bits)

@@ -1,0 +1,108 @@
+"""The checker's count of what textbook Laplace noise gives away: Alone(bits, x, y), word by word.
+
+The fourth file of the independent checker: the standard library alone, and no code shared with the engines. Words are
+1 .. 2 M - 1, M = 2**(bits-1). Word j leads an input x to Fl(x + z), m = j, below M, and to Fl(x - z), m = 2 M - j, from
+there on, z = Fl(ln(m / M)); all is rounded to `bits` bits. Alone is how many words lead x to a report that none leads y
+to.
+
+Every z is a multiple of 2**-46, so reports are whole numbers here. Logarithms come in chunks, in units of 2**-88: the
+first from `decimal`, and the others from it, as with q = 2 m - 1, ln(m / (m - 1)) = 2 artanh(1/q) is more than 2/q, by
+less than 1/q**3. Where what n steps may lack, less than n (1 + 2**88 / q**3), could matter to the rounding, the
+logarithm itself comes from `decimal`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate, repeat
+from operator import floordiv
+
+from ldp_audit.claims.recheck_effort import require, take
+from ldp_audit.claims.recheck_functions import Interval, hull, increasing, rounded
+
+_SUMS, _REPORTS, _CHUNK = 88, 46, 2**12
+
+
+def alone(bits: Interval, x: Interval, y: Interval) -> Interval:
+    """Alone for 2 .. 24 bits, and for x and y that are floats of so many, multiples of 2**-46 from -16 to 16."""
+    require(bits[0] == bits[1] and bits[0] in range(2, 25), f"Alone takes 2 to 24 bits, not {bits[0]}")
+    for at in (x, y):
+        whole = (at[0] * 2**_REPORTS).denominator == 1 and abs(at[0]) <= 16
+        require(at[0] == at[1] and whole and rounded(at, bits) == at, f"{at[0]} is no input that Alone takes")
+    take(2 ** int(bits[0]))
+    return hull(Fraction(_count(int(bits[0]), *(int(at[0] * 2**_REPORTS) for at in (x, y)))))
+
+
+@lru_cache(maxsize=8)
+def _count(bits: int, x: int, y: int) -> int:
+    sizes, theirs = _sizes(bits), array("q")
+    for chunk in _reports(y, sizes, bits):
+        theirs.extend(chunk)
+    return sum(_missing(chunk, theirs) for chunk in _reports(x, sizes, bits))
+
+
+def _missing(chunk: list[int], theirs: array[int]) -> int:
+    """How many of these reports are none of theirs; both ascend."""
+    near = theirs[bisect_left(theirs, chunk[0]) : bisect_right(theirs, chunk[-1])]
+    both = set(chunk).intersection(near)
+    return sum(report not in both for report in chunk) if len(set(chunk)) < len(chunk) else len(chunk) - len(both)
+
+
+def _reports(at: int, sizes: array[int], bits: int) -> Iterator[list[int]]:
+    """The reports of words 1 .. 2 M - 1, which ascend, in chunks."""
+    for end in range(len(sizes), 1, -_CHUNK):
+        part = sizes[max(1, end - _CHUNK) : end][::-1]
+        yield _floats([at - size for size in part], bits) if at else [-size for size in part]
+    for start in range(0, len(sizes), _CHUNK):
+        part = sizes[start : start + _CHUNK]
+        yield _floats([at + size for size in part], bits) if at else part.tolist()
+
+
+def _floats(ascending: list[int], bits: int) -> list[int]:
+    """Each rounded to so many bits, a tie to the even one."""
+    first, last = ascending[0], ascending[-1]
+    spare = first.bit_length() - bits
+    if (first < 0) != (last < 0) or last.bit_length() != first.bit_length():
+        return [_floats([n], bits)[0] for n in ascending]
+    if spare <= 0 or not any(map(((1 << spare) - 1).__and__, ascending)):
+        return ascending
+    below_half, kept = (1 << spare - 1) - 1, -1 << spare
+    return [(n + below_half + (n >> spare & 1)) & kept for n in ascending]
+
+
+def _sizes(bits: int) -> array[int]:
+    """-z for m = M .. 1."""
+    top = m = 2 ** (bits - 1)
+    found = array("q", [0])
+    while m > 1:
+        least = m - max(1, min(_CHUNK, m >> 4))
+        start = 2**_SUMS * -increasing("ln", hull(Fraction(m, top)))[1] // 1
+        steps = map(floordiv, repeat(2 << _SUMS), range(2 * m - 1, 2 * least, -2))
+        # What the first lacks is less than 1, and every step's quotient is rounded down as well.
+        lacking = 1 + (m - least) * (2 + (1 << _SUMS) // (2 * least + 1) ** 3)
+        found.extend(_nearest(list(accumulate(steps, initial=start))[1:], lacking, bits, m - 1))
+        m = least
+    return found
+
+
+def _nearest(sums: list[int], lacking: int, bits: int, m: int) -> list[int]:
+    """The floats of the logarithms of m, m - 1, ..., each of which is a sum or more, by less than it may lack."""
+    spare = sums[0].bit_length() - bits
+    half, mask = (1 << spare) >> 1, (1 << spare) - 1
+    raised = [s + half for s in sums]
+    if sums[-1].bit_length() - bits == spare and max(map(mask.__and__, raised)) <= mask - lacking:
+        return [r >> spare << spare - (_SUMS - _REPORTS) for r in raised]
+    if len(sums) == 1:
+        return [_certain(m, bits)]
+    return [one for place, s in enumerate(sums) for one in _nearest([s], lacking, bits, m - place)]
+
+
+def _certain(m: int, bits: int) -> int:
+    """The float of one logarithm, by `decimal`."""
+    z = rounded(increasing("ln", hull(Fraction(m, 2 ** (bits - 1)))), hull(Fraction(bits)))
+    require(z[0] == z[1], "60 digits leave a logarithm's rounding open")
+    return int(-z[0] * 2**_REPORTS)

@@ -1,0 +1,220 @@
+"""The mass of textbook Laplace noise that one input only can give: counted three ways, and claimed falsely."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from sympy import Integer, Rational, log
+
+from ldp_audit.claims import alone as engine
+from ldp_audit.claims import recheck_alone as checker
+from ldp_audit.claims.alone import Alone, counted, words_alone
+from ldp_audit.claims.evaluate import exact_value
+from ldp_audit.claims.papers.ldp_fl import float_noise
+from ldp_audit.claims.recheck import part as recheck_part
+from ldp_audit.claims.recheck_effort import RefusedError, begin
+from ldp_audit.claims.rounding import nearest, rounded
+from ldp_audit.claims.settle import Settled, settle, settle_claim
+from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, written
+from ldp_audit.claims.verdict import Verdict
+from ldp_audit.mechanisms.variable import Variable
+
+PAIRS = [("0", "1"), ("1", "0"), ("1/2", "1"), ("-3", "1/4"), ("0", "1/8"), ("16", "-16"), ("1", "1"), ("0", "2**-46")]
+
+
+def number(text: str) -> Fraction:
+    return Fraction(2) ** -46 if text == "2**-46" else Fraction(text)
+
+
+def checked(bits: int, x: Fraction, y: Fraction) -> int:
+    begin()
+    low, high = checker.alone(*((Fraction(end), Fraction(end)) for end in (bits, x, y)))
+    assert low == high
+    return int(low)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("bits", [2, 5, 8])
+def test_it_is_the_count_of_the_claims_own_program(bits: int, pair: tuple[str, str]) -> None:
+    """Word by word through the expression that the claims state, in exact arithmetic, and in both counts."""
+    x, y = map(number, pair)
+    mine, theirs = ([_report(at, word, bits) for word in range(1, 2**bits)] for at in (x, y))
+    expected = sum(report not in set(theirs) for report in mine)
+    assert counted(bits, x, y) == checked(bits, x, y) == expected
+
+
+def _report(at: Fraction, word: int, bits: int) -> Fraction:
+    x: Any = Rational(at.numerator, at.denominator)
+    return exact_value(float_noise.laplace_report(x, Integer(word), bits), {})
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("bits", [11, 13, 14, 16, pytest.param(19, marks=pytest.mark.slow)])
+def test_engine_and_checker_count_the_same(bits: int, pair: tuple[str, str]) -> None:
+    """13 bits are the last without chunks in the checker, whose sums begin at 14."""
+    x, y = map(number, pair)
+    assert counted(bits, x, y) == checked(bits, x, y)
+
+
+@pytest.mark.parametrize("bits", [17, pytest.param(24, marks=pytest.mark.slow)])
+def test_logarithms_are_rounded_right_where_floats_cannot_tell(bits: int) -> None:
+    """Near m = M, ln(m/M) = -(k + k**2/(2 M) + ...)/M lies just beyond the middle between floats, for odd k."""
+    top = 2 ** (bits - 1)
+    noise, sizes = engine._noise(bits), checker._sizes(bits)  # pyright: ignore[reportPrivateUsage]
+    some = np.random.default_rng(3).integers(1, top, 300).tolist()
+    for m in (*range(top - 300, top + 1), 1, 2, 3, 4095, 4096, 4097, *some):
+        exact = exact_value(rounded(log(Rational(m, top)), bits), {})
+        assert Fraction(float(noise[m - 1])) == exact
+        assert -sizes[top - m] * Fraction(2) ** -46 == exact
+
+
+ROUNDABLE = [1, 2, 3, -1, -2, -3, 5, -5, 6, 7, -7, 12, -20, 24, 28, -28, 0, 1000, -999]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_the_checkers_floats_are_nearest_with_ties_to_even(together: bool) -> None:
+    """Whole numbers of up to ten bits rounded to two, in chunks of one size of number and in mixed ones."""
+    for n in ROUNDABLE:
+        chunk = [n, n] if together else sorted([n, *ROUNDABLE])
+        found = checker._floats(chunk, 2)  # pyright: ignore[reportPrivateUsage]
+        assert found == [nearest(Fraction(one), 2) for one in chunk]
+
+
+W16 = counted(16, Fraction(0), Fraction(1))
+FALSE = {
+    "more than the count": at_most(W16 + 1, words_alone(16, 0, 1)),
+    "less than the count": at_most(words_alone(16, 0, 1), W16 - 1),
+    "another count": equal(words_alone(16, 0, 1), W16 + 2),
+    "no word": equal(words_alone(16, 0, 1), 0),
+    "every word": at_most(2**16 - 1, words_alone(16, 0, 1)),
+    "the count at one input for two": equal(words_alone(16, 1, 1), W16),
+    "a program that tells nothing": less(0, words_alone(16, Rational(3, 4), Rational(3, 4))),
+    "inputs that are nearer": at_most(Rational(82, 100) * 2**16, words_alone(16, 0, Rational(1, 64))),
+    "inputs the other way round": equal(words_alone(16, 1, 0), W16),
+    "not the count": differ(words_alone(16, 0, 1), W16),
+    "a share beyond the words": at_most(Rational(81, 100) * 2**16, words_alone(16, 0, 1)),
+}
+
+
+@pytest.mark.parametrize("statement", FALSE.values(), ids=FALSE)
+def test_false_masses_are_refuted(statement: Statement) -> None:
+    settled = settle(statement)
+    assert settled.verdict is Verdict.REFUTED
+    assert recheck_part(settled.to_dict()) == "REFUTED"
+
+
+@pytest.fixture(scope="module")
+def in_float32() -> Settled:
+    """The mass in float32, which takes engine and checker seconds."""
+    (mass,) = (one for one in float_noise.laplace().parts if one.quantifier == "for all")
+    return settle(mass)
+
+
+def test_most_of_the_mass_in_float32_lies_where_one_input_only_reaches(in_float32: Settled) -> None:
+    assert in_float32.verdict is Verdict.REFUTED
+    assert in_float32.evidence["left"] == "13433389"
+
+
+@pytest.mark.slow
+def test_sets_of_numpys_reports_have_the_same_mass_in_float32() -> None:
+    """A third count; float64's logarithm, rounded to float32, is right for all of these words."""
+    top = 2**23
+    noise = np.log(np.arange(1, top + 1) / top).astype(np.float32)
+    at_zero, at_one = (np.concatenate([np.float32(x) + noise[:-1], np.float32(x) - noise]) for x in (0, 1))
+    assert int(np.isin(at_zero, at_one, invert=True).sum()) == 13_433_389
+
+
+@pytest.mark.parametrize("share", ["0.80", "0.81"])
+def test_the_share_in_float32_lies_between_0_80_and_0_81(in_float32: Settled, share: str) -> None:
+    settled = settle(at_most(Rational(share) * 2**24, words_alone(24, 0, 1)))
+    assert settled.verdict is (Verdict.PROVED if share == "0.80" else Verdict.REFUTED)
+    assert in_float32.verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("changed", [("left", "13433388"), ("left", "13271171"), ("right", "1")])
+def test_a_changed_mass_is_refused(in_float32: Settled, changed: tuple[str, str]) -> None:
+    record = in_float32.to_dict()
+    record["evidence"] = {**record["evidence"], changed[0]: changed[1]}
+    with pytest.raises(RefusedError, match="is printed where another value is found"):
+        recheck_part(record)
+
+
+FORGED = {
+    "too many bits": "Alone(25, 0, 1)",
+    "one bit": "Alone(1, 0, 1)",
+    "half a bit": "Alone(17/2, 0, 1)",
+    "no float of so many bits": "Alone(8, 1/3, 1)",
+    "an input of too many bits": "Alone(8, 257/512, 1)",
+    "an input that is too large": "Alone(8, 32, 1)",
+    "an input that is too fine": "Alone(8, 0, 2**(-47))",
+    "an uncertain input": "Alone(8, 0, exp(0)*sqrt(2)**2/2)",
+    "more than one part may take": "Alone(24, 0, 1) + Alone(24, 1, 0)",
+}
+
+
+@pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
+def test_forged_inputs_are_refused(forged: str) -> None:
+    evidence = {"kind": "value", "left": "0", "right": "1"}
+    record = {"label": "", "quantifier": "for all", "variables": [], "left": "0", "relation": "<=", "right": forged}
+    with pytest.raises(RefusedError):
+        recheck_part({**record, "evidence": evidence})
+
+
+def test_a_variable_cannot_be_called_like_it_nor_stand_in_it() -> None:
+    x = {"name": "Alone", "lower": "0", "upper": "1", "lower_open": False, "upper_open": False}
+    record = {"label": "", "quantifier": "for all", "variables": [x], "left": "Alone", "relation": "<=", "right": "1"}
+    evidence = {"kind": "certificate", "gap": "hi_Alone", "divisors": [], "inside": {"Alone": "1"}}
+    with pytest.raises(RefusedError, match="the variable 'Alone' is not well declared"):
+        recheck_part({**record, "evidence": evidence})
+    with pytest.raises(ValueError, match="x must be a float of 8 bits, a multiple of"):
+        words_alone(8, Variable("x", 0, 1), 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((25, 0, 1), r"bits must be a whole number in 2..24, got 25"),
+        ((Rational(17, 2), 0, 1), r"bits must be a whole number in 2..24, got 17/2"),
+        ((8, Rational(1, 3), 1), "x must be a float of 8 bits, a multiple of"),
+        ((8, 0, 17), "y must be a float of 8 bits, a multiple of"),
+        ((8, 0, Rational(1, 2**47)), "y must be a float of 8 bits, a multiple of"),
+        ((8, 0.5, 1), "is a floating-point number; write it exactly"),
+    ],
+)
+def test_bad_input_is_named(arguments: tuple[Any, Any, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        words_alone(*arguments)
+
+
+def test_it_is_written_as_the_checker_reads_it() -> None:
+    assert written(words_alone(24, 0, Rational(-1, 2))) == "Alone(24, 0, -1/2)"
+    assert isinstance(words_alone(24, 0, 1), Alone)
+
+
+def test_the_mass_in_float64_follows_from_counts() -> None:
+    """The three numbers by `math`, and false ones beside them: a bound on m ln(M/m), and a report on the wrong side."""
+    claim = float_noise.laplace_53()
+    settled = settle_claim(claim)
+    assert (settled.verdict, settled.correction_verdict()) == (Verdict.REFUTED, Verdict.PROVED)
+    below, above = 1 - math.exp(-0.5) / 2, math.exp(-0.5) / 2
+    assert 0 < below - 5707 / 8192 < 1e-4
+    assert 0 < 2485 / 8192 - above < 1e-4
+    v = Variable("v", Rational(1, 2**52), 1)
+    assert settle(less(-v * log(v), Rational(1, 3))).verdict is Verdict.REFUTED
+    words = 2**53
+    assert settle(less(float_noise.laplace_report(0, Rational(5709, 8192) * words, 53), Rational(1, 2))).verdict is (
+        Verdict.REFUTED
+    )
+
+
+@pytest.mark.parametrize("bits", [8, 11])
+def test_the_argument_for_float64_holds_where_all_words_can_be_tried(bits: int) -> None:
+    """No two words lead x = 0 to one report, and the share that is alone is no less than the count says."""
+    reports = [_report(Fraction(0), word, bits) for word in range(1, 2**bits)]
+    assert len(set(reports)) == len(reports)
+    bound = Fraction(5707 - 2485, 8192) * 2**bits - 2  # whole words on either side
+    assert counted(bits, Fraction(0), Fraction(1)) >= bound
