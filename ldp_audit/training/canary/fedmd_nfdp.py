@@ -159,10 +159,11 @@ def noise_canary(plan: FedMd, added: noise.Noise, records: int, device: torch.de
     reach = plan.clip_norm if plan.scores == "logits" else 1.0
     ends = [[reach], [-reach]] if plan.scores == "logits" else [[1.0, 0.0], [0.0, 1.0]]
     queries = plan.rounds * plan.public_per_round
+    seen = "the one query" if queries == 1 else f"all {queries} queries"
     epsilon, delta = spending.budget_of(plan, records)
     return Canary(
         unit="record",
-        observer=f"the server: a party's noisy scores of all {queries} queries",
+        observer=f"the server: a party's noisy scores of {seen}",
         worlds=("all score vectors at one end of what scores can be", "all at the other"),
         draw=NoisyScores(added, queries, torch.tensor(ends, device=device)),
         promises=(Promise("exact", "the budget that the noise was made for", epsilon, delta),),

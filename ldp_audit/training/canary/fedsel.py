@@ -70,7 +70,7 @@ def user_canary(
     draw = _Reports(sender, pair, epochs, _ratio(law, vectors) if law is not None else _sum)
     return Canary(
         unit="user",
-        observer=f"the server, which knows who sends what: all {epochs} reports of one user",
+        observer=f"the server, which knows who sends what: {_reports(epochs)} of one user",
         worlds=("the worst pair's first vector in every epoch", "the second one"),
         draw=draw,
         promises=promises,
@@ -97,6 +97,10 @@ class _Reports:
             for first in range(0, total, rows)
         ]
         return np.concatenate(found).reshape(n, self.epochs).sum(axis=1).round(10)
+
+
+def _reports(epochs: int) -> str:
+    return "the one report" if epochs == 1 else f"all {epochs} reports"
 
 
 def _law_of(sender: Sender) -> TwoStage | None:

@@ -32,6 +32,7 @@ class FedSel:
     corrected: whether PE's whole report keeps to its epsilon; False is PE as published, which exceeds it.
     epochs: how often each user reports, >= 1.
     share: of the users, that report in one round, in (0, 1].
+    rounds: after which the run stops, in the last epoch; None when all users have reported in it.
     learning_rate: alpha, > 0.
     penalty: lambda of the l2 regularisation, >= 0.
     momentum: eta, >= 0; the paper names no value.
@@ -55,6 +56,7 @@ class FedSel:
     corrected: bool = False
     epochs: int = 1
     share: float = 0.01
+    rounds: int | None = None
     learning_rate: float = 0.1
     penalty: float = 1e-4
     momentum: float = 0.9
@@ -74,7 +76,7 @@ class FedSel:
         for name in ("epochs", "repeats", "details"):
             check_whole(name, getattr(self, name), 1)
         check_whole("folds", self.folds, 2)
-        for name in ("k", "coordinates", "users"):
+        for name in ("k", "coordinates", "rounds", "users"):
             if getattr(self, name) is not None:
                 check_whole(name, getattr(self, name), 1)
         for name in ("epsilon", "learning_rate"):

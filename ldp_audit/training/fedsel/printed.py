@@ -37,6 +37,7 @@ _SAID = {
     "penalty": 1e-4,
     "epochs": 1,
     "share": 0.01,
+    "rounds": None,
     "folds": 5,
     "users": None,
     "coordinates": None,

@@ -55,7 +55,7 @@ def protocol(plan: FedSel, split: Split, *, data: str, users: int, d: int, k: in
         split=split if by_paper else None,
         paper="fedsel" if by_paper else None,
         source="Liu, Cao, Yoshikawa, Chen, FedSel (DASFAA 2020), Algorithm 1 and Section 5",
-        notes=_notes(chosen, users, k, corrected=plan.corrected),
+        notes=_notes(chosen, users, k, plan),
     )
 
 
@@ -85,12 +85,13 @@ def _shares(plan: FedSel, epsilon: float, d: int) -> tuple[float, int]:
     return flat.coordinate().epsilon, flat.k
 
 
-def _notes(chosen: Solution, users: int, k: int, *, corrected: bool) -> tuple[str, ...]:
-    found = [f"{users} users train a model; each reports once an epoch.", _CLIP]
+def _notes(chosen: Solution, users: int, k: int, plan: FedSel) -> tuple[str, ...]:
+    stopped = "" if plan.rounds is None else f"; those whose turn comes after round {plan.rounds} once less"
+    found = [f"{users} users train a model; each reports once an epoch{stopped}.", _CLIP]
     if chosen.selection in ("PE", "PS"):
         found += [f"k = {k}.", _TIES]
     if chosen.selection == "PE":
-        found.append(_CORRECTED if corrected else _PUBLISHED)
+        found.append(_CORRECTED if plan.corrected else _PUBLISHED)
     if chosen.control:
         found.append(_CONTROL)
     return tuple(found)

@@ -62,7 +62,7 @@ class FedSelRun:
         self.k = top_size(plan, self.d)
         self.per_epoch = cross_validation.rounds_per_epoch(self.users, plan.share)
         self.edges = cross_validation.round_edges(self.users, self.per_epoch)
-        self.rounds = self.per_epoch * plan.epochs
+        self.rounds = _rounds(plan, self.per_epoch)
         self.solution = solution(plan.solution)
         self.split = split_of(plan.epsilon, plan.mu, plan.threshold, max(1, self.users // self.per_epoch))
         self.senders = [sender(plan, self.split, self.d, model, self.streams) for model in self._senders_models()]
@@ -206,6 +206,17 @@ class FedSelRun:
         found = shares_right(self.x, self.y, self.weights, self.tests)
         detailed = number % self.plan.details == 0 or number == self.rounds
         return {"accuracy": float(np.mean(found))} | ({"accuracies": found} if detailed else {})
+
+
+def _rounds(plan: FedSel, per_epoch: int) -> int:
+    """All of the epochs', or the plan's own number, in the last epoch: some users report in all, as the spend says."""
+    last = per_epoch * plan.epochs
+    if plan.rounds is not None and not last - per_epoch < plan.rounds <= last:
+        raise ValueError(
+            f"rounds must be in {last - per_epoch + 1} .. {last}, those of the last of {plan.epochs} epochs, "
+            f"got {plan.rounds}"
+        )
+    return plan.rounds or last
 
 
 def _rows(plan: FedSel, records: int, streams: Streams) -> np.ndarray:

@@ -3,12 +3,12 @@
 A rule, not a stopwatch at run time: strategies round differently, and equal seeds must give equal numbers again.
 
     closed-form    linear models, on any device
-    grouped        every nn.Sequential of layers that it knows: faster than vmap and loop for MLPs and CNNs
+    grouped        every nn.Sequential of layers that it knows: the fastest for MLPs and CNNs; on a CPU of several
+                   threads those with convolutions train as many chunks side by side
     vmap           other models that vmap can take; but those with convolutions on a CPU of one thread go to
     loop           as does what vmap cannot take
 
-`processes` is the fastest for CNNs on a CPU of several cores and never chosen unasked: it starts processes, which a
-script must be written for, and a sweep's runs already have a core each. The figures are those of
+`processes` is never chosen unasked: it starts processes, which a script must be written for. The figures are those of
 `benchmarks/training.py`; on CUDA, five times as many clients at a time is a guess.
 """
 
@@ -19,9 +19,8 @@ from torch import nn
 
 from ldp_audit.training.local_work import LocalWork
 from ldp_audit.training.strategies import STRATEGIES
+from ldp_audit.training.strategies.side_by_side import ROOM
 
-_ROOM = 2**30
-"""Bytes that a chunk's weights, gradients and as much again may take."""
 _ON_GPU = 5
 """Times as many clients at a time on a GPU."""
 
@@ -41,4 +40,4 @@ def choose_chunk(work: LocalWork, name: str) -> int:
     """How many clients at a time: the strategy's own number, fewer where the weights would not fit the room."""
     size = sum(weight.nbytes for weight in work.weights.values())
     usual = STRATEGIES[name].chunk * (1 if work.data.x.device.type == "cpu" else _ON_GPU)
-    return max(1, min(usual, _ROOM // (3 * size)))
+    return max(1, min(usual, ROOM // (3 * size)))

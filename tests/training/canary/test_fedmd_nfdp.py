@@ -40,7 +40,7 @@ def record(plan: FedMd, delta: float, samples: int) -> Canary:
 
 def test_a_sampled_record_is_seen_as_often_as_it_is_drawn_and_no_more():
     """Would catch a canary that is not memorised, and worlds that differ in more than the record: delta is 0.2."""
-    found = canary_bounds(record(replace(PLAN, method="nfdp-without"), 4 / 20, 120), samples=None, error=1e-3, seed=1)
+    found = canary_bounds(record(replace(PLAN, method="nfdp-without"), 4 / 20, 200), samples=None, error=1e-3, seed=1)
     assert found["verdict"] == "consistent"
     assert 0.0 < found["delta_lower"] <= 4 / 20
 

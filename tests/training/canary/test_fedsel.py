@@ -60,6 +60,14 @@ def test_sound_senders_keep_their_budget_and_most_of_it_is_found(selection, valu
     assert found["epsilon_lower"] > 1.1 if spent > 1.1 else found["epsilon_lower"] > 0.5
 
 
+def test_the_observers_words_fit_the_number_of_reports():
+    """Would catch "all 1 reports"."""
+    sender = TwoStageSender(PerturbedSampling(0.5, 2, 1), TwoPoint(1.0))
+    promises = (Promise("paper", "the budget", 1.5),)
+    said = [user_canary(sender, 2, epochs, promises, device=CPU).observer for epochs in (1, 2)]
+    assert [words.partition(": ")[2] for words in said] == ["the one report of one user", "all 2 reports of one user"]
+
+
 def test_two_epochs_add_up():
     """Would catch that only one epoch's report is looked at: its epsilon is 1.5, of both 3. Power: practically 1."""
     sender = TwoStageSender(PerturbedSampling(0.5, 2, 1), TwoPoint(1.0))

@@ -11,8 +11,10 @@ import pytest
 import torch
 
 from ldp_audit.training.data.datasets import Images
+from ldp_audit.training.experiments.sweep import jobs_of
 from ldp_audit.training.fedsel import run as run_module
 from ldp_audit.training.fedsel.plan import FedSel
+from ldp_audit.training.fedsel.presets import presets
 from ldp_audit.training.fedsel.solution import NAMES
 from tests.training.fedsel.tiny import CPU, started, table, trained
 
@@ -127,6 +129,7 @@ def test_original_accumulation_clips_after_the_learning_rate() -> None:
         ({"share": 0.0}, "share must be"),
         ({"ratio": 1.5}, "ratio must be"),
         ({"k": 0}, "k must be"),
+        ({"rounds": 0}, "rounds must be a whole number >= 1, got 0"),
         ({"corrected": 1}, "corrected must be"),
         ({"penalty": float("nan")}, "penalty must be"),
     ],
@@ -147,9 +150,37 @@ def test_data_that_do_not_fit_are_refused() -> None:
         started(table(4))
     with pytest.raises(ValueError, match="users must be at most the data's 200 records, got 300"):
         started(users=300)
+    for rounds in (10, 21):
+        with pytest.raises(
+            ValueError, match=rf"rounds must be in 11 .. 20, those of the last of 2 epochs, got {rounds}"
+        ):
+            started(epochs=2, rounds=rounds)
     images = Images("one", *(np.zeros(s, t) for _ in "ab" for s, t in (((1, 1, 2, 2), "f4"), ((1,), "i8"))), classes=2)
     with pytest.raises(ValueError, match="data must be a table for FedSel, got the images 'one'"):
         FedSel().start(images, seed=0, device=CPU)
+
+
+def test_a_run_that_stops_early_is_the_first_rounds_of_a_whole_one_and_spends_as_much() -> None:
+    """Catches rounds that are stretched over all users, and a spend that counts on users who never reported."""
+    whole, part = started(solution="PE-PM", epochs=2), started(solution="PE-PM", epochs=2, rounds=13)
+    records = [[run.advance(number) for number in range(1, 14)] for run in (whole, part)]
+    assert part.rounds == part.done == 13
+    assert torch.equal(whole.weights, part.weights)
+    assert [{**one, "accuracies": None} for one in records[0]] == [{**one, "accuracies": None} for one in records[1]]
+    first, second = whole.protocol(), part.protocol()
+    assert first is not None
+    assert second is not None
+    assert (first.steps, first.epochs, first.split) == (second.steps, second.epochs, second.split)
+    assert second.notes[0].endswith("each reports once an epoch; those whose turn comes after round 13 once less.")
+
+
+def test_the_preset_of_the_split_without_hyper_parameters_varies_the_batch_in_as_many_rounds() -> None:
+    """Catches a comparison of batches that is one of training times: the paper stops after as many iterations."""
+    runs = [
+        started(table(1000), **{**job.settings, "repeats": 1}) for job in jobs_of(FedSel, presets()["free-split"], 0)
+    ]
+    assert {run.rounds for run in runs} == {10}
+    assert {run.edges[1] for run in runs} == {8, 16, 40, 80}
 
 
 def test_a_part_of_the_records_is_drawn_by_the_seed() -> None:

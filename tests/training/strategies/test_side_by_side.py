@@ -1,0 +1,103 @@
+"""Chunks of clients in threads: the same bits for any number of them, errors that come back, nothing left behind."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from ldp_audit.training.local_training import train_clients
+from ldp_audit.training.local_work import LocalWork, Trained
+from ldp_audit.training.strategies import grouped, side_by_side
+from tests.training.plain_clients import BATCH, EPOCHS, PLACE, RATE, Round, a_round
+
+
+def rounds(case: Round, **settings: object) -> Iterator[Trained]:
+    arguments = {"epochs": EPOCHS, "batch_size": BATCH, "learning_rate": RATE, "streams": case.streams, "place": PLACE}
+    return train_clients(case.model, case.weights, case.data, range(5), **{**arguments, "chunk": 1, **settings})  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the threads that trained, one a chunk."""
+    seen, train = [], grouped._train_chunk  # pyright: ignore[reportPrivateUsage]
+
+    def noting(part: LocalWork) -> Trained:
+        seen.append(threading.current_thread().name)
+        return train(part)
+
+    monkeypatch.setattr(grouped, "_train_chunk", noting)
+    return seen
+
+
+@pytest.mark.parametrize("chunk", [1, 2])
+def test_the_bits_are_the_same_for_any_number_of_threads(chunk: int, names: list[str]) -> None:
+    """Catches clients out of order, sums that depend on the threads, and threads that are not used."""
+    case, found = a_round("digit-cnn", torch.float32), []
+    for threads in (1, 2, 3, 7):
+        torch.set_num_threads(threads)
+        names.clear()
+        found.append(case.trained("grouped", chunk=chunk))
+        assert torch.get_num_threads() == threads
+        assert all(name.startswith("clients") == (threads > 1) for name in names)
+        assert len(names) == -(-5 // chunk)
+    for other in found[1:]:
+        assert all(torch.equal(other[name], weight) for name, weight in found[0].items())
+
+
+def test_an_error_names_its_client_and_leaves_neither_threads_nor_their_number() -> None:
+    """Catches an error that is lost in a thread, and a process that keeps to one thread ever after."""
+    case = a_round("digit-cnn")
+    case.data.x[3, 0] = float("nan")
+    torch.set_num_threads(2)
+    with pytest.raises(FloatingPointError, match="client 3 in round 3"):
+        list(rounds(case))
+    assert torch.get_num_threads() == 2
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("clients")]
+
+
+def test_a_round_that_is_not_taken_to_its_end_ends_its_threads() -> None:
+    """Catches threads that go on training for nobody."""
+    torch.set_num_threads(2)
+    parts = rounds(a_round("digit-cnn"))
+    next(parts)
+    parts.close()  # type: ignore[attr-defined]
+    assert torch.get_num_threads() == 2
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("clients")]
+
+
+def test_no_more_chunks_are_in_work_than_threads_and_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a round that is held whole while its caller is slow."""
+    torch.set_num_threads(2)
+    handed, submit = [], side_by_side.ThreadPoolExecutor.submit
+    monkeypatch.setattr(
+        side_by_side.ThreadPoolExecutor, "submit", lambda *arguments: handed.append(1) or submit(*arguments)
+    )
+    assert [len(handed) for _ in rounds(a_round("digit-cnn"))] == [3, 4, 5, 5, 5]
+
+
+def own_loss(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """A user's own."""
+    return torch.nn.functional.cross_entropy(outputs, targets, reduction="none")
+
+
+def test_a_loss_of_the_users_own_and_networks_of_short_operations_stay_in_the_callers_thread(names: list[str]) -> None:
+    """Catches a function that is called from several threads though it never said that it may be."""
+    torch.set_num_threads(2)
+    list(rounds(a_round("digit-cnn"), loss=own_loss))
+    list(rounds(a_round("mlp")))
+    assert set(names) == {threading.main_thread().name}
+
+
+def test_the_room_for_weights_limits_the_chunks_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches threads that multiply the memory of a large network."""
+    torch.set_num_threads(3)
+    case, seen = a_round("digit-cnn"), []
+    monkeypatch.setattr(side_by_side, "train", lambda work, *_: seen.append(side_by_side.at_once(work, 2)) or [])
+    size = 3 * 2 * sum(weight.nbytes for weight in case.weights.values())
+    for room, wanted in ((10 * size, 3), (2 * size, 2), (1, 1)):
+        monkeypatch.setattr(side_by_side, "ROOM", room)
+        list(rounds(case))
+        assert seen[-1] == wanted
