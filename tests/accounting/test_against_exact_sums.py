@@ -151,7 +151,7 @@ def _arb(q: fmpq) -> arb:
     return arb(q.p) / arb(q.q)
 
 
-@pytest.mark.parametrize(("scale", "times"), [(1.0, 1), (2.0, 2), (0.5, 3), (10.0, 40)])
+@pytest.mark.parametrize(("scale", "times"), [(1.0, 1), (2.0, 2), (0.5, 3), (10.0, 40), (1.0, 100)])
 @pytest.mark.parametrize("delta", [1e-3, 1e-9, 1e-30])
 def test_laplace_noises_lie_between_certified_ends(scale, times, delta):
     """Catches an atom put into the wrong cell, and ends that are swapped, too wide, or no ends."""

@@ -1,0 +1,78 @@
+r"""M of Gaussian and of Laplace noise, in closed form.
+
+Gaussian: ln M(s) = s (s + 1) mu**2 / 2.   Laplace, with t the pure epsilon and z = s + 1/2:
+
+    M(s) = e**(-t/2) (cosh(z t) + sinh(z t) / (2 z)),
+
+of which what exceeds 1 is added up from parts that vanish with t, so that it keeps its digits for many tiny losses.
+
+How large the latter is far out. With a = Re z, S = sinh(a t), k = 1/(2 y) and x = Im z >= y, the squares of |cosh(z t)|
+and of |sinh(z t)| are S**2 + cos(x t)**2 and S**2 + sin(x t)**2. So |cosh| + k |sinh| is concave in cos(x t)**2, and at
+most cosh(a t) + k S where k <= tanh(a t), else ((1 + k**2)(1 + 2 S**2))**(1/2). Before x t = pi - y t, for y t < pi/2,
+it is better to use |sin(x t)| >= sin(y t), and |sinh(z t)/z| <= sinh(a t)/a.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldp_audit.accounting.contour.transform import EPS, Values, from_excess
+
+_LARGEST_POWER = 300.0
+_ROUNDING = 64 * EPS
+
+
+@dataclass(frozen=True)
+class GaussianTransform:
+    """M of Gaussian noise.   mu: see `GaussianLoss`."""
+
+    mu: float
+
+    def at(self, c: float, y: NDArray[np.float64]) -> Values | None:
+        """See `Transform`."""
+        s, half = c + 1j * y, self.mu**2 / 2
+        size = np.abs(s)
+        log = s * (s + 1) * half
+        return Values(log, 8 * EPS * size * (size + 1) * half)
+
+    def log_beyond(self, c: float, y: float) -> float:
+        """See `Transform`: it falls all the way."""
+        return self.mu**2 / 2 * (c * (c + 1) * (1 + _ROUNDING) - y * y * (1 - _ROUNDING))
+
+
+@dataclass(frozen=True)
+class LaplaceTransform:
+    """M of Laplace noise.   epsilon: see `LaplaceLoss`."""
+
+    epsilon: float
+
+    def at(self, c: float, y: NDArray[np.float64]) -> Values | None:
+        """See `Transform`."""
+        top = self.epsilon
+        if (c + 1) * top > _LARGEST_POWER:
+            return None
+        s = c + 1j * y
+        z, a = s + 0.5, (c + 0.5) * top
+        odd = math.sinh(a) * np.cos(y * top) + 1j * (math.cosh(a) * np.sin(y * top))
+        between = math.exp(-top / 2) * odd / (2 * z) + math.expm1(-top) / 2
+        ends = 0.5 * np.expm1(s * top) + 0.5 * math.exp(-top) * np.expm1(-s * top)
+        return from_excess(ends + between, _ROUNDING * top * (1 + np.abs(s)) * math.exp(c * top))
+
+    def log_beyond(self, c: float, y: float) -> float:
+        """See `Transform`."""
+        top = self.epsilon
+        a, angle = (c + 0.5) * top, y * top
+        if a > _LARGEST_POWER or y <= 0:
+            return math.inf
+        odd, even = math.sinh(a), math.cosh(a)
+        near, start = 0.0, y
+        if angle < math.pi / 2:
+            near = math.hypot(odd, math.cos(angle)) + odd / (2 * c + 1)
+            start = max(y, (math.pi - angle) / top)
+        k = 1 / (2 * start)
+        far = even + k * odd if k <= math.tanh(a) else math.sqrt((1 + k * k) * (1 + 2 * odd * odd))
+        return math.log(max(near, far)) - top / 2 + _ROUNDING * (1 + a)
