@@ -7,8 +7,9 @@ Theorem 10). What is exact stays exact where it can:
 * one loss of two values, any number of times: a binomial sum (`BinomialLoss`);
 * Gaussian noises: one Gaussian;
 * few losses: the sum of all combinations (`combinations_of_losses`);
-* many noises, sampled ones too, with whatever else: an integral with certified ends on both sides (`contour_loss`);
-* else a grid, with such ends too (`grid_loss`).
+* very many losses of few values: an integral over frequencies, with certified ends (`characteristic_sum`);
+* many noises, sampled ones too, with whatever else: an integral along a contour, with such ends too (`contour_loss`);
+* else a grid, with such ends (`grid_loss`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from typing import Any
 
 from ldp_audit.accounting.budget_arguments import MOST_TIMES
 from ldp_audit.accounting.contour.contour_loss import ContourLoss, by_contour
-from ldp_audit.accounting.grids.grid_loss import check_width, compose_on_grid
+from ldp_audit.accounting.frequencies.characteristic_sum import characteristic_sum
+from ldp_audit.accounting.grids.grid_loss import GridLoss, check_width, compose_on_grid
 from ldp_audit.accounting.grids.tilt_plan import WIDTH
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of
@@ -30,6 +32,7 @@ from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.improper_loss import ImproperLoss, log_finite
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.rounded_atoms import rounded, rounding_of
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
 
@@ -110,7 +113,8 @@ def _proper(law: LossLaw) -> tuple[LossLaw, float, float]:
         second = log_finite(law.log_probabilities - law.losses, law.missing)
         if -math.inf in (first, second) or not law.losses.size:
             return NOTHING, -math.inf, -math.inf
-        return atoms_of(law.losses - (first - second), law.log_probabilities - first), first, second
+        finite = atoms_of(law.losses - (first - second), law.log_probabilities - first)
+        return rounded(finite, rounding_of(law)), first, second
     return law, 0.0, 0.0
 
 
@@ -125,13 +129,22 @@ def _finite(laws: Counted, width: float) -> LossLaw:
             return BinomialLoss(law.high, law.low, times)
         if times == 1:
             return law
-    return sum_of_losses(grouped) or by_contour(compose_on_grid(_countable(grouped), width=width))
+    finite = sum_of_losses(grouped)
+    if finite:
+        return finite
+    counted = _countable(grouped)
+    return characteristic_sum(counted, width) or by_contour(compose_on_grid(counted, width=width))
 
 
 def _single(laws: Counted) -> Counted:
     """What sums are made of, in their place."""
-    parts = [(law.grid.parts if isinstance(law, ContourLoss) else ((law, 1),), times) for law, times in laws]
-    return [(one, count * times) for inner, times in parts for one, count in inner]
+    return [(one, count * times) for law, times in laws for one, count in _parts(law)]
+
+
+def _parts(law: LossLaw) -> Sequence[tuple[LossLaw, int]]:
+    """Of a sum that was not worked out; any other law is its only part."""
+    grid = law.grid if isinstance(law, ContourLoss) else law
+    return grid.parts if isinstance(grid, GridLoss) else ((law, 1),)
 
 
 def _countable(laws: Counted) -> Counted:

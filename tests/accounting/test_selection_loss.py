@@ -42,3 +42,21 @@ def test_a_hundred_million_ranks_have_a_loss_and_a_composition() -> None:
     assert high - low <= 2e-5
     low, high = compose([(mechanism, 100)]).epsilon_bounds(delta=1e-6)
     assert low <= high <= low * 1.001
+
+
+@pytest.mark.parametrize("d", [997, 1000])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 20.0])
+def test_blocks_of_ranks_enclose_the_ranks_one_by_one_and_differ_as_the_square_of_their_width(
+    d: int, epsilon: float
+) -> None:
+    mechanism = ExponentialSelection(epsilon, d)
+    exact = selection_loss(mechanism)
+    coarse, fine = (selection_loss(mechanism, most=blocks) for blocks in (25, 100))
+    for share in (0.0, 0.1, 0.5, 0.9):
+        truth = exact.log_delta_bounds(share * epsilon)[0]
+        ends = [law.log_delta_bounds(share * epsilon) for law in (coarse, fine)]
+        assert all(low <= truth + 1e-13 and truth - 1e-13 <= high for low, high in ends)
+    levels = [epsilon * place / 211 for place in range(1, 180)]
+    ends = [[law.log_delta_bounds(level) for level in levels] for law in (coarse, fine)]
+    widths = [max(math.exp(high) - math.exp(low) for low, high in one) for one in ends]
+    assert widths[1] < widths[0] / 8

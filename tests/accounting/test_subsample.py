@@ -8,12 +8,13 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss
+from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of
 from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING
 from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
@@ -363,3 +364,14 @@ def test_a_loss_with_two_directions_is_none_of_replacement() -> None:
             subsample(one_way, kind="without", n=5, k=2, adjacency="replace")
     with pytest.raises(ValueError, match="one direction or two"):
         subsample(PrivacyLoss((NOTHING, EVERYTHING, NOTHING)), rate=0.1)
+
+
+@pytest.mark.parametrize("adjacency", ["add/remove", "replace"])
+@pytest.mark.parametrize("n", [2, 10**8])
+def test_so_many_draws_that_copies_are_no_longer_told_are_counted_and_composed(n: int, adjacency: Any) -> None:
+    loss = subsample(RandomizedResponse(0.01), kind="with", n=n, k=10**8, adjacency=adjacency)
+    low, high = loss.epsilon_bounds(1e-5)
+    assert 0 < low <= high <= 1e6
+    for law in loss.directions if n > 2 else ():  # which a grid asks for where many losses are composed
+        masses = ends_of(law)[1].masses(np.array([-1.0, 0.0, 1.0]))  # type: ignore[attr-defined]
+        assert np.logaddexp.reduce(masses.first) == pytest.approx(0.0, abs=1e-9)

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from ldp_audit.accounting.grids.tilted_law import Moves, TiltedLaw, one_move
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import CellMasses, DiscretisableLaw
+from ldp_audit.accounting.laws.rounded_atoms import rounding_of
 
 _EPS = 2.0**-52
 _ON_GRID = 1e-9
@@ -81,7 +82,7 @@ def _of_atoms(law: LossAtoms, spacing: float, theta: float) -> TiltedLaw:
     places = (law.losses - offset) / spacing
     upper = np.round(places)
     off = float(np.abs(places - upper).max())
-    rounding = 4 * _EPS * float(np.abs(law.losses).max())
+    rounding = 4 * _EPS * float(np.abs(law.losses).max()) + rounding_of(law)
     if off <= _ON_GRID:
         found = _tilted(offset, spacing, theta, upper.astype(np.int64), logs, shift=rounding + spacing * off)
     else:
@@ -102,7 +103,7 @@ def _of_cells(law: DiscretisableLaw, spacing: float, theta: float, lowest: float
     first, second = cells.first[1:-1], cells.second[1:-1]
     reached = first > -math.inf
     first, second = np.where(reached, first, 0.0), np.where(reached, second, 0.0)
-    share = np.clip(np.expm1(second - first + points[:-1]) / math.expm1(-spacing), 0.0, 1.0)
+    share = np.clip(np.expm1(np.minimum(second - first + points[:-1], 0.0)) / math.expm1(-spacing), 0.0, 1.0)
     with np.errstate(divide="ignore"):
         split = [np.where(reached, first + logs, -math.inf) for logs in (np.log1p(-share), np.log(share))]
     logs = np.concatenate([cells.first[:1], *split])

@@ -16,6 +16,7 @@ from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.improper_loss import ImproperLoss, log_finite, log_lacking
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.rounded_atoms import rounding_of, with_rounding
 
 NOTHING = LossAtoms(np.zeros(1), np.zeros(1))
 """The loss of what depends on no input: always 0."""
@@ -92,12 +93,13 @@ def as_atoms(law: LossLaw, most: int = 1000) -> LossAtoms | None:
     if isinstance(law, BinomialLoss) and law.times < most:
         return law.atoms()
     if isinstance(law, ImproperLoss) and (common := as_atoms(law.common, most)) is not None:
-        return LossAtoms(
+        atoms = LossAtoms(
             common.losses + law.shift,
             common.log_probabilities + law.log_first,
             log_lacking(law.log_first),
             log_lacking(law.log_second),
         )
+        return with_rounding(atoms, rounding_of(common))
     return None
 
 

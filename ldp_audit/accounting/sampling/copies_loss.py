@@ -33,7 +33,10 @@ def copies_loss(law: LossLaw, n: int, k: int) -> LossLaw:
     drawn = SamplingRate.with_replacement(n, k).log_drawn
     counts = np.arange(1.0, min(k, _MOST_COPIES) + 1)
     logs = log_binomial(counts, float(k), log_ratio(1, n), log_ratio(n - 1, n)) - drawn
-    kept = int(np.flatnonzero(logs > _LOG_NEGLIGIBLE)[-1]) + 1
+    likely = np.flatnonzero(logs > _LOG_NEGLIGIBLE)
+    if not likely.size:
+        return _many(law, k)
+    kept = int(likely[-1]) + 1
     parts = list(zip(logs[:kept].tolist(), group_losses(law, kept), strict=True))
     if kept == k:
         return mixture([(log, 0.0, part) for log, part in parts])
@@ -44,8 +47,11 @@ def copies_loss(law: LossLaw, n: int, k: int) -> LossLaw:
 
 
 def _many(law: LossLaw, k: int) -> LossLaw:
-    """The loss of k copies: told exactly for few."""
-    return list(group_losses(law, k))[-1] if k <= _MOST_COPIES else pure_loss(k * law.largest())
+    """The loss of k copies: told exactly for few. Its masses are known."""
+    if k <= _MOST_COPIES:
+        return list(group_losses(law, k))[-1]
+    pure = pure_loss(k * law.largest())
+    return as_atoms(pure) or pure
 
 
 def _log_more(n: int, k: int, kept: int, told: float, drawn: float) -> float:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ldp_audit.accounting.laws.finite_losses import as_atoms, atoms_of, log_sum
 from ldp_audit.accounting.laws.loss_law import CellMasses, DiscretisableLaw, LossLaw
+from ldp_audit.accounting.laws.rounded_atoms import rounded, rounding_of
 
 
 class Part(NamedTuple):
@@ -67,12 +68,13 @@ def mixture(parts: Sequence[tuple[float, float, LossLaw]]) -> LossLaw:
     known = [(part, atoms) for part, atoms in pairs if atoms is not None]
     if len(known) < len(pairs):
         return LossMixture(tuple(listed))
-    return atoms_of(
+    found = atoms_of(
         np.concatenate([atoms.losses + part.shift for part, atoms in known]),
         np.concatenate([atoms.log_probabilities + part.log_weight for part, atoms in known]),
         log_sum(np.array([atoms.log_infinite + part.log_weight for part, atoms in known])),
         log_sum(np.array([atoms.missing + part.log_weight - part.shift for part, atoms in known])),
     )
+    return rounded(found, max((rounding_of(atoms) for _, atoms in known), default=0.0))
 
 
 def _masses(part: Part, edges: NDArray[np.float64]) -> CellMasses:

@@ -98,7 +98,7 @@ class CountedPair:
             return -math.inf, -math.inf
         reach = _FIRST_REACH
         while True:
-            window = self._first_window if reach == _FIRST_REACH else self._window(reach)
+            window = self._windows.get(reach) or self._windows.setdefault(reach, self._window(reach))
             low, high = self._sum(epsilon, window)
             if window.log_missed < low - 30 or window.log_missed == -math.inf or reach > _LAST_REACH:
                 break
@@ -157,8 +157,9 @@ class CountedPair:
         return math.exp(ratio) / math.expm1(self.epsilon0)
 
     @cached_property
-    def _first_window(self) -> Window:
-        return self._window(_FIRST_REACH)
+    def _windows(self) -> dict[float, Window]:
+        """Those asked for so far, by their reach: to count out the totals takes longer than a level."""
+        return {}
 
     def _window(self, reach: float) -> Window:
         """The totals within so many nats of the likeliest one, in runs; ln of the probability of the others."""

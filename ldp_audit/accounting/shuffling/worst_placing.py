@@ -7,7 +7,12 @@ low against high, j of the others at high, the rest at low. With q the law of th
 
     delta_j(epsilon) = max over k of  q(k - 1) (high - e**epsilon low) - (e**epsilon - 1) T(k),
 
-as the loss rises with the count (q is log-concave), and the other direction is this one with j reversed. Up to
+as the loss rises with the count (q is log-concave), and the other direction is this one with j reversed. The best k is
+the least one at which the loss exceeds epsilon, where q(k)/q(k - 1) falls below
+
+    (high - e**epsilon low) / (e**epsilon high - low).
+
+Up to
 `MOST_ONE_BY_ONE` clients the maximum is taken over all j, so both ends are the supremum. Beyond, the j's of a block
 share what they have in common: with j in [a, b], a clients at high and n - 1 - b at low are certain, the others are
 left out, and a count of fewer reports says no less. So the value without them is an upper end for the block.
@@ -39,10 +44,11 @@ ROUNDING = 1e-12
 _OF_TERMS = 5e-13
 """What rounding may make of the two terms of a placing's delta, whose difference may be far smaller."""
 
+_LEAST = 1e-290
 _BLOCKS = 64
 _WHOLE = 20_000
 _REACH, _SHORT_REACH = 700.0, 80.0
-_LEVELS = 400
+_LEVELS, _FEW = 400, 150
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +102,8 @@ class WorstPlacing:
 
     @cached_property
     def _dominating(self) -> LossLaw:
-        levels = chord_levels(lambda level: self.log_delta_bounds(level)[1], self.epsilon0, _LEVELS)
+        count = _LEVELS if self.n <= MOST_IN_BLOCKS else _FEW
+        levels = chord_levels(lambda level: self.log_delta_bounds(level)[1], self.epsilon0, count)
         if self.n <= MOST_ONE_BY_ONE:  # at its own losses a placing's chords are its profile
             own = getattr(self._one_end[0], "losses", np.empty(0))
             levels = np.union1d(levels, own[(own > 0) & (own < self.epsilon0)])
@@ -154,11 +161,31 @@ class Placings:
         """Two ends of the largest hockey stick for client 1 at high against low, of which masses may be missed."""
         gain = expit(-epsilon0) * math.exp(epsilon) * math.expm1(epsilon0 - epsilon)
         loss = math.expm1(epsilon)
-        sticks = gain * (1 + _OF_TERMS) * self.masses
-        sticks -= loss * (1 - _OF_TERMS) * self.tails
-        best = np.unravel_index(int(np.argmax(sticks)), sticks.shape)
-        least = gain * (1 - _OF_TERMS) * self.masses[best] - loss * (1 + _OF_TERMS) * self.tails[best] - self.missed
-        return max(0.0, float(least)), max(0.0, float(sticks[best])) + self.missed
+        best = self._first(epsilon, epsilon0)
+        mass, tail = np.take_along_axis(self.masses, best, 1), np.take_along_axis(self.tails, best, 1)
+        sticks = gain * (1 + _OF_TERMS) * mass - loss * (1 - _OF_TERMS) * tail
+        row, place = np.unravel_index(int(np.argmax(sticks)), sticks.shape)
+        least = gain * (1 - _OF_TERMS) * mass[row, place] - loss * (1 + _OF_TERMS) * tail[row, place] - self.missed
+        return max(0.0, float(least)), max(0.0, float(sticks[row, place])) + self.missed
+
+    def _first(self, epsilon: float, epsilon0: float) -> NDArray[np.int64]:
+        """For each split the first counts at which the loss may exceed epsilon: rounding may move them by one.
+
+        A term that is so left out, or taken in, is no more than rounding of those that are there.
+        """
+        falls = math.expm1(epsilon0 - epsilon) / (math.exp(epsilon0) - math.exp(-epsilon))
+        first = np.count_nonzero(self._ratios > falls, axis=1)[:, None]
+        return np.clip(first + np.arange(-1, 2), 0, self.masses.shape[1] - 1)
+
+    @cached_property
+    def _ratios(self) -> NDArray[np.float64]:
+        """q(k)/q(k - 1), falling along each row from infinity to 0; masses next to the least floats say nothing."""
+        before = self.masses > _LEAST
+        after = np.append(before[:, 1:], np.zeros((len(before), 1), dtype=bool), axis=1)
+        rising = np.arange(before.shape[1]) <= np.argmax(self.masses, axis=1)[:, None]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            found = np.append(self.masses[:, 1:], np.zeros((len(before), 1)), axis=1) / self.masses
+        return np.where(before & after, found, np.where(rising, np.inf, 0.0))
 
 
 def one_end(epsilon0: float, n: int) -> LossLaw:

@@ -1,0 +1,1 @@
+"""Very many losses of few values, added up by integrals over frequencies."""
