@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ldp_audit.accounting.protocol_file import shipped
 from ldp_audit.cli import main, report, report_sections
 from ldp_audit.reports.checks.in_text import check_text
 from ldp_audit.reports.checks.page_tree import parse
@@ -190,11 +191,11 @@ def test_other_bad_input_is_one_clear_line(tmp_path: Path, capsys: Captured) -> 
 
 
 def test_protocols_that_take_long_are_started_first() -> None:
-    names = ["a", "ldp-fl-mnist", "b", "ldp-fl-cifar10"]
-    assert report_sections.slowest_first(names) == ["ldp-fl-cifar10", "ldp-fl-mnist", "a", "b"]
+    names = ["a", "ldp-fl-mnist", "b", "ldp-fl-fmnist"]
+    assert report_sections.slowest_first(names) == ["ldp-fl-fmnist", "ldp-fl-mnist", "a", "b"]
 
 
-def test_a_protocol_that_takes_minutes_is_left_out_unless_it_is_asked_for_and_the_page_says_so(
+def test_every_shipped_protocol_is_accounted_for_unless_some_are_named(
     tmp_path: Path, claims: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen: list[list[str]] = []
@@ -202,10 +203,8 @@ def test_a_protocol_that_takes_minutes_is_left_out_unless_it_is_asked_for_and_th
     monkeypatch.setattr(report, "_waited", lambda *_: [whole_report()["accounting"][0]])
     asked = ["report", "--claims", claims, "--out", str(tmp_path), *NOTHING_ELSE[:6]]
     assert main(asked) == 0
-    assert "Left out, for it takes minutes: ldp-fl-cifar10" in parse((tmp_path / "accounting.html").read_text()).text
-    assert main([*asked, "--protocol", "all"]) == 0
-    assert "Left out" not in parse((tmp_path / "accounting.html").read_text()).text
-    assert set(chosen[1]) - set(chosen[0]) == {"ldp-fl-cifar10"}
+    assert main([*asked, "--protocol", "fedsel-adult"]) == 0
+    assert chosen == [list(shipped()), ["fedsel-adult"]]
 
 
 @pytest.mark.slow

@@ -28,7 +28,12 @@ def add_arguments(report: argparse.ArgumentParser) -> None:
     source.add_argument("--claims", metavar="MODULE", help="settle the claims of a module of your own instead")
     source.add_argument("--from", dest="source", type=Path, metavar="FILE", help="take the claims of a report.json")
     add("--audits", type=Path, nargs="+", metavar="FILE", help="show these results of `audit --json`, and no others")
-    add("--protocol", action="append", metavar="NAME|FILE", help="account for this one; all: all that are shipped")
+    add(
+        "--protocol",
+        action="append",
+        metavar="NAME|FILE",
+        help="account for this one; by default for all that are shipped",
+    )
     add("--training", type=Path, nargs="+", default=[], metavar="DIR", help="show these folders of `train --out`")
     add("--demonstrations", action="store_true", help="train the three pipelines' demonstrations first, in minutes")
     add("--without", action="append", default=[], choices=SECTIONS, help="leave a section out; may be repeated")
@@ -77,7 +82,6 @@ def _gathered(options: argparse.Namespace, progress: Progress) -> dict[str, Any]
             + (_demonstrations(options, len(training), progress) if options.demonstrations else []),
         }
         found["accounting"] = _waited(accounts, progress)
-        found["not_accounted"] = [] if options.protocol else [one for one in gather.LEFT_OUT if accounts]
     return found
 
 
@@ -110,9 +114,7 @@ def _protocols(options: argparse.Namespace) -> list[str]:
     """Their names, each of which can be read."""
     from ldp_audit.accounting.protocol_file import load_protocol, shipped
 
-    quick = [name for name in shipped() if name not in gather.LEFT_OUT]
-    asked = options.protocol or quick
-    names = [one for name in asked for one in (shipped() if name == "all" else [name])]
+    names = [one for name in options.protocol or ["all"] for one in (shipped() if name == "all" else [name])]
     for name in names:
         load_protocol(name)
     return list(dict.fromkeys(names))

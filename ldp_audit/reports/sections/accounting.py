@@ -8,7 +8,6 @@ from ldp_audit.reports.blocks import (
     Badge,
     Block,
     ClaimLink,
-    Code,
     Heading,
     Items,
     Paragraph,
@@ -35,11 +34,6 @@ def accounting(report: dict[str, Any]) -> Section:
     head = ["protocol", "the paper says", "exact", "shuffled", "sum of the parts"]
     rows = [[one["protocol"]["name"], *spent(one), epsilon(total(one, "basic"))] for one in found]
     blocks: list[Block] = [Paragraph(lead, "lead"), Table("Epsilon of everything", head, rows)]
-    if report.get("not_accounted"):
-        names = ", ".join(report["not_accounted"])
-        blocks.append(
-            Paragraph([f"Left out, for it takes minutes: {names}. ", Code("--protocol all"), " adds it."], "note")
-        )
     for one in found:
         blocks += _one(one, {claim["id"]: claim["paper"] for claim in report["claims"]})
     return Section("accounting", "Accounting", blocks)
