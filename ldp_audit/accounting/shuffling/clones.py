@@ -50,6 +50,8 @@ MOST_CLIENTS = 10**8
 MOST_EPSILON = 700.0
 ROUNDING, ROUNDING_OF_LARGE = 1e-11, 1e-8
 """Both ends are moved outwards by this share, up to a million clients and beyond: ten times `stop_loss`'s error."""
+_OF_THE_LOGARITHM = 16 * 2.0**-52
+"""And by so much of ln delta, whose own rounding shows where it lies far below 0."""
 
 _CELLS = 1024
 """So many totals C at most are evaluated one by one; of more, runs of neighbours are enclosed together."""
@@ -104,7 +106,7 @@ class CountedPair:
                 break
             reach *= 3
         low = low if low > -math.inf else self._extreme_total(epsilon)
-        margin = ROUNDING if self.n <= 10**6 else ROUNDING_OF_LARGE
+        margin = (ROUNDING if self.n <= 10**6 else ROUNDING_OF_LARGE) + _OF_THE_LOGARITHM * abs(low)
         return low - margin, min(0.0, float(np.logaddexp(high, window.log_missed)) + margin)
 
     def enclosed(self) -> tuple[LossLaw, LossLaw]:
