@@ -42,6 +42,9 @@ ADAPTIVE = "a report's mechanism may depend on the reports before it, but not it
 MOST_ON_GRID = 10**10
 """How often a loss may count in a sum that only a grid can tell: beyond, its ends say nothing, or take hours."""
 
+MOST_DISTINCT = 1e150
+"""The ratio of sensitivity and sigma whose square, the loss, is still a float."""
+
 Counted = list[tuple[LossLaw, int]]
 
 
@@ -149,6 +152,9 @@ def _parts(law: LossLaw) -> Sequence[tuple[LossLaw, int]]:
 
 def _countable(laws: Counted) -> Counted:
     """What a grid can still tell something of."""
+    noise = max((law.mu for law, _ in laws if isinstance(law, GaussianLoss)), default=0.0)
+    if noise > MOST_DISTINCT:
+        raise ValueError(f"sensitivity over sigma must be at most {MOST_DISTINCT:g} beside other losses, got {noise:g}")
     most = max(times for _, times in laws)
     if most > MOST_ON_GRID:
         raise ValueError(

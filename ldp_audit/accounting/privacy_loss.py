@@ -116,6 +116,8 @@ class PrivacyLoss:
         low, high = _bracket(excess, *((max(known), 1.001) if known else (min(1.0, largest), 16.0)), largest)
         if low == 0 and excess(0.0) <= 0:
             return 0.0
+        if high == math.inf:  # no finite level was seen where this end is small enough
+            return math.inf if end else low
         if high == low:
             return self._met(largest, target) if end else largest
         root = float(brentq(excess, low, high, xtol=1e-300, rtol=1e-14, maxiter=500))  # type: ignore[arg-type]
@@ -150,10 +152,10 @@ def _bracket(excess: Callable[[float], float], start: float, factor: float, larg
         while excess(high) > 0:
             if high >= largest:
                 return largest, largest
-            low, high, factor = high, min(high * factor, largest), factor**2
+            low, high, factor = high, min(high * factor, largest), factor * factor
         return low, high
     low, high = start / factor, start
     while low > 0 and excess(low) <= 0:
-        factor = factor**2
+        factor = factor * factor
         low, high = (low / factor if factor < math.inf else 0.0), low
     return low, high

@@ -152,7 +152,9 @@ def judged(record: Record, counts: Counts, inputs: tuple[Any, Any], seed: int, n
         claimed_delta=record.claimed_delta,
         confidence=record.confidence,
         witness=Witness(inputs, record.event, counts, record.calls_for_one),
-        detectable_epsilon=detectable_by(counts, trials, error, claimed, record.claimed_delta),
+        detectable_epsilon=detectable_by(
+            counts, trials, error, claimed, record.claimed_delta, design_epsilon=record.design_epsilon
+        ),
         coverage_floor=record.coverage_floor,
         samples_used=counts.trials + counts.other_trials,
         seconds=0.0,

@@ -42,6 +42,7 @@ _BALL: dict[type, Callable[..., Any]] = {
     ),
     Fl: lambda x, digits: _between(*(nearest(end, int(digits.unique_fmpz())) for end in bounds_of(x))),
     Ceil: lambda x: _between(*map(up, bounds_of(x))),
+    Alone: lambda bits, x, y: arb(counted(int(bits.unique_fmpz()), bounds_of(x)[0], bounds_of(y)[0])),
 }
 _STEPS = (Fl, Ceil)
 """They never fall and jump between rationals: of an irrational argument all but a jump itself has a rational value."""

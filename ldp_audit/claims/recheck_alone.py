@@ -32,7 +32,7 @@ def alone(bits: Interval, x: Interval, y: Interval) -> Interval:
     require(bits[0] == bits[1] and bits[0] in range(2, 25), f"Alone takes 2 to 24 bits, not {bits[0]}")
     for at in (x, y):
         whole = (at[0] * 2**_REPORTS).denominator == 1 and abs(at[0]) <= 16
-        require(at[0] == at[1] and whole and rounded(at, bits) == at, f"{at[0]} is no input that Alone takes")
+        require(at[0] == at[1] and whole and rounded(at, bits) == at, "an input is none that Alone takes")
     take(2 ** int(bits[0]))
     return hull(Fraction(_count(int(bits[0]), *(int(at[0] * 2**_REPORTS) for at in (x, y)))))
 

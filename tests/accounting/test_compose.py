@@ -262,3 +262,19 @@ def test_a_wider_interval_holds_the_truth_and_the_narrower_one() -> None:
 def test_a_width_that_is_none_is_named(width: object) -> None:
     with pytest.raises(ValueError, match="width must be > 0 and finite"):
         compose([(Laplace(10.0), 10)], width=width)
+
+
+def test_an_end_that_never_falls_is_infinite_and_no_traceback() -> None:
+    low, high = compose([(Laplace(1e-200), 1), (Gaussian(sigma=1.0), 1)]).epsilon_bounds(1e-6)
+    assert 0 <= low < math.inf
+    assert high == math.inf
+
+
+def test_a_level_beyond_every_grid_has_a_delta_of_next_to_nothing() -> None:
+    low, high = compose([(Laplace(1.0), 1), (Gaussian(sigma=1e6), 1)]).delta_bounds(1e300)
+    assert 0 <= low <= high <= 1e-300
+
+
+def test_a_noise_whose_loss_is_no_float_is_named() -> None:
+    with pytest.raises(ValueError, match="sensitivity over sigma must be at most 1e"):
+        compose([(Laplace(1.0), 1), (Gaussian(sigma=1e-200), 1)])

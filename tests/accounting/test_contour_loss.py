@@ -9,7 +9,7 @@ import pytest
 
 from ldp_audit.accounting import compose, subsample
 from ldp_audit.accounting.contour import contour_plan
-from ldp_audit.accounting.contour.contour_line import ContourLine
+from ldp_audit.accounting.contour.contour_line import ContourLine, Tangent
 from ldp_audit.accounting.contour.contour_loss import ContourLoss, by_contour
 from ldp_audit.accounting.contour.noise_transforms import GaussianTransform
 from ldp_audit.accounting.grids.grid_loss import GridLoss, compose_on_grid
@@ -204,3 +204,32 @@ def test_two_valued_losses_with_noise_enclose_their_sum_over_counts():
         assert low <= truth + 1e-12
         assert truth <= high + 1e-12
         assert high - low < 1e-9
+
+
+def test_levels_that_neither_line_nor_grid_can_tell_have_an_upper_end_all_the_same():
+    """e**(c 700) is no number to sum: a smaller tilt has one. Would catch an upper end of 1 for ever."""
+    law = compose([(RandomizedResponse(700.0), 1), (Gaussian(1.0), 1)]).directions[0]
+    assert isinstance(law, ContourLoss)
+    assert law.plan.line(1e4) is None
+    assert law.grid.log_delta_bounds(1e4)[1] == 0
+    low, high = law.log_delta_bounds(1e4)
+    # the loss is at most 700 more than that of the noise
+    assert low <= GaussianLoss(1.0).log_delta_bounds(1e4 - 700)[0] <= high < -1000
+    lower, upper = compose([(RandomizedResponse(700.0), 1), (Gaussian(1.0), 1)]).epsilon_bounds(1e-6)
+    truth = 700 + PrivacyLoss((GaussianLoss(1.0),)).epsilon(1e-6)  # the response shows 700 but for e**-700
+    assert lower <= truth <= upper < 1000
+
+
+def test_noise_whose_square_is_no_float_is_not_told():
+    """Would catch an overflow that is no answer."""
+    assert GaussianTransform(1e200).at(1.0, np.zeros(1)) is None
+    assert GaussianTransform(1e200).log_beyond(1.0, 100.0) == math.inf
+
+
+def test_a_bound_by_one_tilt_is_not_below_the_truth_by_rounding():
+    """A loss of nearly one value, where Chernoff is tight. Would catch rounding that is left out of it."""
+    for tilt in (1e3, 1e7, 1e11):
+        level = 20.0 - math.log1p(1 / tilt)
+        truth = -math.log1p(tilt)  # ln(1 - e**(level - 20))
+        found = Tangent(tilt, tilt * 20.0).log_delta(level)
+        assert truth <= found <= truth + 1e-14 * tilt * 100

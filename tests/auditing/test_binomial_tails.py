@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -70,3 +71,20 @@ def test_the_ends_are_exact() -> None:
     assert deviation(3, 10, np.array([1.0])).tolist() == [-math.inf]
     assert lower_limit(10, 10, 0.05) == pytest.approx(0.05**0.1, rel=1e-15)
     assert upper_limit(0, 10, 0.05) == pytest.approx(1 - 0.05**0.1, rel=1e-15)
+
+
+@pytest.mark.parametrize("tail", [1e-99, 1e-101, 1e-150, 1e-200, 1e-300])
+@pytest.mark.parametrize("trials", [1, 2, 37, 200, 5000])
+def test_limits_at_the_least_errors_are_numbers_on_the_safe_side(trials: int, tail: float) -> None:
+    """SciPy's inverse is nan for 3 hits of 37 at 1e-200, and above the truth for 180 of 200 at 1e-300."""
+    with mpmath.workdps(60):
+        for hits in sorted({1, 2, 3, trials // 10, trials // 2, trials - 2, trials - 1, trials}):
+            if 1 <= hits <= trials:
+                low, high = lower_limit(hits, trials, tail), upper_limit(trials - hits, trials, tail)
+                assert 0 < low <= hits / trials
+                assert 1 - hits / trials <= high <= 1
+                for p, slack in (
+                    (mpmath.mpf(low), 0.0),
+                    (1 - mpmath.mpf(high), trials * 2.3e-16 / max(1 - high, 1e-16)),
+                ):
+                    assert mpmath.betainc(hits, trials - hits + 1, 0, p, regularized=True) <= tail * (1 + 1e-9 + slack)

@@ -103,6 +103,18 @@ def test_even_odds_are_the_least_confidence_of_a_plan() -> None:
     assert plan(1.0, 1.5, confidence=0.5) < plan(1.0, 1.5, confidence=0.6)
 
 
+def test_a_design_that_is_fixed_already_is_reckoned_with() -> None:
+    """A region that is tight at 0 never exceeds a claim of 3 here, though one that is tight at the violation would."""
+    p, trials, error, claimed = 0.4, 234, 0.35, 3.0
+    found = detectable_epsilon(p, trials, error, claimed, 0.0)
+    assert rejections(p, p * math.exp(-found), trials, error, claimed, 0.0) < RUNS // 2
+    assert detectable_epsilon(p, trials, error, claimed, 0.0, design_epsilon=0.0) > found
+    for design in (0.0, 1.0, 4.0):
+        caught = detectable_epsilon(p, 2000, error, 1.0, 0.0, design_epsilon=design)
+        assert 1.0 < caught < math.inf
+        assert_at_least(rejections(p, p * math.exp(-caught), 2000, error, 1.0, design), 0.95)
+
+
 @pytest.mark.parametrize(
     ("counts", "delta", "finds"),
     [

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sympy import Integer, Rational, log
+from sympy import E, Integer, Rational, exp, log
 
 from ldp_audit.claims import alone as engine
 from ldp_audit.claims import recheck_alone as checker
@@ -85,6 +85,7 @@ def test_the_checkers_floats_are_nearest_with_ties_to_even(together: bool) -> No
 
 
 W16 = counted(16, Fraction(0), Fraction(1))
+V = Variable("v", 0, 1)
 FALSE = {
     "more than the count": at_most(W16 + 1, words_alone(16, 0, 1)),
     "less than the count": at_most(words_alone(16, 0, 1), W16 - 1),
@@ -151,6 +152,7 @@ FORGED = {
     "an input of too many bits": "Alone(8, 257/512, 1)",
     "an input that is too large": "Alone(8, 32, 1)",
     "an input that is too fine": "Alone(8, 0, 2**(-47))",
+    "an input too long to print": "Alone(8, 0, 10**99999)",
     "an uncertain input": "Alone(8, 0, exp(0)*sqrt(2)**2/2)",
     "more than one part may take": "Alone(24, 0, 1) + Alone(24, 1, 0)",
 }
@@ -218,3 +220,21 @@ def test_the_argument_for_float64_holds_where_all_words_can_be_tried(bits: int) 
     assert len(set(reports)) == len(reports)
     bound = Fraction(5707 - 2485, 8192) * 2**bits - 2  # whole words on either side
     assert counted(bits, Fraction(0), Fraction(1)) >= bound
+
+
+@pytest.mark.parametrize(
+    ("statement", "verdict"),
+    [
+        (at_most(W16 + E, words_alone(16, 0, 1) + E), Verdict.UNDECIDED),
+        (less(words_alone(16, 0, 1) * exp(-1), Rational(W16, 2)), Verdict.PROVED),
+        (less(Rational(W16, 2), words_alone(16, 0, 1) * exp(-1)), Verdict.REFUTED),
+        (less(log(words_alone(16, 0, 1)), 11), Verdict.PROVED),
+        (less(words_alone(16, 0, 1) * V, W16 + 1), Verdict.PROVED),
+        (less(words_alone(16, 0, 1) * V, W16 - 1), Verdict.REFUTED),
+    ],
+)
+def test_it_stands_beside_irrational_numbers_and_variables(statement: Statement, verdict: Verdict) -> None:
+    """Catches an evaluation in balls that does not know it."""
+    settled = settle(statement)
+    assert settled.verdict is verdict
+    assert recheck_part(settled.to_dict()) == verdict.name

@@ -13,7 +13,6 @@ from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 
 _LARGEST_POWER = 300.0
 _MOST_NUMBERS = 2**22
-_ROUNDING = 64 * EPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +33,9 @@ class AtomsTransform:
             return None
         masses, s = np.exp(logs), c + 1j * y
         found = (masses * np.expm1(s[:, None] * losses)).sum(axis=1)
-        weights = masses * np.exp(c * losses) * (64 + losses.size + 4 * np.abs(logs))
+        weights = masses * np.maximum(1.0, np.exp(c * losses)) * (64 + losses.size + 4 * np.abs(logs))
         # |e**(s l) - 1| <= |s l| e**max(0, c l)
-        error = np.abs(s) * float((np.maximum(weights, masses * 64) * np.abs(losses)).sum())
+        error = np.abs(s) * float((weights * np.abs(losses)).sum())
         if not self.whole:
             found = found + (math.fsum(masses) - 1)
             error = error + float((masses * (8 + 4 * np.abs(logs))).sum())

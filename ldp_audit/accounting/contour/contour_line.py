@@ -35,7 +35,8 @@ class Tangent:
         """ln of an upper bound of delta(epsilon)."""
         t = self.tilt
         most = -t * math.log1p(1 / t) - math.log1p(t) if t > 0 else 0.0
-        return self.log_mean + most - t * epsilon
+        rounding = 4 * EPS * (1 + abs(self.log_mean) + abs(most) + abs(t * epsilon))
+        return self.log_mean + most - t * epsilon + rounding
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,8 @@ class ContourLoss:
             return self.grid.log_delta_bounds(epsilon)
         line = self.plan.line(epsilon)
         if line is None:
-            return self.grid.log_delta_bounds(epsilon)
+            low, high = self.grid.log_delta_bounds(epsilon)
+            return low, min(high, self.plan.log_chernoff(epsilon))
         low, high = line.ends(epsilon)
         # ln delta falls at about the rate c
         if high - low <= line.c * max(_SHARE * self.grid.width, _DIGITS * abs(epsilon)):
@@ -54,7 +55,8 @@ class ContourLoss:
 
     def epsilon_near(self, log_delta: float) -> float:
         """About the level with this ln delta, nats: a hint for who looks for it, with no claim."""
-        return self.plan.epsilon_near(log_delta)
+        found = self.plan.epsilon_near(log_delta)
+        return found if math.isfinite(found) else self.grid.epsilon_near(log_delta)
 
     @cached_property
     def _largest(self) -> float:

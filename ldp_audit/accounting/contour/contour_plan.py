@@ -42,6 +42,13 @@ class ContourPlan:
             self._lines[k] = self._made(k)
         return self._lines[k]
 
+    def log_chernoff(self, epsilon: float) -> float:
+        """ln of an upper bound of delta by a single tilt, for levels that no line serves; 0 where there is none."""
+        k = self._place(epsilon)
+        if not math.isfinite(self.log_mean(k)) or not math.isfinite(_tilt(k) * epsilon):
+            return 0.0
+        return min(0.0, Tangent(_tilt(k), self.log_mean(k)).log_delta(epsilon))
+
     def epsilon_near(self, log_delta: float) -> float:
         """About the level with this ln delta; not a number where none is found."""
         low = self._start

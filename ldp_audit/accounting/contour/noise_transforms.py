@@ -24,6 +24,8 @@ from ldp_audit.accounting.contour.transform import EPS, Values, from_excess
 
 _LARGEST_POWER = 300.0
 _ROUNDING = 64 * EPS
+_GAUSSIAN = 16 * EPS
+"""Half of it for a mu that is itself a rounded root of a sum of squares."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +36,17 @@ class GaussianTransform:
 
     def at(self, c: float, y: NDArray[np.float64]) -> Values | None:
         """See `Transform`."""
-        s, half = c + 1j * y, self.mu**2 / 2
+        s, half = c + 1j * y, self.mu * self.mu / 2
         size = np.abs(s)
+        if not (float(size[-1]) + 1) ** 2 * half < math.inf:
+            return None
         log = s * (s + 1) * half
-        return Values(log, 8 * EPS * size * (size + 1) * half)
+        return Values(log, _GAUSSIAN * size * (size + 1) * half)
 
     def log_beyond(self, c: float, y: float) -> float:
         """See `Transform`: it falls all the way."""
-        return self.mu**2 / 2 * (c * (c + 1) * (1 + _ROUNDING) - y * y * (1 - _ROUNDING))
+        half = self.mu * self.mu / 2
+        return half * (c * (c + 1) * (1 + _ROUNDING) - y * y * (1 - _ROUNDING)) if half < math.inf else math.inf
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ class SummedTransform:
             if found is None:
                 return None
             logs += times * found.log
-            errors += times * (found.error + 4 * EPS * np.abs(found.log))
+            errors += times * (found.error + (4 + len(self.parts)) * EPS * np.abs(found.log))
         return Values(logs, errors)
 
     def log_beyond(self, c: float, y: float) -> float:

@@ -43,7 +43,7 @@ class TiltedProfile:
         """A lower and an upper end of v for the law on the grid, the lower one without what came from below."""
         law, value = self.law, 0.0
         start = law.offset + law.spacing * self.first
-        place = max(0, math.floor((epsilon - start) / law.spacing) + 1)
+        place = max(0, math.floor(min((epsilon - start) / law.spacing, self.gains.size)) + 1)
         if place < self.gains.size:
             before = max(0.0, start + law.spacing * place - epsilon)
             inner = float(self.gains[place]) - math.expm1(-before) * float(self.weights[place])

@@ -4,6 +4,9 @@ P(X >= k | p) = I_p(k, n - k + 1), the regularised incomplete beta function, gro
 which stops at a relative error of up to 2**-26 (measured: 5e-9 for 1,000 hits of a million); one step of Newton's
 leaves 1e-13 or less. The tail itself is good to 1e-13 relative for a million trials, and to 1e-10 for 10**10, which
 is 1e-10 of a standard deviation.
+
+For tails below 1e-100 SciPy's inverse is nan here and there, and now and then beyond the truth. There the limit is that
+of the union bound, P(X >= k | p) <= C(n, k) p**k, which is lower and certain.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ import numpy as np
 from scipy import special
 
 _FAR = 2.0  # deviations; beyond it the smaller tail is used, which has more digits, but takes four times as long
+_LEAST_TAIL = 1e-100
+_SLACK = 0.01  # nats off the union bound's logarithm, for the rounding of SciPy's betaln: 1e-3 for 10**12 trials
 _FURTHEST = 1e-3  # relative; no step is larger, since there the inverse has failed, or the density underflows
 
 
@@ -48,13 +53,22 @@ def upper_limit(hits: int, trials: int, error: float) -> float:
 def lower_limits(hits: int, trials: int, tail: np.ndarray) -> np.ndarray:
     """The p with P(X >= hits | p) equal to the tail: `lower_limit` for several errors; for hits >= 1."""
     a, b = hits, trials - hits + 1
-    return _nearer(a, b, special.betaincinv(a, b, tail), lambda p: special.betainc(a, b, p) - tail)
+    found = _nearer(a, b, special.betaincinv(a, b, tail), lambda p: special.betainc(a, b, p) - tail)
+    return np.where(tail < _LEAST_TAIL, _by_union(hits, trials, tail), found)
 
 
 def _greatest(hits: int, trials: int, tail: np.ndarray) -> np.ndarray:
     """The q with P(Y <= hits | q) equal to the tail."""
     a, b = hits + 1, trials - hits
-    return _nearer(a, b, special.betainccinv(a, b, tail), lambda q: tail - special.betaincc(a, b, q))
+    found = _nearer(a, b, special.betainccinv(a, b, tail), lambda q: tail - special.betaincc(a, b, q))
+    return np.where(tail < _LEAST_TAIL, np.nextafter(1 - _by_union(b, trials, tail), 1.0), found)
+
+
+def _by_union(hits: int, trials: int, tail: np.ndarray) -> np.ndarray:
+    """A p with P(X >= hits | p) below the tail; for hits >= 1."""
+    log_choices = -special.betaln(hits + 1, trials - hits + 1) - np.log1p(trials)
+    with np.errstate(divide="ignore"):
+        return np.exp((np.log(tail) - log_choices - _SLACK) / hits)
 
 
 def _nearer(a: int, b: int, p: np.ndarray, excess: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

@@ -59,19 +59,29 @@ def plan(
 
 
 def detectable_epsilon(
-    probability: float, trials: int, error: float, claimed_epsilon: float, claimed_delta: float, power: float = 0.95
+    probability: float,
+    trials: int,
+    error: float,
+    claimed_epsilon: float,
+    claimed_delta: float,
+    power: float = 0.95,
+    *,
+    design_epsilon: float | None = None,
 ) -> float:
     """The smallest true epsilon that a test of so many trials per input catches with this power; inf if it never does.
 
     The violation is one of an event that keeps its probability on the likelier input: its other probability is
-    (probability - delta) e**-epsilon.
+    (probability - delta) e**-epsilon.   design_epsilon: that of the test's region, where it is fixed already; None: the
+    test is designed for the violation, as one is that learns its design from the same program.
     """
     if claimed_epsilon > HIGHEST_CLAIM:
         return math.inf
 
     def catches(excess: float) -> bool:
         violation = claimed_epsilon + excess
-        return _catches(probability, violation, trials, error, claimed_epsilon, claimed_delta, power)
+        return _catches(
+            probability, violation, trials, error, claimed_epsilon, claimed_delta, power, design=design_epsilon
+        )
 
     guess = _guess(probability, trials, error, claimed_epsilon, claimed_delta, power)
     return claimed_epsilon + _least_caught(catches, guess)
@@ -108,7 +118,13 @@ def _guess(p: float, trials: int, error: float, claimed: float, delta: float, po
 
 
 def detectable_by(
-    seen: Counts, trials: int, error: float, claimed_epsilon: float | None, claimed_delta: float
+    seen: Counts,
+    trials: int,
+    error: float,
+    claimed_epsilon: float | None,
+    claimed_delta: float,
+    *,
+    design_epsilon: float | None = None,
 ) -> float:
     """`detectable_epsilon` by an event that was seen so often: inf for one that (nearly) never or always occurs.
 
@@ -117,15 +133,28 @@ def detectable_by(
     p, _ = seen.smoothed
     if p <= claimed_delta or seen.other_hits > 0.99 * seen.other_trials:
         return math.inf
-    return detectable_epsilon(p, trials, error, claimed_epsilon or 0.0, claimed_delta)
+    return detectable_epsilon(p, trials, error, claimed_epsilon or 0.0, claimed_delta, design_epsilon=design_epsilon)
 
 
-def _catches(p: float, epsilon: float, trials: int, error: float, claimed: float, delta: float, power: float) -> bool:
-    """Whether a test of the claim rejects with this power where the event has p and (p - delta) e**-epsilon."""
+def _catches(
+    p: float,
+    epsilon: float,
+    trials: int,
+    error: float,
+    claimed: float,
+    delta: float,
+    power: float,
+    *,
+    design: float | None = None,
+) -> bool:
+    """Whether a test of the claim rejects with this power where the event has p and (p - delta) e**-epsilon.
+
+    design: of the test's region; None: epsilon.
+    """
     q = max(p - delta, 0.0) * math.exp(-epsilon)
     share, _ = _best_share(p, q, trials, error, delta, power)
     corner = _corner(p, q, trials, share * (1 - power), (1 - share) * (1 - power))
-    return Region(corner, error, epsilon, delta, _FINENESS).exceeds(claimed, delta)
+    return Region(corner, error, epsilon if design is None else design, delta, _FINENESS).exceeds(claimed, delta)
 
 
 def _best_share(p: float, q: float, trials: int, error: float, delta: float, power: float) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from torch import nn
 
 from ldp_audit.training.linear_clients import step
 from ldp_audit.training.local_work import LocalWork, Trained
+from ldp_audit.training.strategies.own_calls import has_own_calls
 
 
 @torch.no_grad()
@@ -27,6 +28,9 @@ def train(work: LocalWork, chunk: int) -> Iterator[Trained]:
 
 def why_not(work: LocalWork) -> str | None:
     """See `strategies`."""
+    own = has_own_calls(work.model)
+    if own is not None:
+        return own
     layers = list(work.model) if type(work.model) is nn.Sequential else [work.model]
     flat = work.data.x.ndim == 3
     if not isinstance(layers[-1], nn.Linear) or type(layers[-1]).forward is not nn.Linear.forward:

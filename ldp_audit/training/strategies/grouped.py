@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from ldp_audit.training.local_work import LocalWork, Trained
 from ldp_audit.training.strategies import pooling, side_by_side
+from ldp_audit.training.strategies.own_calls import has_own_calls
 
 Layer = Callable[[Tensor, dict[str, Tensor]], Tensor]
 """(activations (c, b, ...), stacked weights by name) -> activations (c, b, ...)."""
@@ -33,6 +34,7 @@ def train(work: LocalWork, chunk: int) -> Iterator[Trained]:
     return map(_train_chunk, work.chunks(chunk))
 
 
+@torch.inference_mode(mode=False)  # gradients are on in new threads, whatever the caller's own says
 def _train_chunk(work: LocalWork) -> Trained:
     layers, weights = _layers(work), {name: weight.requires_grad_() for name, weight in work.stacked().items()}
     losses = torch.zeros(len(work), device=work.data.x.device)
@@ -55,6 +57,11 @@ def why_not(work: LocalWork) -> str | None:
     """See `strategies`."""
     if not _plain(work.model):
         return f"{type(work.model).__name__} is no nn.Sequential"
+    if torch.is_autocast_enabled(work.data.x.device.type):
+        return "torch.autocast is on"
+    own = has_own_calls(work.model)
+    if own is not None:
+        return own
     for name, layer in _leaves(work.model):
         reason = _why_not_layer(layer)
         if any(f"{name}.{key}" not in work.weights for key, _ in layer.named_parameters()):
@@ -79,8 +86,6 @@ def _leaves(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
 def _why_not_layer(layer: nn.Module) -> str | None:
     if type(layer) not in _LAYERS:
         return f"none of {', '.join(kind.__name__ for kind in _LAYERS)}"
-    if layer.__dict__["_forward_hooks"] or layer.__dict__["_forward_pre_hooks"]:
-        return "it has hooks"
     if isinstance(layer, nn.Conv2d) and (layer.groups != 1 or layer.padding_mode != "zeros"):
         return "it has groups or a padding other than zeros"
     if isinstance(layer, nn.MaxPool2d) and layer.return_indices:
@@ -171,7 +176,8 @@ def _samplewise(name: str, layer: nn.Module, rate: float) -> Layer:
     del name, rate
 
     def forward(x: Tensor, weights: dict[str, Tensor]) -> Tensor:
-        del weights
+        if x.ndim == 4:  # a sample is one plane, which torch takes for one channel too
+            return forward(x.unsqueeze(2), weights).squeeze(2)
         if pooling.takes(layer, x):
             return pooling.pool(x)
         y = layer(x.transpose(0, 1).flatten(1, 2))

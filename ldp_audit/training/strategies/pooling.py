@@ -19,6 +19,8 @@ def takes(layer: nn.Module, x: Tensor) -> bool:
     return (
         isinstance(layer, nn.MaxPool2d)
         and x.device.type == "cpu"
+        and x.ndim == 5
+        and x.numel() > 0
         and min(x.shape[-2:]) >= 2
         and layer.kernel_size in _WINDOW
         and layer.stride in _WINDOW
@@ -50,7 +52,8 @@ class _Pool(torch.autograd.Function):
         upper, lower = torch.maximum(corners[0], corners[1]), torch.maximum(corners[2], corners[3])
         below = lower > upper
         right = ((corners[1] > corners[0]) & ~below) | ((corners[3] > corners[2]) & below)
-        first = torch.arange(0, height, 2)[:, None] * x.shape[2] + torch.arange(0, width, 2)
+        first = torch.arange(0, height, 2, device=x.device)[:, None] * x.shape[2]
+        first = first + torch.arange(0, width, 2, device=x.device)
         ctx.save_for_backward(torch.add(first, below, alpha=x.shape[2]).add_(right))
         ctx.shape = x.shape
         return torch.maximum(upper, lower)

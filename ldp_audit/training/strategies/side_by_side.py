@@ -2,8 +2,8 @@
 
 Torch lets go of Python's lock while it computes, so that two cores are busy all the time; where one operation after the
 other is split among them, they wait for each other. A chunk's numbers are those of one thread, however many chunks are
-trained at once. It pays where operations take long, as convolutions do. Torch's number of threads is one for the whole
-process meanwhile, and what it was before after the last chunk.
+trained at once. It pays where operations take long, as convolutions do. The caller's thread keeps torch's number of
+threads; Python threads that other code starts meanwhile get the workers' one from torch, until they set their own.
 """
 
 from __future__ import annotations
@@ -47,8 +47,10 @@ def train(work: LocalWork, chunk: int, train_chunk: Callable[[LocalWork], Traine
         while waiting:
             yield waiting.popleft().result()
     finally:
-        executor.shutdown(cancel_futures=True)
-        torch.set_num_threads(before)
+        try:
+            executor.shutdown(cancel_futures=True)
+        finally:  # of an interrupt while chunks come to their ends, too
+            torch.set_num_threads(before)
 
 
 def _on_one_thread(train_chunk: Callable[[LocalWork], Trained], part: LocalWork) -> Trained:

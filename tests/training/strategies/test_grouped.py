@@ -73,6 +73,24 @@ def hooked() -> nn.Module:
     return nn.Sequential(nn.Flatten(), layer)
 
 
+def hooked_whole() -> nn.Module:
+    model = nn.Sequential(nn.Flatten(), nn.Linear(128, 3))
+    model.register_forward_hook(lambda module, inputs, output: 2 * output)
+    return model
+
+
+def hooked_backwards() -> nn.Module:
+    model = nn.Sequential(nn.Conv2d(2, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 3))
+    model[3].register_full_backward_hook(lambda module, by_input, by_output: (by_input[0] / 10,))
+    return model
+
+
+def changed() -> nn.Module:
+    model = nn.Sequential(nn.Flatten(), nn.Linear(128, 9))
+    model[1].forward = lambda x: x[:, :3]
+    return model
+
+
 def repeated() -> nn.Module:
     layer = nn.Linear(128, 128)
     return nn.Sequential(nn.Flatten(), layer, nn.ReLU(), layer)
@@ -96,6 +114,9 @@ class OwnForward(nn.Sequential):
         (nn.Sequential(nn.Conv2d(2, 4, 3), nn.MaxPool2d(2, return_indices=True)), "it returns indices"),
         (nn.Sequential(nn.Flatten(2), nn.Linear(64, 3)), "it does not flatten all of a sample"),
         (hooked(), "layer '1', Linear: it has hooks"),
+        (hooked_whole(), "layer '', Sequential: it has hooks"),
+        (hooked_backwards(), "layer '3', Linear: it has hooks"),
+        (changed(), "layer '1', Linear: it has hooks or a forward of its own"),
         (repeated(), "it has parameters that stand twice"),
     ],
 )
@@ -103,4 +124,23 @@ def test_a_network_that_it_would_get_wrong_is_refused(model: nn.Module, reason: 
     """Catches weights that are trained by other rules than the network's own."""
     case = a_round(model, shape=(2, 8, 8))
     with pytest.raises(ValueError, match=f"strategy 'grouped' cannot train this: .*{reason}"):
+        case.trained("grouped")
+
+
+@pytest.mark.parametrize("pool", [nn.MaxPool2d(2), nn.MaxPool2d((3, 2)), nn.AvgPool2d(2)])
+@pytest.mark.parametrize("height", [6, 7])
+def test_samples_of_one_plane_without_channels_are_pooled_alone(height: int, pool: nn.Module) -> None:
+    """Catches windows that reach over from one client's rows to the next one's, and an error."""
+    size = pool(torch.zeros(1, height, 8)).numel()
+    case = a_round(nn.Sequential(pool, nn.Flatten(), nn.Linear(size, 3)), shape=(height, 8))
+    assert distance(case.trained("grouped"), case.plain()) <= tolerance(case.weights)
+
+
+def test_autocast_is_left_to_strategies_that_follow_it() -> None:
+    """Threads of their own would not know of it."""
+    case = a_round("digit-cnn", torch.float32)
+    with (
+        torch.autocast("cpu"),
+        pytest.raises(ValueError, match=r"strategy 'grouped' cannot train this: torch\.autocast"),
+    ):
         case.trained("grouped")

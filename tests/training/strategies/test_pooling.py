@@ -59,3 +59,20 @@ def test_other_windows_are_left_to_torch(layer: nn.Module, taken: bool) -> None:
     """Catches a setting that is ignored."""
     assert pooling.takes(layer, torch.zeros(1, 1, 1, 6, 6)) is taken
     assert not pooling.takes(layer, torch.zeros(1, 1, 1, 1, 6))
+    assert not pooling.takes(layer, torch.zeros(1, 1, 6, 6))  # no channels
+    assert not pooling.takes(layer, torch.zeros(2, 0, 1, 6, 6))  # no sample
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])
+def test_infinite_corners_and_other_dtypes_are_torchs_too(dtype: torch.dtype) -> None:
+    """Catches a window of -inf alone, whose gradient torch sends to its first corner."""
+    values = torch.tensor([-torch.inf, -torch.inf, torch.inf, 0.5], dtype=dtype)
+    x = values[torch.randint(4, (2, 3, 4, 9, 8), generator=torch.Generator().manual_seed(4))]
+    found, right = (slope_of(pool, x, (0, 1, 2)) for pool in (pooling.pool, by_torch))
+    assert all(torch.equal(one, other) for one, other in zip(found, right, strict=True))
+    assert bool((right[0] == -torch.inf).any())
+
+
+def test_it_can_be_differentiated_twice() -> None:
+    x = torch.rand(2, 1, 2, 4, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(5)).requires_grad_()
+    assert torch.autograd.gradgradcheck(pooling.pool, (x,))

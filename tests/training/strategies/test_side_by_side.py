@@ -101,3 +101,43 @@ def test_the_room_for_weights_limits_the_chunks_at_once(monkeypatch: pytest.Monk
         monkeypatch.setattr(side_by_side, "ROOM", room)
         list(rounds(case))
         assert seen[-1] == wanted
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_the_callers_own_grad_mode_counts_for_no_number_of_threads(mode: type) -> None:
+    """It is one of each thread: one thread once failed where two trained."""
+    case, found = a_round("digit-cnn", torch.float32), []
+    wanted = case.trained("grouped")
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        with mode():
+            found.append(case.trained("grouped"))
+    assert all(torch.equal(other[name], weight) for other in found for name, weight in wanted.items())
+
+
+def test_rounds_within_rounds_have_the_same_bits() -> None:
+    """Catches an inner round whose end changes how the outer one's threads add."""
+    case = a_round("digit-cnn", torch.float32)
+    torch.set_num_threads(1)
+    wanted = [weights for _, weights in rounds(case)]
+    torch.set_num_threads(2)
+    for outer, expected in zip(rounds(case), wanted, strict=True):
+        inner = [weights for _, weights in rounds(case)]
+        for found, right in zip([outer[1], *inner], [expected, *wanted], strict=True):
+            assert all(torch.equal(found[name], weight) for name, weight in right.items())
+
+
+def test_an_interrupt_while_chunks_end_leaves_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second Ctrl-C, while the first one waits for the threads."""
+    torch.set_num_threads(2)
+    shutdown, seen = side_by_side.ThreadPoolExecutor.shutdown, []
+
+    def interrupted(self: side_by_side.ThreadPoolExecutor, **settings: bool) -> None:
+        shutdown(self, **settings)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(side_by_side.ThreadPoolExecutor, "shutdown", interrupted)
+    monkeypatch.setattr(side_by_side.torch, "set_num_threads", seen.append)
+    with pytest.raises(KeyboardInterrupt):
+        list(rounds(a_round("digit-cnn")))
+    assert seen[-1] == 2
