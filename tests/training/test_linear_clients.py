@@ -87,7 +87,9 @@ def test_a_linear_layer_alone_takes_flat_samples() -> None:
 
 
 def test_what_has_no_closed_form_is_refused() -> None:
-    """Catches a closed form of another model or loss."""
+    """Catches a closed form of another model or loss, and one that passes by what a user hung on the layer."""
+    hooked = nn.Linear(7, 3)
+    hooked.register_forward_hook(lambda module, inputs, output: 2 * output)
     for model, shape, loss, reason in (
         (
             nn.Sequential(nn.Flatten(), nn.ReLU(), nn.Linear(7, 3)),
@@ -98,6 +100,7 @@ def test_what_has_no_closed_form_is_refused() -> None:
         (nn.Sequential(nn.Linear(7, 3), nn.ReLU()), (7,), "cross-entropy", "no linear layer"),
         (nn.Linear(7, 3), (2, 7), "cross-entropy", "the samples are not flat"),
         (nn.Linear(7, 3), (7,), nn.functional.cross_entropy, "the loss is a function"),
+        (hooked, (7,), "cross-entropy", "it has hooks"),
     ):
         with pytest.raises(ValueError, match=f"strategy 'closed-form' cannot train this: .*{reason}"):
             a_round(model, shape=shape).trained("closed-form", loss=loss)
