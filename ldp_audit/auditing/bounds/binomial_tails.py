@@ -54,14 +54,16 @@ def lower_limits(hits: int, trials: int, tail: np.ndarray) -> np.ndarray:
     """The p with P(X >= hits | p) equal to the tail: `lower_limit` for several errors; for hits >= 1."""
     a, b = hits, trials - hits + 1
     found = _nearer(a, b, special.betaincinv(a, b, tail), lambda p: special.betainc(a, b, p) - tail)
-    return np.where(tail < _LEAST_TAIL, _by_union(hits, trials, tail), found)
+    deep = tail < _LEAST_TAIL
+    return np.where(deep, _by_union(hits, trials, tail), found) if np.any(deep) else found
 
 
 def _greatest(hits: int, trials: int, tail: np.ndarray) -> np.ndarray:
     """The q with P(Y <= hits | q) equal to the tail."""
     a, b = hits + 1, trials - hits
     found = _nearer(a, b, special.betainccinv(a, b, tail), lambda q: tail - special.betaincc(a, b, q))
-    return np.where(tail < _LEAST_TAIL, np.nextafter(1 - _by_union(b, trials, tail), 1.0), found)
+    deep = tail < _LEAST_TAIL
+    return np.where(deep, np.nextafter(1 - _by_union(b, trials, tail), 1.0), found) if np.any(deep) else found
 
 
 def _by_union(hits: int, trials: int, tail: np.ndarray) -> np.ndarray:

@@ -110,7 +110,7 @@ def _least_caught(catches: Callable[[float], bool], excess: float) -> float:
 def _guess(p: float, trials: int, error: float, claimed: float, delta: float, power: float) -> float:
     """About the excess that is caught. Only where to look depends on it."""
     excess = 0.01
-    for _ in range(8):  # a fixed point, of which a few digits will do
+    for _ in range(4):  # a fixed point, of which a few digits will do
         q = max(p - delta, 0.0) * math.exp(-claimed - excess)
         _, needed = _best_share(p, q, trials, error, delta, power)
         excess = min(max(needed, 1e-4), 4.0)
