@@ -135,8 +135,8 @@ def _finite(laws: Counted, width: float) -> LossLaw:
     finite = sum_of_losses(grouped)
     if finite:
         return finite
-    counted = _countable(grouped)
-    return characteristic_sum(counted, width) or by_contour(compose_on_grid(counted, width=width))
+    grid = compose_on_grid(_countable(grouped), width=width)
+    return characteristic_sum(grid) or by_contour(grid)
 
 
 def _single(laws: Counted) -> Counted:

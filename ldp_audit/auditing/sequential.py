@@ -21,6 +21,7 @@ import numpy as np
 
 from ldp_audit.auditing.arguments import check_arguments
 from ldp_audit.auditing.bounds.betting import Capital, epsilon_grid, next_batch, stopping_times
+from ldp_audit.auditing.bounds.binomial_tails import lower_limit
 from ldp_audit.auditing.bounds.power import HIGHEST_CLAIM
 from ldp_audit.auditing.counts.counting import SEARCH, TEST, added
 from ldp_audit.auditing.counts.repeats import FIRST_CALLS, suspected
@@ -30,7 +31,7 @@ from ldp_audit.auditing.events.input_search import InputSearch, as_search
 from ldp_audit.auditing.outputs import Outputs, concatenated
 from ldp_audit.auditing.program import CHUNK_VALUES, Program
 from ldp_audit.auditing.result import CONSISTENT, VIOLATED, AuditResult, Witness
-from ldp_audit.auditing.two_proportions import Counts, Region, lower_limit
+from ldp_audit.auditing.two_proportions import Counts, Region
 
 _CALLS_SHARE = 0.01
 _FIRST_SEARCH = 1024  # samples of each input

@@ -32,9 +32,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from ldp_audit.auditing.bounds.binomial_tails import deviation, lower_limit, lower_limits, probability, upper_limit
-
-__all__ = ["Counts", "Region", "lower_limit", "upper_limit"]
+from ldp_audit.auditing.bounds.binomial_tails import deviation, lower_limits, probability
 
 _P_SHARE, _Q_SHARE = 0.001, 0.0005  # of the error, for the Clopper-Pearson limits of p and of q
 _CUT = 4.0  # deviations; below it the first tail says no more

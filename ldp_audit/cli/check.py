@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ldp_audit.cli.files import check_writable
+from ldp_audit.cli.files import check_writable, write_json
 
 if TYPE_CHECKING:
     from ldp_audit.claims.claim import Paper
@@ -44,21 +44,24 @@ def run(options: argparse.Namespace) -> int:
             write.write_files(options.out, write.rendered(report))
             first = "report.html" if len(papers) == 1 else "index.html"
             print(f"\nreport: {options.out / first} (also report.md, report.json)")
-        if options.json:
-            write.write_files(options.json.parent, {options.json.name: write.as_json(report)})
+        write_json(options, report)
     return _exit_code(settled, options.fail_on)
+
+
+def papers_asked_for(options: argparse.Namespace) -> list[Paper]:
+    """What --claims or --paper names. Raises ValueError for what is not there."""
+    from ldp_audit.claims import papers
+    from ldp_audit.claims.loading import load_claims
+
+    if options.claims:
+        return [load_claims(options.claims)]
+    return [papers.load(key) for key in (papers.PAPERS if options.paper == "all" else [options.paper])]
 
 
 def _chosen(options: argparse.Namespace) -> list[Paper]:
     from dataclasses import replace
 
-    from ldp_audit.claims import papers
-    from ldp_audit.claims.loading import load_claims
-
-    if options.claims:
-        chosen = [load_claims(options.claims)]
-    else:
-        chosen = [papers.load(key) for key in (papers.PAPERS if options.paper == "all" else [options.paper])]
+    chosen = papers_asked_for(options)
     if not options.only:
         return chosen
     known = [claim.id for paper in chosen for claim in paper.claims]
@@ -102,10 +105,10 @@ def _print_summary(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]]) -> N
 
 
 def _exit_code(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]], fail_on: str | None) -> int:
-    """A damaged conversion's reading never counts; what is undecided includes what is refuted."""
-    failing = {"refuted": {"REFUTED"}, "undecided": {"REFUTED", "UNDECIDED"}, None: set()}[fail_on]
-    own = [o for _, outcomes in settled for o in outcomes if o.claim.source != "damaged conversion"]
-    return int(any(str(outcome.verdict) in failing for outcome in own))
+    from ldp_audit.reports import junit
+
+    found = ({"verdict": str(one.verdict), "source": one.claim.source} for _, outcomes in settled for one in outcomes)
+    return int(any(junit.fails(claim, fail_on) for claim in found))
 
 
 def _short(text: str, width: int) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ldp_audit.cli import report_sections as gather
+from ldp_audit.cli.check import papers_asked_for
 from ldp_audit.cli.files import check_writable, write_json
 from ldp_audit.cli.progress import Progress
 
@@ -70,7 +71,7 @@ def _gathered(options: argparse.Namespace, progress: Progress) -> dict[str, Any]
     wanted = [name for name in SECTIONS if name not in options.without]
     audited = gather.audits_read(options.audits) if options.audits else None
     training = gather.training_read(options.training)
-    papers = [] if options.source else _papers(options)
+    papers = [] if options.source else papers_asked_for(options)
     claims = gather.claims_read(options.source) if options.source else None
     with _accounts(_protocols(options) if "accounting" in wanted else []) as accounts:
         found = {
@@ -83,15 +84,6 @@ def _gathered(options: argparse.Namespace, progress: Progress) -> dict[str, Any]
         }
         found["accounting"] = _waited(accounts, progress)
     return found
-
-
-def _papers(options: argparse.Namespace) -> list[Any]:
-    from ldp_audit.claims import papers
-    from ldp_audit.claims.loading import load_claims
-
-    if options.claims:
-        return [load_claims(options.claims)]
-    return [papers.load(key) for key in (papers.PAPERS if options.paper == "all" else [options.paper])]
 
 
 def _settled(papers: Sequence[Any], progress: Progress) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def test_a_lattice_on_which_psi_returns_is_enclosed_all_the_same(times: int, tar
 
 def test_ends_lie_within_those_of_a_grid_where_both_can_tell() -> None:
     law = symmetric_law([0.1, 0.1 * math.sqrt(2), 0.3], np.log([0.2, 0.15, 0.15]))
-    sums = characteristic_sum([(law, 400_000)], WIDTH)
+    sums = characteristic_sum(compose_on_grid([(law, 400_000)], width=WIDTH))
     assert isinstance(sums, CharacteristicSum)
     grid = compose_on_grid([(law, 400_000)], width=WIDTH)
     for log_delta in (-11.5, -300.0):
@@ -81,7 +81,7 @@ def test_ends_lie_within_those_of_a_grid_where_both_can_tell() -> None:
 def test_a_planted_error_of_the_masses_is_seen() -> None:
     law = symmetric_law([0.1, 0.1 * math.sqrt(2), 0.3], np.log([0.2, 0.15, 0.15]))
     more = symmetric_law([0.1, 0.1 * math.sqrt(2), 0.3], np.log([0.2, 0.15, 0.15001]))
-    one, other = (characteristic_sum([(each, 400_000)], WIDTH) for each in (law, more))
+    one, other = (characteristic_sum(compose_on_grid([(each, 400_000)], width=WIDTH)) for each in (law, more))
     assert one is not None
     assert other is not None
     epsilon = one.epsilon_near(-11.5)
@@ -90,7 +90,7 @@ def test_a_planted_error_of_the_masses_is_seen() -> None:
 
 def test_the_mirror_image_agrees_with_the_identity_of_profiles() -> None:
     losses = [-0.004, 0.001 * math.sqrt(2), 0.005]
-    sums = characteristic_sum([(LossAtoms(np.array(losses), _logs_of(losses)), 10**5)], WIDTH)
+    sums = characteristic_sum(compose_on_grid([(LossAtoms(np.array(losses), _logs_of(losses)), 10**5)], width=WIDTH))
     assert sums is not None
     # delta(-x) = 1 - e**-x + e**-x delta'(x)
     (low, high), (least, most) = sums.mirrored().log_delta_bounds(0.5), sums.log_delta_bounds(-0.5)
@@ -109,7 +109,7 @@ def _logs_of(losses: list[float]) -> np.ndarray:
 def test_what_a_grid_does_as_well_is_left_to_it() -> None:
     odd = symmetric_law([0.1, 0.1 * math.sqrt(2)], np.log([0.2, 0.25]))
     even = symmetric_law([0.1, 0.2], np.log([0.2, 0.25]))
-    assert characteristic_sum([(odd, FEWEST - 1)], WIDTH) is None
-    assert characteristic_sum([(odd, FEWEST)], WIDTH) is not None
-    assert characteristic_sum([(even, 10**6)], WIDTH) is None
-    assert characteristic_sum([(odd, 10**6), (GaussianLoss(0.1), 1)], WIDTH) is None
+    assert characteristic_sum(compose_on_grid([(odd, FEWEST - 1)], width=WIDTH)) is None
+    assert characteristic_sum(compose_on_grid([(odd, FEWEST)], width=WIDTH)) is not None
+    assert characteristic_sum(compose_on_grid([(even, 10**6)], width=WIDTH)) is None
+    assert characteristic_sum(compose_on_grid([(odd, 10**6), (GaussianLoss(0.1), 1)], width=WIDTH)) is None

@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 from scipy import special
 
+from ldp_audit.auditing.bounds.binomial_tails import lower_limit, upper_limit
 from ldp_audit.auditing.bounds.dependence import dependence
 from ldp_audit.auditing.bounds.independent import epsilon_lower_if_independent
 from ldp_audit.auditing.declared.independent_audit import STAGE, IndependentTest, audit_independent
 from ldp_audit.auditing.declared.product_law import ProductLaw
 from ldp_audit.auditing.program import Program
-from ldp_audit.auditing.two_proportions import Counts, lower_limit, upper_limit
+from ldp_audit.auditing.two_proportions import Counts
 from ldp_audit.mechanisms import Laplace, RandomizedResponse
 from tests.frequency import FALSE_ALARM
 

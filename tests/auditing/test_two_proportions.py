@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from ldp_audit.auditing import two_proportions
-from ldp_audit.auditing.two_proportions import Counts, Region, lower_limit, upper_limit
+from ldp_audit.auditing.bounds.binomial_tails import lower_limit, upper_limit
+from ldp_audit.auditing.two_proportions import Counts, Region
 from tests.frequency import FALSE_ALARM
 
 ERROR = 0.05

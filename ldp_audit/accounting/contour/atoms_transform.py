@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.accounting.contour.transform import EPS, Values, from_excess
+from ldp_audit.accounting.contour.transform import EPS, Values, from_excess, log_at_most
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 
 _LARGEST_POWER = 300.0
@@ -43,5 +43,4 @@ class AtomsTransform:
 
     def log_beyond(self, c: float, y: float) -> float:  # noqa: ARG002
         """See `Transform`: no more than M(c)."""
-        found = self.at(c, np.zeros(1))
-        return math.inf if found is None else float(found.log[0].real) + float(found.error[0])
+        return log_at_most(self, c)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ldp_audit.accounting.contour.contour_line import ContourLine, Tangent, contour_line
 from ldp_audit.accounting.contour.summed_transform import SummedTransform
+from ldp_audit.accounting.contour.transform import log_at_most
 
 _PER_OCTAVE = 32
 _LOWEST, _HIGHEST = -100 * _PER_OCTAVE, 60 * _PER_OCTAVE
@@ -80,9 +81,7 @@ class ContourPlan:
     def log_mean(self, k: int) -> float:
         """An upper bound of ln M(c), infinite where it cannot be told."""
         if k not in self._heights:
-            found = self.transform.at(_tilt(k), np.zeros(1))
-            value = math.inf if found is None else float(found.log[0].real) + float(found.error[0])
-            self._heights[k] = value if value == value else math.inf
+            self._heights[k] = log_at_most(self.transform, _tilt(k))
         return self._heights[k]
 
     def _height(self, k: int, epsilon: float) -> float:
@@ -138,7 +137,10 @@ class ContourPlan:
             return None
         variance = max(self._slopes(k)[1], 0.0)
         near = [Tangent(_tilt(k + away), self.log_mean(k + away)) for away in _TANGENTS]
-        tangents = [Tangent(0.0, self._log_whole()), *(one for one in near if math.isfinite(one.log_mean))]
+        tangents = [
+            Tangent(0.0, log_at_most(self.transform, 0.0)),
+            *(one for one in near if math.isfinite(one.log_mean)),
+        ]
         period = self._period(c, epsilon, log_delta, variance, tangents)
         target = log_delta - _PRECISE + c * epsilon + math.log(math.pi)
         reach = _SHORTEST / math.sqrt(variance + 1 / c**2)
@@ -155,11 +157,6 @@ class ContourPlan:
             return None
         values = self.transform.at(c, step * np.arange(count, dtype=np.float64))
         return None if values is None else contour_line(c, step, values, log_beyond, tangents)
-
-    def _log_whole(self) -> float:
-        """An upper bound of ln M(0): 0 but for the rounding of the laws' masses."""
-        found = self.transform.at(0.0, np.zeros(1))
-        return math.inf if found is None else float(found.log[0].real) + float(found.error[0])
 
     @staticmethod
     def _period(c: float, epsilon: float, log_delta: float, variance: float, tangents: list[Tangent]) -> float:

@@ -5,6 +5,7 @@ M(s) = E[e**(s L)], for s = c + i y with c >= 0; where it is finite, |M(s)| <= M
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -37,6 +38,13 @@ class Transform(Protocol):
     def log_beyond(self, c: float, y: float) -> float:
         """ln of an upper bound of |M(c + i x)| for all x >= y, for y >= 0; infinite where none is known."""
         ...
+
+
+def log_at_most(transform: Transform, c: float) -> float:
+    """An upper bound of ln M(c); infinite where it cannot be told. Of M(0), 0 but for the rounding of the masses."""
+    found = transform.at(c, np.zeros(1))
+    value = math.inf if found is None else float(found.log[0].real) + float(found.error[0])
+    return value if value == value else math.inf
 
 
 def from_excess(excess: NDArray[np.complex128], error: NDArray[np.float64]) -> Values:

@@ -14,17 +14,15 @@ What is believed: the masses, to 2**-52 (4 + 2 |ln mass|) of themselves, and the
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ldp_audit.accounting.frequencies.frequency_rule import FrequencyRule, frequency_rule
 from ldp_audit.accounting.frequencies.tilted_atoms import AtomSum
-from ldp_audit.accounting.grids.grid_loss import GridLoss, compose_on_grid
+from ldp_audit.accounting.grids.grid_loss import GridLoss
 from ldp_audit.accounting.grids.lattice_spacing import common_spacing
 from ldp_audit.accounting.laws.finite_losses import as_atoms
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
-from ldp_audit.accounting.laws.loss_law import LossLaw
 
 FEWEST = 10**5
 """Fewer losses are left to a grid."""
@@ -42,19 +40,13 @@ _PRECISION, _SHARE = 1e-8, 0.15
 """Ends that differ by so little of epsilon are not asked to be nearer; and what part of it frequencies may cost."""
 
 
-def characteristic_sum(laws: Sequence[tuple[LossLaw, int]], width: float) -> CharacteristicSum | None:
-    """The sum of these losses, each so many times; None where a grid is as good, or these are no short lists.
-
-    laws: never infinite; sums of such ones are taken apart.   width: nats, how much an epsilon's two ends may differ.
-    """
-    inner = [law.parts if isinstance(law, GridLoss) else ((law, 1),) for law, _ in laws]
-    if sum(count * times for parts, (_, times) in zip(inner, laws, strict=True) for _, count in parts) < FEWEST:
+def characteristic_sum(grid: GridLoss) -> CharacteristicSum | None:
+    """The grid's sum by frequencies; None where the grid is as good, or its parts are no short lists."""
+    if sum(times for _, times in grid.parts) < FEWEST:
         return None
-    listed = [as_atoms(law, _MOST_ATOMS) for parts in inner for law, _ in parts]
-    atoms = [one for one in listed if one is not None and one.losses.size <= _MOST_ATOMS]
-    if len(atoms) < len(listed) or common_spacing([one.losses for one in atoms]) is not None:
+    atoms = [one for law, _ in grid.parts if (one := as_atoms(law, _MOST_ATOMS)) and one.losses.size <= _MOST_ATOMS]
+    if len(atoms) < len(grid.parts) or common_spacing([one.losses for one in atoms]) is not None:
         return None
-    grid = compose_on_grid(laws, width=width)
     return CharacteristicSum(grid.parts, grid.width, grid.points)
 
 

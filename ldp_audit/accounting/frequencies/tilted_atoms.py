@@ -15,15 +15,15 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
+from ldp_audit.accounting.grids.loss_sketch import sketch
+from ldp_audit.accounting.grids.saddle import Saddle, saddle_of
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.rounded_atoms import rounding_of
 
 _EPS = 2.0**-52
 _RARE = -50.0
 """ln of the tilted mass of an atom, times the number of losses, below which it is left out."""
-_LARGEST_TILT = 1e17
 _SURE = 25.0
 _PRECISION = 160
 
@@ -66,26 +66,15 @@ class AtomSum:
 
     def tilt_of_mean(self, level: float) -> float | None:
         """The tilt > 0 whose mean lies at this level, to some digits, or 0; None where there is none that is usual."""
-        if self.mean(0.0) >= level:
-            return 0.0
-        high = 1 / max(self.deviation(0.0), 1 / _LARGEST_TILT)
-        low, top = 0.0, float(sum(times * float(law.losses[-1]) for law, times in self.laws))
-        if level >= top:
-            return None
-        while self.mean(high) < level:
-            low, high = high, 4 * high
-            if high > _LARGEST_TILT:
-                return None
-        return float(brentq(lambda theta: self.mean(theta) - level, low, high, rtol=1e-3, xtol=1e-3 * high))  # type: ignore[arg-type]
+        return self._saddle.tilt_of_mean(level)
 
     def deviation(self, theta: float) -> float:
         """Of the tilted sum, nats."""
-        total = 0.0
-        for law, times in self.laws:
-            masses = _tilted(law, theta)
-            away = law.losses - float(masses @ law.losses)
-            total += times * float(masses @ (away * away))
-        return math.sqrt(total)
+        return math.sqrt(self._saddle.at(theta).variance)
+
+    def mean(self, theta: float) -> float:
+        """Of the tilted sum, nats."""
+        return self._saddle.at(theta).mean
 
     def log_least(self, level: float) -> float:
         """A lower end of ln delta at a level far below the mean; minus infinity at others.
@@ -124,9 +113,9 @@ class AtomSum:
         )
         return TiltedSum(theta, tuple(parts), log_sum, centre, shift, self.deviation(theta))
 
-    def mean(self, theta: float) -> float:
-        """Of the tilted sum, nats."""
-        return math.fsum(times * float(_tilted(law, theta) @ law.losses) for law, times in self.laws)
+    @cached_property
+    def _saddle(self) -> Saddle:
+        return saddle_of([sketch(law) for law, _ in self.laws], [times for _, times in self.laws])
 
 
 def _tilted(law: LossAtoms, theta: float) -> NDArray[np.float64]:

@@ -26,13 +26,14 @@ from ldp_audit.auditing.assertions.assertion_plan import (
     goal_of,
     piloted,
 )
+from ldp_audit.auditing.bounds.binomial_tails import lower_limit
 from ldp_audit.auditing.counts.counting import Test, count_all
 from ldp_audit.auditing.counts.repeats import FIRST_CALLS, suspected
 from ldp_audit.auditing.events.event_search import Found, coverage_floor, searched
 from ldp_audit.auditing.events.input_search import InputSearch, as_search
 from ldp_audit.auditing.program import Program, Sampler
 from ldp_audit.auditing.result import CONSISTENT, VIOLATED, AuditResult, Witness, shown
-from ldp_audit.auditing.two_proportions import Region, lower_limit
+from ldp_audit.auditing.two_proportions import Region
 
 if TYPE_CHECKING:
     from ldp_audit.auditing.fitting.goodness_of_fit import FitResult

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.arguments import check_count, is_number
+from ldp_audit.auditing.bounds.binomial_tails import lower_limit
 from ldp_audit.auditing.bounds.power import detectable_epsilon, plan
 from ldp_audit.auditing.events.event_search import search_size
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
 from ldp_audit.auditing.program import Program
-from ldp_audit.auditing.two_proportions import Counts, Region, lower_limit
+from ldp_audit.auditing.two_proportions import Counts, Region
 
 CALLS = "calls"
 LOOKS = (("early", 0.125, 0.05), ("planned", 1.0, 0.84), ("late", 4.0, 0.05), ("last", 16.0, 0.05))

@@ -26,13 +26,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.auditing.arguments import check_count
+from ldp_audit.auditing.bounds.binomial_tails import lower_limit, upper_limit
 from ldp_audit.auditing.event import Event
 from ldp_audit.auditing.events import cells as cells_module
 from ldp_audit.auditing.events.choice import Choice, Sample, scored
 from ldp_audit.auditing.outputs import concatenated
 from ldp_audit.auditing.result import plain
 from ldp_audit.auditing.scores import Score
-from ldp_audit.auditing.two_proportions import Counts, lower_limit, upper_limit
+from ldp_audit.auditing.two_proportions import Counts
 
 _SHAVE = 1e-12  # relative; far above the error of the incomplete beta function and its inverse
 _RUNS, _FEWEST = 64, 50  # neighbouring bins are one until they hold a 64th of the samples, or fewer near the ends

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.arguments import check_confidence, check_count
+from ldp_audit.auditing.bounds.binomial_tails import lower_limit, upper_limit
 from ldp_audit.auditing.counts.counting import Test, count_all
 from ldp_audit.auditing.events.choice import Choice, Sample, choose
 from ldp_audit.auditing.events.input_search import InputSearch, as_search
@@ -30,7 +31,7 @@ from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.result import Witness
 from ldp_audit.auditing.scores import Score
-from ldp_audit.auditing.two_proportions import Counts, lower_limit, upper_limit
+from ldp_audit.auditing.two_proportions import Counts
 
 _SEARCH = 0
 _SHARES = {"seen": 4, "learn": 8, "cut": 8, "compare": 8}  # one part in so many of the samples; the rest is counted

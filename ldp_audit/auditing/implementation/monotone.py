@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ldp_audit.auditing.bounds.binomial_tails import lower_limit
 from ldp_audit.auditing.events.input_search import InputSearch, as_search
 from ldp_audit.auditing.implementation.bracket import Search, search, words_below
 from ldp_audit.auditing.implementation.evaluation import SamplerMap
@@ -29,7 +30,6 @@ from ldp_audit.auditing.implementation.output_keys import OutputKeys
 from ldp_audit.auditing.implementation.step_channel import step_channel
 from ldp_audit.auditing.implementation.step_function import WINDOW, step_function
 from ldp_audit.auditing.result import shown
-from ldp_audit.auditing.two_proportions import lower_limit
 
 _ERROR = 1e-6  # of all shares together
 _SEEDS = 4096  # words that a step function is first looked at on

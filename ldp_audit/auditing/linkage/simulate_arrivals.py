@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ldp_audit.auditing.bounds.binomial_tails import lower_limit, upper_limit
 from ldp_audit.auditing.linkage.arrivals import Arrivals, whole_number
 from ldp_audit.auditing.linkage.assign_by_time import assign_by_time
 from ldp_audit.auditing.linkage.attribution import Attribution, Share
 from ldp_audit.auditing.linkage.by_time import find_late_report, name_report, name_reports_of_id
-from ldp_audit.auditing.two_proportions import lower_limit, upper_limit
 
 _AT_ONCE = 2**20
 
