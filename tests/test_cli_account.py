@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ldp_audit.accounting.protocol_file import shipped
+from ldp_audit.accounting.protocols.protocol_file import shipped
 from ldp_audit.cli import main
 
 Captured = pytest.CaptureFixture[str]

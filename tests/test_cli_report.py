@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.accounting.protocol_file import shipped
+from ldp_audit.accounting.protocols.protocol_file import shipped
 from ldp_audit.cli import main, report, report_sections
 from ldp_audit.reports.checks.in_text import check_text
 from ldp_audit.reports.checks.page_tree import parse

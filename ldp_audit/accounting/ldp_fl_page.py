@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.paper_conventions import paper_claims
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
-from ldp_audit.accounting.protocol import Protocol
-from ldp_audit.accounting.protocol_file import load_protocol
-from ldp_audit.accounting.protocol_text import interval, number
+from ldp_audit.accounting.protocols.paper_conventions import paper_claims
+from ldp_audit.accounting.protocols.protocol import Protocol
+from ldp_audit.accounting.protocols.protocol_file import load_protocol
+from ldp_audit.accounting.protocols.protocol_text import interval, number
 from ldp_audit.accounting.shuffling.shuffle import shuffle
 
 DELTA = 1e-5

@@ -26,7 +26,7 @@ def add_arguments(account: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the account, or the list; 0. Raises ValueError for bad input."""
-    from ldp_audit.accounting.protocol_file import load_protocol, shipped
+    from ldp_audit.accounting.protocols.protocol_file import load_protocol, shipped
 
     if options.list:
         loaded = {name: load_protocol(name) for name in shipped()}
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     if options.protocol is None:
         raise ValueError(f"a protocol file or name is missing; --list shows the shipped ones: {', '.join(shipped())}")
     protocol = load_protocol(options.protocol)
-    from ldp_audit.accounting.protocol_report import account
+    from ldp_audit.accounting.protocols.protocol_report import account
 
     check_writable(options)
     progress = Progress(options.quiet)

@@ -156,8 +156,8 @@ def _audit_section(one: dict[str, Any]) -> None:
 
 def accounted(name: str) -> dict[str, Any]:
     """One protocol's account, with what its paper says of the whole run."""
-    from ldp_audit.accounting.protocol_file import load_protocol
-    from ldp_audit.accounting.protocol_report import account
+    from ldp_audit.accounting.protocols.protocol_file import load_protocol
+    from ldp_audit.accounting.protocols.protocol_report import account
     from ldp_audit.training.spend import claim_of
 
     protocol = load_protocol(name)

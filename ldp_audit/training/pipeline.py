@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 if TYPE_CHECKING:
     import torch
 
-    from ldp_audit.accounting.protocol import Protocol as SpendingProtocol
+    from ldp_audit.accounting.protocols.protocol import Protocol as SpendingProtocol
     from ldp_audit.training.data.datasets import Images, Table
 
 PIPELINES = {

@@ -18,7 +18,7 @@ from ldp_audit.accounting.anonymous_counts import (
     hypotheses,
     loss_of_count,
 )
-from ldp_audit.accounting.membership_limit import advantage
+from ldp_audit.accounting.membership.membership_limit import advantage
 
 LN3 = math.log(3)
 UPPER, CENTER, LOWER = Fraction(3, 4), Fraction(1, 2), Fraction(1, 4)

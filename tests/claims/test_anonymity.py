@@ -10,8 +10,8 @@ from sympy import Rational
 
 from ldp_audit.accounting.anonymous_counts import anonymous_count, exact_advantage, exact_laws
 from ldp_audit.accounting.laws.finite_laws import product_law
-from ldp_audit.accounting.membership_limit import advantage, break_even_clients, gaussian_mu
-from ldp_audit.accounting.membership_settings import SETTINGS, Setting
+from ldp_audit.accounting.membership.membership_limit import advantage, break_even_clients, gaussian_mu
+from ldp_audit.accounting.membership.membership_settings import SETTINGS, Setting
 from ldp_audit.claims.papers.ldp_fl import anonymity
 from ldp_audit.claims.recheck import part as recheck_part
 from ldp_audit.claims.settle import SettledClaim, settle, settle_claim

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ldp_audit import audit
-from ldp_audit.accounting.protocol_file import load_protocol
+from ldp_audit.accounting.protocols.protocol_file import load_protocol
 from ldp_audit.auditing.confirm import witness_in
 from ldp_audit.auditing.counts.checkpoint import State, seed_in
 from ldp_audit.auditing.counts.counting import Test

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from ldp_audit.accounting.protocol import Protocol, Shuffling, Step
-from ldp_audit.accounting.protocol_file import load_protocol
-from ldp_audit.accounting.protocol_report import account
+from ldp_audit.accounting.protocols.protocol import Protocol, Shuffling, Step
+from ldp_audit.accounting.protocols.protocol_file import load_protocol
+from ldp_audit.accounting.protocols.protocol_report import account
 from ldp_audit.mechanisms import FiniteChannel
 from ldp_audit.training import spend as spending
 from ldp_audit.training.spend import claim_of, protocol_spend, spend_of, spend_values
@@ -58,9 +58,8 @@ def test_each_distinct_protocol_is_accounted_for_once(monkeypatch):
     """Would catch a sweep that pays for every run, and a name or an answer that leaks into another's."""
     calls = []
     monkeypatch.setattr(spending, "_KNOWN", {})
-    monkeypatch.setattr(
-        "ldp_audit.accounting.protocol_report.account", lambda p, **more: calls.append(p) or account(p, **more)
-    )
+    home = "ldp_audit.accounting.protocols.protocol_report.account"
+    monkeypatch.setattr(home, lambda p, **more: calls.append(p) or account(p, **more))
     protocol = load_protocol("fedsel-adult-exp")
     first = protocol_spend(protocol)
     first["everything"]["pure"] = "spoilt"

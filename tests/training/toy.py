@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import torch
 
-from ldp_audit.accounting.protocol import Protocol, Step
+from ldp_audit.accounting.protocols.protocol import Protocol, Step
 from ldp_audit.training.canary.canary import Canary, Promise
 from ldp_audit.training.data import Table
 from ldp_audit.training.experiments.findings import Finding, accuracies, rising

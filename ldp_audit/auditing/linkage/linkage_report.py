@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.accounting.anonymous_counts import MOST_CLIENTS, Others, anonymous_count
-from ldp_audit.accounting.membership_limit import (
+from ldp_audit.accounting.membership.membership_limit import (
     Advantage,
     advantage,
     break_even_clients,
@@ -27,7 +27,7 @@ from ldp_audit.accounting.membership_limit import (
     signal,
     smallest_dimension,
 )
-from ldp_audit.accounting.membership_simulation import SimulatedTest, simulate
+from ldp_audit.accounting.membership.membership_simulation import SimulatedTest, simulate
 from ldp_audit.auditing.arguments import check_count
 from ldp_audit.auditing.linkage.attribution import Attribution, table
 from ldp_audit.auditing.result import plain

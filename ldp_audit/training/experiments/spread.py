@@ -26,7 +26,7 @@ from ldp_audit.training.experiments.sweep import Job
 from ldp_audit.training.spend import protocol_spend
 
 if TYPE_CHECKING:
-    from ldp_audit.accounting.protocol import Protocol as SpendingProtocol
+    from ldp_audit.accounting.protocols.protocol import Protocol as SpendingProtocol
 
 LOSSES = 3
 """Workers that one run may take down with it."""

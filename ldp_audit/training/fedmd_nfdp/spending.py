@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from ldp_audit.accounting import nfdp
-from ldp_audit.accounting.protocol import Protocol, Step
+from ldp_audit.accounting.protocols.protocol import Protocol, Step
 from ldp_audit.mechanisms import Gaussian, Laplace, SubsampleRelease
 from ldp_audit.training.fedmd_nfdp.plan import FedMd
 

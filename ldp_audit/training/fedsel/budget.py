@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ldp_audit.accounting.protocol import Split
+from ldp_audit.accounting.protocols.protocol import Split
 from ldp_audit.training.fedsel.solution import Solution
 
 

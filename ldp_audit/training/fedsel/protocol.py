@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldp_audit.accounting.protocol import Protocol, Split, Step
+from ldp_audit.accounting.protocols.protocol import Protocol, Split, Step
 from ldp_audit.mechanisms import CoordinateSampling, PerturbedEncoding
 from ldp_audit.training.fedsel.budget import stages
 from ldp_audit.training.fedsel.solution import Solution, solution

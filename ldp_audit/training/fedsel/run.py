@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ldp_audit.accounting.protocol import Protocol
+from ldp_audit.accounting.protocols.protocol import Protocol
 from ldp_audit.training.data.datasets import Images, Table
 from ldp_audit.training.fedsel import folds as cross_validation
 from ldp_audit.training.fedsel.accumulation import unsent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ldp_audit.accounting.protocol import Split
+from ldp_audit.accounting.protocols.protocol import Split
 from ldp_audit.mechanisms import CoordinateSampling, RandomProjection
 from ldp_audit.training.fedsel.budget import stages
 from ldp_audit.training.fedsel.competitors import FlatSender, FullSender, ProjectionSender, RandomCoordinateSender

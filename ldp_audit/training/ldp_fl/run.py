@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from ldp_audit.accounting.protocol import Protocol
+from ldp_audit.accounting.protocols.protocol import Protocol
 from ldp_audit.mechanisms.layer_range import LayerRange
 from ldp_audit.training import local_training, models
 from ldp_audit.training.client_data import ClientData

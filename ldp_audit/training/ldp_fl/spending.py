@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ldp_audit.accounting.protocol import Protocol, Shuffling, Step
+from ldp_audit.accounting.protocols.protocol import Protocol, Shuffling, Step
 from ldp_audit.mechanisms.two_point import TwoPoint
 
 _NOTES = (

@@ -9,7 +9,7 @@ import pytest
 
 from ldp_audit import TwoPoint
 from ldp_audit.accounting.anonymous_counts import anonymous_count
-from ldp_audit.accounting.membership_limit import advantage
+from ldp_audit.accounting.membership.membership_limit import advantage
 from ldp_audit.auditing.linkage.linkage_report import linkage_report
 from ldp_audit.auditing.linkage.membership import score
 from tests.frequency import assert_frequency

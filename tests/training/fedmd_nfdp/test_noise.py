@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ldp_audit.accounting import compose
-from ldp_audit.accounting.protocol_report import account
+from ldp_audit.accounting.protocols.protocol_report import account
 from ldp_audit.mechanisms import Gaussian, Laplace
 from ldp_audit.training.fedmd_nfdp import noise
 from ldp_audit.training.fedmd_nfdp.run import FedMdRun

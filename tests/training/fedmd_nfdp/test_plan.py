@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.accounting.protocol_report import account
+from ldp_audit.accounting.protocols.protocol_report import account
 from ldp_audit.mechanisms import SubsampleRelease
 from ldp_audit.training.data.datasets import Images, Table
 from ldp_audit.training.experiments.sweep import jobs_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ldp_audit.accounting.protocol import Protocol
-from ldp_audit.accounting.protocol_file import load_protocol
+from ldp_audit.accounting.protocols.protocol import Protocol
+from ldp_audit.accounting.protocols.protocol_file import load_protocol
 from ldp_audit.training.fedsel.budget import split_of
 from ldp_audit.training.fedsel.competitors import FlatSender, ProjectionSender
 from ldp_audit.training.fedsel.plan import FedSel

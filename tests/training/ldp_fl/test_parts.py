@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from ldp_audit.accounting.protocol import Shuffling
+from ldp_audit.accounting.protocols.protocol import Shuffling
 from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.training.experiments.sweep import jobs_of
 from ldp_audit.training.ldp_fl import reporting

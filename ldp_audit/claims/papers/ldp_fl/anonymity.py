@@ -1,7 +1,7 @@
 """LDP-FL, what anonymity is worth: the test that adds up anonymous counts, and the clients that it would take.
 
 Derived claims: they quantify what `shuffling.py` holds against the paper. A count of upper reports has the signal
-mu^2 = (difference of its means)^2 / variance, and m = T d counts have m times that (`accounting.membership_limit`).
+mu^2 = (difference of its means)^2 / variance, and m = T d counts have m times that (`accounting.membership.membership_limit`).
 """
 
 from fractions import Fraction

@@ -14,7 +14,7 @@ from typing import Any
 
 from scipy.special import ndtri
 
-from ldp_audit.accounting.protocol import PaperKey, Protocol, Step
+from ldp_audit.accounting.protocols.protocol import PaperKey, Protocol, Step
 from ldp_audit.mechanisms import ExponentialSelection, Gaussian, PerturbedEncoding, PerturbedSampling, SubsampleRelease
 
 VERDICTS = {

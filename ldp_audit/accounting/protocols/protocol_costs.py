@@ -10,7 +10,7 @@ from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.grids.tilt_plan import WIDTH
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
-from ldp_audit.accounting.protocol import Protocol, Sampling, Step
+from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Step
 from ldp_audit.mechanisms import RandomizedResponse, TwoPoint
 
 Scope = Literal["one use", "one round", "everything"]

@@ -10,7 +10,7 @@ import pytest
 
 from ldp_audit.accounting.anonymous_counts import anonymous_count, exact_advantage, exact_laws
 from ldp_audit.accounting.laws.finite_laws import product_law
-from ldp_audit.accounting.membership_limit import (
+from ldp_audit.accounting.membership.membership_limit import (
     advantage,
     break_even_clients,
     compose,
@@ -21,8 +21,8 @@ from ldp_audit.accounting.membership_limit import (
     signal,
     smallest_dimension,
 )
-from ldp_audit.accounting.membership_settings import SETTINGS
-from ldp_audit.accounting.membership_simulation import simulate
+from ldp_audit.accounting.membership.membership_settings import SETTINGS
+from ldp_audit.accounting.membership.membership_simulation import simulate
 from ldp_audit.mechanisms.gaussian import Gaussian
 from tests.frequency import FALSE_ALARM, assert_frequency
 

@@ -14,7 +14,7 @@ from typing import Any
 from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.conversion.converted import plain
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.protocol_costs import Ledger
+from ldp_audit.accounting.protocols.protocol_costs import Ledger
 from ldp_audit.mechanisms import RandomizedResponse
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from ldp_audit.accounting import ldp_fl_page
-from ldp_audit.accounting.protocol_file import load_protocol
+from ldp_audit.accounting.protocols.protocol_file import load_protocol
 
-PAGE = (Path(__file__).parents[2] / "docs" / "what-ldp-fl-spends.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "what-ldp-fl-spends.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

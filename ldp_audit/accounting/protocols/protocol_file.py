@@ -20,7 +20,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ldp_audit.accounting.protocol import Protocol, Sampling, Shuffling, Split, Step
+from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Shuffling, Split, Step
 
 _LARGEST = 100_000  # bytes; a protocol is some hundred
 _DOTS = 100  # in a line; tomllib takes the square of a dotted key's length

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from ldp_audit.accounting.attack_success import posterior
-from ldp_audit.accounting.conventions import Total, totals
 from ldp_audit.accounting.conversion.converted import plain
 from ldp_audit.accounting.grids.grid_loss import check_width
 from ldp_audit.accounting.grids.tilt_plan import WIDTH
 from ldp_audit.accounting.interpretation import explain
-from ldp_audit.accounting.paper_conventions import PaperClaim, paper_claims
-from ldp_audit.accounting.protocol import Protocol
-from ldp_audit.accounting.protocol_costs import Ledger, Scope, label, step_losses
+from ldp_audit.accounting.protocols.conventions import Total, totals
+from ldp_audit.accounting.protocols.paper_conventions import PaperClaim, paper_claims
+from ldp_audit.accounting.protocols.protocol import Protocol
+from ldp_audit.accounting.protocols.protocol_costs import Ledger, Scope, label, step_losses
 
 _MOST = 500.0  # nats: beyond, no sentence about odds says anything
 _PRACTICALLY = 0.9999
@@ -76,7 +76,7 @@ class ProtocolReport:
 
     def describe(self) -> str:
         """Short tables for people."""
-        from ldp_audit.accounting.protocol_text import describe
+        from ldp_audit.accounting.protocols.protocol_text import describe
 
         return describe(self)
 

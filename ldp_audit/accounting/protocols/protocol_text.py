@@ -6,9 +6,9 @@ import math
 import textwrap
 from collections.abc import Sequence
 
-from ldp_audit.accounting.conventions import Total
-from ldp_audit.accounting.paper_conventions import PaperClaim
-from ldp_audit.accounting.protocol_report import ProtocolReport, Spent
+from ldp_audit.accounting.protocols.conventions import Total
+from ldp_audit.accounting.protocols.paper_conventions import PaperClaim
+from ldp_audit.accounting.protocols.protocol_report import ProtocolReport, Spent
 
 _WIDTH = 118
 _LOST = 1e-13  # of a number, by rounding: no reason to print another digit

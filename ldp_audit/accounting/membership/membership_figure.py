@@ -8,9 +8,9 @@ import numpy as np
 
 from ldp_audit.accounting.anonymous_counts import CountLaws, Others, anonymous_count
 from ldp_audit.accounting.figure import Figure, Panel, Series
-from ldp_audit.accounting.membership_limit import advantage, smallest_dimension
-from ldp_audit.accounting.membership_settings import SETTINGS, Setting
-from ldp_audit.accounting.membership_simulation import simulate
+from ldp_audit.accounting.membership.membership_limit import advantage, smallest_dimension
+from ldp_audit.accounting.membership.membership_settings import SETTINGS, Setting
+from ldp_audit.accounting.membership.membership_simulation import simulate
 
 _SEED = 2021
 _TRIALS = 1000

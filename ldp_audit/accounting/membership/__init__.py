@@ -1,0 +1,1 @@
+"""How well the sums of anonymous reports show whose reports are among them."""
