@@ -132,7 +132,8 @@ def audit(
     counts, *others = count_all(test, program, report, runner=runner, state=state)
     findings = [_finding(Witness(test.pair, events[0], counts), budget["event"], design, claim)]
     if rare is not None:
-        findings.append(_rare_finding(rare, found.choice, test, others.pop(0), budget["rare event"], claim))
+        usual = findings[0].epsilon
+        findings += _rare_finding(rare, found.choice, test, others.pop(0), budget["rare event"], claim, usual)
     repeated, calls = _repeats(program, named, found.places, budget["calls"], claim, samples)
     findings += repeated
     best = max(findings, key=lambda finding: finding.epsilon)
@@ -204,13 +205,25 @@ def _finding(witness: Witness, error: float, design: float, claim: tuple[float |
 
 
 def _rare_finding(
-    rare: Rare, choice: Choice, test: Test, counts: Counts, error: float, claim: tuple[float | None, float]
-) -> _Finding:
-    """What the bolder event shows, counted in the same outputs."""
+    rare: Rare,
+    choice: Choice,
+    test: Test,
+    counts: Counts,
+    error: float,
+    claim: tuple[float | None, float],
+    usual: float,
+) -> list[_Finding]:
+    """What the bolder event shows, counted in the same outputs, where it is more than nothing.
+
+    usual: the bound of the other event, which this one must exceed, or else the claim.
+    """
     swapped = rare.swapped != choice.swapped
     pair = test.pair[::-1] if swapped else test.pair
     witness = Witness(pair, rare.event, counts.swapped() if swapped else counts)
-    return _finding(witness, error, max(1.0, rare.hope), claim)
+    design, floor = max(1.0, rare.hope), min(usual, claim[0] if claim[0] is not None else usual)
+    if not Region(witness.counts, error, design, claim[1]).exceeds(floor, claim[1]):
+        return []
+    return [_finding(witness, error, design, claim)]
 
 
 def _repeats(

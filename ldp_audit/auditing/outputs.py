@@ -70,11 +70,8 @@ NOT_A_LABEL = _NotALabel()
 
 def read(raw: Any, n: int) -> Outputs:
     """The outputs of a call for n of them. Raises ValueError that says what was returned instead."""
-    raw = _without_tensors(raw)
-    if isinstance(raw, str | bytes) or not isinstance(raw, Iterable):
-        raise ValueError(f"it returned {cut(raw)}, not {n} outputs")
     if not isinstance(raw, np.ndarray):
-        raw = _without_tensors(list(raw))
+        raw = _listed(raw, n)
     array = raw if isinstance(raw, np.ndarray) else _array_of(raw)
     if array.ndim == 0 or len(array) != n:
         count = "a single value" if array.ndim == 0 else f"{len(array)} outputs"
@@ -86,6 +83,16 @@ def read(raw: Any, n: int) -> Outputs:
     if array.dtype.kind == "O" and array.ndim == 1:
         return _mixed(array)
     raise ValueError(f"it returned an array of dtype {array.dtype} and shape {array.shape}; accepted: numbers, labels")
+
+
+def _listed(raw: Any, n: int) -> Any:
+    """What is no array of numpy: a tensor as an array, and all else as a list."""
+    raw = _without_tensors(raw)
+    if isinstance(raw, np.ndarray):
+        return raw
+    if isinstance(raw, str | bytes) or not isinstance(raw, Iterable):
+        raise ValueError(f"it returned {cut(raw)}, not {n} outputs")
+    return _without_tensors(list(raw))
 
 
 def concatenated(parts: Iterable[Outputs]) -> Outputs:
@@ -142,14 +149,17 @@ def _numeric(array: np.ndarray, given: Any) -> Outputs:
         numbers = numbers[:, 0]
     elif array.ndim not in (1, 2) or 0 in array.shape[1:]:
         raise ValueError(f"it returned an array of shape {array.shape}; accepted: (n,) and (n, d)")
-    missing = np.isnan(numbers).reshape(len(numbers), -1).any(axis=1) if len(numbers) else np.zeros(0, bool)
+    missing = np.isnan(numbers)
     if missing.any():
-        raise ValueError(f"it returned NaN, first as output {int(np.argmax(missing))} of {len(numbers)}")
+        first = int(np.argwhere(missing)[0, 0])
+        raise ValueError(f"it returned NaN, first as output {first} of {len(numbers)}")
     return Outputs(numbers)
 
 
 def _refuse_rounding(numbers: np.ndarray, given: Any) -> None:
     """Of two whole numbers that float64 rounds to one, an audit would see one."""
+    if np.max(np.abs(numbers), initial=0.0) < _EXACT:
+        return
     for place in np.argwhere(np.abs(numbers) >= _EXACT):
         value = reduce(getitem, place.tolist(), given)
         if isinstance(value, int | np.integer) and int(value) != float(numbers[tuple(place)]):

@@ -22,8 +22,23 @@ Sampler = Callable[[Any, int, np.random.Generator], Any]
 """(x, n, rng) -> n independent outputs on input x."""
 
 
+_KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "S": "text"}
+
+
 class ProgramError(ValueError):
     """The program under audit raised, hung, or returned what cannot be read. Says on which input and in which call."""
+
+
+@dataclass(slots=True)
+class _Where:
+    """Which call it was, for a message."""
+
+    x: Any
+    n: int
+    key: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"the sampler, on input {cut(self.x)} (call {'.'.join(map(str, self.key))}, n = {self.n})"
 
 
 @dataclass
@@ -39,18 +54,20 @@ class Program:
     rows: int = CHUNK_ROWS
     _shape: str | None = field(default=None, init=False, repr=False)
     _kind: str | None = field(default=None, init=False, repr=False)
+    _words: list[int] = field(default_factory=list, init=False, repr=False)  # of 32 bits, the seed's
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
         if self.timeout is not None and not 0 < self.timeout <= threading.TIMEOUT_MAX:
             raise ValueError(f"timeout must be a number of seconds above 0, or None for no limit, got {self.timeout!r}")
         self.seed = int(self.seed)
+        words = max(4, -(-self.seed.bit_length() // 32))
+        self._words = [self.seed >> 32 * place & 0xFFFFFFFF for place in range(words)]
 
     def outputs(self, x: Any, n: int, key: tuple[int, ...]) -> Outputs:
         """n outputs of one call on x, from a generator that the key determines."""
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
-        where = f"the sampler, on input {cut(x)} (call {'.'.join(map(str, key))}, n = {n})"
-        raw = self._called(x, n, rng, where)
+        where = _Where(x, n, key)
+        raw = self._called(x, n, self._generator(key), where)
         try:
             found = read(raw, n)
         except ValueError as error:
@@ -58,17 +75,20 @@ class Program:
         except Exception as error:  # what a program returned may raise anything when it is read
             raise ProgramError(f"{where}: its outputs cannot be read: {type(error).__name__}: {error}") from error
         self._note_kind(raw, where)
-        if self._shape is not None and found.shape != self._shape:
+        shape = found.shape
+        if self._shape is not None and shape != self._shape:
             hint = "" if isinstance(raw, np.ndarray) else "; rows of several lengths: pad them, or return them as text"
-            raise ProgramError(f"{where}: it returned {found.shape} after {self._shape} in an earlier call{hint}")
-        self._shape = found.shape
+            raise ProgramError(f"{where}: it returned {shape} after {self._shape} in an earlier call{hint}")
+        self._shape = shape
         return found
 
-    def _note_kind(self, raw: Any, where: str) -> None:
+    def _generator(self, key: tuple[int, ...]) -> np.random.Generator:
+        """That of SeedSequence(seed, spawn_key=key), whose words are given as an array: a third of the time."""
+        return np.random.default_rng(np.random.SeedSequence(np.array([*self._words, *key], dtype=np.uint32)))
+
+    def _note_kind(self, raw: Any, where: _Where) -> None:
         """Refuse text after numbers: numpy makes text of the numbers beside it, so that a batch would decide it."""
-        kind = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "S": "text"}.get(
-            raw.dtype.kind if isinstance(raw, np.ndarray) else ""
-        )
+        kind = _KINDS.get(raw.dtype.kind) if isinstance(raw, np.ndarray) else None
         if kind is not None and self._kind not in (None, kind):
             raise ProgramError(
                 f"{where}: it returned an array of {kind} after one of {self._kind} in an earlier call; numpy turns "
@@ -91,7 +111,7 @@ class Program:
         """Ask for fewer outputs a call where each is a long vector."""
         self.rows = max(1, min(self.rows, CHUNK_VALUES // dimension))
 
-    def _called(self, x: Any, n: int, rng: np.random.Generator, where: str) -> Any:
+    def _called(self, x: Any, n: int, rng: np.random.Generator, where: _Where) -> Any:
         if self.timeout is None:
             return _guarded(self.sampler, x, n, rng, where)
         answer: list[Any] = []
@@ -105,15 +125,17 @@ class Program:
         return answer[0]
 
 
-def _guarded(sampler: Sampler, x: Any, n: int, rng: np.random.Generator, where: str) -> Any:
+def _guarded(sampler: Sampler, x: Any, n: int, rng: np.random.Generator, where: _Where) -> Any:
     try:
         raw = sampler(x, n, rng)
-        return list(islice(raw, n + 1)) if isinstance(raw, Iterator) else raw  # it runs as it is read
+        if isinstance(raw, np.ndarray) or not isinstance(raw, Iterator):
+            return raw
+        return list(islice(raw, n + 1))  # it runs as it is read
     except (Exception, SystemExit) as error:  # a user's program may raise anything, and must not end ours
         raise ProgramError(f"{where}: it raised {type(error).__name__}: {error}") from error
 
 
-def _into(answer: list[Any], sampler: Sampler, x: Any, n: int, rng: np.random.Generator, where: str) -> None:
+def _into(answer: list[Any], sampler: Sampler, x: Any, n: int, rng: np.random.Generator, where: _Where) -> None:
     try:
         answer.append(_guarded(sampler, x, n, rng, where))
     except ProgramError as error:

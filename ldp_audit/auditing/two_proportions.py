@@ -38,8 +38,10 @@ _P_SHARE, _Q_SHARE = 0.001, 0.0005  # of the error, for the Clopper-Pearson limi
 _CUT = 4.0  # deviations; below it the first tail says no more
 _LEAST_Q_SHARE = 0.7  # of p / ratio: the weights' q is no less; found best over counts from 72 to a million
 _LEAST_LIMIT = -20.0  # deviations; far beyond, the inverse of the tail underflows or is nan
-_SHAVE = 1e-12  # relative; above the errors of the tails and of their inverses
+_SHAVE = 1e-10  # relative; above the errors of the tails and of their inverses
 _FIRST_CELLS, _MOST_PIECES, _ROUNDS = 24, 16, 12
+_FINER = 0.2  # as large a part of the fineness is what `exceeds` gives away
+_ROUGH = 0.02  # a fineness for which half of the first cells will do
 
 
 @dataclass(frozen=True)
@@ -111,16 +113,35 @@ class Region:
 
     def epsilon_lower(self, delta: float = 0.0) -> float:
         """A lower bound, nats, on every epsilon with p <= e**epsilon q + delta; 0 where nothing is known."""
-        return max(0.0, self._least_epsilon(delta, 0.0, math.inf))
+        return max(0.0, self.log_ratio_lower(delta, low=0.0))
 
     def exceeds(self, epsilon: float, delta: float = 0.0) -> bool:
-        """Whether `epsilon_lower(delta)` is above epsilon (nats, >= 0), up to the fineness; much sooner known."""
-        return self._least_epsilon(delta, epsilon, epsilon) > epsilon
+        """Whether `epsilon_lower(delta)` is above epsilon (nats, >= 0), up to the fineness; much sooner known.
 
-    def _least_epsilon(self, delta: float, low: float, high: float) -> float:
-        """As `_infimum`, for the log ratio."""
-        if not 0 <= delta <= 1:
-            raise ValueError(f"delta must be in [0, 1], got {delta!r}")
+        On a cell [a, b] of p, (a - delta) e**-epsilon is the least q that the claim allows: its deviation must be above
+        the cell's limit. Where even that of b is not above the limit at b alone, a point of the region obeys the claim.
+        """
+        _check_delta(delta)
+        if self.counts.hits == 0 or self._first_edges[0][0] <= delta:
+            return False
+        starts, ends = self._first_edges
+        for _ in range(_ROUNDS):
+            limits, at_ends = self._limits(starts, ends)
+            least = np.minimum((np.append(starts, ends) - delta) * math.exp(-epsilon), 1.0)
+            of_q = self._deviation_of_q(least)
+            clear = of_q[len(starts) :] - at_ends
+            if np.any(clear <= _FINER * self.fineness):
+                return False
+            missing = limits + _SHAVE - of_q[: len(starts)]
+            open_ = missing > 0
+            if not np.any(open_):
+                return True
+            starts, ends = _split(starts[open_], ends[open_], 1 + missing[open_] / clear[open_])
+        return False
+
+    def log_ratio_lower(self, delta: float = 0.0, *, low: float = -math.inf) -> float:
+        """A lower bound on ln((p - delta) / q), which may be below 0; low: as of `_infimum`."""
+        _check_delta(delta)
 
         def log_ratio(p: np.ndarray, q: np.ndarray) -> np.ndarray:
             with np.errstate(divide="ignore"):
@@ -129,7 +150,7 @@ class Region:
         p, q = self.counts.smoothed  # only how finely to look depends on them
         gain = max(p - delta, math.sqrt(p * (1 - p) / self.counts.trials))
         of_p = p * (1 - p) / self.counts.trials / gain**2
-        return self._infimum(log_ratio, math.sqrt(of_p + (1 - q) / q / self.counts.other_trials), low, high)
+        return self._infimum(log_ratio, math.sqrt(of_p + (1 - q) / q / self.counts.other_trials), low)
 
     def delta_lower(self, epsilon: float) -> float:
         """A lower bound on every delta with p <= e**epsilon q + delta, at this epsilon (nats, inf allowed)."""
@@ -140,15 +161,13 @@ class Region:
         spread = math.hypot(
             math.sqrt(p * (1 - p) / self.counts.trials), slope * math.sqrt(q * (1 - q) / self.counts.other_trials)
         )
-        return max(0.0, self._infimum(lambda p, q: p - slope * q, spread, 0.0, math.inf))
+        return max(0.0, self._infimum(lambda p, q: p - slope * q, spread, 0.0))
 
-    def _infimum(
-        self, value: Callable[[np.ndarray, np.ndarray], np.ndarray], spread: float, low: float, high: float
-    ) -> float:
+    def _infimum(self, value: Callable[[np.ndarray, np.ndarray], np.ndarray], spread: float, low: float) -> float:
         """Of a function that grows in p and falls in q, over the region; never above it.
 
-        spread: about the standard deviation of the function of the two frequencies.   low, high: what is at most low,
-        or surely more than high, is looked at no closer.
+        spread: about the standard deviation of the function of the two frequencies.   low: what is at most that is
+        looked at no closer.
         """
         if self.counts.hits == 0:
             return -math.inf
@@ -159,9 +178,9 @@ class Region:
             attained = min(attained, float(np.min(upper[borders], initial=math.inf)))
             lowest = min(settled, float(values.min()))
             wide = np.flatnonzero(values < attained - fine)
-            if len(wide) == 0 or lowest == -math.inf or attained <= low or lowest > high:
+            if len(wide) == 0 or lowest == -math.inf or attained <= low:
                 break
-            settled = min(settled, float(np.min(np.delete(values, wide), initial=math.inf)))
+            settled = min(settled, float(np.min(values, where=values >= attained - fine, initial=math.inf)))
             wanted = fine + np.maximum(upper[wide] - attained, 0.0)
             starts, ends = _split(starts[wide], ends[wide], (upper[wide] - values[wide]) / wanted)
             most, borders = self._most_q(starts, ends)
@@ -169,27 +188,45 @@ class Region:
 
     @cached_property
     def _first_cells(self) -> tuple[np.ndarray, ...]:
-        """Cells of p, to 1, with what `_most_q` says of them: no p below is in the region, the last is past the cut."""
+        """The first cells of p, with what `_most_q` says of them."""
+        starts, ends = self._first_edges
+        return starts, ends, *self._most_q(starts, ends)
+
+    @cached_property
+    def _first_edges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where cells of p start and end, up to 1: no p below is in the region, the last is past the cut."""
         first, last = lower_limits(
             self.counts.hits, self.counts.trials, np.array([_P_SHARE * self.error, special.ndtr(_CUT)])
         )
-        edges = np.unique(np.append(np.clip(np.geomspace(first, last, _FIRST_CELLS), first, 1.0), 1.0))
-        return edges[:-1], edges[1:], *self._most_q(edges[:-1], edges[1:])
+        cells = _FIRST_CELLS if self.fineness < _ROUGH else _FIRST_CELLS // 2
+        edges = np.ones(cells + 1)
+        edges[:-1] = np.minimum(first * np.exp(np.linspace(0.0, math.log(last / first), cells)), 1.0)
+        return edges[:-1], edges[1:]
 
     def _most_q(self, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """For each cell of p: no q above this is in the region; and whether it is, at the cell's end, on its border.
 
         The second is true up to a tenth of the fineness, and only says when the search may end.
         """
+        limits, at_ends = self._limits(starts, ends)
+        most = probability(self.counts.other_hits, self.counts.other_trials, limits)
+        return most, limits - at_ends <= 0.1 * self.fineness
+
+    def _limits(self, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """For each cell of p: no deviation of q above the first is in the region; at its end, none above the second."""
         z = -special.ndtri(self.error * (1 - _P_SHARE - _Q_SHARE) / (1 + special.ndtr(-_CUT)))
         of_p = np.maximum(deviation(self.counts.hits, self.counts.trials, ends), -_CUT)
         # The limit of e is z (1 + s**2)**(1/2) - s d in s = w1 / w2, convex for z >= 0, that is, for error <= 1/2:
         # greatest at the greatest or the least s of the cell, which its ends have.
         s = self._weight(np.stack([starts, ends]))
         limits = np.minimum(z * np.hypot(1.0, s) - s * of_p, -special.ndtri(_Q_SHARE * self.error))
-        worst = np.maximum(np.max(limits, axis=0), _LEAST_LIMIT)
-        most = probability(self.counts.other_hits, self.counts.other_trials, worst)
-        return most, worst - limits[1] <= 0.1 * self.fineness
+        return np.maximum(np.max(limits, axis=0), _LEAST_LIMIT), limits[1]
+
+    def _deviation_of_q(self, q: np.ndarray) -> np.ndarray:
+        """e(q), -inf where every q in [0, 1) is possible, and inf for q = 1, which none is."""
+        hits, trials = self.counts.other_hits, self.counts.other_trials
+        found = np.full_like(q, -math.inf) if hits == trials else -deviation(hits + 1, trials, q)
+        return np.where(q == 1, math.inf, found) if hits < trials else found
 
     def _weight(self, p: np.ndarray) -> np.ndarray:
         """w1 / w2: proportional to the standard deviations of X/n and of ratio * Y/m on the line of the design.
@@ -201,6 +238,11 @@ class Region:
         of_p = p * (1 - p) / self.counts.trials
         of_q = ratio**2 * q * (1 - q) / self.counts.other_trials
         return np.sqrt(np.divide(of_p, of_q, out=np.zeros_like(of_p), where=of_p > 0))
+
+
+def _check_delta(delta: float) -> None:
+    if not 0 <= delta <= 1:
+        raise ValueError(f"delta must be in [0, 1], got {delta!r}")
 
 
 def _split(starts: np.ndarray, ends: np.ndarray, widths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

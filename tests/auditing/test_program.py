@@ -20,6 +20,15 @@ def test_a_call_is_determined_by_seed_and_key() -> None:
     assert all(other.known_numbers.tolist() != same[0] for other in others)
 
 
+@pytest.mark.parametrize("seed", [0, 5, 2**32 + 7, 2**130 + 5])
+def test_its_generator_is_numpys_for_the_seed_and_the_spawn_key(seed: int) -> None:
+    """Also what the program spawns of it, so that anyone can repeat a call by numpy alone."""
+    program = Program(lambda x, n, rng: np.append(rng.random(n - 1), rng.spawn(1)[0].random()), seed)
+    usual = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3, 1)))
+    expected = [*usual.random(2), usual.spawn(1)[0].random()]
+    assert program.outputs(0, 3, (3, 1)).known_numbers.tolist() == expected
+
+
 def test_many_outputs_are_drawn_in_calls_of_bounded_size() -> None:
     sizes: list[int] = []
 

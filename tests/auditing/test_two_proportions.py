@@ -210,6 +210,18 @@ def test_a_bound_exceeds_whatever_lies_below_it(data: st.DataObject, n: int, m: 
     assert found <= slack or region.exceeds(found - slack)
 
 
+@given(st.data(), st.integers(1, 10**4), st.integers(1, 10**4), st.sampled_from((0.01, 0.3, 0.9)))
+@settings(max_examples=60)
+def test_a_bound_at_a_delta_exceeds_whatever_lies_below_it(data: st.DataObject, n: int, m: int, delta: float) -> None:
+    x, y = data.draw(st.integers(0, n)), data.draw(st.integers(0, m))
+    region = Region(Counts(x, n, y, m), ERROR, 1.0, delta, fineness=0.05)
+    (p, q), found = region.counts.smoothed, region.epsilon_lower(delta)
+    gain = max(p - delta, math.sqrt(p * (1 - p) / n))
+    slack = 0.051 * math.sqrt(p * (1 - p) / n / gain**2 + (1 - q) / q / m)
+    assert not region.exceeds(found + slack, delta)
+    assert found <= slack or region.exceeds(found - slack, delta)
+
+
 def test_where_nothing_was_seen_nothing_is_known() -> None:
     assert bound(0, 100, 0, 100) == 0
     assert bound(0, 100, 100, 100) == 0

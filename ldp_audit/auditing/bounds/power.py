@@ -19,6 +19,7 @@ _SHARES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])  # of the misses
 _FINENESS = 0.05
 _MOST = 10**12
 _MOST_EXCESS = 60.0  # nats above the claim
+_MOST_STEPS, _NEAR = 3, 0.05
 
 HIGHEST_CLAIM = 600.0
 """Beyond it e**-epsilon is no normal float64, and no count can contradict the claim."""
@@ -41,8 +42,13 @@ def plan(
     Raises ValueError for what lies outside, and where 10**12 samples do not suffice.
     """
     _check_plan(claimed_epsilon, violation, confidence, power, claimed_delta, probability)
+
+    def catches(samples: int) -> bool:
+        region = _barely_passed(probability, violation, samples, 1 - confidence, claimed_delta, power)
+        return region.exceeds(claimed_epsilon, claimed_delta)
+
     few, many = 1, 2
-    while not _catches(probability, violation, many, 1 - confidence, claimed_epsilon, claimed_delta, power):
+    while not catches(many):
         few, many = many, 2 * many
         if many > _MOST:
             raise ValueError(
@@ -51,7 +57,7 @@ def plan(
             )
     while many - few > max(1, many // 200):
         middle = (few + many) // 2
-        if _catches(probability, violation, middle, 1 - confidence, claimed_epsilon, claimed_delta, power):
+        if catches(middle):
             many = middle
         else:
             few = middle
@@ -77,14 +83,17 @@ def detectable_epsilon(
     if claimed_epsilon > HIGHEST_CLAIM:
         return math.inf
 
-    def catches(excess: float) -> bool:
+    def region(excess: float) -> Region:
         violation = claimed_epsilon + excess
-        return _catches(
-            probability, violation, trials, error, claimed_epsilon, claimed_delta, power, design=design_epsilon
-        )
+        return _barely_passed(probability, violation, trials, error, claimed_delta, power, design=design_epsilon)
 
     guess = _guess(probability, trials, error, claimed_epsilon, claimed_delta, power)
-    return claimed_epsilon + _least_caught(catches, guess)
+    for _ in range(_MOST_STEPS):  # a bound that is too low by so much calls for so much more; again where it is much
+        missing = claimed_epsilon - region(guess).log_ratio_lower(claimed_delta)
+        guess = min(max(guess + missing, guess / 4), _MOST_EXCESS)
+        if abs(missing) <= _NEAR * guess:
+            break
+    return claimed_epsilon + _least_caught(lambda x: region(x).exceeds(claimed_epsilon, claimed_delta), guess)
 
 
 def _least_caught(catches: Callable[[float], bool], excess: float) -> float:
@@ -136,25 +145,17 @@ def detectable_by(
     return detectable_epsilon(p, trials, error, claimed_epsilon or 0.0, claimed_delta, design_epsilon=design_epsilon)
 
 
-def _catches(
-    p: float,
-    epsilon: float,
-    trials: int,
-    error: float,
-    claimed: float,
-    delta: float,
-    power: float,
-    *,
-    design: float | None = None,
-) -> bool:
-    """Whether a test of the claim rejects with this power where the event has p and (p - delta) e**-epsilon.
+def _barely_passed(
+    p: float, epsilon: float, trials: int, error: float, delta: float, power: float, *, design: float | None = None
+) -> Region:
+    """What is known at counts that are both passed with this power, where the event has p and (p - delta) e**-epsilon.
 
-    design: of the test's region; None: epsilon.
+    Where this rejects a claim, a test does with this power.   design: of the region; None: epsilon.
     """
     q = max(p - delta, 0.0) * math.exp(-epsilon)
     share, _ = _best_share(p, q, trials, error, delta, power)
     corner = _corner(p, q, trials, share * (1 - power), (1 - share) * (1 - power))
-    return Region(corner, error, epsilon if design is None else design, delta, _FINENESS).exceeds(claimed, delta)
+    return Region(corner, error, epsilon if design is None else design, delta, _FINENESS)
 
 
 def _best_share(p: float, q: float, trials: int, error: float, delta: float, power: float) -> tuple[float, float]:

@@ -101,7 +101,7 @@ def choose(
 
 def expected_bound(seen: Counts, trials: int, error: float, delta: float) -> float:
     """What a test of an event is expected to give. No margin for doubt: it was seen in samples it was not chosen on."""
-    return _Judge(trials, error, delta).of_all([seen], 0.0)[0]
+    return float(_Judge(trials, error, delta).of_all([seen], 0.0)[0])
 
 
 def scored(outputs: Outputs, score: Score | None) -> Outputs:
@@ -125,12 +125,12 @@ class _Judge:
         high = _wilson(q, m, doubts)  # an event never seen on the other input is not taken at its luckiest
         return ratio - self._loss(p, high, self.trials, self.trials, z) - self._loss(p, q, n, m, doubts)
 
-    def of_all(self, seen: Sequence[Counts], doubts: float) -> list[float]:
+    def of_all(self, seen: Sequence[Counts], doubts: np.ndarray | float) -> np.ndarray:
         """The same for events that were counted on samples of their own."""
         hits, n, other, m = np.array(
             [(one.hits, one.trials, one.other_hits, one.other_trials) for one in seen], dtype=np.float64
         ).T
-        return self.predicted(hits, n, other, m, doubts).tolist()
+        return self.predicted(hits, n, other, m, doubts)
 
     def _loss(
         self, p: np.ndarray, q: np.ndarray, n: np.ndarray | int, m: np.ndarray | int, z: np.ndarray | float
@@ -169,9 +169,9 @@ class _Candidate:
     score: Score | None
     swapped: bool
     member: np.ndarray
-    predicted: float
-    seen: Counts
     bold: np.ndarray
+    seen: Counts
+    predicted: float
     hope: float
 
     def choice(self) -> Choice:
@@ -193,33 +193,46 @@ def _best_of_score(first: Sample, second: Sample, score: Score | None, judge: _J
     )
     every = [a + b + c for a, b, c in zip(learned, cut, compared, strict=True)]
     occupied = every[0] + every[1] > 0
-    found = []
+    proposals = []
     for one, two in ((0, 1), (1, 0)):
-        proposals = [(order, cut, compared) for order in ratio_orders(cells, learned[one], learned[two])]
+        ways = [(order, cut, compared) for order in ratio_orders(cells, learned[one], learned[two])]
         # Nested half-lines are too few to flatter themselves, so that all samples may cut and compare them.
-        proposals += [(order, every, every) for order in half_lines(cells)]
-        members = _best_prefixes([(order, cutting[one], cutting[two]) for order, cutting, _ in proposals], judge)
-        seen = [
-            tuple(_seen(member, comparing[one], comparing[two]) for member in pair)
-            for pair, (_, _, comparing) in zip(members, proposals, strict=True)
+        ways += [(order, every, every) for order in half_lines(cells)]
+        proposals += [
+            _Proposal(one == 1, order, cutting[one], cutting[two], comparing[one], comparing[two])
+            for order, cutting, comparing in ways
         ]
-        values = judge.of_all([usual for usual, _ in seen], _DOUBT_OF_FEW)
-        hopes = judge.of_all([bold for _, bold in seen], _DOUBT_OF_HOPE)
-        found += [
-            _Candidate(cells, occupied, score, one == 1, member, value, usual, bold, hope)
-            for (member, bold), (usual, _), value, hope in zip(members, seen, values, hopes, strict=True)
-        ]
-    return found
+    members = _best_prefixes([(one.order, one.cut, one.other_cut) for one in proposals], judge)
+    usual, bold = ([one.seen(pair[which]) for one, pair in zip(proposals, members, strict=True)] for which in (0, 1))
+    doubts = np.repeat([_DOUBT_OF_FEW, _DOUBT_OF_HOPE], len(proposals))
+    values, hopes = np.split(judge.of_all(usual + bold, doubts), 2)
+    return [
+        _Candidate(cells, occupied, score, one.swapped, *masks, counts, float(value), float(hope))
+        for one, masks, counts, value, hope in zip(proposals, members, usual, values, hopes, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Proposal:
+    """An order of cells for one direction, and the counts that cut it and compare it; swapped: as of `Choice`."""
+
+    swapped: bool
+    order: Order
+    cut: np.ndarray
+    other_cut: np.ndarray
+    compare: np.ndarray
+    other_compare: np.ndarray
+
+    def seen(self, member: np.ndarray) -> Counts:
+        """Of these cells, in the comparing samples."""
+        hits, other = self.compare, self.other_compare
+        return Counts(int(hits[member].sum()), int(hits.sum()), int(other[member].sum()), int(other.sum()))
 
 
 def _counted(cells: Cells, outputs: Outputs) -> np.ndarray:
     """The counts of the cells, and last that of the outputs in none (labels that were not learned)."""
     counts = cells.counts(outputs.numbers, outputs.labels)
     return np.append(counts, len(outputs) - counts.sum())
-
-
-def _seen(member: np.ndarray, hits: np.ndarray, other: np.ndarray) -> Counts:
-    return Counts(int(hits[member].sum()), int(hits.sum()), int(other[member].sum()), int(other.sum()))
 
 
 def _best_prefixes(
