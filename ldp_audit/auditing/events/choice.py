@@ -101,7 +101,8 @@ def choose(
 
 def expected_bound(seen: Counts, trials: int, error: float, delta: float) -> float:
     """What a test of an event is expected to give. No margin for doubt: it was seen in samples it was not chosen on."""
-    return float(_Judge(trials, error, delta).of_all([seen], 0.0)[0])
+    hits, n, other, m = np.array([[seen.hits], [seen.trials], [seen.other_hits], [seen.other_trials]])
+    return float(_Judge(trials, error, delta).predicted(hits, n, other, m, 0.0)[0])
 
 
 def scored(outputs: Outputs, score: Score | None) -> Outputs:
@@ -124,13 +125,6 @@ class _Judge:
         ratio = np.log(np.maximum(p - self.delta, 1e-12) / q)
         high = _wilson(q, m, doubts)  # an event never seen on the other input is not taken at its luckiest
         return ratio - self._loss(p, high, self.trials, self.trials, z) - self._loss(p, q, n, m, doubts)
-
-    def of_all(self, seen: Sequence[Counts], doubts: np.ndarray | float) -> np.ndarray:
-        """The same for events that were counted on samples of their own."""
-        hits, n, other, m = np.array(
-            [(one.hits, one.trials, one.other_hits, one.other_trials) for one in seen], dtype=np.float64
-        ).T
-        return self.predicted(hits, n, other, m, doubts)
 
     def _loss(
         self, p: np.ndarray, q: np.ndarray, n: np.ndarray | int, m: np.ndarray | int, z: np.ndarray | float
@@ -202,13 +196,16 @@ def _best_of_score(first: Sample, second: Sample, score: Score | None, judge: _J
             _Proposal(one == 1, order, cutting[one], cutting[two], comparing[one], comparing[two])
             for order, cutting, comparing in ways
         ]
-    members = _best_prefixes([(one.order, one.cut, one.other_cut) for one in proposals], judge)
-    usual, bold = ([one.seen(pair[which]) for one, pair in zip(proposals, members, strict=True)] for which in (0, 1))
-    doubts = np.repeat([_DOUBT_OF_FEW, _DOUBT_OF_HOPE], len(proposals))
-    values, hopes = np.split(judge.of_all(usual + bold, doubts), 2)
+    members = _best_prefixes(proposals, judge)
+    hits = np.array([one.compare for one in proposals])
+    other = np.array([one.other_compare for one in proposals])
+    n, m = (np.maximum(counts.sum(axis=1), 1)[:, None] for counts in (hits, other))
+    x, y = (np.einsum("pwc,pc->pw", members, counts) for counts in (hits, other))
+    expected = judge.predicted(x, n, y, m, np.array([_DOUBT_OF_FEW, _DOUBT_OF_HOPE])).tolist()
+    seen = np.stack([counts[:, 0] for counts in (x, n, y, m)], axis=1).tolist()
     return [
-        _Candidate(cells, occupied, score, one.swapped, *masks, counts, float(value), float(hope))
-        for one, masks, counts, value, hope in zip(proposals, members, usual, values, hopes, strict=True)
+        _Candidate(cells, occupied, score, one.swapped, usual, bold, Counts(*four), predicted, hope)
+        for one, (usual, bold), four, (predicted, hope) in zip(proposals, members, seen, expected, strict=True)
     ]
 
 
@@ -223,11 +220,6 @@ class _Proposal:
     compare: np.ndarray
     other_compare: np.ndarray
 
-    def seen(self, member: np.ndarray) -> Counts:
-        """Of these cells, in the comparing samples."""
-        hits, other = self.compare, self.other_compare
-        return Counts(int(hits[member].sum()), int(hits.sum()), int(other[member].sum()), int(other.sum()))
-
 
 def _counted(cells: Cells, outputs: Outputs) -> np.ndarray:
     """The counts of the cells, and last that of the outputs in none (labels that were not learned)."""
@@ -235,25 +227,25 @@ def _counted(cells: Cells, outputs: Outputs) -> np.ndarray:
     return np.append(counts, len(outputs) - counts.sum())
 
 
-def _best_prefixes(
-    proposals: Sequence[tuple[Order, np.ndarray, np.ndarray]], judge: _Judge
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For each order, and the counts that cut it: the cells of its best prefix, with great doubt and with little.
+def _best_prefixes(proposals: Sequence[_Proposal], judge: _Judge) -> np.ndarray:
+    """The cells of each order's best prefix, with great doubt and with little: bool, shape (proposals, 2, cells).
 
     All are judged in one call, since there are a dozen of them and most are short.
     """
-    lengths = [len(order.ends) for order, _, _ in proposals]
-    hits, other = (np.concatenate([order.prefixes(counts[which]) for order, *counts in proposals]) for which in (0, 1))
-    n, m = (np.repeat([max(1.0, float(counts[which].sum())) for _, *counts in proposals], lengths) for which in (0, 1))
+    lengths = [len(one.order.ends) for one in proposals]
+    hits = np.concatenate([one.order.prefixes(one.cut) for one in proposals])
+    other = np.concatenate([one.order.prefixes(one.other_cut) for one in proposals])
+    n = np.repeat([max(1, int(one.cut.sum())) for one in proposals], lengths)
+    m = np.repeat([max(1, int(one.other_cut.sum())) for one in proposals], lengths)
     doubts = np.array([[_DOUBT_OF_MANY], [_DOUBT_OF_HOPE]])
-    values = np.split(judge.predicted(hits, n, other, m, doubts), np.cumsum(lengths)[:-1], axis=1)
-    found = []
-    for (order, counts, _), value in zip(proposals, values, strict=True):
-        masks = np.zeros((2, len(counts)), dtype=bool)
-        for mask, best in zip(masks, np.argmax(value, axis=1), strict=True):
-            mask[order.cells[: order.ends[best]]] = True
-        found.append((masks[0], masks[1]))
-    return found
+    values = judge.predicted(hits, n, other, m, doubts)
+    masks = np.zeros((len(proposals), 2, len(proposals[0].cut)), dtype=bool)
+    first = 0
+    for one, length, mask in zip(proposals, lengths, masks, strict=True):
+        for which, best in enumerate(np.argmax(values[:, first : first + length], axis=1)):
+            mask[which, one.order.cells[: one.order.ends[best]]] = True
+        first += length
+    return masks
 
 
 def _joined(arrays: list[np.ndarray | None]) -> np.ndarray | None:

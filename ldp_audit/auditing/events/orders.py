@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -26,9 +27,13 @@ class Order:
 
 def ratio_orders(cells: Cells, hits: np.ndarray, other: np.ndarray) -> Iterator[Order]:
     """Cells by descending likelihood ratio, at several resolutions; cells that were never seen stay out."""
+    before = math.inf
     for size in _COARSER:
         group = _groups(cells, size)
         x, y = (np.bincount(group, weights=counts[: len(group)]) for counts in (hits, other))
+        if len(x) == before:  # no run is longer than the last size: the rest would be the same
+            return
+        before = len(x)
         order = np.argsort(-(x + 0.5) / (y + 0.5), kind="stable")
         order = order[(x + y)[order] > 0]
         if len(order):
