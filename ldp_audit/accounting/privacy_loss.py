@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from scipy.optimize import brentq
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
     from ldp_audit.accounting.privacy_profile import PrivacyProfile
     from ldp_audit.accounting.trade_off import TradeOffBounds
+
+_Ends = Callable[[float], tuple[float, float]]
+"""The logarithms of both ends of delta at a level."""
 
 _RELATIVE, _ABSOLUTE = 4e-13, 1e-300
 """How far above its equation's root an epsilon is stated."""
@@ -78,8 +82,9 @@ class PrivacyLoss:
         returns: infinite ends where no epsilon is large enough. Raises ValueError for anything else.
         """
         target = log_of_delta(delta, log_delta)
-        upper = self._least(target, 1)
-        return (upper, upper) if self.exact else (min(self._least(target, 0), upper), upper)
+        ends = cache(self.log_delta_bounds)  # both searches begin at the same levels
+        upper = self._least(ends, target, 1)
+        return (upper, upper) if self.exact else (min(self._least(ends, target, 0), upper), upper)
 
     def epsilon(self, delta: float | None = None, *, log_delta: float | None = None) -> float:
         """The upper end of `epsilon_bounds`: never too small."""
@@ -97,21 +102,21 @@ class PrivacyLoss:
 
         return trade_off_bounds(self, alpha)
 
-    def _least(self, target: float, end: int) -> float:
+    def _least(self, ends: _Ends, target: float, end: int) -> float:
         """The root of log delta = target for one of the ends: stated above it for the upper, below it for the lower."""
 
         def excess(epsilon: float) -> float:
-            return max(2 * target - 1, self.log_delta_bounds(epsilon)[end]) - target
+            return max(2 * target - 1, ends(epsilon)[end]) - target
 
         hints = [hint_of(law, target) for law in self.directions] if target > -math.inf else []
         largest = self.largest()
         known = [hint for hint in hints if 0 < hint < largest]
         # near a hint the bounds need not be known at 0, which for a grid is a sum of its own
-        if not known and self.log_delta_bounds(0.0)[end] <= target:
+        if not known and ends(0.0)[end] <= target:
             return 0.0
         if target == -math.inf and not end:
             return max(0.0, *(least_largest(law) for law in self.directions))
-        if target == -math.inf or self.log_delta_bounds(math.inf)[end] > target:
+        if target == -math.inf or ends(math.inf)[end] > target:
             return largest
         low, high = _bracket(excess, *((max(known), 1.001) if known else (min(1.0, largest), 16.0)), largest)
         if low == 0 and excess(0.0) <= 0:
@@ -119,30 +124,32 @@ class PrivacyLoss:
         if high == math.inf:  # no finite level was seen where this end is small enough
             return math.inf if end else low
         if high == low:
-            return self._met(largest, target) if end else largest
+            return _met(ends, largest, target) if end else largest
         root = float(brentq(excess, low, high, xtol=1e-300, rtol=1e-14, maxiter=500))  # type: ignore[arg-type]
-        return self._beyond(root, target, end, largest)
+        return _beyond(ends, root, target, end, largest)
 
-    def _beyond(self, root: float, target: float, end: int, largest: float) -> float:
-        """A little above the root (upper end) or below it (lower end), and checked there."""
-        step, way = max(_ABSOLUTE, _RELATIVE * root), 1 if end else -1
-        while True:
-            candidate = min(largest, max(0.0, root + way * step))
-            met = self.log_delta_bounds(candidate)[end] <= target
-            if met == bool(end) or candidate == 0:
-                return candidate
-            if candidate == largest:
-                return self._met(largest, target) if end else largest
-            step *= 4
 
-    def _met(self, largest: float, target: float) -> float:
-        """The largest loss, or where it is rounded down, a little above: a level whose delta is at most the target."""
-        level = largest
-        for doubling in range(10):
-            if level == math.inf or self.log_delta_bounds(level)[1] <= target:
-                break
-            level = largest + 2**doubling * math.ulp(largest)
-        return level
+def _beyond(ends: _Ends, root: float, target: float, end: int, largest: float) -> float:
+    """A little above the root (upper end) or below it (lower end), and checked there."""
+    step, way = max(_ABSOLUTE, _RELATIVE * root), 1 if end else -1
+    while True:
+        candidate = min(largest, max(0.0, root + way * step))
+        met = ends(candidate)[end] <= target
+        if met == bool(end) or candidate == 0:
+            return candidate
+        if candidate == largest:
+            return _met(ends, largest, target) if end else largest
+        step *= 4
+
+
+def _met(ends: _Ends, largest: float, target: float) -> float:
+    """The largest loss, or where it is rounded down, a little above: a level whose delta is at most the target."""
+    level = largest
+    for doubling in range(10):
+        if level == math.inf or ends(level)[1] <= target:
+            break
+        level = largest + 2**doubling * math.ulp(largest)
+    return level
 
 
 def _bracket(excess: Callable[[float], float], start: float, factor: float, largest: float) -> tuple[float, float]:

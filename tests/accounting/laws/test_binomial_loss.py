@@ -60,6 +60,20 @@ def test_delta_is_right_to_twelve_digits(high, low, times, epsilon):
     assert error(BinomialLoss(high, low, times), epsilon) < 1e-12
 
 
+@pytest.mark.parametrize("log_delta", [-5.0, -30.0, -600.0])
+@pytest.mark.parametrize(("loss", "times"), [(1e-3, 10**9), (0.1, 10**5), (1.0, 10**4), (5.0, 10**9)])
+def test_the_saddle_point_hints_at_the_level(loss: float, times: int, log_delta: float) -> None:
+    """To 0.2 nats of delta: close enough for a search to begin there; no claim rests on it."""
+    law = BinomialLoss(loss, -loss, times)
+    assert law.log_delta_bounds(law.epsilon_near(log_delta))[0] == pytest.approx(log_delta, abs=0.2)
+
+
+def test_where_no_saddle_point_is_found_there_is_no_hint() -> None:
+    assert math.isnan(BinomialLoss(1.0, -1.0, 2).epsilon_near(-600.0))  # the largest loss is likelier than that
+    assert math.isnan(BinomialLoss(1.0, -1.0, 10**18).epsilon_near(-5.0))
+    assert PrivacyLoss((BinomialLoss(1.0, -1.0, 10**18),)).epsilon(1e-6) == pytest.approx(math.tanh(0.5) * 1e18)
+
+
 def test_the_reference_tells_a_delta_that_is_wrong_in_its_twelfth_digit():
     loss = BinomialLoss(0.1, -0.1, 100)
     exact = exact_log_delta(0.1, -0.1, 100, 3.0)
