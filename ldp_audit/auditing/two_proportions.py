@@ -220,7 +220,8 @@ class Region:
         # greatest at the greatest or the least s of the cell, which its ends have.
         s = self._weight(np.stack([starts, ends]))
         limits = np.minimum(z * np.hypot(1.0, s) - s * of_p, -special.ndtri(_Q_SHARE * self.error))
-        return np.maximum(np.max(limits, axis=0), _LEAST_LIMIT), limits[1]
+        limits = np.maximum(limits, _LEAST_LIMIT)
+        return np.max(limits, axis=0), limits[1]
 
     def _deviation_of_q(self, q: np.ndarray) -> np.ndarray:
         """e(q), -inf where every q in [0, 1) is possible, and inf for q = 1, which none is."""

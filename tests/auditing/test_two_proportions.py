@@ -257,6 +257,29 @@ def test_the_bounds_are_quick_at_every_error_and_delta() -> None:
             assert region.delta_lower(1.0) <= region.delta_lower(0.1)
 
 
+@pytest.mark.parametrize(
+    ("counts", "error", "design", "delta"),
+    [
+        (Counts(10, 30, 13_088, 110_070), 0.0019, 0.0, 0.0),
+        (Counts(43, 66, 54_286, 541_458), 1.9e-12, 0.1, 0.01),
+        (Counts(6, 16, 76_899, 6_591_893), 0.0316, 0.1, 0.0),
+    ],
+)
+def test_few_trials_beside_many_take_no_more_cells_than_equal_ones(
+    counts: Counts, error: float, design: float, delta: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where q is cut off far below, at 20 deviations, cells were halved until there were 400,000, for a minute."""
+    looked, most_q = [], Region._most_q
+
+    def counting(region: Region, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        looked.append(len(starts))
+        return most_q(region, starts, ends)
+
+    monkeypatch.setattr(Region, "_most_q", counting)
+    assert math.isfinite(Region(counts, error, design, delta).log_ratio_lower(delta))
+    assert sum(looked) < 1000
+
+
 def test_unequal_trials_give_a_bound_between_those_of_equal_ones() -> None:
     few, mixed, many = (bound(n * 3 // 4, n, m // 4, m) for n, m in ((1000, 1000), (100_000, 1000), (100_000, 100_000)))
     assert few < mixed < many
