@@ -125,7 +125,7 @@ class PrivacyLoss:
             return math.inf if end else low
         if high == low:
             return _met(ends, largest, target) if end else largest
-        root = float(brentq(excess, low, high, xtol=1e-300, rtol=1e-14, maxiter=500))  # type: ignore[arg-type]
+        root = float(brentq(excess, low, high, xtol=1e-300, rtol=1e-13, maxiter=500))  # type: ignore[arg-type]
         return _beyond(ends, root, target, end, largest)
 
 
