@@ -149,9 +149,8 @@ def _numeric(array: np.ndarray, given: Any) -> Outputs:
         numbers = numbers[:, 0]
     elif array.ndim not in (1, 2) or 0 in array.shape[1:]:
         raise ValueError(f"it returned an array of shape {array.shape}; accepted: (n,) and (n, d)")
-    missing = np.isnan(numbers)
-    if missing.any():
-        first = int(np.argwhere(missing)[0, 0])
+    if math.isnan(numbers.min(initial=math.inf)):
+        first = int(np.argwhere(np.isnan(numbers))[0, 0])
         raise ValueError(f"it returned NaN, first as output {first} of {len(numbers)}")
     return Outputs(numbers)
 

@@ -127,8 +127,7 @@ class Region:
         starts, ends = self._first_edges
         for _ in range(_ROUNDS):
             limits, at_ends = self._limits(starts, ends)
-            least = np.minimum((np.append(starts, ends) - delta) * math.exp(-epsilon), 1.0)
-            of_q = self._deviation_of_q(least)
+            of_q = self._deviation_of_q(_allowed(np.append(starts, ends), epsilon, delta))
             clear = of_q[len(starts) :] - at_ends
             if np.any(clear <= _FINER * self.fineness):
                 return False
@@ -138,6 +137,14 @@ class Region:
                 return True
             starts, ends = _split(starts[open_], ends[open_], 1 + missing[open_] / clear[open_])
         return False
+
+    def distance(self, epsilon: float, delta: float = 0.0) -> float:
+        """About how far the claim lies outside the region, standard deviations; below 0 inside. Only a guess."""
+        if self.counts.hits == 0:
+            return -math.inf
+        ends = self._first_edges[1]
+        apart = self._deviation_of_q(_allowed(ends, epsilon, delta)) - self._limits(ends, ends)[1]
+        return float(np.min(apart / np.hypot(1.0, self._weight(ends))))
 
     def log_ratio_lower(self, delta: float = 0.0, *, low: float = -math.inf) -> float:
         """A lower bound on ln((p - delta) / q), which may be below 0; low: as of `_infimum`."""
@@ -239,6 +246,11 @@ class Region:
         of_p = p * (1 - p) / self.counts.trials
         of_q = ratio**2 * q * (1 - q) / self.counts.other_trials
         return np.sqrt(np.divide(of_p, of_q, out=np.zeros_like(of_p), where=of_p > 0))
+
+
+def _allowed(p: np.ndarray, epsilon: float, delta: float) -> np.ndarray:
+    """The least q that a claim allows beside p."""
+    return np.clip((p - delta) * math.exp(-epsilon), 0.0, 1.0)
 
 
 def _check_delta(delta: float) -> None:

@@ -88,12 +88,19 @@ def detectable_epsilon(
         return _barely_passed(probability, violation, trials, error, claimed_delta, power, design=design_epsilon)
 
     guess = _guess(probability, trials, error, claimed_epsilon, claimed_delta, power)
-    for _ in range(_MOST_STEPS):  # a bound that is too low by so much calls for so much more; again where it is much
-        missing = claimed_epsilon - region(guess).log_ratio_lower(claimed_delta)
+    for _ in range(_MOST_STEPS):
+        missing = -_nats(region(guess), claimed_epsilon, claimed_delta)
         guess = min(max(guess + missing, guess / 4), _MOST_EXCESS)
         if abs(missing) <= _NEAR * guess:
             break
     return claimed_epsilon + _least_caught(lambda x: region(x).exceeds(claimed_epsilon, claimed_delta), guess)
+
+
+def _nats(region: Region, epsilon: float, delta: float) -> float:
+    """About how far the bound is above epsilon, nats."""
+    p, q = region.counts.smoothed
+    spread = math.sqrt(p * (1 - p) / region.counts.trials) / max(p - delta, 1e-12)
+    return region.distance(epsilon, delta) * math.hypot(spread, math.sqrt((1 - q) / q / region.counts.other_trials))
 
 
 def _least_caught(catches: Callable[[float], bool], excess: float) -> float:
