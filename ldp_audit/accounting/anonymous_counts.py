@@ -140,32 +140,36 @@ def anonymous_count(
     """
     check_clients(n, MOST_CLIENTS)
     first, second = hypotheses(epsilon, against)
+    gap = gap_of(epsilon, against)
     if isinstance(others, str):
         share = chance_of_others(epsilon, others)
         law = _binomial(n - 1, share)
-        loss = loss_of_count(np.arange(n + 1), n, first, second, share)
+        loss = loss_of_count(np.arange(n + 1), n, first, second, share, gap)
     else:
         chances = _chances(others, n)
         law = poisson_binomial(chances)
-        loss = _loss(np.append(law, 0.0), np.append(0.0, law), first, second)
+        loss = _loss(np.append(law, 0.0), np.append(0.0, law), first, second, gap)
     stays, moves = np.append(law, 0.0), np.append(0.0, law)
     laws = [chance.lower * stays + chance.upper * moves for chance in (first, second)]
     loss = np.where((laws[0] > 0) | (laws[1] > 0), loss, 0.0)  # where the law underflows there is nothing to learn
     return CountLaws(laws[0], laws[1], loss)
 
 
-def loss_of_count(counts: ArrayLike, n: int, first: Chance, second: Chance, others: Chance) -> NDArray[np.float64]:
+def loss_of_count(
+    counts: ArrayLike, n: int, first: Chance, second: Chance, others: Chance, gap: float | None = None
+) -> NDArray[np.float64]:
     """ln P1(k)/P0(k) for others who are all alike in one weight, nats.
 
     counts: whole numbers 0 .. n, shape (...).   first, second: the client's two hypotheses.
     others: each other client's. Chances are numbers, or arrays that broadcast to `counts`.
+    gap: first.upper - second.upper, where more of its digits are known than the difference has.
     """
     k = np.asarray(counts, dtype=np.float64)
     stays, moves = (n - k) * others.upper, k * others.lower  # in the proportion of Q(k) and Q(k - 1)
     sure = np.equal(others.upper, 0) | np.equal(others.lower, 0)
     at = np.where(np.equal(others.upper, 0), 0, n - 1)
     stays, moves = np.where(sure, k == at, stays), np.where(sure, k == at + 1, moves)
-    return _loss(stays, moves, first, second)
+    return _loss(stays, moves, first, second, gap)
 
 
 def hypotheses(epsilon: float, against: Against) -> tuple[Chance, Chance]:
@@ -175,6 +179,12 @@ def hypotheses(epsilon: float, against: Against) -> tuple[Chance, Chance]:
     if against not in choices:
         raise ValueError(f"against must be one of {', '.join(choices)}, got {against!r}")
     return upper, choices[against]
+
+
+def gap_of(epsilon: float, against: Against) -> float:
+    """How much likelier an upper report is under the first hypothesis: right to the last digits for tiny epsilons."""
+    half = math.tanh(epsilon / 2)
+    return {"other end": half, "center": half / 2, "absent": expit(epsilon)}[against]
 
 
 def chance_of_others(epsilon: float, others: str) -> Chance:
@@ -232,11 +242,14 @@ def _binomial(n: int, share: Chance) -> NDArray[np.float64]:
     return law / law.sum()
 
 
-def _loss(stays: NDArray[np.float64], moves: NDArray[np.float64], first: Chance, second: Chance) -> NDArray[np.float64]:
+def _loss(
+    stays: NDArray[np.float64], moves: NDArray[np.float64], first: Chance, second: Chance, gap: float | None
+) -> NDArray[np.float64]:
     """ln of (lower stays + upper moves) at the first chances over that at the second; small ones by log1p."""
     top = first.lower * stays + first.upper * moves
     bottom = second.lower * stays + second.upper * moves
-    gap = np.where(np.less(first.upper, 0.9), first.upper - second.upper, second.lower - first.lower)
+    if gap is None:
+        gap = np.where(np.less(first.upper, 0.9), first.upper - second.upper, second.lower - first.lower)
     with np.errstate(divide="ignore", invalid="ignore"):
         change = gap * (moves - stays) / bottom
         small = np.log1p(change)

@@ -7,6 +7,7 @@ between the two ends that were given; the search can see that at the values that
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,6 +69,7 @@ def calibrate(
     increasing: bool | None = None,
     tolerance: float = 1e-6,
     whole: bool = False,
+    near: float | None = None,
 ) -> Calibrated:
     """The parameter in [low, high] that spends the most of a budget (epsilon, delta) and does not exceed it.
 
@@ -76,15 +78,18 @@ def calibrate(
     delta: in [0, 1], or log_delta, its natural logarithm, with delta=None.
     low, high: the range, low < high, finite.   tolerance: how near the returned value must be to one that is known to
     exceed the budget, as a share of it.   whole: the parameter is a whole number, and the next one exceeds the budget.
+    near: about where that is, which spares looks at the range's ends; takes `increasing`, and is no claim.
     Raises ValueError for bad numbers, and where the budget cannot be met in the range; that says what is spent there.
     """
     if not callable(build):
         raise ValueError(f"build must be a function from a parameter to a loss, got {build!r}")
+    if near is not None and (increasing is None or isinstance(near, str) or math.isnan(near)):
+        raise ValueError(f"near must be a number and needs increasing, got {near!r} and {increasing!r}")
     search = Search(build, level(epsilon), log_of_delta(delta, log_delta), tolerance, whole)
-    safe, unsafe = search.ordered(low, high, increasing)
-    if not search.meets(safe):
-        raise ValueError(search.refusal(safe, low, high))
-    value, excluded = search.narrowed(safe, unsafe, near_first=whole and increasing is not None)
+    safe, unsafe = search.ordered(low, high, increasing, compare=near is None and not whole)
+    if whole and increasing is not None and near is None:
+        near = safe  # the far end may be costly to build
+    value, excluded = search.found(safe, unsafe, near)
     loss = search.loss(value)
     return Calibrated(
         value=value,

@@ -1,4 +1,9 @@
-"""The search behind `calibrate`: bisection between a value that meets a budget and one that does not."""
+"""The search behind `calibrate`: what is spent at the values that were visited, and which to visit next.
+
+The ends of a bracket, of which one meets the budget and the other does not, are drawn together (`search_steps`) in the
+coordinates ln value and ln(-ln delta), in which many small losses and most noises are near a straight line; where delta
+must be 0 the second is minus ln of the largest loss.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +13,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from ldp_audit.accounting.calibration.search_steps import Steps
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
 
-_SMALLEST = 1e-300
-"""Positive values below it are not told apart."""
 _SLACK = 1e-9
 """By how much ln delta may fall where it should rise, before it is remarked upon."""
 
@@ -30,10 +34,10 @@ class Search:
     target: float
     tolerance: float
     whole: bool
-    log_deltas: dict[float, float] = field(default_factory=dict)
-    """At each visited value, ln of the upper end of delta at the budget's epsilon."""
+    spending: dict[float, float] = field(default_factory=dict)
+    """At each visited value ln of the upper end of delta at the budget's epsilon; if delta is 0, the largest loss."""
     epsilons: dict[float, float] = field(default_factory=dict)
-    """At those where that is within the budget, and at others that were asked for, epsilon at the budget's delta."""
+    """At those that were asked for, epsilon at the budget's delta."""
 
     def __post_init__(self) -> None:
         if not 1e-13 <= self.tolerance < 1:
@@ -51,20 +55,16 @@ class Search:
 
     def meets(self, value: float) -> bool:
         """Whether neither delta nor epsilon exceeds the budget."""
-        if value not in self.log_deltas:
-            loss = self.loss(value)
-            self.log_deltas[value] = loss.log_delta_bounds(self.epsilon)[1]
-            if self.log_deltas[value] <= self.target:
-                self.epsilons[value] = loss.epsilon(log_delta=self.target)
-        return self.log_deltas[value] <= self.target and self.epsilon_at(value) <= self.epsilon
+        return self._nearly_meets(value) and self.epsilon_at(value) <= self.epsilon
 
-    def ordered(self, low: float, high: float, increasing: bool | None) -> tuple[float, float]:  # noqa: FBT001
+    def ordered(self, low: float, high: float, increasing: bool | None, *, compare: bool) -> tuple[float, float]:  # noqa: FBT001
         """The end that spends less, then the other one.
 
-        Raises ValueError for bad ends, and where the ends spend the other way round than `increasing` has it.
+        compare: look at both, also where `increasing` tells. Raises ValueError for bad ends, and where the ends spend
+        the other way round than `increasing` has it.
         """
         low, high = self._ends(low, high)
-        if increasing is not None and self.whole:  # the far end may be costly to build, and need not be looked at
+        if increasing is not None and not compare:
             return (low, high) if increasing else (high, low)
         more, less = self._compared(low, high)
         if increasing is not None and not (more if increasing else less):
@@ -74,30 +74,15 @@ class Search:
             )
         return (low, high) if more and increasing is not False else (high, low)
 
-    def narrowed(self, safe: float, unsafe: float, *, near_first: bool) -> tuple[float, float | None]:
+    def found(self, safe: float, unsafe: float, near: float | None) -> tuple[float, float | None]:
         """A value that meets the budget, and a near one that does not; None if the far end meets it.
 
-        near_first: look for the second in growing steps from the first end, for far ends that are costly.
+        safe, unsafe: the ends of the range.   near: where to begin; if not given, with the ends.
+        Raises ValueError where nothing in the range meets the budget.
         """
-        if near_first:
-            safe, unsafe = self._galloped(safe, unsafe)
-        if self.meets(unsafe):
-            return unsafe, None
-        while (middle := self._between(safe, unsafe)) is not None:
-            if self.meets(middle):
-                safe = middle
-            else:
-                unsafe = middle
-        return safe, unsafe
-
-    def refusal(self, safe: float, low: float, high: float) -> str:
-        """Why nothing in the range will do."""
-        log_delta, epsilon = self.log_deltas[safe], self.epsilon_at(safe)
-        return (
-            f"the budget epsilon={self.epsilon:g}, delta={_exponential(self.target)} cannot be met for values from "
-            f"{low!r} to {high!r}: even {safe!r} spends epsilon {epsilon:.6g} at that delta, and delta "
-            f"{_exponential(log_delta)} at that epsilon"
-        )
+        found = self._found(safe, unsafe, near, self._nearly_meets)
+        # what nearly meets the budget may exceed it by rounding
+        return found if self.meets(found[0]) else self._found(safe, unsafe, found[0], self.meets)
 
     def notes(self, safe_end: float, excluded: float | None) -> tuple[str, ...]:
         """What is odd about the values that were visited."""
@@ -106,11 +91,69 @@ class Search:
             found.append("every value of the range meets the budget: the end that spends most is returned")
         elif self.epsilon_at(excluded) <= self.epsilon * (1 + 1e-12):
             found.append(f"{excluded!r} exceeds the budget by rounding alone")
-        visited = sorted(self.log_deltas, reverse=safe_end == max(self.log_deltas))
-        logs = [self.log_deltas[value] for value in visited]
-        if any(b < a - _SLACK * max(1.0, abs(a)) for a, b in pairwise(logs)):
+        visited = sorted(self.spending, key=lambda value: abs(value - safe_end))
+        spent = [self.spending[value] for value in visited]
+        if any(b < a - _SLACK * max(1.0, abs(a)) for a, b in pairwise(spent)):
             found.append("the spending is not monotone at the values visited: others may meet the budget too")
         return tuple(found)
+
+    def _nearly_meets(self, value: float) -> bool:
+        """Whether delta does not exceed the budget, or the largest loss where that is 0: epsilon then hardly does."""
+        if value not in self.spending:
+            loss = self.loss(value)
+            pure = self.target == -math.inf
+            self.spending[value] = loss.largest() if pure else loss.log_delta_bounds(self.epsilon)[1]
+        return self.spending[value] <= (self.epsilon if self.target == -math.inf else self.target)
+
+    def _height(self, value: float) -> float:
+        """What falls with the spending of a visited value and is 0 at the budget, near a straight line in ln value."""
+        if self.target == -math.inf:
+            return _log(self.epsilon) - _log(self.spending[value])
+        return _log(-self.spending[value]) - _log(-self.target)
+
+    def _steps(self, safe: float, unsafe: float | None = None) -> Steps:
+        """From what is known."""
+        heights = {value: self._height(value) for value in self.spending}
+        return Steps(heights, safe, unsafe, self.tolerance, self.whole)
+
+    def _found(
+        self, safe: float, unsafe: float, near: float | None, meets: Callable[[float], bool]
+    ) -> tuple[float, float | None]:
+        """See `found`."""
+        inside, outside = self._bracket(safe, unsafe, near, meets)
+        if outside is None:
+            return inside, None
+        steps = self._steps(inside, outside)
+        while (between := steps.between()) is not None:
+            met = meets(between)
+            steps.add(between, self._height(between), safe=met)
+        return steps.safe, steps.unsafe
+
+    def _bracket(
+        self, safe: float, unsafe: float, near: float | None, meets: Callable[[float], bool]
+    ) -> tuple[float, float | None]:
+        """A value that meets the budget, and another one that does not; None if the far end meets it."""
+        here = safe if near is None else min(max(near, min(safe, unsafe)), max(safe, unsafe))
+        here = int(here) if self.whole else float(here)
+        met = meets(here)
+        end = unsafe if met else safe
+        while here != end:
+            ahead = end if near is None else self._steps(here).ahead(here, end)
+            if meets(ahead) != met:
+                return (here, ahead) if met else (ahead, here)
+            here = ahead
+        if not met:
+            raise ValueError(self._refusal(safe, *sorted((safe, unsafe))))
+        return here, None
+
+    def _refusal(self, safe: float, low: float, high: float) -> str:
+        """Why nothing in the range will do."""
+        loss = self.loss(safe)
+        return (
+            f"the budget epsilon={self.epsilon:g}, delta={_exponential(self.target)} cannot be met for values from "
+            f"{low!r} to {high!r}: even {safe!r} spends epsilon {self.epsilon_at(safe):.6g} at that delta, and delta "
+            f"{_exponential(loss.log_delta_bounds(self.epsilon)[1])} at that epsilon"
+        )
 
     def _ends(self, low: float, high: float) -> tuple[float, float]:
         for name, end in (("low", low), ("high", high)):
@@ -124,35 +167,17 @@ class Search:
 
     def _compared(self, low: float, high: float) -> tuple[bool, bool]:
         """Whether the upper end spends at least as much as the lower one, and whether at most as much."""
-        ends = []
         for end in (low, high):
-            self.meets(end)
-            ends.append((self.epsilon_at(end), self.log_deltas[end]))
-        first, second = ends
+            self._nearly_meets(end)
+        first, second = self.spending[low], self.spending[high]
+        if first == second:
+            first, second = self.epsilon_at(low), self.epsilon_at(high)
         return second >= first, second <= first
 
-    def _galloped(self, safe: float, end: float) -> tuple[float, float]:
-        """The last of the doubled steps that meets the budget, and the first that does not, or the end."""
-        way, step = (1 if end > safe else -1), 1
-        while safe != end:
-            ahead = safe + way * min(step, abs(end - safe))
-            if not self.meets(ahead):
-                return safe, ahead
-            safe, step = ahead, 2 * step
-        return safe, end
 
-    def _between(self, safe: float, unsafe: float) -> float | None:
-        """Where to look next; None if the two are as near as was asked for."""
-        apart, largest = abs(safe - unsafe), max(abs(safe), abs(unsafe))
-        if self.whole:
-            return None if apart <= 1 else (safe + unsafe) // 2
-        if apart <= self.tolerance * min(abs(safe), abs(unsafe)) or largest <= _SMALLEST:
-            return None
-        middle = (safe + unsafe) / 2
-        small, large = sorted((abs(safe), abs(unsafe)))
-        if safe * unsafe >= 0 and large > 4 * small:
-            middle = math.copysign(math.sqrt(small) * math.sqrt(large) if small else large / 1024, safe + unsafe)
-        return None if middle in (safe, unsafe) else middle
+def _log(size: float) -> float:
+    """ln of a number >= 0, also of 0 and of infinity."""
+    return math.log(size) if size > 0 else -math.inf
 
 
 def _exponential(log: float) -> str:

@@ -13,11 +13,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from flint import arb, ctx
 from numpy.typing import NDArray
 
-from ldp_audit.accounting.grids.loss_sketch import sketch
-from ldp_audit.accounting.grids.saddle import Saddle, saddle_of
+from ldp_audit.accounting.frequencies.condensed_atoms import condensed
+from ldp_audit.accounting.grids.saddle import Saddle
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.rounded_atoms import rounding_of
 
@@ -25,37 +24,54 @@ _EPS = 2.0**-52
 _RARE = -50.0
 """ln of the tilted mass of an atom, times the number of losses, below which it is left out."""
 _SURE = 25.0
-_PRECISION = 160
+_FIRST, _GENTLE, _APART, _OCTAVE = 2.0, 4.0, 0.7, 8
+"""The first tilt is this over the sum's deviation, one for levels below the mean a part of it. Others move the mean by
+so many deviations at most from one to the next, and lie so close that there are so many below each."""
+_STEEPEST = 1e18
+_USUAL = 3.0
+"""What is expected so often is usual."""
+_ROUNDED_UP = 1 + 1e-9
+
+Numbers = NDArray[np.float64]
 
 
 class TiltedAtoms(NamedTuple):
     """One law of a tilted sum.
 
-    away: losses less the centre, nats, shape (m,).   masses: tilted, same shape; they may lack `missed` of 1.
+    away: losses less the centre, nats, ascending, shape (m,).   masses: tilted, same shape; they lack `missed` of 1.
+    log_sum: ln of the mean of e**(theta (loss - centre)), not tilted.
+    variance, turning: upper ends of the tilted means of away**2 and of |away|.
     believed, rounding: bounds on the relative errors of the masses, in the mean: of those given, of those here.
+    turned: one on the mean of |away| times the latter, nats.
     """
 
-    away: NDArray[np.float64]
-    masses: NDArray[np.float64]
+    away: Numbers
+    masses: Numbers
     times: int
     missed: float
+    log_sum: float
+    variance: float
+    turning: float
     believed: float
     rounding: float
+    turned: float
 
 
 class TiltedSum(NamedTuple):
     """A sum of losses under a tilt.
 
-    log_sum: K of the sum, and centre: the sum of the centres, nats, both to some 40 digits.
-    shift: by how many nats the losses may be rounded, in all.   deviation: of the tilted sum, nats.
+    centre: the sum of the centres, nats.   log_sum: ln of the untilted mean of e**(theta (L - centre)) for the sum L.
+    shift: by how many nats the losses may be rounded, in all.   deviation: about that of the tilted sum, nats.
+    usual: the deviation of what is no rare event.
     """
 
     theta: float
     parts: tuple[TiltedAtoms, ...]
-    log_sum: arb
     centre: Fraction
+    log_sum: float
     shift: float
     deviation: float
+    usual: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +80,33 @@ class AtomSum:
 
     laws: tuple[tuple[LossAtoms, int], ...]
 
-    def tilt_of_mean(self, level: float) -> float | None:
-        """The tilt > 0 whose mean lies at this level, to some digits, or 0; None where there is none that is usual."""
-        return self._saddle.tilt_of_mean(level)
+    def tilt_for(self, level: float) -> float | None:
+        """A tilt > 0, one of not too many, whose mean lies at this level or near; None where none is usual.
+
+        Below the mean and next to it that is one of two small ones.
+        """
+        theta = self._saddle.tilt_of_mean(level)
+        if theta is None:
+            return None
+        if theta <= self._first:
+            return self._first if theta else self._first / _GENTLE
+        apart = min(_APART / max(self.deviation(theta), 1 / _STEEPEST), theta / _OCTAVE)
+        apart = 2.0 ** math.floor(math.log2(apart))
+        return apart * round(theta / apart)
+
+    @cached_property
+    def _first(self) -> float:
+        """A tilt that moves the mean by some deviations at most."""
+        deviation, mean = self._spread
+        theta = _FIRST / max(deviation, 1 / _STEEPEST)
+        while self.mean(theta) - mean > 2 * _FIRST * deviation:
+            theta /= 2
+        return theta
+
+    def level_near(self, log_delta: float) -> float | None:
+        """About the level with this ln delta, nats; None where there is none below the largest losses."""
+        theta = self._saddle.tilt_of_log_delta(log_delta)
+        return None if theta is None else self._saddle.at(theta).mean
 
     def deviation(self, theta: float) -> float:
         """Of the tilted sum, nats."""
@@ -88,7 +128,7 @@ class AtomSum:
         slope = (mean - above) / deviation**2
         log_tail = math.inf
         for _ in range(6):
-            logs = (times * (_log_mean_power_of(law, -slope) + 1e-14) for law, times in self.laws)
+            logs = (times * (_log_mean_power(law, -slope) + 1e-14) for law, times in self.laws)
             log_tail, slope = min(log_tail, math.fsum(logs) + slope * above), slope / 2
         return 2 * math.log1p(-math.exp(max(log_tail, -_SURE))) if log_tail < -1 else -math.inf
 
@@ -101,58 +141,70 @@ class AtomSum:
         """The sum under a tilt."""
         count = sum(times for _, times in self.laws)
         parts, centre = [], Fraction(0)
-        with ctx.workprec(_PRECISION):
-            log_sum = arb(0)
-            for law, times in self.laws:
-                part, middle = _part(law, times, theta, _RARE - math.log(count))
-                parts.append(part)
-                centre += times * Fraction(middle)
-                log_sum += times * _log_mean_power(law, theta)
+        for law, times in self.laws:
+            part, middle = _part(law, times, theta, _RARE - math.log(count))
+            parts.append(part)
+            centre += times * Fraction(middle)
         shift = math.fsum(
             times * (6 * _EPS * float(np.abs(law.losses).max()) + rounding_of(law)) for law, times in self.laws
         )
-        return TiltedSum(theta, tuple(parts), log_sum, centre, shift, self.deviation(theta))
+        log_sum = math.fsum(part.times * part.log_sum for part in parts)
+        deviation = self.deviation(theta)
+        usual = math.sqrt(math.fsum(part.times * _usual_variance(part) for part in parts)) or deviation
+        return TiltedSum(theta, tuple(parts), centre, log_sum, shift, deviation, min(usual, deviation))
 
     @cached_property
     def _saddle(self) -> Saddle:
-        return saddle_of([sketch(law) for law, _ in self.laws], [times for _, times in self.laws])
+        rows = [condensed(law) for law, _ in self.laws]
+        shape = len(rows), max(losses.size for losses, _ in rows)
+        losses, logs = np.zeros(shape), np.full(shape, -math.inf)
+        for place, (some, masses) in enumerate(rows):
+            losses[place, : some.size], logs[place, : some.size] = some, masses
+        return Saddle(losses, logs, np.array([times for _, times in self.laws], dtype=np.float64))
 
 
-def _tilted(law: LossAtoms, theta: float) -> NDArray[np.float64]:
+def _log_mean_power(law: LossAtoms, theta: float) -> float:
+    """ln of the mean of e**(theta loss), in floats."""
     raised = law.log_probabilities + theta * law.losses
-    masses = np.exp(raised - raised.max())
-    return masses / masses.sum()
-
-
-def _log_mean_power_of(law: LossAtoms, theta: float) -> float:
-    """The same in floats."""
-    raised = law.log_probabilities + theta * law.losses
-    return float(np.logaddexp.reduce(raised))
+    top = float(raised.max())
+    return top + math.log(float(np.exp(raised - top).sum()))
 
 
 def _part(law: LossAtoms, times: int, theta: float, floor: float) -> tuple[TiltedAtoms, float]:
     """The law and its centre."""
-    masses = _tilted(law, theta)
+    raised = law.log_probabilities + theta * law.losses
+    masses = np.exp(raised - raised.max())
+    middle = float((masses * law.losses).sum() / masses.sum())
+    away = law.losses - middle  # with which the masses' exponents are no longer large
+    raised = law.log_probabilities + theta * away
+    top = float(raised.max())
+    masses = np.exp(raised - top)
+    total = float(masses.sum())
+    masses /= total
     kept = masses > math.exp(floor)
-    middle = float(masses @ law.losses)
-    believed = _EPS * (4 + 2 * np.abs(law.log_probabilities))
-    rounding = _EPS * (16 + 2 * np.abs(law.log_probabilities) + 4 * theta * np.abs(law.losses))
+    size = np.abs(away)
+    wrong = _EPS * (4 + 2 * np.abs(law.log_probabilities))
+    own = wrong + _EPS * (20 + math.log2(masses.size + 1) + abs(top) + 4 * theta * size)
     part = TiltedAtoms(
-        law.losses[kept] - middle,
-        masses[kept],
-        times,
-        float(masses[~kept].sum()),
-        float(masses @ believed),
-        float(masses @ rounding),
+        away=away[kept],
+        masses=masses[kept],
+        times=times,
+        missed=_ROUNDED_UP * float(masses[~kept].sum()),
+        log_sum=top + math.log(total),
+        variance=_ROUNDED_UP * float((masses * away**2).sum()),
+        turning=_ROUNDED_UP * float((masses * size).sum()),
+        believed=_ROUNDED_UP * float((masses * wrong).sum()),
+        rounding=_ROUNDED_UP * float((masses * own).sum()),
+        turned=_ROUNDED_UP * float((masses * own * size).sum()),
     )
     return part, middle
 
 
-def _log_mean_power(law: LossAtoms, theta: float) -> arb:
-    """ln of the mean of e**(theta loss), to many digits."""
-    top = float((law.log_probabilities + theta * law.losses).max())
-    total = arb(0)
-    for loss, log in zip(law.losses.tolist(), law.log_probabilities.tolist(), strict=True):
-        if log + theta * loss > top - 120:
-            total += (arb(log) + arb(theta) * arb(loss) - top).exp()
-    return total.log() + top
+def _usual_variance(part: TiltedAtoms) -> float:
+    """The tilted variance of one loss, as far as it comes from values that are expected several times."""
+    usual = part.masses * part.times >= _USUAL
+    masses, away = part.masses[usual], part.away[usual]
+    if masses.size < 2:
+        return 0.0
+    mean = float((masses * away).sum() / masses.sum())
+    return float((masses * (away - mean) ** 2).sum())

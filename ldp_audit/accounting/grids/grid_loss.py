@@ -8,7 +8,8 @@ are of second order in the spacing. Losses that have a spacing of their own are 
 The sum is computed under an exponential tilt (`tilted_law`), so that delta = 1e-300 has the same relative precision as
 0.1. One tilt serves levels within some 2.5 standard deviations (`tilt_plan`). A level has always the same tilt, so an
 answer depends on the question alone. The spacing is chosen anew for each tilt: such that epsilon at one delta is known
-to about the width asked for, or as well as the number of points allows.
+to about the width asked for, or as well as the number of points allows. Where some rare losses are far larger than all
+others, every tilt that reaches a level may be one of them alone: then they are left out, and counted as infinite.
 
 What is believed: the laws' cell masses, to 2**-52 (4 + 2 |ln mass|) of themselves, between edges that may be rounded
 by as much as 2**-50 of themselves. Reports are independent, or adaptive as far as each law dominates whatever was
@@ -36,7 +37,7 @@ from ldp_audit.accounting.grids.grid_parts import (
 )
 from ldp_audit.accounting.grids.grid_sum import grid_sum
 from ldp_audit.accounting.grids.spread_bound import below_grid
-from ldp_audit.accounting.grids.tilt_plan import WIDTH, TiltPlan, tilt_plan
+from ldp_audit.accounting.grids.tilt_plan import WIDTH, Grid, Tilt, TiltPlan, tilt_plan
 from ldp_audit.accounting.grids.tilted_profile import TiltedProfile, profile_of
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 
@@ -44,8 +45,10 @@ _EPS = 2.0**-52
 _MOST_KEPT = 6
 """How many tilts' transforms are kept for later calls."""
 _LARGEST_TILT = 1e17
-_WINDOWS = 4
-"""How many times more points than planned a window may have; beyond that only crude ends are given."""
+_VAGUE = 1.0
+"""Ends of ln delta that lie further apart are looked for with another tilt."""
+_COARSER, _COARSEST = 8, 64
+"""How much coarser a grid may be where its window would have more points than it may; one for levels in a leap is."""
 
 
 def check_width(width: float) -> None:
@@ -91,7 +94,7 @@ class GridLoss:
     parts: tuple[Part, ...]
     width: float
     points: int
-    _known: dict[int, _Around] = field(default_factory=dict, init=False, repr=False)
+    _known: dict[tuple[tuple[float, ...], int, bool], _Around] = field(default_factory=dict, init=False, repr=False)
 
     exact = False
 
@@ -112,20 +115,30 @@ class GridLoss:
             return self._log_infinite, self._log_infinite
         if epsilon == -math.inf:
             return 0.0, 0.0
-        place, back = self._plan.place(epsilon), 1
-        while (
-            around := self._at(place)
-        ).profile is None and place:  # it took too many points: a tilt before it may not
-            place, back = max(0, place - back), 2 * back
-        low, high = self._finite_ends(epsilon, around)
+        low, high = self._ends(self._plan, epsilon)
+        if high - low > _VAGUE and (plan := self._plan.without_rare(epsilon)) is not None:
+            sharper = self._ends(self._plans.setdefault(tuple(plan.tops), plan), epsilon)
+            low, high = max(low, sharper[0]), min(high, sharper[1])
         return min(0.0, float(np.logaddexp(self._log_infinite, low))), min(0.0, high)
+
+    def _ends(self, plan: TiltPlan, epsilon: float) -> tuple[float, float]:
+        """ln of a lower end of the part that finite losses have in delta, and of an upper end of delta."""
+        place, back = plan.place(epsilon), 1
+        while (around := self._at(plan, place)).profile is None and place:
+            place, back = max(0, place - back), 2 * back  # it took too many points: a tilt before it may not
+        low, high = self._finite_ends(epsilon, around)
+        if high - low > _VAGUE and (fine := plan.fine_place(epsilon, around.deviation)) is not None:
+            nearer = self._finite_ends(epsilon, self._at(plan, fine, fine=True))
+            low, high = max(low, nearer[0]), min(high, nearer[1])
+        return low, high
 
     def epsilon_near(self, log_delta: float) -> float:
         """About the level with this ln delta, nats: a hint for who looks for it, with no claim."""
         if self._log_infinite == 0:
             return math.inf
-        theta = self._plan.saddle.tilt_of_log_delta(log_delta)
-        return self._highest if theta is None else self._plan.saddle.at(theta).mean
+        saddle = self._plan.saddle_of_common(log_delta)
+        theta = saddle.tilt_of_log_delta(log_delta)
+        return self._highest if theta is None else saddle.at(theta).mean
 
     @cached_property
     def _laws(self) -> list[Discretisable]:
@@ -154,18 +167,27 @@ class GridLoss:
         """The sum of one loss of each law, with the laws' times."""
         return math.fsum(times * loss for (_, times), loss in zip(self._laws, losses, strict=True))
 
-    def _at(self, place: int) -> _Around:
+    @cached_property
+    def _plans(self) -> dict[tuple[float, ...], TiltPlan]:
+        """Those of fewer losses, by where the laws are cut."""
+        return {}
+
+    def _at(self, plan: TiltPlan, place: int, *, fine: bool = False) -> _Around:
         """What is known around the levels of the tilt of this number, computed once."""
-        if place not in self._known:
+        key = tuple(plan.tops), place, fine
+        if key not in self._known:
             if len(self._known) >= _MOST_KEPT:
                 del self._known[next(iter(self._known))]
-            self._known[place] = self._around(place)
-        return self._known[place]
+            tilt = plan.fine_tilt(place) if fine else plan.tilt(place)
+            self._known[key] = self._around(plan.grid(tilt, self._log_infinite), tilt, _COARSER if fine else 1)
+        return self._known[key]
 
-    def _around(self, place: int) -> _Around:
-        tilt = self._plan.tilt(place)
-        grid = self._plan.grid(tilt, self._log_infinite)
-        total = grid_sum(self._laws, grid, tilt.theta, _WINDOWS * self.points)
+    def _around(self, grid: Grid, tilt: Tilt, coarser: int) -> _Around:
+        total = None
+        while total is None and coarser <= _COARSEST:
+            wider = grid._replace(spacings=tuple(coarser * spacing for spacing in grid.spacings))
+            total = grid_sum(self._laws, wider, tilt.theta, self.points)
+            coarser *= 2 if grid.common is None else _COARSEST + 1
         return _Around(None if total is None else profile_of(total), tilt.deviation)
 
     def _finite_ends(self, epsilon: float, around: _Around) -> tuple[float, float]:

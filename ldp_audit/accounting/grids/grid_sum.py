@@ -32,14 +32,15 @@ class _Ranged(NamedTuple):
 def grid_sum(laws: Sequence[Discretisable], grid: Grid, theta: float, most: int) -> TiltedLaw | None:
     """The tilted sum of these laws, each so many times; None where floats or `most` points will not do."""
     if grid.common is not None:
-        return added([(gridded(law, grid.common, theta), times) for law, times in laws], most)
+        known = zip(laws, grid.ranges, strict=True)
+        return added([(gridded(law, grid.common, theta, *ends), times) for (law, times), ends in known], most)
     alone: list[tuple[TiltedLaw | None, int]] = []
     others: list[_Ranged] = []
     for (law, times), own, ends in zip(laws, grid.own, grid.ranges, strict=True):
         if own is None:
             others.append(_Ranged((law, times), ends))
         else:
-            alone.append((added([(gridded(law, own, theta), times)], most), 1))
+            alone.append((added([(gridded(law, own, theta, *ends), times)], most), 1))
     moved = [(_moved(law, grid.spacings[0]), times) for law, times in alone]
     return _nested(others, grid.spacings, grid.groups, theta, most, moved)
 

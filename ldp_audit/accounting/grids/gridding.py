@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,29 +35,46 @@ _BLOCK = 2**15
 _GAPS = 8
 
 
+class ListedPart(NamedTuple):
+    """The losses of a law between two ends, as its `atoms_between` gives them, where it has that and they are not many.
+
+    losses, logs: ascending, nats, and ln of their probabilities under P, shape (m,); none are infinite.
+    log_below, log_above: ln of the probability of what lies at the lower end or below, and above the upper end.
+    """
+
+    losses: NDArray[np.float64]
+    logs: NDArray[np.float64]
+    log_below: float
+    log_above: float
+
+
 def gridded(
-    law: DiscretisableLaw, spacing: float, theta: float, lowest: float = 0.0, highest: float = 0.0
+    law: DiscretisableLaw, spacing: float, theta: float, lowest: float = -math.inf, highest: float = math.inf
 ) -> TiltedLaw:
     """The law on the grid of this spacing, tilted by theta >= 0.
 
-    lowest, highest: nats, where the grid ends; a list of losses needs none.
+    lowest, highest: nats, where the grid ends; a list of losses needs none, and has no lower one.
     """
     if isinstance(law, LossAtoms):
-        return _of_atoms(law, spacing, theta)
-    return _of_cells(law, spacing, theta, lowest, highest)
+        kept = max(1, int(np.searchsorted(law.losses, highest, side="right")))
+        found = _of_atoms(law.losses[:kept], law.log_probabilities[:kept], spacing, theta, rounding_of(law))
+        above = float(np.logaddexp.reduce(law.log_probabilities[kept:], initial=law.log_infinite))
+        return found.with_infinite(law.log_infinite, above, 0.0)
+    between = getattr(law, "atoms_between", None)
+    listed: ListedPart | None = between(lowest, highest) if between else None
+    if listed is None:
+        return _of_cells(law, spacing, theta, lowest, highest)
+    losses, logs = listed.losses, listed.logs
+    if listed.log_below > -math.inf:
+        losses, logs = np.insert(losses, 0, lowest), np.insert(logs, 0, listed.log_below)
+    found = _of_atoms(losses, logs, spacing, theta, 0.0)
+    below = math.exp(min(0.0, listed.log_below + theta * lowest - found.log_sum))
+    return found.with_infinite(-math.inf, listed.log_above, below)
 
 
 def regridded(law: TiltedLaw, spacing: float) -> TiltedLaw:
     """The law on a grid of another spacing with the same offset."""
-    places = law.indices * (law.spacing / spacing)
-    upper = np.ceil(places)
-    steps = (places - upper + 1) * spacing  # above the lower end
-    share = np.clip(np.expm1(-steps) / math.expm1(-spacing), 0.0, 1.0)
-    into = upper.astype(np.int64)
-    weights = share * np.exp(law.theta * (spacing - steps)), (1 - share) * np.exp(-law.theta * steps)
-    indices, found = _collected(
-        np.concatenate([into, into - 1]), np.concatenate([law.masses * weights[0], law.masses * weights[1]])
-    )
+    indices, found = _shared(law, spacing)
     total, most = float(found.sum()), math.exp(min(700.0, law.theta * spacing))
     # a place gets the shares of a tent over its points: at most their integral and what its two lower kinks add
     ratio = spacing / law.spacing
@@ -77,23 +95,52 @@ def regridded(law: TiltedLaw, spacing: float) -> TiltedLaw:
     )
 
 
-def _of_atoms(law: LossAtoms, spacing: float, theta: float) -> TiltedLaw:
-    offset, logs = float(law.losses[0]), law.log_probabilities
-    places = (law.losses - offset) / spacing
+def _shared(law: TiltedLaw, spacing: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Where the masses go on the grid of this spacing, and how much there is; in blocks, which stay in fast memory."""
+    ratio, down = law.spacing / spacing, math.expm1(-spacing)
+    first, last = math.ceil(law.indices[0] * ratio) - 1, math.ceil(law.indices[-1] * ratio)
+    dense = last - first < _GAPS * law.indices.size
+    found = np.zeros(last - first + 2 if dense else 0)
+    sparse: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+    for start in range(0, law.indices.size, _BLOCK):
+        places, masses = law.indices[start : start + _BLOCK] * ratio, law.masses[start : start + _BLOCK]
+        upper = np.ceil(places)
+        steps = (places - upper + 1) * spacing  # above the lower end
+        share = np.clip(np.expm1(-steps) / down, 0.0, 1.0)
+        below, above = masses * (1 - share), masses * share
+        if law.theta:
+            below, above = below * np.exp(-law.theta * steps), above * np.exp(law.theta * (spacing - steps))
+        into = upper.astype(np.int64) - 1
+        if dense:
+            base = int(into[0])
+            sums = np.bincount(into - base, below, int(into[-1]) - base + 2)
+            sums[1:] += np.bincount(into - base, above, int(into[-1]) - base + 1)
+            found[base - first : base - first + sums.size] += sums
+        else:
+            sparse.append((np.concatenate([into, into + 1]), np.concatenate([below, above])))
+    if dense:
+        return np.arange(first, first + found.size, dtype=np.int64), found
+    return _collected(*(np.concatenate(parts) for parts in zip(*sparse, strict=True)))
+
+
+def _of_atoms(
+    losses: NDArray[np.float64], logs: NDArray[np.float64], spacing: float, theta: float, error: float
+) -> TiltedLaw:
+    """error: nats, by which the losses may be rounded beyond their last digits."""
+    offset = float(losses[0])
+    places = (losses - offset) / spacing
     upper = np.round(places)
     off = float(np.abs(places - upper).max())
-    rounding = 4 * _EPS * float(np.abs(law.losses).max()) + rounding_of(law)
+    rounding = 4 * _EPS * float(np.abs(losses).max()) + error
     if off <= _ON_GRID:
-        found = _tilted(offset, spacing, theta, upper.astype(np.int64), logs, shift=rounding + spacing * off)
-    else:
-        upper = np.ceil(places)
-        share = np.clip(np.expm1((upper - 1 - places) * spacing) / math.expm1(-spacing), 0.0, 1.0)
-        indices = np.concatenate([upper - 1, upper]).astype(np.int64)
-        with np.errstate(divide="ignore"):
-            logs = np.concatenate([logs + np.log1p(-share), logs + np.log(share)])
-        # places are right to 2**-52 of themselves, so the shares' errors move the losses by no more than rounding
-        found = _tilted(offset, spacing, theta, indices, logs, moves=one_move(spacing), shift=3 * rounding)
-    return found.with_infinite(law.log_infinite, law.log_infinite, 0.0)
+        return _tilted(offset, spacing, theta, upper.astype(np.int64), logs, shift=rounding + spacing * off)
+    upper = np.ceil(places)
+    share = np.clip(np.expm1((upper - 1 - places) * spacing) / math.expm1(-spacing), 0.0, 1.0)
+    indices = np.concatenate([upper - 1, upper]).astype(np.int64)
+    with np.errstate(divide="ignore"):
+        logs = np.concatenate([logs + np.log1p(-share), logs + np.log(share)])
+    # places are right to 2**-52 of themselves, so the shares' errors move the losses by no more than rounding
+    return _tilted(offset, spacing, theta, indices, logs, moves=one_move(spacing), shift=3 * rounding)
 
 
 def _of_cells(law: DiscretisableLaw, spacing: float, theta: float, lowest: float, highest: float) -> TiltedLaw:

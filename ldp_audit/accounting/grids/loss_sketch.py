@@ -33,6 +33,16 @@ class Sketch:
     above: NDArray[np.float64]
     below: NDArray[np.float64]
 
+    def below_of(self, log_mass: float) -> Sketch:
+        """The sketch of what is left without the largest losses, of at most so much mass; itself if there are none."""
+        top = self.highest(log_mass)
+        kept = self.losses <= top
+        if kept.all():
+            return self
+        inner = self.edges <= top
+        above = np.where(self.above[inner] > log_mass, self.above[inner], -math.inf)
+        return Sketch(self.losses[kept], self.logs[kept], self.edges[inner], above, self.below[inner])
+
     def highest(self, log_mass: float) -> float:
         """The least edge above which there is at most so much; the last one if there is none."""
         found = np.flatnonzero(self.above <= log_mass)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,13 @@ WIDTH = 1e-4
 
 _APART = 5.0
 """How many standard deviations lie between the levels of two tilts."""
+
+_PER_OCTAVE, _LEAP = 64, 0.05
+"""Fine tilts, and the share of a deviation that is left where they are asked."""
+
+_RAREST, _RARER, _MOST_RARE, _UNSEEN = 40.0, 1.3, 5000.0, 23.0
+"""-ln of the probabilities of losses that are left out: at first, by how much more at each step, and at most; and ln of
+their share of a delta beside which they do not count."""
 
 _FEW, _MANY, _TYPICAL = 2**16, 2**20, 1e-5
 """Finer than the width asks for where that costs little: so many points at least, and up to so many for errors like
@@ -73,6 +80,7 @@ class TiltPlan:
 
     width: nats, how much the two ends of an epsilon may differ.   points: the most points of a grid.
     common, own: the spacings of all laws' losses and of each law's, where there are some.
+    tops: where each law is cut; what lies above counts as infinite.
     """
 
     laws: Sequence[Discretisable]
@@ -82,6 +90,7 @@ class TiltPlan:
     points: int
     common: float | None
     own: Sequence[float | None]
+    tops: Sequence[float]
     _borders: dict[int, float] = field(default_factory=dict)
 
     def place(self, epsilon: float) -> int:
@@ -118,11 +127,58 @@ class TiltPlan:
         steepest = 2 * chosen + self.saddle.slope if after is None else after
         return Tilt(chosen, steepest, deviation, self.saddle.log_delta(steepest) - _APART)
 
+    def without_rare(self, epsilon: float) -> TiltPlan | None:
+        """The plan for what is left without losses that are far too rare to matter at this level; None for the same.
+
+        Of levels whose delta is smaller yet, the one for the rarest.
+        Where rare losses are far larger than all others, all tilts that reach a level may be those of them alone.
+        """
+        rare, times, found = _RAREST, [times for _, times in self.laws], None
+        while rare < _MOST_RARE:
+            left = self._common(rare)
+            if all(one is other for one, other in zip(left, self.sketches, strict=True)):
+                break
+            saddle, tops = saddle_of(left, times), [float(one.edges[-1]) for one in left]
+            found = replace(self, sketches=left, saddle=saddle, tops=tops, _borders={})
+            theta = saddle.tilt_of_mean(epsilon)
+            if theta is not None and saddle.log_delta(theta) > _UNSEEN - rare:
+                break
+            rare *= _RARER
+        return found
+
+    def saddle_of_common(self, log_delta: float) -> Saddle:
+        """Of what is left without losses that are far too rare to matter for this ln delta."""
+        return saddle_of(self._common(_UNSEEN - log_delta), [times for _, times in self.laws])
+
+    def _common(self, rare: float) -> list[Sketch]:
+        """The sketches without the largest losses, of which there is at most e**-rare in all."""
+        logs = (-rare - math.log(len(self.laws) * times) for _, times in self.laws)
+        return [one.below_of(log) for one, log in zip(self.sketches, logs, strict=True)]
+
+    def fine_place(self, epsilon: float, deviation: float) -> int | None:
+        """The number of the fine tilt whose mean is next to this level, if that lies where the mean leaps; else None.
+
+        Where some rare losses are far larger than all others, the mean leaps from these to those between two tilts of
+        `place`, which then tell nothing of the levels between.
+        Next to the largest loss no tilt tells more: there is no deviation left.
+        deviation: that of the sum under the tilt of `place`.
+        """
+        theta, usual = self.saddle.tilt_of_mean(epsilon), math.sqrt(self.saddle.at(0.0).variance)
+        if not theta or math.sqrt(self.saddle.at(theta).variance) < _LEAP * max(usual, deviation):
+            return None
+        return round(_PER_OCTAVE * math.log2(theta))
+
+    def fine_tilt(self, place: int) -> Tilt:
+        """The tilt of this number."""
+        theta, after = (2 ** (steps / _PER_OCTAVE) for steps in (place, place + 1))
+        return Tilt(theta, after, math.sqrt(self.saddle.at(theta).variance), self.saddle.log_delta(after) - _APART)
+
     def grid(self, tilt: Tilt, log_infinite: float) -> Grid:
         """The grid for this tilt, if losses are infinite with so much mass in all."""
         window = _REACH * tilt.deviation
         if self.common is not None and window <= self.common * self.points:
-            return Grid(self.common if math.isfinite(self.common) else 1.0)
+            whole = tuple((-math.inf, top) for top in self.tops)
+            return Grid(self.common if math.isfinite(self.common) else 1.0, ranges=whole)
         count = sum(times for _, times in self.laws)
         above = max(tilt.log_least - math.log1p(tilt.deviation * tilt.steepest * (1 + tilt.steepest)), log_infinite)
         above -= _NEGLIGIBLE + math.log(count)
@@ -138,7 +194,7 @@ class TiltPlan:
         """Where the law i may be cut: little above, and little below once it is tilted."""
         one = self.sketches[i]
         mean = float(np.logaddexp.reduce(one.logs + theta * one.losses))
-        low, high = one.lowest(mean + log_below, theta), one.highest(log_above)
+        low, high = one.lowest(mean + log_below, theta), min(self.tops[i], one.highest(log_above))
         return low, max(low, high)
 
     def _spacings(
@@ -182,4 +238,5 @@ def tilt_plan(laws: Sequence[Discretisable], width: float, points: int) -> TiltP
     known = [law.losses for law, _ in laws if isinstance(law, LossAtoms)]
     common = common_spacing(known) if None not in own else None
     own = [1.0 if one == math.inf else one for one in own]
-    return TiltPlan(laws, sketches, saddle_of(sketches, [times for _, times in laws]), width, points, common, own)
+    saddle = saddle_of(sketches, [times for _, times in laws])
+    return TiltPlan(laws, sketches, saddle, width, points, common, own, [math.inf] * len(laws))

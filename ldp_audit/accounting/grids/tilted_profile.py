@@ -50,7 +50,7 @@ class TiltedProfile:
             value = math.exp(-law.theta * before) * inner
         rounding = _FILTER * _EPS * self.gains.size
         error = law.misplaced / (1 + law.theta) + law.mass_error * self._factors(epsilon - start)
-        return value * (1 - rounding) - error - law.below, value * (1 + rounding) + error
+        return value * (1 - rounding) - error - law.below / (1 + law.theta), value * (1 + rounding) + error
 
     def _factors(self, above: float) -> float:
         """The most that the factors of all masses add up to, `above` nats after the start."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,11 @@ _TRANSFORM, _POWER = 4.0, 6.0
 _LARGEST_INDEX = 2**60
 _BINS = 500.0
 """How many bins a standard deviation has, times the number of laws, when the window is chosen."""
+_STEEPEST = 700.0
+"""No slope is needed that makes more of a law's farthest loss than e**700."""
+_LARGEST_GROWTH = 30.0
+_FEW_TIMES = 64
+"""Powers so low are products."""
 _LARGE = 0.05
 """So large a mass is transformed by itself."""
 
@@ -103,7 +108,9 @@ def _window(laws: Counted) -> Window:
     count = sum(times for _, times in laws)
 
     def reach(sign: int) -> int:
-        slope, found = math.sqrt(-2 * _OUTSIDE) / deviation, math.inf
+        ends = (float(law.indices[-1 if sign > 0 else 0]) for law, _ in laws)
+        farthest = max(sign * (end - mean) for mean, end in zip(means, ends, strict=True))
+        slope, found = min(math.sqrt(-2 * _OUTSIDE) / deviation, _STEEPEST / max(1.0, farthest)), math.inf
         while True:
             logs = math.fsum(
                 times * law.log_mean_power(sign * slope, mean) for mean, (law, times) in zip(means, binned, strict=True)
@@ -131,38 +138,63 @@ class _Sum(NamedTuple):
 def _summed(laws: Counted, window: Window) -> _Sum:
     """The masses of the sum in the window."""
     size: int = next_fast_len(window.size, real=True)  # type: ignore[assignment]
-    unit = _TRANSFORM * _EPS * math.log2(size + 2)
-    transforms, own = zip(*(_transform(law, size) for law, _ in laws), strict=True)
-    norms = [
-        law.norm_error + error for error, (law, _) in zip(own, laws, strict=True)
-    ]  # of the errors of the transforms
-    # and the largest that any of these can be: sums of absolute values
-    logs = [
-        np.log(np.abs(one) + unit + math.sqrt(law.masses.size) * law.norm_error)
-        for one, (law, _) in zip(transforms, laws, strict=True)
-    ]
-    sizes = np.zeros(size // 2 + 1)
-    for log, (_, times) in zip(logs, laws, strict=True):
-        sizes += times * log
-    error = norm_error = 0.0
-    for log, norm, (_, times) in zip(logs, norms, laws, strict=True):
-        others = np.exp(sizes - log)
-        error += times * norm * math.sqrt(2 / size * float((others**2).sum()))
-        norm_error += times * norm * float(others.max())
-    kept = np.flatnonzero(sizes > _DROPPED)
-    powers = np.zeros(kept.size, dtype=np.complex128)
-    for one, (_, times) in zip(transforms, laws, strict=True):
-        powers += times * np.log(np.where(one[kept] == 0, 1e-300, one[kept]))
-    product = np.zeros(size // 2 + 1, dtype=np.complex128)
-    product[kept] = np.exp(powers)
-    found = np.maximum(np.fft.irfft(product, size), 0.0)
-    count = sum(times for _, times in laws)
-    rounding = (unit + _POWER * _EPS * (12 + count)) * math.sqrt(2 / size * float(np.exp(2 * sizes[kept]).sum()))
-    dropped = math.exp(_DROPPED)
+    product, error, norm_error = _product_of_transforms(laws, size)
+    found = np.fft.irfft(product, size)
+    del product
+    np.maximum(found, 0.0, out=found)
     start = sum(times * int(law.indices[0]) for law, times in laws)
-    return _Sum(
-        np.roll(found, -((window.first - start) % size)), error + rounding + dropped, norm_error + rounding + dropped
-    )
+    return _Sum(np.roll(found, -((window.first - start) % size)), error, norm_error)
+
+
+def _product_of_transforms(laws: Counted, size: int) -> tuple[NDArray[np.complex128], float, float]:
+    """The transform of the sum, and the two errors of its inverse.
+
+    At most frequencies the transform of one law alone makes the product negligible: these are not looked at any
+    further. There the product of all factors but one is at most 1, or where the one is that law's, e**-45 but for a
+    power of it; and whatever the errors of the factors make of that.
+    """
+    unit = _TRANSFORM * _EPS * math.log2(size + 2)
+    times = [count for _, count in laws]
+    transforms, own = zip(*(_transform(law, size) for law, _ in laws), strict=True)
+    norms = [law.norm_error + error for error, (law, _) in zip(own, laws, strict=True)]  # of the transforms' errors
+    more = [unit + math.sqrt(law.masses.size) * law.norm_error for law, _ in laws]  # the largest that these can be
+    grown = math.exp(min(_LARGEST_GROWTH, math.fsum(2 * count * one for count, one in zip(times, more, strict=True))))
+    first = int(np.argmax(times))
+    kept = np.flatnonzero(np.abs(transforms[first]) > math.exp(_DROPPED / times[first]) - more[first])
+    passed = size // 2 + 1 - kept.size
+    transforms = [one[kept] for one in transforms]
+    factors = [np.abs(one) + most for one, most in zip(transforms, more, strict=True)]
+    sizes = _product(factors, times)
+    error = norm_error = 0.0
+    for i, (factor, norm, count) in enumerate(zip(factors, norms, times, strict=True)):
+        others = sizes / factor
+        left = grown * math.exp(_DROPPED * ((count - 1) / count if i == first else 1.0)) if passed else 0.0
+        error += count * norm * math.sqrt(2 / size * (float((others**2).sum()) + passed * left**2))
+        norm_error += count * norm * max(float(others.max(initial=0.0)), left)
+    inner = sizes > math.exp(_DROPPED)
+    product = np.zeros(size // 2 + 1, dtype=np.complex128)
+    product[kept[inner]] = _product([one[inner] for one in transforms], times)
+    rounding = (unit + _POWER * _EPS * (12 + sum(times))) * math.sqrt(2 / size * float((sizes[inner] ** 2).sum()))
+    dropped = grown * math.exp(_DROPPED)
+    return product, error + rounding + dropped, norm_error + rounding + dropped
+
+
+def _product(factors: Sequence[NDArray[Any]], times: Sequence[int]) -> NDArray[Any]:
+    """The product of these numbers, real or complex, each so many times."""
+    found = np.ones_like(factors[0])
+    logs = np.zeros_like(found) if max(times) > _FEW_TIMES else None
+    for one, count in zip(factors, times, strict=True):
+        if logs is not None and count > _FEW_TIMES:
+            logs += count * np.log(np.where(one == 0, 1e-300, one))
+            continue
+        square, left = one, count
+        while left:
+            if left % 2:
+                found = found * square
+            left //= 2
+            if left:
+                square = square * square
+    return found if logs is None else found * np.exp(logs)
 
 
 def _transform(law: TiltedLaw, size: int) -> tuple[NDArray[np.complex128], float]:
@@ -181,9 +213,15 @@ def _transform(law: TiltedLaw, size: int) -> tuple[NDArray[np.complex128], float
     else:
         folded = np.bincount(places % size, masses, size)
     found = np.fft.rfft(folded, size)
-    frequencies = np.arange(found.size)
     for one in large:
-        turns = (frequencies * (int(places[one]) % size)) % size
-        found += law.masses[one] * np.exp(-2j * math.pi / size * turns)
+        found += law.masses[one] * _waves(int(places[one]) % size, found.size, size)
     rest = math.sqrt(float((masses**2).sum()))
-    return found, _EPS * (_TRANSFORM * math.log2(size + 2) * rest + 12 * float(law.masses[large].sum()))
+    return found, _EPS * (_TRANSFORM * math.log2(size + 2) * rest + 20 * float(law.masses[large].sum()))
+
+
+def _waves(place: int, count: int, size: int) -> NDArray[np.complex128]:
+    """e**(-2 pi i place k/size) for k = 0 .. count - 1: products of those of two digits of k."""
+    digit = math.isqrt(count) + 1
+    steps = np.arange(digit, dtype=np.int64)
+    low, high = (np.exp(-2j * math.pi / size * ((steps * (place * unit % size)) % size)) for unit in (1, digit))
+    return np.multiply.outer(high, low).ravel()[:count]

@@ -35,6 +35,13 @@ class BracketedLoss:
         return BracketedLoss(self.lower.mirrored(), self.upper.mirrored())
 
 
+def end_of(law: LossLaw, end: int) -> LossLaw:
+    """The law that knows the lower (0) or the upper (1) end of this one's delta, without asking for the other."""
+    while isinstance(law, BracketedLoss):
+        law = (law.lower, law.upper)[end]
+    return law
+
+
 def least_largest(law: LossLaw) -> float:
     """A lower end of the supremum of the loss, nats: that itself for a law that is not known from both sides only."""
     if isinstance(law, BracketedLoss):
@@ -50,10 +57,11 @@ def least_largest(law: LossLaw) -> float:
 def ends_of(law: LossLaw) -> tuple[LossLaw, LossLaw]:
     """Two laws whose losses are known that enclose this one: itself twice, if its own are.
 
-    A law that knows its delta only says so by a method `enclosed()`, which returns the two.
+    A law that knows its delta only says so by a method `enclosed()`, which returns the two; it may have one that
+    returns one of them alone, `enclosed_end(end)`, with 0 for the lower and 1 for the upper.
     """
     if isinstance(law, BracketedLoss):
-        return law.lower, law.upper
+        return _known_end(law.lower, 0), _known_end(law.upper, 1)
     enclosed = getattr(law, "enclosed", None)
     if callable(enclosed):
         lower, upper = enclosed()  # type: ignore[misc]
@@ -68,3 +76,8 @@ def ends_of(law: LossLaw) -> tuple[LossLaw, LossLaw]:
         if lower is not upper:
             return replace(law, common=lower), replace(law, common=upper)
     return law, law
+
+
+def _known_end(law: LossLaw, end: int) -> LossLaw:
+    one = getattr(law, "enclosed_end", None)
+    return one(end) if callable(one) else ends_of(law)[end]  # type: ignore[return-value]

@@ -134,10 +134,16 @@ def merged(losses: NDArray[np.float64], logs: NDArray[np.float64]) -> tuple[NDAr
 
 def _unchained(losses: NDArray[np.float64], reach: NDArray[np.float64], near: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Which losses join the one before: such that no group is wider than its first one's reach."""
-    kept, base = near.copy(), 0
-    for i in np.flatnonzero(near).tolist():
-        if i == 0 or not near[i - 1]:
-            base = i
+    places = np.flatnonzero(near)
+    begins = np.diff(places, prepend=-2) > 1  # of chains of near ones
+    bases = places[begins][np.cumsum(begins) - 1]
+    wide = losses[places + 1] - losses[bases] > np.maximum(reach[bases], reach[places + 1])
+    if not wide.any():
+        return near
+    kept, base, begin = near.copy(), 0, -1
+    for i, first in zip(places.tolist(), bases.tolist(), strict=True):
+        if first != begin:
+            base = begin = first
         if losses[i + 1] - losses[base] > max(reach[base], reach[i + 1]):
             kept[i], base = False, i + 1
     return kept

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from ldp_audit.accounting.laws.improper_loss import log_lacking
 from ldp_audit.accounting.laws.loss_law import CellMasses
@@ -42,8 +41,8 @@ class LossAtoms:
             raise ValueError("losses must be finite and ascending; an infinite loss is given by log_infinite")
         if not all(isinstance(end, int | float) for end in (self.log_infinite, self.log_missing or 0.0)):
             raise ValueError(f"log_infinite must be a number, got {self.log_infinite!r}")
-        total = float(np.asarray(logsumexp(np.append(logs, self.log_infinite))))
-        other = float(np.asarray(logsumexp(np.append(logs - losses, -math.inf))))
+        total = _log_sum(np.append(logs, self.log_infinite))
+        other = _log_sum(logs - losses)
         if not abs(total) <= _SLACK or not other <= _SLACK:
             raise ValueError(f"masses must be 1 in all under P, at most 1 under Q, got ln {total!r}, ln {other!r}")
         object.__setattr__(self, "losses", losses)
@@ -81,7 +80,7 @@ class LossAtoms:
         above = self.losses[first:]
         with np.errstate(divide="ignore"):
             gains = self.log_probabilities[first:] + np.log(-np.expm1(epsilon - above))
-        value = float(np.asarray(logsumexp(np.append(gains, self.log_infinite))))
+        value = _log_sum(np.append(gains, self.log_infinite))
         return value, value
 
     def mirrored(self) -> LossAtoms:
@@ -104,6 +103,12 @@ class LossAtoms:
     def missing(self) -> float:
         """ln of the mass that Q has where P has none."""
         return -math.inf if self.log_missing is None else self.log_missing
+
+
+def _log_sum(logs: NDArray[np.float64]) -> float:
+    """ln of the sum of e**logs; minus infinity for none."""
+    top = float(logs.max(initial=-math.inf))
+    return top if not math.isfinite(top) else top + math.log(float(np.exp(logs - top).sum()))
 
 
 def _lack(log_total: float, atoms: int) -> float:

@@ -111,17 +111,28 @@ def hull(points: Iterable[tuple[float, float]]) -> tuple[NDArray[np.float64], ND
 
     levels ascend and deltas fall strictly; what lies on or above the hull is dropped.
     """
-    corners: list[tuple[float, float]] = [(-math.inf, 0.0)]
+    corners = _corners([(-math.inf, 0.0)], points)
+    found = np.array(corners[1:] or [(0.0, 0.0)])
+    return found[:, 0], found[:, 1]
+
+
+def hull_from(points: Iterable[tuple[float, float]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The same of these points alone, from the one with the smallest t on, which is kept."""
+    first, *others = sorted(points)
+    found = np.array(_corners([first], others))
+    return found[:, 0], found[:, 1]
+
+
+def _corners(corners: list[tuple[float, float]], points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     for point in sorted(points):
         if point[1] >= corners[-1][1]:
             continue
         if point[0] == corners[-1][0]:
             corners.pop()
-        while len(corners) > 1 and _log_slope(corners[-2], corners[-1]) <= _log_slope(corners[-1], point):
+        while len(corners) > 1 and log_slope(corners[-2], corners[-1]) <= log_slope(corners[-1], point):
             corners.pop()
         corners.append(point)
-    found = np.array(corners[1:] or [(0.0, 0.0)])
-    return found[:, 0], found[:, 1]
+    return corners
 
 
 def atoms_of_hull(levels: NDArray[np.float64], logs: NDArray[np.float64], *, bounded: bool) -> LossAtoms:
@@ -130,7 +141,7 @@ def atoms_of_hull(levels: NDArray[np.float64], logs: NDArray[np.float64], *, bou
     bounded: the mirrored pair's loss is never infinite, so delta is 1 - t before the first corner.
     """
     corners = [(-math.inf, 0.0), *zip(levels.tolist(), logs.tolist(), strict=True)]
-    slopes = [_log_slope(a, b) for a, b in pairwise(corners)]
+    slopes = [log_slope(a, b) for a, b in pairwise(corners)]
     after = np.array([*slopes[1:], -math.inf])
     before = np.minimum(np.array(slopes), 0.0)
     if bounded:
@@ -152,7 +163,7 @@ def _mirrored(epsilon: float, log: float) -> float:
     return math.log(rest) if rest > 0 else -math.inf
 
 
-def _log_slope(left: tuple[float, float], right: tuple[float, float]) -> float:
+def log_slope(left: tuple[float, float], right: tuple[float, float]) -> float:
     """ln of how much delta falls for each unit of t between two corners; levels and deltas as logarithms."""
     if right[1] >= left[1]:
         return -math.inf

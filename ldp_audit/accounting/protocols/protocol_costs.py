@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.grids.tilt_plan import WIDTH
+from ldp_audit.accounting.laws.improper_loss import hint_of
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Step
@@ -16,6 +18,9 @@ from ldp_audit.mechanisms import RandomizedResponse, TwoPoint
 Scope = Literal["one use", "one round", "everything"]
 """Of each step one use; all uses in one round of one epoch; all uses."""
 
+_CLEARLY = 0.99
+"""A level that is said to lie below this share of another is not looked for."""
+
 _LEFT_OUT = {"one round": ("rounds", "epochs"), "everything": ()}
 
 
@@ -23,8 +28,9 @@ _LEFT_OUT = {"one round": ("rounds", "epochs"), "everything": ()}
 class StepLoss:
     """A step's loss of one use, as the one who sees the reports by name has it, and as the one who sees them mixed.
 
-    shuffled: None where the step is not shuffled.   placed: the same with all other clients at one end of the range,
-    where their reports have two values: a lower end that is sharper for many reports.
+    shuffled: None where the step is not shuffled.   placed: the same with all other clients at the lower end of the
+    range and this one at the upper, where reports have two values: a lower end beside that of `shuffled`, whose own is
+    this one's mirror image.
     joint: a client's reports of a round stay together when mixed.
     """
 
@@ -89,7 +95,7 @@ class Ledger:
         if (scope, shuffled) not in self._ends:
             lower, upper = self.loss(scope, shuffled=shuffled).epsilon_bounds(self.delta)
             if shuffled:
-                lower = max(lower, self._of_placed(scope))
+                lower = max(lower, self._of_placed(scope, lower))
                 by_name = self.ends(scope, shuffled=False)[1]
                 upper = by_name if self.in_one_piece(scope) else min(upper, by_name)
             fewer = get_args(Scope)[: get_args(Scope).index(scope)]
@@ -101,12 +107,14 @@ class Ledger:
         """A lower end of the best attack's advantage over everything: no less than over a part of it."""
         return max(self.loss(scope, shuffled=shuffled).delta_bounds(0.0)[0] for scope in get_args(Scope))
 
-    def _of_placed(self, scope: Scope) -> float:
-        """A lower end from other clients that are all at one end; 0 where no step knows of it."""
+    def _of_placed(self, scope: Scope, known: float) -> float:
+        """A lower end from other clients that are all at one end; 0 where no step has it, or it is below `known`."""
         if scope == "one use" or not any(one.placed for one in self.losses):
             return 0.0
-        chosen = ((one.placed or one.shuffled or one.single, one) for one in self.losses)
-        return self._composed(scope, chosen).epsilon_bounds(self.delta)[0]
+        loss = self._composed(scope, ((one.placed or one.shuffled or one.single, one) for one in self.losses))
+        target = math.log(self.delta)
+        above = tuple(law for law in loss.directions if not hint_of(law, target) < _CLEARLY * known)
+        return PrivacyLoss(above).epsilon_bounds(self.delta)[0] if above else 0.0
 
     def _composed(self, scope: Scope, chosen: Iterable[tuple[PrivacyLoss, StepLoss]]) -> PrivacyLoss:
         return compose([(loss, one.times(self.protocol, scope)) for loss, one in chosen], width=self.width)
@@ -136,7 +144,7 @@ def _shuffled(mechanism: Any, step: Step) -> tuple[PrivacyLoss | None, PrivacyLo
     two = isinstance(mechanism, TwoPoint) or (isinstance(mechanism, RandomizedResponse) and mechanism.k == 2)
     # A chosen client's law is not symmetric, as placing the others at one end needs; nor is there a huge epsilon's.
     fits = two and clients > 1 and step.sampling is None and mechanism.exact_epsilon() <= MOST_PLACED
-    placed = shuffle(mechanism, clients, others="one end") if fits else None
+    placed = PrivacyLoss(shuffle(mechanism, clients, others="one end").directions[:1]) if fits else None
     return shuffle(mechanism, clients), placed
 
 

@@ -1,59 +1,73 @@
 """A law with finitely many losses that dominates a symmetric one of which only the profile is known.
 
-With E = e**epsilon a profile is a convex function h(E), so between two levels it lies below its chord; the law whose
-profile is made of the chords dominates (Zhu, Dong, Wang, AISTATS 2022). Q's mass at a level is the change of slope
-there. The masses are found from the largest level downwards, so that small deltas keep their digits and no rounding
-makes the result too small: where a slope would fall, the law takes what lies above.
+With E = e**epsilon a profile is a convex function h(E), so it lies below the lower convex hull of points that lie above
+it; the law whose profile is the hull dominates (Zhu, Dong, Wang, AISTATS 2022). Q's mass at a level is the change of
+slope there. All is in logarithms, so that deltas below those of floats keep their digits.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.accounting.laws.finite_losses import symmetric_law
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.profile_hull import hull_from, log_slope
 
-_SMALLEST = -600.0
-_BULK = -60.0
+_BULK, _SMALLEST = -20.0, -800.0
+"""ln of deltas: levels lie densely as far as the first, less so to the second; the smallest float is e**-745."""
+
+_DENSER = 1.5
+"""Levels are denser where most of the mass is: the i-th of them lies at this power of i."""
+
+_RATIO = 1.1
+"""Of levels beyond: without them the largest loss would have all that is left, which no tilt of a sum could bear."""
+
+_ROUNDING, _OF_THE_LOGARITHM = 1e-12, 4 * 2.0**-52
+"""What the logarithms here may lose."""
 
 
 def chord_law(levels: NDArray[np.float64], log_values: NDArray[np.float64]) -> LossLaw:
-    """The law whose profile joins these points, and its own mirror image.
+    """The law whose profile joins these points, or what is needed of them, and its own mirror image.
 
     levels: nats, ascending from 0, shape (m,), m >= 2; the last one is the largest loss.
     log_values: ln of delta, or of something larger, at them, same shape; of the last one it is not asked.
     """
-    used = np.flatnonzero(log_values[:-1] > _SMALLEST)
-    steps = np.append(levels[used], levels[-1])
-    values = np.exp(log_values[used])
-    slope, reached = 0.0, 0.0  # what lies above: Q's mass, and the profile at the level last dealt with
-    losses, masses = [], []
-    for i in range(used.size - 1, -1, -1):
-        width = math.exp(steps[i]) * math.expm1(steps[i + 1] - steps[i])
-        needed = (values[i] - reached) / width
-        if needed > slope:
-            losses.append(steps[i + 1])
-            masses.append(needed - slope)
-            slope = needed
-        reached += width * slope
-    upper = np.array(losses)
-    return symmetric_law(upper, np.log(masses) + upper)
+    known = log_values[:-1]
+    values = np.append(known + _ROUNDING + _OF_THE_LOGARITHM * np.abs(known), -math.inf)
+    losses, logs = hull_from(zip(levels.tolist(), values.tolist(), strict=True))
+    corners = list(zip(losses.tolist(), logs.tolist(), strict=True))
+    slopes = np.array([log_slope(*sides) for sides in pairwise(corners)])
+    seconds = slopes + np.log(-np.expm1(np.append(slopes[1:], -math.inf) - slopes))
+    # a corner and its mirror image are joined by a slope of (1 - h)/(1 + E)
+    joined = -np.expm1(logs[:-1]) / (1 + np.exp(losses[:-1]))
+    first = int(np.argmax(joined >= np.exp(slopes)))
+    left = float(joined[first] - math.exp(slopes[first]))
+    if losses[first] == 0:
+        return symmetric_law(losses[1:], seconds + losses[1:], rest=2 * left)
+    lowest = [math.log(left)] if left > 0 else [-math.inf]
+    return symmetric_law(losses[first:], np.concatenate([lowest, seconds[first:]]) + losses[first:], rest=0.0)
 
 
-def chord_levels(log_delta: Callable[[float], float], largest: float, count: int) -> NDArray[np.float64]:
-    """Levels for a profile: most of them evenly to where it is e**-60, some to where it is e**-600, and the largest."""
-    bulk, tail = (_where(log_delta, largest, floor) for floor in (_BULK, _SMALLEST))
-    levels = [np.linspace(0, bulk, count), np.linspace(bulk, tail, count // 5), [largest]]
+def chord_levels(log_delta: Callable[[float], float], largest: float, dense: int, sparse: int) -> NDArray[np.float64]:
+    """Levels for a profile: so many to where it is e**-20, so many evenly to where it is e**-800, and few beyond.
+
+    log_delta: ln of it, about.   largest: the largest loss, the last level.
+    """
+    bulk, tail = (level_of(log_delta, largest, floor) for floor in (_BULK, _SMALLEST))
+    beyond = tail * _RATIO ** np.arange(1, math.ceil(math.log(largest / tail) / math.log(_RATIO)))
+    levels = [bulk * np.linspace(0, 1, dense) ** _DENSER, np.linspace(bulk, tail, sparse), beyond, [largest]]
     return np.unique(np.concatenate(levels))
 
 
-def _where(log_delta: Callable[[float], float], largest: float, floor: float) -> float:
+def level_of(log_delta: Callable[[float], float], largest: float, floor: float) -> float:
+    """A level about where ln delta is so small; the largest loss if it never is."""
     low, high = 0.0, largest
-    for _ in range(12):
+    for _ in range(30):
         middle = (low + high) / 2
         low, high = (middle, high) if log_delta(middle) > floor else (low, middle)
     return high

@@ -53,14 +53,15 @@ ROUNDING, ROUNDING_OF_LARGE = 1e-11, 1e-8
 _OF_THE_LOGARITHM = 16 * 2.0**-52
 """And by so much of ln delta, whose own rounding shows where it lies far below 0."""
 
-_CELLS = 1024
-"""So many totals C at most are evaluated one by one; of more, runs of neighbours are enclosed together."""
+_CELLS, _FEWER_CELLS = 1024, 128
+"""Four times so many totals C at most are evaluated one by one; of more, so many runs of neighbours are enclosed
+together. A law that dominates takes fewer."""
 
 _ALL = 4096
 """Laws of so many totals are whole."""
 
-_FIRST_REACH, _LAST_REACH = 45.0, 3000.0
-_LEVELS, _FEW = 300, 150
+_FIRST_REACH, _FARTHER, _LAST_REACH, _UNSEEN = 45.0, 3.0, 3000.0, 30.0
+_DENSE, _SPARSE = 180, 240
 
 
 @dataclass(frozen=True)
@@ -98,32 +99,51 @@ class CountedPair:
             return _of_mirrored(epsilon, self.log_delta_bounds(-epsilon))
         if epsilon >= self.epsilon0:
             return -math.inf, -math.inf
-        reach = _FIRST_REACH
+        reach, low = _FIRST_REACH, math.nan
         while True:
-            window = self._windows.get(reach) or self._windows.setdefault(reach, self._window(reach))
-            low, high = self._sum(epsilon, window)
-            if window.log_missed < low - 30 or window.log_missed == -math.inf or reach > _LAST_REACH:
+            window = self._window(reach, _CELLS)
+            low, high = (self._sum(epsilon, window, end) for end in (0, 1))
+            if window.log_missed < low - _UNSEEN or reach > _LAST_REACH:
                 break
-            reach *= 3
+            reach = _next_reach(reach, low)
         low = low if low > -math.inf else self._extreme_total(epsilon)
-        margin = (ROUNDING if self.n <= 10**6 else ROUNDING_OF_LARGE) + _OF_THE_LOGARITHM * abs(low)
+        margin = self._margin(low)
         return low - margin, min(0.0, float(np.logaddexp(high, window.log_missed)) + margin)
 
+    def log_delta_above(self, epsilon: float) -> float:
+        """An upper end of ln delta from fewer runs, in a fraction of the time; epsilon: 0 .. epsilon0, left out."""
+        reach = _FIRST_REACH
+        while True:
+            window = self._window(reach, _FEWER_CELLS if self.n > _ALL else _CELLS)
+            high = self._sum(epsilon, window, 1)
+            if window.log_missed < high - _UNSEEN or reach > _LAST_REACH:
+                return min(0.0, float(np.logaddexp(high, window.log_missed)) + self._margin(high))
+            reach = _next_reach(reach, high)
+
+    def _margin(self, log_delta: float) -> float:
+        return (ROUNDING if self.n <= 10**6 else ROUNDING_OF_LARGE) + _OF_THE_LOGARITHM * abs(log_delta)
+
     def enclosed(self) -> tuple[LossLaw, LossLaw]:
-        """Two laws with finitely many losses, one that this one dominates and one that dominates it."""
-        return self._enclosed
+        """Two laws whose losses are known, one that this one dominates and one that dominates it."""
+        return self._one_count, self._dominating
+
+    def enclosed_end(self, end: int) -> LossLaw:
+        """The first (0) or the second (1) of them alone."""
+        return self._dominating if end else self._one_count
 
     @cached_property
-    def _enclosed(self) -> tuple[LossLaw, LossLaw]:
-        count = _LEVELS if self.n <= _ALL else _FEW
-        levels = chord_levels(lambda level: self.log_delta_bounds(level)[1], self.epsilon0, count)
-        values = np.array([self.log_delta_bounds(float(level))[1] for level in levels])
-        return self._one_count(), chord_law(levels, values)
+    def _dominating(self) -> LossLaw:
+        levels = chord_levels(lambda level: self._one_count.log_delta_bounds(level)[1], self.epsilon0, _DENSE, _SPARSE)
+        values = np.array([self.log_delta_above(float(level)) for level in levels[:-1]])
+        return chord_law(levels, np.append(values, -math.inf))
 
+    @cached_property
     def _one_count(self) -> LossLaw:
         """Of the count of U alone, which forgets that of V."""
-        chances = (math.exp(logs) for logs in (self.epsilon0 + self.log_share, self.log_share, self.log_clone))
-        return event_count(self.n, *(Chance(chance, 1 - chance) for chance in chances))
+        rare, clone, common = (math.exp(log) for log in (self.log_share, self.log_clone, self.log_common))
+        likely, gap = math.exp(self.epsilon0 + self.log_share), math.exp(self.log_share + _log_expm1(self.epsilon0))
+        first, second = Chance(likely, common + rare), Chance(rare, common + likely)
+        return event_count(self.n, first, second, Chance(clone, clone + math.exp(self.log_no_clone)), gap)
 
     def _extreme_total(self, epsilon: float) -> float:
         """ln of what no clone at all adds, or clones alone: above 0 where all runs' lower ends may be 0."""
@@ -131,17 +151,14 @@ class CountedPair:
         chances = (self.n - 1) * np.array([self.log_no_clone, self.log_clone + math.log(2)]) - np.log(totals)
         return self._scale(epsilon) + _log_sum(chances + log_stop_loss(totals, self._gaps(totals, epsilon)))
 
-    def _sum(self, epsilon: float, window: Window) -> tuple[float, float]:
-        """ln of the sum over the window's runs of totals, from below and above."""
-        gaps = [self._gaps(c, epsilon) for c in (window.first, window.last)]
-        if window.single:
-            low = high = log_stop_loss(window.first, gaps[0])
-        else:
-            above = [c / 2 - gap for c, gap in zip((window.first, window.last), gaps, strict=True)]
-            low = log_stop_loss(window.first, window.first / 2 - np.maximum(*above))
-            high = log_stop_loss(window.last, window.last / 2 - np.minimum(*above))
-        low, high = (self._scale(epsilon) + _log_sum(window.log_weights + end) for end in (low, high))
-        return low, high
+    def _sum(self, epsilon: float, window: Window, end: int) -> float:
+        """ln of the sum over the window's runs of totals, from below (0) or from above (1)."""
+        totals = window.last if end else window.first
+        gaps = self._gaps(totals, epsilon)
+        if not window.single:
+            ends = (c / 2 - self._gaps(c, epsilon) for c in (window.first, window.last))
+            gaps = totals / 2 - (np.minimum if end else np.maximum)(*ends)
+        return self._scale(epsilon) + _log_sum(window.log_weights + log_stop_loss(totals, gaps))
 
     def _scale(self, epsilon: float) -> float:
         """ln of 2 s (t - 1)(1 + e**epsilon)."""
@@ -159,15 +176,20 @@ class CountedPair:
         return math.exp(ratio) / math.expm1(self.epsilon0)
 
     @cached_property
-    def _windows(self) -> dict[float, Window]:
-        """Those asked for so far, by their reach: to count out the totals takes longer than a level."""
+    def _windows(self) -> dict[tuple[float, int], Window]:
+        """Those asked for so far, by reach and runs: to count out the totals takes longer than a level."""
         return {}
 
-    def _window(self, reach: float) -> Window:
+    def _window(self, reach: float, cells: int) -> Window:
         """The totals within so many nats of the likeliest one, in runs; ln of the probability of the others."""
+        if (reach, cells) not in self._windows:
+            self._windows[reach, cells] = self._counted_out(reach, cells)
+        return self._windows[reach, cells]
+
+    def _counted_out(self, reach: float, cells: int) -> Window:
         chances = self.log_clone + math.log(2), self.log_no_clone
         totals, logs, missed = binomial_window(self.n - 1, *chances, reach, most=_ALL)
-        totals, step = totals + 1, 1 if totals.size <= _ALL else -(-totals.size // _CELLS)
+        totals, step = totals + 1, 1 if totals.size <= 4 * cells else -(-totals.size // cells)
         starts = np.arange(0, totals.size, step)
         last = totals[np.minimum(starts + step, totals.size) - 1]
         weights = np.logaddexp.reduceat(logs - np.log(totals), starts)
@@ -223,6 +245,14 @@ def _check(epsilon0: float, n: int) -> None:
 def _log_lie(epsilon0: float) -> float:
     """ln(1/(t + 1))."""
     return -float(np.logaddexp(0.0, epsilon0))
+
+
+def _next_reach(reach: float, log_delta: float) -> float:
+    """The first larger one beside whose rest so small a delta shows, or the last one."""
+    reach *= _FARTHER
+    while reach < _UNSEEN + 15 - log_delta and reach <= _LAST_REACH:
+        reach *= _FARTHER
+    return reach
 
 
 def _of_mirrored(epsilon: float, ends: tuple[float, float]) -> tuple[float, float]:

@@ -12,35 +12,27 @@ import math
 import numpy as np
 
 from ldp_audit.accounting.anonymous_counts import Chance, loss_of_count
-from ldp_audit.accounting.laws.binomial_window import binomial_window
-from ldp_audit.accounting.laws.finite_losses import atoms_of
+from ldp_audit.accounting.laws.finite_losses import NOTHING, atoms_of
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.shuffling.count_loss import CountLoss
+from ldp_audit.accounting.shuffling.stop_loss import Trials
 
-_REACH = 745.0
-_MOST = 10**6
+MOST_LISTED = 20_000
+"""Of more clients the counts are not listed one by one."""
 
 
-def event_count(n: int, first: Chance, second: Chance, others: Chance) -> LossLaw:
+def event_count(n: int, first: Chance, second: Chance, others: Chance, gap: float) -> LossLaw:
     """The loss of the count between client 1's two hypotheses.
 
-    n: clients, >= 1.   first, second: client 1's chances of the event.   others: each of the n - 1 others'.
-    Of more than a million clients, counts less probable than e**-745 times the likeliest are not listed one by one:
-    their mass, below that of any float, goes to the largest and the smallest loss.
+    n: clients, >= 1.   first, second: client 1's chances of the event, in (0, 1).
+    others: each of the n - 1 others', likewise.   gap: how much larger the first's chance is: see `loss_of_count`.
     """
-    chances = (_log(others.upper), _log(others.lower))
-    window = binomial_window(n - 1, *chances, _REACH, most=_MOST)
-    counts = np.append(window.counts, window.counts[-1] + 1)
-    stays, moves = np.append(window.log_masses, -math.inf), np.insert(window.log_masses, 0, -math.inf)
-    logs = np.logaddexp(stays + _log(first.lower), moves + _log(first.upper))
-    losses = loss_of_count(counts, n, first, second, others)
-    if window.log_missed > -math.inf:
-        ends = loss_of_count(np.array([0.0, float(n)]), n, first, second, others)
-        losses, logs = np.append(losses, ends), np.append(logs, np.full(2, window.log_missed))
-    finite = np.isfinite(losses)
-    return atoms_of(
-        losses[finite], logs[finite], float(np.logaddexp.reduce(logs[losses == math.inf], initial=-math.inf))
-    )
-
-
-def _log(chance: float) -> float:
-    return math.log(chance) if chance > 0 else -math.inf
+    if gap == 0:
+        return NOTHING
+    if n > MOST_LISTED:
+        return CountLoss(n, first, second, others, gap)
+    counts = np.arange(n + 1, dtype=np.float64)
+    masses = Trials(n - 1, others.upper, others.lower).log_masses(counts[:-1]) if n > 1 else np.zeros(1)
+    stays, moves = np.append(masses, -math.inf), np.insert(masses, 0, -math.inf)
+    logs = np.logaddexp(stays + math.log(first.lower), moves + math.log(first.upper))
+    return atoms_of(loss_of_count(counts, n, first, second, others, gap), logs)

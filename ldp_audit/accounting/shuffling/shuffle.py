@@ -108,7 +108,8 @@ def _worst(mechanism: Any, epsilon0: float, n: int) -> tuple[LossLaw, ...]:
     upper, chances = clones(epsilon0, n), _worst_event(mechanism, epsilon0)
     if chances is None:
         return (BracketedLoss(NOTHING, upper),)
-    lower = event_count(n, *chances, chances[1])
+    first, second, gap = chances
+    lower = event_count(n, first, second, second, gap)
     return BracketedLoss(lower, upper), BracketedLoss(lower.mirrored(), upper)
 
 
@@ -122,24 +123,26 @@ def _beyond(mechanism: Any, epsilon0: float, n: int) -> LossLaw:
     return BracketedLoss(lower, pure_loss(epsilon0))
 
 
-def _worst_event(mechanism: Any, epsilon0: float) -> tuple[Chance, Chance] | None:
-    """Chances of one set of reports under two inputs, which tell them apart best; None where none is known.
+def _worst_event(mechanism: Any, epsilon0: float) -> tuple[Chance, Chance, float] | None:
+    """Chances of one set of reports under two inputs, which tell them apart best, and how far apart they are.
 
-    A profile that is a line in e**epsilon is that of a set with probabilities s t and s.
+    None where no set is known. A profile that is a line in e**epsilon is that of a set with probabilities s t and s.
     """
     if isinstance(mechanism, Laplace):  # the half-line from the middle between two inputs
         rare = math.exp(-epsilon0 / 2) / 2
-        return Chance(1 - rare, rare), Chance(rare, 1 - rare)
+        return Chance(1 - rare, rare), Chance(rare, 1 - rare), -math.expm1(-epsilon0 / 2)
     if not callable(getattr(mechanism, "delta", None)):
         return None
-    share = float(mechanism.delta(0.0)) / math.expm1(epsilon0)
+    gap = float(mechanism.delta(0.0))
+    share = gap / math.expm1(epsilon0)
     middle = share * math.exp(epsilon0 / 2) * math.expm1(epsilon0 / 2)
     if not math.isclose(float(mechanism.delta(epsilon0 / 2)), middle, rel_tol=1e-9) or share <= 0:
         return None
     likely = min(share * math.exp(epsilon0), expit(epsilon0))
     if 1 - likely < _THIN:  # which rounding has spoilt: a report of the set that is now and then left out tells less
         likely, share = likely * (1 - _THIN), share * (1 - _THIN)
-    return Chance(likely, 1 - likely), Chance(share, 1 - share)
+        gap = likely - share
+    return Chance(likely, 1 - likely), Chance(share, 1 - share), gap
 
 
 def _placed(epsilon0: float, n: int, others: Any) -> LossLaw:
@@ -147,7 +150,7 @@ def _placed(epsilon0: float, n: int, others: Any) -> LossLaw:
         return one_end(epsilon0, n)
     if isinstance(others, str) and others == "center":
         half, upper = Chance(0.5, 0.5), Chance(expit(epsilon0), expit(-epsilon0))
-        return event_count(n, upper, Chance(upper.lower, upper.upper), half)
+        return event_count(n, upper, Chance(upper.lower, upper.upper), half, math.tanh(epsilon0 / 2))
     laws = anonymous_count(n, epsilon0, others=others)
     seen = laws.first > 0
     return atoms_of(laws.loss[seen], np.log(laws.first[seen]))

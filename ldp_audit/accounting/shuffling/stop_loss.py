@@ -1,36 +1,41 @@
-r"""How far a fair coin's count exceeds a level in the mean: ln E[(B - a)_+] for B ~ Bin(c, 1/2), for c up to 10**8.
+r"""How far a binomial count exceeds a level in the mean: ln E[(B - a)_+] for B ~ Bin(c, p), for c up to 10**8.
 
-Let k be the first whole number above a, r = c - k, f = k - a, and S the sum of P(B >= k) / P(B = k). Then
+Let k be the first whole number above a, r = c - k, f = k - a, q = 1 - p, and S the sum of P(B >= k) / P(B = k). Then
 
-    E[(B - a)_+] / P(B = k) = k/2 - (a - c/2) S    (De Moivre's identity for the mean deviation),
+    E[(B - a)_+] / P(B = k) = q k - (a - c p) S    (De Moivre's identity for the mean deviation),
 
-which loses z**2 in precision at z standard deviations. S is a hypergeometric sum, 2F1(1, -r; k + 1; -1), whose
+which loses z**2 in precision at z standard deviations. S is a hypergeometric sum, 2F1(1, -r; k + 1; -p/q), whose
 continued fraction (Norlund's; Jones and Thron, "Continued fractions", 1980, section 6.1) is
 
-    k / S = k - r + e,   e = 2 r / (k - r + 3 + 4 (r - 1) / (k - r + 6 + 6 (r - 2) / (k - r + 9 + ...))),
+    q k / S = d + e,   e = r p / (d + (1 + p) + 2 (r - 1) p / (d + 2 (1 + p) + 3 (r - 2) p / (d + 3 (1 + p) + ...)))
 
-with positive terms alone. So with S = k / (k - r + e) the right side is S (e/2 + f), and nothing cancels: this is used
-beyond one standard deviation. The relative error is below 1e-12 for c up to 10**6 and below 1e-9 up to 10**8, and the
-logarithm's rounding (compared with balls of 300 bits in the tests).
+with d = k - c p, and positive terms alone. So the right side is S (e + f), and nothing cancels: this is used beyond one
+standard deviation. The relative error is below 1e-12 for c up to 10**6 and below 1e-9 up to 10**8, and the logarithm's
+rounding (compared with balls of 300 bits in the tests).
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from ldp_audit.accounting.laws.binomial_terms import stirling_error
+from ldp_audit.accounting.laws.binomial_terms import log_binomial_at, stirling_error
 
 _NEAR = 1.0
 """Standard deviations within which the identity is used."""
 
 _ENOUGH, _MOST_TERMS, _TINY = 2e-15, 1000, 1e-300
 
+Numbers = NDArray[np.float64]
 
-def log_stop_loss(counts: NDArray[np.float64], gaps: NDArray[np.float64]) -> NDArray[np.float64]:
+
+def log_stop_loss(counts: Numbers, gaps: Numbers) -> Numbers:
     """ln E[(Bin(c, 1/2) - a)_+], shape of both; -inf where the level is not below c.
 
     counts: whole numbers c >= 1 as floats.   gaps: c - a <= c/2, by which the level stays below its largest value: of a
@@ -42,11 +47,87 @@ def log_stop_loss(counts: NDArray[np.float64], gaps: NDArray[np.float64]) -> NDA
     if inside.any():
         c, gap = c[inside], gap[inside]
         rest = np.ceil(gap) - 1  # k = c - rest
-        found[inside] = _log_mass(c, rest) + np.log(_mean_excess(c, gap, rest))
+        found[inside] = _log_excess(c - rest, rest, c / 2 - rest, gap - rest, _log_fair(c, rest), 0.5, 0.5)
     return found
 
 
-def _log_mass(c: NDArray[np.float64], rest: NDArray[np.float64]) -> NDArray[np.float64]:
+@dataclass(frozen=True)
+class Trials:
+    """Bin(n, p) above its levels.
+
+    n: >= 1.   p, q: of a success, and what that lacks of 1; both in (0, 1), as a number near 1 is known best so.
+    """
+
+    n: int
+    p: float
+    q: float
+
+    def log_excess(self, above: Numbers, gaps: Numbers) -> Numbers:
+        """ln E[(B - a)_+] for levels a in [0, n], shape of both; -inf at n.
+
+        above: a - n p.   gaps: n - a. Of a level near the mean, or nearly n, the difference is what matters.
+        """
+        above, gap = np.broadcast_arrays(np.asarray(above, dtype=np.float64), np.asarray(gaps, dtype=np.float64))
+        near = gap > np.abs(above)  # counted from the mean, or from the top
+        rest = np.where(near, self._rest_near(np.where(near, above, 0.0)), np.ceil(gap) - 1)
+        inside = (gap > 0) & (rest >= 0)
+        found = np.full(above.shape, -np.inf)
+        if inside.any():
+            near, above, gap, rest = near[inside], above[inside], gap[inside], rest[inside]
+            ahead = np.where(near, self._ahead(rest), self.n * self.q - rest)
+            over = np.where(near, ahead - above, gap - rest)
+            logs = self._logs(rest, ahead)
+            found[inside] = _log_excess(self.n - rest, rest, ahead, over, logs, self.p, self.q)
+        return found
+
+    def log_tail(self, counts: Numbers) -> Numbers:
+        """ln P(B >= k) for whole numbers 1 .. n as floats, shape of them."""
+        rest = self.n - counts
+        ahead = self._ahead(rest)
+        far = ahead >= _NEAR * math.sqrt(self.n * self.p * self.q)
+        found = np.empty(counts.shape)
+        if far.any():
+            k, r, d = counts[far], rest[far], ahead[far]
+            found[far] = self._logs(r, d) + np.log(self.q * k / (d + _fraction(r, d, self.p)))
+        if not far.all():
+            found[~far] = np.log(betainc(counts[~far], rest[~far] + 1, self.p))
+        return found
+
+    def log_masses(self, counts: Numbers) -> Numbers:
+        """ln P(B = k) for whole numbers 0 .. n as floats, shape of them."""
+        rest = self.n - counts
+        return self._logs(rest, self._ahead(rest))
+
+    def _logs(self, rest: Numbers, ahead: Numbers) -> Numbers:
+        return log_binomial_at(self.n - rest, rest, ahead, float(self.n), *self.log_chances)
+
+    @property
+    def log_chances(self) -> tuple[float, float]:
+        """ln p and ln q."""
+        if self.p > 0.5:
+            return math.log1p(-self.q), math.log(self.q)
+        return math.log(self.p), math.log1p(-self.p)
+
+    def _ahead(self, rest: Numbers) -> Numbers:
+        """k - n p at k = n - rest."""
+        whole, part = self._mean
+        return part - (rest - whole) if self.p > 0.5 else ((self.n - whole) - rest) - part
+
+    def _rest_near(self, above: Numbers) -> Numbers:
+        """n - k of the first k above n p + above."""
+        whole, part = self._mean
+        if self.p > 0.5:
+            return whole + np.ceil(part - above) - 1
+        return (self.n - whole) - (np.floor(part + above) + 1)
+
+    @cached_property
+    def _mean(self) -> tuple[int, float]:
+        """n p or n q, whichever is smaller, as a whole number and what is left."""
+        mean = self.n * Fraction(min(self.p, self.q))
+        return math.floor(mean), float(mean - math.floor(mean))
+
+
+def _log_fair(c: Numbers, rest: Numbers) -> Numbers:
     """ln P(B = c - rest) in Loader's form; with v = 1 - 2 rest/c the two deviances add up to a series in v**2."""
     k = c - rest
     v = (k - rest) / c
@@ -62,28 +143,30 @@ def _log_mass(c: NDArray[np.float64], rest: NDArray[np.float64]) -> NDArray[np.f
     return np.where(rest == 0, -c * math.log(2), inner)
 
 
-def _mean_excess(c: NDArray[np.float64], gap: NDArray[np.float64], rest: NDArray[np.float64]) -> NDArray[np.float64]:
-    """E[(B - a)_+] / P(B = k)."""
-    far = c / 2 - rest >= _NEAR * np.sqrt(c) / 2
-    found = np.empty(c.shape)
-    found[far] = _by_fraction(gap[far], rest[far], c[far])
+def _log_excess(k: Numbers, rest: Numbers, ahead: Numbers, over: Numbers, logs: Numbers, p: float, q: float) -> Numbers:
+    """ln E[(B - a)_+].
+
+    ahead: k - c p.   over: f = k - a.   logs: ln P(B = k).
+    """
+    far = (ahead >= _NEAR * np.sqrt((k + rest) * p * q)) | (rest == 0)
+    found = np.empty(k.shape)
+    part = _fraction(rest[far], ahead[far], p)
+    found[far] = logs[far] + np.log(q * k[far] / (ahead[far] + part) * (part + over[far]))
     if not far.all():
-        c, gap, rest = c[~far], gap[~far], rest[~far]
-        tail = betainc(c - rest, rest + 1, 0.5) / np.exp(_log_mass(c, rest))
-        found[~far] = (c - rest) / 2 - (c / 2 - gap) * tail
+        k, rest, ahead, over, logs = k[~far], rest[~far], ahead[~far], over[~far], logs[~far]
+        found[~far] = np.log(q * k * np.exp(logs) - (ahead - over) * betainc(k, rest + 1, p))
     return found
 
 
-def _by_fraction(gap: NDArray[np.float64], rest: NDArray[np.float64], c: NDArray[np.float64]) -> NDArray[np.float64]:
-    """S (e/2 + f); the fraction by Lentz's method, whose steps multiply the value until they no longer change it."""
-    ahead = c - 2 * rest  # k - r
-    value = np.full(c.shape, _TINY)
-    top, bottom = value.copy(), np.zeros(c.shape)
+def _fraction(rest: Numbers, ahead: Numbers, p: float) -> Numbers:
+    """e, by Lentz's method, whose steps multiply the value until they no longer change it."""
+    value = np.full(rest.shape, _TINY)
+    top, bottom = value.copy(), np.zeros(rest.shape)
     for term in range(1, _MOST_TERMS):
-        numerator = 2 * term * np.maximum(rest + 1 - term, 0.0)
-        bottom = 1 / (ahead + 3 * term + numerator * bottom)
-        top = ahead + 3 * term + numerator / top
+        numerator = p * term * np.maximum(rest + 1 - term, 0.0)
+        bottom = 1 / (ahead + (1 + p) * term + numerator * bottom)
+        top = ahead + (1 + p) * term + numerator / top
         value = value * (step := np.maximum(top * bottom, _TINY))
         if np.all(np.abs(step - 1) <= _ENOUGH):
             break
-    return (c - rest) / (ahead + value) * (value / 2 + gap - rest)
+    return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting import calibrate, compose, privacy_loss
+from ldp_audit.accounting.calibration.calibrate import Calibrated
 from ldp_audit.accounting.calibration.calibrated_parameters import (
     calibrate_gaussian,
     calibrate_laplace,
@@ -18,11 +20,12 @@ from ldp_audit.accounting.calibration.calibrated_parameters import (
     calibrate_rounds,
     calibrate_subsample,
 )
+from ldp_audit.accounting.calibration.calibration_search import Search
 from ldp_audit.accounting.conversion.gaussian_dp import gdp_within
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.mechanisms import Gaussian, RandomizedResponse, SubsampleRelease, TwoPoint
+from ldp_audit.mechanisms import ExponentialSelection, Gaussian, RandomizedResponse, SubsampleRelease, TwoPoint
 
 DELTAS = (0.0, 1e-300, 1e-9, 1e-3, 0.5)
 
@@ -77,6 +80,58 @@ def test_far_ends_of_whole_numbers_are_not_built() -> None:
     found = calibrate(build, epsilon=10.3, low=1, high=10**15, increasing=True, whole=True)
     assert found.value == 41
     assert max(built) < 130
+
+
+def test_far_ends_of_noise_are_not_built_where_a_place_is_given() -> None:
+    built = []
+
+    def build(scale: float) -> PrivacyLoss:
+        built.append(scale)
+        return compose([(Gaussian(scale), 100)])
+
+    for near in (1e-3, 50.0, 1e7):
+        built.clear()
+        found = calibrate(build, epsilon=1.0, delta=1e-6, low=1e-9, high=1e12, increasing=False, near=near)
+        assert found.value == pytest.approx(42.2467, rel=1e-4)
+        assert found.excluded is not None
+        assert found.excluded < found.value <= found.excluded * (1 + 1e-6)
+        assert min(built) >= min(near, 1.0)
+        assert max(built) <= max(near, 1e5)
+
+
+@pytest.mark.parametrize(
+    ("ask", "most"),
+    [
+        (lambda: calibrate_local_epsilon(10**9, 1.0, 1e-300), 8),
+        (lambda: calibrate_gaussian(1.0, 10**9, 1e-3, 1e-6), 10),
+        (lambda: calibrate_laplace(1.0, 10**9, 1.0, 1e-6), 10),
+        (lambda: calibrate_laplace(1.0, 10**6, 3.0, 1e-300), 10),
+        (lambda: calibrate_rounds(RandomizedResponse(1e-5), 1.0, 1e-6), 12),
+        (lambda: calibrate_rounds(ExponentialSelection(1e-3, 1000), 1.0, 1e-6), 14),
+        (lambda: calibrate_rounds(Gaussian(1e3), 1.0, 1e-9), 16),
+    ],
+)
+def test_usual_questions_take_few_looks(
+    monkeypatch: pytest.MonkeyPatch, ask: Callable[[], Calibrated], most: int
+) -> None:
+    """Also those of a billion reports: each look may be costly."""
+    seen: list[float] = []
+    before = Search.loss
+    monkeypatch.setattr(Search, "loss", lambda search, value: seen.append(value) or before(search, value))
+    found = ask()
+    assert found.excluded is not None
+    assert len(seen) <= most
+
+
+def test_what_delta_allows_but_epsilon_does_not_is_no_answer() -> None:
+    """An epsilon is stated a little above its equation's root, so at the very value it exceeds the budget."""
+    sigma = 1 / gdp_within(1.0, 1e-6).value
+    loss = privacy_loss(Gaussian(sigma))
+    assert loss.delta(1.0) <= 1e-6
+    assert loss.epsilon(1e-6) > 1
+    found = calibrate(Gaussian, epsilon=1.0, delta=1e-6, low=0.1, high=100.0, increasing=False, near=sigma)
+    assert sigma < found.value <= sigma * (1 + 1e-6)
+    assert found.spent <= 1
 
 
 def test_a_sample_is_the_largest_that_meets_the_budget() -> None:
@@ -143,7 +198,7 @@ def test_the_wrong_direction_is_refused() -> None:
 
 def test_spending_that_is_not_monotone_is_remarked_upon_and_still_safe() -> None:
     found = calibrate(
-        lambda x: RandomizedResponse(1 + x / 5 + 4 * math.exp(-((x - 5) ** 2))), epsilon=2.5, low=0.0, high=10.0
+        lambda x: RandomizedResponse(1 + x / 5 + 4 * math.exp(-((x - 5) ** 2))), epsilon=2.5, low=2.5, high=10.0
     )
     assert found.spent <= 2.5
     assert any("not monotone" in note for note in found.notes)
@@ -185,6 +240,8 @@ class Nothing:
         ({"low": 5.0}, "low must be below high, got low=5.0, high=5.0"),
         ({"high": math.inf}, "high must be a finite number, got inf"),
         ({"low": 1.5, "whole": True}, "low must be a whole number, got 1.5"),
+        ({"near": 1.0}, "near must be a number and needs increasing, got 1.0 and None"),
+        ({"near": math.nan, "increasing": True}, "near must be a number"),
         ({"tolerance": 0.0}, r"tolerance must lie in \[1e-13, 1\), got 0.0"),
         ({"build": lambda _: Nothing()}, "mechanism must have delta and exact_epsilon"),
     ],
@@ -193,6 +250,20 @@ def test_bad_questions_are_refused_by_name(change: dict, message: str) -> None:
     question = {"build": RandomizedResponse, "epsilon": 1.0, "low": 0.1, "high": 5.0, **change}
     with pytest.raises(ValueError, match=message):
         calibrate(**question)
+
+
+def test_budgets_at_the_ends_of_their_ranges_are_answered() -> None:
+    """Where what a search begins with is infinite, or 0."""
+    assert calibrate_rounds(Gaussian(1.0), math.inf, 1e-6, most=1000).value == 1000
+    assert calibrate_rounds(RandomizedResponse(1e-300), 1.0, 0.5, most=10**6).met_everywhere
+    assert calibrate_local_epsilon(5, math.inf, 0.1).value == 100
+    assert calibrate_gaussian(1.0, 1, 1.0, 1.0).met_everywhere
+    laplace = calibrate_laplace(1.0, 1, 0.0, 1e-6).value  # delta(0) = 1 - e**(-1 / (2 scale))
+    assert laplace == pytest.approx(-0.5 / math.log1p(-1e-6), rel=1e-6)
+    with pytest.raises(ValueError, match="epsilon must be a number >= 0, got 'x'"):
+        calibrate_rounds(RandomizedResponse(1.0), "x")
+    with pytest.raises(ValueError, match=r"delta must lie in \[0, 1\], got 2.0"):
+        calibrate_rounds(RandomizedResponse(1.0), 1.0, 2.0)
 
 
 def test_a_sensitivity_must_be_one() -> None:

@@ -333,15 +333,9 @@ def test_rounding_to_the_nearest_point_is_caught(monkeypatch):
     """The planted bug: each loss goes whole to the nearest point. The check of the upper end must see it."""
     rounded = gridding._of_atoms  # pyright: ignore[reportPrivateUsage]
 
-    def nearest(law, spacing, theta):
-        moved = LossAtoms(
-            law.losses[0]
-            + spacing * np.round((law.losses - law.losses[0]) / spacing - 1e-3 * np.arange(law.losses.size)),
-            law.log_probabilities,
-            law.log_infinite,
-            log_missing=-math.inf,
-        )
-        return rounded(moved, spacing, theta)
+    def nearest(losses, logs, spacing, theta, error):
+        moved = losses[0] + spacing * np.round((losses - losses[0]) / spacing - 1e-3 * np.arange(losses.size))
+        return rounded(moved, logs, spacing, theta, error)
 
     monkeypatch.setattr(gridding, "_of_atoms", nearest)
     loss, exact = _off_lattice(monkeypatch)

@@ -1,0 +1,55 @@
+r"""A little Gaussian noise beside a sum of losses, and how much the hockey stick can have grown by it.
+
+Let Xi be normal with the variance s**2 and the mean s**2 / 2, so that v = e**-Xi has the mean 1, and independent of the
+sum L. By Jensen's inequality L' = L + Xi has the larger divergence, d'(epsilon) >= d(epsilon), at every level, and its
+characteristic function falls off as e**(-(s w)**2 / 2), whatever the losses look like. The lower end is found as in
+`spread_bound`: with y = e**(epsilon - L), d' - d is the mean of
+
+    g(y) = E[(1 - y v)_+] - (1 - y)_+ <= c t(y) + r(y),   c = g(1) / tanh(w / 2),   g(1) = erf(s / 8**(1/2)),
+
+where t is the tent whose mean is a d(epsilon - w) + b d(epsilon + w) - d(epsilon), a = e**w / (1 + e**w), b = 1 - a,
+and r(y) is at most g(e**w) or g(e**-w) inside of it, and g(y) outside. As d <= d',
+
+    d(epsilon) (1 - c) >= d'(epsilon) - c (a d'(epsilon - w) + b d'(epsilon + w)) - E[r].
+
+For z > s**2 / 2 both g(e**z) and g(e**-z) are at most P(Xi > z) <= e**(-(z - s**2 / 2)**2 / (2 s**2)) / 2. So under a
+tilt theta E[r] is at most e**(theta w) times that at w, in units of v, if w >= s**2 / 2 + theta s**2.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ldp_audit.accounting.frequencies.tilted_atoms import Numbers
+
+
+class Noise(NamedTuple):
+    """The noise under a tilt.   theta: that.   deviation: s, nats, > 0."""
+
+    theta: float
+    deviation: float
+
+    @property
+    def mean(self) -> float:
+        """Of the tilted noise, nats."""
+        return self.deviation**2 * (0.5 + self.theta)
+
+    @property
+    def log_mean_power(self) -> float:
+        """ln E e**(theta Xi)."""
+        return self.deviation**2 * self.theta * (1 + self.theta) / 2
+
+    @property
+    def growth(self) -> float:
+        """g(1)."""
+        return math.erf(self.deviation / math.sqrt(8))
+
+    def width(self, need: float) -> float:
+        """The half-width w > 0 of the tent with which E[r] is at most e**-need, in units of v; need > 0."""
+        s, theta = self.deviation, self.theta
+        return s * (s / 2 + theta * s + math.sqrt((theta * s) ** 2 + theta * s * s + 2 * need))
+
+    def log_sizes(self, frequencies: Numbers) -> Numbers:
+        """ln of the sizes of the characteristic function."""
+        return -((self.deviation * frequencies) ** 2) / 2

@@ -1,0 +1,215 @@
+r"""The loss of a count among very many clients who are all alike, in closed form: no count is listed.
+
+Client 1's report is an upper one with probability u under the first hypothesis and u' under the second (l and l' are
+what they lack of 1), each of the n - 1 others' with p, q = 1 - p. With B = Bin(n, p) the count's laws are
+
+    P(k) = B(k) (l (n - k)/q + u k/p) / n,   and Q(k) likewise,
+
+as Bin(n - 1, p) at k and at k - 1 are B(k) (n - k)/(n q) and B(k) k/(n p). So P - e**epsilon Q is B times something
+linear in k, and its positive part is a stop-loss (`stop_loss`): with a = (l - e**epsilon l')/q, b = (u - e**epsilon
+u')/p, and an upper report that is likelier under the first hypothesis,
+
+    delta(epsilon) = (b - a)/n E[(B - x)_+],   x = n p + n (e**epsilon - 1)/(b - a),   n - x = n b/(b - a).
+
+The loss rises with the count, from ln(l/l') to ln(u/u'), and is epsilon at x.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldp_audit.accounting.anonymous_counts import Chance, loss_of_count
+from ldp_audit.accounting.grids.gridding import ListedPart
+from ldp_audit.accounting.laws.binomial_window import binomial_window
+from ldp_audit.accounting.laws.loss_law import CellMasses
+from ldp_audit.accounting.shuffling.stop_loss import Trials
+
+_REACH = 800.0
+"""-ln of how much rarer than the likeliest a count may be that is added up by itself; rarer ones by their tails."""
+
+_MOST_LISTED = 2 * 10**6
+
+_ROUNDING, _ROUNDING_OF_LARGE, _OF_THE_LOGARITHM = 1e-11, 1e-9, 2.0**-42
+"""Both ends are moved outwards by this share, up to a million clients and beyond, and by so much of ln delta."""
+
+Numbers = NDArray[np.float64]
+
+
+class _Listed(NamedTuple):
+    """Counts first .. last by themselves: ln of their masses under both hypotheses."""
+
+    first: int
+    last: int
+    logs: tuple[Numbers, Numbers]
+
+
+@dataclass(frozen=True)
+class CountLoss:
+    """The loss of the count of upper reports of n clients.
+
+    n: >= 2.   first, second: client 1's chances of an upper report.   others: each other client's; none is 0 or 1.
+    gap: first.upper - second.upper, of which more digits may be known than the difference has; never 0.
+    """
+
+    n: int
+    first: Chance
+    second: Chance
+    others: Chance
+    gap: float
+
+    exact = False
+
+    def largest(self) -> float:
+        """See `LossLaw`: that of n upper reports, or of none."""
+        return self._ends[1]
+
+    def mirrored(self) -> CountLoss:
+        """The loss of (Q, P): the hypotheses in the other order."""
+        return CountLoss(self.n, self.second, self.first, self.others, -self.gap)
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        """See `LossLaw`; the ends differ by rounding."""
+        least, largest = self._ends
+        if epsilon >= largest:
+            return -math.inf, -math.inf
+        if epsilon <= least:
+            value = math.log(-math.expm1(epsilon)) if epsilon > -math.inf else 0.0
+            return value, value
+        above, gap, slope = (np.array([one]) for one in self._levels(epsilon))
+        value = float(self._trials.log_excess(above, gap)[0] + np.log(slope[0]))
+        margin = (_ROUNDING if self.n <= 10**6 else _ROUNDING_OF_LARGE) + _OF_THE_LOGARITHM * abs(value)
+        margin += 4 * math.ulp(largest) / (largest - epsilon)
+        return value - margin, min(0.0, value + margin)
+
+    def masses(self, edges: Numbers) -> CellMasses:
+        """See `DiscretisableLaw`."""
+        listed, cuts = self._listed, self._counts_up_to(edges)
+        # the pieces between these counts lie in one cell, and are listed as a whole or not at all
+        ends = np.unique(np.concatenate([[-1, self.n, listed.first - 1, listed.last], cuts]))
+        cells = np.searchsorted(cuts, ends[1:], side="left")
+        starts = np.searchsorted(cells, np.arange(edges.size + 1), side="left")
+        logs = (self._added(np.append(self._pieces(ends, side), -math.inf), starts, cells) for side in (0, 1))
+        return CellMasses(*logs, infinite=-math.inf, missing=-math.inf)
+
+    def atoms_between(self, lowest: float, highest: float) -> ListedPart | None:
+        """The losses above the lowest and up to the highest, nats; None where they are very many or none."""
+        below, last = (int(count) for count in self._counts_up_to(np.array([lowest, highest])))
+        if not 0 < last - below <= _MOST_LISTED:
+            return None
+        counts = np.arange(below + 1, last + 1, dtype=np.float64)
+        losses = self._losses(counts)
+        if not np.all(np.diff(losses) > 0):
+            return None
+        rest = self._log_beyond(np.array([self.n - below]), 0, upper=False), self._log_beyond(np.array([last + 1]), 0)
+        return ListedPart(losses, self._log_masses(counts, 0), *(float(one[0]) for one in rest))
+
+    @cached_property
+    def _rising(self) -> tuple[Chance, Chance, Chance]:
+        """The chances of the reports that are likelier under the first hypothesis: the count's, or the others'."""
+        chances = self.first, self.second, self.others
+        if self.gap > 0:
+            return chances
+        return tuple(Chance(one.lower, one.upper) for one in chances)  # type: ignore[return-value]
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        """The least and the largest loss."""
+        least, largest = self._losses(np.array([0.0, float(self.n)]))
+        return float(least), float(largest)
+
+    def _losses(self, counts: Numbers) -> Numbers:
+        return loss_of_count(counts, self.n, *self._rising, abs(self.gap))
+
+    @cached_property
+    def _trials(self) -> Trials:
+        _, _, others = self._rising
+        return Trials(self.n, others.upper, others.lower)
+
+    def _levels(self, epsilon: float) -> tuple[float, float, float]:
+        """x - n p, n - x and (b - a)/n, for a level between the ends."""
+        (first, _, others), (least, largest) = self._rising, self._ends
+        b = -first.upper * math.expm1(epsilon - largest) / others.upper
+        a = -first.lower * math.expm1(epsilon - least) / others.lower
+        return self.n * math.expm1(epsilon) / (b - a), self.n * (b / (b - a)), (b - a) / self.n
+
+    def _counts_up_to(self, edges: Numbers) -> NDArray[np.int64]:
+        """The largest rising count whose loss is at most each edge; -1 where there is none."""
+        (first, _, others), (least, largest) = self._rising, self._ends
+        inner = np.clip(edges, least, largest)
+        b = -first.upper * np.expm1(inner - largest) / others.upper
+        a = -first.lower * np.expm1(inner - least) / others.lower
+        about = np.clip(np.floor(self.n * (-a / (b - a))), 0, self.n)
+        found = np.full(edges.shape, -1, dtype=np.int64)
+        for step in (-1, 0, 1):  # which of these the loss decides
+            counts = np.clip(about + step, 0, self.n)
+            within = self._losses(counts) <= edges
+            found = np.where(within, counts.astype(np.int64), found)
+        return np.where(edges >= largest, self.n, np.where(edges < least, -1, found))
+
+    @cached_property
+    def _listed(self) -> _Listed:
+        window = binomial_window(self.n, *self._trials.log_chances, _REACH)
+        counts = window.counts
+        return _Listed(int(counts[0]), int(counts[-1]), (self._log_masses(counts, 0), self._log_masses(counts, 1)))
+
+    def _log_masses(self, counts: Numbers, side: int) -> Numbers:
+        """ln of the probabilities of these rising counts under P, or under Q."""
+        one, others = self._rising[side], self._rising[2]
+        weights = (one.lower * (self.n - counts) / others.lower + one.upper * counts / others.upper) / self.n
+        return self._trials.log_masses(counts) + np.log(weights)
+
+    def _pieces(self, ends: NDArray[np.int64], side: int) -> Numbers:
+        """ln of the masses of counts between consecutive ends, the lower one left out."""
+        listed = self._listed
+        found = np.full(ends.size - 1, -math.inf)
+        inside = (ends[:-1] >= listed.first - 1) & (ends[1:] <= listed.last)
+        starts = ends[:-1][inside] + 1 - listed.first
+        found[inside] = _log_sums(listed.logs[side], starts)
+        for counted, rare in ((1, ends[:-1] >= listed.last), (0, ends[1:] < listed.first)):
+            if rare.any():
+                low, high = ends[:-1][rare], ends[1:][rare]
+                near, far = (low + 1, high + 1) if counted else (self.n - high, self.n - low)
+                found[rare] = _log_less(*(self._log_beyond(one, side, upper=bool(counted)) for one in (near, far)))
+        return found
+
+    def _log_beyond(self, counts: NDArray[np.int64], side: int, *, upper: bool = True) -> Numbers:
+        """ln of the probability of so many upper reports or more; or of so many lower ones."""
+        one, others = self._rising[side], self._rising[2]
+        if not upper:
+            one, others = Chance(one.lower, one.upper), Chance(others.lower, others.upper)
+        trials = Trials(self.n - 1, others.upper, others.lower)
+        among = [np.clip(counts + step, 1, self.n - 1).astype(np.float64) for step in (-1, 0)]
+        logs = [trials.log_tail(asked) for asked in among]
+        stays = np.where(counts > self.n - 1, -math.inf, math.log(one.lower) + logs[1])
+        moves = math.log(one.upper) + np.where(counts > 1, logs[0], 0.0)
+        beyond = np.where(counts > self.n, -math.inf, np.logaddexp(stays, moves))
+        return np.where(counts > 0, beyond, 0.0)
+
+    @staticmethod
+    def _added(logs: Numbers, starts: NDArray[np.int64], cells: NDArray[np.int64]) -> Numbers:
+        """The pieces' sums by cell; `starts` are the first of each, and those of a cell follow each other."""
+        counts = np.diff(np.append(starts, cells.size))
+        return np.where(counts > 0, np.logaddexp.reduceat(logs, starts), -math.inf)
+
+
+def _log_sums(logs: Numbers, starts: NDArray[np.int64]) -> Numbers:
+    """ln of the sums of e**logs from each start to the next one, or to the end."""
+    if not starts.size:
+        return np.empty(0)
+    used = logs[starts[0] :]
+    places = starts - starts[0]
+    tops = np.maximum.reduceat(used, places)
+    sizes = np.diff(np.append(places, used.size))
+    return tops + np.log(np.add.reduceat(np.exp(used - np.repeat(tops, sizes)), places))
+
+
+def _log_less(larger: Numbers, smaller: Numbers) -> Numbers:
+    """ln(e**larger - e**smaller)."""
+    with np.errstate(divide="ignore"):
+        return larger + np.log(-np.expm1(np.minimum(smaller - larger, 0.0)))

@@ -1,0 +1,153 @@
+r"""What bounds on Renyi divergences say about a sum of many losses, beside a law that dominates it.
+
+The divergences of order a of independent losses add up, so for every a > 1 (Canonne, Kamath, Steinke 2020, Proposition
+12)
+
+    ln delta(epsilon) <= (a - 1)(sum of D_a - epsilon) + a ln(1 - 1/a) - ln(a - 1).
+
+A law that dominates every placing of some others at once is worse than any of them. Of very many losses it lies
+further above them than this bound, which is that of the worst placing at each order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ldp_audit.accounting.conversion.renyi import renyi_divergence
+from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
+from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss
+from ldp_audit.accounting.laws.finite_losses import NOTHING
+from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.improper_loss import hint_of
+from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
+from ldp_audit.accounting.laws.loss_atoms import LossAtoms
+from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.shuffling.worst_moments import WorstMoments
+from ldp_audit.accounting.shuffling.worst_placing import MOST_ONE_BY_ONE, WorstPlacing
+
+_PER_OCTAVE, _OCTAVES = 16, (-40, 40)
+"""Orders are 1 + 2**(k/16)."""
+_CLEARLY = 1.001
+"""Where the law's own level of a delta is said to lie so much further out, or in, only one of the two is asked."""
+
+_ROUNDING = 1e-13
+
+_KNOWN = (LossAtoms, BinomialLoss, GaussianLoss, LaplaceLoss)
+"""Laws whose divergences are known."""
+
+Part = tuple[LossLaw, int]
+
+
+@dataclass(frozen=True, eq=False)
+class MomentBound:
+    """A law that dominates a sum, with the smaller of its upper end and that of the moments; nothing is known below.
+
+    law: dominates the sum.   parts: the losses that it is of, each so many times, as `with_moments` takes them.
+    """
+
+    law: LossLaw
+    parts: tuple[Part, ...]
+    _near: dict[int, float] = field(default_factory=dict, init=False, repr=False)
+    _sure: dict[int, float] = field(default_factory=dict, init=False, repr=False)
+
+    exact = False
+
+    def largest(self) -> float:
+        """See `LossLaw`."""
+        return self.law.largest()
+
+    def mirrored(self) -> MomentBound:
+        """See `LossLaw`."""
+        return MomentBound(self.law.mirrored(), tuple((law.mirrored(), times) for law, times in self.parts))
+
+    def enclosed(self) -> tuple[LossLaw, LossLaw]:
+        """For composition: that of nothing, and the law."""
+        return NOTHING, self.law
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        """See `LossLaw`."""
+        if not 0 < epsilon < self.law.largest():
+            return -math.inf, self.law.log_delta_bounds(epsilon)[1]
+        place = self._best(lambda k: self._log_delta(k, self._divergence(k), epsilon))
+        level = hint_of(self.law, min(0.0, self._log_delta(place, self._divergence(place), epsilon)))
+        of_law = 0.0 if level > _CLEARLY * epsilon else self.law.log_delta_bounds(epsilon)[1]
+        of_moments = 0.0 if level < epsilon / _CLEARLY else self._log_delta(place, self._bound(place), epsilon)
+        return -math.inf, min(0.0, of_law, of_moments)
+
+    def epsilon_near(self, log_delta: float) -> float:
+        """About the level with this ln delta, nats: a hint for who looks for it, with no claim."""
+
+        def epsilon(k: int) -> float:
+            return self._divergence(k) + (_log_lack(k) - log_delta) / _order(k)
+
+        found = epsilon(self._best(epsilon))
+        other = hint_of(self.law, log_delta)
+        return min(found, other) if not math.isnan(other) else found
+
+    def _best(self, value: Callable[[int], float]) -> int:
+        """The place of about the least value, which falls before it and rises after."""
+        low, high = (octave * _PER_OCTAVE for octave in _OCTAVES)
+        while high - low > 2:
+            left, right = low + (high - low) // 3, high - (high - low) // 3
+            low, high = (low, right) if value(left) <= value(right) else (left, high)
+        return min(range(low, high + 1), key=value)
+
+    @staticmethod
+    def _log_delta(k: int, divergence: float, epsilon: float) -> float:
+        exponent = _order(k) * (divergence - epsilon)
+        return exponent + _log_lack(k) + _ROUNDING * (1 + abs(exponent))
+
+    def _divergence(self, k: int) -> float:
+        """About the sum's divergence: that of one placing."""
+        if k not in self._near:
+            laws = [(law.placing if isinstance(law, WorstPlacing) else law, times) for law, times in self.parts]
+            self._near[k] = math.fsum(times * renyi_divergence(law, 1 + _order(k)).value for law, times in laws)
+        return self._near[k]
+
+    def _bound(self, k: int) -> float:
+        """An upper end of it."""
+        if k not in self._sure:
+            most = math.fsum(times * self._most(law, 1 + _order(k)) for law, times in self.parts)
+            self._sure[k] = most * (1 + _ROUNDING)
+        return self._sure[k]
+
+    def _most(self, law: LossLaw, alpha: float) -> float:
+        if isinstance(law, WorstPlacing):
+            return self._moments[law].divergence(alpha)
+        return renyi_divergence(law, alpha).value
+
+    @cached_property
+    def _moments(self) -> dict[WorstPlacing, WorstMoments]:
+        placed = (law for law, _ in self.parts if isinstance(law, WorstPlacing))
+        return {law: WorstMoments(law.epsilon0, law.n) for law in placed}
+
+
+def with_moments(upper: LossLaw, laws: Sequence[Part]) -> LossLaw:
+    """The law that dominates the sum of these, with what their moments say beside it.
+
+    Unchanged where there is a single loss, or one whose divergences are not known, or none of shuffled reports.
+    """
+    parts: list[Part] = []
+    for law, times in laws:
+        total = law.upper if isinstance(law, BracketedLoss) else law
+        inner = total.parts if isinstance(total, MomentBound) else ((law, 1),)
+        parts += [(one, count * times) for one, count in inner]
+    placed = [isinstance(law, WorstPlacing) and law.n <= MOST_ONE_BY_ONE for law, _ in parts]
+    known = all(one or isinstance(law, _KNOWN) for one, (law, _) in zip(placed, parts, strict=True))
+    if not known or not any(placed) or sum(times for _, times in parts) == 1:
+        return upper
+    return MomentBound(upper, tuple(parts))
+
+
+def _order(k: int) -> float:
+    """a - 1."""
+    return 2.0 ** (k / _PER_OCTAVE)
+
+
+def _log_lack(k: int) -> float:
+    """a ln(1 - 1/a) - ln(a - 1)."""
+    order = _order(k)
+    return (order + 1) * (math.log(order) - math.log1p(order)) - math.log(order)
