@@ -248,10 +248,9 @@ def _loss(
     """ln of (lower stays + upper moves) at the first chances over that at the second; small ones by log1p."""
     top = first.lower * stays + first.upper * moves
     bottom = second.lower * stays + second.upper * moves
-    if gap is None:
-        gap = np.where(np.less(first.upper, 0.9), first.upper - second.upper, second.lower - first.lower)
+    known = np.where(np.less(first.upper, 0.9), first.upper - second.upper, second.lower - first.lower)
     with np.errstate(divide="ignore", invalid="ignore"):
-        change = gap * (moves - stays) / bottom
+        change = (known if gap is None else gap) * (moves - stays) / bottom
         small = np.log1p(change)
         large = np.log(top) - np.log(bottom)
     return np.where((top == 0) & (bottom == 0), 0.0, np.where(np.abs(change) < 0.5, small, large))

@@ -175,7 +175,8 @@ class SplitCounts:
             grown = p * math.exp(theta / 2) * math.exp(theta / 2) if theta > _LARGE else p * math.expm1(theta)
         change = np.where(seldom, grown, q * math.expm1(-theta))
         logs = np.where(change > -0.5, np.log1p(np.maximum(change, -0.5)), np.log(p + rest))
-        return _Tilt(logs + np.where(seldom, -theta, theta) * rare, 1.0 - seldom, rare, np.where(seldom, 1.0, -1.0))
+        usual: Numbers = 1.0 - seldom.astype(np.float64)
+        return _Tilt(logs + np.where(seldom, -theta, theta) * rare, usual, rare, np.where(seldom, 1.0, -1.0))
 
     def _values(
         self, theta: float, tilt: _Tilt, splits: Numbers, away: Numbers, period: int, variance: float
