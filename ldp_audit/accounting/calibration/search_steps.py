@@ -43,7 +43,7 @@ class Steps:
         """The next value on the way to an end of the range, about at the crossing or a little behind it."""
         way = 1 if end > here else -1
         if here * end <= 0:
-            return here + way * min(abs(end - here), max(1, 2 * abs(here - self.safe))) if self.whole else end
+            return here + way * max(1, abs(here) // 2) if self.whole else end
         step = self._step(here, math.copysign(1, abs(end) - abs(here)))
         next_one = here * math.exp(step)
         if self.whole:

@@ -1,1 +1,1 @@
-"""Very many losses of few values, added up by integrals over frequencies."""
+"""Many losses of finitely many values, added up by integrals over frequencies."""

@@ -27,8 +27,11 @@ _DENSER = 1.5
 _RATIO = 1.1
 """Of levels beyond: without them the largest loss would have all that is left, which no tilt of a sum could bear."""
 
-_ROUNDING, _OF_THE_LOGARITHM = 1e-12, 4 * 2.0**-52
-"""What the logarithms here may lose."""
+_NEAREST = 1e-5
+"""Levels nearer to each other than this share of themselves are one: slopes between them would lose digits."""
+
+_ROUNDING, _OF_THE_LOGARITHM = 1e-10, 4 * 2.0**-52
+"""What the logarithms here may lose, with those digits of the slopes that are left."""
 
 
 def chord_law(levels: NDArray[np.float64], log_values: NDArray[np.float64]) -> LossLaw:
@@ -37,14 +40,15 @@ def chord_law(levels: NDArray[np.float64], log_values: NDArray[np.float64]) -> L
     levels: nats, ascending from 0, shape (m,), m >= 2; the last one is the largest loss.
     log_values: ln of delta, or of something larger, at them, same shape; of the last one it is not asked.
     """
-    known = log_values[:-1]
+    apart = np.append(np.diff(levels) > _NEAREST * levels[1:], True)
+    levels, known = levels[apart], log_values[apart][:-1]
     values = np.append(known + _ROUNDING + _OF_THE_LOGARITHM * np.abs(known), -math.inf)
     losses, logs = hull_from(zip(levels.tolist(), values.tolist(), strict=True))
     corners = list(zip(losses.tolist(), logs.tolist(), strict=True))
-    slopes = np.array([log_slope(*sides) for sides in pairwise(corners)])
-    seconds = slopes + np.log(-np.expm1(np.append(slopes[1:], -math.inf) - slopes))
+    slopes = np.append([log_slope(*sides) for sides in pairwise(corners)], -math.inf)  # after each corner
+    seconds = slopes[:-1] + np.log(-np.expm1(slopes[1:] - slopes[:-1]))
     # a corner and its mirror image are joined by a slope of (1 - h)/(1 + E)
-    joined = -np.expm1(logs[:-1]) / (1 + np.exp(losses[:-1]))
+    joined = -np.expm1(logs) / (1 + np.exp(losses))
     first = int(np.argmax(joined >= np.exp(slopes)))
     left = float(joined[first] - math.exp(slopes[first]))
     if losses[first] == 0:

@@ -231,8 +231,10 @@ def third_value(epsilon0: float, n: int, k: int) -> CountedPair:
     if not k >= 3:
         raise ValueError(f"k must be at least 3, got {k!r}")
     share = -float(np.logaddexp(math.log(k - 1), epsilon0))
-    rest = float(np.logaddexp(math.log(k - 3), epsilon0)) if k > 3 else epsilon0
-    return CountedPair(epsilon0, n, share, share + rest, share, share + math.log(k - 2))
+    either = 2 * math.exp(share)
+    rest = share + (float(np.logaddexp(math.log(k - 3), epsilon0)) if k > 3 else epsilon0)
+    no_clone = math.log1p(-either) if either < 0.5 else rest
+    return CountedPair(epsilon0, n, share, no_clone, share, share + math.log(k - 2))
 
 
 def _check(epsilon0: float, n: int) -> None:

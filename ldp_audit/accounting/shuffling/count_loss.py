@@ -34,6 +34,7 @@ _REACH = 800.0
 """-ln of how much rarer than the likeliest a count may be that is added up by itself; rarer ones by their tails."""
 
 _MOST_LISTED = 2 * 10**6
+_SMALL = 200.0
 
 _ROUNDING, _ROUNDING_OF_LARGE, _OF_THE_LOGARITHM = 1e-11, 1e-9, 2.0**-42
 """Both ends are moved outwards by this share, up to a million clients and beyond, and by so much of ln delta."""
@@ -81,10 +82,10 @@ class CountLoss:
         if epsilon <= least:
             value = math.log(-math.expm1(epsilon)) if epsilon > -math.inf else 0.0
             return value, value
-        above, gap, slope = (np.array([one]) for one in self._levels(epsilon))
-        value = float(self._trials.log_excess(above, gap)[0] + np.log(slope[0]))
+        above, gap, log_slope = self._levels(epsilon)
+        value = float(self._trials.log_excess(np.array([above]), np.array([gap]))[0]) + log_slope
         margin = (_ROUNDING if self.n <= 10**6 else _ROUNDING_OF_LARGE) + _OF_THE_LOGARITHM * abs(value)
-        margin += 4 * math.ulp(largest) / (largest - epsilon)
+        margin += 16 * math.ulp(largest) / (largest - epsilon)  # which may be rounded
         return value - margin, min(0.0, value + margin)
 
     def masses(self, edges: Numbers) -> CellMasses:
@@ -131,20 +132,33 @@ class CountLoss:
         _, _, others = self._rising
         return Trials(self.n, others.upper, others.lower)
 
-    def _levels(self, epsilon: float) -> tuple[float, float, float]:
-        """x - n p, n - x and (b - a)/n, for a level between the ends."""
+    def _log_sides(self, epsilons: Numbers) -> tuple[Numbers, Numbers]:
+        """ln(-a) and ln b, for levels within the ends."""
         (first, _, others), (least, largest) = self._rising, self._ends
-        b = -first.upper * math.expm1(epsilon - largest) / others.upper
-        a = -first.lower * math.expm1(epsilon - least) / others.lower
-        return self.n * math.expm1(epsilon) / (b - a), self.n * (b / (b - a)), (b - a) / self.n
+        with np.errstate(divide="ignore"):
+            a = _log_expm1(epsilons - least) + math.log(first.lower) - math.log(others.lower)
+            b = np.log(-np.expm1(epsilons - largest)) + math.log(first.upper) - math.log(others.upper)
+        return a, b
+
+    def _levels(self, epsilon: float) -> tuple[float, float, float]:
+        """x - n p, n - x and ln((b - a)/n), for a level between the ends."""
+        (first, _, others), (least, largest) = self._rising, self._ends
+        if largest - least < _SMALL:  # where floats have room for all of it
+            b = -first.upper * math.expm1(epsilon - largest) / others.upper
+            a = -first.lower * math.expm1(epsilon - least) / others.lower
+            return self.n * math.expm1(epsilon) / (b - a), self.n * (b / (b - a)), math.log((b - a) / self.n)
+        log_a, log_b = (float(one[0]) for one in self._log_sides(np.array([epsilon])))
+        log_both = float(np.logaddexp(log_a, log_b))
+        size = math.log(-math.expm1(-abs(epsilon))) + max(0.0, epsilon) if epsilon else -math.inf
+        above = math.copysign(math.exp(size - log_both + math.log(self.n)), epsilon)
+        return above, self.n * math.exp(log_b - log_both), log_both - math.log(self.n)
 
     def _counts_up_to(self, edges: Numbers) -> NDArray[np.int64]:
         """The largest rising count whose loss is at most each edge; -1 where there is none."""
-        (first, _, others), (least, largest) = self._rising, self._ends
-        inner = np.clip(edges, least, largest)
-        b = -first.upper * np.expm1(inner - largest) / others.upper
-        a = -first.lower * np.expm1(inner - least) / others.lower
-        about = np.clip(np.floor(self.n * (-a / (b - a))), 0, self.n)
+        least, largest = self._ends
+        log_a, log_b = self._log_sides(np.clip(edges, least, largest))
+        with np.errstate(over="ignore"):
+            about = np.floor(self.n / (1 + np.exp(log_b - log_a)))
         found = np.full(edges.shape, -1, dtype=np.int64)
         for step in (-1, 0, 1):  # which of these the loss decides
             counts = np.clip(about + step, 0, self.n)
@@ -196,6 +210,11 @@ class CountLoss:
         """The pieces' sums by cell; `starts` are the first of each, and those of a cell follow each other."""
         counts = np.diff(np.append(starts, cells.size))
         return np.where(counts > 0, np.logaddexp.reduceat(logs, starts), -math.inf)
+
+
+def _log_expm1(x: Numbers) -> Numbers:
+    """ln(e**x - 1) for x >= 0."""
+    return x + np.log(-np.expm1(-x))
 
 
 def _log_sums(logs: Numbers, starts: NDArray[np.int64]) -> Numbers:

@@ -23,7 +23,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc
+from scipy.special import betainc, betaincc
 
 from ldp_audit.accounting.laws.binomial_terms import log_binomial_at, stirling_error
 
@@ -90,7 +90,7 @@ class Trials:
             k, r, d = counts[far], rest[far], ahead[far]
             found[far] = self._logs(r, d) + np.log(self.q * k / (d + _fraction(r, d, self.p)))
         if not far.all():
-            found[~far] = np.log(betainc(counts[~far], rest[~far] + 1, self.p))
+            found[~far] = np.log(_tail(counts[~far], rest[~far], self.p, self.q))
         return found
 
     def log_masses(self, counts: Numbers) -> Numbers:
@@ -154,8 +154,13 @@ def _log_excess(k: Numbers, rest: Numbers, ahead: Numbers, over: Numbers, logs: 
     found[far] = logs[far] + np.log(q * k[far] / (ahead[far] + part) * (part + over[far]))
     if not far.all():
         k, rest, ahead, over, logs = k[~far], rest[~far], ahead[~far], over[~far], logs[~far]
-        found[~far] = np.log(q * k * np.exp(logs) - (ahead - over) * betainc(k, rest + 1, p))
+        found[~far] = np.log(q * k * np.exp(logs) - (ahead - over) * _tail(k, rest, p, q))
     return found
+
+
+def _tail(k: Numbers, rest: Numbers, p: float, q: float) -> Numbers:
+    """P(B >= k), from the smaller of the two chances, of which all digits are known."""
+    return betainc(k, rest + 1, p) if p <= 0.5 else betaincc(rest + 1, k, q)
 
 
 def _fraction(rest: Numbers, ahead: Numbers, p: float) -> Numbers:
@@ -169,4 +174,4 @@ def _fraction(rest: Numbers, ahead: Numbers, p: float) -> Numbers:
         value = value * (step := np.maximum(top * bottom, _TINY))
         if np.all(np.abs(step - 1) <= _ENOUGH):
             break
-    return value
+    return np.where(rest == 0, 0.0, value)

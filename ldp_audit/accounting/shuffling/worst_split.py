@@ -16,6 +16,9 @@ from ldp_audit.accounting.shuffling.split_counts import SplitCounts
 _CUTS = 32
 """Splits known at first, evenly; and others ever closer to both ends, where the worst ones lie."""
 
+_SHARE = 1e-3
+"""How far apart the ends may be where delta is nearly 1, as a share of its logarithm."""
+
 _PARTS, _MORE_PARTS, _MANY = 8, 32, 2000
 """Of a block that is cut; more where there are not many splits."""
 
@@ -25,7 +28,8 @@ Numbers = NDArray[np.float64]
 def log_worst_split(level: SplitCounts, others: int, *, precision: float, most: int) -> tuple[float, float]:
     """A lower and an upper end of ln delta of the worst split of so many other clients.
 
-    precision: how far apart the ends may be; 0 for the worst split itself.   most: blocks that may be looked at.
+    precision: how far apart the ends may be, if they are not near 0; 0 for the worst split itself.
+    most: blocks that may be looked at.
     """
     known = _first_cuts(others)
     least, last = np.concatenate([known, known]), np.concatenate([known, known[1:] - 1, [others]])
@@ -37,7 +41,7 @@ def log_worst_split(level: SplitCounts, others: int, *, precision: float, most: 
         low = max(low, float(below[single].max(initial=-math.inf)))
         settled = max(settled, float(above[single].max(initial=-math.inf)))
         if not count:
-            target = settled + precision
+            target = settled + min(precision, _SHARE * abs(settled))
         alive, count = ~single & (above > target), count + least.size
         if count + parts * np.count_nonzero(alive) > most:
             settled = max(settled, float(above[alive].max(initial=-math.inf)))

@@ -111,6 +111,23 @@ def test_losses_that_differ_by_rounding_become_one_and_others_do_not():
     assert np.exp(logs) == pytest.approx([0.25, 0.5, 0.25])
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_chains_of_near_losses_are_cut_where_they_would_grow_wider_than_rounding(seed):
+    """Long chains and short ones side by side: each group is what a walk from its first loss on may join."""
+    rng = np.random.default_rng(seed)
+    steps = np.where(rng.random(400) < 0.7, rng.integers(0, 6, 400) * 2.0**-52, rng.random(400) * 0.01)
+    losses = 1 + np.cumsum(steps)
+    groups, reach = [[losses[0]]], 8e-16 * losses[-1]
+    for loss in losses[1:]:
+        near = loss - groups[-1][0] <= reach
+        groups[-1].append(loss) if near else groups.append([loss])
+    found, logs = merged(losses, np.log(np.full(400, 1 / 400)))
+    assert found.size == len(groups)
+    assert np.exp(logs) == pytest.approx([len(group) / 400 for group in groups])
+    assert all(group[0] <= loss <= group[-1] for group, loss in zip(groups, found, strict=True))
+    assert max(len(group) for group in groups) > 2
+
+
 def test_a_symmetric_law_of_two_values_is_a_binomial_one_and_of_none_says_nothing():
     assert symmetric_law([1.0], [-math.log1p(math.exp(-1.0))]) == BinomialLoss(1.0, -1.0, 1)
     assert symmetric_law([], []) is NOTHING
