@@ -7,7 +7,8 @@ Theorem 10). What is exact stays exact where it can:
 * one loss of two values, any number of times: a binomial sum (`BinomialLoss`);
 * Gaussian noises: one Gaussian;
 * few losses: the sum of all combinations (`combinations_of_losses`);
-* very many losses of few values: an integral over frequencies, with certified ends (`characteristic_sum`);
+* hundreds of losses and more, of finitely many values: an integral over frequencies, with certified ends
+  (`characteristic_sum`);
 * many noises, sampled ones too, with whatever else: an integral along a contour, with such ends too (`contour_loss`);
 * else a grid, with such ends (`grid_loss`).
 """
