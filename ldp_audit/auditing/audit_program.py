@@ -15,7 +15,7 @@ from typing import Any
 
 from ldp_audit.auditing.arguments import check_arguments
 from ldp_audit.auditing.bounds.curves import Curves
-from ldp_audit.auditing.bounds.power import detectable_by
+from ldp_audit.auditing.bounds.power import Reach
 from ldp_audit.auditing.counts.checkpoint import opened, remembered
 from ldp_audit.auditing.counts.counting import Test, count_all
 from ldp_audit.auditing.counts.distribute import runner_of
@@ -63,7 +63,7 @@ def audit(
     sampler: (x, n, rng) -> n independent outputs on input x: numbers, labels, None, or vectors as an (n, d) array.
     inputs: two or more, all pairs of which are searched, in both directions; or what `search` returns.
     claimed_epsilon: nats; None where only the bound is wanted.   claimed_delta: in [0, 1).
-    samples: per input, the search included; not so the calls for a single output that look for repetition: 32 to 128
+    samples: per input, the search included; not so the calls for a single output that look for repetition: 16 to 128
     an input, more where they raise a suspicion.
     confidence: in [0.5, 1), of all bounds together.
     seed: the same seed gives the same result.   timeout: seconds that one call may take.
@@ -155,7 +155,7 @@ def audit(
         claimed_delta=claimed_delta,
         confidence=confidence,
         witness=best.witness,
-        detectable_epsilon=detectable_by(found.choice.seen, test.trials, budget["event"], *claim),
+        reach=Reach(found.choice.seen, test.trials, budget["event"], *claim),
         coverage_floor=floor,
         samples_used=found.drawn + 2 * test.trials + calls + (0 if together is None else together.samples_used),
         seconds=time.perf_counter() - start,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count
-from ldp_audit.auditing.bounds.power import detectable_by
+from ldp_audit.auditing.bounds.power import Reach
 from ldp_audit.auditing.counts.checkpoint import DAMAGE, State, arguments_of
 from ldp_audit.auditing.counts.counting import CONFIRM, CONFIRMED_AGAIN, Test, count_all
 from ldp_audit.auditing.counts.distribute import runner_of
@@ -152,9 +152,7 @@ def judged(record: Record, counts: Counts, inputs: tuple[Any, Any], seed: int, n
         claimed_delta=record.claimed_delta,
         confidence=record.confidence,
         witness=Witness(inputs, record.event, counts, record.calls_for_one),
-        detectable_epsilon=detectable_by(
-            counts, trials, error, claimed, record.claimed_delta, design_epsilon=record.design_epsilon
-        ),
+        reach=Reach(counts, trials, error, claimed, record.claimed_delta, record.design_epsilon),
         coverage_floor=record.coverage_floor,
         samples_used=counts.trials + counts.other_trials,
         seconds=0.0,

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from ldp_audit.auditing.bounds.power import Reach
 from ldp_audit.auditing.event import Event
 from ldp_audit.auditing.two_proportions import Counts
 
@@ -55,8 +56,7 @@ class AuditResult:
 
     epsilon_lower: nats; at most the program's true epsilon at claimed_delta, with probability >= confidence.
     delta_lower: the same for its delta at claimed_epsilon; both hold at once. None without a claimed epsilon.
-    detectable_epsilon: the smallest true epsilon that the test would have reported as a violation with probability
-    0.95, if its event keeps its probability on the likelier input; inf if none.
+    reach: what the test would have caught, or how to work it out.
     coverage_floor: an event at least this probable on an input was seen, with probability 0.95 or more, in the samples
     that the search learned from; rarer ones may have been missed.   budget: how much of the error each part may spend.
     """
@@ -68,7 +68,7 @@ class AuditResult:
     claimed_delta: float
     confidence: float
     witness: Witness
-    detectable_epsilon: float
+    reach: Reach | float
     coverage_floor: float
     samples_used: int
     seconds: float
@@ -81,6 +81,15 @@ class AuditResult:
     def violated(self) -> bool:
         """Whether the claim is false, at the stated confidence."""
         return self.verdict == VIOLATED
+
+    @property
+    def detectable_epsilon(self) -> float:
+        """The smallest true epsilon that the test would have reported as a violation with probability 0.95.
+
+        That is if its event keeps its probability on the likelier input; inf if there is none. It takes a millisecond
+        or two, the first time that it is asked for.
+        """
+        return self.reach.detectable_epsilon if isinstance(self.reach, Reach) else self.reach
 
     def describe(self) -> str:
         """A few lines for people; a consistent verdict never comes without what it could not see."""

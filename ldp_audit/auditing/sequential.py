@@ -82,7 +82,7 @@ def audit_sequentially(
         claimed_delta=claimed_delta,
         confidence=confidence,
         witness=calls[1] if calls[1] is not None and calls[0] > sequence else run.witness(),
-        detectable_epsilon=_detectable(run),
+        reach=_detectable(run),
         coverage_floor=coverage_floor(run.learned),
         samples_used=sum(run.past.drawn) + calls[2],
         seconds=time.perf_counter() - start,

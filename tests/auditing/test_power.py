@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ldp_audit.auditing.bounds.power import detectable_by, detectable_epsilon, plan
+from ldp_audit.auditing.bounds.power import Reach, detectable_epsilon, plan
 from ldp_audit.auditing.two_proportions import Counts, Region
 from tests.frequency import FALSE_ALARM
 
@@ -126,8 +126,8 @@ def test_a_design_that_is_fixed_already_is_reckoned_with() -> None:
 )
 def test_an_event_that_cannot_show_a_violation_detects_nothing(counts: Counts, delta: float, finds: bool) -> None:
     """Audits and confirmations say the same of it; catches one that promises power at an event that always occurs."""
-    assert math.isfinite(detectable_by(counts, 100_000, 0.001, 1.0, delta)) == finds
-    assert detectable_by(counts, 100_000, 0.001, math.inf, delta) == math.inf
+    assert math.isfinite(Reach(counts, 100_000, 0.001, 1.0, delta).detectable_epsilon) == finds
+    assert Reach(counts, 100_000, 0.001, math.inf, delta).detectable_epsilon == math.inf
 
 
 @pytest.mark.parametrize(

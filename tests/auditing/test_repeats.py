@@ -30,9 +30,9 @@ class Counting:
 def test_calls_grow_with_the_samples_and_are_even(samples: int) -> None:
     """They are halved: an odd number once made more hits than calls."""
     found = first_calls(samples)
-    assert 32 <= found <= FIRST_CALLS
+    assert 16 <= found <= FIRST_CALLS
     assert found % 2 == 0
-    assert found <= max(32, samples // 50)
+    assert found <= max(16, samples // 50)
     assert first_calls(samples + 100) >= found
 
 
@@ -48,8 +48,8 @@ def test_a_program_of_few_seeds_is_suspected_whatever_the_samples(samples: int, 
 
 def test_an_honest_program_is_left_in_peace_after_few_calls() -> None:
     sampler = Counting(None)
-    assert suspected_by_few(Program(sampler), (0.0, 1.0), (0, 1), ERROR, 1.0, 500) == (None, 32)
-    assert sampler.calls == 64
+    assert suspected_by_few(Program(sampler), (0.0, 1.0), (0, 1), ERROR, 1.0, 500) == (None, 16)
+    assert sampler.calls == 32
 
 
 def test_few_calls_and_all_of_them_end_in_the_same_test() -> None:

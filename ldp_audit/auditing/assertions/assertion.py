@@ -205,7 +205,7 @@ def _result(
         claimed_delta=goal.delta,
         confidence=1 - goal.false_alarm,
         witness=best.witness,
-        detectable_epsilon=goal.detectable(found.choice.seen, tested[0].trials if tested else 1),
+        reach=goal.detectable(found.choice.seen, tested[0].trials if tested else 1),
         coverage_floor=coverage_floor(found.learned),
         samples_used=drawn + sum(counts.trials + counts.other_trials for counts in tested + repeats),
         seconds=seconds,

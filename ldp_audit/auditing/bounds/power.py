@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import special
@@ -133,23 +135,32 @@ def _guess(p: float, trials: int, error: float, claimed: float, delta: float, po
     return excess
 
 
-def detectable_by(
-    seen: Counts,
-    trials: int,
-    error: float,
-    claimed_epsilon: float | None,
-    claimed_delta: float,
-    *,
-    design_epsilon: float | None = None,
-) -> float:
-    """`detectable_epsilon` by an event that was seen so often: inf for one that (nearly) never or always occurs.
+@dataclass(frozen=True)
+class Reach:
+    """What a test would have caught of an event that was seen so often; worked out when it is asked for.
 
+    trials: of each input.   error, claimed_delta, design_epsilon: as of `detectable_epsilon`.
     claimed_epsilon: None counts as 0.
     """
-    p, _ = seen.smoothed
-    if p <= claimed_delta or seen.other_hits > 0.99 * seen.other_trials:
-        return math.inf
-    return detectable_epsilon(p, trials, error, claimed_epsilon or 0.0, claimed_delta, design_epsilon=design_epsilon)
+
+    seen: Counts
+    trials: int
+    error: float
+    claimed_epsilon: float | None
+    claimed_delta: float
+    design_epsilon: float | None = None
+
+    @cached_property
+    def detectable_epsilon(self) -> float:
+        """The smallest true epsilon that is caught with probability 0.95; inf where the event (nearly) never shows it.
+
+        So for one that is too rare, or occurs (nearly) always.
+        """
+        p, _ = self.seen.smoothed
+        if p <= self.claimed_delta or self.seen.other_hits > 0.99 * self.seen.other_trials:
+            return math.inf
+        claim = (self.claimed_epsilon or 0.0, self.claimed_delta)
+        return detectable_epsilon(p, self.trials, self.error, *claim, design_epsilon=self.design_epsilon)
 
 
 def _barely_passed(

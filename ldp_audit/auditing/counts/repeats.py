@@ -21,12 +21,12 @@ from ldp_audit.auditing.two_proportions import Counts, Region
 
 FIRST_CALLS = 128
 """Calls of each input before a test is proposed."""
-_FEWEST_CALLS = 32  # and where samples are few: a fixed seed shows in these, one of 8 bits in the usual number
+_FEWEST_CALLS = 16  # and where samples are few: a fixed seed shows in these, one of 8 bits in the usual number
 _MOST_CALLS = 1000
 
 
 def first_calls(samples: int) -> int:
-    """Calls of each input that an audit of so many samples begins with: one for fifty samples, 32 to 128, even."""
+    """Calls of each input that an audit of so many samples begins with: one for fifty samples, 16 to 128, even."""
     return min(FIRST_CALLS, max(_FEWEST_CALLS, samples // 100 * 2))
 
 
