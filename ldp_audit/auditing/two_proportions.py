@@ -221,14 +221,19 @@ class Region:
 
     def _limits(self, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """For each cell of p: no deviation of q above the first is in the region; at its end, none above the second."""
-        z = -special.ndtri(self.error * (1 - _P_SHARE - _Q_SHARE) / (1 + special.ndtr(-_CUT)))
+        z, most = self._deviations
         of_p = np.maximum(deviation(self.counts.hits, self.counts.trials, ends), -_CUT)
         # The limit of e is z (1 + s**2)**(1/2) - s d in s = w1 / w2, convex for z >= 0, that is, for error <= 1/2:
         # greatest at the greatest or the least s of the cell, which its ends have.
-        s = self._weight(np.stack([starts, ends]))
-        limits = np.minimum(z * np.hypot(1.0, s) - s * of_p, -special.ndtri(_Q_SHARE * self.error))
-        limits = np.maximum(limits, _LEAST_LIMIT)
-        return np.max(limits, axis=0), limits[1]
+        s = self._weight(np.array([starts, ends]))
+        limits = np.maximum(np.minimum(z * np.hypot(1.0, s) - s * of_p, most), _LEAST_LIMIT)
+        return limits.max(axis=0), limits[1]
+
+    @cached_property
+    def _deviations(self) -> tuple[float, float]:
+        """The weighted sum's greatest value in the region, and e's."""
+        z = -special.ndtri(self.error * (1 - _P_SHARE - _Q_SHARE) / (1 + special.ndtr(-_CUT)))
+        return float(z), float(-special.ndtri(_Q_SHARE * self.error))
 
     def _deviation_of_q(self, q: np.ndarray) -> np.ndarray:
         """e(q), -inf where every q in [0, 1) is possible, and inf for q = 1, which none is."""
