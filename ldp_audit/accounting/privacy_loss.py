@@ -88,7 +88,7 @@ class PrivacyLoss:
 
     def epsilon(self, delta: float | None = None, *, log_delta: float | None = None) -> float:
         """The upper end of `epsilon_bounds`: never too small."""
-        return self.epsilon_bounds(delta, log_delta=log_delta)[1]
+        return self._least(cache(self.log_delta_bounds), log_of_delta(delta, log_delta), 1)
 
     def profile(self) -> PrivacyProfile:
         """delta as a function of epsilon, with its curves and tables."""
@@ -110,13 +110,15 @@ class PrivacyLoss:
 
         hints = [hint_of(law, target) for law in self.directions] if target > -math.inf else []
         largest = self.largest()
+        if target == -math.inf and end:  # nothing above it is possible, and below it something may be
+            return largest
         known = [hint for hint in hints if 0 < hint < largest]
         # near a hint the bounds need not be known at 0, which for a grid is a sum of its own
         if not known and ends(0.0)[end] <= target:
             return 0.0
-        if target == -math.inf and not end:
+        if target == -math.inf:
             return max(0.0, *(least_largest(law) for law in self.directions))
-        if target == -math.inf or ends(math.inf)[end] > target:
+        if ends(math.inf)[end] > target:
             return largest
         low, high = _bracket(excess, *((max(known), 1.001) if known else (min(1.0, largest), 16.0)), largest)
         if low == 0 and excess(0.0) <= 0:
