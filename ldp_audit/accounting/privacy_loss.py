@@ -108,16 +108,14 @@ class PrivacyLoss:
         def excess(epsilon: float) -> float:
             return max(2 * target - 1, ends(epsilon)[end]) - target
 
-        hints = [hint_of(law, target) for law in self.directions] if target > -math.inf else []
         largest = self.largest()
-        if target == -math.inf and end:  # nothing above it is possible, and below it something may be
-            return largest
+        if target == -math.inf:  # nothing above the largest loss is possible, and below it something may be
+            return largest if end else max(0.0, *(least_largest(law) for law in self.directions))
+        hints = [hint_of(law, target) for law in self.directions]
         known = [hint for hint in hints if 0 < hint < largest]
         # near a hint the bounds need not be known at 0, which for a grid is a sum of its own
         if not known and ends(0.0)[end] <= target:
             return 0.0
-        if target == -math.inf:
-            return max(0.0, *(least_largest(law) for law in self.directions))
         if ends(math.inf)[end] > target:
             return largest
         low, high = _bracket(excess, *((max(known), 1.001) if known else (min(1.0, largest), 16.0)), largest)
