@@ -108,7 +108,7 @@ def basic_composition() -> Claim:
 
 def noise_to_match() -> Claim:
     p, r = Variable("P", 0, 1), Variable("Q", 0, 1)
-    t, d = Variable("t", 1, oo), Variable("d", 0, 1, latex=r"\delta")
+    t, d = Variable("t", 1, oo, latex=r"e^{\varepsilon}"), Variable("d", 0, 1, latex=r"\delta")
     values = Rational(5000) * 20 * 6
     pi_above = Rational("3.1416")
 

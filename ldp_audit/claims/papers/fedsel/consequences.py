@@ -10,7 +10,7 @@ from ldp_audit.claims.statement import at_most, equal, less, order, prints_as, s
 
 def dimension_dependence() -> Claim:
     q, value = Variable("Q", 0, oo, open="left"), Variable("v", 0, 1, open="left")
-    ratio = Variable("t", 1, oo, latex=r"e^{\varepsilon_{sel}}")
+    ratio = Variable("t_sel", 1, oo, latex=r"e^{\varepsilon_{sel}}")
     picked = Variable("P", 0, ratio / dims, open="left")
     flat = dims * q / (m * value**2)
     own = q / (m * picked * value**2)

@@ -23,8 +23,9 @@ from ldp_audit.claims.papers.fedsel.symbols import (
 )
 from ldp_audit.claims.privacy import is_private
 from ldp_audit.claims.statement import at_most, equal, less, prints_as, somewhere
+from ldp_audit.mechanisms.exponential_selection import STEP_RATIO
 
-y = Variable("y", 1, oo, open="left", latex=r"e^{\varepsilon_1/(d-1)}")
+y = STEP_RATIO
 """EXP's base: e**epsilon_1 = y**(d - 1)."""
 
 
@@ -123,7 +124,7 @@ def proportional_to_the_gradient() -> Claim:
 
 
 def lemma_1() -> Claim:
-    eps = Variable("epsilon", 0, oo, open="left", latex=r"\varepsilon_1")
+    eps = Variable("epsilon_1", 0, oo, open="left", latex=r"\varepsilon_1")
     rank, rank_prime = (Variable(name, 1, dims, integer=True) for name in ("z", "z_prime"))
     three = ranking_law((1, 2, 3), y)
     return Claim(
@@ -153,8 +154,7 @@ def lemma_1() -> Claim:
 
 
 def lemma_1_all_vectors() -> Claim:
-    root = Variable("y", 1, oo, open="left", latex=r"\sqrt t")
-    high, low = ranking_law((3, 1, 1), root)[0], ranking_law((1, 3, 3), root)[0]
+    high, low = ranking_law((3, 1, 1), y)[0], ranking_law((1, 3, 3), y)[0]
     weight, rest = Variable("a", 1, t), Variable("R", dims - 1, (dims - 1) * t)
     worst = t * (1 + (dims - 1) * t) / (t + dims - 1)
     return Claim(
@@ -162,7 +162,7 @@ def lemma_1_all_vectors() -> Claim:
         place="Lemma 1, its proof: 'any two possible ranking vectors', z in {1, ..., d}^d, read of all of {1, ..., d}^d",
         says="EXP is epsilon_1-LDP for any two vectors in {1, ..., d}^d, tied ranks included.",
         parts=(
-            at_most(high, root**2 * low, "d = 3, first index: z = (3, 1, 1) against z' = (1, 3, 3), e^epsilon_1 = y^2"),
+            at_most(high, y**2 * low, "d = 3, first index: z = (3, 1, 1) against z' = (1, 3, 3), e^epsilon_1 = y^2"),
         ),
         corrected=Correction(
             "Tied ranks change the normaliser. The exact ratio over {1..d}^d is t (1 + (d-1) t)/(t + d - 1), which tends to "
@@ -174,8 +174,8 @@ def lemma_1_all_vectors() -> Claim:
                 ),
                 at_most(1 / (1 + (dims - 1) * t), weight / (weight + rest), "and at least 1/(1 + (d-1) t)"),
                 equal(t / (t + dims - 1) / (1 / (1 + (dims - 1) * t)), worst, "their quotient"),
-                equal(high / low, worst.subs(t, root**2).subs(dims, 3), "attained, d = 3"),
-                equal((high / low).subs(root, 3), Rational(171, 11), "d = 3, t = 9: 171/11"),
+                equal(high / low, worst.subs(t, y**2).subs(dims, 3), "attained, d = 3"),
+                equal((high / low).subs(y, 3), Rational(171, 11), "d = 3, t = 9: 171/11"),
                 equal(worst.subs(dims, 2), t, "d = 2: it is t"),
             ),
         ),

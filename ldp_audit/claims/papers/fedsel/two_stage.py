@@ -241,7 +241,7 @@ def all_epochs() -> Claim:
 
 
 def table_2() -> Claim:
-    per_epoch = Variable("epsilon", 0, oo, open="left", latex=r"\varepsilon'")
+    per_epoch = Variable("epsilon_prime", 0, oo, open="left", latex=r"\varepsilon'")
     first = mu * per_epoch
     return Claim(
         id="FS-MUB",

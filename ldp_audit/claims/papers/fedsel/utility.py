@@ -41,7 +41,7 @@ log_d = Variable("ell", Rational(1, 2), oo, latex=r"\ln d")
 linked = Variable("d", 1, oo, open="left", exp_of=log_d)
 log_size = Variable("L", 0, oo, open="left", latex=r"\log d")
 epochs = Variable("E", 1, oo, integer=True)
-small = Variable("epsilon", 0, 1, open="left", latex=r"\varepsilon_2")
+small = Variable("epsilon_2", 0, 1, open="left", latex=r"\varepsilon_2")
 t_small = Variable("t", 1, oo, open="left", exp_of=small)
 s_small = Variable("s", 1, oo, open="left", exp_of=small / 2)
 
@@ -92,8 +92,8 @@ def noise_around_the_sparse_vector() -> Claim:
 
 def selection_probability() -> Claim:
     top_one = t / (size - 1 + t)
-    rho = Variable("rho", 1, 4, latex=r"e^{\varepsilon_{sel}}")
-    any_rho = Variable("rho", 1, oo, latex=r"e^{\varepsilon_{sel}}")
+    rho = Variable("t_sel", 1, 4, latex=r"e^{\varepsilon_{sel}}")
+    any_rho = Variable("t_sel", 1, oo, latex=r"e^{\varepsilon_{sel}}")
     weights = Variable("M", dims - 1, oo)
     return Claim(
         id="FS-PIJ",
@@ -173,7 +173,7 @@ def noise_of_one_value() -> Claim:
 
 def theorem_4_1() -> Claim:
     clients = Variable("m", 1, oo)
-    level = Variable("L", 0, oo, open="left", latex=r"\ln\tfrac{2d}\beta")
+    level = Variable("L_2d", 0, oo, open="left", latex=r"\ln\tfrac{2d}\beta")
     enough = Variable("m", dims * level, oo, latex="m")
     root, reach = Variable("R", 0, oo), Variable("b", 0, oo, open="left")
     error = root + 2 * reach * level / (3 * clients)

@@ -23,7 +23,7 @@ def counts(target: object, others: int, reports: int) -> dict:
 
 def composition() -> Claim:
     q1, q2 = Variable("Q_1", 0, 1), Variable("Q_2", 0, 1)
-    t1, t2 = Variable("t_1", 1, oo), Variable("t_2", 1, oo)
+    t1, t2 = (Variable(f"t_{i}", 1, oo, latex=rf"e^{{\varepsilon_{i}}}") for i in (1, 2))
     p1, p2 = Variable("P_1", 0, t1 * q1), Variable("P_2", 0, t2 * q2)
     return Claim(
         id="LF-COMP",
@@ -47,7 +47,7 @@ def composition() -> Claim:
 
 def without_shuffling() -> Claim:
     q = Variable("Q_m", 0, 1, open="left")
-    ratio = Variable("rho", 1, oo, latex=r"\rho_m")
+    ratio = Variable("rho_m", 1, oo, latex=r"\rho_m")
     three = hockey_stick(
         product_law([{1: Rational(3, 4), 0: Rational(1, 4)}] * 2),
         product_law([{1: Rational(1, 4), 0: Rational(3, 4)}] * 2),
