@@ -13,11 +13,13 @@ import pytest
 from scipy import stats
 
 from ldp_audit.auditing import audit
+from ldp_audit.auditing.bounds.power import Reach
 from ldp_audit.auditing.confirm import Retest, confirm, input_of, program_of, witness_in
 from ldp_audit.auditing.counts.counting import IncompleteError
 from ldp_audit.auditing.counts.record import record_in
 from ldp_audit.auditing.event import Event
 from ldp_audit.auditing.program import Program
+from ldp_audit.auditing.two_proportions import Region
 
 Json = dict[str, Any]
 
@@ -83,6 +85,18 @@ def test_the_bound_of_a_confirmation_exceeds_the_truth_as_rarely_as_it_says() ->
     truth = math.log(0.75 / 0.25)
     over = sum(confirm(coin(0.75), again, seed=seed).epsilon_lower > truth for seed in range(200))
     assert 0 < over <= stats.binom.isf(1e-6, 200, 0.1)
+
+
+@pytest.mark.parametrize("design", [0.0, 1.0, 4.0])
+def test_a_confirmation_is_tight_where_the_first_audit_said(design: float) -> None:
+    """The bound and what would have been caught are those of the recorded design, and of no other."""
+    event = Event(((0.0, math.inf),))
+    found = confirm(coin(0.9), Retest(event, (1, -1), False, design, 1.0, 0.0, 0.9, 500), seed=3)
+    others = {other: Region(found.witness.counts, 0.1, other).epsilon_lower() for other in (0.0, 1.0, 4.0)}
+    assert found.epsilon_lower == pytest.approx(others.pop(design), rel=1e-12)
+    assert found.epsilon_lower not in others.values()
+    reach = Reach(found.witness.counts, 500, 0.1, 1.0, 0.0, design)
+    assert found.detectable_epsilon == pytest.approx(reach.detectable_epsilon, rel=1e-12)
 
 
 def test_inputs_are_found_again_where_json_has_changed_them() -> None:
