@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 
 import pytest
 import torch
 from torch import nn
+from torch.nn.modules import module as every_module
+from torch.utils.hooks import RemovableHandle
 
 from ldp_audit.training.strategies import grouped
 from tests.training.plain_clients import a_round, distance, tolerance
@@ -125,6 +128,26 @@ def test_a_network_that_it_would_get_wrong_is_refused(model: nn.Module, reason: 
     case = a_round(model, shape=(2, 8, 8))
     with pytest.raises(ValueError, match=f"strategy 'grouped' cannot train this: .*{reason}"):
         case.trained("grouped")
+
+
+@pytest.mark.parametrize(
+    "register",
+    [
+        every_module.register_module_forward_hook,
+        every_module.register_module_forward_pre_hook,
+        every_module.register_module_full_backward_hook,
+        every_module.register_module_full_backward_pre_hook,
+    ],
+)
+def test_hooks_of_every_module_are_not_passed_by(register: Callable[..., RemovableHandle]) -> None:
+    case = a_round("digit-cnn")
+    handle = register(lambda *_: None)
+    try:
+        with pytest.raises(ValueError, match="strategy 'grouped' cannot train this: hooks are registered for every"):
+            case.trained("grouped")
+    finally:
+        handle.remove()
+    case.trained("grouped")
 
 
 @pytest.mark.parametrize("pool", [nn.MaxPool2d(2), nn.MaxPool2d((3, 2)), nn.AvgPool2d(2)])
