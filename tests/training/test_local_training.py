@@ -30,6 +30,14 @@ def test_every_strategy_agrees_with_plain_sgd_up_to_rounding(strategy: str, dtyp
     assert distance(case.trained(strategy), case.plain()) <= tolerance(case.weights)
 
 
+@pytest.mark.parametrize("strategy", IN_PROCESS)
+def test_a_caller_without_gradients_gets_the_same_weights(strategy: str) -> None:
+    case = a_round(model_for(strategy))
+    usual = case.trained(strategy)
+    with torch.no_grad():
+        assert distance(case.trained(strategy), usual) == 0
+
+
 @pytest.mark.parametrize("chunk", [1, 3, 5, 100])
 @pytest.mark.parametrize("strategy", IN_PROCESS)
 def test_the_chunk_changes_nothing_but_rounding(strategy: str, chunk: int) -> None:

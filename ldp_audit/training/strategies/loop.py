@@ -28,8 +28,9 @@ def _train_one(work: LocalWork) -> tuple[dict[str, Tensor], Tensor]:
     weights = {name: weight.clone().requires_grad_() for name, weight in work.weights.items()}
     losses = torch.zeros((), device=work.data.x.device)
     for x, y, share in work.batches():
-        loss = (work.loss.value(functional_call(work.model, weights, (x[0],)), y[0]) * share[0]).sum()
-        gradients = torch.autograd.grad(loss, list(weights.values()))
+        with torch.enable_grad():  # the caller may have switched it off
+            loss = (work.loss.value(functional_call(work.model, weights, (x[0],)), y[0]) * share[0]).sum()
+            gradients = torch.autograd.grad(loss, list(weights.values()))
         with torch.no_grad():
             for weight, gradient in zip(weights.values(), gradients, strict=True):
                 weight.sub_(gradient, alpha=work.learning_rate)
