@@ -6,11 +6,14 @@ It is the profile's other face (Dong, Roth, Su 2022, Proposition 6): with t = e*
 
 Few levels give a curve from below, since every level's line lies below f. From above: delta, convex in t, lies above
 its chords prolonged into the next cell, and 1 - delta - t alpha is then largest at a level or where two of them meet.
+Levels t < 1 are asked of the mirrored loss: there 1 - delta(t) is t (1 - delta'(1/t)), which keeps its digits, and what
+is largest is so at the same places, as (line - alpha)/t' is monotone in t' = 1/t.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +32,10 @@ _COARSE, _FINE = 100, 1500
 _FEW, _ZOOMS, _BETWEEN = 8, 3, 18
 _FARTHEST = 700.0
 """Levels beyond it are left out: their t would not be a float."""
+
+
+_Rates = NDArray[np.float64] | np.float64
+_Value = Callable[[NDArray[np.float64], NDArray[np.float64], _Rates], NDArray[np.float64]]
 
 
 class TradeOffBounds(NamedTuple):
@@ -73,24 +80,44 @@ def _of_law(law: LossLaw, rates: NDArray[np.float64]) -> tuple[NDArray[np.float6
     if atoms is not None:
         found = np.asarray(TradeOffCurve.of_atoms(atoms)(rates))
         return found, found
-    levels, logs = _looked_at(law, rates)
-    inside = np.abs(levels) < _FARTHEST
-    scale, (low, high) = np.exp(levels[inside]), np.exp(logs[inside].T)
-    lower = _highest(1 - high, scale, rates)
-    heights, places = _meetings(scale, low, high)
-    last = math.exp(law.log_delta_bounds(math.inf)[0])  # behind the last level delta may fall to its limit
-    upper = _highest(1 - np.append(heights, last), np.append(places, scale[-1]), rates)
+    sides = [_side(one, rates, value) for one, value in ((law, _at_least_one), (law.mirrored(), _at_most_one))]
+    lower, upper = (np.maximum(*ends) for ends in zip(*sides, strict=True))
     return lower, np.maximum(lower, np.minimum(upper, 1 - rates))
 
 
-def _looked_at(law: LossLaw, rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Levels, and ln of delta's ends there, shape (m, 2): many for a curve, for few rates those that matter to them."""
+def _side(law: LossLaw, rates: NDArray[np.float64], value: _Value) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The ends of the supremum over the levels >= 0 of one law."""
+    levels, logs = _looked_at(law, rates, value)
+    scale, (low, high) = np.exp(levels), np.exp(logs.T)
+    heights, places = _meetings(scale, low, high)
+    last = math.exp(law.log_delta_bounds(math.inf)[0])  # behind the last level delta may fall to its limit
+    heights, places = np.append(heights, last), np.append(places, scale[-1])
+    return _highest(high, scale, rates, value), _highest(heights, places, rates, value)
+
+
+def _at_least_one(delta: NDArray[np.float64], t: NDArray[np.float64], rate: _Rates) -> NDArray[np.float64]:
+    """What a level t >= 1 says of f at this rate."""
+    return 1 - delta - t * rate
+
+
+def _at_most_one(delta: NDArray[np.float64], t: NDArray[np.float64], rate: _Rates) -> NDArray[np.float64]:
+    """What the level 1/t <= 1 says, by the mirrored law's delta at t: 1 - delta(1/t) is its (1 - delta(t))/t.
+
+    So a small f keeps its digits.
+    """
+    return (1 - delta - rate) / t
+
+
+def _looked_at(
+    law: LossLaw, rates: NDArray[np.float64], value: _Value
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Levels >= 0, and ln of delta's ends there, shape (m, 2): many for a curve, for few rates those that matter."""
     few = rates.size <= _FEW
     levels = levels_of(law, _COARSE if few else _FINE)
+    levels = levels[(levels >= 0) & (levels < _FARTHEST)]
     logs = np.array([law.log_delta_bounds(float(level)) for level in levels])
     for _ in range(_ZOOMS if few else 0):
-        heights = 1 - np.exp(logs[:, 1]) - np.exp(np.minimum(levels, _FARTHEST)) * rates.reshape(-1, 1)
-        best = heights.argmax(axis=1)
+        best = value(np.exp(logs[:, 1]), np.exp(levels), rates.reshape(-1, 1)).argmax(axis=1)
         left, right = levels[np.maximum(best - 1, 0)], levels[np.minimum(best + 1, levels.size - 1)]
         more = np.setdiff1d(np.linspace(left, right, _BETWEEN), levels)
         new = [law.log_delta_bounds(float(level)) for level in more]
@@ -100,10 +127,10 @@ def _looked_at(law: LossLaw, rates: NDArray[np.float64]) -> tuple[NDArray[np.flo
 
 
 def _highest(
-    starts: NDArray[np.float64], slopes: NDArray[np.float64], rates: NDArray[np.float64]
+    deltas: NDArray[np.float64], t: NDArray[np.float64], rates: NDArray[np.float64], value: _Value
 ) -> NDArray[np.float64]:
-    """The largest of the lines start - slope alpha, or 0, at each rate."""
-    best = [max(0.0, float(np.max(starts - slopes * rate))) for rate in rates.flat]
+    """The largest value over the levels, or 0, at each rate."""
+    best = [max(0.0, float(np.max(value(deltas, t, rate)))) for rate in rates.flat]
     return np.array(best).reshape(rates.shape)
 
 

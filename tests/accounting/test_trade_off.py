@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.finite_losses import as_atoms
 from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
+from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.laws.profile_hull import HullLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.profile_figure import profile_figure
@@ -104,6 +106,38 @@ def test_laplace_lies_between_the_ends() -> None:
     assert np.all(exact <= upper + 1e-12)
     assert np.max(upper - lower) < 1e-5
     assert not np.all(upper - 1e-4 >= exact)
+
+
+class Told:
+    """A law that tells its delta alone, as sums of noises do."""
+
+    exact = False
+
+    def __init__(self, law: LossLaw) -> None:
+        self.law = law
+
+    def largest(self) -> float:
+        return self.law.largest()
+
+    def mirrored(self) -> Told:
+        return Told(self.law.mirrored())
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        return self.law.log_delta_bounds(epsilon)
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 0.01, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize(("epsilon", "times"), [(1.0, 1000), (0.2, 6000)])
+def test_a_miss_rate_far_below_rounding_keeps_its_digits(epsilon: float, times: int, alpha: float) -> None:
+    """The ends were once 0 and 1e-11, as differences of deltas near 1."""
+    law = compose([(RandomizedResponse(epsilon), times)]).directions[0]
+    low, high = trade_off_bounds(Told(law), alpha)
+    atoms = as_atoms(law, 10_000)
+    assert atoms is not None
+    exact = float(TradeOffCurve.of_atoms(atoms)(np.array(alpha)))
+    assert 0 < exact < 1e-10
+    assert low * (1 - 1e-9) <= exact <= high * (1 + 1e-9)
+    assert high <= 1.01 * low
 
 
 def test_gaussian_noise_has_its_closed_form() -> None:
