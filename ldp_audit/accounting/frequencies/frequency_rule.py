@@ -36,6 +36,8 @@ _PERIOD, _FALL, _DOUBLINGS, _NEAR = 30.0, 60.0, 4, 4.0
 _ENOUGH = 1e-11
 """What the period may cost, and the noise beyond its tent, as a share of v."""
 _SLOPES = tuple(4.0**power for power in range(-6, 3))
+_MOST_IN_TENTS, _FEWEST_SHIFTED, _SHIFTS, _MOST_GROWN = 1.0, 0.03, (0.0, 2.0, 5.0), 600.0
+"""Nats of noise up to which tents are asked, and from which shifts are; by how many of its deviations."""
 _COARSER, _LARGEST = 2.0, 0.25
 """Noise grows by the first while there are too many frequencies, up to this share of the sum's deviation."""
 
@@ -78,6 +80,15 @@ class FrequencyRule:
 
     def _without_noise(self, above: float) -> tuple[float, float]:
         """Ends of v for the sum without the noise, whose mean lies so far above the level."""
+        ends = [(0.0, 1 / (1 + self.tilted.theta))]
+        if self.noise.deviation <= _MOST_IN_TENTS and self.noise.log_mean_power < _MOST_GROWN:
+            ends.append(self._by_tent(above))
+        if self.noise.deviation >= _FEWEST_SHIFTED:
+            ends += [self._by_shift(above, deviations) for deviations in _SHIFTS]
+        return max(low for low, _ in ends), min(high for _, high in ends)
+
+    def _by_tent(self, above: float) -> tuple[float, float]:
+        """What little noise costs is of second order in it: see `noise`."""
         theta, noise, rest = self.tilted.theta, self.noise, _ENOUGH * _typical(self.tilted)
         width = noise.width(-math.log(rest))
         c, a = noise.growth / math.tanh(width / 2), 1 / (1 + math.exp(-width))
@@ -85,7 +96,16 @@ class FrequencyRule:
         nearer, farther = (self._ends(above + way * width)[1] * math.exp(way * theta * width) for way in (1, -1))
         least = (low - c * (a * nearer + (1 - a) * farther) - rest) / (1 - c)
         grown = math.exp(noise.log_mean_power)
-        return grown * least, min(grown * high, 1 / (1 + theta))
+        return grown * least, grown * high
+
+    def _by_shift(self, above: float, deviations: float) -> tuple[float, float]:
+        """What much noise costs is no more than a shift of the level by some of its deviations: see `noise`."""
+        theta, noise = self.tilted.theta, self.noise
+        need = -math.log(_ENOUGH * _typical(self.tilted))
+        lower, upper = noise.lower_shift(need), noise.upper_shift(deviations)
+        low, high = self._ends(above - lower.level)[0], self._ends(above - upper.level)[1]
+        least = low * math.exp(min(lower.log_factor, _MOST_GROWN)) - math.exp(-need) / (1 + theta)
+        return least, high * math.exp(upper.log_factor) if upper.log_factor < _MOST_GROWN else math.inf
 
     def _ends(self, above: float) -> tuple[float, float]:
         """Ends of v for the sum with the noise, where that without it has its mean so far above the level."""
@@ -119,7 +139,7 @@ def frequency_rule(total: AtomSum, theta: float, precision: float, *, at_most: b
     if at_most and wanted < least:
         return None
     noise = Noise(theta, max(wanted, least))
-    while noise.deviation <= _LARGEST * tilted.usual:
+    while noise.deviation <= _LARGEST * tilted.deviation:
         tails = _tails(tilted, noise)
         period = _period(tilted, tails)
         step = 2 * math.pi / period

@@ -24,6 +24,8 @@ def sum_of_losses(laws: Sequence[tuple[LossLaw, int]]) -> LossLaw | None:
     returns: exact up to losses of 1000 nats, enclosed beyond; None where a loss has no finite list of values, or the
     combinations would be too many.
     """
+    if _fewest(laws) > MOST_COMBINATIONS:
+        return None
     total, steps, given = NOTHING, 2, 0.0
     for law, times in laws:
         power = _power(law, times)
@@ -37,6 +39,16 @@ def sum_of_losses(laws: Sequence[tuple[LossLaw, int]]) -> LossLaw | None:
     found = atoms_of(total.losses, total.log_probabilities)
     own = 2 * steps * math.ulp(largest) if largest > _LARGE else 0.0
     return rounded(found, own + given * (1 + 1e-9))
+
+
+def _fewest(laws: Sequence[tuple[LossLaw, int]]) -> int:
+    """So many different sums there are at least; a law with too many values, or no list of them, counts as one value.
+
+    |A + B| >= |A| + |B| - 1 for sets of numbers, as a_1 + b_1 < ... < a_m + b_1 < ... < a_m + b_n. (Sums that differ by
+    rounding alone are merged, so there may be fewer in the end: such a sum is left to other ways.)
+    """
+    known = ((as_atoms(law, MOST_COMBINATIONS), times) for law, times in laws)
+    return 1 + sum(times * (atoms.losses.size - 1) for atoms, times in known if atoms is not None)
 
 
 def _power(law: LossLaw, times: int) -> LossAtoms | None:

@@ -44,6 +44,7 @@ from ldp_audit.accounting.laws.binomial_window import binomial_window
 from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.shuffling.chord_law import chord_law, chord_levels
 from ldp_audit.accounting.shuffling.event_count import event_count
+from ldp_audit.accounting.shuffling.mirrored_levels import of_mirrored
 from ldp_audit.accounting.shuffling.stop_loss import log_stop_loss
 
 MOST_CLIENTS = 10**8
@@ -96,7 +97,7 @@ class CountedPair:
         Of very many clients the upper end stays above e**-3000.
         """
         if epsilon < 0:
-            return _of_mirrored(epsilon, self.log_delta_bounds(-epsilon))
+            return of_mirrored(epsilon, self.log_delta_bounds(-epsilon))
         if epsilon >= self.epsilon0:
             return -math.inf, -math.inf
         reach, low = _FIRST_REACH, math.nan
@@ -107,7 +108,7 @@ class CountedPair:
                 break
             reach = _next_reach(reach, low)
         low = low if low > -math.inf else self._extreme_total(epsilon)
-        margin = self._margin(low)
+        margin = self._margin(low, epsilon)
         return low - margin, min(0.0, float(np.logaddexp(high, window.log_missed)) + margin)
 
     def log_delta_above(self, epsilon: float) -> float:
@@ -117,11 +118,12 @@ class CountedPair:
             window = self._window(reach, _FEWER_CELLS if self.n > _ALL else _CELLS)
             high = self._sum(epsilon, window, 1)
             if window.log_missed < high - _UNSEEN or reach > _LAST_REACH:
-                return min(0.0, float(np.logaddexp(high, window.log_missed)) + self._margin(high))
+                return min(0.0, float(np.logaddexp(high, window.log_missed)) + self._margin(high, epsilon))
             reach = _next_reach(reach, high)
 
-    def _margin(self, log_delta: float) -> float:
-        return (ROUNDING if self.n <= 10**6 else ROUNDING_OF_LARGE) + _OF_THE_LOGARITHM * abs(log_delta)
+    def _margin(self, log_delta: float, epsilon: float) -> float:
+        least = 4 * math.ulp(0.0) / self._share(epsilon)  # of a share below the range of floats with all digits
+        return (ROUNDING if self.n <= 10**6 else ROUNDING_OF_LARGE) + _OF_THE_LOGARITHM * abs(log_delta) + least
 
     def enclosed(self) -> tuple[LossLaw, LossLaw]:
         """Two laws whose losses are known, one that this one dominates and one that dominates it."""
@@ -166,9 +168,12 @@ class CountedPair:
 
     def _gaps(self, totals: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
         """c - a_c, without cancellation at large epsilon."""
+        return self._share(epsilon) * totals - math.tanh(epsilon / 2) * self._third_weight() * (self.n - totals)
+
+    def _share(self, epsilon: float) -> float:
+        """1/2 - tanh(epsilon/2)/tanh(epsilon0/2)/2."""
         share = math.exp(-epsilon) * math.expm1(epsilon - self.epsilon0) / math.expm1(-self.epsilon0)
-        share /= 1 + math.exp(-epsilon)
-        return share * totals - math.tanh(epsilon / 2) * self._third_weight() * (self.n - totals)
+        return share / (1 + math.exp(-epsilon))
 
     def _third_weight(self) -> float:
         """w / (t - 1)."""
@@ -255,13 +260,6 @@ def _next_reach(reach: float, log_delta: float) -> float:
     while reach < _UNSEEN + 15 - log_delta and reach <= _LAST_REACH:
         reach *= _FARTHER
     return reach
-
-
-def _of_mirrored(epsilon: float, ends: tuple[float, float]) -> tuple[float, float]:
-    """delta(epsilon) = 1 - e**epsilon + e**epsilon delta'(-epsilon), where delta' is the mirror image's."""
-    fixed = math.log(-math.expm1(epsilon)) if epsilon > -math.inf else 0.0
-    low, high = (float(np.logaddexp(fixed, epsilon + end)) for end in ends)
-    return low, min(0.0, high)
 
 
 def _log_expm1(x: float) -> float:

@@ -28,6 +28,7 @@ from ldp_audit.accounting.anonymous_counts import Chance, loss_of_count
 from ldp_audit.accounting.grids.gridding import ListedPart
 from ldp_audit.accounting.laws.binomial_window import binomial_window
 from ldp_audit.accounting.laws.loss_law import CellMasses
+from ldp_audit.accounting.shuffling.mirrored_levels import of_mirrored
 from ldp_audit.accounting.shuffling.stop_loss import Trials
 
 _REACH = 800.0
@@ -36,8 +37,12 @@ _REACH = 800.0
 _MOST_LISTED = 2 * 10**6
 _SMALL = 200.0
 
-_ROUNDING, _ROUNDING_OF_LARGE, _OF_THE_LOGARITHM = 1e-11, 1e-9, 2.0**-42
-"""Both ends are moved outwards by this share, up to a million clients and beyond, and by so much of ln delta."""
+_ROUNDING, _ROUNDING_OF_LARGE, _OF_THE_LOGARITHM, _OF_THE_LEVEL = 1e-11, 1e-9, 2.0**-42, 2.0**-48
+"""Both ends are moved outwards by this share, up to a million clients and beyond, by so much of ln delta, and by what x
+may be rounded."""
+
+_ABOVE_NONE = 1 - 1e-12
+"""Of the mean: levels are moved no further down, to where no count lies."""
 
 Numbers = NDArray[np.float64]
 
@@ -80,13 +85,23 @@ class CountLoss:
         if epsilon >= largest:
             return -math.inf, -math.inf
         if epsilon <= least:
-            value = math.log(-math.expm1(epsilon)) if epsilon > -math.inf else 0.0
-            return value, value
+            return of_mirrored(epsilon, (-math.inf, -math.inf))
         above, gap, log_slope = self._levels(epsilon)
-        value = float(self._trials.log_excess(np.array([above]), np.array([gap]))[0]) + log_slope
-        margin = (_ROUNDING if self.n <= 10**6 else _ROUNDING_OF_LARGE) + _OF_THE_LOGARITHM * abs(value)
-        margin += 16 * math.ulp(largest) / (largest - epsilon)  # which may be rounded
-        return value - margin, min(0.0, value + margin)
+        shift = self._level_error(epsilon, above, gap)
+        levels = np.array([above + shift, max(above - shift, -self.n * self._trials.p * _ABOVE_NONE)])
+        gaps = np.array([gap - shift, min(gap + shift, float(self.n))])
+        logs = self._trials.log_excess(levels, gaps) + log_slope
+        margins = (_ROUNDING if self.n <= 10**6 else _ROUNDING_OF_LARGE) + _OF_THE_LOGARITHM * np.abs(logs)
+        margins += 16 * math.ulp(largest) / (largest - epsilon)  # which may be rounded
+        return float(logs[0] - margins[0]), min(0.0, float(logs[1] + margins[1]))
+
+    def _level_error(self, epsilon: float, above: float, gap: float) -> float:
+        """By how much x may be rounded, which shows next to a count that is far likelier than the next larger one."""
+        least, largest = self._ends
+        error = _OF_THE_LEVEL * (1 + largest - least)
+        if gap > abs(above):
+            return abs(above) * error
+        return gap * (error + 16 * math.ulp(largest) / (largest - epsilon)) + 4 * self.n * math.ulp(0.0)
 
     def masses(self, edges: Numbers) -> CellMasses:
         """See `DiscretisableLaw`."""

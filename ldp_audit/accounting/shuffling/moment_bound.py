@@ -30,10 +30,12 @@ from ldp_audit.accounting.shuffling.worst_placing import MOST_ONE_BY_ONE, WorstP
 
 _PER_OCTAVE, _OCTAVES = 16, (-40, 40)
 """Orders are 1 + 2**(k/16)."""
-_CLEARLY = 1.001
-"""Where the law's own level of a delta is said to lie so much further out, or in, only one of the two is asked."""
+_CLEARLY = 4.0
+"""Where ln delta of the law is said to differ by so much from that of the moments, only one of the two is asked: what
+is said (`epsilon_near`) may be wrong by 3."""
 
-_ROUNDING = 1e-13
+_ROUNDING, _OF_DIVERGENCE = 1e-13, 1e-11
+"""What rounding may make of the exponent, and of a divergence that is added up of thousands of logarithms."""
 
 _KNOWN = (LossAtoms, BinomialLoss, GaussianLoss, LaplaceLoss)
 """Laws whose divergences are known."""
@@ -72,9 +74,11 @@ class MomentBound:
         if not 0 < epsilon < self.law.largest():
             return -math.inf, self.law.log_delta_bounds(epsilon)[1]
         place = self._best(lambda k: self._log_delta(k, self._divergence(k), epsilon))
-        level = hint_of(self.law, min(0.0, self._log_delta(place, self._divergence(place), epsilon)))
-        of_law = 0.0 if level > _CLEARLY * epsilon else self.law.log_delta_bounds(epsilon)[1]
-        of_moments = 0.0 if level < epsilon / _CLEARLY else self._log_delta(place, self._bound(place), epsilon)
+        about = self._log_delta(place, self._divergence(place), epsilon)
+        law_is_above = about < -_CLEARLY and hint_of(self.law, about + _CLEARLY) > epsilon
+        law_is_below = hint_of(self.law, min(0.0, about) - _CLEARLY) < epsilon
+        of_law = 0.0 if law_is_above else self.law.log_delta_bounds(epsilon)[1]
+        of_moments = 0.0 if law_is_below else self._log_delta(place, self._bound(place), epsilon)
         return -math.inf, min(0.0, of_law, of_moments)
 
     def epsilon_near(self, log_delta: float) -> float:
@@ -111,7 +115,7 @@ class MomentBound:
         """An upper end of it."""
         if k not in self._sure:
             most = math.fsum(times * self._most(law, 1 + _order(k)) for law, times in self.parts)
-            self._sure[k] = most * (1 + _ROUNDING)
+            self._sure[k] = most * (1 + _OF_DIVERGENCE)
         return self._sure[k]
 
     def _most(self, law: LossLaw, alpha: float) -> float:
@@ -150,4 +154,4 @@ def _order(k: int) -> float:
 def _log_lack(k: int) -> float:
     """a ln(1 - 1/a) - ln(a - 1)."""
     order = _order(k)
-    return (order + 1) * (math.log(order) - math.log1p(order)) - math.log(order)
+    return -(order + 1) * math.log1p(1 / order) - math.log(order)

@@ -19,18 +19,18 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from ldp_audit.accounting.anonymous_counts import Chance, anonymous_count
+from ldp_audit.accounting.anonymous_counts import Chance
 from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss
-from ldp_audit.accounting.laws.finite_losses import NOTHING, atoms_of
+from ldp_audit.accounting.laws.finite_losses import NOTHING
 from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.sampling.group_loss import pure_loss
 from ldp_audit.accounting.shuffling.clones import MOST_CLIENTS, MOST_EPSILON, clones, stronger_clones, third_value
 from ldp_audit.accounting.shuffling.event_count import event_count
+from ldp_audit.accounting.shuffling.placed_count import placed_count
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing, one_end
 from ldp_audit.mechanisms.laplace import Laplace
 from ldp_audit.mechanisms.log_space import expit
@@ -151,6 +151,4 @@ def _placed(epsilon0: float, n: int, others: Any) -> LossLaw:
     if isinstance(others, str) and others == "center":
         half, upper = Chance(0.5, 0.5), Chance(expit(epsilon0), expit(-epsilon0))
         return event_count(n, upper, Chance(upper.lower, upper.upper), half, math.tanh(epsilon0 / 2))
-    laws = anonymous_count(n, epsilon0, others=others)
-    seen = laws.first > 0
-    return atoms_of(laws.loss[seen], np.log(laws.first[seen]))
+    return placed_count(n, epsilon0, others)

@@ -40,6 +40,8 @@ _AWAY = 3.0
 """Tilts move the mean by so many standard deviations at least, that weights fall off within the period."""
 _SURE = 25.0
 """-ln of the chance that there are fewer coins in a block than are counted."""
+_SELDOM = 0.1
+"""Of the chance that a client sends no coin, below which it is told apart whether all do."""
 _UNSURE = 1e-6
 """How far rounding may move a mean."""
 _LARGE = 40.0
@@ -102,10 +104,17 @@ class SplitCounts:
         free = most - least
         splits = np.array([least, others - most, _sure_coins(free, 2 * float(self._chances[0][1]))])
         low, high = self.log_delta(splits)
+        own = math.tanh(self.epsilon0 / 2)  # the chance of its own end
+        if own < _SELDOM:  # mostly all of them send coins
+            _, all_coins = self.log_delta(np.array([least, others - most, free]))
+            log_all = free * math.log1p(-own)
+            with np.errstate(divide="ignore"):
+                high = np.logaddexp(log_all + all_coins, np.log(-np.expm1(log_all)) + high)
         # if there are fewer, as if there were none: v below 1, and k behind the mean
         splits[2] = 0.0
         none = self._log_scale + self._tilted(self._best).gains @ splits
-        return low, np.where(free > 0, np.logaddexp(high, none - _SURE), high)
+        above = np.logaddexp(high, none - _SURE)
+        return low, np.where(free > 0, above + 8 * _EPS * (1 + np.abs(above)), high)
 
     def _log_change(self, least: Numbers, most: Numbers, others: int) -> Numbers:
         """ln of how much larger delta may be for a split of a block than for its first one.
@@ -161,9 +170,9 @@ class SplitCounts:
 
     @cached_property
     def _log_scale(self) -> float:
-        """ln A."""
-        top = self.epsilon0 + self.epsilon
-        return top + math.log(-math.expm1(-top)) - float(np.logaddexp(0.0, self.epsilon0))
+        """ln A = epsilon + ln((1 - e**-(epsilon0 + epsilon))/(1 + e**-epsilon0)), where nothing large cancels."""
+        rest = -math.expm1(-(self.epsilon0 + self.epsilon))
+        return self.epsilon + math.log(rest) - math.log1p(math.exp(-self.epsilon0))
 
     def _tilted(self, theta: float) -> _Tilt:
         p, q = self._chances

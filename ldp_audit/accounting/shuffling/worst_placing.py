@@ -22,6 +22,7 @@ from ldp_audit.accounting.laws.finite_losses import as_atoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.shuffling.chord_law import chord_law, chord_levels
 from ldp_audit.accounting.shuffling.event_count import event_count
+from ldp_audit.accounting.shuffling.mirrored_levels import of_mirrored
 from ldp_audit.accounting.shuffling.split_counts import SplitCounts
 from ldp_audit.accounting.shuffling.worst_split import log_worst_split
 from ldp_audit.mechanisms.log_space import expit
@@ -45,7 +46,7 @@ _RAREST = -250.0
 class WorstPlacing:
     """The supremum over placings, as a `LossLaw`; it is its own mirror image.
 
-    epsilon0: of one report, nats, > 0, at most 700.   n: clients, 2 .. 10**8.
+    epsilon0: of one report, nats, > 0, at most 350.   n: clients, 2 .. 10**8.
     """
 
     epsilon0: float
@@ -62,7 +63,10 @@ class WorstPlacing:
         return self
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`; the ends differ by rounding up to 1024 clients, beyond by 5e-4, rarely by more."""
+        """See `LossLaw`; the ends differ by rounding up to 1024 clients.
+
+        Beyond by 5e-4, of 10**8 by up to 1e-2; by more where delta lies below all floats.
+        """
         return self._bounds(epsilon, *((_PRECISION, _BLOCKS) if self.n > MOST_ONE_BY_ONE else (0.0, _ALL_BLOCKS)))
 
     def enclosed(self) -> tuple[LossLaw, LossLaw]:
@@ -75,9 +79,7 @@ class WorstPlacing:
 
     def _bounds(self, epsilon: float, precision: float, blocks: int) -> tuple[float, float]:
         if epsilon < 0:
-            fixed = -math.expm1(epsilon)
-            low, high = (math.log(fixed + math.exp(epsilon + end)) for end in self.log_delta_bounds(-epsilon))
-            return low, min(0.0, high)
+            return of_mirrored(epsilon, self._bounds(-epsilon, precision, blocks))
         if epsilon >= self.epsilon0:
             return -math.inf, -math.inf
         level = SplitCounts(self.epsilon0, epsilon)

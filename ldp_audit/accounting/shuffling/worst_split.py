@@ -43,10 +43,11 @@ def log_worst_split(level: SplitCounts, others: int, *, precision: float, most: 
         if not count:
             target = settled + min(precision, _SHARE * abs(settled))
         alive, count = ~single & (above > target), count + least.size
-        if count + parts * np.count_nonzero(alive) > most:
+        left = (most - count) // max(1, np.count_nonzero(alive))
+        if left < 2:
             settled = max(settled, float(above[alive].max(initial=-math.inf)))
             break
-        least, last = _cut(least[alive], last[alive], parts)
+        least, last = _cut(least[alive], last[alive], int(min(left, parts)))
     return low, max(target, settled)
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from ldp_audit.accounting import compose
 from ldp_audit.accounting.frequencies.characteristic_sum import FEWEST, CharacteristicSum, characteristic_sum
@@ -183,6 +184,18 @@ def test_a_rare_loss_far_beyond_the_others_counts() -> None:
     low, high = sums.log_delta_bounds(2.0)
     # one of the rare losses, and hardly anything else
     assert low - 1e-3 < math.log(1000 * 3e-9 * -math.expm1(-3.0)) < high + 1e-3
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_rare_loss_thousands_of_times_the_others_sum_counts_too(count: int) -> None:
+    """As so often as it exceeds the level. No lower end was known: noise had to be small beside the usual losses."""
+    mass, times = 1e-7, 10**5
+    law = symmetric_law([0.1, 0.17 * math.sqrt(2), 3e5], np.log([2e-3, 3e-3, mass]))
+    sums = CharacteristicSum(compose_on_grid([(law, times)]).parts, WIDTH, 2**21)
+    low, high = sums.log_delta_bounds((count - 0.5) * 3e5)
+    truth = float(binom.logsf(count - 1, times, mass))
+    assert low - 1e-9 <= truth <= high + 1e-9
+    assert high - low < 1e-3
 
 
 def test_what_a_grid_does_as_well_is_left_to_it() -> None:

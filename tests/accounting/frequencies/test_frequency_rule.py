@@ -10,14 +10,16 @@ from flint import acb, arb, ctx
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.frequencies.condensed_atoms import condensed
 from ldp_audit.accounting.frequencies.expansion import expansion
 from ldp_audit.accounting.frequencies.frequency_rule import _tails, frequency_rule  # pyright: ignore[reportPrivateUsage]
-from ldp_audit.accounting.frequencies.noise import Noise
+from ldp_audit.accounting.frequencies.noise import Noise, Shift
 from ldp_audit.accounting.frequencies.tilted_atoms import AtomSum, TiltedAtoms
 from ldp_audit.accounting.frequencies.windows import DROPPED, windows
 from ldp_audit.accounting.laws.finite_losses import symmetric_law
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
+from ldp_audit.accounting.privacy_loss import PrivacyLoss
 
 
 def _many(size: int, seed: int = 0) -> LossAtoms:
@@ -61,6 +63,49 @@ def test_noise_raises_delta_and_what_is_taken_off_is_enough(s: float, theta: flo
         rest = math.exp(log_moment - theta * epsilon - need)
         assert true <= high * (1 + 1e-12)
         assert true * (1 - c) >= high - c * (a * left + (1 - a) * right) - rest - 1e-14
+
+
+@pytest.mark.parametrize("s", [0.02, 0.4, 3.0])
+@pytest.mark.parametrize("theta", [0.05, 2.0])
+def test_much_noise_is_no_more_than_a_shift_of_the_level(s: float, theta: float) -> None:
+    """A shift to the wrong side, or a tilted mean that is forgotten, would be seen."""
+    law = _many(8)
+    losses, masses = law.losses, np.exp(law.log_probabilities)
+    noise, need = Noise(theta, s), 12.0
+    moment = float(masses @ np.exp(theta * losses))
+    for epsilon in np.concatenate([np.linspace(-2, 2, 9), losses]):
+        unit = moment * math.exp(-theta * float(epsilon))
+        true = math.exp(law.log_delta_bounds(float(epsilon))[0])
+
+        def shifted(shift: Shift, epsilon: float = float(epsilon)) -> float:
+            """d' at the shifted level, as what v there is multiplied by says."""
+            here = _smoothed(losses, masses, s, epsilon + shift.level)
+            tilted = moment * math.exp(noise.log_mean_power - theta * (epsilon + shift.level))
+            return here / tilted * math.exp(shift.log_factor) * moment * math.exp(-theta * epsilon)
+
+        lower = shifted(noise.lower_shift(need)) - unit * math.exp(-need) / (1 + theta)
+        assert lower <= true * (1 + 1e-12)
+        uppers = [shifted(noise.upper_shift(deviations)) for deviations in (0.0, 2.0, 5.0)]
+        assert min(uppers) >= true * (1 - 1e-12)
+        assert uppers[0] == pytest.approx(2 * _smoothed(losses, masses, s, float(epsilon) + s * s / 2), rel=1e-12)
+
+
+@pytest.mark.parametrize("times", [300, 10**5])
+def test_sums_of_hundreds_of_nats_take_much_noise_and_stay_enclosed(times: int) -> None:
+    """With noise of many nats tents tell nothing: this once divided by 0."""
+    law = symmetric_law([90.0, 211.0 * math.sqrt(2), 777.7], np.log([0.2, 0.1, 0.05]))
+    assert isinstance(law, LossAtoms)
+    total = AtomSum(((law, times),))
+    theta = 3 / total.deviation(0.0)
+    rule = frequency_rule(total, theta, 0.1 * total.deviation(0.0))
+    assert rule is not None
+    little = Noise(theta, rule.noise.deviation)
+    assert little.deviation > 1
+    low, high = rule.log_delta_bounds(total.mean(theta))
+    assert -20 < low < high < -1
+    fine = compose([(PrivacyLoss((law,)), times)]).log_delta_bounds(total.mean(theta))
+    assert low <= fine[1]
+    assert fine[0] <= high
 
 
 @pytest.mark.parametrize(("s", "theta"), [(0.03, 0.0), (0.5, 1.0), (1e-3, 200.0)])

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from flint import arb, ctx
@@ -67,6 +68,20 @@ def test_the_ends_enclose_the_fractions_to_two_parts_in_10_to_the_11(kind: str, 
         else:
             assert math.exp(low) <= exact <= math.exp(high)
             assert high - low <= 2.1e-11
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("level", [700 * (1 - 1e-9), 700 * (1 - 1e-12), math.nextafter(700.0, 0.0), 30.0, -3.0, -800.0])
+def test_the_ends_enclose_at_the_largest_epsilon_too(kind: str, level: float) -> None:
+    """Next to it what a count may lack is below the range of floats with all digits: ends were once 1e-11 wrong."""
+    make, chances = KINDS[kind]
+    with mpmath.workdps(1000):
+        t, asked = (Fraction(int(mpmath.floor(mpmath.exp(x) * 2**3000)), 2**3000) for x in (700.0, level))
+        exact = counted(t, 3, *chances(t), asked)
+        truth = mpmath.log1p(-mpmath.mpf((1 - exact).numerator) / (1 - exact).denominator)
+        low, high = make(700.0, 3).log_delta_bounds(level)
+        assert low <= truth <= high
+        assert high - low < 1e-5 * (1 + abs(high))
 
 
 def randomised_response(t: Fraction, k: int) -> list[dict[tuple[int, ...], Fraction]]:

@@ -1,0 +1,139 @@
+"""Bounds by moments: the worst placing's divergences against fractions, and sums that no placing exceeds."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldp_audit.accounting.anonymous_counts import exact_laws
+from ldp_audit.accounting.compose import composed
+from ldp_audit.accounting.conversion.renyi import renyi_divergence
+from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
+from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, end_of, ends_of
+from ldp_audit.accounting.laws.finite_losses import NOTHING
+from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.shuffling.clones import clones
+from ldp_audit.accounting.shuffling.moment_bound import (
+    MomentBound,
+    _log_lack,  # pyright: ignore[reportPrivateUsage]
+    with_moments,
+)
+from ldp_audit.accounting.shuffling.placed_count import placed_count
+from ldp_audit.accounting.shuffling.worst_moments import WorstMoments
+from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
+from ldp_audit.mechanisms.log_space import expit
+
+
+def placed(epsilon0: float, n: int, upper: int) -> LossLaw:
+    """The count's loss with so many others at the upper end."""
+    high = expit(epsilon0)
+    return placed_count(n, epsilon0, [high] * upper + [expit(-epsilon0)] * (n - 1 - upper))
+
+
+@pytest.mark.parametrize("t", [Fraction(3), Fraction(21, 20), Fraction(60)])
+@pytest.mark.parametrize("n", [2, 3, 6])
+@pytest.mark.parametrize("alpha", [2, 3, 9])
+def test_the_worst_divergence_is_that_of_the_fractions(t: Fraction, n: int, alpha: int) -> None:
+    """Over all splits, client 1 either way round: would catch a split that is not looked at."""
+    low, high = 1 / (t + 1), t / (t + 1)
+    sums = []
+    for upper in range(n):
+        for pair in ((high, low), (low, high)):
+            first, second = exact_laws(*pair, [high] * upper + [low] * (n - 1 - upper))
+            sums.append(sum((p**alpha / second[k] ** (alpha - 1) for k, p in first.items()), Fraction(0)))
+    truth = math.log(max(sums)) / (alpha - 1)
+    found = WorstMoments(math.log(t), n).divergence(alpha)
+    assert truth * (1 - 1e-12) <= found <= truth * (1 + 2e-10)
+
+
+@pytest.mark.parametrize(("epsilon0", "n"), [(1e-9, 30), (1.0, 200), (12.0, 40), (60.0, 10), (1.0, 1024)])
+def test_it_is_an_upper_end_of_every_split_s(epsilon0: float, n: int) -> None:
+    moments = WorstMoments(epsilon0, n)
+    for alpha in (1 + 1e-6, 1.5, 4.0, 1e3):
+        found = moments.divergence(alpha)
+        for upper in {0, 1, n // 3, n - 1}:
+            for law in (placed(epsilon0, n, upper), placed(epsilon0, n, upper).mirrored()):
+                assert found >= renyi_divergence(law, alpha).value * (1 - 1e-9)
+        assert found <= epsilon0
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(0.01, 6), st.integers(2, 40), st.integers(2, 3000), st.data())
+def test_no_mixture_of_placings_exceeds_the_sum_s_bound(
+    epsilon0: float, n: int, times: int, data: st.DataObject
+) -> None:
+    """Two placings, either way round, each so many times: the sum as it is, against what the moments say of all."""
+    law = WorstPlacing(epsilon0, n)
+    bound = with_moments(BinomialLoss(epsilon0, -epsilon0, times), [(law, times)])
+    assert isinstance(bound, MomentBound)
+    first = data.draw(st.integers(0, times))
+    one, two = (placed(epsilon0, n, data.draw(st.integers(0, n - 1))) for _ in range(2))
+    if data.draw(st.booleans()):
+        one = one.mirrored()
+    mixed = composed([(part, count) for part, count in ((one, first), (two, times - first)) if count])
+    for share in (0.0, 0.01, 0.1, 0.4):
+        level = share * times * epsilon0
+        assert mixed.log_delta_bounds(level)[0] <= bound.log_delta_bounds(level)[1] + 1e-9
+
+
+def test_what_orders_add_keeps_its_digits() -> None:
+    """At 2**40 the difference of two logarithms, times the order, once lost 4e-3 of ln delta."""
+    with mpmath.workdps(60):
+        for k in range(-640, 641, 40):
+            order = mpmath.mpf(2) ** (mpmath.mpf(k) / 16)
+            truth = (order + 1) * mpmath.log(1 - 1 / (order + 1)) - mpmath.log(order)
+            assert _log_lack(k) == pytest.approx(float(truth), rel=1e-14, abs=1e-14)
+
+
+def test_of_very_many_counts_it_is_far_below_the_dominating_law() -> None:
+    law = WorstPlacing(4.0, 50)
+    dominating = composed([(law.enclosed()[1], 20_000)])
+    bound = with_moments(dominating, [(law, 20_000)])
+    typical = composed([(law.placing, 20_000)])
+    level = bound.epsilon_near(math.log(1e-5))  # type: ignore[attr-defined]
+    assert bound.log_delta_bounds(level)[1] < -5
+    assert dominating.log_delta_bounds(level)[0] > -1e-3
+    assert typical.log_delta_bounds(0.99 * level)[0] > -20
+
+
+def test_where_the_dominating_law_is_nearer_it_is_what_counts() -> None:
+    law = WorstPlacing(1.0, 200)
+    dominating = composed([(law.enclosed()[1], 3)])
+    bound = with_moments(dominating, [(law, 3)])
+    for level in (-0.1, 0.0, 0.1, 0.5, 2.9, 3.0):
+        assert bound.log_delta_bounds(level) == (-math.inf, pytest.approx(dominating.log_delta_bounds(level)[1]))
+    assert bound.largest() == dominating.largest()
+
+
+def test_only_sums_of_losses_whose_divergences_are_known_have_it() -> None:
+    law, upper = WorstPlacing(1.0, 20), GaussianLoss(3.0)
+    assert with_moments(upper, [(law, 1)]) is upper
+    assert with_moments(upper, [(WorstPlacing(1.0, 5000), 7)]) is upper
+    assert with_moments(upper, [(law, 5), (clones(1.0, 20), 1)]) is upper
+    assert with_moments(upper, [(GaussianLoss(1.0), 5)]) is upper
+    found = with_moments(upper, [(law, 1), (GaussianLoss(1.0), 1)])
+    assert isinstance(found, MomentBound)
+
+
+def test_a_sum_of_sums_has_the_parts_of_both() -> None:
+    law = WorstPlacing(2.0, 15)
+    inner = with_moments(composed([(law.enclosed()[1], 4)]), [(law, 4)])
+    outer = with_moments(composed([(law.enclosed()[1], 40)]), [(BracketedLoss(NOTHING, inner), 10)])
+    assert isinstance(outer, MomentBound)
+    assert outer.parts == ((law, 40),)
+    assert outer.mirrored().parts == outer.parts
+    assert ends_of(BracketedLoss(NOTHING, inner))[1] is inner.law  # type: ignore[attr-defined]
+
+
+def test_one_end_of_a_law_known_from_both_sides_is_asked_alone() -> None:
+    law = WorstPlacing(1.0, 10)
+    nested = BracketedLoss(BracketedLoss(NOTHING, law), law)
+    assert end_of(nested, 0) is NOTHING
+    assert end_of(nested, 1) is law
+    assert end_of(law, 0) is law
