@@ -34,6 +34,9 @@ FEWEST = 300
 _MOST_ATOMS = 10**6
 _COARSE, _REACH = 2**17, 18.0
 """Losses with a common spacing are left to a grid if it has so few points on so many deviations of the sum."""
+_MOST_ON_LATTICE, _WIDE = 10**6, 1e4
+"""Of more losses the first a grid adds up too much rounding, for sums that lie within fewer nats than the second; on
+more nats it hardly counts, and frequencies take longest."""
 _MOST_KEPT = 8
 _DEEP, _DEEP_SHARE, _DEEPEST = -750.0, 1e-5, -10_000.0
 """Where ln delta lies below the first, so large a share of it will do as the distance of its ends; below the last, any.
@@ -76,6 +79,8 @@ class CharacteristicSum(GridLoss):
         lists = [law.losses for law, _ in self._atom_sum.laws]
         window = _REACH * self._atom_sum.deviation(0.0) + max(float(losses[-1] - losses[0]) for losses in lists)
         if window > _COARSE * min(float(np.diff(losses).min(initial=math.inf)) for losses in lists):
+            return False
+        if window < _WIDE and sum(times for _, times in self.parts) > _MOST_ON_LATTICE:
             return False
         spacing = common_spacing(lists)
         return spacing is not None and window <= _COARSE * spacing
