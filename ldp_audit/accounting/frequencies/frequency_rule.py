@@ -94,7 +94,7 @@ class FrequencyRule:
         c, a = noise.growth / math.tanh(width / 2), 1 / (1 + math.exp(-width))
         low, high = self._ends(above)
         nearer, farther = (self._ends(above + way * width)[1] * math.exp(way * theta * width) for way in (1, -1))
-        least = (low - c * (a * nearer + (1 - a) * farther) - rest) / (1 - c)
+        least = (low - c * (a * nearer + (1 - a) * farther) - rest) / (1 - c) if c < 1 else 0.0
         grown = math.exp(noise.log_mean_power)
         return grown * least, grown * high
 

@@ -23,6 +23,7 @@ from ldp_audit.accounting.laws.finite_losses import NOTHING, as_atoms, atoms_of
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import CellMasses, DiscretisableLaw, LossLaw
 from ldp_audit.accounting.laws.profile_hull import dominating_atoms
+from ldp_audit.accounting.sampling.lower_hull import dominated_atoms
 from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
 
 _MOST_ATOMS = 2**18
@@ -77,7 +78,7 @@ class MixedLoss:
         return MixedLoss(self.base.mirrored(), self.rate, not self.record_first)
 
     def enclosed(self) -> tuple[LossLaw, LossLaw]:
-        """This law twice, or for a base without masses two that enclose it; from below perhaps that of nothing."""
+        """This law twice, or for a base without masses two with finitely many losses that enclose it."""
         return self._enclosed
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
@@ -101,7 +102,7 @@ class MixedLoss:
         if lower is upper:
             if hasattr(lower, "masses"):
                 return self, self
-            lower, upper = NOTHING, dominating_atoms(upper)
+            lower, upper = dominated_atoms(lower), dominating_atoms(upper)
         if self.record_first:
             return mixed(lower, self.rate), mixed(upper, self.rate)
         return mixed(lower.mirrored(), self.rate).mirrored(), mixed(upper.mirrored(), self.rate).mirrored()

@@ -58,7 +58,7 @@ class SamplingRate:
         """The inverse of `mixed`; -inf at and below ln(1 - q), where it takes no value."""
         losses = np.asarray(losses, dtype=np.float64)
         lower = np.minimum(losses, 0.0)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             near = np.where(lower < 0, np.expm1(lower) * np.exp(-self.log_drawn), 0.0)
         far = self.log_left_out - self.log_drawn + _log_expm1(lower - self.log_left_out)
         below = np.where(near > -0.5, np.log1p(np.maximum(near, -0.5)), far)

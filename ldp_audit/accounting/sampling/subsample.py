@@ -2,7 +2,7 @@
 
 * "poisson": each record is drawn with chance q, by itself.
 * "without": k of n records, without replacement; q = k/n.
-* "with": k draws from n records, each from all of them; q = 1 - (1 - 1/n)**k.
+* "with": k draws from n records, each from all of them; a record is drawn j times with the chance that is binomial.
 
 Neighbours differ in one record, which is there or not ("add/remove"), or is replaced by another ("replace"). The loss
 of the mechanism itself must be that of the relation that its inputs, the samples, are in:
@@ -12,13 +12,16 @@ of the mechanism itself must be that of the relation that its inputs, the sample
     poisson    replace       a record more, or replaced    symmetric, q delta(1 + (t - 1)/q) at t >= 1
     without    add/remove    a record replaced             both directions of `mixed_loss`
     without    replace       a record replaced             symmetric, as above
-    with       either        1 .. k records replaced       as without, of the mixture over how often one is drawn
+    with       add/remove    1 .. k records replaced       both directions of `copies_loss`
+    with       replace       1 .. k records replaced       symmetric, of `copies_loss` at t >= 1
 
-No smaller loss holds for all mechanisms with the loss given: one that reports, with that loss, whether a certain record
-is in the sample attains it. The exception is "with" and k >= 2: there the upper end adds up what each number of copies
-gives away, and the lower one is that mechanism's.
+No smaller loss holds for all mechanisms with the loss given. One that reports, with that loss, whether a certain record
+is in the sample attains it at each t; for "with", one that reports how often (`chain_mixture`). So both ends are one
+number where the loss given is exact; for "with" and k >= 2 where it has finitely many values or is that of Gaussian or
+Laplace noise, and copies are not too many to be told apart (`copies_loss`), and else they enclose it. For "with" it is
+less than by Theorem 10 of Balle et al., which lets each number of copies choose its own test.
 
-Sources: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling" (NeurIPS 2018), Theorems 8 to 10; Zhu, Dong,
+Sources: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling" (NeurIPS 2018), Theorems 8 and 9; Zhu, Dong,
 Wang, "Optimal accounting of differential privacy via characteristic function" (AISTATS 2022), on dominating pairs.
 """
 
@@ -26,7 +29,6 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
-from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of
 from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
@@ -59,7 +61,7 @@ def subsample(
     kind: "poisson" takes rate, in [0, 1]; "without" and "with" take n, the number of records, and k, of draws.
     adjacency: "add/remove" (k records must be left without the one, so k <= n - 1 without replacement) or "replace".
     returns: first the direction from the data with the record, then back; a single one for "replace". Exact where the
-        mechanism's loss is, but for "with" and k >= 2.
+        mechanism's loss is; for "with" and k >= 2 see above.
     Raises ValueError for anything else.
     """
     if kind not in get_args(Kind):
@@ -68,11 +70,14 @@ def subsample(
         raise ValueError(f"adjacency must be add/remove or replace, got {adjacency!r}")
     chance = _chance(kind, rate, n, k, adjacency)
     loss = privacy_loss(mechanism)
+    stated = (*loss.assumptions, SECRECY, _relation(kind, adjacency))
     if kind == "poisson" and adjacency == "add/remove":
         remove, add = _both_ways(loss)
     else:
-        remove = add = _of_copies(_symmetric_law(loss, kind, adjacency), kind, n, k)
-    stated = (*loss.assumptions, SECRECY, _relation(kind, adjacency))
+        remove = add = _symmetric_law(loss, kind, adjacency)
+    if kind == "with" and n and k and k > 1:
+        found = copies_loss(remove, n, k, replaced=adjacency == "replace")
+        return PrivacyLoss((symmetric(found),) if adjacency == "replace" else (found, found.mirrored()), stated)
     if adjacency == "replace":
         return PrivacyLoss((symmetric(mixed(remove, chance)),), stated)
     return PrivacyLoss((mixed(remove, chance), mixed(add.mirrored(), chance).mirrored()), stated)
@@ -128,14 +133,6 @@ def _alike(law: LossLaw, level: float) -> bool:
     """Whether the loss and its mirror image agree at this level."""
     ends = zip(law.log_delta_bounds(level), law.mirrored().log_delta_bounds(level), strict=True)
     return all(one == other or abs(one - other) < 1e-9 for one, other in ends)
-
-
-def _of_copies(law: LossLaw, kind: Kind, n: int | None, k: int | None) -> LossLaw:
-    """The loss of a record that is drawn; with replacement it lies between a single copy's and that of its copies."""
-    if kind != "with" or not n or not k or k == 1:
-        return law
-    lower, upper = ends_of(law)
-    return BracketedLoss(lower, copies_loss(upper, n, k))
 
 
 def _relation(kind: Kind, adjacency: Adjacency) -> str:

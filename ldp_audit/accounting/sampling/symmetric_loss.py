@@ -22,18 +22,23 @@ _MOST_ATOMS = 2**18
 _BELOW_ZERO = -math.ulp(0.0)
 
 
-def symmetric(law: LossLaw) -> LossLaw:
+def symmetric(law: LossLaw, *, below: bool = False) -> LossLaw:
     """The law that is its own mirror image and agrees with this one at epsilon >= 0.
 
     law: with P(loss > 0) + Q(loss > 0) <= 1, as mixtures of a symmetric law have.
+    below: the law is a lower end, whose two masses may be a little more than 1; then all of them become less.
     """
     if isinstance(law, BracketedLoss):
-        return BracketedLoss(symmetric(law.lower), symmetric(law.upper))
+        return BracketedLoss(symmetric(law.lower, below=True), symmetric(law.upper))
     atoms = as_atoms(law, _MOST_ATOMS)
     if atoms is None:
         return SymmetricLoss(law)
     above = atoms.losses > 0
-    return symmetric_law(atoms.losses[above], atoms.log_probabilities[above], infinite=math.exp(atoms.log_infinite))
+    losses, logs, log_infinite = atoms.losses[above], atoms.log_probabilities[above], atoms.log_infinite
+    if below:
+        excess = max(0.0, float(np.logaddexp.reduce([*logs, *(logs - losses), log_infinite, log_infinite])))
+        logs, log_infinite = logs - excess, log_infinite - excess
+    return symmetric_law(losses, logs, infinite=math.exp(log_infinite))
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ class SymmetricLoss:
     def enclosed(self) -> tuple[LossLaw, LossLaw]:
         """This law twice, or those of the two that enclose the other one."""
         lower, upper = ends_of(self.upper)
-        return (self, self) if lower is upper else (symmetric(lower), symmetric(upper))
+        return (self, self) if lower is upper else (symmetric(lower, below=True), symmetric(upper))
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `DiscretisableLaw`; for an upper half that is one."""

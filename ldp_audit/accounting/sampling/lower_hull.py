@@ -1,0 +1,97 @@
+"""Finitely many losses below a law of which only the profile is known.
+
+A profile delta is convex in t = e**epsilon, and at least 1 - t (`profile_hull`). So between two points where it is
+known it lies above the chords to their outer neighbours, prolonged, and the lower hull of where these cross is the
+profile of a pair that the law dominates. Everything is kept as logarithms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldp_audit.accounting.laws.bracketed_loss import ends_of
+from ldp_audit.accounting.laws.finite_losses import as_atoms
+from ldp_audit.accounting.laws.loss_atoms import LossAtoms
+from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.profile_hull import atoms_of_hull, hull, levels_of
+
+Numbers = NDArray[np.float64]
+
+_MOST_ATOMS = 100_000
+_ROUNDING = 1e-13
+_LARGEST = 600.0
+
+
+def dominated_atoms(law: LossLaw, count: int = 1500) -> LossAtoms:
+    """Finitely many losses that the law dominates. count: at how many levels it is looked at, about."""
+    listed = as_atoms(ends_of(law)[0], _MOST_ATOMS)
+    if listed is not None:
+        return listed
+    levels = levels_of(law, count)
+    ends = np.array([law.log_delta_bounds(float(level)) for level in levels])
+    slack = _ROUNDING * (1 + np.abs(np.where(np.isfinite(ends), ends, 0.0)))
+    with np.errstate(divide="ignore"):
+        certain = np.log(-np.expm1(np.minimum(levels, 0.0)))
+    lows = np.maximum(ends[:, 0] - slack[:, 0], certain)
+    highs = np.minimum(ends[:, 1] + slack[:, 1], 0.0)
+    floor = law.log_delta_bounds(math.inf)[0]
+    corners = hull(_corners(levels, lows, np.maximum(highs, lows), floor))
+    return atoms_of_hull(*corners, bounded=True)
+
+
+def _corners(levels: Numbers, lows: Numbers, highs: Numbers, floor: float) -> Iterator[tuple[float, float]]:
+    """The points and the crossings between them, as (level, ln delta); t - t_i and its like are in units of t_i."""
+    yield _first(levels, lows, highs)
+    last = levels.size - 1
+    for i in range(levels.size):
+        if lows[i] == -math.inf:
+            yield float(levels[i]), -math.inf
+            return
+        yield float(levels[i]), float(lows[i])
+        before = (levels[i - 1], highs[i - 1]) if i else (-math.inf, 0.0)
+        fall = _fall(before[1] - lows[i]) / -math.expm1(before[0] - levels[i])
+        if i == last:
+            rest, slope, width = math.exp(floor - lows[i]), 0.0, math.inf
+        else:
+            rest, width = math.exp(lows[i + 1] - lows[i]), math.expm1(levels[i + 1] - levels[i])
+            slope = (
+                _slope(levels, lows, highs, i + 1) * math.exp(lows[i + 1] - levels[i + 1] - lows[i] + levels[i])
+                if rest
+                else 0.0
+            )
+        if fall <= slope:
+            continue
+        step = (1 - rest - (slope * width if slope else 0.0)) / (fall - slope)
+        if 0 < step < width:
+            value = 1 - fall * step
+            yield (
+                float(levels[i]) + math.log1p(step),
+                float(lows[i]) + math.log(value)
+                if value > 1e-12
+                else (floor if i == last else -math.inf if rest == 0 else float(lows[i + 1])),
+            )
+
+
+def _first(levels: Numbers, lows: Numbers, highs: Numbers) -> tuple[float, float]:
+    """Where 1 - t crosses the first chord, prolonged to smaller t."""
+    start, low = float(levels[0]), float(lows[0])
+    t, value = math.exp(start), math.exp(low)
+    slope = _slope(levels, lows, highs, 0) * value / t if t else 0.0
+    lack = -math.expm1(low) - slope * t
+    crossing = min(t, lack / (1 - slope)) if slope < 1 else t
+    return (math.log(crossing), math.log1p(-crossing)) if 0 < crossing < 1 else (start, low)
+
+
+def _slope(levels: Numbers, lows: Numbers, highs: Numbers, i: int) -> float:
+    """How much delta falls behind this point for each t_i, at least, in units of itself."""
+    if i + 1 >= levels.size:
+        return 0.0
+    return -math.expm1(min(0.0, highs[i + 1] - lows[i])) / math.expm1(levels[i + 1] - levels[i])
+
+
+def _fall(logs: float) -> float:
+    return math.expm1(min(logs, _LARGEST)) if logs < _LARGEST else math.inf
