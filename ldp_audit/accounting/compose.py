@@ -9,7 +9,8 @@ Theorem 10). What is exact stays exact where it can:
 * few losses: the sum of all combinations (`combinations_of_losses`);
 * hundreds of losses and more, of finitely many values: an integral over frequencies, with certified ends
   (`characteristic_sum`);
-* many noises, sampled ones too, with whatever else: an integral along a contour, with such ends too (`contour_loss`);
+* many noises, sampled ones too, with whatever else: integrals along contours, sums over how often the record was drawn,
+  and closed forms, with such ends too (`contour_loss`);
 * else a grid, with such ends (`grid_loss`).
 """
 
@@ -22,6 +23,7 @@ from typing import Any
 
 from ldp_audit.accounting.budget_arguments import MOST_TIMES
 from ldp_audit.accounting.contour.contour_loss import ContourLoss, by_contour
+from ldp_audit.accounting.contour.simple_loss import SimpleLoss
 from ldp_audit.accounting.frequencies.characteristic_sum import characteristic_sum
 from ldp_audit.accounting.grids.grid_loss import GridLoss, check_width, compose_on_grid
 from ldp_audit.accounting.grids.tilt_plan import WIDTH
@@ -147,7 +149,7 @@ def _single(laws: Counted) -> Counted:
 
 def _parts(law: LossLaw) -> Sequence[tuple[LossLaw, int]]:
     """Of a sum that was not worked out; any other law is its only part."""
-    grid = law.grid if isinstance(law, ContourLoss) else law
+    grid = law.grid if isinstance(law, ContourLoss | SimpleLoss) else law
     return grid.parts if isinstance(grid, GridLoss) else ((law, 1),)
 
 

@@ -265,9 +265,16 @@ def test_a_width_that_is_none_is_named(width: object) -> None:
 
 
 def test_an_end_that_never_falls_is_infinite_and_no_traceback() -> None:
-    low, high = compose([(Laplace(1e-200), 1), (Gaussian(sigma=1.0), 1)]).epsilon_bounds(1e-6)
+    few = compose([(subsample(Laplace(1e-200), rate=0.5), 1), (Gaussian(sigma=1.0), 1)])
+    low, high = few.epsilon_bounds(1e-6)
     assert 0 <= low < math.inf
     assert high == math.inf
+
+
+def test_a_loss_of_1e200_nats_beside_noise_has_an_upper_end_all_the_same() -> None:
+    """No grid holds both; one tilt does. Would catch a sum that is given up with the grid."""
+    low, high = compose([(Laplace(1e-200), 1), (Gaussian(sigma=1.0), 1)]).epsilon_bounds(1e-6)
+    assert 0 <= low <= 1e200 <= high <= 1e200 * (1 + 1e-9)
 
 
 def test_a_level_beyond_every_grid_has_a_delta_of_next_to_nothing() -> None:

@@ -29,7 +29,7 @@ class AtomsTransform:
         """See `Transform`."""
         losses, logs = self.atoms.losses, self.atoms.log_probabilities
         farthest = float(np.abs(losses).max())
-        if y.size * losses.size > _MOST_NUMBERS or c * farthest > _LARGEST_POWER:
+        if y.size * losses.size > _MOST_NUMBERS or abs(c) * farthest > _LARGEST_POWER:
             return None
         masses, s = np.exp(logs), c + 1j * y
         found = (masses * np.expm1(s[:, None] * losses)).sum(axis=1)
@@ -40,6 +40,14 @@ class AtomsTransform:
             found = found + (math.fsum(masses) - 1)
             error = error + float((masses * (8 + 4 * np.abs(logs))).sum())
         return from_excess(found, 2 * EPS * error)
+
+    def about(self, c: float) -> float:
+        """See `Transform`."""
+        return log_at_most(self, c)
+
+    def log_limit(self, c: float) -> float:
+        """See `Transform`: it comes back to where it was, nearly."""
+        return log_at_most(self, c)
 
     def log_beyond(self, c: float, y: float) -> float:  # noqa: ARG002
         """See `Transform`: no more than M(c)."""

@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 
 from ldp_audit.accounting.contour.transform import EPS, VAGUE, Values
 
+_LARGEST_POWER = 600.0
+
 
 @dataclass(frozen=True, eq=False)
 class Tangent:
@@ -85,21 +87,26 @@ class ContourLine:
         return float(np.logaddexp(found[-1], found[1]))
 
 
-def contour_line(c: float, step: float, values: Values, log_beyond: float, tangents: Sequence[Tangent]) -> ContourLine:
-    """The line through c.
+def contour_line(
+    c: float, step: float, values: Values, log_beyond: float, tangents: Sequence[Tangent]
+) -> ContourLine | None:
+    """The line through c; None where its values are of no use.
 
     values: ln M at y = 0, h, 2 h, ...   log_beyond: ln of a bound on |M| from the last y on.
     """
     y = step * np.arange(values.log.size)
     s, top = c + 1j * y, float(values.log[0].real)
     heights = values.log.real - top
-    counted = np.exp(heights + 1j * values.log.imag) / (s * (s + 1))
+    wrong = values.error + 4 * EPS * (16 + np.abs(values.log) + abs(top))
+    known = wrong < VAGUE
+    if float((heights + np.where(known, 0.0, wrong)).max()) > _LARGEST_POWER:
+        return None
+    counted = np.where(known, np.exp(np.where(known, heights, 0.0) + 1j * values.log.imag) / (s * (s + 1)), 0.0)
     counted[0] /= 2
     size = np.abs(counted)
-    wrong = values.error + 4 * EPS * (16 + np.abs(values.log) + abs(top))
-    with np.errstate(over="ignore", invalid="ignore"):
-        vague = size + np.exp(heights + wrong) / np.abs(s * (s + 1))
-        errors = np.where(wrong < VAGUE, size * np.expm1(np.minimum(wrong, VAGUE)), vague)
+    # of what is vague only its size is known
+    most = np.exp(np.where(known, 0.0, heights + wrong)) / np.abs(s * (s + 1))
+    errors = np.where(known, size * np.expm1(np.minimum(wrong, VAGUE)), most)
     height = float(size.sum())
     return ContourLine(
         c,

@@ -1,32 +1,57 @@
-"""The loss of independent reports together, by a contour integral where that is sure enough, else on a grid."""
+"""The loss of independent reports together, by contour integrals where those are sure enough, else on a grid."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 from ldp_audit.accounting.contour.atoms_transform import AtomsTransform
-from ldp_audit.accounting.contour.contour_plan import ContourPlan
+from ldp_audit.accounting.contour.by_largest import ByLargest, by_largest, sampled_parts
+from ldp_audit.accounting.contour.contour_plan import MOST_NODES, ContourPlan
+from ldp_audit.accounting.contour.sampled_transform import SampledTransform
+from ldp_audit.accounting.contour.separated_loss import SeparatedLoss
+from ldp_audit.accounting.contour.simple_ends import SimpleEnds
+from ldp_audit.accounting.contour.simple_loss import by_closed_forms
 from ldp_audit.accounting.contour.summed_transform import SummedTransform
 from ldp_audit.accounting.contour.transforms import transform_of
+from ldp_audit.accounting.contour.value_parts import contrast
 from ldp_audit.accounting.grids.grid_loss import GridLoss
 from ldp_audit.accounting.laws.loss_law import LossLaw
 
-_SHARE, _DIGITS = 0.1, 1e-8
-"""How much of the width asked for the contour's ends may have, or of epsilon: no grid has more digits for so large."""
+_SHARE, _DIGITS, _ROUNDING, _APART = 0.1, 1e-7, 1e-9, 1e-6
+"""How much of the width asked for the contour's ends may have, or of epsilon: no grid has more digits for so large. And
+of delta or its logarithm, whatever epsilon that is."""
+_FEW_NODES = 2**12
+"""Of a line for the whole sum, where that may also be told by its largest value."""
+_CONTRAST, _MOST_TIMES = 2e4, 10**7
+"""How many times larger than the bulk's deviation losses may be for a grid to tell both; how many it adds at most."""
+_AT_ZERO = 1e-3
+"""What will do at epsilon = 0 where no grid does better."""
+_SEPARATED = 8.0
+"""Gaussian noise of so large a mu may show what was drawn."""
+_NEAR = 2.0
+"""How near a hint is to the ln delta asked for, if it serves."""
+_DEEP = -750.0
+"""ln of a delta for which no grid is asked where some losses are on samples: no float is as small."""
+
+Ends = tuple[float, float]
+Found = tuple[Ends, float]
+"""ln of a lower and of an upper end of delta, and about how fast ln delta falls, if known."""
+_NOTHING: Found = ((-math.inf, 0.0), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class ContourLoss:
     """The same loss as the grid's; both ends of delta hold.
 
-    grid: the sum on a grid, which is asked where the contour's ends are further apart than its width allows.
-    plan: the contour.
+    grid: the sum on a grid, which is asked where the contours' ends are further apart than its width allows.
+    total: the sum's transform.
     """
 
     grid: GridLoss
-    plan: ContourPlan
+    total: SummedTransform
 
     exact = False
 
@@ -38,35 +63,101 @@ class ContourLoss:
         """See `LossLaw`."""
         return by_contour(self.grid.mirrored())
 
-    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+    def log_delta_bounds(self, epsilon: float) -> Ends:
         """See `LossLaw`. The first call near a level takes some milliseconds, later ones some microseconds."""
         if not math.isfinite(epsilon) or epsilon >= self._largest:
             return self.grid.log_delta_bounds(epsilon)
-        line = self.plan.line(epsilon)
-        if line is None:
-            low, high = self.grid.log_delta_bounds(epsilon)
-            return low, min(high, self.plan.log_chernoff(epsilon))
-        low, high = line.ends(epsilon)
-        # ln delta falls at about the rate c
-        if high - low <= line.c * max(_SHARE * self.grid.width, _DIGITS * abs(epsilon)):
-            return low, high
-        more_low, more_high = self.grid.log_delta_bounds(epsilon)
-        return max(low, more_low), min(high, more_high)
+        ends = (-math.inf, 0.0)
+        for way in self.ways:
+            (low, high), slope = way(epsilon)
+            ends = max(ends[0], low), min(ends[1], high)
+            enough = max(slope * max(_SHARE * self.grid.width, _DIGITS * abs(epsilon)), _ROUNDING * max(1.0, -ends[1]))
+            if ends[1] - ends[0] <= enough:
+                return ends
+            if ends[1] - ends[0] <= _AT_ZERO and epsilon == 0 and not self._grid_serves:
+                return ends
+        if not self._grid_serves or (ends[1] < _DEEP and self._sampled):
+            return ends
+        low, high = self.grid.log_delta_bounds(epsilon)
+        return max(ends[0], low), min(ends[1], high)
 
     def epsilon_near(self, log_delta: float) -> float:
         """About the level with this ln delta, nats: a hint for who looks for it, with no claim."""
         found = self.plan.epsilon_near(log_delta)
-        return found if math.isfinite(found) else self.grid.epsilon_near(log_delta)
+        line = self.plan.line(found) if math.isfinite(found) and found > 0 else None
+        if line is not None and max(abs(end - log_delta) for end in line.ends(found)) < _NEAR:
+            return found
+        if self._simple.log_delta_bounds(0.0)[1] <= log_delta:
+            return 0.0
+        if self._largest_parts is not None:
+            return self._largest_parts.epsilon_near(log_delta, self._simple.epsilon_near(log_delta))
+        return self.grid.epsilon_near(log_delta) if self._grid_serves else found
+
+    @property
+    def ways(self) -> tuple[Callable[[float], Found], ...]:
+        """What is tried before the grid, in turn: each tells ends of delta at a level, all of which hold."""
+        return self._of_separated, self._of_line, self._of_simple, self._of_largest
+
+    @cached_property
+    def plan(self) -> ContourPlan:
+        """The contour of the whole sum."""
+        return ContourPlan(self.total, _FEW_NODES if sampled_parts(self.total.parts) else MOST_NODES)
 
     @cached_property
     def _largest(self) -> float:
         return self.largest()
 
+    @cached_property
+    def _grid_serves(self) -> bool:
+        """Whether a grid may tell more: of losses on samples it adds few, and none far larger than all together."""
+        times, parts = sum(times for _, times in self.grid.parts), self.total.parts
+        return not self._sampled or (times <= _MOST_TIMES and contrast(parts) <= _CONTRAST)
+
+    @cached_property
+    def _sampled(self) -> bool:
+        """Whether any loss is on a sample."""
+        return any(isinstance(one, SampledTransform) for one, _ in self.total.parts)
+
+    @cached_property
+    def _separated(self) -> SeparatedLoss | None:
+        """The sum as that of values that show whether they were drawn, if they may."""
+        one, times = self.total.parts[0]
+        if len(self.total.parts) > 1 or not isinstance(one, SampledTransform):
+            return None
+        return SeparatedLoss(one.mu, one.rate, one.back, times) if one.mu >= _SEPARATED else None
+
+    @cached_property
+    def _largest_parts(self) -> ByLargest | None:
+        return by_largest(self.total.parts)
+
+    @cached_property
+    def _simple(self) -> SimpleEnds:
+        return SimpleEnds(self.grid.parts, self._largest)
+
+    def _of_separated(self, epsilon: float) -> Found:
+        found = None if self._separated is None else self._separated.log_delta_bounds(epsilon)
+        if self._separated is None or found is None:
+            return _NOTHING
+        near = self._separated.log_delta_bounds(epsilon * (1 - _APART))
+        return found, max(0.0, (near[0] - found[0]) / (_APART * epsilon)) if near and epsilon else 0.0
+
+    def _of_line(self, epsilon: float) -> Found:
+        line = self.plan.line(epsilon)
+        if line is None:
+            return (self.plan.log_markov(epsilon), self.plan.log_chernoff(epsilon)), 0.0
+        return line.ends(epsilon), line.c
+
+    def _of_largest(self, epsilon: float) -> Found:
+        return _NOTHING if self._largest_parts is None else self._largest_parts.log_delta_ends(epsilon)
+
+    def _of_simple(self, epsilon: float) -> Found:
+        return self._simple.log_delta_bounds(epsilon), 0.0
+
 
 def by_contour(grid: GridLoss) -> LossLaw:
-    """The grid's loss by a contour; the grid itself where a law is not known there, or where there are atoms alone."""
+    """The grid's loss by a contour; the grid itself where a law is not known there, or where no line would end."""
     found = [(transform_of(law), times) for law, times in grid.parts]
     known = [(one, times) for one, times in found if one is not None]
     if len(known) < len(found) or all(isinstance(one, AtomsTransform) for one, _ in known):
-        return grid
-    return ContourLoss(grid, ContourPlan(SummedTransform(known)))
+        return by_closed_forms(grid) or grid
+    return ContourLoss(grid, SummedTransform(known))

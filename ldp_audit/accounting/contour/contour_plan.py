@@ -1,67 +1,127 @@
 """Which line serves a level, and with which step and how many points: no bound's truth rests on it.
 
-The lines go through c = 2**(k/32), k whole. A level's line is that on which the integrand is lowest at y = 0, which is
-that of the saddle point; so an answer depends on the question alone.
+The lines go through c = 2**(k/4), k whole, or where those are too far from a level's saddle point, through numbers
+between them. A level's line is that of these on which the integrand is lowest at y = 0; so an answer depends on the
+question alone.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from ldp_audit.accounting.contour.contour_line import ContourLine, Tangent, contour_line
-from ldp_audit.accounting.contour.summed_transform import SummedTransform
-from ldp_audit.accounting.contour.transform import log_at_most
+from ldp_audit.accounting.contour.transform import EPS, VAGUE, Transform, log_at_most
 
-_PER_OCTAVE = 32
-_LOWEST, _HIGHEST = -100 * _PER_OCTAVE, 60 * _PER_OCTAVE
+_OCTAVE = 2**20
+"""Places between c and 2 c."""
+_STEPS = tuple(_OCTAVE // 4 // 4**level for level in range(9))
+"""How many places lines are apart, from the widest distance to the finest."""
+_NEAR = _OCTAVE // 32
+_LOWEST, _HIGHEST = -100 * _OCTAVE, 60 * _OCTAVE
+_LARGEST = 1e6
+_DEEPEST = -1e6
+"""ln of an integrand below which no lower one is looked for."""
+_AWAY = 2.0
+"""How many deviations a level may lie from that of its line's saddle point."""
 _PRECISE = 28.0
 """-ln of the share of delta by which the trapezoid rule may be wrong, about."""
-_SLACK = 0.1
-"""How much longer the period is for levels beside the line's own, in units of c times the variance."""
-_SHORTEST = 8.0
+_SHORTEST, _REFINED = 6.0, 2
 """Where a line ends at the earliest, in units of one over the deviation."""
-_MOST_NODES = 2**13
-_TANGENTS = (-96, -48, -24, -12, -6, -3, 3, 6, 12, 24, 48, 96)
-_NEIGHBOUR = 4
+MOST_NODES, _FALLEN = 2**15, 15.0
+_TANGENTS = (1.0, 3.5, 7.5, 16.0)
+"""Other tilts that are looked at, in deviations on either side."""
+_SMALLER = tuple(0.9 * 2.0 ** (-k / 2) for k in range(100))
+_RATIOS = (0.125, 0.35, 2.0)
+"""And in units of c."""
+
+
+Ends = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
 class ContourPlan:
-    """The lines of a sum of losses."""
+    """The lines of a sum of losses.   most_nodes: the most points that a line may have."""
 
-    transform: SummedTransform
-    _heights: dict[int, float] = field(default_factory=dict)
+    transform: Transform
+    most_nodes: int = MOST_NODES
+    _means: dict[float, float] = field(default_factory=dict)
+    _abouts: dict[float, float] = field(default_factory=dict)
     _lines: dict[int, ContourLine | None] = field(default_factory=dict)
 
     def line(self, epsilon: float) -> ContourLine | None:
         """The line that serves this level; None where there is none."""
+        if not self.falls:
+            return None
         k = self._place(epsilon)
         if k not in self._lines:
-            self._lines[k] = self._made(k)
+            self._lines[k] = self._made(_tilt(k))
         return self._lines[k]
+
+    @cached_property
+    def falls(self) -> bool:
+        """Whether M falls off at all along a line; for larger c it falls off less, if single losses are the largest."""
+        return self.transform.log_limit(0.0) < self._about(0.0) - _FALLEN
 
     def log_chernoff(self, epsilon: float) -> float:
         """ln of an upper bound of delta by a single tilt, for levels that no line serves; 0 where there is none."""
         k = self._place(epsilon)
-        if not math.isfinite(self.log_mean(k)) or not math.isfinite(_tilt(k) * epsilon):
-            return 0.0
-        return min(0.0, Tangent(_tilt(k), self.log_mean(k)).log_delta(epsilon))
+        while k > _LOWEST and not math.isfinite(self.log_mean(_tilt(k))) and self._about(_tilt(k)) > _LARGEST:
+            k -= 2 * _OCTAVE
+        known = [Tangent(c, self.log_mean(c)) for c in (_tilt(k), 0.0) if math.isfinite(self.log_mean(c) + c * epsilon)]
+        return min([0.0, *(tangent.log_delta(epsilon) for tangent in known)])
+
+    def log_about(self, epsilon: float) -> float:
+        """About ln delta, by the saddle point of one of a few tilts."""
+        k = self._place(epsilon, _STEPS[:1])
+        c = _tilt(k)
+        if not math.isfinite(self._about(c)):
+            return -math.inf
+        size = self._height(k, epsilon) - 0.5 * math.log(
+            2 * math.pi * (self._moments(c)[1] + 1 / c**2 + 1 / (1 + c) ** 2)
+        )
+        return min(size, self._about(0.0), 0.0)
+
+    def log_markov(self, epsilon: float) -> float:
+        """ln of a lower bound of delta for levels far below the mean: 1 - delta <= e**(t epsilon) M(-t), 0 < t < 1."""
+        t = min(_SMALLER, key=lambda t: t * epsilon + self._about(-t))
+        log = t * epsilon + self.log_mean(-t)
+        log += 4 * EPS * (1 + abs(t * epsilon) + abs(self.log_mean(-t)))
+        return math.log(-math.expm1(log)) if log < 0 else -math.inf
+
+    def line_at_hand(self, epsilon: float) -> ContourLine | None:
+        """The line that serves this level, if it was asked for."""
+        return self._lines.get(self._place(epsilon)) if self.falls else None
+
+    @cached_property
+    def masses(self) -> tuple[Ends, Ends]:
+        """ln of the ends of M(0) and of M(-1): what P and Q have of these outcomes."""
+        return self._ends_at(0.0), self._ends_at(-1.0)
+
+    def _ends_at(self, c: float) -> Ends:
+        found = self.transform.at(c, np.zeros(1))
+        if found is None:
+            return -math.inf, math.inf
+        log, error = float(found.log[0].real), float(found.error[0])
+        return log - error if error < VAGUE else -math.inf, log + error
 
     def epsilon_near(self, log_delta: float) -> float:
         """About the level with this ln delta; not a number where none is found."""
+        step = _NEAR
         low = self._start
-        while low > _LOWEST and not self._saddle(low)[1] > log_delta:
-            low -= _PER_OCTAVE
-        high = low + 1
-        while high < _HIGHEST and self._saddle(high)[1] > log_delta:
-            low, high = high, high + _PER_OCTAVE // 2
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self._saddle(middle)[1] > log_delta else (low, middle)
-        (left, above), (right, below) = self._saddle(low), self._saddle(high)
+        while low > _LOWEST and not self._saddle(_tilt(low))[1] > log_delta:
+            low -= 32 * step
+        high = low + step
+        while high < _HIGHEST and self._saddle(_tilt(high))[1] > log_delta:
+            low, high = high, high + 16 * step
+        while high - low > step:
+            middle = (low + high) // (2 * step) * step
+            low, high = (middle, high) if self._saddle(_tilt(middle))[1] > log_delta else (low, middle)
+        (left, above), (right, below) = self._saddle(_tilt(low)), self._saddle(_tilt(high))
         if not (math.isfinite(above) and math.isfinite(below)) or above == below:
             return math.nan
         return left + (right - left) * (above - log_delta) / (above - below)
@@ -69,108 +129,151 @@ class ContourPlan:
     @property
     def _start(self) -> int:
         """The line at about one deviation's tilt, if the loss were Gaussian."""
-        k = 0
-        while self.log_mean(k) == math.inf and k > _LOWEST:
-            k -= 8 * _PER_OCTAVE
-        c = 2 ** (k / _PER_OCTAVE)
-        variance = 2 * self.log_mean(k) / (c * (c + 1))
+        k, step = 0, _STEPS[0]
+        while self._about(_tilt(k)) == math.inf and k > _LOWEST:
+            k -= 8 * _OCTAVE
+        c = _tilt(k)
+        variance = 2 * (self._about(c) - min(0.0, self._about(0.0))) / (c * (c + 1))
         if not 0 < variance < math.inf:
             return k
-        return max(_LOWEST, min(_HIGHEST, round(-_PER_OCTAVE / 2 * math.log2(variance))))
+        return max(_LOWEST, min(_HIGHEST, round(-_OCTAVE / 2 * math.log2(variance) / step) * step))
 
-    def log_mean(self, k: int) -> float:
+    def log_mean(self, c: float) -> float:
         """An upper bound of ln M(c), infinite where it cannot be told."""
-        if k not in self._heights:
-            self._heights[k] = log_at_most(self.transform, _tilt(k))
-        return self._heights[k]
+        if c not in self._means:
+            self._means[c] = log_at_most(self.transform, c)
+        return self._means[c]
+
+    def _about(self, c: float) -> float:
+        """About ln M(c)."""
+        if c not in self._abouts:
+            self._abouts[c] = self.transform.about(c)
+        return self._abouts[c]
 
     def _height(self, k: int, epsilon: float) -> float:
-        """ln of the integrand at y = 0."""
+        """About ln of the integrand at y = 0."""
         c = _tilt(k)
-        return self.log_mean(k) - c * epsilon - math.log(c) - math.log1p(c)
+        return self._about(c) - c * epsilon - math.log(c) - math.log1p(c)
 
-    def _place(self, epsilon: float) -> int:
-        """The k whose integrand is lowest: it falls before, and rises from there on."""
+    def _place(self, epsilon: float, steps: tuple[int, ...] = _STEPS) -> int:
+        """The place whose integrand is lowest: it falls before, and rises from there on."""
+        step = steps[0]
 
         def rising(k: int) -> bool:
-            return k >= _HIGHEST or not self._height(k + 1, epsilon) < self._height(k, epsilon)
+            here = self._height(k, epsilon)
+            return k >= _HIGHEST or here < _DEEPEST or not self._height(k + step, epsilon) < here
 
-        low = high = self._start
-        step = 4
+        low = high = self._start // step * step
+        jump = 4 * step
         if rising(low):
             while low > _LOWEST and rising(low):
-                low, high, step = low - step, low, 2 * step
+                low, high, jump = low - jump, low, 2 * jump
         else:
             while not rising(high):
-                low, high, step = high, high + step, 2 * step
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if rising(middle) else (middle, high)
+                low, high, jump = high, high + jump, 2 * jump
+        high = _bisected(rising, low, high, step)
+        for step in steps[1:]:
+            mean, variance = self._moments(_tilt(high))
+            c = _tilt(high)
+            saddle, curve = mean - 1 / c - 1 / (1 + c), variance + 1 / c**2 + 1 / (1 + c) ** 2
+            if not math.isfinite(self._about(c)) or abs(saddle - epsilon) <= _AWAY * math.sqrt(curve):
+                break
+            high = _bisected(rising, high - 4 * step, high + 4 * step, step)
         return high
 
-    def _saddle(self, k: int) -> tuple[float, float]:
+    def _saddle(self, c: float) -> tuple[float, float]:
         """The level whose saddle point is at c, and about ln delta there."""
-        c, here = _tilt(k), self.log_mean(k)
-        if not math.isfinite(here + self.log_mean(k + _NEIGHBOUR)):
+        mean, variance = self._moments(c)
+        if not math.isfinite(mean):
             return math.inf, -math.inf
-        mean, variance = self._slopes(k)
         epsilon = mean - 1 / c - 1 / (1 + c)
-        curve = max(variance, 0.0) + 1 / c**2 + 1 / (1 + c) ** 2
-        log_delta = here - c * epsilon - math.log(c) - math.log1p(c) - 0.5 * math.log(2 * math.pi * curve)
+        curve = variance + 1 / c**2 + 1 / (1 + c) ** 2
+        log_delta = self._about(c) - c * epsilon - math.log(c) - math.log1p(c) - 0.5 * math.log(2 * math.pi * curve)
         return epsilon, min(log_delta, 0.0)
 
-    def _slopes(self, k: int) -> tuple[float, float]:
-        """About the first two derivatives of ln M at c, from its neighbours."""
-        c, left, right = (_tilt(k + away) for away in (0, -_NEIGHBOUR, _NEIGHBOUR))
-        here, before, after = (self.log_mean(k + away) for away in (0, -_NEIGHBOUR, _NEIGHBOUR))
-        low, high = (here - before) / (c - left), (after - here) / (right - c)
-        share = (c - left) / (right - left)
-        return low + (high - low) * share, 2 * (high - low) / (right - left)
+    def _moments(self, c: float) -> tuple[float, float]:
+        """About the first two derivatives of ln M at c, from two tilts at half a deviation from it, or nearer."""
+        away, here = c / 8, self._about(c)
+        while True:
+            before, after = self._about(c - away), self._about(c + away)
+            variance = (after - here - (here - before)) / away**2
+            if not math.isfinite(variance):
+                if away < c * 1e-4:
+                    return math.inf, math.inf
+                away /= 8
+                continue
+            variance = max(variance, 0.0)
+            if variance * away * away <= 1.0:
+                return (after - before) / (2 * away), variance
+            away = min(away / 2, 0.5 / math.sqrt(variance))
 
-    def _made(self, k: int) -> ContourLine | None:
-        """The line of this number; None where its sum would be too long, or M is not known to fall off."""
-        if not math.isfinite(self.log_mean(k)):
-            return None
-        c = _tilt(k)
-        epsilon, log_delta = self._saddle(k)
+    def _made(self, c: float) -> ContourLine | None:
+        """The line through c; None where its sum would be too long, or M is not known to fall off."""
+        epsilon, log_delta = self._saddle(c)
         if not math.isfinite(epsilon):
             return None
-        variance = max(self._slopes(k)[1], 0.0)
-        near = [Tangent(_tilt(k + away), self.log_mean(k + away)) for away in _TANGENTS]
-        tangents = [
-            Tangent(0.0, log_at_most(self.transform, 0.0)),
-            *(one for one in near if math.isfinite(one.log_mean)),
-        ]
-        period = self._period(c, epsilon, log_delta, variance, tangents)
+        variance = self._moments(c)[1]
+        deviation = math.sqrt(variance + 1 / c**2)
+        tilts = [c + way * away / deviation for away in _TANGENTS for way in (-1, 1)] + [c * one for one in _RATIOS]
+        tangents = [Tangent(one, self.log_mean(one)) for one in [0.0, *sorted(tilts)] if one >= 0]
+        tangents = [one for one in tangents if math.isfinite(one.log_mean)]
+        # longer by as much as a level may lie beside the line's own
+        period = self._period(c, epsilon, log_delta, tangents) + _AWAY * math.sqrt(variance + 1 / c**2)
         target = log_delta - _PRECISE + c * epsilon + math.log(math.pi)
-        reach = _SHORTEST / math.sqrt(variance + 1 / c**2)
-        while True:
-            log_beyond = self.transform.log_beyond(c, reach)
-            if log_beyond - math.log(reach) <= target:
-                break
-            reach *= 1.25
-            if not reach * period < 2 * math.pi * _MOST_NODES:
-                return None
+        found = self._reach(c, _SHORTEST / deviation, 2 * math.pi * self.most_nodes / period, target)
+        if found is None:
+            return None
+        reach, log_beyond = found
         step = _few_bits(2 * math.pi / period)
         count = math.ceil(reach / step) + 1
-        if count > _MOST_NODES:
+        if count > self.most_nodes:
             return None
         values = self.transform.at(c, step * np.arange(count, dtype=np.float64))
         return None if values is None else contour_line(c, step, values, log_beyond, tangents)
 
+    def _reach(self, c: float, reach: float, most: float, target: float) -> tuple[float, float] | None:
+        """Where a line may end, and ln of a bound on |M| from there on; None if that is too far."""
+        before, log_beyond = 0.0, math.inf
+        if not 0 < most < math.inf or self.transform.log_limit(c) - math.log(most) > target:
+            return None
+        while reach < most:
+            log_beyond = self.transform.log_beyond(c, reach)
+            if log_beyond - math.log(reach) <= target:
+                break
+            before, reach = reach, 2 * reach
+        else:
+            return None
+        for _ in range(_REFINED if before else 0):
+            middle = math.sqrt(before * reach)
+            found = self.transform.log_beyond(c, middle)
+            if found - math.log(middle) <= target:
+                reach, log_beyond = middle, found
+            else:
+                before = middle
+        return reach, log_beyond
+
     @staticmethod
-    def _period(c: float, epsilon: float, log_delta: float, variance: float, tangents: list[Tangent]) -> float:
+    def _period(c: float, epsilon: float, log_delta: float, tangents: list[Tangent]) -> float:
         """How long it must be that little comes with delta, on either side."""
         needed = {-1: math.inf, 1: math.inf}
         for one in tangents:
-            side = 1 if one.tilt > c else -1
-            gap = one.log_delta(epsilon) - log_delta + _PRECISE
-            needed[side] = min(needed[side], gap / abs(c - one.tilt))
-        return max(needed.values()) + _SLACK * c * variance
+            if one.tilt != c:
+                side = 1 if one.tilt > c else -1
+                gap = one.log_delta(epsilon) - log_delta + _PRECISE
+                needed[side] = min(needed[side], gap / abs(c - one.tilt))
+        return max(needed.values())
+
+
+def _bisected(rising: Callable[[int], bool], low: int, high: int, step: int) -> int:
+    """The first place between the two, so many places apart, from which on the integrand rises."""
+    while high - low > step:
+        middle = low + (high - low) // (2 * step) * step
+        low, high = (low, middle) if rising(middle) else (middle, high)
+    return high
 
 
 def _tilt(k: int) -> float:
-    return 2.0 ** (k / _PER_OCTAVE)
+    return 2.0 ** (k / _OCTAVE)
 
 
 def _few_bits(step: float) -> float:

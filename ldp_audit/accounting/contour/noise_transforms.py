@@ -4,12 +4,14 @@ Gaussian: ln M(s) = s (s + 1) mu**2 / 2.   Laplace, with t the pure epsilon and 
 
     M(s) = e**(-t/2) (cosh(z t) + sinh(z t) / (2 z)),
 
-of which what exceeds 1 is added up from parts that vanish with t, so that it keeps its digits for many tiny losses.
+of which what exceeds 1 is added up from parts that vanish with t, so that it keeps its digits for many tiny losses. For
+large t it is e**(s t)/2 (1 + 1/(2 z)) + e**(-(1 + s) t)/2 (1 - 1/(2 z)), whose first factor may be taken out.
 
 How large the latter is far out. With a = Re z, S = sinh(a t), k = 1/(2 y) and x = Im z >= y, the squares of |cosh(z t)|
 and of |sinh(z t)| are S**2 + cos(x t)**2 and S**2 + sin(x t)**2. So |cosh| + k |sinh| is concave in cos(x t)**2, and at
 most cosh(a t) + k S where k <= tanh(a t), else ((1 + k**2)(1 + 2 S**2))**(1/2). Before x t = pi - y t, for y t < pi/2,
-it is better to use |sin(x t)| >= sin(y t), and |sinh(z t)/z| <= sinh(a t)/a.
+it is better to use |sin(x t)| >= sin(y t), and |sinh(z t)/z| <= sinh(a t)/a. And for c >= 0 |1 + 1/(2 z)| falls with x,
+and |1 - 1/(2 z)| is at most 1.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.accounting.contour.transform import EPS, Values, from_excess
+from ldp_audit.accounting.contour.transform import EPS, Values, from_excess, from_scaled, log_at_most
 
 _LARGEST_POWER = 300.0
 _ROUNDING = 64 * EPS
@@ -43,6 +45,14 @@ class GaussianTransform:
         log = s * (s + 1) * half
         return Values(log, _GAUSSIAN * size * (size + 1) * half)
 
+    def about(self, c: float) -> float:
+        """See `Transform`."""
+        return log_at_most(self, c)
+
+    def log_limit(self, c: float) -> float:  # noqa: ARG002
+        """See `Transform`: it falls all the way."""
+        return -math.inf
+
     def log_beyond(self, c: float, y: float) -> float:
         """See `Transform`: it falls all the way."""
         half = self.mu * self.mu / 2
@@ -58,21 +68,32 @@ class LaplaceTransform:
     def at(self, c: float, y: NDArray[np.float64]) -> Values | None:
         """See `Transform`."""
         top = self.epsilon
-        if (c + 1) * top > _LARGEST_POWER:
-            return None
+        if (abs(c) + 1) * top > _LARGEST_POWER:
+            return self._scaled(c, y) if c >= 0 else None
         s = c + 1j * y
         z, a = s + 0.5, (c + 0.5) * top
         odd = math.sinh(a) * np.cos(y * top) + 1j * (math.cosh(a) * np.sin(y * top))
         between = math.exp(-top / 2) * odd / (2 * z) + math.expm1(-top) / 2
         ends = 0.5 * np.expm1(s * top) + 0.5 * math.exp(-top) * np.expm1(-s * top)
-        return from_excess(ends + between, _ROUNDING * top * (1 + np.abs(s)) * math.exp(c * top))
+        return from_excess(ends + between, _ROUNDING * top * (1 + np.abs(s)) * math.exp(max(0.0, c, -1 - c) * top))
+
+    def about(self, c: float) -> float:
+        """See `Transform`."""
+        return log_at_most(self, c)
+
+    def log_limit(self, c: float) -> float:
+        """See `Transform`: that of the two single values."""
+        return float(np.logaddexp(c * self.epsilon, -(1 + c) * self.epsilon)) - math.log(2)
 
     def log_beyond(self, c: float, y: float) -> float:
         """See `Transform`."""
         top = self.epsilon
         a, angle = (c + 0.5) * top, y * top
-        if a > _LARGEST_POWER or y <= 0:
+        if not 0 < y < math.inf or not a < math.inf:
             return math.inf
+        apart = self._log_apart(c, y)
+        if a > _LARGEST_POWER:
+            return apart
         odd, even = math.sinh(a), math.cosh(a)
         near, start = 0.0, y
         if angle < math.pi / 2:
@@ -80,4 +101,17 @@ class LaplaceTransform:
             start = max(y, (math.pi - angle) / top)
         k = 1 / (2 * start)
         far = even + k * odd if k <= math.tanh(a) else math.sqrt((1 + k * k) * (1 + 2 * odd * odd))
-        return math.log(max(near, far)) - top / 2 + _ROUNDING * (1 + a)
+        return min(apart, math.log(max(near, far)) - top / 2 + _ROUNDING * (1 + a))
+
+    def _scaled(self, c: float, y: NDArray[np.float64]) -> Values:
+        """The values for c >= 0, where e**(c t) may be too large a number."""
+        top, z = self.epsilon, c + 0.5 + 1j * y
+        turned = np.exp(1j * (y * top))
+        sums = 0.5 * turned * (1 + 0.5 / z) + 0.5 * math.exp(-(1 + 2 * c) * top) * np.conj(turned) * (1 - 0.5 / z)
+        return from_scaled(sums, _ROUNDING * (1 + y * top), c * top)
+
+    def _log_apart(self, c: float, y: float) -> float:
+        """ln of a bound on |M| from y on, by the two parts one by one; for c >= 0."""
+        top = self.epsilon
+        grown = math.sqrt(1 + (c + 0.75) / ((c + 0.5) ** 2 + y * y))
+        return c * top + math.log(0.5 * grown + 0.5 * math.exp(-(1 + 2 * c) * top)) + _ROUNDING * (1 + c * top)

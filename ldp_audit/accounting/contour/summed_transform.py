@@ -29,6 +29,15 @@ class SummedTransform:
             errors += times * (found.error + (4 + len(self.parts)) * EPS * np.abs(found.log))
         return Values(logs, errors)
 
+    def about(self, c: float) -> float:
+        """See `Transform`."""
+        found = math.fsum(times * one.about(c) for one, times in self.parts)
+        return found if found == found else math.inf
+
+    def log_limit(self, c: float) -> float:
+        """See `Transform`."""
+        return math.fsum(times * one.log_limit(c) for one, times in self.parts)
+
     def log_beyond(self, c: float, y: float) -> float:
         """See `Transform`."""
         found = math.fsum(times * one.log_beyond(c, y) for one, times in self.parts)

@@ -35,8 +35,16 @@ class Transform(Protocol):
         """ln M(c + i y).   y: >= 0, ascending, shape (m,).   None where it takes too many numbers, or is too large."""
         ...
 
+    def about(self, c: float) -> float:
+        """About ln M(c), for choosing tilts: no bound's truth rests on it. Infinite where it cannot be told."""
+        ...
+
     def log_beyond(self, c: float, y: float) -> float:
         """ln of an upper bound of |M(c + i x)| for all x >= y, for y >= 0; infinite where none is known."""
+        ...
+
+    def log_limit(self, c: float) -> float:
+        """About ln of what |M(c + i y)| does not fall below for large y, for choosing lines; minus infinity for 0."""
         ...
 
 
@@ -59,4 +67,16 @@ def from_excess(excess: NDArray[np.complex128], error: NDArray[np.float64]) -> V
     with np.errstate(divide="ignore", invalid="ignore"):
         wrong = 1.5 * error / size + 4 * EPS * (np.abs(height) + np.abs(turn) + np.hypot(real, imaginary) / size)
         most = np.log(size + error)
-    return Values(np.where(known, height + 1j * turn, most), np.where(known, wrong, VAGUE))
+    return Values(np.where(known, height + 1j * turn, most - VAGUE), np.where(known, wrong, VAGUE))
+
+
+def from_scaled(sums: NDArray[np.complex128], error: NDArray[np.float64], top: float) -> Values:
+    """The values e**top times these sums, each sum right to the error."""
+    size = np.abs(sums)
+    known = error < 0.25 * size
+    with np.errstate(divide="ignore", invalid="ignore"):
+        height = np.log(size)
+        wrong = 1.5 * error / size + 4 * EPS * (np.abs(height) + abs(top) + 4)
+        most = np.log(size + error)
+    log = np.asarray(top + np.where(known, height + 1j * np.angle(sums), most - VAGUE), dtype=np.complex128)
+    return Values(log, np.where(known, wrong, VAGUE))

@@ -42,7 +42,8 @@ class Moves:
 
 def one_move(spacing: float) -> Moves:
     """One step between two points of a grid."""
-    return Moves(spacing, spacing * spacing, math.log1p(4 * math.sinh(min(700.0, spacing / 4)) ** 2))
+    half = spacing / 2
+    return Moves(spacing, spacing * spacing, math.log1p(4 * math.sinh(half / 2) ** 2) if half < 600 else half)
 
 
 @dataclass(frozen=True, eq=False)

@@ -169,7 +169,7 @@ _LEVELS = (0.3, 0.9, 2.0, 3.1, 4.4, 6.0)
 def test_a_coarse_line_has_wide_ends_that_enclose_the_truth(monkeypatch):
     """Would catch an error that is covered by another one's bound as long as both are small."""
     monkeypatch.setattr(contour_plan, "_PRECISE", 1.0)
-    monkeypatch.setattr(contour_plan, "_SLACK", 0.0)
+    monkeypatch.setattr(contour_plan, "_AWAY", 0.1)
     ends = [_coarse(level) for level in _LEVELS]
     assert all(low <= truth <= high for low, high, truth in ends)
     assert all(high - low > 1e-6 for low, high, _ in ends)
@@ -178,7 +178,7 @@ def test_a_coarse_line_has_wide_ends_that_enclose_the_truth(monkeypatch):
 def test_forgetting_what_comes_with_delta_is_caught(monkeypatch):
     """The planted bug: the trapezoid rule's neighbours count as nothing."""
     monkeypatch.setattr(contour_plan, "_PRECISE", 1.0)
-    monkeypatch.setattr(contour_plan, "_SLACK", 0.0)
+    monkeypatch.setattr(contour_plan, "_AWAY", 0.1)
     monkeypatch.setattr(GaussianTransform, "log_beyond", lambda *_: -1e6)
     monkeypatch.setattr(contour_plan, "_SHORTEST", 8.0)
     monkeypatch.setattr(ContourLine, "log_more", lambda *_: -1e6)

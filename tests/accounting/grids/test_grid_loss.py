@@ -349,3 +349,11 @@ def test_the_crude_end_is_a_lower_one():
     for level in (0.0, 1.0, 10.0):
         crude = loss._crude(level)  # pyright: ignore[reportPrivateUsage]
         assert -math.inf < crude <= exact.log_delta_bounds(level)[0]
+
+
+def test_one_move_of_any_length_is_a_number():
+    """Would catch an overflow on grids of huge losses, and a jump where another formula is used."""
+    for spacing in (0.1, 1.0, 1000.0):
+        assert tilted_law.one_move(spacing).log_variance == pytest.approx(math.log(2 * math.cosh(spacing / 2) - 1))
+    for spacing in (1199.9, 1200.1, 1e9):
+        assert tilted_law.one_move(spacing).log_variance == pytest.approx(spacing / 2, rel=1e-15)
