@@ -38,6 +38,7 @@ from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.laws.rounded_atoms import rounded, rounding_of
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
+from ldp_audit.accounting.shuffling.moment_bound import with_moments
 
 ADAPTIVE = "a report's mechanism may depend on the reports before it, but not its privacy loss, nor how many there are"
 """What every composition here rests on."""
@@ -84,7 +85,8 @@ def composed(laws: Sequence[tuple[LossLaw, int]], width: float = WIDTH) -> LossL
     """The law of the sum of independent losses, each so many times; times are whole, >= 1.   width: see `compose`."""
     ends = [(ends_of(law), times) for law, times in laws]
     if any(lower is not upper for (lower, upper), _ in ends):
-        return BracketedLoss(*(composed([(pair[i], times) for pair, times in ends], width) for i in (0, 1)))
+        lower, upper = (composed([(pair[i], times) for pair, times in ends], width) for i in (0, 1))
+        return BracketedLoss(lower, with_moments(upper, laws))
     parts = [(_proper(law), times) for law, times in laws]
     first = math.fsum(times * log_first for (_, log_first, _), times in parts)
     second = math.fsum(times * log_second for (_, _, log_second), times in parts)
