@@ -108,6 +108,8 @@ class PrivacyLoss:
         def excess(epsilon: float) -> float:
             return max(2 * target - 1, ends(epsilon)[end]) - target
 
+        if target == 0:  # no delta is larger
+            return 0.0
         largest = self.largest()
         if target == -math.inf:  # nothing above the largest loss is possible, and below it something may be
             return largest if end else max(0.0, *(least_largest(law) for law in self.directions))
