@@ -34,6 +34,8 @@ apart where nothing is gained by the other parts'."""
 _FARTHEST, _STEP, _NEAR, _CORRECTED, _SKIPPED = 70.0, 0.05, 1e-3, 4, 200.0
 """ln of the largest level that is looked at, of the first step from a guess, and of how near one is found, after so
 many corrections; and how small a part must be that those below it are."""
+_NEVER = 40.0
+"""Deviations that no value ever reaches."""
 _STEEPER, _ABOVE = (1.0, 3.0, 9.0, 27.0, 81.0), 2.0
 """The t that are tried, where the part's losses seem to be above the level."""
 
@@ -149,10 +151,12 @@ def by_largest(parts: Counted) -> ByLargest | None:
     noisy = sampled_parts(parts)
     if not noisy:
         return None
-    others = [(one, times) for one, times in parts if not isinstance(one, SampledTransform) or one.back]
     losses = part_ends(noisy)
     if not losses:
         return None
+    # beside others, what never has so large a loss is not told apart: its values may be too far out for any rule
+    noisy = [(one, times) for one, times in noisy if value_of(one, losses[0]) < _NEVER + one.mu] or noisy
+    others = [(one, times) for one, times in parts if all(one is not told for told, _ in noisy)]
     cuts = [[value_of(one, loss) for loss in losses] for one, _ in noisy]
     blurs = [blur(one.mu, ends) for (one, _), ends in zip(noisy, cuts, strict=True)]
 

@@ -56,8 +56,8 @@ class LargestPart:
 
     def about(self, c: float) -> float:
         """See `Transform`."""
-        found = self._together([one.about(c) for one, _, _ in self.parts], [_about(one, c) for _, one, _ in self.parts])
-        return found if found == found else math.inf
+        belows, insides = [one.about(c) for one, _, _ in self.parts], [_about(one, c) for _, one, _ in self.parts]
+        return self._together(belows, insides) if _told(belows, insides) else math.inf
 
     def log_limit(self, c: float) -> float:  # noqa: ARG002
         """See `Transform`: it falls all the way."""
@@ -67,7 +67,7 @@ class LargestPart:
         """See `Transform`: |M| is at most what the bounds of all |A| and |B| make of it."""
         belows = [one.log_beyond(c, y) for one, _, _ in self.parts]
         insides = [-math.inf if one is None else one.log_beyond(c, y) for _, one, _ in self.parts]
-        if not all(map(math.isfinite, belows)) or math.inf in insides:
+        if not _told(belows, insides):
             return math.inf
         found = self._together(belows, insides)
         added = sum(times * abs(below) for below, (_, _, times) in zip(belows, self.parts, strict=True))
@@ -84,6 +84,11 @@ class LargestPart:
 
 def _about(one: Transform | None, c: float) -> float:
     return -math.inf if one is None else one.about(c)
+
+
+def _told(belows: list[float], insides: list[float]) -> bool:
+    """Whether all ln A and ln B are known."""
+    return all(map(math.isfinite, belows)) and all(inside < math.inf for inside in insides)
 
 
 def _grown(ratios: Ratios) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:

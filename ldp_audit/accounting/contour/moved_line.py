@@ -82,16 +82,17 @@ def _fitted(rule: SampleRule, y: float, farthest: float) -> _Path:
         if math.isfinite(part.high):
             slow = best * part.blur**2
         elif part.low > -math.inf:
-            slow = _beside(x, part.low + _BLURS * part.blur, best * part.blur**2)
+            near = part.low + _BLURS * part.blur
+            inner = y * mu * float(rule.integrands.told(np.array([near]))[1][0]) * part.blur**2
+            slow = _beside(x, near, best * part.blur**2, inner)
         cap = np.where(x > alone, np.minimum(_WIDEST, farthest + _RISE * (x - alone)), farthest)
         ends.append(np.minimum(np.minimum(best, slow), cap))
     return _Path(ends[0], np.maximum(*ends))
 
 
-def _beside(x: Numbers, near: float, inner: Numbers) -> Numbers:
-    """h near an end that is blurred, and beyond a value near it ever further away."""
-    outer = float(np.max(inner[x <= near], initial=0.0)) + _RISE * (x - near)
-    return np.where(x <= near, inner, np.maximum(outer, 0.0))
+def _beside(x: Numbers, near: float, inner: Numbers, start: float) -> Numbers:
+    """h near an end that is blurred, and beyond a value near it, where it is `start`, ever further away."""
+    return np.where(x <= near, np.minimum(inner, start), start + _RISE * (x - near))
 
 
 def _along(rule: SampleRule, power: float, path: _Path, y: float, whole: float) -> float:

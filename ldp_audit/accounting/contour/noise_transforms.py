@@ -40,7 +40,8 @@ class GaussianTransform:
         """See `Transform`."""
         s, half = c + 1j * y, self.mu * self.mu / 2
         size = np.abs(s)
-        if not (float(size[-1]) + 1) ** 2 * half < math.inf:
+        farthest = float(size[-1]) + 1
+        if not farthest * farthest * half < math.inf:
             return None
         log = s * (s + 1) * half
         return Values(log, _GAUSSIAN * size * (size + 1) * half)

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from ldp_audit.accounting import compose, subsample
 from ldp_audit.accounting.contour.by_largest import by_largest
 from ldp_audit.accounting.contour.contour_loss import ContourLoss, by_contour
+from ldp_audit.accounting.contour.largest_part import LargestPart
+from ldp_audit.accounting.contour.noise_transforms import GaussianTransform
 from ldp_audit.accounting.contour.separated_loss import SeparatedLoss
 from ldp_audit.accounting.contour.smooth_part import SmoothPart
 from ldp_audit.accounting.grids.grid_loss import compose_on_grid
@@ -125,6 +127,27 @@ def test_the_parts_by_the_largest_value_add_up():
     for c in (0.0, 0.3, 2.0):
         added = np.logaddexp.reduce([plan.log_mean(c) for plan in parts.plans])
         assert added == pytest.approx(loss.plan.log_mean(c), abs=1e-9)
+
+
+@pytest.mark.parametrize("log_delta", [math.log(1e-5), math.log(1e-100)])
+def test_a_large_loss_beside_very_many_tiny_ones_is_known(log_delta):
+    """Would catch values of noise so large that none of them counts looked for in the parts of the largest value.
+
+    Alone the two large losses have no more; together with so little noise they have no more than at 1.0001 epsilon.
+    """
+    large, tiny = subsample(Gaussian(sigma=1.5), rate=0.01), subsample(Gaussian(sigma=2700.0), rate=2e-6)
+    alone = compose([(large, 2)]).epsilon_bounds(log_delta=log_delta)
+    low, high = compose([(large, 2), (tiny, 2 * 10**8)]).epsilon_bounds(log_delta=log_delta)
+    assert alone[0] <= high < 1.0001 * alone[1]
+    assert high - low < 1e-9 * high
+
+
+def test_a_part_of_which_one_transform_is_not_known_is_not_known():
+    """Would catch infinities taken from each other. At c = 1e200 no M of these is a float."""
+    part = LargestPart([(GaussianTransform(1.0), GaussianTransform(2.0), 3), (GaussianTransform(1.0), None, 2)])
+    assert math.isfinite(part.about(1.0))
+    assert part.about(1e200) == math.inf
+    assert part.log_beyond(1e200, 1.0) == math.inf
 
 
 def test_weights_of_neighbouring_parts_add_up_to_one():
