@@ -87,7 +87,7 @@ def composed(laws: Sequence[tuple[LossLaw, int]], width: float = WIDTH) -> LossL
     if any(lower is not upper for (lower, upper), _ in ends):
         lower, upper = (composed([(pair[i], times) for pair, times in ends], width) for i in (0, 1))
         return BracketedLoss(lower, with_moments(upper, laws))
-    parts = [(_proper(law), times) for law, times in laws]
+    parts = [(_proper(known), times) for (known, _), times in ends]
     first = math.fsum(times * log_first for (_, log_first, _), times in parts)
     second = math.fsum(times * log_second for (_, _, log_second), times in parts)
     if -math.inf in (first, second):

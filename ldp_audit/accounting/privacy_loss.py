@@ -64,7 +64,8 @@ class PrivacyLoss:
         """
         asked = level(epsilon)
         ends = [law.log_delta_bounds(asked) for law in self.directions]
-        return max(low for low, _ in ends), min(0.0, max(high for _, high in ends))
+        # of masses that add up to 1, rounded ones may add up to more
+        return min(0.0, max(low for low, _ in ends)), min(0.0, max(high for _, high in ends))
 
     def delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """A lower and an upper end of delta(epsilon). epsilon: nats, >= 0; ValueError for anything else."""

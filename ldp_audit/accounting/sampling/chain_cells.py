@@ -69,11 +69,8 @@ def chain_cells(atoms: LossAtoms, copies: int) -> ChainCells:
         log_sizes = np.array([log_of(end - point) for point, end in zip(points, ends, strict=True)])
         infinite = _infinite(curve, copies)
     losses = np.array(curve.losses)[[pieces[point] for point in points]]
-    rows = [np.zeros(len(points))]
-    for _ in range(copies):
-        rows.append(losses + rows[-1][following])
     kept = log_sizes > -math.inf
-    return ChainCells(log_sizes[kept], np.array(rows)[:, kept], infinite)
+    return ChainCells(log_sizes[kept], _added_up(losses, following, copies)[:, kept], infinite)
 
 
 def log_of(number: Decimal) -> float:
@@ -146,6 +143,21 @@ def _following(
     if parent is not None:
         return place[parent]
     return bisect_right(points, curve.values[pieces[point]]) - 1
+
+
+def _added_up(losses: NDArray[np.float64], following: list[int], copies: int) -> NDArray[np.float64]:
+    """The losses of the cells that follow one another, shape (copies + 1, m): those that cancel leave exactly 0."""
+    total, lost = np.zeros(losses.size), np.zeros(losses.size)
+    rows = [total]
+    for _ in range(copies):
+        before = total[following]
+        total = losses + before
+        with np.errstate(invalid="ignore"):  # a loss may be minus infinity
+            back = total - losses
+            lost = lost[following] + ((before - back) + (losses - (total - back)))
+        lost[~np.isfinite(total)] = 0.0
+        rows.append(total + lost)
+    return np.array(rows)
 
 
 def _infinite(curve: _Curve, copies: int) -> NDArray[np.float64]:

@@ -24,7 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING, atoms_of, log_sum
+from ldp_audit.accounting.laws.finite_losses import NOTHING, atoms_of, log_sum
+from ldp_audit.accounting.laws.improper_loss import log_lacking
 from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.sampling.chain_cells import ChainCells
 from ldp_audit.accounting.sampling.fewer_losses import Masses, fewer
@@ -55,7 +56,9 @@ def mixture_of_chain(
     infinite = log_sum(cells.log_infinite[counts] + logs)
     if not replaced:
         losses = mean_losses(ratios, logs)
-        return atoms_of(losses, cells.log_sizes + losses, infinite)
+        shared = losses > -np.inf
+        finite, sizes = losses[shared], cells.log_sizes[shared]
+        return atoms_of(finite, sizes + finite, infinite, log_sum(cells.log_sizes[~shared]))
     pools = pools_of(ratios, logs)
     single = np.arange(counts.size)[:, None] >= pools.pooled
     above = single & (ratios > 0)
@@ -75,8 +78,8 @@ def upper_half(losses: Numbers, log_seconds: Numbers, log_infinite: float) -> Lo
     if log_first == -np.inf:
         return NOTHING
     rest, other = -np.expm1(min(log_first, 0.0)), -np.expm1(min(log_sum(seconds), 0.0))
-    if rest <= 0:
-        return EVERYTHING
+    if rest <= 0:  # to all digits: what Q has besides, P lacks
+        return atoms_of(losses, seconds + losses, log_infinite, log_lacking(log_sum(seconds)))
     losses = np.append(losses, np.log(rest) - np.log(other))
     return atoms_of(losses, np.append(seconds, np.log(other)) + losses, log_infinite)
 

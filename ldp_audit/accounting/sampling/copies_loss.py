@@ -25,7 +25,7 @@ from ldp_audit.accounting.sampling.chain_mixture import mixture_of_chain
 from ldp_audit.accounting.sampling.copy_counts import CopyCounts, copy_counts, log_more
 from ldp_audit.accounting.sampling.fewer_losses import coarser
 from ldp_audit.accounting.sampling.group_loss import pure_loss
-from ldp_audit.accounting.sampling.loss_mixture import LossMixture, Part
+from ldp_audit.accounting.sampling.loss_mixture import mixture
 from ldp_audit.accounting.sampling.lower_hull import dominated_atoms
 from ldp_audit.accounting.sampling.noise_copies import NoiseCopies
 from ldp_audit.accounting.sampling.rare_loss import RareLoss
@@ -130,4 +130,4 @@ def _with_rest(told: LossLaw, chain: _Chain, n: int, k: int) -> LossLaw:
         bound, back = (k * way * float(one.mixed(np.array(way * top))) for way in (1, -1))
         return RareLoss(told, counts.log_more, bound, back)
     log_told = min(log_sum(counts.logs), log_lacking(counts.log_more))
-    return LossMixture((Part(log_told, 0.0, told), Part(log_lacking(log_told), 0.0, pure_loss(k * top))))
+    return mixture([(log_told, 0.0, told), (log_lacking(log_told), 0.0, pure_loss(k * top))])

@@ -48,7 +48,7 @@ def fewer(masses: Masses, most: int, end: int) -> Masses:
     grid = np.union1d(np.append(evenly, 0.0), np.linspace(0.0, float(ordered[-1]), most // 2))
     place = np.clip(np.searchsorted(grid, masses.losses, side="left"), 1, grid.size - 1)
     if end:
-        moved, _ = connected(grid[place - 1], grid[place], masses.losses, masses.seconds)
+        moved = connected(grid[place - 1], grid[place], masses.losses, masses.seconds).masses
         order = np.argsort(moved.losses, kind="stable")
         losses, seconds = moved.losses[order], moved.seconds[order]
         starts = np.flatnonzero(np.diff(losses, prepend=-math.inf) > 0)
@@ -81,18 +81,33 @@ def capped(law: LossLaw, bound: float) -> LossLaw:
     return law
 
 
-def connected(low: Numbers, high: Numbers, losses: Numbers, seconds: Numbers) -> tuple[Masses, float]:
-    """Masses of these losses moved to the ends between which they lie, and ln of the infinite ones' probability.
+class Connected(NamedTuple):
+    """Finite losses, ln of the infinite ones' probability, and ln of the mass that Q has where P has none."""
 
-    All of shape (m,). An upper end may be infinite, a lower one minus infinity: what Q alone has then is left out.
+    masses: Masses
+    log_infinite: float
+    log_missing: float
+
+
+def connected(low: Numbers, high: Numbers, losses: Numbers, seconds: Numbers) -> Connected:
+    """Masses of these losses moved to the ends between which they lie, all of shape (m,).
+
+    An upper end may be infinite, a lower one, or the loss itself, minus infinity.
     """
     kept = (seconds > -math.inf) & (losses > -math.inf)
+    missing = log_sum(seconds[losses == -math.inf])
     low, high, losses, seconds = low[kept], high[kept], losses[kept], seconds[kept]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        width = np.where(high > low, np.expm1(low - high), -1.0)
-        share = np.where(high > low, np.clip(np.expm1(low - losses) / width, 0.0, 1.0), 0.0)
-        up, down = np.log(share) + losses + seconds, np.log1p(-share) + losses + seconds
+        width = np.log(-np.expm1(low - high))
+        over = np.log(-np.expm1(np.minimum(low - losses, 0.0))) - width
+        under = np.log(-np.expm1(np.minimum(losses - high, 0.0))) - width + low - losses  # 1 - e**over, to all digits
+        up = np.where(high > low, np.minimum(over, 0.0), -math.inf) + losses + seconds
+        down = np.where(high > low, np.minimum(under, 0.0), 0.0) + losses + seconds
     infinite = log_sum(up[high == math.inf])
     top = (high < math.inf) & (up > -math.inf)
     bottom = (low > -math.inf) & (down > -math.inf)
-    return Masses(np.append(high[top], low[bottom]), np.append((up - high)[top], (down - low)[bottom])), infinite
+    open_below = low == -math.inf
+    with np.errstate(divide="ignore"):
+        only = seconds[open_below] + np.log(-np.expm1(np.minimum(losses - high, 0.0)[open_below]))
+    moved = Masses(np.append(high[top], low[bottom]), np.append(up[top] - high[top], down[bottom] - low[bottom]))
+    return Connected(moved, infinite, float(np.logaddexp(missing, log_sum(only))))

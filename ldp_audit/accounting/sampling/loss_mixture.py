@@ -44,7 +44,7 @@ class LossMixture:
         """See `LossLaw`: the sum of the parts'."""
         ends = np.array([part.law.log_delta_bounds(epsilon - part.shift) for part in self.parts])
         low, high = (ends + np.array([[part.log_weight] for part in self.parts])).T
-        return log_sum(low), log_sum(high)
+        return min(0.0, log_sum(low)), min(0.0, log_sum(high))
 
     def mirrored(self) -> LossMixture:
         """The loss of (Q, P)."""

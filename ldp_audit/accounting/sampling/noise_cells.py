@@ -100,14 +100,14 @@ def from_above(chain: ShiftedNoise, logs: Numbers, zero: float, *, replaced: boo
     last = np.full(sizes.size, logs.size - 1)
     if replaced:
         last = last_pooled(at_ends[:, :-1], ends[:, :-1])
-    pool, infinite = connected(
+    pool, infinite, missing = connected(
         ends[last, chosen], ends[last, chosen + 1], inner[last, chosen], sizes + log_weights[last]
     )
     if not replaced:
-        return atoms_of(pool.losses, pool.seconds + pool.losses, infinite)
+        return atoms_of(pool.losses, pool.seconds + pool.losses, infinite, missing)
     single = (np.arange(logs.size)[:, None] > last) & (at_ends[:, 1:] > 0)
     low, high = at_ends[:, :-1][single], at_ends[:, 1:][single]
-    singles, more = connected(low, high, ratios[single], (sizes + logs[:, None])[single])
+    singles, more, _ = connected(low, high, ratios[single], (sizes + logs[:, None])[single])
     singles = fewer(singles, _SINGLES, 1)
     return upper_half(
         np.concatenate([pool.losses, singles.losses]),

@@ -132,7 +132,8 @@ class NoiseCopies:
         if output == math.inf:
             return math.log(-math.expm1(epsilon))
         levels = self._chain.log_ratios(np.array([output]))[:, 0]
-        return epsilon + self._sum(self.logs + levels, -levels)
+        shares = self.logs + levels  # with t times them 1 in all, also where large ratios have lost their digits
+        return self._sum(shares - log_sum(shares), -levels)
 
     def _sum(self, logs: Numbers, levels: Numbers) -> float:
         """ln of the sum of each one's delta at its level; those that no digit tells are left out."""
@@ -144,4 +145,4 @@ class NoiseCopies:
                 break
             found.append(float(logs[i]) + self._chain.log_delta(float(self._chain.distances[i]), float(levels[i])))
             best = max(best, found[-1])
-        return log_sum(np.array(found))
+        return min(0.0, log_sum(np.array(found)))

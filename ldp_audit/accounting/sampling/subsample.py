@@ -19,7 +19,8 @@ No smaller loss holds for all mechanisms with the loss given. One that reports, 
 is in the sample attains it at each t; for "with", one that reports how often (`chain_mixture`). So both ends are one
 number where the loss given is exact; for "with" and k >= 2 where it has finitely many values or is that of Gaussian or
 Laplace noise, and copies are not too many to be told apart (`copies_loss`), and else they enclose it. For "with" it is
-less than by Theorem 10 of Balle et al., which lets each number of copies choose its own test.
+less than by Theorem 10 of Balle et al., which lets each number of copies choose its own test. Composed, the lower end
+of a replaced record is that of the pair that dominates at all t, which no single mechanism is known to attain.
 
 Sources: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling" (NeurIPS 2018), Theorems 8 and 9; Zhu, Dong,
 Wang, "Optimal accounting of differential privacy via characteristic function" (AISTATS 2022), on dominating pairs.
