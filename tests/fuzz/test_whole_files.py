@@ -12,12 +12,22 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ldp_audit.accounting.whole_file import CannotWriteError, check_place, is_stream, write_whole
 from ldp_audit.cli import main
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard() -> Iterator[None]:
+    """Where the tests were started in the background, Ctrl-C is ignored, by all that they start too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
 
 ROOT = Path(__file__).parents[2]
 TOY = "tests.training.toy:Toy"
