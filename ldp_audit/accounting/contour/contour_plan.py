@@ -81,9 +81,7 @@ class ContourPlan:
         c = _tilt(k)
         if not math.isfinite(self._about(c)):
             return -math.inf
-        size = self._height(k, epsilon) - 0.5 * math.log(
-            2 * math.pi * (self._moments(c)[1] + 1 / c**2 + 1 / (1 + c) ** 2)
-        )
+        size = self._height(k, epsilon) - 0.5 * math.log(2 * math.pi * self._saddle_point(c)[1])
         return min(size, self._about(0.0), 0.0)
 
     def log_markov(self, epsilon: float) -> float:
@@ -173,9 +171,8 @@ class ContourPlan:
                 low, high, jump = high, high + jump, 2 * jump
         high = _bisected(rising, low, high, step)
         for step in steps[1:]:
-            mean, variance = self._moments(_tilt(high))
             c = _tilt(high)
-            saddle, curve = mean - 1 / c - 1 / (1 + c), variance + 1 / c**2 + 1 / (1 + c) ** 2
+            saddle, curve = self._saddle_point(c)
             if not math.isfinite(self._about(c)) or abs(saddle - epsilon) <= _AWAY * math.sqrt(curve):
                 break
             high = _bisected(rising, high - 4 * step, high + 4 * step, step)
@@ -183,13 +180,16 @@ class ContourPlan:
 
     def _saddle(self, c: float) -> tuple[float, float]:
         """The level whose saddle point is at c, and about ln delta there."""
-        mean, variance = self._moments(c)
-        if not math.isfinite(mean):
+        epsilon, curve = self._saddle_point(c)
+        if not math.isfinite(epsilon):
             return math.inf, -math.inf
-        epsilon = mean - 1 / c - 1 / (1 + c)
-        curve = variance + 1 / c**2 + 1 / (1 + c) ** 2
         log_delta = self._about(c) - c * epsilon - math.log(c) - math.log1p(c) - 0.5 * math.log(2 * math.pi * curve)
         return epsilon, min(log_delta, 0.0)
+
+    def _saddle_point(self, c: float) -> tuple[float, float]:
+        """About the level whose saddle point is at c, and how the integrand's logarithm bends there."""
+        mean, variance = self._moments(c)
+        return mean - 1 / c - 1 / (1 + c), variance + 1 / c**2 + 1 / (1 + c) ** 2
 
     def _moments(self, c: float) -> tuple[float, float]:
         """About the first two derivatives of ln M at c, from two tilts at half a deviation from it, or nearer."""
@@ -212,13 +212,12 @@ class ContourPlan:
         epsilon, log_delta = self._saddle(c)
         if not math.isfinite(epsilon):
             return None
-        variance = self._moments(c)[1]
-        deviation = math.sqrt(variance + 1 / c**2)
+        deviation = math.sqrt(self._moments(c)[1] + 1 / c**2)
         tilts = [c + way * away / deviation for away in _TANGENTS for way in (-1, 1)] + [c * one for one in _RATIOS]
         tangents = [Tangent(one, self.log_mean(one)) for one in [0.0, *sorted(tilts)] if one >= 0]
         tangents = [one for one in tangents if math.isfinite(one.log_mean)]
         # longer by as much as a level may lie beside the line's own
-        period = self._period(c, epsilon, log_delta, tangents) + _AWAY * math.sqrt(variance + 1 / c**2)
+        period = self._period(c, epsilon, log_delta, tangents) + _AWAY * deviation
         target = log_delta - _PRECISE + c * epsilon + math.log(math.pi)
         found = self._reach(c, _SHORTEST / deviation, 2 * math.pi * self.most_nodes / period, target)
         if found is None:

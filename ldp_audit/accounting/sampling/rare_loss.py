@@ -49,8 +49,7 @@ class RareLoss:
     def enclosed(self) -> tuple[LossLaw, LossLaw]:
         """The told law, and that with the rare losses as infinite ones."""
         lower, upper = ends_of(self.told)
-        if (
-            self.back_first
-        ):  # two objects even where they are equal: one, twice, would say that this law knows its losses
+        if self.back_first:
+            # two objects even where they are equal: one, twice, would say that this law knows its losses
             return lower, copy(upper)
         return lower, mixture([(0.0, 0.0, upper), (self.log_rare, 0.0, EVERYTHING)])
