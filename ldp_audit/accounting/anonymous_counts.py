@@ -8,9 +8,9 @@ reports matters. If the client sends one with probability p, and Q is the law of
 and two hypotheses about the client, p1 and p0, have the privacy loss L(k) = ln P1(k)/P0(k). For others who are all
 alike, with probability q, Q(k - 1)/Q(k) = k (1 - q) / ((n - k) q), so L needs no law and loses no digits.
 
-Floating point: each mass that is no less than 1e-290 has a relative error below 1e-11 for n up to 10**4 (compared with
-fractions in the tests; about 1e-13 in the bulk), each loss one of a few units in its last place. `exact_laws` is the
-same in fractions, for small n.
+Floating point: the laws are kept as logarithms, so that no count is too rare to be told. Each mass has a relative error
+below 1e-11 for n up to 10**4 (compared with fractions in the tests; about 1e-13 in the bulk), each loss one of a few
+units in its last place. `exact_laws` is the same in fractions, for small n.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldp_audit.accounting.budget_arguments import log_of_delta
+from ldp_audit.accounting.laws.count_masses import checked_chances, count_masses, neighbouring_masses
 from ldp_audit.accounting.laws.finite_laws import count_law
-from ldp_audit.mechanisms.inputs import numbers_of
 from ldp_audit.mechanisms.log_space import expit
-from ldp_audit.mechanisms.parameter_shuffler import poisson_binomial
 
 Others = Literal["one end", "center"]
 """Where the other clients' weights lie: all at the lower end, or all at the center of the range.
@@ -47,6 +47,9 @@ server knows the number of upper reports alone (if it saw that of all reports, i
 MOST_CLIENTS = 10**6
 """No more are held as a law; the closed formulas of `membership_limit` know no such limit."""
 
+MOST_EPSILON = 700.0
+"""Of a report whose chance of the rarer value is a float with all digits."""
+
 
 class Chance(NamedTuple):
     """Of an upper report, and of a lower one; both, as a number near 1 is known best by what it lacks.
@@ -62,36 +65,61 @@ class Chance(NamedTuple):
 class CountLaws:
     """The laws of one count under two hypotheses.
 
-    first, second: probabilities of k = 0 .. n, shape (n + 1,).
+    log_first, log_second: ln of the probabilities of k = 0 .. n, shape (n + 1,).
     loss: ln first/second, nats, same shape; infinite where one of them is 0, and 0 where both are.
     """
 
-    first: NDArray[np.float64]
-    second: NDArray[np.float64]
+    log_first: NDArray[np.float64]
+    log_second: NDArray[np.float64]
     loss: NDArray[np.float64]
+
+    @property
+    def first(self) -> NDArray[np.float64]:
+        """The probabilities themselves, of which those below 1e-323 are 0."""
+        return np.exp(self.log_first)
+
+    @property
+    def second(self) -> NDArray[np.float64]:
+        """See `first`."""
+        return np.exp(self.log_second)
 
     @cached_property
     def swapped(self) -> CountLaws:
         """The hypotheses in the other order."""
-        return CountLaws(self.second, self.first, -self.loss)
+        return CountLaws(self.log_second, self.log_first, -self.loss)
+
+    def log_delta(self, epsilon: float) -> float:
+        """ln of the sum of (first - e**epsilon second)_+: this direction alone. epsilon: nats, any number."""
+        over = (self.loss > epsilon) & (self.log_first > -math.inf)
+        if not over.any():
+            return -math.inf
+        logs = self.log_first[over]
+        top = float(logs.max())
+        return top + math.log(float(np.sum(np.exp(logs - top) * -np.expm1(epsilon - self.loss[over]))))
 
     def delta(self, epsilon: float) -> float:
-        """Sum of (first - e**epsilon second)_+: this direction alone. epsilon: nats, any number."""
-        over = self.loss > epsilon
-        return float(np.sum(self.first[over] * -np.expm1(epsilon - self.loss[over])))
+        """The same, no logarithm."""
+        return min(1.0, math.exp(self.log_delta(epsilon)))
 
     def epsilon(self, delta: float) -> float:
-        """The least epsilon, nats, >= 0, with delta(epsilon) <= delta in both directions; infinity if there is none."""
+        """The least epsilon, nats, >= 0, with delta(epsilon) <= delta in both directions; infinity if there is none.
+
+        delta: in [0, 1]. Raises ValueError for anything else.
+        """
+        log_delta = log_of_delta(delta, None)
+
+        def exceeds(epsilon: float) -> bool:
+            return max(self.log_delta(epsilon), self.swapped.log_delta(epsilon)) > log_delta
+
         low, high = 0.0, float(np.max(np.abs(self.loss)))
-        if max(self.delta(0.0), self.swapped.delta(0.0)) <= delta:
+        if not exceeds(0.0):
             return 0.0
         if math.isinf(high):
             high = float(np.max(np.abs(self.loss[np.isfinite(self.loss)]), initial=0.0))
-            if max(self.delta(high), self.swapped.delta(high)) > delta:
+            if exceeds(high):
                 return math.inf
         while low < (middle := (low + high) / 2) < high:
-            exceeds = max(self.delta(middle), self.swapped.delta(middle)) > delta
-            low, high = (middle, high) if exceeds else (low, middle)
+            low, high = (middle, high) if exceeds(middle) else (low, middle)
         return high
 
     def advantage(self) -> float:
@@ -101,9 +129,11 @@ class CountLaws:
     @cached_property
     def hellinger(self) -> float:
         """Squared Hellinger distance, half the sum of (sqrt(first) - sqrt(second))**2: 1 for laws that never meet."""
-        common = np.minimum(self.first, self.second)
-        half = np.where(np.isfinite(self.loss), np.abs(self.loss) / 2, 0.0)
-        apart = np.where(common > 0, common * np.expm1(half) ** 2, self.first + self.second)
+        finite = np.isfinite(self.loss)
+        half = np.where(finite, np.abs(self.loss) / 2, 0.0)
+        # (sqrt(q) - sqrt(p))**2, for p < q, is q (1 - sqrt(p/q))**2
+        most = np.maximum(self.first, self.second)
+        apart = np.where(finite, most * np.expm1(-half) ** 2, most)
         return min(1.0, float(apart.sum()) / 2)
 
     @cached_property
@@ -133,8 +163,9 @@ def anonymous_count(
 ) -> CountLaws:
     """The two laws of one weight's count in one round.
 
-    n: clients with the target, 1 .. 10**6.   epsilon: of one report, nats, >= 0, infinity allowed.
-    others: see `Others`; or the n - 1 probabilities of an upper report, one each (takes n**2 steps).
+    n: clients with the target, 1 .. 10**6.   epsilon: of one report, nats, >= 0, at most 700, or infinity.
+    others: see `Others`; or the n - 1 probabilities of an upper report, one each, none between 0 and 1e-160 (takes
+        n**2 steps).
     against: see `Against`.
     Raises ValueError for anything else.
     """
@@ -143,16 +174,15 @@ def anonymous_count(
     gap = gap_of(epsilon, against)
     if isinstance(others, str):
         share = chance_of_others(epsilon, others)
-        law = _binomial(n - 1, share)
+        law = _log_binomial(n - 1, share)
         loss = loss_of_count(np.arange(n + 1), n, first, second, share, gap)
     else:
-        chances = _chances(others, n)
-        law = poisson_binomial(chances)
-        loss = _loss(np.append(law, 0.0), np.append(0.0, law), first, second, gap)
-    stays, moves = np.append(law, 0.0), np.append(0.0, law)
-    laws = [chance.lower * stays + chance.upper * moves for chance in (first, second)]
-    loss = np.where((laws[0] > 0) | (laws[1] > 0), loss, 0.0)  # where the law underflows there is nothing to learn
-    return CountLaws(laws[0], laws[1], loss)
+        masses, powers = _placed(others, n)
+        law = _log(masses) + math.log(2) * powers
+        loss = loss_of_neighbours(*neighbouring_masses(masses, powers)[:2], first, second, gap)
+    stays, moves = np.append(law, -math.inf), np.insert(law, 0, -math.inf)
+    laws = [np.logaddexp(_log(chance.lower) + stays, _log(chance.upper) + moves) for chance in (first, second)]
+    return CountLaws(laws[0], laws[1], np.where(np.maximum(*laws) > -math.inf, loss, 0.0))
 
 
 def loss_of_count(
@@ -169,7 +199,24 @@ def loss_of_count(
     sure = np.equal(others.upper, 0) | np.equal(others.lower, 0)
     at = np.where(np.equal(others.upper, 0), 0, n - 1)
     stays, moves = np.where(sure, k == at, stays), np.where(sure, k == at + 1, moves)
-    return _loss(stays, moves, first, second, gap)
+    return loss_of_neighbours(stays, moves, first, second, gap)
+
+
+def loss_of_neighbours(
+    stays: NDArray[np.float64], moves: NDArray[np.float64], first: Chance, second: Chance, gap: float | None
+) -> NDArray[np.float64]:
+    """ln of (lower stays + upper moves) at the first chances over that at the second; small ones by log1p.
+
+    stays, moves: Q(k) and Q(k - 1), or numbers in their proportion, shape (...).   gap: see `loss_of_count`.
+    """
+    top = first.lower * stays + first.upper * moves
+    bottom = second.lower * stays + second.upper * moves
+    known = np.where(np.less(first.upper, 0.9), first.upper - second.upper, second.lower - first.lower)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = (known if gap is None else gap) * (moves - stays) / bottom
+        small = np.log1p(change)
+        large = np.log(top) - np.log(bottom)
+    return np.where((top == 0) & (bottom == 0), 0.0, np.where(np.abs(change) < 0.5, small, large))
 
 
 def hypotheses(epsilon: float, against: Against) -> tuple[Chance, Chance]:
@@ -217,40 +264,35 @@ def check_clients(n: int, most: float = math.inf) -> None:
 def _checked(epsilon: float) -> float:
     if isinstance(epsilon, bool) or not isinstance(epsilon, int | float | np.number) or not epsilon >= 0:
         raise ValueError(f"epsilon must be a number >= 0, got {epsilon!r}")
+    if MOST_EPSILON < epsilon < math.inf:
+        raise ValueError(f"epsilon must be at most {MOST_EPSILON:g}, or infinity, got {epsilon!r}")
     return float(epsilon)
 
 
-def _chances(others: Any, n: int) -> NDArray[np.float64]:
-    chances = numbers_of("others", others).astype(np.float64)
-    if chances.shape != (n - 1,):
-        raise ValueError(f"others must be {n - 1} probabilities, one a client, got shape {chances.shape}")
-    return chances
+def _placed(others: Any, n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The law of the others' count, each with its own chance, as `count_masses` has it."""
+    chances = checked_chances(others, n - 1)
+    unsure = chances[(chances > 0) & (chances < 1)]
+    masses, powers = count_masses(unsure)
+    ones, zeros = int(np.count_nonzero(chances == 1)), int(np.count_nonzero(chances == 0))
+    return np.pad(masses, (ones, zeros)), np.pad(powers, (ones, zeros), mode="edge")
 
 
-def _binomial(n: int, share: Chance) -> NDArray[np.float64]:
+def _log(masses: Any) -> Any:
+    with np.errstate(divide="ignore"):
+        return np.log(masses)
+
+
+def _log_binomial(n: int, share: Chance) -> NDArray[np.float64]:
     """The binomial law from its mode outwards: near it the sums of logarithms are short, and their errors small."""
-    law = np.zeros(n + 1)
+    law = np.full(n + 1, -math.inf)
     if share.upper == 0 or share.lower == 0 or n == 0:
-        law[n if share.lower == 0 else 0] = 1.0
+        law[n if share.lower == 0 else 0] = 0.0
         return law
     k = np.arange(1, n + 1)
     steps = np.log((n - k + 1) / k) + (math.log(share.upper) - math.log(share.lower))
     mode = min(n, int((n + 1) * share.upper))
+    law[mode] = 0.0
     law[mode + 1 :] = np.cumsum(steps[mode:])
     law[:mode] = -np.cumsum(steps[:mode][::-1])[::-1]
-    law = np.exp(law)
-    return law / law.sum()
-
-
-def _loss(
-    stays: NDArray[np.float64], moves: NDArray[np.float64], first: Chance, second: Chance, gap: float | None
-) -> NDArray[np.float64]:
-    """ln of (lower stays + upper moves) at the first chances over that at the second; small ones by log1p."""
-    top = first.lower * stays + first.upper * moves
-    bottom = second.lower * stays + second.upper * moves
-    known = np.where(np.less(first.upper, 0.9), first.upper - second.upper, second.lower - first.lower)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        change = (known if gap is None else gap) * (moves - stays) / bottom
-        small = np.log1p(change)
-        large = np.log(top) - np.log(bottom)
-    return np.where((top == 0) & (bottom == 0), 0.0, np.where(np.abs(change) < 0.5, small, large))
+    return law - math.log(float(np.exp(law).sum()))

@@ -18,7 +18,9 @@ from ldp_audit.accounting.anonymous_counts import (
     hypotheses,
     loss_of_count,
 )
-from ldp_audit.accounting.membership.membership_limit import advantage
+from ldp_audit.accounting.membership.membership_limit import advantage, compose
+from ldp_audit.mechanisms.log_space import expit
+from tests.accounting.count_in_balls import in_balls
 
 LN3 = math.log(3)
 UPPER, CENTER, LOWER = Fraction(3, 4), Fraction(1, 2), Fraction(1, 4)
@@ -121,8 +123,35 @@ def test_epsilon_is_the_inverse_of_the_larger_delta() -> None:
     laws = anonymous_count(20, 1.0, against="center")
     for delta in (1e-9, 1e-4, 0.02):
         epsilon = laws.epsilon(delta)
-        both = [max(one.delta(at) for one in (laws, laws.swapped)) for at in (epsilon, epsilon * (1 - 1e-9))]
-        assert both[0] <= delta < both[1] * (1 + 1e-7)
+        both = [max(one.log_delta(at) for one in (laws, laws.swapped)) for at in (epsilon, epsilon * (1 - 1e-9))]
+        assert both[0] <= math.log(delta) < both[1] + 1e-7
+
+
+@pytest.mark.parametrize(("others", "chance"), [("one end", expit(-1.0)), ("center", 0.5)])
+def test_a_count_rarer_than_any_float_has_its_loss(others: str, chance: float) -> None:
+    """Once such counts had the loss 0: 0.45 nats at delta = 0, where it is 1, and no sum above 1.38 of three."""
+    n = 1500
+    named = anonymous_count(n, 1.0, others=others)  # type: ignore[arg-type]
+    for laws in (named, anonymous_count(n, 1.0, others=[chance] * (n - 1))):
+        assert laws.first.min() == 0
+        assert laws.epsilon(0.0) == pytest.approx(1.0, rel=1e-15)
+        assert compose(laws, 3).largest == pytest.approx(3.0, rel=1e-15)
+        for level in (-0.5, 0.3, 0.999):
+            truth = in_balls(1.0, level, [chance] * (n - 1))
+            assert laws.log_delta(level) == pytest.approx(truth, rel=1e-12, abs=1e-12)
+
+
+def test_reports_that_are_sure_only_move_the_count() -> None:
+    few = anonymous_count(3, 1.0, others=[0.5, 0.25])
+    more = anonymous_count(6, 1.0, others=[1.0, 0.5, 0.0, 0.25, 1.0])
+    assert np.exp(more.log_first) == pytest.approx([0, 0, *few.first, 0], rel=1e-15)
+    assert more.loss == pytest.approx([0, 0, *few.loss, 0], rel=1e-15)
+
+
+@pytest.mark.parametrize("delta", [-0.1, 1.5, math.nan, "0.1"])
+def test_a_delta_that_is_none_is_named(delta: object) -> None:
+    with pytest.raises(ValueError, match=r"delta must lie in \[0, 1\], got"):
+        anonymous_count(3, 1.0).epsilon(delta)  # type: ignore[arg-type]
 
 
 def test_losses_of_arrays_of_counts_and_chances() -> None:
@@ -146,8 +175,9 @@ def test_losses_of_arrays_of_counts_and_chances() -> None:
         ({"epsilon": "1"}, "epsilon must be a number >= 0, got '1'"),
         ({"others": "middle"}, "others must be one of one end, center"),
         ({"others": [0.5]}, "others must be 2 probabilities"),
-        ({"others": [0.5, 1.5]}, r"lie in \[0, 1\]"),
-        ({"others": [0.5, math.nan]}, r"lie in \[0, 1\]"),
+        ({"others": [0.5, 1.5]}, "others must be probabilities, 0 or at least 1e-160, got 1.5"),
+        ({"others": [0.5, math.nan]}, "others must be probabilities, 0 or at least 1e-160, got nan"),
+        ({"epsilon": 800.0}, "epsilon must be at most 700, or infinity, got 800.0"),
         ({"against": "else"}, "against must be one of other end, center, absent"),
     ],
 )

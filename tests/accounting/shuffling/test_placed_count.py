@@ -10,23 +10,12 @@ import pytest
 from flint import arb, arb_poly, ctx
 
 from ldp_audit.accounting.anonymous_counts import exact_laws
-from ldp_audit.accounting.shuffling.placed_count import RAREST, count_masses, placed_count
+from ldp_audit.accounting.laws.count_masses import RAREST, count_masses
+from ldp_audit.accounting.shuffling.placed_count import placed_count
 from ldp_audit.accounting.shuffling.shuffle import shuffle
 from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.mechanisms.log_space import expit
-
-
-def in_balls(epsilon0: float, epsilon: float, chances: list[float]) -> float:
-    """ln delta for client 1 at the upper end against the lower one."""
-    with ctx.workprec(12_000):
-        t, level = arb(epsilon0).exp(), arb(epsilon).exp()
-        low, high = 1 / (t + 1), t / (t + 1)
-        law = arb_poly([1])
-        for chance in set(chances):
-            law = law * arb_poly([1 - arb(chance), arb(chance)]) ** chances.count(chance)
-        p, q = (law * arb_poly([1 - one, one]) for one in (high, low))
-        gains = [p[k] - level * q[k] for k in range(len(chances) + 2)]
-        return float(sum((gain for gain in gains if gain > 0), arb(0)).log())
+from tests.accounting.count_in_balls import in_balls
 
 
 @pytest.mark.parametrize(
