@@ -22,10 +22,10 @@ from operator import index
 from typing import Any
 
 from ldp_audit.accounting.budget_arguments import MOST_TIMES
-from ldp_audit.accounting.contour.contour_loss import ContourLoss, by_contour
-from ldp_audit.accounting.contour.simple_loss import SimpleLoss
+from ldp_audit.accounting.contour.contour_loss import by_contour
+from ldp_audit.accounting.contour.summed_parts import parts_of
 from ldp_audit.accounting.frequencies.characteristic_sum import characteristic_sum
-from ldp_audit.accounting.grids.grid_loss import GridLoss, check_width, compose_on_grid
+from ldp_audit.accounting.grids.grid_loss import check_width, compose_on_grid
 from ldp_audit.accounting.grids.tilt_plan import WIDTH
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of
@@ -146,13 +146,7 @@ def _finite(laws: Counted, width: float) -> LossLaw:
 
 def _single(laws: Counted) -> Counted:
     """What sums are made of, in their place."""
-    return [(one, count * times) for law, times in laws for one, count in _parts(law)]
-
-
-def _parts(law: LossLaw) -> Sequence[tuple[LossLaw, int]]:
-    """Of a sum that was not worked out; any other law is its only part."""
-    grid = law.grid if isinstance(law, ContourLoss | SimpleLoss) else law
-    return grid.parts if isinstance(grid, GridLoss) else ((law, 1),)
+    return [(one, count * times) for law, times in laws for one, count in parts_of(law)]
 
 
 def _countable(laws: Counted) -> Counted:

@@ -11,9 +11,11 @@ from functools import cache
 
 from ldp_audit.accounting.budget_arguments import level, log_of_delta
 from ldp_audit.accounting.conversion.converted import Converted
+from ldp_audit.accounting.conversion.law_divergence import ratio_beyond
 from ldp_audit.accounting.conversion.renyi import (
     Curve,
     laplace_renyi,
+    laws_of,
     renyi_divergence,
     renyi_to_delta,
     renyi_to_epsilon,
@@ -84,14 +86,14 @@ def zcdp_of(loss: PrivacyLoss | LossLaw, tolerance: float = 1e-4) -> Converted:
     mean, pure = divergence(1.0), divergence(math.inf)
     if pure == 0 or math.isinf(divergence(2.0)):
         return Converted.upper(0.0 if pure == 0 else math.inf, source)
-    by_range = _by_range(loss, mean)
-    if by_range <= mean * (1 + tolerance):
-        return Converted.upper(by_range, source)
-    far = min(_FARTHEST, max(2.0, 2 * pure / max(mean, pure / _FARTHEST)))
-    bound = _supremum(divergence, mean, far, tolerance)
-    if math.isfinite(pure):
-        bound = min(max(bound, pure / far), by_range)  # D(alpha) <= pure behind the farthest order
-    return Converted.upper(bound, source)
+    laws = laws_of(loss)
+    far = max(2.0, 2 * pure / max(mean, pure / _FARTHEST)) if math.isfinite(pure) else _FARTHEST
+    attained = max(mean, divergence(far) / far)
+    most = min(_by_range(laws, mean), max(ratio_beyond(law, 1.0) for law in laws))
+    if most <= attained * (1 + tolerance):
+        return Converted.upper(most, source)
+    beyond = max(ratio_beyond(law, far) for law in laws)
+    return Converted.upper(min(max(_supremum(divergence, attained, far, tolerance), beyond), most), source)
 
 
 def _supremum(divergence: Curve, attained: float, far: float, tolerance: float) -> float:
@@ -125,8 +127,7 @@ def _chord_bound(low: float, at_low: float, high: float, at_high: float) -> floa
     return max((at_low + slope * (x - low)) / (x * (x - 1)) for x in places)
 
 
-def _by_range(loss: PrivacyLoss | LossLaw, mean: float) -> float:
+def _by_range(laws: tuple[LossLaw, ...], mean: float) -> float:
     """A bound from the width w of the losses alone: (alpha - 1) D(alpha) has a second derivative of w**2/4 at most."""
-    laws = loss.directions if isinstance(loss, PrivacyLoss) else (loss,)
     width = max(law.largest() + law.mirrored().largest() for law in laws)
     return max(mean, width * width / 8)

@@ -30,6 +30,8 @@ _DEEPEST = -745.0
 """ln of the smallest float: tails below it are not looked at."""
 _FARTHEST = 1e9
 _MOST_ATOMS = 100_000
+_ROUNDED = 8
+"""By so many units in the last place a largest loss may be too small."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,20 +92,25 @@ class HullLoss:
         return NOTHING, self.atoms
 
 
-def dominating_atoms(law: LossLaw) -> LossAtoms:
+def dominating_atoms(law: LossLaw, deepest: float = _DEEPEST) -> LossAtoms:
     """Finitely many losses that dominate a law: the chords of its upper ends.
 
-    What lies beyond the last level looked at counts as an infinite loss, unless the law has a largest one.
+    What lies beyond the last level looked at counts as an infinite loss, unless the law has a largest one: with a
+    probability of e**deepest, unless the law has more.
     """
     listed = as_atoms(ends_of(law)[1], _MOST_ATOMS)
     if listed is not None:
         return listed
-    levels = levels_of(law)
-    bounded = math.isfinite(law.mirrored().largest())
-    points = [(float(e), law.log_delta_bounds(float(e))[1]) for e in levels]
-    if bounded:  # no loss lies below the first level, so delta is 1 - t there
-        points[0] = points[0][0], math.log1p(-math.exp(points[0][0]))
-    return atoms_of_hull(*hull(points), bounded=bounded)
+    points = [(float(e), law.log_delta_bounds(float(e))[1]) for e in levels_of(law, deepest=deepest)]
+    lowest, largest = points[0][0], law.largest()
+    if math.isfinite(largest):  # which may be rounded down
+        points.append((largest + _ROUNDED * math.ulp(largest), -math.inf))
+    if math.isfinite(law.mirrored().largest()):  # no loss lies below the first level, so delta is 1 - t there
+        points[0] = lowest, math.log1p(-math.exp(lowest))
+        levels, logs = hull(points)
+        # but for levels so low that 1 - t is no other float than 1
+        return atoms_of_hull(levels, logs, bounded=levels[0] == lowest)
+    return atoms_of_hull(*hull(points), bounded=False)
 
 
 def hull(points: Iterable[tuple[float, float]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -171,18 +178,18 @@ def log_slope(left: tuple[float, float], right: tuple[float, float]) -> float:
     return fall - right[0] - math.log(-math.expm1(left[0] - right[0]))
 
 
-def levels_of(law: LossLaw, count: int = _POINTS) -> NDArray[np.float64]:
-    """Where a law is looked at: across its losses, and more closely around 0."""
-    top, bottom = _reach(law), _reach(law.mirrored())
+def levels_of(law: LossLaw, count: int = _POINTS, deepest: float = _DEEPEST) -> NDArray[np.float64]:
+    """Where a law is looked at: across its losses, and more closely around 0; tails below e**deepest are left out."""
+    top, bottom = _reach(law, deepest), _reach(law.mirrored(), deepest)
     near = np.logspace(-6, 0, count // 4)
     return np.unique(np.concatenate([np.linspace(-bottom, top, count), [0.0], top * near, -bottom * near]))
 
 
-def _reach(law: LossLaw) -> float:
+def _reach(law: LossLaw, deepest: float) -> float:
     """The largest loss; if there is none, a level behind which delta hardly falls."""
     if math.isfinite(law.largest()):
         return max(law.largest(), 1e-12)
     floor, reach = law.log_delta_bounds(math.inf)[1], 1.0
-    while reach < _FARTHEST and law.log_delta_bounds(reach)[1] > max(floor + 1e-12, _DEEPEST):
+    while reach < _FARTHEST and law.log_delta_bounds(reach)[1] > max(floor + 1e-12, deepest):
         reach *= 1.5
     return reach

@@ -1,0 +1,206 @@
+r"""The Renyi divergence of a law of losses: exact where that can be, else from above.
+
+With c = alpha - 1 and M = E_P[e**(c L)] it is ln M / c. Small losses would cancel in that formula. With
+g(x) = e**x - 1 - x >= 0,
+
+    E_P[L] = E_P[g(-L)] + Q(where P has nothing),
+    M - 1 = c E_P[L] + E_P[g(c L)],
+
+which has positive terms alone, and is added up in logarithms.
+
+* Independent losses: the divergences add up.
+* A public mixture: M is the mean of the parts' own, each times e**(c shift).
+* Noise on a random sample: M is an integral with a bound on its error (`contour`), as in Mironov, Talwar, Zhang, "Renyi
+  differential privacy of the sampled Gaussian mechanism" (2019); and never more than without sampling.
+* Any other law: that of finitely many losses that dominate it. By M - 1 = alpha c int_0^inf (e**(c e) delta(e) +
+  e**(-alpha e) delta_back(e)) de, what lies beyond the last level E of these, where delta is at most p and at most that
+  of Gaussian noise, adds less than alpha p (e**(c E) - 1) + E_P[e**(c L); L > E] of that noise.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr
+
+from ldp_audit.accounting.contour.summed_parts import parts_of
+from ldp_audit.accounting.contour.transform import Transform, log_at_most
+from ldp_audit.accounting.contour.transforms import transform_of
+from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
+from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, end_of
+from ldp_audit.accounting.laws.finite_losses import log_sum
+from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.improper_loss import ImproperLoss
+from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
+from ldp_audit.accounting.laws.loss_atoms import LossAtoms
+from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.profile_hull import dominating_atoms
+from ldp_audit.accounting.sampling.loss_mixture import LossMixture
+from ldp_audit.accounting.sampling.mixed_loss import MixedLoss
+from ldp_audit.accounting.sampling.noise_copies import NoiseCopies
+from ldp_audit.accounting.sampling.symmetric_loss import SymmetricLoss
+
+_LEAST = 1e-5
+"""Of alpha - 1 where M is an integral: divergences rise with the order, so a lower one has at most this one's."""
+_ROUNDING = 2.0**-48
+_KEPT = 32
+_DEEPEST = -20_000.0
+"""ln of the delta up to which finitely many losses dominate: 200 deviations of Gaussian noise, as high orders need."""
+
+Divergence = tuple[float, bool]
+"""Nats, and whether it is exact, but for rounding; else an upper end."""
+
+
+def divergence_of(law: LossLaw, alpha: float) -> Divergence:
+    """That of order alpha; alpha: >= 1, infinity among them."""
+    law = end_of(law, 1) if isinstance(law, BracketedLoss) else law
+    if isinstance(law, LossAtoms):
+        return _of_atoms(law, alpha), True
+    if math.isinf(alpha):
+        return law.largest(), law.exact
+    if isinstance(law, BinomialLoss):
+        return law.times * _of_atoms(BinomialLoss(law.high, law.low, 1).atoms(), alpha), True
+    if isinstance(law, ImproperLoss):
+        if law.log_first < 0:
+            return math.inf, True
+        value, exact = divergence_of(law.common, alpha)
+        return value + law.shift, exact
+    if isinstance(law, GaussianLoss):
+        return alpha * law.mu**2 / 2, True
+    if isinstance(law, LaplaceLoss):
+        return laplace_divergence(law.epsilon, alpha), True
+    parts = parts_of(law)
+    if parts[0][0] is not law:
+        found = [(times, *divergence_of(one, alpha)) for one, times in parts]
+        return math.fsum(times * value for times, value, _ in found), all(exact for _, _, exact in found)
+    if isinstance(law, LossMixture):
+        return _of_mixture(law, alpha), False
+    return min(_of_integral(law, alpha), _of_noise(law, alpha)), False
+
+
+def ratio_beyond(law: LossLaw, order: float) -> float:
+    """A bound on divergence over order from this order on, nats; infinite where none is known."""
+    if math.isfinite(law.largest()):
+        return law.largest() / order
+    law = end_of(law, 1) if isinstance(law, BracketedLoss) else law
+    if isinstance(law, ImproperLoss):
+        return math.inf if law.log_first < 0 else ratio_beyond(law.common, order) + max(0.0, law.shift) / order
+    if isinstance(law, LossMixture):
+        return max(ratio_beyond(part.law, order) + max(0.0, part.shift) / order for part in law.parts)
+    parts = parts_of(law)
+    if parts[0][0] is not law:
+        return math.fsum(times * ratio_beyond(one, order) for one, times in parts)
+    return _largest_noise(law) ** 2 / 2
+
+
+def laplace_divergence(epsilon: float, alpha: float) -> float:
+    """Of Laplace noise, nats; epsilon: its pure epsilon, > 0 and finite.   alpha: >= 1, finite."""
+    if alpha == 1:
+        return math.exp(_log_g(-epsilon))
+    parts = [math.log(alpha) + _log_g((alpha - 1) * epsilon), math.log(alpha - 1) + _log_g(-alpha * epsilon)]
+    return float(np.logaddexp(0.0, log_sum(np.array(parts)) - math.log(2 * alpha - 1))) / (alpha - 1)
+
+
+def _of_atoms(law: LossAtoms, alpha: float) -> float:
+    """See the module: positive terms, in logarithms."""
+    if math.isinf(law.largest()) or math.isinf(alpha):
+        return law.largest()
+    if alpha == 1:
+        return math.exp(_log_mean(law))
+    return float(np.logaddexp(0.0, _log_excess(law, alpha - 1))) / (alpha - 1)
+
+
+def _log_mean(law: LossAtoms) -> float:
+    """ln E_P[L]; of a law that may be infinite, ln of that plus the probability of it."""
+    return log_sum(np.append(law.log_probabilities + _log_gs(-law.losses), law.missing))
+
+
+def _log_excess(law: LossAtoms, c: float) -> float:
+    """ln(M - 1), c > 0; of a law that may be infinite with the probability p, ln(M - 1 + (1 + c) p)."""
+    return float(np.logaddexp(math.log(c) + _log_mean(law), log_sum(law.log_probabilities + _log_gs(c * law.losses))))
+
+
+def _of_mixture(law: LossMixture, alpha: float) -> float:
+    found = [(part, divergence_of(part.law, alpha)[0]) for part in law.parts]
+    if alpha == 1:
+        return math.fsum(math.exp(part.log_weight) * (part.shift + value) for part, value in found)
+    c = alpha - 1
+    powers = np.array([c * (part.shift + value) for part, value in found])
+    logs = np.array([part.log_weight for part in law.parts])
+    top = float((logs + powers).max())
+    if top > 1:
+        return (log_sum(logs + powers) + _ROUNDING * top) / c
+    terms = np.exp(logs) * np.expm1(powers)
+    return math.log1p(math.fsum(terms) + _ROUNDING * float(np.abs(terms).sum())) / c
+
+
+def _of_integral(law: LossLaw, alpha: float) -> float:
+    """Where M is known on a line; else that of a law which dominates."""
+    transform = _transform(law)
+    if transform is None:
+        return _of_dominating(law, alpha)
+    c = max(alpha - 1, _LEAST)
+    return log_at_most(transform, c) / c
+
+
+def _of_noise(law: LossLaw, alpha: float) -> float:
+    """Of noise without sampling; infinite where the law is no noise on a sample."""
+    return divergence_of(law.base, alpha)[0] if isinstance(law, MixedLoss) else alpha * _largest_noise(law) ** 2 / 2
+
+
+def _of_dominating(law: LossLaw, alpha: float) -> float:
+    atoms = _atoms(law)
+    if math.isfinite(atoms.largest()):
+        return _of_atoms(atoms, alpha)
+    mu = _largest_noise(law)
+    if mu == math.inf or not atoms.losses.size:
+        return math.inf
+    c, last = max(alpha - 1, _LEAST), float(atoms.losses[-1])
+    known = _log_excess(atoms, c)
+    at_last = math.log1p(c) + atoms.log_infinite + c * last
+    beyond = (1 + c) * c * mu * mu / 2 + float(log_ndtr(mu / 2 + c * mu - last / mu))
+    return float(np.logaddexp.reduce([0.0, known, at_last, beyond])) * (1 + _ROUNDING) / c
+
+
+def _largest_noise(law: LossLaw) -> float:
+    """The mu of Gaussian noise that has no smaller a delta from level 0 on, in both orders of the pair; or infinity."""
+    if isinstance(law, SymmetricLoss):
+        return _largest_noise(law.upper)
+    if isinstance(law, MixedLoss):
+        return _largest_noise(law.base)
+    if isinstance(law, NoiseCopies) and isinstance(law.noise, GaussianLoss):
+        return law.noise.mu * float(law.steps[-1])
+    return law.mu if isinstance(law, GaussianLoss) else math.inf
+
+
+@lru_cache(_KEPT)
+def _transform(law: LossLaw) -> Transform | None:
+    """With the rules that it has found so far."""
+    return transform_of(law) if isinstance(law, MixedLoss) else None
+
+
+@lru_cache(_KEPT)
+def _atoms(law: LossLaw) -> LossAtoms:
+    return dominating_atoms(law, _DEEPEST)
+
+
+def _log_gs(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """ln(e**x - 1 - x), elementwise; -inf at 0."""
+    series = np.ones_like(x)
+    small = np.clip(x, -0.5, 0.5)
+    for n in range(16, 2, -1):  # 1 + x/3 (1 + x/4 (1 + ...))
+        series = 1 + small / n * series
+    with np.errstate(divide="ignore", over="ignore"):
+        near = 2 * np.log(np.abs(small)) - math.log(2) + np.log(series)
+        above = np.maximum(x, 0.5)
+        high = above + np.log1p(-(1 + above) * np.exp(-above))
+        below = np.minimum(x, -0.5)
+        low = np.log(np.expm1(below) - below)
+    return np.where(np.abs(x) <= 0.5, near, np.where(x > 0, high, low))
+
+
+def _log_g(x: float) -> float:
+    return float(_log_gs(np.array([x]))[0])

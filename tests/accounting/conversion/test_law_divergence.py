@@ -1,0 +1,169 @@
+"""Renyi divergences of laws: of samples and sums against integrals at 30 digits, and never below them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+from mpmath import binomial, exp, inf, log, mp, mpf, quad, sqrt
+
+from ldp_audit.accounting import compose, privacy_loss, shuffle, subsample
+from ldp_audit.accounting.conversion.renyi import laplace_renyi, renyi_divergence, renyi_to_epsilon
+from ldp_audit.accounting.conversion.zcdp import zcdp_of
+from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.accounting.sampling.loss_mixture import mixture
+from ldp_audit.mechanisms import Gaussian, Laplace, Piecewise, RandomizedResponse, TwoPoint
+
+mp.dps = 30
+Density = Callable[[mpf], mpf]
+
+
+def gaussian(at: float) -> Density:
+    return lambda x: exp(-((x - mpf(at)) ** 2) / 2) / sqrt(2 * mp.pi)
+
+
+def laplace(at: float, epsilon: float) -> Density:
+    return lambda x: mpf(epsilon) / 2 * exp(-mpf(epsilon) * abs(x - at))
+
+
+def divergence(first: Density, second: Density, alpha: float, places: list[float]) -> float:
+    """Of order alpha, by quadrature between these places and beyond."""
+    between = [-inf, *places, inf]
+    if alpha == 1:
+        return float(quad(lambda x: first(x) * log(first(x) / second(x)), [-40, *places, 40]))
+    whole = quad(lambda x: second(x) * (first(x) / second(x)) ** mpf(alpha), between)
+    return float(log(whole) / (mpf(alpha) - 1))
+
+
+def mixed(rate: float, first: Density, second: Density) -> Density:
+    return lambda x: (1 - mpf(rate)) * second(x) + mpf(rate) * first(x)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1.001, 1.5, 2.0, 7.3, 30.0])
+@pytest.mark.parametrize(("rate", "mu"), [(1e-3, 1.0), (0.01, 0.5), (0.5, 2.0), (0.999, 1.0)])
+def test_sampled_gaussian_noise_has_the_divergence_of_its_integral(rate: float, mu: float, alpha: float) -> None:
+    """Infinite once, as the law has no largest loss."""
+    both = [mixed(rate, gaussian(mu), gaussian(0.0)), gaussian(0.0)]
+    places = [mu / 2, mu, alpha * mu]
+    truth = [divergence(both[0], both[1], alpha, places), divergence(both[1], both[0], alpha, [-alpha * mu, 0, mu / 2])]
+    loss = subsample(Gaussian(1 / mu), rate=rate)
+    for law, exact in zip(loss.directions, truth, strict=True):
+        found = renyi_divergence(law, alpha)
+        assert found.kind == "upper"
+        assert exact <= found.value * (1 + 1e-13)
+        assert found.value == pytest.approx(exact, rel=3e-5)
+    assert renyi_divergence(loss, alpha).value == max(renyi_divergence(law, alpha).value for law in loss.directions)
+
+
+@pytest.mark.parametrize("alpha", [2, 3, 8, 64, 256])
+@pytest.mark.parametrize(("rate", "sigma"), [(1e-9, 1.0), (0.01, 1.0), (0.1, 20.0), (1e-3, 0.3)])
+def test_whole_orders_have_the_binomial_sum_of_moments(rate: float, sigma: float, alpha: int) -> None:
+    """Mironov, Talwar, Zhang (2019), Section 3.3; the first direction is the larger."""
+    q, step = mpf(rate), 1 / (2 * mpf(sigma) ** 2)
+    terms = [binomial(alpha, j) * (1 - q) ** (alpha - j) * q**j * exp((j * j - j) * step) for j in range(alpha + 1)]
+    exact = float(log(sum(terms)) / (alpha - 1))
+    found = renyi_divergence(subsample(Gaussian(sigma), rate=rate), alpha).value
+    assert exact * (1 - 1e-13) <= found == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1.5, 2.0, 32.0])
+@pytest.mark.parametrize(("rate", "epsilon"), [(0.01, 1.0), (0.5, 3.0)])
+def test_sampled_laplace_noise_is_bounded_near_its_integral(rate: float, epsilon: float, alpha: float) -> None:
+    """Infinite once, by a largest loss that was rounded down."""
+    base = laplace(1.0, epsilon), laplace(0.0, epsilon)
+    exact = divergence(mixed(rate, *base), base[1], alpha, [0.0, 1.0])
+    law = subsample(Laplace(1 / epsilon), rate=rate).directions[0]
+    assert exact <= renyi_divergence(law, alpha).value * (1 + 1e-13) <= exact * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1.5, 4.0, 40.0])
+@pytest.mark.parametrize(("rate", "mu"), [(0.01, 1.0), (0.3, 0.5)])
+def test_a_replaced_record_is_bounded_near_the_pair_that_dominates(rate: float, mu: float, alpha: float) -> None:
+    """The losses above 0 of the mixture, their mirror images, and 0."""
+
+    def gain(x: mpf) -> mpf:
+        w = 1 - mpf(rate) + mpf(rate) * exp(mu * x - mpf(mu) ** 2 / 2)
+        if alpha == 1:
+            return gaussian(0.0)(x) * (w - 1) * log(w)
+        return gaussian(0.0)(x) * (w ** mpf(alpha) - w + w ** (1 - mpf(alpha)) - 1)
+
+    whole = quad(gain, [mu / 2, mu, alpha * mu + 1, alpha * mu + 20, inf])
+    exact = float(whole if alpha == 1 else log(1 + whole) / (mpf(alpha) - 1))
+    loss = subsample(Gaussian(1 / mu), kind="poisson", rate=rate, adjacency="replace")
+    assert exact <= renyi_divergence(loss, alpha).value * (1 + 1e-13) <= exact * 1.02
+
+
+@pytest.mark.parametrize("alpha", [1.0, 2.0, 20.0])
+def test_draws_with_replacement_are_bounded(alpha: float) -> None:
+    chances = [binomial(3, j) * mpf(0.1) ** j * mpf(0.9) ** (3 - j) for j in range(4)]
+
+    def first(x: mpf) -> mpf:
+        return sum(chance * gaussian(j)(x) for j, chance in enumerate(chances))
+
+    exact = divergence(first, gaussian(0.0), alpha, [0.5, 3.0, 3 * alpha])
+    loss = subsample(Gaussian(1.0), kind="with", n=10, k=3)
+    assert exact <= renyi_divergence(loss.directions[0], alpha).value <= exact * 1.1
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1.5, 3.0, 1e4])
+def test_the_divergences_of_a_sum_add_up(alpha: float) -> None:
+    """Once that of a finite law, which broke for losses down to -1000."""
+    items = [(Laplace(1.0), 1000), (Gaussian(2.0), 3), (RandomizedResponse(0.5), 7)]
+    alone = [(times, renyi_divergence(privacy_loss(one), alpha)) for one, times in items]
+    found = renyi_divergence(compose(items), alpha)
+    assert found.kind == "exact"
+    assert found.value == pytest.approx(sum(times * one.value for times, one in alone), rel=1e-13)
+    sampled = subsample(Gaussian(1.0), rate=0.01), subsample(Laplace(1.0), rate=0.1)
+    many = renyi_divergence(compose([(sampled[0], 50), (sampled[1], 5)]), alpha)
+    parts = [max(renyi_divergence(one.directions[i], alpha).value for i in (0, 1)) for one in sampled]
+    assert many.kind == "upper"
+    assert many.value <= (50 * parts[0] + 5 * parts[1]) * (1 + 1e-13)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1 + 1e-9, 1.5, 3.0, 1e4])
+def test_a_public_mixture_has_the_mean_of_the_moments(alpha: float) -> None:
+    law = mixture([(math.log(0.3), 0.2, GaussianLoss(0.5)), (math.log(0.7), log_rest(), LaplaceLoss(1.0))])
+    if alpha - 1 < 1e-6:
+        exact = 0.3 * (0.2 + 0.125) + 0.7 * (log_rest() + laplace_renyi(1.0, 1.0).value)
+    else:
+        c = mpf(alpha) - 1
+        moments = exp(c * (mpf(0.2) + mpf(alpha) / 8)), exp(c * (log_rest() + mpf(laplace_renyi(1.0, alpha).value)))
+        exact = float(log(mpf(0.3) * moments[0] + mpf(0.7) * moments[1]) / c)
+    assert renyi_divergence(law, alpha).value == pytest.approx(exact, rel=1e-6)
+
+
+def log_rest() -> float:
+    """The other part's shift, with which Q's masses are 1 in all."""
+    return math.log(0.7 / (1 - 0.3 * math.exp(-0.2)))
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        subsample(Gaussian(1.0), rate=0.01),
+        subsample(Gaussian(0.5), rate=0.3, adjacency="replace"),
+        subsample(Laplace(0.5), rate=0.2),
+        subsample(Gaussian(1.0), kind="with", n=10, k=3),
+        compose([(subsample(Gaussian(1.0), rate=0.01), 100), (Gaussian(3.0), 2)]),
+        shuffle(TwoPoint(1.0), n=50),
+        compose([(Piecewise(1.0), 3), (Gaussian(3.0), 2)]),
+    ],
+    ids=["sampled", "replaced", "sampled Laplace", "with replacement", "sum", "shuffled", "others"],
+)
+def test_what_divergences_say_is_no_less_than_what_the_loss_itself_says(loss: PrivacyLoss) -> None:
+    rho = zcdp_of(loss).value
+    for alpha in (1.0, 1.01, 2.0, 9.0, 100.0, 1e6):
+        assert renyi_divergence(loss, alpha).value <= rho * alpha * (1 + 1e-9)
+    for delta in (1e-9, 1e-4, 0.1):
+        bound = renyi_to_epsilon(lambda alpha: renyi_divergence(loss, alpha).value, delta).value
+        assert loss.epsilon_bounds(delta)[0] <= bound < math.inf
+
+
+def test_the_rho_of_sampled_noise_is_that_of_all_records() -> None:
+    """Large orders see no sampling. Two of the orders alone were once looked at, for a loss without a largest one."""
+    assert zcdp_of(subsample(Gaussian(1.0), rate=0.01)).value == pytest.approx(0.5, rel=1e-4)
+    both = compose([(Gaussian(2.0), 3), (Laplace(1.0), 10)])
+    assert zcdp_of(both).value >= 0.375 + 10 * laplace_renyi(1.0, 1.0).value
