@@ -13,7 +13,9 @@ from scipy.optimize import brentq
 from scipy.special import ndtri_exp
 
 from ldp_audit.accounting.budget_arguments import level, log_of_delta
+from ldp_audit.accounting.contour.summed_parts import parts_of
 from ldp_audit.accounting.conversion.converted import Converted
+from ldp_audit.accounting.conversion.law_divergence import largest_noise
 from ldp_audit.accounting.conversion.renyi import laws_of
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.finite_losses import as_atoms
@@ -81,15 +83,18 @@ def gdp_of(loss: PrivacyLoss | LossLaw) -> Converted:
     """The least mu of a loss: that of the best normal pair which no test between the neighbours beats.
 
     A curve with finitely many corners lies above the (convex) normal one if its corners do, so they alone decide.
-    Exact for finitely many losses and for Gaussian noise; for another law that of a finite one that dominates: an upper
-    end. Infinite where a loss may be infinite, and where the largest loss of the law is not known.
+    Exact for finitely many losses and for Gaussian noise; for other laws an upper end: that of a finite law that
+    dominates, of Gaussian noise without sampling (no smaller one will do), or the root of the parts' squares. Infinite
+    where a loss may be infinite.
     """
     laws = laws_of(loss)
-    found = [_of_law(law) for law in laws]
-    value = max(0.0, *(mu for mu, _ in found))
-    if all(exact for _, exact in found):
-        return Converted.exact(value, _CURVE)
-    return Converted.upper(value, f"{_CURVE}, of a law that dominates")
+    found = [(law, *_of_law(law)) for law in laws]
+    sure = max((mu for law, mu, exact in found if exact or math.isinf(law.largest())), default=0.0)
+    if all(exact for _, _, exact in found):
+        return Converted.exact(sure, _CURVE)
+    # finitely many losses that dominate say more, but take a second
+    others = (min(mu, _of_atoms(dominating_atoms(law))) for law, mu, exact in found if not exact and mu > sure)
+    return Converted.upper(max(sure, *others, 0.0), f"{_CURVE}, from above")
 
 
 def _surely_within(epsilon: float, target: float) -> float:
@@ -100,12 +105,18 @@ def _surely_within(epsilon: float, target: float) -> float:
 
 
 def _of_law(law: LossLaw) -> tuple[float, bool]:
+    """A mu, and whether it is exact: else that of noise with no smaller a delta, or of a sum's parts together."""
     if isinstance(law, GaussianLoss):
         return law.mu, True
     if isinstance(law, BinomialLoss) and law.times >= _MOST_ATOMS:
         raise ValueError(f"times must be below {_MOST_ATOMS} for the least mu of a binomial loss, got {law.times}")
     atoms = as_atoms(law, _MOST_ATOMS)
-    return (_of_atoms(atoms), True) if atoms is not None else (_of_atoms(dominating_atoms(law)), False)
+    if atoms is not None:
+        return _of_atoms(atoms), True
+    parts = parts_of(law)
+    if parts[0][0] is law:
+        return largest_noise(law), False
+    return math.sqrt(math.fsum(times * gdp_of(one).value ** 2 for one, times in parts)), False
 
 
 def _of_atoms(law: LossAtoms) -> float:
@@ -118,15 +129,18 @@ def _of_atoms(law: LossAtoms) -> float:
     false_alarm, miss = _normal(*_tails(second)), _normal(*_tails(first)[::-1])
     apart, middle = false_alarm + miss, (false_alarm - miss) / 2
     near = apart * np.maximum(1.0, np.abs(middle)) < _NEAR
-    return float(np.where(near, _from_gains(law, middle, apart), apart).max())
+    if near.any():
+        apart[near] = _from_gains(law, middle, apart)[near]
+    return float(apart.max())
 
 
 def _from_gains(law: LossAtoms, middle: NDArray[np.float64], apart: NDArray[np.float64]) -> NDArray[np.float64]:
     """mu where the two quantiles nearly agree, from the advantage Phi(m + mu/2) - Phi(m - mu/2) at each corner."""
-    gains = np.exp(law.log_probabilities) * -np.expm1(-law.losses)
+    first, second = np.exp(law.log_probabilities), np.exp(law.log_probabilities - law.losses)
+    gains = np.where(law.losses < -1, first - second, first * -np.expm1(-np.maximum(law.losses, -1.0)))
     above, below = np.cumsum(gains[::-1])[::-1][1:], -np.cumsum(gains)[:-1]
     advantage = np.where(law.losses[:-1] >= 0, above, below)  # whichever has terms of one sign
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         density = np.exp(-middle * middle / 2) / math.sqrt(2 * math.pi)
         return advantage / (density * (1 + apart * apart * (middle * middle - 1) / 24))
 

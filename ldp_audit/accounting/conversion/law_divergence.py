@@ -93,7 +93,18 @@ def ratio_beyond(law: LossLaw, order: float) -> float:
     parts = parts_of(law)
     if parts[0][0] is not law:
         return math.fsum(times * ratio_beyond(one, order) for one, times in parts)
-    return _largest_noise(law) ** 2 / 2
+    return largest_noise(law) ** 2 / 2
+
+
+def largest_noise(law: LossLaw) -> float:
+    """The mu of Gaussian noise that has no smaller a delta from level 0 on, in both orders of the pair; or infinity."""
+    if isinstance(law, SymmetricLoss):
+        return largest_noise(law.upper)
+    if isinstance(law, MixedLoss):
+        return largest_noise(law.base)
+    if isinstance(law, NoiseCopies) and isinstance(law.noise, GaussianLoss):
+        return law.noise.mu * float(law.steps[-1])
+    return law.mu if isinstance(law, GaussianLoss) else math.inf
 
 
 def laplace_divergence(epsilon: float, alpha: float) -> float:
@@ -148,14 +159,14 @@ def _of_integral(law: LossLaw, alpha: float) -> float:
 
 def _of_noise(law: LossLaw, alpha: float) -> float:
     """Of noise without sampling; infinite where the law is no noise on a sample."""
-    return divergence_of(law.base, alpha)[0] if isinstance(law, MixedLoss) else alpha * _largest_noise(law) ** 2 / 2
+    return divergence_of(law.base, alpha)[0] if isinstance(law, MixedLoss) else alpha * largest_noise(law) ** 2 / 2
 
 
 def _of_dominating(law: LossLaw, alpha: float) -> float:
     atoms = _atoms(law)
     if math.isfinite(atoms.largest()):
         return _of_atoms(atoms, alpha)
-    mu = _largest_noise(law)
+    mu = largest_noise(law)
     if mu == math.inf or not atoms.losses.size:
         return math.inf
     c, last = max(alpha - 1, _LEAST), float(atoms.losses[-1])
@@ -163,17 +174,6 @@ def _of_dominating(law: LossLaw, alpha: float) -> float:
     at_last = math.log1p(c) + atoms.log_infinite + c * last
     beyond = (1 + c) * c * mu * mu / 2 + float(log_ndtr(mu / 2 + c * mu - last / mu))
     return float(np.logaddexp.reduce([0.0, known, at_last, beyond])) * (1 + _ROUNDING) / c
-
-
-def _largest_noise(law: LossLaw) -> float:
-    """The mu of Gaussian noise that has no smaller a delta from level 0 on, in both orders of the pair; or infinity."""
-    if isinstance(law, SymmetricLoss):
-        return _largest_noise(law.upper)
-    if isinstance(law, MixedLoss):
-        return _largest_noise(law.base)
-    if isinstance(law, NoiseCopies) and isinstance(law.noise, GaussianLoss):
-        return law.noise.mu * float(law.steps[-1])
-    return law.mu if isinstance(law, GaussianLoss) else math.inf
 
 
 @lru_cache(_KEPT)

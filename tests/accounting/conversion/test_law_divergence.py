@@ -9,6 +9,7 @@ import pytest
 from mpmath import binomial, exp, inf, log, mp, mpf, quad, sqrt
 
 from ldp_audit.accounting import compose, privacy_loss, shuffle, subsample
+from ldp_audit.accounting.conversion.gaussian_dp import gdp_of
 from ldp_audit.accounting.conversion.renyi import laplace_renyi, renyi_divergence, renyi_to_epsilon
 from ldp_audit.accounting.conversion.zcdp import zcdp_of
 from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
@@ -167,3 +168,22 @@ def test_the_rho_of_sampled_noise_is_that_of_all_records() -> None:
     assert zcdp_of(subsample(Gaussian(1.0), rate=0.01)).value == pytest.approx(0.5, rel=1e-4)
     both = compose([(Gaussian(2.0), 3), (Laplace(1.0), 10)])
     assert zcdp_of(both).value >= 0.375 + 10 * laplace_renyi(1.0, 1.0).value
+
+
+@pytest.mark.parametrize("adjacency", ["add/remove", "replace"])
+def test_the_mu_of_sampled_noise_is_that_of_all_records(adjacency: str) -> None:
+    """Infinite once. No smaller one serves at large levels, whatever the rate."""
+    loss = subsample(Gaussian(2.0), rate=0.01, adjacency=adjacency)  # type: ignore[arg-type]
+    assert gdp_of(loss).value == pytest.approx(0.5, rel=1e-11)
+    assert loss.log_delta_bounds(1000.0)[0] > GaussianLoss(0.49).log_delta_bounds(1000.0)[1]
+    together = gdp_of(compose([(loss, 100), (Gaussian(1.0), 3)]))
+    assert (together.kind, together.value) == ("upper", pytest.approx(math.sqrt(28)))
+
+
+def test_the_mu_of_many_noises_is_no_less_than_any_test_shows() -> None:
+    """A warning of an overflow once."""
+    loss = compose([(Laplace(1.0), 1000)])
+    mu = gdp_of(loss).value
+    assert mu <= math.sqrt(1000) * gdp_of(privacy_loss(Laplace(1.0))).value
+    for level in (0.0, 100.0, 400.0, 700.0, 990.0):
+        assert loss.log_delta_bounds(level)[0] <= GaussianLoss(mu).log_delta_bounds(level)[1]
