@@ -23,7 +23,7 @@ from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.improper_loss import ImproperLoss
 from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.laws.profile_loss import ProfileLoss
+from ldp_audit.accounting.laws.profile_loss import ProfileLoss, stated_delta, stated_epsilon
 from ldp_audit.accounting.laws.selection_loss import selection_loss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.sampling.loss_mixture import mixture
@@ -139,15 +139,15 @@ def _log_share(part: int, whole: int) -> float:
 
 def _by_profile(m: Any) -> LossLaw:
     """Of the profile alone: of three losses where it is a chord, from which one point in the middle tells it."""
-    top, start = float(m.exact_epsilon()), float(m.delta(0.0))
+    top, start = stated_epsilon(m), stated_delta(m, 0.0)
     if top == 0:
         return NOTHING
     if math.isfinite(top) and start > 0:
         mass = start / -math.expm1(-top)
-        middle = float(m.delta(top / 2)), mass * -math.expm1(-top / 2)
+        middle = stated_delta(m, top / 2), mass * -math.expm1(-top / 2)
         if math.isclose(*middle, rel_tol=1e-13):
             return symmetric_law([top], [math.log(mass)])
-    elif 0 < start == float(m.delta(math.inf)):  # flat: either all is shown, or nothing
+    elif 0 < start == stated_delta(m, math.inf):  # flat: either all is shown, or nothing
         return EVERYTHING if start == 1 else ImproperLoss(NOTHING, math.log1p(-start), math.log1p(-start))
     return ProfileLoss(m)
 

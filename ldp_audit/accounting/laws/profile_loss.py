@@ -25,6 +25,8 @@ Points = NDArray[np.float64]
 
 _POINTS, _HIGHEST = 2000, 600.0
 _ROUNDING = 1e-13
+_RISE = 1e-12
+"""By so much rounding may make a profile rise."""
 _UNKNOWN = 1e-300
 """A profile may return 0 for what is smaller."""
 
@@ -42,7 +44,7 @@ class ProfileLoss:
 
     def largest(self) -> float:
         """See `LossLaw`."""
-        return float(self.mechanism.exact_epsilon())
+        return stated_epsilon(self.mechanism)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `LossLaw`; the ends differ by rounding, or where the profile is too small for the mechanism to tell."""
@@ -50,7 +52,7 @@ class ProfileLoss:
             base = math.log(-math.expm1(epsilon))
             low, high = (float(np.logaddexp(base, end + epsilon)) for end in self.log_delta_bounds(-epsilon))
             return low, min(0.0, high)
-        value = float(self.mechanism.delta(epsilon))
+        value = stated_delta(self.mechanism, epsilon)
         if value > 0:
             return math.log(value) - _ROUNDING, min(0.0, math.log(value) + _ROUNDING)
         return -math.inf, -math.inf if epsilon >= self.largest() else math.log(_UNKNOWN)
@@ -67,8 +69,14 @@ class ProfileLoss:
     def _enclosed(self) -> tuple[LossLaw, LossLaw]:
         levels = self._levels()
         values, least = np.exp([self.log_delta_bounds(float(level))[1] for level in levels]), 0.0
+        if np.any(rises := np.diff(values) > _RISE):
+            i = int(np.argmax(rises))
+            raise ValueError(
+                f"mechanism must have a delta that does not rise with epsilon, got delta({float(levels[i])!r}) = "
+                f"{float(values[i])!r} and delta({float(levels[i + 1])!r}) = {float(values[i + 1])!r}"
+            )
         if levels[-1] < self.largest():  # what is left counts as an infinite loss above, and as none below
-            least = float(self.mechanism.delta(math.inf))
+            least = stated_delta(self.mechanism, math.inf)
         else:  # the largest loss may be rounded down
             levels[-1], values[-1] = math.nextafter(levels[-1], math.inf), 0.0
         lower = _below(np.exp(levels), values * (1 - 2 * _ROUNDING), least)
@@ -79,9 +87,27 @@ class ProfileLoss:
         top = self.largest()
         if top > _HIGHEST:
             top = 1.0
-            while top < _HIGHEST and float(self.mechanism.delta(top)) > 1e-30 + float(self.mechanism.delta(2 * top)):
+            while top < _HIGHEST and stated_delta(self.mechanism, top) > 1e-30 + stated_delta(self.mechanism, 2 * top):
                 top = min(_HIGHEST, 1.5 * top)
         return np.linspace(0.0, top, _POINTS)
+
+
+def stated_delta(mechanism: Any, epsilon: float) -> float:
+    """What an object says its delta is. Raises ValueError for what is no probability."""
+    value = float(mechanism.delta(epsilon))
+    if not 0 <= value <= 1:
+        raise ValueError(
+            f"mechanism must have a delta in [0, 1], got delta({epsilon!r}) = {value!r} of {type(mechanism).__name__}"
+        )
+    return value
+
+
+def stated_epsilon(mechanism: Any) -> float:
+    """What an object says its pure epsilon is. Raises ValueError for what is no number >= 0; infinity is one."""
+    value = float(mechanism.exact_epsilon())
+    if not value >= 0:
+        raise ValueError(f"mechanism must have an exact_epsilon() >= 0, got {value!r} of {type(mechanism).__name__}")
+    return value
 
 
 def _law(ratios: Points, values: Points, *, below: bool = False) -> LossLaw:

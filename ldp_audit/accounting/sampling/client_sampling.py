@@ -8,6 +8,7 @@ clients' reports together, and to whom the selection is kept secret.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, get_args
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
@@ -15,6 +16,9 @@ from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.sampling.subsample import Adjacency, subsample
 
 Observer = Literal["selects", "sees the result"]
+
+_ROUNDED = 4
+"""By so many units in the last place a fraction may differ from that of a whole number of clients."""
 
 _UNIT = "unit: one client's whole data, in one round"
 _SELECTED = "the observer selects the clients, so sampling hides nobody: the loss is that of a client that takes part"
@@ -44,6 +48,8 @@ def sampled_clients(
     """
     if observer not in get_args(Observer):
         raise ValueError(f"observer must be 'selects' or 'sees the result', got {observer!r}")
+    if adjacency not in get_args(Adjacency):
+        raise ValueError(f"adjacency must be add/remove or replace, got {adjacency!r}")
     taking_part = _selected(clients, selected, fraction)
     if observer == "sees the result":
         loss = subsample(mechanism, kind="without", n=clients, k=taking_part, adjacency=adjacency)
@@ -65,7 +71,7 @@ def _selected(clients: int, selected: int | None, fraction: float | None) -> int
     if fraction is not None and (isinstance(fraction, bool) or not isinstance(fraction, int | float)):
         raise ValueError(f"fraction must be a number in [0, 1], got {fraction!r}")
     found = selected if fraction is None else round(fraction * clients) if 0 <= fraction <= 1 else None
-    if fraction is not None and (found is None or abs(found - fraction * clients) > 1e-9 * clients):
+    if fraction is not None and (found is None or abs(found / clients - fraction) > _ROUNDED * math.ulp(fraction)):
         raise ValueError(f"fraction must be in [0, 1] and a whole number of the {clients} clients, got {fraction!r}")
     if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found <= clients:
         raise ValueError(f"selected must be a whole number in 0 .. {clients}, got {selected!r}")

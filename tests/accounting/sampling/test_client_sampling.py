@@ -57,6 +57,9 @@ def test_nobody_selected_spends_nothing(observer: Any) -> None:
         ({"clients": 5, "fraction": 0.3}, "fraction must"),
         ({"clients": 5, "fraction": math.nan}, "fraction must"),
         ({"clients": 5, "fraction": 1.2}, "fraction must"),
+        ({"clients": 10**9, "fraction": 4e-10}, "fraction must"),  # once taken as none of them, and epsilon as 0
+        ({"clients": 10**9, "fraction": 1.4e-9}, "fraction must"),
+        ({"clients": 5, "selected": 1, "adjacency": "swap"}, "adjacency must be add/remove or replace, got 'swap'"),
         ({"clients": 5, "selected": 1, "observer": "cloud"}, "observer must"),
     ],
 )

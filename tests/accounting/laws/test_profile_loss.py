@@ -1,0 +1,68 @@
+"""Mechanisms that are known by their profile alone: what is no profile is refused, wherever it shows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from ldp_audit.accounting import compose, privacy_loss, subsample
+from ldp_audit.mechanisms import Gaussian
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What somebody says of a mechanism."""
+
+    profile: Any
+    pure: float = math.inf
+
+    def delta(self, epsilon: Any) -> Any:
+        """As stated."""
+        return self.profile(epsilon)
+
+    def exact_epsilon(self) -> float:
+        """As stated."""
+        return self.pure
+
+
+def unguarded(epsilon: Any) -> Any:
+    """Gaussian noise of sigma 1/50; not a number from 709 nats on, where e**epsilon is no float."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return ndtr(25 - epsilon / 50) - np.exp(epsilon) * ndtr(-25 - epsilon / 50)
+
+
+@pytest.mark.parametrize("ask", [lambda loss: loss.epsilon_bounds(1e-5), lambda loss: loss.delta_bounds(1000.0)])
+def test_a_profile_that_is_no_number_somewhere_is_refused_there(ask: Any) -> None:
+    """It was read as 0: an epsilon of 709.8, where it is 1462."""
+    assert privacy_loss(Gaussian(0.02)).epsilon(1e-5) > 1462
+    with pytest.raises(ValueError, match=r"mechanism must have a delta in \[0, 1\], got delta\(.*\) = nan of Stated"):
+        ask(privacy_loss(Stated(unguarded)))
+
+
+@pytest.mark.parametrize(
+    ("profile", "pure", "message"),
+    [
+        (lambda epsilon: math.nan, math.inf, r"delta\(0.0\) = nan of Stated"),
+        (lambda epsilon: 1.5, math.inf, r"delta\(0.0\) = 1.5 of Stated"),
+        (lambda epsilon: -1e-9, math.inf, r"delta\(0.0\) = -1e-09 of Stated"),
+        (lambda epsilon: 0.1, math.nan, r"an exact_epsilon\(\) >= 0, got nan of Stated"),
+        (lambda epsilon: 0.1, -1.0, r"an exact_epsilon\(\) >= 0, got -1.0 of Stated"),
+    ],
+)
+def test_what_is_no_probability_and_no_epsilon_is_named(profile: Any, pure: float, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        privacy_loss(Stated(profile, pure))
+
+
+@pytest.mark.parametrize(
+    "use", [lambda loss: compose([(loss, 2)]), lambda loss: compose([(subsample(loss, rate=0.5), 2)])]
+)
+def test_a_profile_that_rises_is_refused_where_all_of_it_is_looked_at(use: Any) -> None:
+    rising = privacy_loss(Stated(lambda epsilon: min(1.0, 0.1 + epsilon), 2.0))
+    with pytest.raises(ValueError, match="mechanism must have a delta that does not rise with epsilon"):
+        use(rising)
