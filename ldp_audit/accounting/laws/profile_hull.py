@@ -11,7 +11,7 @@ Everything is kept as logarithms; the levels may be any real numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -29,6 +29,12 @@ _POINTS = 1500
 _DEEPEST = -745.0
 """ln of the smallest float: tails below it are not looked at."""
 _FARTHEST = 1e9
+_SMALLEST = 1e-9
+"""The smallest share of the largest loss that is looked for."""
+_WHOLE, _WIDE, _USUAL = 1e-15, 64.0, -45.0
+"""How near to 1 delta is as good as that; levels above which it is looked for; and ln of usual deltas."""
+_FEWER = 3
+"""So many times fewer levels where each takes milliseconds."""
 _MOST_ATOMS = 100_000
 _ROUNDED = 8
 """By so many units in the last place a largest loss may be too small."""
@@ -179,17 +185,48 @@ def log_slope(left: tuple[float, float], right: tuple[float, float]) -> float:
 
 
 def levels_of(law: LossLaw, count: int = _POINTS, deepest: float = _DEEPEST) -> NDArray[np.float64]:
-    """Where a law is looked at: across its losses, and more closely around 0; tails below e**deepest are left out."""
+    """Where a law is looked at: across its losses, and more closely around 0; tails below e**deepest are left out.
+
+    Of many losses together delta may be 1 up to a level far above 0: then there, where it falls.
+    """
+    count = count if law.exact else count // _FEWER
     top, bottom = _reach(law, deepest), _reach(law.mirrored(), deepest)
-    near = np.logspace(-6, 0, count // 4)
-    return np.unique(np.concatenate([np.linspace(-bottom, top, count), [0.0], top * near, -bottom * near]))
+    start, usual = _start(law, top), _reach(law, _USUAL)
+    if start > 0:
+        spread = [np.array([-bottom, 0.0]), np.linspace(start, usual, count)]
+    else:
+        near, others = np.logspace(-6, 0, count // 4), _reach(law.mirrored(), _USUAL)
+        spread = [np.linspace(-others, usual, count), top * near, -bottom * near, np.zeros(1)]
+    return np.unique(np.concatenate([*spread, np.linspace(usual, top, count // 4), [-bottom]]))
 
 
 def _reach(law: LossLaw, deepest: float) -> float:
-    """The largest loss; if there is none, a level behind which delta hardly falls."""
-    if math.isfinite(law.largest()):
-        return max(law.largest(), 1e-12)
-    floor, reach = law.log_delta_bounds(math.inf)[1], 1.0
-    while reach < _FARTHEST and law.log_delta_bounds(reach)[1] > max(floor + 1e-12, deepest):
+    """A level behind which delta hardly falls; at most the largest loss."""
+    largest = law.largest()
+    limit = max(law.log_delta_bounds(math.inf)[1] + 1e-12, deepest)
+    if math.isfinite(largest):
+        top = max(largest, 1e-12)
+        if law.log_delta_bounds(top / 2)[1] > limit:
+            return top
+        return _last(lambda level: law.log_delta_bounds(level)[1] > limit, top * _SMALLEST, top)
+    reach = 1.0
+    while reach < _FARTHEST and law.log_delta_bounds(reach)[1] > limit:
         reach *= 1.5
     return reach
+
+
+def _start(law: LossLaw, top: float) -> float:
+    """A level up to which delta is as good as 1; 0 if there is none that matters."""
+
+    def whole(level: float) -> bool:
+        return law.log_delta_bounds(level)[0] > -_WHOLE
+
+    return _last(whole, top / 64, top) if top > _WIDE and whole(top / 64) else 0.0
+
+
+def _last(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """About the level up to which this holds, on its far side by a hundredth at most; it does not hold at `high`."""
+    while high > 1.01 * low:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return high

@@ -24,6 +24,8 @@ Numbers = NDArray[np.float64]
 _MOST_ATOMS = 100_000
 _ROUNDING = 1e-13
 _LARGEST = 600.0
+_LEAST = 1e-300
+"""A t at which delta is at least 1 - t, where the first chord says no more."""
 
 
 def dominated_atoms(law: LossLaw, count: int = 1500) -> LossAtoms:
@@ -57,7 +59,7 @@ def _corners(levels: Numbers, lows: Numbers, highs: Numbers, floor: float) -> It
         if i == last:
             rest, slope, width = math.exp(floor - lows[i]), 0.0, math.inf
         else:
-            rest, width = math.exp(lows[i + 1] - lows[i]), math.expm1(levels[i + 1] - levels[i])
+            rest, width = math.exp(lows[i + 1] - lows[i]), _fall(levels[i + 1] - levels[i])
             slope = (
                 _slope(levels, lows, highs, i + 1) * math.exp(lows[i + 1] - levels[i + 1] - lows[i] + levels[i])
                 if rest
@@ -79,19 +81,20 @@ def _corners(levels: Numbers, lows: Numbers, highs: Numbers, floor: float) -> It
 def _first(levels: Numbers, lows: Numbers, highs: Numbers) -> tuple[float, float]:
     """Where 1 - t crosses the first chord, prolonged to smaller t."""
     start, low = float(levels[0]), float(lows[0])
-    t, value = math.exp(start), math.exp(low)
-    slope = _slope(levels, lows, highs, 0) * value / t if t else 0.0
-    lack = -math.expm1(low) - slope * t
-    crossing = min(t, lack / (1 - slope)) if slope < 1 else t
-    return (math.log(crossing), math.log1p(-crossing)) if 0 < crossing < 1 else (start, low)
+    fall = _slope(levels, lows, highs, 0) * math.exp(low)  # behind the first level, for each t there
+    lack = -math.expm1(low) - fall
+    steepness = fall * math.exp(min(_LARGEST, -start))
+    crossing = min(math.exp(min(0.0, start)), lack / (1 - steepness)) if steepness < 1 else math.exp(start)
+    return (math.log(crossing), math.log1p(-crossing)) if _LEAST < crossing < 1 else (math.log(_LEAST), -_LEAST)
 
 
 def _slope(levels: Numbers, lows: Numbers, highs: Numbers, i: int) -> float:
     """How much delta falls behind this point for each t_i, at least, in units of itself."""
     if i + 1 >= levels.size:
         return 0.0
-    return -math.expm1(min(0.0, highs[i + 1] - lows[i])) / math.expm1(levels[i + 1] - levels[i])
+    return -math.expm1(min(0.0, highs[i + 1] - lows[i])) / _fall(levels[i + 1] - levels[i])
 
 
 def _fall(logs: float) -> float:
+    """e**logs - 1, infinite where it is no float."""
     return math.expm1(min(logs, _LARGEST)) if logs < _LARGEST else math.inf
