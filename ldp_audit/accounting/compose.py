@@ -28,7 +28,7 @@ from ldp_audit.accounting.frequencies.characteristic_sum import characteristic_s
 from ldp_audit.accounting.grids.grid_loss import check_width, compose_on_grid
 from ldp_audit.accounting.grids.tilt_plan import WIDTH
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of
+from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of, is_known
 from ldp_audit.accounting.laws.combinations_of_losses import sum_of_losses
 from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING, atoms_of
 from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
@@ -84,7 +84,7 @@ def compose(items: Iterable[tuple[Any, int]], *, width: float = WIDTH) -> Privac
 def composed(laws: Sequence[tuple[LossLaw, int]], width: float = WIDTH) -> LossLaw:
     """The law of the sum of independent losses, each so many times; times are whole, >= 1.   width: see `compose`."""
     ends = [(ends_of(law), times) for law, times in laws]
-    if any(lower is not upper for (lower, upper), _ in ends):
+    if not all(is_known(law) for law, _ in laws):
         lower, upper = (composed([(pair[i], times) for pair, times in ends], width) for i in (0, 1))
         return BracketedLoss(lower, with_moments(upper, laws))
     parts = [(_proper(known), times) for (known, _), times in ends]

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
-
-from scipy.optimize import brentq
 
 from ldp_audit.accounting.budget_arguments import level, log_of_delta
 from ldp_audit.accounting.laws.bracketed_loss import least_largest
 from ldp_audit.accounting.laws.improper_loss import hint_of
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.level_search import LevelSearch
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from ldp_audit.accounting.privacy_profile import PrivacyProfile
     from ldp_audit.accounting.trade_off import TradeOffBounds
-
-_Ends = Callable[[float], tuple[float, float]]
-"""The logarithms of both ends of delta at a level."""
-
-_RELATIVE, _ABSOLUTE = 4e-13, 1e-300
-"""How far above its equation's root an epsilon is stated."""
 
 
 @dataclass(frozen=True)
@@ -83,13 +74,14 @@ class PrivacyLoss:
         returns: infinite ends where no epsilon is large enough. Raises ValueError for anything else.
         """
         target = log_of_delta(delta, log_delta)
-        ends = cache(self.log_delta_bounds)  # both searches begin at the same levels
-        upper = self._least(ends, target, 1)
-        return (upper, upper) if self.exact else (min(self._least(ends, target, 0), upper), upper)
+        search = self._search(target)
+        upper = self._least(search, target, 1)
+        return (upper, upper) if self.exact else (min(self._least(search, target, 0), upper), upper)
 
     def epsilon(self, delta: float | None = None, *, log_delta: float | None = None) -> float:
         """The upper end of `epsilon_bounds`: never too small."""
-        return self._least(cache(self.log_delta_bounds), log_of_delta(delta, log_delta), 1)
+        target = log_of_delta(delta, log_delta)
+        return self._least(self._search(target), target, 1)
 
     def profile(self) -> PrivacyProfile:
         """delta as a function of epsilon, with its curves and tables."""
@@ -103,69 +95,18 @@ class PrivacyLoss:
 
         return trade_off_bounds(self, alpha)
 
-    def _least(self, ends: _Ends, target: float, end: int) -> float:
+    def _search(self, target: float) -> LevelSearch:
+        """For the level with this ln delta."""
+        largest = self.largest()
+        hints = [hint_of(law, target) for law in self.directions] if -math.inf < target < 0 else []
+        return LevelSearch(
+            self.log_delta_bounds, largest, max((hint for hint in hints if 0 < hint < math.inf), default=math.nan)
+        )
+
+    def _least(self, search: LevelSearch, target: float, end: int) -> float:
         """The root of log delta = target for one of the ends: stated above it for the upper, below it for the lower."""
-
-        def excess(epsilon: float) -> float:
-            return max(2 * target - 1, ends(epsilon)[end]) - target
-
         if target == 0:  # no delta is larger
             return 0.0
-        largest = self.largest()
         if target == -math.inf:  # nothing above the largest loss is possible, and below it something may be
-            return largest if end else max(0.0, *(least_largest(law) for law in self.directions))
-        hints = [hint_of(law, target) for law in self.directions]
-        known = [hint for hint in hints if 0 < hint < largest]
-        # near a hint the bounds need not be known at 0, which for a grid is a sum of its own
-        if not known and ends(0.0)[end] <= target:
-            return 0.0
-        if ends(math.inf)[end] > target:
-            return largest
-        low, high = _bracket(excess, *((max(known), 1.001) if known else (min(1.0, largest), 16.0)), largest)
-        if low == 0 and excess(0.0) <= 0:
-            return 0.0
-        if high == math.inf:  # no finite level was seen where this end is small enough
-            return math.inf if end else low
-        if high == low:
-            return _met(ends, largest, target) if end else largest
-        root = float(brentq(excess, low, high, xtol=1e-300, rtol=1e-13, maxiter=500))  # type: ignore[arg-type]
-        return _beyond(ends, root, target, end, largest)
-
-
-def _beyond(ends: _Ends, root: float, target: float, end: int, largest: float) -> float:
-    """A little above the root (upper end) or below it (lower end), and checked there."""
-    step, way = max(_ABSOLUTE, _RELATIVE * root), 1 if end else -1
-    while True:
-        candidate = min(largest, max(0.0, root + way * step))
-        met = ends(candidate)[end] <= target
-        if met == bool(end) or candidate == 0:
-            return candidate
-        if candidate == largest:
-            return _met(ends, largest, target) if end else largest
-        step *= 4
-
-
-def _met(ends: _Ends, largest: float, target: float) -> float:
-    """The largest loss, or where it is rounded down, a little above: a level whose delta is at most the target."""
-    level = largest
-    for doubling in range(10):
-        if level == math.inf or ends(level)[1] <= target:
-            break
-        level = largest + 2**doubling * math.ulp(largest)
-    return level
-
-
-def _bracket(excess: Callable[[float], float], start: float, factor: float, largest: float) -> tuple[float, float]:
-    """Two levels around the root of a falling function that is above 0 at 0; `largest` twice if there is none."""
-    if excess(start) > 0:
-        low = high = start
-        while excess(high) > 0:
-            if high >= largest:
-                return largest, largest
-            low, high, factor = high, min(high * factor, largest), factor * factor
-        return low, high
-    low, high = start / factor, start
-    while low > 0 and excess(low) <= 0:
-        factor = factor * factor
-        low, high = (low / factor if factor < math.inf else 0.0), low
-    return low, high
+            return search.largest if end else max(0.0, *(least_largest(law) for law in self.directions))
+        return search.least(target, end)

@@ -16,17 +16,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ldp_audit.accounting.contour.contour_plan import ContourPlan
 from ldp_audit.accounting.contour.largest_part import LargestPart
-from ldp_audit.accounting.contour.sampled_transform import SampledTransform
-from ldp_audit.accounting.contour.smooth_part import LEFT_OUT, SmoothPart
-from ldp_audit.accounting.contour.summed_transform import SummedTransform
+from ldp_audit.accounting.contour.smooth_part import BEYOND, LEFT_OUT, SmoothPart
+from ldp_audit.accounting.contour.sum_plan import sum_plan
+from ldp_audit.accounting.contour.symmetric_transform import SymmetricTransform
 from ldp_audit.accounting.contour.transform import EPS, Transform
-from ldp_audit.accounting.contour.value_parts import blur, part_ends, value_of
+from ldp_audit.accounting.contour.value_parts import OnSamples, blur, part_ends, value_of
 
 _NEGLIGIBLE, _CLOSE, _VAGUE = 40.0, 1e-10, 0.01
 """-ln of the share of delta that is no matter; how near the ends of a part must be, of all delta; and how far they are
@@ -159,13 +159,18 @@ def by_largest(parts: Counted) -> ByLargest | None:
     others = [(one, times) for one, times in parts if all(one is not told for told, _ in noisy)]
     cuts = [[value_of(one, loss) for loss in losses] for one, _ in noisy]
     blurs = [blur(one.mu, ends) for (one, _), ends in zip(noisy, cuts, strict=True)]
+    # a symmetric loss's values are cut apart above the sharp end of those above 0 alone
+    blurs = [
+        min(size, (ends[0] - one.mu / 2) / BEYOND) if isinstance(one, SymmetricTransform) else size
+        for size, (one, _), ends in zip(blurs, noisy, cuts, strict=True)
+    ]
 
-    def cut(i: int, low: float, high: float) -> SampledTransform:
-        return replace(noisy[i][0], part=SmoothPart(low, high, blurs[i]))
+    def cut(i: int, low: float, high: float) -> OnSamples:
+        return noisy[i][0].cut(SmoothPart(low, high, blurs[i]))
 
     def below(j: int) -> ContourPlan:
         inner = [(cut(i, -math.inf, ends[j]), noisy[i][1]) for i, ends in enumerate(cuts)]
-        return ContourPlan(SummedTransform([*others, *inner]))
+        return sum_plan([*others, *inner])
 
     plans, belows = [], [below(j) for j in reversed(range(len(losses)))]
     for j in reversed(range(len(losses))):
@@ -175,6 +180,6 @@ def by_largest(parts: Counted) -> ByLargest | None:
     return ByLargest([*plans, belows[-1]], belows[:-1], sum(times for _, times in noisy))
 
 
-def sampled_parts(parts: Counted) -> list[tuple[SampledTransform, int]]:
+def sampled_parts(parts: Counted) -> list[tuple[OnSamples, int]]:
     """Those whose losses may be large."""
-    return [(one, times) for one, times in parts if isinstance(one, SampledTransform) and not one.back]
+    return [(one, times) for one, times in parts if isinstance(one, OnSamples) and not one.back]

@@ -10,15 +10,24 @@ from functools import cached_property
 from ldp_audit.accounting.contour.atoms_transform import AtomsTransform
 from ldp_audit.accounting.contour.by_largest import ByLargest, by_largest, sampled_parts
 from ldp_audit.accounting.contour.contour_plan import MOST_NODES, ContourPlan
-from ldp_audit.accounting.contour.sampled_transform import SampledTransform
+from ldp_audit.accounting.contour.few_between import FewBetween
+from ldp_audit.accounting.contour.laplace_sum import LaplaceSum
+from ldp_audit.accounting.contour.near_one import NearOne
+from ldp_audit.accounting.contour.noise_transforms import LaplaceTransform
+from ldp_audit.accounting.contour.sampled_laplace_transform import SampledLaplaceTransform
+from ldp_audit.accounting.contour.separated_laplace import SeparatedLaplace
 from ldp_audit.accounting.contour.separated_loss import SeparatedLoss
 from ldp_audit.accounting.contour.simple_ends import SimpleEnds
 from ldp_audit.accounting.contour.simple_loss import by_closed_forms
+from ldp_audit.accounting.contour.sum_plan import sum_plan
 from ldp_audit.accounting.contour.summed_transform import SummedTransform
+from ldp_audit.accounting.contour.symmetric_transform import SymmetricTransform
 from ldp_audit.accounting.contour.transforms import transform_of
-from ldp_audit.accounting.contour.value_parts import contrast
+from ldp_audit.accounting.contour.value_parts import OnSamples, contrast
 from ldp_audit.accounting.grids.grid_loss import GridLoss
+from ldp_audit.accounting.laws.improper_loss import log_lacking
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.sampling.symmetric_loss import reflected
 
 _SHARE, _DIGITS, _ROUNDING, _APART = 0.1, 1e-7, 1e-9, 1e-6
 """How much of the width asked for the contour's ends may have, or of epsilon: no grid has more digits for so large. And
@@ -33,8 +42,12 @@ _SEPARATED = 8.0
 """Gaussian noise of so large a mu may show what was drawn."""
 _NEAR = 2.0
 """How near a hint is to the ln delta asked for, if it serves."""
-_DEEP = -750.0
-"""ln of a delta for which no grid is asked where some losses are on samples: no float is as small."""
+_LARGE, _HINTED, _OF_LACKING = -0.7, -0.25, 1e-8
+"""ln of a delta from which on what it lacks of 1 is asked; of one from which on that tells where a level is; and the
+share of it by which the ends may differ."""
+_DEEP, _NEAR_TOP = -750.0, 1 - 1e-9
+"""ln of a delta for which no grid is asked where some losses are on samples: no float is as small; and the share of the
+largest loss from which on none is asked there."""
 
 Ends = tuple[float, float]
 Found = tuple[Ends, float]
@@ -67,6 +80,8 @@ class ContourLoss:
         """See `LossLaw`. The first call near a level takes some milliseconds, later ones some microseconds."""
         if not math.isfinite(epsilon) or epsilon >= self._largest:
             return self.grid.log_delta_bounds(epsilon)
+        if epsilon < 0 and self._symmetric:
+            return reflected(epsilon, self.log_delta_bounds(-epsilon))
         ends = (-math.inf, 0.0)
         for way in self.ways:
             (low, high), slope = way(epsilon)
@@ -76,13 +91,20 @@ class ContourLoss:
                 return ends
             if ends[1] - ends[0] <= _AT_ZERO and epsilon == 0 and not self._grid_serves:
                 return ends
-        if not self._grid_serves or (ends[1] < _DEEP and self._sampled):
+        if not self._grid_serves or (self._sampled and (ends[1] < _DEEP or epsilon > self._largest * _NEAR_TOP)):
             return ends
         low, high = self.grid.log_delta_bounds(epsilon)
         return max(ends[0], low), min(ends[1], high)
 
     def epsilon_near(self, log_delta: float) -> float:
         """About the level with this ln delta, nats: a hint for who looks for it, with no claim."""
+        if log_delta > _HINTED:
+            return self.near_one.epsilon_near(log_lacking(log_delta))
+        if self._noises is not None and self._noises.tells(log_delta):
+            return self._largest
+        for one in (self._few, self._separated):
+            if isinstance(one, FewBetween | SeparatedLaplace) and math.isfinite(hint := one.epsilon_near(log_delta)):
+                return hint
         found = self.plan.epsilon_near(log_delta)
         line = self.plan.line(found) if math.isfinite(found) and found > 0 else None
         if line is not None and max(abs(end - log_delta) for end in line.ends(found)) < _NEAR:
@@ -96,12 +118,18 @@ class ContourLoss:
     @property
     def ways(self) -> tuple[Callable[[float], Found], ...]:
         """What is tried before the grid, in turn: each tells ends of delta at a level, all of which hold."""
-        return self._of_separated, self._of_line, self._of_simple, self._of_largest
+        return self._of_noises, self._of_separated, self._of_line, self._of_few, self._of_simple, self._of_largest
 
     @cached_property
     def plan(self) -> ContourPlan:
         """The contour of the whole sum."""
-        return ContourPlan(self.total, _FEW_NODES if sampled_parts(self.total.parts) else MOST_NODES)
+        nodes = _FEW_NODES if sampled_parts(self.total.parts) else MOST_NODES
+        return sum_plan(self.total.parts, nodes)
+
+    @cached_property
+    def near_one(self) -> NearOne:
+        """The contours of what delta lacks of 1."""
+        return NearOne(self.total)
 
     @cached_property
     def _largest(self) -> float:
@@ -111,20 +139,38 @@ class ContourLoss:
     def _grid_serves(self) -> bool:
         """Whether a grid may tell more: of losses on samples it adds few, and none far larger than all together."""
         times, parts = sum(times for _, times in self.grid.parts), self.total.parts
-        return not self._sampled or (times <= _MOST_TIMES and contrast(parts) <= _CONTRAST)
+        told = self._few is not None or (isinstance(self._separated, SeparatedLaplace) and self._separated.serves)
+        told = told or self._symmetric
+        return not self._sampled or (not told and times <= _MOST_TIMES and contrast(parts) <= _CONTRAST)
 
     @cached_property
     def _sampled(self) -> bool:
         """Whether any loss is on a sample."""
-        return any(isinstance(one, SampledTransform) for one, _ in self.total.parts)
+        return any(isinstance(one, OnSamples | SampledLaplaceTransform) for one, _ in self.total.parts)
 
     @cached_property
-    def _separated(self) -> SeparatedLoss | None:
+    def _symmetric(self) -> bool:
+        """Whether all losses are those of replaced records, of whose sum only levels >= 0 are worked out."""
+        return all(isinstance(one, SymmetricTransform) for one, _ in self.total.parts)
+
+    @cached_property
+    def _separated(self) -> SeparatedLoss | SeparatedLaplace | None:
         """The sum as that of values that show whether they were drawn, if they may."""
         one, times = self.total.parts[0]
-        if len(self.total.parts) > 1 or not isinstance(one, SampledTransform):
+        if len(self.total.parts) == 1 and isinstance(one, SampledLaplaceTransform):
+            return SeparatedLaplace(one.epsilon, one.rate, one.back, times)
+        if len(self.total.parts) > 1 or not isinstance(one, OnSamples) or one.mu < _SEPARATED:
             return None
-        return SeparatedLoss(one.mu, one.rate, one.back, times) if one.mu >= _SEPARATED else None
+        return SeparatedLoss(one.mu, one.rate, one.back, times, isinstance(one, SymmetricTransform))
+
+    @cached_property
+    def _few(self) -> FewBetween | None:
+        """The sum by how many values lie between the two single ones, if few do."""
+        one, times = self.total.parts[0]
+        if len(self.total.parts) > 1 or not isinstance(one, SampledLaplaceTransform):
+            return None
+        found = FewBetween(one, times)
+        return found if found.serves else None
 
     @cached_property
     def _largest_parts(self) -> ByLargest | None:
@@ -134,18 +180,43 @@ class ContourLoss:
     def _simple(self) -> SimpleEnds:
         return SimpleEnds(self.grid.parts, self._largest)
 
+    @cached_property
+    def _noises(self) -> LaplaceSum | None:
+        """The sum as that of equal Laplace noises, if it is one of not too many."""
+        one, times = self.total.parts[0]
+        if len(self.total.parts) > 1 or not isinstance(one, LaplaceTransform):
+            return None
+        found = LaplaceSum(one.epsilon, times)
+        return found if found.serves else None
+
+    def _of_noises(self, epsilon: float) -> Found:
+        found = None if self._noises is None else self._noises.log_delta_bounds(epsilon)
+        return _NOTHING if found is None else (self._with_lacking(epsilon, found), 0.0)
+
     def _of_separated(self, epsilon: float) -> Found:
         found = None if self._separated is None else self._separated.log_delta_bounds(epsilon)
         if self._separated is None or found is None:
             return _NOTHING
+        if isinstance(self._separated, SeparatedLaplace):
+            return found, 0.0
         near = self._separated.log_delta_bounds(epsilon * (1 - _APART))
         return found, max(0.0, (near[0] - found[0]) / (_APART * epsilon)) if near and epsilon else 0.0
 
+    def _of_few(self, epsilon: float) -> Found:
+        return _NOTHING if self._few is None else self._few.log_delta_ends(epsilon)
+
     def _of_line(self, epsilon: float) -> Found:
         line = self.plan.line(epsilon)
-        if line is None:
-            return (self.plan.log_markov(epsilon), self.plan.log_chernoff(epsilon)), 0.0
-        return line.ends(epsilon), line.c
+        ends = (-math.inf, self.plan.log_chernoff(epsilon)) if line is None else line.ends(epsilon)
+        return self._with_lacking(epsilon, ends), 0.0 if line is None else line.c
+
+    def _with_lacking(self, epsilon: float, ends: Ends) -> Ends:
+        """The better ends of these and those by what delta lacks of 1, which are asked where that is little."""
+        low, high = ends
+        if not high > _LARGE or high - low <= _OF_LACKING * -high:
+            return ends
+        other = self.near_one.log_delta_bounds(epsilon)
+        return max(low, other[0]), min(high, other[1])
 
     def _of_largest(self, epsilon: float) -> Found:
         return _NOTHING if self._largest_parts is None else self._largest_parts.log_delta_ends(epsilon)

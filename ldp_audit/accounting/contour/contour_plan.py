@@ -2,7 +2,7 @@
 
 The lines go through c = 2**(k/4), k whole, or where those are too far from a level's saddle point, through numbers
 between them. A level's line is that of these on which the integrand is lowest at y = 0; so an answer depends on the
-question alone.
+question alone. On the strip of what delta lacks of 1 (`strip`) the odds of -c take the place of c.
 """
 
 from __future__ import annotations
@@ -15,14 +15,12 @@ from functools import cached_property
 import numpy as np
 
 from ldp_audit.accounting.contour.contour_line import ContourLine, Tangent, contour_line
-from ldp_audit.accounting.contour.transform import EPS, VAGUE, Transform, log_at_most
+from ldp_audit.accounting.contour.strip import ABOVE, OCTAVE, Strip, log_weight
+from ldp_audit.accounting.contour.transform import VAGUE, Transform, log_at_most
 
-_OCTAVE = 2**20
-"""Places between c and 2 c."""
-_STEPS = tuple(_OCTAVE // 4 // 4**level for level in range(9))
+_STEPS = tuple(OCTAVE // 4 // 4**level for level in range(9))
 """How many places lines are apart, from the widest distance to the finest."""
-_NEAR = _OCTAVE // 32
-_LOWEST, _HIGHEST = -100 * _OCTAVE, 60 * _OCTAVE
+_NEAR = OCTAVE // 32
 _LARGEST = 1e6
 _DEEPEST = -1e6
 """ln of an integrand below which no lower one is looked for."""
@@ -30,12 +28,16 @@ _AWAY = 2.0
 """How many deviations a level may lie from that of its line's saddle point."""
 _PRECISE = 28.0
 """-ln of the share of delta by which the trapezoid rule may be wrong, about."""
-_SHORTEST, _REFINED = 6.0, 2
-"""Where a line ends at the earliest, in units of one over the deviation."""
+_SHORTEST, _STEPWISE = 10.0, (1.42, 1.42, 2.0)
+"""Where a line ends at the earliest, in units of one over the deviation; and by what that grows until it serves, in the
+end by the last again and again."""
+_REFINED = 1.5
+"""If it grew by more at last, a line half as much longer is tried as well."""
 MOST_NODES, _FALLEN = 2**15, 15.0
+_FEW_BITS = 2.0**-10
+"""Of how few bits a step is."""
 _TANGENTS = (1.0, 3.5, 7.5, 16.0)
 """Other tilts that are looked at, in deviations on either side."""
-_SMALLER = tuple(0.9 * 2.0 ** (-k / 2) for k in range(100))
 _RATIOS = (0.125, 0.35, 2.0)
 """And in units of c."""
 
@@ -45,10 +47,17 @@ Ends = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class ContourPlan:
-    """The lines of a sum of losses.   most_nodes: the most points that a line may have."""
+    """The lines of a sum of losses.
+
+    most_nodes: the most points that a line may have.   strip: where they lie, and so what they tell: what is said here
+    of delta is so of 1 - delta for the strip below 0.   to_the_end: whether a line that does not fall off as far as
+    wanted is used all the same, with its most points.
+    """
 
     transform: Transform
     most_nodes: int = MOST_NODES
+    strip: Strip = ABOVE
+    to_the_end: bool = False
     _means: dict[float, float] = field(default_factory=dict)
     _abouts: dict[float, float] = field(default_factory=dict)
     _lines: dict[int, ContourLine | None] = field(default_factory=dict)
@@ -59,37 +68,37 @@ class ContourPlan:
             return None
         k = self._place(epsilon)
         if k not in self._lines:
-            self._lines[k] = self._made(_tilt(k))
+            self._lines[k] = self._made(self.strip.tilt(k))
         return self._lines[k]
 
     @cached_property
     def falls(self) -> bool:
         """Whether M falls off at all along a line; for larger c it falls off less, if single losses are the largest."""
-        return self.transform.log_limit(0.0) < self._about(0.0) - _FALLEN
+        return self.strip.sign < 0 or self.transform.log_limit(0.0) < self._about(0.0) - _FALLEN
 
     def log_chernoff(self, epsilon: float) -> float:
         """ln of an upper bound of delta by a single tilt, for levels that no line serves; 0 where there is none."""
         k = self._place(epsilon)
-        while k > _LOWEST and not math.isfinite(self.log_mean(_tilt(k))) and self._about(_tilt(k)) > _LARGEST:
-            k -= 2 * _OCTAVE
-        known = [Tangent(c, self.log_mean(c)) for c in (_tilt(k), 0.0) if math.isfinite(self.log_mean(c) + c * epsilon)]
+        while (c := self.strip.tilt(k)) and k > self.strip.lowest:
+            if math.isfinite(self.log_mean(c)) or self._about(c) <= _LARGEST:
+                break
+            k -= 2 * OCTAVE
+        tilts = [c for c in (c, *self.strip.ends) if math.isfinite(self.log_mean(c) + c * epsilon)]
+        known = [Tangent(c, self.log_mean(c)) for c in tilts]
         return min([0.0, *(tangent.log_delta(epsilon) for tangent in known)])
 
     def log_about(self, epsilon: float) -> float:
         """About ln delta, by the saddle point of one of a few tilts."""
         k = self._place(epsilon, _STEPS[:1])
-        c = _tilt(k)
+        c = self.strip.tilt(k)
         if not math.isfinite(self._about(c)):
             return -math.inf
         size = self._height(k, epsilon) - 0.5 * math.log(2 * math.pi * self._saddle_point(c)[1])
         return min(size, self._about(0.0), 0.0)
 
-    def log_markov(self, epsilon: float) -> float:
-        """ln of a lower bound of delta for levels far below the mean: 1 - delta <= e**(t epsilon) M(-t), 0 < t < 1."""
-        t = min(_SMALLER, key=lambda t: t * epsilon + self._about(-t))
-        log = t * epsilon + self.log_mean(-t)
-        log += 4 * EPS * (1 + abs(t * epsilon) + abs(self.log_mean(-t)))
-        return math.log(-math.expm1(log)) if log < 0 else -math.inf
+    def deviation_at(self, epsilon: float) -> float:
+        """About the deviation of the sum, tilted for this level, nats."""
+        return math.sqrt(self._moments(self.strip.tilt(self._place(epsilon)))[1])
 
     def line_at_hand(self, epsilon: float) -> ContourLine | None:
         """The line that serves this level, if it was asked for."""
@@ -109,17 +118,21 @@ class ContourPlan:
 
     def epsilon_near(self, log_delta: float) -> float:
         """About the level with this ln delta; not a number where none is found."""
+
+        def before(k: int) -> bool:
+            return self.strip.sign * (self._saddle(self.strip.tilt(k))[1] - log_delta) > 0
+
         step = _NEAR
         low = self._start
-        while low > _LOWEST and not self._saddle(_tilt(low))[1] > log_delta:
+        while low > self.strip.lowest and not before(low):
             low -= 32 * step
         high = low + step
-        while high < _HIGHEST and self._saddle(_tilt(high))[1] > log_delta:
+        while high < self.strip.highest and before(high):
             low, high = high, high + 16 * step
         while high - low > step:
             middle = (low + high) // (2 * step) * step
-            low, high = (middle, high) if self._saddle(_tilt(middle))[1] > log_delta else (low, middle)
-        (left, above), (right, below) = self._saddle(_tilt(low)), self._saddle(_tilt(high))
+            low, high = (middle, high) if before(middle) else (low, middle)
+        (left, above), (right, below) = self._saddle(self.strip.tilt(low)), self._saddle(self.strip.tilt(high))
         if not (math.isfinite(above) and math.isfinite(below)) or above == below:
             return math.nan
         return left + (right - left) * (above - log_delta) / (above - below)
@@ -128,13 +141,13 @@ class ContourPlan:
     def _start(self) -> int:
         """The line at about one deviation's tilt, if the loss were Gaussian."""
         k, step = 0, _STEPS[0]
-        while self._about(_tilt(k)) == math.inf and k > _LOWEST:
-            k -= 8 * _OCTAVE
-        c = _tilt(k)
+        while self._about(self.strip.tilt(k)) == math.inf and k > self.strip.lowest:
+            k -= 8 * OCTAVE
+        c = self.strip.tilt(k)
         variance = 2 * (self._about(c) - min(0.0, self._about(0.0))) / (c * (c + 1))
-        if not 0 < variance < math.inf:
+        if self.strip.sign < 0 or not 0 < variance < math.inf:
             return k
-        return max(_LOWEST, min(_HIGHEST, round(-_OCTAVE / 2 * math.log2(variance) / step) * step))
+        return max(self.strip.lowest, min(self.strip.highest, round(-OCTAVE / 2 * math.log2(variance) / step) * step))
 
     def log_mean(self, c: float) -> float:
         """An upper bound of ln M(c), infinite where it cannot be told."""
@@ -150,8 +163,8 @@ class ContourPlan:
 
     def _height(self, k: int, epsilon: float) -> float:
         """About ln of the integrand at y = 0."""
-        c = _tilt(k)
-        return self._about(c) - c * epsilon - math.log(c) - math.log1p(c)
+        c = self.strip.tilt(k)
+        return self._about(c) - c * epsilon + log_weight(c)
 
     def _place(self, epsilon: float, steps: tuple[int, ...] = _STEPS) -> int:
         """The place whose integrand is lowest: it falls before, and rises from there on."""
@@ -159,19 +172,19 @@ class ContourPlan:
 
         def rising(k: int) -> bool:
             here = self._height(k, epsilon)
-            return k >= _HIGHEST or here < _DEEPEST or not self._height(k + step, epsilon) < here
+            return k >= self.strip.highest or here < _DEEPEST or not self._height(k + step, epsilon) < here
 
         low = high = self._start // step * step
         jump = 4 * step
         if rising(low):
-            while low > _LOWEST and rising(low):
+            while low > self.strip.lowest and rising(low):
                 low, high, jump = low - jump, low, 2 * jump
         else:
             while not rising(high):
                 low, high, jump = high, high + jump, 2 * jump
         high = _bisected(rising, low, high, step)
         for step in steps[1:]:
-            c = _tilt(high)
+            c = self.strip.tilt(high)
             saddle, curve = self._saddle_point(c)
             if not math.isfinite(self._about(c)) or abs(saddle - epsilon) <= _AWAY * math.sqrt(curve):
                 break
@@ -183,7 +196,7 @@ class ContourPlan:
         epsilon, curve = self._saddle_point(c)
         if not math.isfinite(epsilon):
             return math.inf, -math.inf
-        log_delta = self._about(c) - c * epsilon - math.log(c) - math.log1p(c) - 0.5 * math.log(2 * math.pi * curve)
+        log_delta = self._about(c) - c * epsilon + log_weight(c) - 0.5 * math.log(2 * math.pi * curve)
         return epsilon, min(log_delta, 0.0)
 
     def _saddle_point(self, c: float) -> tuple[float, float]:
@@ -193,12 +206,13 @@ class ContourPlan:
 
     def _moments(self, c: float) -> tuple[float, float]:
         """About the first two derivatives of ln M at c, from two tilts at half a deviation from it, or nearer."""
-        away, here = c / 8, self._about(c)
+        room, here = self.strip.room(c), self._about(c)
+        away = room / 8
         while True:
             before, after = self._about(c - away), self._about(c + away)
             variance = (after - here - (here - before)) / away**2
             if not math.isfinite(variance):
-                if away < c * 1e-4:
+                if away < room * 1e-4:
                     return math.inf, math.inf
                 away /= 8
                 continue
@@ -212,12 +226,15 @@ class ContourPlan:
         epsilon, log_delta = self._saddle(c)
         if not math.isfinite(epsilon):
             return None
-        deviation = math.sqrt(self._moments(c)[1] + 1 / c**2)
+        room = self.strip.room(c)
+        deviation = math.sqrt(self._moments(c)[1] + 1 / room**2)
         tilts = [c + way * away / deviation for away in _TANGENTS for way in (-1, 1)] + [c * one for one in _RATIOS]
-        tangents = [Tangent(one, self.log_mean(one)) for one in [0.0, *sorted(tilts)] if one >= 0]
-        tangents = [one for one in tangents if math.isfinite(one.log_mean)]
+        if self.strip.sign < 0:
+            tilts += [(1 + c) * one - 1 for one in _RATIOS]
+        tilts = [*self.strip.ends, *sorted(one for one in tilts if self.strip.holds(one))]
+        tangents, period = self._tangents(c, epsilon, log_delta, tilts)
         # longer by as much as a level may lie beside the line's own
-        period = self._period(c, epsilon, log_delta, tangents) + _AWAY * deviation
+        period += _AWAY * deviation
         target = log_delta - _PRECISE + c * epsilon + math.log(math.pi)
         found = self._reach(c, _SHORTEST / deviation, 2 * math.pi * self.most_nodes / period, target)
         if found is None:
@@ -232,35 +249,40 @@ class ContourPlan:
 
     def _reach(self, c: float, reach: float, most: float, target: float) -> tuple[float, float] | None:
         """Where a line may end, and ln of a bound on |M| from there on; None if that is too far."""
-        before, log_beyond = 0.0, math.inf
+        before, log_beyond, steps = 0.0, math.inf, iter(_STEPWISE)
         if not 0 < most < math.inf or self.transform.log_limit(c) - math.log(most) > target:
             return None
         while reach < most:
             log_beyond = self.transform.log_beyond(c, reach)
             if log_beyond - math.log(reach) <= target:
                 break
-            before, reach = reach, 2 * reach
+            before, reach = reach, next(steps, _STEPWISE[-1]) * reach
         else:
-            return None
-        for _ in range(_REFINED if before else 0):
+            last = most * (1 - 4 * _FEW_BITS)
+            return (last, self.transform.log_beyond(c, last)) if self.to_the_end else None
+        if reach > _REFINED * before > 0:
             middle = math.sqrt(before * reach)
             found = self.transform.log_beyond(c, middle)
             if found - math.log(middle) <= target:
                 reach, log_beyond = middle, found
-            else:
-                before = middle
         return reach, log_beyond
 
-    @staticmethod
-    def _period(c: float, epsilon: float, log_delta: float, tangents: list[Tangent]) -> float:
-        """How long it must be that little comes with delta, on either side."""
-        needed = {-1: math.inf, 1: math.inf}
-        for one in tangents:
-            if one.tilt != c:
-                side = 1 if one.tilt > c else -1
-                gap = one.log_delta(epsilon) - log_delta + _PRECISE
-                needed[side] = min(needed[side], gap / abs(c - one.tilt))
-        return max(needed.values())
+    def _tangents(self, c: float, epsilon: float, log_delta: float, tilts: list[float]) -> tuple[list[Tangent], float]:
+        """The best of these tilts on either side, and how long the period must be that little comes with delta."""
+
+        def needed(one: Tangent) -> float:
+            return (one.log_delta(epsilon) - log_delta + _PRECISE) / abs(c - one.tilt)
+
+        found, period = [], 0.0
+        for way in (-1, 1):
+            about = [Tangent(one, self._about(one)) for one in tilts if way * (one - c) > 0]
+            known = (Tangent(one.tilt, self.log_mean(one.tilt)) for one in sorted(about, key=needed))
+            best = next((one for one in known if math.isfinite(one.log_mean)), None)
+            if best is None:
+                return found, math.inf
+            found.append(best)
+            period = max(period, needed(best))
+        return found, period
 
 
 def _bisected(rising: Callable[[int], bool], low: int, high: int, step: int) -> int:
@@ -271,11 +293,7 @@ def _bisected(rising: Callable[[int], bool], low: int, high: int, step: int) -> 
     return high
 
 
-def _tilt(k: int) -> float:
-    return 2.0 ** (k / _OCTAVE)
-
-
 def _few_bits(step: float) -> float:
     """The step rounded down to ten bits."""
     mantissa, exponent = math.frexp(step)
-    return math.ldexp(math.floor(mantissa * 1024), exponent - 10)
+    return math.ldexp(math.floor(mantissa / _FEW_BITS), exponent) * _FEW_BITS

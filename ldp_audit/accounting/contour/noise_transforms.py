@@ -10,8 +10,8 @@ large t it is e**(s t)/2 (1 + 1/(2 z)) + e**(-(1 + s) t)/2 (1 - 1/(2 z)), whose 
 How large the latter is far out. With a = Re z, S = sinh(a t), k = 1/(2 y) and x = Im z >= y, the squares of |cosh(z t)|
 and of |sinh(z t)| are S**2 + cos(x t)**2 and S**2 + sin(x t)**2. So |cosh| + k |sinh| is concave in cos(x t)**2, and at
 most cosh(a t) + k S where k <= tanh(a t), else ((1 + k**2)(1 + 2 S**2))**(1/2). Before x t = pi - y t, for y t < pi/2,
-it is better to use |sin(x t)| >= sin(y t), and |sinh(z t)/z| <= sinh(a t)/a. And for c >= 0 |1 + 1/(2 z)| falls with x,
-and |1 - 1/(2 z)| is at most 1.
+it is better to use |sin(x t)| >= sin(y t), and |sinh(z t)/z| <= sinh(a t)/a. And for a >= 0 |1 + 1/(2 z)| falls with x,
+and |1 - 1/(2 z)| is at most 1, or for c < -1/4 falls as well. As M(-1 - s) = M(s), nothing else need be told.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from ldp_audit.accounting.contour.transform import EPS, Values, from_excess, fro
 
 _LARGEST_POWER = 300.0
 _ROUNDING = 64 * EPS
+_TINY = 1e-2
+"""|z t| up to which a series is added up."""
 _GAUSSIAN = 16 * EPS
 """Half of it for a mu that is itself a rounded root of a sum of squares."""
 
@@ -56,8 +58,8 @@ class GaussianTransform:
 
     def log_beyond(self, c: float, y: float) -> float:
         """See `Transform`: it falls all the way."""
-        half = self.mu * self.mu / 2
-        return half * (c * (c + 1) * (1 + _ROUNDING) - y * y * (1 - _ROUNDING)) if half < math.inf else math.inf
+        half, size = self.mu * self.mu / 2, c * (c + 1)
+        return half * (size + abs(size) * _ROUNDING - y * y * (1 - _ROUNDING)) if half < math.inf else math.inf
 
 
 @dataclass(frozen=True)
@@ -69,12 +71,16 @@ class LaplaceTransform:
     def at(self, c: float, y: NDArray[np.float64]) -> Values | None:
         """See `Transform`."""
         top = self.epsilon
-        if (abs(c) + 1) * top > _LARGEST_POWER:
-            return self._scaled(c, y) if c >= 0 else None
+        if -1 <= c < -0.5:
+            found = self.at(-1 - c, y)
+            return None if found is None else Values(np.conj(found.log), found.error)
+        if (abs(c) + 1) * top > _LARGEST_POWER or (c < 0 and top > 1):
+            return self._scaled(c, y) if c >= -0.5 else None
         s = c + 1j * y
         z, a = s + 0.5, (c + 0.5) * top
         odd = math.sinh(a) * np.cos(y * top) + 1j * (math.cosh(a) * np.sin(y * top))
-        between = math.exp(-top / 2) * odd / (2 * z) + math.expm1(-top) / 2
+        ratio = np.asarray(np.where(z == 0, top / 2, odd / (2 * np.where(z == 0, 1, z))), dtype=np.complex128)
+        between = math.exp(-top / 2) * ratio + math.expm1(-top) / 2
         ends = 0.5 * np.expm1(s * top) + 0.5 * math.exp(-top) * np.expm1(-s * top)
         return from_excess(ends + between, _ROUNDING * top * (1 + np.abs(s)) * math.exp(max(0.0, c, -1 - c) * top))
 
@@ -89,6 +95,7 @@ class LaplaceTransform:
     def log_beyond(self, c: float, y: float) -> float:
         """See `Transform`."""
         top = self.epsilon
+        c = max(c, -1 - c)
         a, angle = (c + 0.5) * top, y * top
         if not 0 < y < math.inf or not a < math.inf:
             return math.inf
@@ -98,21 +105,27 @@ class LaplaceTransform:
         odd, even = math.sinh(a), math.cosh(a)
         near, start = 0.0, y
         if angle < math.pi / 2:
-            near = math.hypot(odd, math.cos(angle)) + odd / (2 * c + 1)
+            near = math.hypot(odd, math.cos(angle)) + (odd / (2 * c + 1) if a > 0 else top / 2)
             start = max(y, (math.pi - angle) / top)
         k = 1 / (2 * start)
         far = even + k * odd if k <= math.tanh(a) else math.sqrt((1 + k * k) * (1 + 2 * odd * odd))
-        return min(apart, math.log(max(near, far)) - top / 2 + _ROUNDING * (1 + a))
+        return min(apart, math.log(max(near, far)) - top / 2 + _ROUNDING * (1 + a + top))
 
     def _scaled(self, c: float, y: NDArray[np.float64]) -> Values:
-        """The values for c >= 0, where e**(c t) may be too large a number."""
+        """The values for c >= -1/2, where e**(c t) may be too large or too small a number."""
         top, z = self.epsilon, c + 0.5 + 1j * y
-        turned = np.exp(1j * (y * top))
-        sums = 0.5 * turned * (1 + 0.5 / z) + 0.5 * math.exp(-(1 + 2 * c) * top) * np.conj(turned) * (1 - 0.5 / z)
-        return from_scaled(sums, _ROUNDING * (1 + y * top), c * top)
+        turned, tiny = np.exp(1j * (y * top)), np.abs(z) < _TINY / top
+        inverse, square = 0.5 / np.where(tiny, 1, z), np.where(tiny, z * top, 0) ** 2
+        sums = 0.5 * turned * (1 + inverse) + 0.5 * math.exp(-(1 + 2 * c) * top) * np.conj(turned) * (1 - inverse)
+        series = 1 + square / 2 + square**2 / 24 + top / 2 * (1 + square / 6 + square**2 / 120)
+        sums = np.where(tiny, math.exp(-(c + 0.5) * top) * series, sums)
+        error = _ROUNDING * (1 + y * top) * np.where(tiny, 1 + top / 2, 1 + np.abs(inverse))
+        return from_scaled(sums, error, c * top)
 
     def _log_apart(self, c: float, y: float) -> float:
-        """ln of a bound on |M| from y on, by the two parts one by one; for c >= 0."""
+        """ln of a bound on |M| from y on, by the two parts one by one; for c >= -1/2."""
         top = self.epsilon
-        grown = math.sqrt(1 + (c + 0.75) / ((c + 0.5) ** 2 + y * y))
-        return c * top + math.log(0.5 * grown + 0.5 * math.exp(-(1 + 2 * c) * top)) + _ROUNDING * (1 + c * top)
+        square = (c + 0.5) ** 2 + y * y
+        grown, shrunk = math.sqrt(1 + (c + 0.75) / square), math.sqrt(1 + max(0.0, -0.25 - c) / square)
+        size = 0.5 * grown + 0.5 * math.exp(-(1 + 2 * c) * top) * shrunk
+        return c * top + math.log(size) + _ROUNDING * (1 + abs(c) * top)

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ldp_audit.accounting.contour.panel_rule import Bound, Window
 from ldp_audit.accounting.contour.smooth_part import SmoothPart
 from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
 
@@ -37,31 +37,6 @@ _FARTHEST = 4000.0
 _NEGLIGIBLE = 50.0
 _STEPS = 40
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
-
-
-class Bound(NamedTuple):
-    """ln of a bound on |f e**(i y' ln w)| for |y'| <= y: steady + |p| power + y turn; shape of what was asked for."""
-
-    steady: Numbers
-    power: Numbers
-    turn: Numbers
-
-    def at(self, power: float, y: float) -> Numbers:
-        """The bound for these |p| and y."""
-        return self.steady + power * self.power + y * self.turn
-
-    def of(self, chosen: NDArray[np.bool_]) -> Bound:
-        """Only the chosen ones."""
-        return Bound(self.steady[chosen], self.power[chosen], self.turn[chosen])
-
-
-class Window(NamedTuple):
-    """Where f is integrated. Beyond an end that is not the part's there are tails."""
-
-    first: float
-    last: float
-    open_below: bool
-    open_above: bool
 
 
 @dataclass(frozen=True)
@@ -89,21 +64,9 @@ class OnSample:
 
     def bound(self, left: Numbers, right: Numbers, away: Numbers) -> Bound:
         """For left <= x <= right and |v| <= away; infinite if that is too far."""
-        angle = self.mu * away
-        high, most = self.told(right)
-        low, least = self.told(left)
-        known = angle < WIDEST_ANGLE
-        # beyond pi the argument may be ahead of mu v
-        ahead = np.where(known, 0.0, math.pi / 2)
-        small = np.minimum(1.0, most / np.maximum(1 - 2 * most, 1e-300))
-        turn = np.where(most < 0.5, small, 1.0) * angle + ahead
+        found = power_bound(self.sign, self.told(left), self.told(right), self.mu * away)
         steady = log_density_bound(left, right) + away * away / 2 + self.part.log_bound(left, right, away)
-        steady = np.where(known | (least > ALONE), steady, math.inf)
-        if self.sign > 0:
-            return Bound(steady, high, turn)
-        near = log_narrowing(np.clip(0.5, least, most), np.minimum(angle, WIDEST_ANGLE))
-        smaller = np.where(known, near, np.log(np.maximum(2 * least - 1, 1e-300)))
-        return Bound(steady, -low - smaller, turn)
+        return found._replace(steady=steady + found.steady)
 
     def window(self, power: float) -> Window | None:
         """Where f counts, up to this |p|; None where that is too far out."""
@@ -144,6 +107,25 @@ class OnSample:
         rates = -x - power * self.mu * shares  # grows further out
         good = np.flatnonzero((rates >= 1) & (logs <= max(float(logs.max()), 0.0) - _NEGLIGIBLE))
         return float(x[good[0]]) if good.size else None
+
+
+def power_bound(sign: int, left: tuple[Numbers, Numbers], right: tuple[Numbers, Numbers], angle: Numbers) -> Bound:
+    """A bound on |w**p e**(i y' ln w)| between two values, and off the real line by up to this angle mu v.
+
+    sign: of p.   left, right: ln w and the share at either value.   returns: infinite where the angle is too large.
+    """
+    (low, least), (high, most) = left, right
+    known = angle < WIDEST_ANGLE
+    # beyond pi the argument may be ahead of mu v
+    ahead = np.where(known, 0.0, math.pi / 2)
+    small = np.minimum(1.0, most / np.maximum(1 - 2 * most, 1e-300))
+    turn = np.where(most < 0.5, small, 1.0) * angle + ahead
+    steady = np.where(known | (least > ALONE), 0.0, math.inf)
+    if sign > 0:
+        return Bound(steady, high, turn)
+    near = log_narrowing(np.clip(0.5, least, most), np.minimum(angle, WIDEST_ANGLE))
+    smaller = np.where(known, near, np.log(np.maximum(2 * least - 1, 1e-300)))
+    return Bound(steady, -low - smaller, turn)
 
 
 def log_density(x: Numbers) -> Numbers:

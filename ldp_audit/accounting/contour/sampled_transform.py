@@ -3,7 +3,7 @@ r"""M of Gaussian noise on a random sample, by a rule over the noisy value with 
 With w = 1 - q + q e**z for the noise's own loss z (`on_sample`), the loss is ln w from the data with the record to
 those without, and -ln w back, so that M(s) = E[w**p] without the record, with p = 1 + s, or p = -s.
 
-* The rule is Gauss and Legendre's on panels (`sample_rule`), and bounds its own error.
+* The rule is Gauss and Legendre's on panels (`panel_rule`), and bounds its own error.
 * What exceeds 1 is added up, and has its own digits for tiny losses; M far from 1 is added up as it is.
 * How it falls off along the line: see `moved_line`.
 * A transform of a part counts only values of that part, with its weights (`smooth_part`): M(0) is its probability.
@@ -12,7 +12,7 @@ those without, and -ln w back, so that M(s) = E[w**p] without the record, with p
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from ldp_audit.accounting.contour.moved_line import log_beyond_moved, log_beyond_spread
 from ldp_audit.accounting.contour.on_sample import OnSample
-from ldp_audit.accounting.contour.sample_rule import Points, SampleRule, plain_points, sample_rule
+from ldp_audit.accounting.contour.panel_rule import Points, plain_points
+from ldp_audit.accounting.contour.sample_rule import SampleRule, sample_rule
 from ldp_audit.accounting.contour.smooth_part import EVERY, SmoothPart
 from ldp_audit.accounting.contour.transform import EPS, Values, from_excess, from_scaled
 from ldp_audit.accounting.contour.turned_sums import TOGETHER, turned_sums
@@ -119,6 +120,10 @@ class SampledTransform:
         top = float(heights.max())
         return top + math.log(float(np.exp(heights - top).sum()))
 
+    def cut(self, part: SmoothPart) -> SampledTransform:
+        """That of a part of the values."""
+        return replace(self, part=part)
+
     def _power(self, c: float) -> float:
         """Re p."""
         return -c if self.back else 1 + c
@@ -152,7 +157,7 @@ class SampledTransform:
 
     def _rule(self, power: float, y: float) -> SampleRule | None:
         """The rule for p and up to y, made once for all that are about as large."""
-        sign, last = self._sign(power), _place(y, _HEIGHTS)
+        sign, last = self._sign(power), place(y, _HEIGHTS)
         powers = self._bracket(abs(power))
         key = (sign, powers, last)
         if key not in self._rules:
@@ -161,7 +166,7 @@ class SampledTransform:
             integrands = OnSample(self.mu, self.rate, self.part, sign)
             # an excess over 1 takes the rule for the weights alone as well
             asked, least = ((0.0, *powers), 0.0) if self._reaches_below else (powers, -math.inf)
-            self._rules[key] = sample_rule(integrands, asked, _size(last, _HEIGHTS), least)
+            self._rules[key] = sample_rule(integrands, asked, size_at(last, _HEIGHTS), least)
         return self._rules[key]
 
     def _spread(self, rule: SampleRule, power: float) -> float:
@@ -198,10 +203,11 @@ class SampledTransform:
         return float(fixed.sum()) + lacking, float(turning.sum())
 
 
-def _place(number: float, each: int) -> int:
+def place(number: float, each: int) -> int:
     """The place of a number >= 0 among those at which rules change, so many an octave; the lowest is that of 0."""
     return max(_LOWEST, math.ceil(each * math.log2(number))) if number > 0 else _LOWEST
 
 
-def _size(place: int, each: int) -> float:
+def size_at(place: int, each: int) -> float:
+    """The number at this place."""
     return 2.0 ** (place / each) if place > _LOWEST else 0.0

@@ -10,6 +10,9 @@ values of the record that are not beyond v, and those without it that are not be
 m = (1 - q) Phi(-u) + q Phi(v - mu) each time. So delta is within T m of the sum, whose losses are right to T h. Back,
 from the data without the record, all values are below u but for a mass of T Phi(-u), and the loss is -T ln(1 - q).
 
+Where records are replaced (`SymmetricLoss`) the loss of a value that is not drawn is 0 and not ln(1 - q), but for those
+above mu/2 and as many below, 2 T Phi(-mu/2) in all. Both ways are the same.
+
 Another value beyond v only adds to the loss, so delta_k is at most delta_(k + 1)/(1 - Phi(v - mu)).
 """
 
@@ -50,12 +53,14 @@ class SeparatedLoss:
     """The sum of `times` equal losses of Gaussian noise on a sample.
 
     mu: of the noise.   rate: with 0 < q < 1.   back: whether the losses are those from the data without the record.
+    symmetric: whether they are those of replaced records.
     """
 
     mu: float
     rate: SamplingRate
     back: bool
     times: int
+    symmetric: bool = False
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float] | None:
         """ln of a lower and of an upper end of delta(epsilon); None where the noise is too large for it."""
@@ -81,11 +86,17 @@ class SeparatedLoss:
         """ln of T Phi(-u) and of T Phi(v - mu)."""
         odds, far = self.rate.log_left_out - self.rate.log_drawn, 2 * math.log(self.times) - _LOG_CLOSE
         left, right = (self.mu / 2 + (odds + way * far) / self.mu for way in (-1, 1))
-        return math.log(self.times) + float(log_ndtr(-left)), math.log(self.times) + float(log_ndtr(right - self.mu))
+        hidden = math.log(2) + float(log_ndtr(-self.mu / 2)) if self.symmetric else float(log_ndtr(-left))
+        return math.log(self.times) + hidden, math.log(self.times) + float(log_ndtr(right - self.mu))
+
+    @property
+    def _other(self) -> float:
+        """The loss of a value that is not drawn."""
+        return 0.0 if self.symmetric else self.rate.log_left_out
 
     def _summed(self, epsilon: float) -> tuple[float, float] | None:
         """ln of the ends of the sum; None where too many terms count, or no drawn value has so small a loss."""
-        if epsilon < self.times * self.rate.log_left_out or self._gap <= 0:
+        if epsilon < self.times * self._other or self._gap <= 0:
             return None
         first, last = (self._reached(epsilon, away) for away in (_FARTHEST, _CERTAIN))
         first = max(1, min(first, self.times) - 1)
@@ -109,11 +120,11 @@ class SeparatedLoss:
     @property
     def _gap(self) -> float:
         """By how much the mean loss grows with each value that is drawn."""
-        return self.mu * self.mu / 2 + self.rate.log_drawn - self.rate.log_left_out
+        return self.mu * self.mu / 2 + self.rate.log_drawn - self._other
 
     def _reached(self, epsilon: float, away: float) -> int:
         """The least k whose loss's mean is no more than so many deviations below epsilon; T + 1 if none is."""
-        over = epsilon - self.times * self.rate.log_left_out
+        over = epsilon - self.times * self._other
 
         def reached(k: int) -> bool:
             return over - k * self._gap <= away * self.mu * math.sqrt(k)
@@ -127,7 +138,7 @@ class SeparatedLoss:
     def _log_deltas(self, epsilon: float, counts: Numbers) -> tuple[Numbers, Numbers]:
         """ln of a lower and of an upper end of delta_k for these k, rounding included."""
         size = self.mu * np.sqrt(counts)
-        shift = counts * self.rate.log_drawn + (self.times - counts) * self.rate.log_left_out
+        shift = counts * self.rate.log_drawn + (self.times - counts) * self._other
         x = (epsilon - shift) / size - size / 2
         above = log_ndtr(-x)
         mills = 0.5 * math.log(math.pi / 2) + np.log(erfcx((x + size) / math.sqrt(2)))

@@ -24,14 +24,15 @@ from typing import TypeGuard
 import numpy as np
 
 from ldp_audit.accounting.contour.transform import EPS
-from ldp_audit.accounting.contour.two_sides import base_of, two_sided
+from ldp_audit.accounting.contour.two_sides import base_of, sampled_of, two_sided
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.sampling.mixed_loss import MixedLoss
 
-_ROUNDING = 1e-11
-"""Of ln delta of the closed forms."""
+_ROUNDING, _PER = 1e-11, 100.0
+"""Of ln delta of the closed forms, and of ln delta that is longer than the second, as often as it is: what they add up
+has as many digits as any float."""
 _DEVIATIONS = np.array([-6.0, -3.0, -1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 4.5, 6.0, 8.0, 11.0, 15.0, 20.0, 26.0, 37.0])
 """Where Gaussian noises are told apart, in deviations, beside what the level itself needs."""
 _SHARES = (1.0, 0.5, 0.1)
@@ -57,12 +58,12 @@ class SimpleEnds:
         most = self.largest + (8 * math.ulp(self.largest) if math.isfinite(self.largest) else 0.0)
         if epsilon >= most:
             return -math.inf, -math.inf
-        high = min(0.0, math.log(-math.expm1(epsilon - most)) + _ROUNDING)
+        high = min(0.0, moved(math.log(-math.expm1(epsilon - most)), 1))
         if not abs(epsilon) < self._farthest:
             return -math.inf, high
-        highs = [high, self._added(epsilon), *(law.log_delta_bounds(epsilon)[1] + _ROUNDING for law in self._above)]
+        highs = [high, self._added(epsilon), *(moved(law.log_delta_bounds(epsilon)[1], 1) for law in self._above)]
         near = [two for law, times in self.laws for two in two_sided(law, times, _near(law, epsilon))]
-        lows = [law.log_delta_bounds(epsilon)[0] - _ROUNDING for law in (*self._below, *near)]
+        lows = [moved(law.log_delta_bounds(epsilon)[0], -1) for law in (*self._below, *near)]
         return max(lows, default=-math.inf), min(highs)
 
     def epsilon_near(self, log_delta: float) -> float:
@@ -86,7 +87,7 @@ class SimpleEnds:
         share = epsilon / sum(times for _, times in self.laws)
         share -= 4 * EPS * abs(share)
         logs = [math.log(times) + law.log_delta_bounds(share)[1] for law, times in self.laws]
-        return float(np.logaddexp.reduce(logs)) + _ROUNDING
+        return moved(float(np.logaddexp.reduce(logs)), 1)
 
     @cached_property
     def _above(self) -> list[LossLaw]:
@@ -111,6 +112,11 @@ class SimpleEnds:
         return [two for law, times in self.laws for two in two_sided(law, times, _places(base_of(law)))]
 
 
+def moved(log: float, way: int) -> float:
+    """This ln delta up (1) or down (-1) by its rounding."""
+    return log + way * _ROUNDING * max(1.0, -log / _PER) if log > -math.inf else log
+
+
 def _noise(law: LossLaw) -> TypeGuard[GaussianLoss]:
     return isinstance(law, GaussianLoss)
 
@@ -126,7 +132,7 @@ def _places(base: LossLaw) -> list[float]:
 
 def _near(law: LossLaw, epsilon: float) -> list[float]:
     """The base's loss at which one alone has this level, and those at which some have it together."""
-    levels = epsilon * np.array(_SHARES)
+    levels, law = epsilon * np.array(_SHARES), sampled_of(law)
     if isinstance(law, MixedLoss):
         way = 1 if law.record_first else -1
         levels = way * law.rate.unmixed(way * levels)

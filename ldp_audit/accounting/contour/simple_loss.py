@@ -1,6 +1,7 @@
-"""The loss of very many equal losses on samples whose noise no contour knows, by closed forms alone.
+"""The loss of very many equal losses on samples that no contour knows, by closed forms alone.
 
-A grid of so many takes minutes, or says nothing. Ends of epsilon are 5 to 30% apart, in tenths of a second.
+Such as Laplace noise on a sample of a sample. A grid of so many takes minutes, or says nothing. Ends of epsilon are
+5 to 30% apart, in tenths of a second.
 """
 
 from __future__ import annotations

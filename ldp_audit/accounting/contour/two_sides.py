@@ -19,14 +19,23 @@ from ldp_audit.accounting.contour.transform import EPS
 from ldp_audit.accounting.laws.binomial_loss import MOST_TIMES, BinomialLoss
 from ldp_audit.accounting.laws.loss_law import CellMasses, LossLaw
 from ldp_audit.accounting.sampling.mixed_loss import MixedLoss
+from ldp_audit.accounting.sampling.symmetric_loss import SymmetricLoss
 
 _ROUNDING = 1e-11
 """Of masses and of delta, as shares of themselves."""
 
 
+def sampled_of(law: LossLaw) -> LossLaw:
+    """That from the data with the record, which no loss of replaced records is less than; any other loss itself."""
+    if isinstance(law, SymmetricLoss) and isinstance(law.upper, MixedLoss) and law.upper.record_first:
+        return law.upper
+    return law
+
+
 def base_of(law: LossLaw) -> LossLaw:
     """The loss without sampling."""
-    return law.base if isinstance(law, MixedLoss) else law
+    one = sampled_of(law)
+    return one.base if isinstance(one, MixedLoss) else one
 
 
 def two_sided(law: LossLaw, times: int, places: Iterable[float]) -> list[BinomialLoss]:
@@ -34,6 +43,7 @@ def two_sided(law: LossLaw, times: int, places: Iterable[float]) -> list[Binomia
 
     law: one whose base knows the masses of cells; there are no sums for any other, or for more than 10**18 times.
     """
+    law = sampled_of(law)
     base, found = base_of(law), []
     masses = getattr(base, "masses", None)
     if not callable(masses) or times > MOST_TIMES:

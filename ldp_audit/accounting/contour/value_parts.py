@@ -11,6 +11,7 @@ from scipy.special import log_ndtr
 
 from ldp_audit.accounting.contour.on_sample import log_density
 from ldp_audit.accounting.contour.sampled_transform import SampledTransform
+from ldp_audit.accounting.contour.symmetric_transform import SymmetricTransform
 from ldp_audit.accounting.contour.transform import Transform
 
 _LOG_FEW, _LOG_MANY = math.log(0.3), math.log(60.0)
@@ -28,7 +29,8 @@ _MOST_ENDS = 40
 _STEPS = 2000
 _GENTLE = 1e-3
 
-Noisy = Sequence[tuple[SampledTransform, int]]
+OnSamples = SampledTransform | SymmetricTransform
+Noisy = Sequence[tuple[OnSamples, int]]
 Counted = Sequence[tuple[Transform, int]]
 
 
@@ -48,7 +50,7 @@ def part_ends(noisy: Noisy) -> list[float]:
     return [_loss_of(one, value) for value in found]
 
 
-def value_of(one: SampledTransform, loss: float) -> float:
+def value_of(one: OnSamples, loss: float) -> float:
     """The noisy value with this loss."""
     return float(one.rate.unmixed(np.array(loss))) / one.mu + one.mu / 2
 
@@ -64,7 +66,7 @@ def contrast(parts: Counted) -> float:
     """How many times larger losses there may be than the bulk's deviation is; 0 where none is on a sample."""
     variance, largest = 0.0, 0.0
     for one, times in parts:
-        if isinstance(one, SampledTransform):
+        if isinstance(one, OnSamples):
             rare, last = _places(one, times, _RARER)
             variance += times * _bulk(one, rare)[1]
             largest = max(largest, _loss_of(one, last))
@@ -74,11 +76,11 @@ def contrast(parts: Counted) -> float:
     return largest / math.sqrt(variance) if variance > 0 else math.inf
 
 
-def _loss_of(one: SampledTransform, value: float) -> float:
+def _loss_of(one: OnSamples, value: float) -> float:
     return float(one.rate.mixed(np.array(one.mu * value - one.mu * one.mu / 2)))
 
 
-def _places(one: SampledTransform, times: int, log_none: float) -> tuple[float, float]:
+def _places(one: OnSamples, times: int, log_none: float) -> tuple[float, float]:
     """The value from which on values are rare, and the one beyond which there are none but for this ln probability."""
     x = np.linspace(-10.0, 60.0 + one.mu, _STEPS)
     logs = _logs_above(one, x) + math.log(times)
@@ -86,7 +88,7 @@ def _places(one: SampledTransform, times: int, log_none: float) -> tuple[float, 
     return rare, min(last, float(x[-1]))
 
 
-def _bulk(one: SampledTransform, end: float) -> tuple[float, float]:
+def _bulk(one: OnSamples, end: float) -> tuple[float, float]:
     """About the mean and the variance of a loss, values beyond the end counted as none."""
     x = np.linspace(-10.0, min(end, 20.0 + one.mu), _STEPS)
     losses = one.rate.mixed(one.mu * x - one.mu * one.mu / 2)
@@ -95,7 +97,7 @@ def _bulk(one: SampledTransform, end: float) -> tuple[float, float]:
     return mean, max(0.0, float((masses * (losses - mean) ** 2).sum()))
 
 
-def _first(one: SampledTransform, times: int, rare: float) -> float:
+def _first(one: OnSamples, times: int, rare: float) -> float:
     """The value where the bulk ends, if values are rare from this one on."""
     if rare == math.inf:
         return rare
@@ -106,10 +108,10 @@ def _first(one: SampledTransform, times: int, rare: float) -> float:
     return max(rare, value_of(one, max(_SMALL * deviation, straight, -_HALF * times * mean)))
 
 
-def _log_above(one: SampledTransform, x: float) -> float:
+def _log_above(one: OnSamples, x: float) -> float:
     """ln of the probability of more than x, of data with the record."""
     return float(_logs_above(one, np.array([x]))[0])
 
 
-def _logs_above(one: SampledTransform, x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _logs_above(one: OnSamples, x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.logaddexp(one.rate.log_left_out + log_ndtr(-x), one.rate.log_drawn + log_ndtr(one.mu - x))

@@ -108,6 +108,11 @@ class AtomSum:
         theta = self._saddle.tilt_of_log_delta(log_delta)
         return None if theta is None else self._saddle.at(theta).mean
 
+    def log_delta_near(self, level: float) -> float:
+        """About ln delta at a level, by the saddle-point approximation; minus infinity at the largest losses."""
+        theta = self._saddle.tilt_of_mean(level)
+        return -math.inf if theta is None else self._saddle.log_delta(theta)
+
     def deviation(self, theta: float) -> float:
         """Of the tilted sum, nats."""
         return math.sqrt(self._saddle.at(theta).variance)

@@ -22,7 +22,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -41,10 +41,15 @@ from ldp_audit.accounting.grids.tilt_plan import WIDTH, Grid, Tilt, TiltPlan, ti
 from ldp_audit.accounting.grids.tilted_profile import TiltedProfile, profile_of
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 
+if TYPE_CHECKING:
+    from ldp_audit.accounting.contour.near_one import NearOne
+
 _EPS = 2.0**-52
 _MOST_KEPT = 6
 """How many tilts' transforms are kept for later calls."""
 _LARGEST_TILT = 1e17
+_LARGE, _OF_LACKING = -0.7, 1e-3
+"""ln of a delta from which on what it lacks of 1 is asked, and the share of it by which the ends may differ."""
 _VAGUE = 1.0
 """Ends of ln delta that lie further apart are looked for with another tilt."""
 _COARSER, _COARSEST = 8, 64
@@ -119,7 +124,11 @@ class GridLoss:
         if high - low > _VAGUE and (plan := self._plan.without_rare(epsilon)) is not None:
             sharper = self._ends(self._plans.setdefault(tuple(plan.tops), plan), epsilon)
             low, high = max(low, sharper[0]), min(high, sharper[1])
-        return min(0.0, float(np.logaddexp(self._log_infinite, low))), min(0.0, high)
+        low, high = min(0.0, float(np.logaddexp(self._log_infinite, low))), min(0.0, high)
+        if high > _LARGE and high - low > _OF_LACKING * -high and self.lacking is not None:
+            other = self.lacking.log_delta_bounds(epsilon)
+            low, high = max(low, other[0]), min(high, other[1])
+        return low, high
 
     def _ends(self, plan: TiltPlan, epsilon: float) -> tuple[float, float]:
         """ln of a lower end of the part that finite losses have in delta, and of an upper end of delta."""
@@ -139,6 +148,13 @@ class GridLoss:
         saddle = self._plan.saddle_of_common(log_delta)
         theta = saddle.tilt_of_log_delta(log_delta)
         return self._highest if theta is None else saddle.at(theta).mean
+
+    @cached_property
+    def lacking(self) -> NearOne | None:
+        """What delta lacks of 1, where it can be told."""
+        from ldp_audit.accounting.contour.near_one import near_one
+
+        return near_one(self._laws)
 
     @cached_property
     def _laws(self) -> list[Discretisable]:

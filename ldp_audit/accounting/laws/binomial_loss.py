@@ -33,8 +33,9 @@ class BinomialLoss:
     """The sum of `times` losses that each take the value `high` or `low`.
 
     high, low: nats, finite, low < 0 < high.   times: 1 .. 10**18. P and Q's probabilities follow from the two values,
-    as both add up to 1. delta is right to 1e-12 of itself for the given losses; a unit in the last place of epsilon
-    moves it by more than that from about 10**12 times on. Raises ValueError for anything else.
+    as both add up to 1. delta is right to 1e-12 of itself for the given losses, or ln delta to 3e-14 of itself where it
+    is below -100; a unit in the last place of epsilon moves delta by more than that from about 10**12 times on. Raises
+    ValueError for anything else.
     """
 
     high: float

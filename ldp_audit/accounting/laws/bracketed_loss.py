@@ -54,30 +54,45 @@ def least_largest(law: LossLaw) -> float:
     return least_largest(lower) if isinstance(lower, BracketedLoss) else lower.largest()
 
 
-def ends_of(law: LossLaw) -> tuple[LossLaw, LossLaw]:
-    """Two laws whose losses are known that enclose this one: itself twice, if its own are.
+def is_known(law: LossLaw) -> bool:
+    """Whether the law's own losses are known, so that it need not be enclosed by others.
 
-    A law that knows its delta only says so by a method `enclosed()`, which returns the two; it may have one that
-    returns one of them alone, `enclosed_end(end)`, with 0 for the lower and 1 for the upper.
+    Those of a law with a method `enclosed()`, see `ends_of`, are where it says so by an attribute `known`.
     """
     if isinstance(law, BracketedLoss):
-        return _known_end(law.lower, 0), _known_end(law.upper, 1)
+        return False
+    if callable(getattr(law, "enclosed", None)):
+        return bool(getattr(law, "known", False))
+    if isinstance(law, LossMixture):
+        return all(is_known(part.law) for part in law.parts)
+    return is_known(law.common) if isinstance(law, ImproperLoss) else True
+
+
+def ends_of(law: LossLaw) -> tuple[LossLaw, LossLaw]:
+    """Two laws whose losses are known that enclose this one: itself twice, if its own are (`is_known`).
+
+    A law that knows its delta only has a method `enclosed()`, which returns the two; it may have one that returns one
+    of them alone, `enclosed_end(end)`, with 0 for the lower and 1 for the upper.
+    """
+    if is_known(law):
+        return law, law
+    if isinstance(law, BracketedLoss):
+        return known_end(law.lower, 0), known_end(law.upper, 1)
     enclosed = getattr(law, "enclosed", None)
     if callable(enclosed):
         lower, upper = enclosed()  # type: ignore[misc]
         return lower, upper
     if isinstance(law, LossMixture):
         parts = [(part, ends_of(part.law)) for part in law.parts]
-        if any(lower is not upper for _, (lower, upper) in parts):
-            lower, upper = (mixture([(part.log_weight, part.shift, ends[i]) for part, ends in parts]) for i in (0, 1))
-            return lower, upper
-    if isinstance(law, ImproperLoss):
-        lower, upper = ends_of(law.common)
-        if lower is not upper:
-            return replace(law, common=lower), replace(law, common=upper)
-    return law, law
+        lower, upper = (mixture([(part.log_weight, part.shift, ends[i]) for part, ends in parts]) for i in (0, 1))
+        return lower, upper
+    lower, upper = ends_of(law.common)  # type: ignore[attr-defined]
+    return replace(law, common=lower), replace(law, common=upper)  # type: ignore[type-var]
 
 
-def _known_end(law: LossLaw, end: int) -> LossLaw:
+def known_end(law: LossLaw, end: int) -> LossLaw:
+    """The lower (0) or the upper (1) one of `ends_of`, without the other where the law can tell one by itself."""
+    if isinstance(law, BracketedLoss):
+        return known_end((law.lower, law.upper)[end], end)
     one = getattr(law, "enclosed_end", None)
     return one(end) if callable(one) else ends_of(law)[end]  # type: ignore[return-value]

@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
+from itertools import accumulate
 from numbers import Rational
 from typing import Any, NamedTuple
 
@@ -44,7 +45,7 @@ def channel_loss(channel: FiniteChannel) -> LossLaw:
     rows = list(dict.fromkeys(_exact_rows(channel.matrix)))
     table, alike = _table(rows), _alike(rows)
     corners = _hull([test for i in range(len(rows)) for test in _tests(table, i, alike[i])])
-    exact = [_exactly(test, rows) for test in corners]
+    exact = _exactly(corners, rows)
     exact += [test for i, j in np.argwhere(alike).tolist() for test in _exact_tests(rows, i, j)]
     corners = _hull([*exact, *(test._replace(second=1 - test.first, first=1 - test.second) for test in exact)])
     losses, logs = [], []
@@ -115,14 +116,26 @@ def _slope(one: _Test, two: _Test) -> Any:
     return (two.first - one.first) / run if run > 0 else np.inf
 
 
-def _exactly(test: _Test, rows: list[tuple[Fraction, ...]]) -> _Test:
-    """The same test in fractions: outputs of equal float ratios are as good in any order."""
-    table = _table([rows[i] for i in test.rows])
+def _exactly(tests: list[_Test], rows: list[tuple[Fraction, ...]]) -> list[_Test]:
+    """The same tests in fractions: outputs of equal float ratios are as good in any order."""
+    sums = {pair: _sums(*(rows[i] for i in pair)) for pair in dict.fromkeys(test.rows for test in tests)}
+    found = []
+    for test in tests:
+        first, second = (Fraction(added[test.outputs - 1], whole) for added, whole in sums[test.rows])
+        found.append(_Test(second, first, test.rows, test.outputs))
+    return found
+
+
+def _sums(first: tuple[Fraction, ...], second: tuple[Fraction, ...]) -> list[tuple[list[int], int]]:
+    """Of each row the sums of its entries at the outputs of the largest ratios, over their common denominator."""
+    own, other = _table([first, second])
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(table[0] > 0, table[0] / table[1], 0.0)
-    chosen = np.argsort(-ratios, kind="stable")[: test.outputs].tolist()
-    first, second = (sum((rows[i][j] for j in chosen), Fraction(0)) for i in test.rows)
-    return _Test(second, first, test.rows, test.outputs)
+        order = np.argsort(-np.where(own > 0, own / other, 0.0), kind="stable").tolist()
+    found = []
+    for row in (first, second):
+        whole = math.lcm(*(entry.denominator for entry in row))
+        found.append((list(accumulate(row[j].numerator * (whole // row[j].denominator) for j in order)), whole))
+    return found
 
 
 def _table(rows: list[tuple[Fraction, ...]]) -> NDArray[np.float64]:

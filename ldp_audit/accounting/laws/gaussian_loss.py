@@ -13,17 +13,23 @@ Source of the formula: Balle, Wang, "Improving the Gaussian mechanism" (ICML 201
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr
 
+from ldp_audit.accounting.laws.improper_loss import log_lacking
 from ldp_audit.accounting.laws.loss_law import CellMasses
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _FEW = np.polynomial.legendre.leggauss(4)
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+_FAR = 1e9
+_LEAST = -sys.float_info.max
+_LITTLE = -2.5
+"""ln of what delta lacks of 1 from which down that is added up."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +53,9 @@ class GaussianLoss:
         return math.inf
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`; both ends are the same."""
+        """See `LossLaw`; both ends are the same, but for logarithms beyond the range of floats."""
         value = self._log_delta(epsilon)
-        return value, value
+        return value, max(value, _LEAST) if epsilon < math.inf else value
 
     def mirrored(self) -> GaussianLoss:
         """The loss of (Q, P): the same."""
@@ -64,9 +70,11 @@ class GaussianLoss:
         x = epsilon / self.mu - self.mu / 2
         if math.isinf(x):
             return -math.inf if x > 0 else 0.0
-        if x < -5:
+        if x < -1.5:
             return self._far_below(epsilon, x)
-        if self.mu < 0.5 * max(1.0, x):
+        if x > _FAR:  # R(x) is 1/x, but for less than its rounding
+            gap = math.log(self.mu) - math.log(x) - math.log(x + self.mu)
+        elif self.mu < 0.5 * max(1.0, x):
             gap = math.log(_integral(x, self.mu))
         else:
             gap = math.log(_mills(x) - _mills(x + self.mu))
@@ -75,6 +83,10 @@ class GaussianLoss:
     def _far_below(self, epsilon: float, x: float) -> float:
         """1 - e**epsilon Phi(-x - mu)/Phi(-x), times Phi(-x), which is nearly 1."""
         above, y = float(log_ndtr(-x)), x + self.mu
+        far = math.log(_mills(y)) - x * x / 2 - _HALF_LOG_TWO_PI if y > 0 else epsilon + float(log_ndtr(-y))
+        lacking = float(np.logaddexp(log_ndtr(x), far))  # a sum, with its own digits
+        if lacking < _LITTLE:
+            return log_lacking(lacking)
         if self.mu < 0.5:
             u = x + self.mu * (_NODES + 1) / 2
             ratio = epsilon - float(np.exp(-u * u / 2 - _HALF_LOG_TWO_PI - log_ndtr(-u)) @ _WEIGHTS) * self.mu / 2

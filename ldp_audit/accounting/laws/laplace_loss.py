@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ldp_audit.accounting.laws.improper_loss import log_lacking
 from ldp_audit.accounting.laws.loss_law import CellMasses
 
 
@@ -39,8 +40,8 @@ class LaplaceLoss:
         """See `LossLaw`; both ends are the same."""
         if epsilon >= self.epsilon:
             return -math.inf, -math.inf
-        gain = -math.expm1(epsilon if epsilon <= -self.epsilon else (epsilon - self.epsilon) / 2)
-        return math.log(gain), math.log(gain)
+        value = log_lacking(epsilon if epsilon <= -self.epsilon else (epsilon - self.epsilon) / 2)
+        return value, value
 
     def mirrored(self) -> LaplaceLoss:
         """The loss of (Q, P): the same."""

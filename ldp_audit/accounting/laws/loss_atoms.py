@@ -14,6 +14,8 @@ from ldp_audit.accounting.laws.improper_loss import log_lacking
 from ldp_audit.accounting.laws.loss_law import CellMasses
 
 _SLACK = 1e-9
+_NEAR_ONE, _WHOLE = -0.1, 1e-12
+"""ln of a delta that is near 1, and by how much masses that add up to 1 may be rounded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,9 @@ class LossAtoms:
         with np.errstate(divide="ignore"):
             gains = self.log_probabilities[first:] + np.log(-np.expm1(epsilon - above))
         value = _log_sum(np.append(gains, self.log_infinite))
+        if value > _NEAR_ONE:  # what it lacks of 1 has its own digits, if the masses do add up to 1
+            lacking = _log_sum(self.log_probabilities + np.minimum(0.0, epsilon - self.losses))
+            value = log_lacking(lacking) if abs(np.logaddexp(value, lacking)) < _WHOLE else value
         return value, value
 
     def mirrored(self) -> LossAtoms:

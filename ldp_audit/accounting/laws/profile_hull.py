@@ -107,7 +107,7 @@ def dominating_atoms(law: LossLaw, deepest: float = _DEEPEST) -> LossAtoms:
     listed = as_atoms(ends_of(law)[1], _MOST_ATOMS)
     if listed is not None:
         return listed
-    points = [(float(e), law.log_delta_bounds(float(e))[1]) for e in levels_of(law, deepest=deepest)]
+    points = [(float(e), law.log_delta_bounds(float(e))[1]) for e in levels_of(law, points_for(law), deepest)]
     lowest, largest = points[0][0], law.largest()
     if math.isfinite(largest):  # which may be rounded down
         points.append((largest + _ROUNDED * math.ulp(largest), -math.inf))
@@ -184,12 +184,16 @@ def log_slope(left: tuple[float, float], right: tuple[float, float]) -> float:
     return fall - right[0] - math.log(-math.expm1(left[0] - right[0]))
 
 
+def points_for(law: LossLaw) -> int:
+    """At how many levels a law is looked at."""
+    return _POINTS if law.exact else _POINTS // _FEWER
+
+
 def levels_of(law: LossLaw, count: int = _POINTS, deepest: float = _DEEPEST) -> NDArray[np.float64]:
     """Where a law is looked at: across its losses, and more closely around 0; tails below e**deepest are left out.
 
     Of many losses together delta may be 1 up to a level far above 0: then there, where it falls.
     """
-    count = count if law.exact else count // _FEWER
     top, bottom = _reach(law, deepest), _reach(law.mirrored(), deepest)
     start, usual = _start(law, top), _reach(law, _USUAL)
     if start > 0:

@@ -41,6 +41,7 @@ class ProfileLoss:
     mechanism: Any
 
     exact = False
+    known = False
 
     def largest(self) -> float:
         """See `LossLaw`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ldp_audit.accounting.laws.improper_loss import ImproperLoss
+from ldp_audit.accounting.laws.improper_loss import ImproperLoss, log_lacking
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
 
@@ -26,12 +26,17 @@ class RoundedAtoms(LossAtoms):
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `LossLaw`; the ends are those of losses smaller and larger by the error."""
         low, high = (super(RoundedAtoms, self).log_delta_bounds(epsilon + way * self.error) for way in (1, -1))
-        return low[0] - _MASSES, min(0.0, high[1] + _MASSES)
+        return _moved(low[0], -_MASSES), min(0.0, _moved(high[1], _MASSES))
 
     def mirrored(self) -> RoundedAtoms:
         """The loss of (Q, P)."""
         law = super().mirrored()
         return RoundedAtoms(law.losses, law.log_probabilities, law.log_infinite, law.log_missing, self.error)
+
+
+def _moved(log_delta: float, by: float) -> float:
+    """ln delta if the masses of which there are fewer, of delta or of what it lacks of 1, change by this share."""
+    return log_delta + by if log_delta < -0.1 else log_lacking(log_lacking(log_delta) - by)
 
 
 def rounded(law: LossLaw, error: float) -> LossLaw:

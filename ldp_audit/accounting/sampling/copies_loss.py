@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of
+from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of, is_known
 from ldp_audit.accounting.laws.finite_losses import NOTHING, as_atoms, log_sum
 from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.improper_loss import log_lacking
@@ -34,7 +34,7 @@ from ldp_audit.accounting.sampling.symmetric_loss import symmetric
 
 _MOST_COPIES, _MOST_CELLS, _FEWEST_LOSSES = 1000, 40_000, 100
 _MOST_ATOMS = 2**18
-_MOST_STEPS = 400
+_MOST_STEPS = 3000
 """Numbers of copies that noise is looked at for."""
 _CROWDED = 100.0
 """Expected copies beyond which those of two-valued losses are not told one by one."""
@@ -54,10 +54,10 @@ def copies_loss(law: LossLaw, n: int, k: int, *, replaced: bool) -> LossLaw:
     lower, upper = ends_of(law)
     above = _chain_of(upper, n, k, 1)
     if above.counts.log_more >= 0:
-        one = pure_loss(k * above.law.largest())
+        one = _of_more(above, k, replaced=replaced)
     else:
-        one = _with_rest(_mixed(above, replaced=replaced), above, n, k)
-    if lower is upper and above.exact:
+        one = _with_rest(_mixed(above, replaced=replaced), above, n, k, replaced=replaced)
+    if is_known(law) and above.exact:
         return one
     below = _chain_of(lower, n, k, 0)
     rest = np.logaddexp(below.counts.logs[-1], below.counts.log_more)  # more copies count as the most that are told
@@ -66,11 +66,15 @@ def copies_loss(law: LossLaw, n: int, k: int, *, replaced: bool) -> LossLaw:
 
 
 class _Chain(NamedTuple):
-    """The law of one copy, as noise or as a list, how many copies there are, and whether neither was moved."""
+    """The law of one copy, as noise or as a list, how many copies there are, and whether neither was moved.
+
+    more: numbers of copies of which the list is too long; None where there are none.
+    """
 
     law: Noise | LossAtoms
     counts: CopyCounts
     exact: bool = False
+    more: CopyCounts | None = None
 
 
 def _chain_of(law: LossLaw, n: int, k: int, end: int) -> _Chain:
@@ -91,9 +95,10 @@ def _chain_of(law: LossLaw, n: int, k: int, end: int) -> _Chain:
     if not end:
         counts = counts.moved_down(most)
     elif counts.counts[0] > most:
-        return _Chain(few, CopyCounts(np.array([float(most)]), np.array([-math.inf]), 0.0))
-    cut = counts.cut(most)
-    return _Chain(few, cut, exact and cut.log_more < _NO_FLOAT)
+        return _Chain(few, CopyCounts(np.array([float(most)]), np.array([-math.inf]), 0.0), more=counts)
+    cut, beyond = counts.cut(most), counts.counts > most
+    more = CopyCounts(counts.counts[beyond], counts.logs[beyond], counts.log_more) if beyond.any() else None
+    return _Chain(few, cut, exact and cut.log_more < _NO_FLOAT, more)
 
 
 def _list_below(law: LossLaw) -> LossAtoms:
@@ -104,7 +109,7 @@ def _list_below(law: LossLaw) -> LossAtoms:
 
 def _mixed(chain: _Chain, *, replaced: bool) -> LossLaw:
     """The loss of the numbers of copies that are told."""
-    law, counts, _ = chain
+    law, counts = chain.law, chain.counts
     logs = counts.logs - log_sum(counts.logs)
     if isinstance(law, LossAtoms):
         if not np.any(law.losses > 0) and law.log_infinite == -math.inf:
@@ -114,7 +119,24 @@ def _mixed(chain: _Chain, *, replaced: bool) -> LossLaw:
     return NoiseCopies(law, counts.counts, logs, replaced)
 
 
-def _with_rest(told: LossLaw, chain: _Chain, n: int, k: int) -> LossLaw:
+def _of_more(chain: _Chain, k: int, *, replaced: bool) -> LossLaw:
+    """A law above that of the copies too many for a list: for each the worst mechanism of as large a loss.
+
+    That has two losses, and groups of its copies are told by Laplace noise (`_chain_of`).
+    """
+    top = chain.law.largest()
+    if chain.more is None or not 0 < top < math.inf:
+        return pure_loss(k * top)
+    moved = CopyCounts(chain.more.counts + 1, chain.more.logs, chain.more.log_more).grouped(_MOST_STEPS, 1)
+    log_all = float(np.logaddexp(log_sum(moved.logs), moved.log_more))
+    noisy = NoiseCopies(LaplaceLoss(top), moved.counts, moved.logs - log_sum(moved.logs), replaced)
+    log_rest = moved.log_more - log_all
+    if log_rest == -math.inf:
+        return noisy
+    return mixture([(log_lacking(log_rest), 0.0, noisy), (log_rest, 0.0, pure_loss(k * top))])
+
+
+def _with_rest(told: LossLaw, chain: _Chain, n: int, k: int, *, replaced: bool) -> LossLaw:
     """The loss with that of more copies, of which only the size is known."""
     counts, top = chain.counts, chain.law.largest()
     if counts.log_more == -math.inf or top == 0:
@@ -130,4 +152,4 @@ def _with_rest(told: LossLaw, chain: _Chain, n: int, k: int) -> LossLaw:
         bound, back = (k * way * float(one.mixed(np.array(way * top))) for way in (1, -1))
         return RareLoss(told, counts.log_more, bound, back)
     log_told = min(log_sum(counts.logs), log_lacking(counts.log_more))
-    return mixture([(log_told, 0.0, told), (log_lacking(log_told), 0.0, pure_loss(k * top))])
+    return mixture([(log_told, 0.0, told), (log_lacking(log_told), 0.0, _of_more(chain, k, replaced=replaced))])

@@ -23,6 +23,8 @@ LOG_NEGLIGIBLE = -760.0
 
 _MOST_LISTED = 20_000
 _STEPS = 200
+_CLOSE = 6.0
+"""Up to so many deviations from their mean numbers are grouped about evenly, beyond as to their logarithm."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +59,21 @@ class CopyCounts:
         """At most so many numbers, moved down (end 0) or up (end 1)."""
         if self.counts.size <= most:
             return self
-        groups = np.arange(self.counts.size) * most // self.counts.size
+        return self._moved(np.arange(self.counts.size) * most // self.counts.size, end)
+
+    def told_apart(self, most: int, end: int) -> CopyCounts:
+        """The same as `grouped`, but likely numbers in smaller groups than others: few losses tell a sum of many."""
+        if self.counts.size <= most:
+            return self
+        shares = np.exp(self.logs - self.logs.max())
+        mean = float(shares @ self.counts) / float(shares.sum())
+        deviation = math.sqrt(float(shares @ (self.counts - mean) ** 2) / float(shares.sum()))
+        places = np.arcsinh((self.counts - mean) / (_CLOSE * max(deviation, 1.0)))
+        groups = np.floor((places - places[0]) * ((most - 1) / (places[-1] - places[0])))
+        return self._moved(groups.astype(np.int64), end)
+
+    def _moved(self, groups: NDArray[np.int64], end: int) -> CopyCounts:
+        """Each number as the first (end 0) or the last (1) of its group. groups: ascending, shape (m,)."""
         starts = np.flatnonzero(np.diff(groups, prepend=-1))
         ends = np.append(starts[1:], groups.size) - 1
         return CopyCounts(self.counts[ends if end else starts], np.logaddexp.reduceat(self.logs, starts), self.log_more)

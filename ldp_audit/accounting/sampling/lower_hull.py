@@ -17,7 +17,7 @@ from ldp_audit.accounting.laws.bracketed_loss import ends_of
 from ldp_audit.accounting.laws.finite_losses import as_atoms
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.laws.profile_hull import atoms_of_hull, hull, levels_of
+from ldp_audit.accounting.laws.profile_hull import atoms_of_hull, hull, levels_of, points_for
 
 Numbers = NDArray[np.float64]
 
@@ -28,12 +28,12 @@ _LEAST = 1e-300
 """A t at which delta is at least 1 - t, where the first chord says no more."""
 
 
-def dominated_atoms(law: LossLaw, count: int = 1500) -> LossAtoms:
-    """Finitely many losses that the law dominates. count: at how many levels it is looked at, about."""
+def dominated_atoms(law: LossLaw, count: int | None = None) -> LossAtoms:
+    """Finitely many losses that the law dominates. count: at how many levels it is looked at, about, if given."""
     listed = as_atoms(ends_of(law)[0], _MOST_ATOMS)
     if listed is not None:
         return listed
-    levels = levels_of(law, count)
+    levels = levels_of(law, count or points_for(law))
     ends = np.array([law.log_delta_bounds(float(level)) for level in levels])
     slack = _ROUNDING * (1 + np.abs(np.where(np.isfinite(ends), ends, 0.0)))
     with np.errstate(divide="ignore"):

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of
+from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of, is_known
 from ldp_audit.accounting.laws.finite_losses import NOTHING, as_atoms, atoms_of
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import CellMasses, DiscretisableLaw, LossLaw
@@ -77,6 +77,11 @@ class MixedLoss:
         """The loss of the other pair."""
         return MixedLoss(self.base.mirrored(), self.rate, not self.record_first)
 
+    @property
+    def known(self) -> bool:
+        """Whether its losses are: of a base that knows its own, and the masses of cells."""
+        return is_known(self.base) and hasattr(self.base, "masses")
+
     def enclosed(self) -> tuple[LossLaw, LossLaw]:
         """This law twice, or for a base without masses two with finitely many losses that enclose it."""
         return self._enclosed
@@ -98,10 +103,10 @@ class MixedLoss:
 
     @cached_property
     def _enclosed(self) -> tuple[LossLaw, LossLaw]:
+        if self.known:
+            return self, self
         lower, upper = ends_of(self.base)
-        if lower is upper:
-            if hasattr(lower, "masses"):
-                return self, self
+        if is_known(self.base):
             lower, upper = dominated_atoms(lower), dominating_atoms(upper)
         if self.record_first:
             return mixed(lower, self.rate), mixed(upper, self.rate)

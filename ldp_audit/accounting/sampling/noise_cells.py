@@ -24,6 +24,8 @@ from ldp_audit.accounting.sampling.shifted_noise import ShiftedNoise
 Numbers = NDArray[np.float64]
 
 _MOST_POINTS, _LIKELY_POINTS, _UNLIKELY_POINTS, _LIKELY = 3000, 60, 15, -80.0
+_FEWEST_POINTS, _CROWD = 4, 60
+"""For each moved noise; and up to how many likely ones have more, as each serves its neighbours too."""
 _GAUSSIAN_REACHES, _LAPLACE_REACHES = (39.0, 12.0), (40.0, 5.0)
 _SINGLES = 2000
 _APART = 2.0**-24
@@ -46,8 +48,9 @@ def cuts_of(chain: ShiftedNoise, logs: Numbers, zero: float) -> Numbers:
     shares = np.exp(counted - counted.max())
     numbers = (_MOST_POINTS * shares / shares.sum()).astype(int)
     found = []
+    shared = min(1.0, (_CROWD / max(1, int(np.count_nonzero(logs > _LIKELY)))) ** 2)
     for distance, log, number in zip(far.tolist(), logs.tolist(), numbers.tolist(), strict=True):
-        sparse = _LIKELY_POINTS if log > _LIKELY else _UNLIKELY_POINTS
+        sparse = max(_FEWEST_POINTS, int((_LIKELY_POINTS if log > _LIKELY else _UNLIKELY_POINTS) * shared))
         for reach in (*_LAPLACE_REACHES, 2 * chain.step) if laplace else _GAUSSIAN_REACHES:
             near = min(reach, float(far[-1])) if laplace else reach
             found.append(distance + np.linspace(-near, near, sparse))

@@ -16,7 +16,7 @@ moved to the losses at its ends.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -40,6 +40,8 @@ _SMALL = -45.0
 _ROUNDED_UP = 1 + 2.0**-48
 _LIKELY, _TAIL = -160.0, 24
 """ln of the chance of numbers of copies that composition tells apart, and how many groups of others it knows."""
+_MOST_TOLD = 240
+"""How many numbers of copies composition tells apart at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,7 @@ class NoiseCopies:
     noise: of one copy.   steps: numbers of copies, ascending, shape (j,).   logs: ln of their probabilities.
     replaced: whether another record comes instead; then the law is right above 0 alone.
     record_first: whether the pair has the sum first; always for replaced ones.
+    _listed: the laws of finitely many losses for the pair with the sum first, by their end, once they are known.
     """
 
     noise: GaussianLoss | LaplaceLoss
@@ -56,6 +59,7 @@ class NoiseCopies:
     logs: Numbers
     replaced: bool
     record_first: bool = True
+    _listed: dict[int, LossLaw] = field(default_factory=dict, repr=False)
 
     exact = True
 
@@ -66,7 +70,7 @@ class NoiseCopies:
 
     def mirrored(self) -> LossLaw:
         """The loss of the other pair."""
-        return NoiseCopies(self.noise, self.steps, self.logs, self.replaced, not self.record_first)
+        return NoiseCopies(self.noise, self.steps, self.logs, self.replaced, not self.record_first, self._listed)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `LossLaw`; both ends are the same."""
@@ -77,20 +81,23 @@ class NoiseCopies:
 
     def enclosed(self) -> tuple[LossLaw, LossLaw]:
         """Laws of finitely many losses below and above this one."""
-        return self._enclosed
+        return self.enclosed_end(0), self.enclosed_end(1)
 
-    @cached_property
-    def _enclosed(self) -> tuple[LossLaw, LossLaw]:
-        if not self.record_first:
-            lower, upper = self.mirrored()._enclosed  # type: ignore[attr-defined]
-            return lower.mirrored(), upper.mirrored()
-        given = CopyCounts(self.steps, self.logs, -math.inf)
-        found = []
-        for end, law in ((0, from_below), (1, from_above)):
-            counts = given.with_tail_grouped(_LIKELY, _TAIL, end)
-            some = NoiseCopies(self.noise, counts.counts, counts.logs, self.replaced)
-            found.append(law(some._chain, some.logs, some._output(0.0), replaced=self.replaced))
-        return found[0], capped(found[1], self.largest() * _ROUNDED_UP)
+    def enclosed_end(self, end: int) -> LossLaw:
+        """One of these alone: the lower (0) or the upper (1) one."""
+        if end not in self._listed:
+            self._listed[end] = self._list(end)
+        return self._listed[end] if self.record_first else self._listed[end].mirrored()
+
+    def _list(self, end: int) -> LossLaw:
+        """A law of finitely many losses below (0) or above (1) that of the pair with the record first."""
+        first = NoiseCopies(self.noise, self.steps, self.logs, self.replaced)
+        counts = CopyCounts(self.steps, self.logs, -math.inf).with_tail_grouped(_LIKELY, _TAIL, end)
+        counts = counts.told_apart(_MOST_TOLD, end)
+        some = NoiseCopies(self.noise, counts.counts, counts.logs, self.replaced)
+        law = from_above if end else from_below
+        found = law(some._chain, some.logs, some._output(0.0), replaced=self.replaced)
+        return capped(found, first.largest() * _ROUNDED_UP) if end else found
 
     @cached_property
     def _chain(self) -> ShiftedNoise:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 
-from ldp_audit.accounting.laws.bracketed_loss import ends_of
+from ldp_audit.accounting.laws.bracketed_loss import known_end
 from ldp_audit.accounting.laws.finite_losses import EVERYTHING
 from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.sampling.loss_mixture import mixture
@@ -48,8 +47,11 @@ class RareLoss:
 
     def enclosed(self) -> tuple[LossLaw, LossLaw]:
         """The told law, and that with the rare losses as infinite ones."""
-        lower, upper = ends_of(self.told)
-        if self.back_first:
-            # two objects even where they are equal: one, twice, would say that this law knows its losses
-            return lower, copy(upper)
-        return lower, mixture([(0.0, 0.0, upper), (self.log_rare, 0.0, EVERYTHING)])
+        return self.enclosed_end(0), self.enclosed_end(1)
+
+    def enclosed_end(self, end: int) -> LossLaw:
+        """One of these alone: the lower (0) or the upper (1) one."""
+        told = known_end(self.told, end)
+        if not end or self.back_first:
+            return told
+        return mixture([(0.0, 0.0, told), (self.log_rare, 0.0, EVERYTHING)])

@@ -10,12 +10,12 @@ import pytest
 from flint import acb, arb, ctx
 
 from ldp_audit.accounting.contour.noise_transforms import GaussianTransform, LaplaceTransform
+from ldp_audit.accounting.contour.sampled_laplace_transform import SampledLaplaceTransform
 from ldp_audit.accounting.contour.sampled_transform import SampledTransform
 from ldp_audit.accounting.contour.smooth_part import EVERY, SmoothPart
 from ldp_audit.accounting.contour.transform import VAGUE, Transform, Values, from_excess
 from ldp_audit.accounting.contour.transforms import transform_of
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.sampling.mixed_loss import MixedLoss
 from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
@@ -169,12 +169,15 @@ def test_the_bound_of_tiny_shifts_serves_many_tiny_losses():
 
 def test_what_cannot_be_told_is_not():
     """Would catch an overflow that passes for a number, and a sum of too many terms."""
-    assert LaplaceTransform(900.0).at(-0.5, np.zeros(1)) is None
+    assert LaplaceTransform(900.0).at(-1.5, np.zeros(1)) is None
     assert LaplaceTransform(900.0).log_beyond(1.0, 0.0) == math.inf
     sampled = SampledTransform(40.0, SamplingRate.of_chance(0.5), back=False)
     assert sampled.at(1e3, np.zeros(1)) is None
     assert sampled.log_beyond(1e3, 1.0) == math.inf
-    assert transform_of(MixedLoss(LaplaceLoss(1.0), SamplingRate.of_chance(0.5))) is None
+    many = SampledLaplaceTransform(1e6, SamplingRate.of_chance(0.5), back=False)
+    assert many.at(1.0, np.zeros(1)) is None
+    assert many.log_beyond(1.0, 1.0) == many.about(1.0) == math.inf
+    assert transform_of(MixedLoss(BinomialLoss(0.1, -0.1, 10**6), SamplingRate.of_chance(0.5))) is None
     assert transform_of(LossAtoms(np.zeros(1), np.log([0.5]), math.log(0.5))) is None
 
 

@@ -1,0 +1,132 @@
+r"""Integrals over the noisy values that show the record: of phi(x) W(x) w(x)**p from x = mu/2, where w = 1, on.
+
+It is what `on_sample` tells of, from a sharp end on. A rule of Gauss and Legendre may start there, as its bound asks of
+the integrand only that it be analytic around each panel.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldp_audit.accounting.contour.on_sample import OnSample
+from ldp_audit.accounting.contour.panel_rule import PanelRule, Points, Window, panel_rule, plain_points
+from ldp_audit.accounting.contour.sampled_transform import place, size_at
+from ldp_audit.accounting.contour.smooth_part import EVERY, SmoothPart
+from ldp_audit.accounting.contour.turned_sums import TOGETHER
+from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
+
+Numbers = NDArray[np.float64]
+
+_BEYOND, _FARTHEST = 10.0, 4000.0
+"""Deviations of the noise beyond which 1e-23 is left, and how wide a rule may be."""
+_HEIGHTS = 2
+"""How many rules there are between y and 2 y."""
+_BEND, _SPREAD = 6.0, 12.0
+"""How far apart |p| of one rule may be, in units of one over the loss's slope, or over the range of losses."""
+_LEAST = 1e-300
+"""A power that is as good as 0, for any y."""
+_MOST_KEPT = 64
+
+
+@dataclass(frozen=True)
+class OnHalfSample(OnSample):
+    """The integrands of all p of one sign, of values above mu/2 alone; for a part without a lower end."""
+
+    def window(self, power: float) -> Window | None:
+        """Where f counts, up to this |p|; None where that is too far out."""
+        first, last = self.mu / 2, self.part.reach[1]
+        if last == math.inf:
+            last = max(first + 1.0, _BEYOND + (power * self.mu if self.sign > 0 else 0.0))
+        return (
+            Window(first, last, open_below=False, open_above=self.part.high == math.inf)
+            if (0 < last - first < _FARTHEST)
+            else None
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class HalfSample:
+    """The rules for all p.
+
+    mu: of the noise.   rate: with 0 < q < 1.   part: which values count; with no lower end.
+    least: ln of what is no matter of precision, or minus infinity.
+    """
+
+    mu: float
+    rate: SamplingRate
+    part: SmoothPart = EVERY
+    least: float = 0.0
+    _rules: dict[tuple[int, tuple[float, ...], int], PanelRule | None] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    _plain: dict[tuple[int, tuple[float, ...]], Points | None] = field(default_factory=dict, init=False, repr=False)
+
+    def rule(self, power: float, y: float) -> PanelRule | None:
+        """The rule for p and up to y, which serves p = 0 or, for p > 0, p = 1 as well."""
+        sign, powers, last = *self._asked(power), place(y, _HEIGHTS)
+        key = (sign, powers, last)
+        if key not in self._rules:
+            if len(self._rules) >= _MOST_KEPT:
+                del self._rules[next(iter(self._rules))]
+            self._rules[key] = panel_rule(self._integrands(sign), powers, size_at(last, _HEIGHTS), self.least)
+        return self._rules[key]
+
+    def plain(self, power: float) -> Points | None:
+        """Points of whose error nothing is known."""
+        key = self._asked(power)
+        if key not in self._plain:
+            self._plain[key] = plain_points(self._integrands(key[0]), (key[1][-2], key[1][-1]))
+        return self._plain[key]
+
+    def tail(self, end: float, power: float) -> float:
+        """ln of a bound on the integral beyond this value."""
+        return replace(self._integrands(1 if power > 0 else -1), part=EVERY).log_tail(end, abs(power), above=True)
+
+    def window(self, power: float) -> Window | None:
+        """Where values count."""
+        return self._integrands(1 if power > 0 else -1).window(abs(power))
+
+    def rounding(self, points: Points, start: Numbers, grown: Numbers, power: float) -> tuple[float, float]:
+        """The rounding of sums in units of eps: what there is for y = 0, and what y multiplies.
+
+        start: what is added up for y = 0.   grown: what is turned; or, where that is more, what was taken away.
+        """
+        x, losses = points.x, points.losses
+        size = np.abs(x) + 1
+        # of ln w: its own, and that of the noise's loss, where it counts
+        moved = (16 - self.rate.log_drawn) * np.abs(losses)
+        moved = moved + 4 * points.shares * (np.abs(self.mu * x) + self.mu * self.mu + self.mu * size)
+        own = 80 + 4 * x * x + np.abs(points.log_masses) + x.size / TOGETHER
+        if not self.part.whole:
+            own = own + size * self.part.steepness(x)
+        fixed = own * np.abs(start) + (1 + abs(power)) * grown * moved
+        turning = grown * ((own + (1 + abs(power)) * moved) * np.abs(losses) + moved)
+        return float(fixed.sum()), float(turning.sum())
+
+    def _integrands(self, sign: int) -> OnHalfSample:
+        return OnHalfSample(self.mu, self.rate, self.part, sign)
+
+    def _asked(self, power: float) -> tuple[int, tuple[float, ...]]:
+        """The sign of p, and the |p| that one rule is made for, of which it serves all between the last two."""
+        sign = 1 if power >= 0 else -1
+        if 0 <= power <= 1:
+            return sign, (_LEAST, 1.0)
+        inner = abs(power) - (1 if sign > 0 else 0)
+        low = 2.0 ** math.floor(math.log2(inner))
+        each = 2.0 ** max(0, math.ceil(math.log2(low / self._apart)))
+        step = math.floor((inner / low - 1) * each)
+        low, high = low * (1 + step / each), low * (1 + (step + 1) / each)
+        return (1, (1.0, 1 + low, 1 + high)) if sign > 0 else (-1, (0.0, low, high))
+
+    @property
+    def _apart(self) -> float:
+        """How far apart |p| of one rule may be."""
+        last = self.part.reach[1]
+        if last == math.inf:
+            return _BEND / self.mu
+        reach = float(self.rate.mixed(np.array(self.mu * last - self.mu * self.mu / 2)))
+        return max(_BEND / self.mu, _SPREAD / max(reach, 1e-300))
