@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.accounting import compose
-from ldp_audit.accounting.laws.bracketed_loss import ends_of, is_known, known_end
+from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of, is_known, known_end
 from ldp_audit.accounting.laws.finite_losses import EVERYTHING, log_sum
 from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
