@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 from ldp_audit.accounting.grids.tilted_law import TiltedLaw
 
@@ -71,4 +70,6 @@ def profile_of(law: TiltedLaw) -> TiltedProfile:
 
 def _filtered(inputs: NDArray[np.float64], ratio: float) -> NDArray[np.float64]:
     """At each place the sum of what is there and of what follows, each step times the ratio."""
+    from scipy.signal import lfilter  # half a second, which only grids need
+
     return np.ascontiguousarray(np.asarray(lfilter([1.0], [1.0, -ratio], inputs[::-1]))[::-1])
