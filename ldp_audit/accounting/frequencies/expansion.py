@@ -47,12 +47,14 @@ class Moments(NamedTuple):
 class Expansion(NamedTuple):
     """The characteristic function of one law around the frequency `middle`; less 1 where that is 0.
 
-    centres: nats, shape (b,).   sums: shape (b, K), or (b, 1) for bins of one loss.   left_out: see `Moments`.
+    centres: nats, shape (b,).   unit: nats, in which the sums and what they miss have their losses, as powers of tiny
+    ones are no floats.   sums: shape (b, K), or (b, 1) for bins of one loss.   left_out: see `Moments`.
     operations: how many roundings a value may have.   part: the law.
     """
 
     middle: float
     centres: Numbers
+    unit: float
     sums: Complex
     left_out: float
     operations: float
@@ -80,7 +82,7 @@ class Expansion(NamedTuple):
         size = max(1, _BLOCK // self.centres.size)
         away = frequencies - self.middle
         found = [self._sums(away[start : start + size]) for start in range(0, away.size, size)]
-        errors = self.left_out * np.abs(away) ** TERMS + self._rounding(self.middle + np.abs(away))
+        errors = self.left_out * (self.unit * np.abs(away)) ** TERMS + self._rounding(self.middle + np.abs(away))
         return np.concatenate(found), errors
 
     def _rounding(self, frequencies: Numbers) -> Numbers:
@@ -97,7 +99,7 @@ class Expansion(NamedTuple):
         first = 2j * np.sin(angles / 2) * np.exp(0.5j * angles) if self.middle == 0 else turns
         found = (first * self.sums[:, 0]).sum(axis=1)
         if self.sums.shape[1] > 1:
-            powers = np.power.outer(1j * away, np.arange(1, TERMS))
+            powers = np.power.outer(1j * self.unit * away, np.arange(1, TERMS))
             found += ((turns @ self.sums[:, 1:]) * powers).sum(axis=1)
         return found
 
@@ -120,10 +122,10 @@ def expansion(part: TiltedAtoms, middle: float, reach: float) -> Expansion:
     weights = np.asarray(part.masses * np.exp(1j * middle * part.away), dtype=np.complex128)
     operations = 16 + 4 * math.log2(part.masses.size + 1)
     if part.away.size <= _FEW:
-        return Expansion(middle, part.away, weights[:, None], 0.0, operations, part)
+        return Expansion(middle, part.away, 0.0, weights[:, None], 0.0, operations, part)
     width = 2 / reach
-    found = moments(part.away, weights, width)
+    found = moments(part.away / width, weights, 1.0)
     # the terms of all k add up to at most e of the mass, and to as much of 2 |w x| where 1 is taken off
     operations = 3 * (operations + found.places.size + TERMS)
     centres: Numbers = width * found.places.astype(np.float64)
-    return Expansion(middle, centres, found.sums, found.left_out, operations, part)
+    return Expansion(middle, centres, width, found.sums, found.left_out, operations, part)

@@ -82,14 +82,15 @@ def _squares_by_transform(part: TiltedAtoms, width: float, count: int) -> Number
     if part.variance * width**2 >= 4:
         return None
     size: int = next_fast_len(math.ceil(math.pi * count), real=True)  # type: ignore[assignment]
-    found = moments(part.away, part.masses, 2 * math.pi / (size * width))
-    places, frequencies = found.places % size, width * np.arange(count + 1)
+    # losses in units of 1/width, as powers of tiny ones, and of their frequencies, are no floats
+    found = moments(part.away * width, part.masses, 2 * math.pi / size)
+    places, frequencies = found.places % size, np.arange(count + 1, dtype=np.float64)
     values, power = np.zeros(count + 1, dtype=np.complex128), np.ones(count + 1, dtype=np.complex128)
     for column in found.sums.T:
         values += power * np.asarray(rfft(np.bincount(places, column, size)))[: count + 1]
         power *= -1j * frequencies
     rounding = 3 * (part.rounding + EPS * (80 + 4 * math.log2(size * part.away.size) + found.places.size))
-    errors = rounding + 12 * EPS * part.turning * frequencies + found.left_out * frequencies**TERMS
+    errors = rounding + 12 * EPS * part.turning * width * frequencies + found.left_out * frequencies**TERMS
     return np.minimum(np.abs(values) + errors, 1.0) ** 2
 
 

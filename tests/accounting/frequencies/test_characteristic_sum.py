@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from ldp_audit.accounting import compose
+from ldp_audit.accounting import compose, privacy_loss, subsample
 from ldp_audit.accounting.frequencies.characteristic_sum import FEWEST, CharacteristicSum, characteristic_sum
 from ldp_audit.accounting.frequencies.frequency_rule import frequency_rule
 from ldp_audit.accounting.frequencies.tilted_atoms import AtomSum
@@ -18,7 +19,7 @@ from ldp_audit.accounting.laws.finite_losses import symmetric_law
 from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.mechanisms import ExponentialSelection, RandomizedResponse
+from ldp_audit.mechanisms import ExponentialSelection, Gaussian, Piecewise, RandomizedResponse
 from tests.accounting.frequencies.exact_sums import by_counts, of_selection
 
 WIDTH = 1e-4
@@ -218,3 +219,16 @@ def test_many_losses_of_a_lattice_keep_the_digits_that_a_grid_loses() -> None:
         near, far = (PrivacyLoss((one,)).epsilon_bounds(log_delta=log_delta) for one in (law, grid))
         assert max(near[0], far[0]) <= min(near[1], far[1])
         assert near[1] - near[0] < 1e-5
+
+
+@pytest.mark.parametrize("adjacency", ["add/remove", "replace"])
+@pytest.mark.parametrize("mechanism", [RandomizedResponse(1e-9, k=3), Piecewise(1e-9)])
+def test_a_billion_losses_of_1e_18_are_told(mechanism: Any, adjacency: Any) -> None:
+    """Powers of such losses, and of their frequencies, are no floats: an error once. The sum is as good as normal."""
+    one = subsample(mechanism, rate=1e-9, adjacency=adjacency)
+    law = one.directions[0]
+    assert isinstance(law, LossAtoms)
+    mu = math.sqrt(1e9 * float(np.exp(law.log_probabilities) @ law.losses**2))
+    low, high = compose([(one, 10**9)]).epsilon_bounds(1e-18)
+    assert 1e-15 < low <= high <= low * 1.01
+    assert low * 0.99 <= privacy_loss(Gaussian(1 / mu)).epsilon(1e-18) <= high * 1.01
