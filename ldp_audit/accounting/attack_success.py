@@ -22,11 +22,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldp_audit.accounting.budget_arguments import level, log_of_delta
+from ldp_audit.accounting.budget_arguments import level, log_of_delta, share
+from ldp_audit.accounting.detection_rate import detection_bounds
 from ldp_audit.accounting.laws.finite_losses import as_atoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.trade_off import trade_off_bounds
 from ldp_audit.mechanisms.log_space import expit
 
 _ROUNDING = 2e-12
@@ -57,7 +57,7 @@ def guess_accuracy(loss: PrivacyLoss, prior: float = 0.5) -> Bracket:
 
     prior: in [0, 1]; ValueError for anything else. Without the output it is max(prior, 1 - prior).
     """
-    chance = _prior(prior)
+    chance = share(prior, "prior")
     rarer = min(chance, 1 - chance)
     if rarer == 0:
         return Bracket(1.0, 1.0)
@@ -70,7 +70,7 @@ def posterior(prior: float, epsilon: float) -> Bracket:
 
     prior: in [0, 1].   epsilon: nats, >= 0. Raises ValueError for anything else.
     """
-    chance, top = _prior(prior), level(epsilon)
+    chance, top = share(prior, "prior"), level(epsilon)
     if chance in (0.0, 1.0):
         return Bracket(chance, chance)
     odds = math.log(chance) - math.log1p(-chance)
@@ -116,20 +116,27 @@ def shown_outright(loss: PrivacyLoss) -> Bracket:
 
 
 def detection(loss: PrivacyLoss, false_alarm: float) -> Bracket:
-    """The best attack's true-positive rate at this false-positive rate. false_alarm: in [0, 1]."""
-    below, above = trade_off_bounds(loss, false_alarm)
-    return Bracket(1 - float(above), 1 - float(below))
+    """The best attack's true-positive rate at this false-positive rate: see `detection_rate`.
+
+    false_alarm: in [0, 1]; ValueError for anything else.
+    """
+    return Bracket(*detection_bounds(loss, share(false_alarm, "false_alarm")))
 
 
 def precision(loss: PrivacyLoss, prior: float, false_alarm: float) -> float:
     """The probability that an alarm of the best attack with this false-positive rate is right; an upper end.
 
-    prior: of the neighbour that the alarm claims, in [0, 1].
+    prior: of the neighbour that the alarm claims, in [0, 1].   false_alarm: likewise; ValueError for anything else.
+    Where there is never an alarm, of either kind, the prior.
     """
-    chance = _prior(prior)
-    hits = chance * detection(loss, false_alarm).upper
-    alarms = hits + (1 - chance) * false_alarm
-    return hits / alarms if alarms > 0 else chance
+    chance, wrong = share(prior, "prior"), share(false_alarm, "false_alarm")
+    right = detection(loss, wrong).upper
+    if chance in (0.0, 1.0) or right == wrong == 0:
+        return chance
+    if wrong == 0:
+        return 1.0
+    odds = math.log(chance) - math.log1p(-chance) + math.log(right) - math.log(wrong)
+    return min(1.0, expit(odds) * (1 + _ROUNDING))
 
 
 def _tail(law: LossLaw, epsilon: float) -> tuple[float, float]:
@@ -143,7 +150,7 @@ def _tail(law: LossLaw, epsilon: float) -> tuple[float, float]:
         return found, found
     low, high = _ends(law, epsilon)
     least, most = low, 1.0
-    for step in (share * max(1.0, epsilon) for share in _STEPS):
+    for step in (part * max(1.0, epsilon) for part in _STEPS):
         before, after = _ends(law, epsilon - step)[1], _ends(law, epsilon + step)[1]
         doubt = _ROUNDING * before / -math.expm1(-step)
         most = min(most, (before - math.exp(-step) * low) / -math.expm1(-step) + doubt)
@@ -154,9 +161,3 @@ def _tail(law: LossLaw, epsilon: float) -> tuple[float, float]:
 def _ends(law: LossLaw, epsilon: float) -> tuple[float, float]:
     low, high = law.log_delta_bounds(epsilon)
     return math.exp(low), math.exp(high)
-
-
-def _prior(prior: float) -> float:
-    if isinstance(prior, bool) or not isinstance(prior, int | float) or not 0 <= prior <= 1:
-        raise ValueError(f"prior must be a probability in [0, 1], got {prior!r}")
-    return float(prior)

@@ -18,10 +18,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from operator import index
 from typing import Any
 
-from ldp_audit.accounting.budget_arguments import MOST_TIMES
+from ldp_audit.accounting.budget_arguments import whole
 from ldp_audit.accounting.contour.contour_loss import by_contour
 from ldp_audit.accounting.contour.summed_parts import parts_of
 from ldp_audit.accounting.frequencies.characteristic_sum import characteristic_sum
@@ -101,15 +100,7 @@ def _checked(item: Any) -> tuple[PrivacyLoss, int]:
         one, times = item
     except (TypeError, ValueError):
         raise ValueError(f"items must be pairs (mechanism or loss, times), got {item!r}") from None
-    try:
-        whole = -1 if isinstance(times, bool) else index(times)
-    except TypeError:
-        whole = -1
-    if whole < 0:
-        raise ValueError(f"times must be a whole number >= 0, got {times!r}")
-    if whole > MOST_TIMES:
-        raise ValueError(f"times must be at most 10**300, got a number of {whole.bit_length()} bits")
-    return privacy_loss(one), whole
+    return privacy_loss(one), whole(times, "times", 0)
 
 
 def _proper(law: LossLaw) -> tuple[LossLaw, float, float]:

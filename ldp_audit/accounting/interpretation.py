@@ -19,6 +19,7 @@ from ldp_audit.accounting.attack_success import (
     posterior,
     shown_outright,
 )
+from ldp_audit.accounting.budget_arguments import share, whole
 from ldp_audit.accounting.conversion.converted import plain
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 
@@ -35,10 +36,10 @@ def explain(loss: PrivacyLoss, *, delta: float | None = None, records: int | Non
 
     delta: at which epsilon is stated; 0 if not given, or 1e-6 where no pure epsilon holds.
     records: how many records the data has, to say how many of them delta stands for.
-    Raises ValueError for a delta outside [0, 1] and for records below 1.
+    Raises ValueError for a delta outside [0, 1], for records that are no whole number >= 1, and for what is no loss.
     """
-    if records is not None and not records >= 1:
-        raise ValueError(f"records must be at least 1, got {records!r}")
+    if records is not None:
+        records = whole(records, "records")
     asked = _delta(loss, delta)
     epsilon, sure = loss.epsilon(asked), epsilon_with_probability(loss, asked)
     return [
@@ -73,17 +74,21 @@ def summary(loss: PrivacyLoss, delta: float | None = None) -> dict[str, Any]:
 
 
 def _delta(loss: PrivacyLoss, delta: float | None) -> float:
+    if not isinstance(loss, PrivacyLoss):
+        raise ValueError(f"loss must be a PrivacyLoss, as privacy_loss gives it, got {loss!r}")
     if delta is None:
         return 0.0 if math.isfinite(loss.largest()) else _USUAL_DELTA
-    if not 0 <= delta <= 1:
-        raise ValueError(f"delta must lie in [0, 1], got {delta!r}")
-    return float(delta)
+    return share(delta, "delta")
 
 
 def _stated(loss: PrivacyLoss, delta: float) -> str:
     low, high = loss.epsilon_bounds(delta)
     if math.isinf(high):
-        why = f"the least delta that any epsilon allows is {_number(shown_outright(loss).upper)}"
+        least = shown_outright(loss).upper
+        if delta >= least:  # delta(epsilon) falls towards it, and has it at no epsilon
+            near = "larger ones bring delta as near to it as is asked for, but none reaches it"
+            return f"No epsilon holds at delta = {_number(delta)}: {near}."
+        why = f"the least delta that any epsilon allows is {_number(least)}"
         return f"No epsilon holds at delta = {_number(delta)}: {why}."
     exactly = "exactly " if loss.exact else f"at least {_number(low)} and at most " if low != high else "at most "
     pure = "pure " if delta == 0 else ""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from ldp_audit.accounting.budget_arguments import MOST_TIMES
+from ldp_audit.accounting.budget_arguments import whole
 from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING
 from ldp_audit.accounting.laws.improper_loss import ImproperLoss
 from ldp_audit.accounting.laws.loss_law import LossLaw
@@ -35,15 +35,11 @@ def nfdp(
     returns: for "add/remove" the direction from the data with the record, then back; a single one for "replace".
     Raises ValueError for anything else.
     """
-    SubsampleRelease(n, k, replacement)
+    release = SubsampleRelease(n, k, replacement)
     if adjacency not in ("add/remove", "replace"):
         raise ValueError(f"adjacency must be add/remove or replace, got {adjacency!r}")
-    if isinstance(rounds, bool) or not isinstance(rounds, int) or rounds < 1:
-        raise ValueError(f"rounds must be a whole number >= 1, got {rounds!r}")
-    if rounds > MOST_TIMES:
-        raise ValueError(f"rounds must be at most 10**300, got a number of {rounds.bit_length()} bits")
     drawn = SamplingRate.with_replacement if replacement else SamplingRate.without_replacement
-    left_out = drawn(n, k, rounds).log_left_out
+    left_out = drawn(release.n, release.k, whole(rounds, "rounds")).log_left_out
     if adjacency == "replace":
         return PrivacyLoss((_released(left_out, left_out),), (SECRECY,))
     released = _released(left_out, 0.0)

@@ -45,7 +45,7 @@ class PrivacyProfile:
         """
         try:
             listed = [(float(epsilon), float(delta)) for epsilon, delta in points]
-        except (TypeError, OverflowError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"points must be pairs (epsilon, delta) of numbers, got {points!r}") from error
         words = ", ".join(f"({epsilon:g}, {delta:g})" for epsilon, delta in listed)
         return cls(PrivacyLoss((HullLoss.of_points(listed),), (*assumptions, f"it satisfies {words}")))

@@ -77,7 +77,10 @@ class TradeOffCurve:
 
 def rates_of(alpha: ArrayLike) -> NDArray[np.float64]:
     """As floats. Raises ValueError unless all are in [0, 1]."""
-    rates = np.asarray(alpha, dtype=np.float64)
+    try:
+        rates = np.asarray(alpha, dtype=np.float64)
+    except (TypeError, ValueError):
+        rates = np.array(np.nan)
     if not np.all((rates >= 0) & (rates <= 1)):
         raise ValueError(f"alpha must lie in [0, 1], got {alpha!r}")
     return rates

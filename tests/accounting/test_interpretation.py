@@ -168,6 +168,13 @@ def test_nearly_certain_is_not_called_certain() -> None:
     assert "probability 100% less" in words
 
 
+def test_a_delta_that_is_only_approached_is_not_called_allowed() -> None:
+    first = explain(privacy_loss(Gaussian(1.0)), delta=0.0)[0]
+    assert first == (
+        "No epsilon holds at delta = 0: larger ones bring delta as near to it as is asked for, but none reaches it."
+    )
+
+
 def test_assumptions_and_ends_are_passed_on() -> None:
     words = explain(PrivacyProfile.from_points([(1.0, 1e-5)]).loss, delta=1e-5)
     assert words[-1] == "This rests on: it satisfies (1, 1e-05)."
@@ -196,11 +203,18 @@ def test_the_summary_is_json_and_repeats(loss: PrivacyLoss) -> None:
     ("call", "message"),
     [
         (lambda: explain(RESPONSE, delta=1.5), r"delta must lie in \[0, 1\], got 1.5"),
-        (lambda: explain(RESPONSE, records=0), "records must be at least 1, got 0"),
-        (lambda: posterior(1.5, 1.0), r"prior must be a probability in \[0, 1\], got 1.5"),
-        (lambda: posterior(math.nan, 1.0), "prior must be a probability"),
+        (lambda: explain(RESPONSE, records=0), "records must be a whole number >= 1, got 0"),
+        (lambda: explain(RESPONSE, records=1.5), "records must be a whole number >= 1, got 1.5"),  # type: ignore[arg-type]
+        (lambda: explain(RESPONSE, records=True), "records must be a whole number >= 1, got True"),
+        (lambda: explain(RESPONSE, records=10**400), "records must be a whole number in 1 .. .*, got a number of 1329"),
+        (lambda: explain(RESPONSE, delta="a"), r"delta must lie in \[0, 1\], got 'a'"),  # type: ignore[arg-type]
+        (lambda: explain(RESPONSE, delta=True), r"delta must lie in \[0, 1\], got True"),
+        (lambda: explain(3), "loss must be a PrivacyLoss, .*, got 3"),  # type: ignore[arg-type]
+        (lambda: posterior(1.5, 1.0), r"prior must lie in \[0, 1\], got 1.5"),
+        (lambda: posterior(math.nan, 1.0), r"prior must lie in \[0, 1\], got nan"),
         (lambda: posterior(0.5, -1.0), "epsilon must be a number >= 0, got -1.0"),
-        (lambda: detection(RESPONSE, 2.0), r"alpha must lie in \[0, 1\], got 2.0"),
+        (lambda: detection(RESPONSE, 2.0), r"false_alarm must lie in \[0, 1\], got 2.0"),
+        (lambda: detection(RESPONSE, [0.1, 0.2]), r"false_alarm must lie in \[0, 1\], got \[0.1, 0.2\]"),  # type: ignore[arg-type]
         (lambda: loss_exceeds(RESPONSE, math.nan), "epsilon must be a number >= 0, got nan"),
     ],
 )

@@ -9,8 +9,9 @@ import pytest
 from sympy import Rational
 
 from ldp_audit.accounting.anonymous_counts import anonymous_count, exact_advantage, exact_laws
+from ldp_audit.accounting.conversion.gaussian_dp import gdp_within
 from ldp_audit.accounting.laws.finite_laws import product_law
-from ldp_audit.accounting.membership.membership_limit import advantage, break_even_clients, gaussian_mu
+from ldp_audit.accounting.membership.membership_limit import advantage, break_even_clients
 from ldp_audit.accounting.membership.membership_settings import SETTINGS, Setting
 from ldp_audit.claims.papers.ldp_fl import anonymity
 from ldp_audit.claims.recheck import part as recheck_part
@@ -93,7 +94,7 @@ def test_no_false_neighbour_is_proved(name: str) -> None:
 
 
 def test_the_numbers_are_those_of_the_accounting() -> None:
-    assert float(anonymity.MU) == pytest.approx(gaussian_mu(1, 1e-5), abs=5e-6)
+    assert float(anonymity.MU) == pytest.approx(gdp_within(1, 1e-5).value, abs=5e-6)
     assert float(anonymity.needed(10**5, 1)) == pytest.approx(break_even_clients(1, 1, 10**5, 1, 1e-5), rel=1e-4)  # type: ignore[arg-type]
 
 

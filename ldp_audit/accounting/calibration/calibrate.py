@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ldp_audit.accounting.budget_arguments import level, log_of_delta
+from ldp_audit.accounting.budget_arguments import as_float, level, log_of_delta
 from ldp_audit.accounting.calibration.calibration_search import Search
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 
@@ -83,7 +83,7 @@ def calibrate(
     """
     if not callable(build):
         raise ValueError(f"build must be a function from a parameter to a loss, got {build!r}")
-    if near is not None and (increasing is None or isinstance(near, str) or math.isnan(near)):
+    if near is not None and (increasing is None or math.isnan(as_float(near))):
         raise ValueError(f"near must be a number and needs increasing, got {near!r} and {increasing!r}")
     search = Search(build, level(epsilon), log_of_delta(delta, log_delta), tolerance, whole)
     safe, unsafe = search.ordered(low, high, increasing, compare=near is None and not whole)

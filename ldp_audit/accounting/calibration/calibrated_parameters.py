@@ -6,22 +6,25 @@ Each is one call of it. Where several reports are composed, each may depend on t
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
-from ldp_audit.accounting.budget_arguments import level, log_of_delta
+from ldp_audit.accounting.budget_arguments import level, log_of_delta, positive, whole
 from ldp_audit.accounting.calibration.calibrate import Calibrated, calibrate
 from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.conversion.gaussian_dp import gdp_within
-from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
+from ldp_audit.accounting.laws.binomial_loss import MOST_TIMES, BinomialLoss
 from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
-from ldp_audit.accounting.sampling.subsample import Adjacency, Kind, subsample
+from ldp_audit.accounting.sampling.subsample import MOST_RECORDS, Adjacency, Kind, subsample
 from ldp_audit.mechanisms.laplace import Laplace
 
 _LARGE = 700.0
 _WIDEST = 1e12
-"""Noise is looked for from its reciprocal to this many sensitivities."""
+"""Noise is looked for from its reciprocal to this many times what all reports' sensitivities make together."""
+_ABOVE = 1 + 1e-3
+"""The share by which the range of a scale passes what surely suffices, so that rounding does not matter."""
 
 
 def calibrate_local_epsilon(
@@ -30,17 +33,20 @@ def calibrate_local_epsilon(
     """The largest pure epsilon of a report, nats, of which so many together meet the budget, whatever the mechanism.
 
     Randomised response on two values is the worst of that epsilon (Kairouz, Oh, Viswanath, ICML 2015, Theorem 3.3).
-    times: reports, >= 1.   high: none larger is looked for.
+    times: reports, 1 .. 10**18.   high: none larger is looked for.
     """
+    reports, top = whole(times, "times", 1, MOST_TIMES), positive(high, "high")
+    allowed = max(level(epsilon), math.exp(log_of_delta(delta, None)))
     return calibrate(
-        lambda local: PrivacyLoss((BinomialLoss(local, -local, times),)),
+        lambda local: PrivacyLoss((BinomialLoss(local, -local, reports),)),
         epsilon=epsilon,
         delta=delta,
-        low=min(max(epsilon, delta, 1e-12) / (2 * times), high / 2),  # pure composition, and delta <= times local/2
-        high=high,
+        # pure composition, and delta <= times local/2
+        low=min(max(allowed / (2 * reports), sys.float_info.min), top / 2),
+        high=top,
         increasing=True,
         tolerance=tolerance,
-        near=max(epsilon / times, _normal(epsilon, delta) / math.sqrt(times)),
+        near=max(epsilon / reports, _normal(epsilon, delta) / math.sqrt(reports)),
     )
 
 
@@ -49,18 +55,18 @@ def calibrate_gaussian(
 ) -> Calibrated:
     """The least standard deviation of Gaussian noise with which so many reports meet the budget.
 
-    sensitivity: in l2, of one report.
+    sensitivity: in l2, of one report, > 0.   times: reports, >= 1.
     """
-    unit = _unit(sensitivity)
+    together = positive(sensitivity, "sensitivity") * math.sqrt(whole(times, "times"))
     return calibrate(
-        lambda sigma: PrivacyLoss((GaussianLoss(unit * math.sqrt(times) / sigma),)),
+        lambda sigma: PrivacyLoss((GaussianLoss(together / sigma),)),
         epsilon=epsilon,
         delta=delta,
-        low=unit / _WIDEST,
-        high=unit * _WIDEST,
+        low=max(positive(together, "sensitivity sqrt(times)") / _WIDEST, sys.float_info.min),
+        high=min(together * _WIDEST, sys.float_info.max),
         increasing=False,
         tolerance=tolerance,
-        near=_scale(unit * math.sqrt(times), epsilon, delta),
+        near=_scale(together, epsilon, delta),
     )
 
 
@@ -69,17 +75,18 @@ def calibrate_laplace(
 ) -> Calibrated:
     """The least scale of Laplace noise with which so many reports meet the budget.
 
-    sensitivity: in l1, of one report. At delta = 0 that is times sensitivity/epsilon; never more is needed.
+    sensitivity: in l1, of one report, > 0.   times: reports, >= 1.
+    At delta = 0 that is times sensitivity/epsilon; never more is needed.
     """
-    unit = _unit(sensitivity)
-    largest = unit * times / epsilon if epsilon > 0 else unit * _WIDEST
-    near = min(largest, _scale(unit * math.sqrt(times), epsilon, delta))
+    unit, reports, asked = positive(sensitivity, "sensitivity"), whole(times, "times"), level(epsilon)
+    largest = max(unit * reports / asked, unit / _WIDEST) if asked > 0 else unit * _WIDEST
+    near = min(largest, _scale(unit * math.sqrt(reports), epsilon, delta))
     return calibrate(
-        lambda scale: compose([(Laplace(scale, unit), times)]),
+        lambda scale: compose([(Laplace(scale, unit), reports)]),
         epsilon=epsilon,
         delta=delta,
-        low=min(largest / max(1e3, 2.0 * times), near / 1e3),
-        high=largest * (1 + 2 * tolerance),
+        low=max(min(largest / max(1e3, 2.0 * reports), near / 1e3), sys.float_info.min),
+        high=positive(largest, "sensitivity times / epsilon") * _ABOVE,
         increasing=False,
         tolerance=tolerance,
         near=near,
@@ -91,7 +98,7 @@ def calibrate_rounds(mechanism: Any, epsilon: float, delta: float = 0.0, *, most
 
     mechanism: a mechanism, or the `PrivacyLoss` of one round.   most: no more are looked for, >= 2.
     """
-    loss = privacy_loss(mechanism)
+    loss, last = privacy_loss(mechanism), whole(most, "most", 2)
     largest, mu = loss.largest(), _normal(epsilon, delta)
     # so many reports of that pure epsilon; or, each being at worst like noise of as many deviations
     near = max(epsilon / largest, mu / largest * (mu / largest)) if 0 < largest < math.inf else 1.0
@@ -100,7 +107,7 @@ def calibrate_rounds(mechanism: Any, epsilon: float, delta: float = 0.0, *, most
         epsilon=epsilon,
         delta=delta,
         low=1,
-        high=most,
+        high=last,
         increasing=True,
         whole=True,
         near=near,
@@ -119,20 +126,24 @@ def calibrate_subsample(
     """The largest k of n that may be sampled for a mechanism whose result meets the budget.
 
     Without replacement under add/remove k stays below n, as one record fewer leaves no sample of n.
-    mechanism, kind, adjacency: as `subsample` has them.   n: the records, >= 2.
+    mechanism, adjacency: as `subsample` has them.   kind: "without" or "with".   n: the records, 2 .. 10**12, or from 3
+    on without replacement under add/remove.
     """
-    loss = privacy_loss(mechanism)
+    if kind not in ("without", "with"):
+        raise ValueError(f"kind must be without or with, which have a k, got {kind!r}")
+    one_less = (kind, adjacency) == ("without", "add/remove")
+    loss, records = privacy_loss(mechanism), whole(n, "n", 3 if one_less else 2, MOST_RECORDS)
     # the share that a pure budget allows: with the chance p a ratio t becomes 1 + p (t - 1)
     share = math.expm1(min(level(epsilon), _LARGE)) / math.expm1(min(loss.largest(), _LARGE) or _LARGE)
     return calibrate(
-        lambda k: subsample(loss, n=n, k=k, kind=kind, adjacency=adjacency),
+        lambda k: subsample(loss, n=records, k=k, kind=kind, adjacency=adjacency),
         epsilon=epsilon,
         delta=delta,
         low=1,
-        high=n - 1 if (kind, adjacency) == ("without", "add/remove") else n,
+        high=records - one_less,
         increasing=True,
         whole=True,
-        near=n * share,
+        near=records * share,
     )
 
 
@@ -146,9 +157,3 @@ def _scale(distance: float, epsilon: float, delta: float) -> float:
     """The deviation of Gaussian noise with which a distance just meets the budget; the largest where none does."""
     mu = _normal(epsilon, delta)
     return min(distance / mu, distance * _WIDEST) if mu > 0 else distance * _WIDEST
-
-
-def _unit(sensitivity: float) -> float:
-    if not (sensitivity > 0 and math.isfinite(sensitivity)):
-        raise ValueError(f"sensitivity must be positive and finite, got {sensitivity!r}")
-    return float(sensitivity)

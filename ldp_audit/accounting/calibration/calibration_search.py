@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from ldp_audit.accounting.budget_arguments import as_float, shown
 from ldp_audit.accounting.calibration.search_steps import Steps
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
@@ -40,7 +41,7 @@ class Search:
     """At those that were asked for, epsilon at the budget's delta."""
 
     def __post_init__(self) -> None:
-        if not 1e-13 <= self.tolerance < 1:
+        if not 1e-13 <= as_float(self.tolerance) < 1:
             raise ValueError(f"tolerance must lie in [1e-13, 1), got {self.tolerance!r}")
 
     def loss(self, value: float) -> PrivacyLoss:
@@ -91,7 +92,9 @@ class Search:
             found.append("every value of the range meets the budget: the end that spends most is returned")
         elif self.epsilon_at(excluded) <= self.epsilon * (1 + 1e-12):
             found.append(f"{excluded!r} exceeds the budget by rounding alone")
-        visited = sorted(self.spending, key=lambda value: abs(value - safe_end))
+        visited = sorted(self.spending)
+        if safe_end >= visited[-1]:
+            visited.reverse()
         spent = [self.spending[value] for value in visited]
         if any(b < a - _SLACK * max(1.0, abs(a)) for a, b in pairwise(spent)):
             found.append("the spending is not monotone at the values visited: others may meet the budget too")
@@ -157,8 +160,8 @@ class Search:
 
     def _ends(self, low: float, high: float) -> tuple[float, float]:
         for name, end in (("low", low), ("high", high)):
-            if isinstance(end, bool) or not isinstance(end, int | float) or not math.isfinite(end):
-                raise ValueError(f"{name} must be a finite number, got {end!r}")
+            if not math.isfinite(as_float(end)):
+                raise ValueError(f"{name} must be a finite number, got {shown(end)}")
             if self.whole and end != math.floor(end):
                 raise ValueError(f"{name} must be a whole number, got {end!r}")
         if not low < high:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -27,19 +28,27 @@ class Converted:
     log_value: float | None = None
 
     @classmethod
-    def exact(cls, value: float, source: str) -> Converted:
-        """A number that is what it says."""
+    def exact(cls, value: float, source: str, *, of: float | None = None) -> Converted:
+        """A number that is what it says.
+
+        of: what it is a function of, if it is 0 or infinite only where that is. Where it then leaves the range in which
+        floats have all their digits, it is an upper end: the least positive float, or infinity.
+        """
+        if of is not None and ((of > 0 and value < sys.float_info.min) or (math.isinf(value) and math.isfinite(of))):
+            return cls.upper(value, source, of=of)
         return cls(value, "exact", source)
 
     @classmethod
-    def upper(cls, value: float, source: str) -> Converted:
-        """A number from above, rounded up."""
-        return cls(value + _ROUNDING * abs(value), "upper", source)
+    def upper(cls, value: float, source: str, *, of: float = 0.0) -> Converted:
+        """A number from above, rounded up. of: as `exact` has it; 0 if not given."""
+        raised = value + _ROUNDING * abs(value)
+        return cls(max(raised, value + 2 * math.ulp(0.0)) if max(value, of) > 0 else raised, "upper", source)
 
     @classmethod
     def lower(cls, value: float, source: str) -> Converted:
         """A number from below, rounded down."""
-        return cls(value - _ROUNDING * abs(value), "lower", source)
+        lowered = value - _ROUNDING * abs(value)
+        return cls(max(0.0, min(lowered, value - 2 * math.ulp(0.0))) if value > 0 else lowered, "lower", source)
 
     @classmethod
     def delta(cls, log: float, kind: Kind, source: str) -> Converted:

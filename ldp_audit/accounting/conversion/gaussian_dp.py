@@ -6,6 +6,7 @@ Source: Dong, Roth, Su, "Gaussian Differential Privacy" (JRSS B 2022), Definitio
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ _PROFILE = "Balle, Wang (2018), Theorem 8; Dong, Roth, Su (2022), Corollary 1"
 _CURVE = "Dong, Roth, Su (2022), Definition 4"
 _MOST_ATOMS = 100_000
 _NEAR = 1e-3
+_ENOUGH = 1e3
+"""How far below a budget's ln delta, or as far again, another one need not be told from less."""
 
 
 def gdp_to_delta(mu: float, epsilon: float) -> Converted:
@@ -49,7 +52,9 @@ def gdp_to_epsilon(mu: float, delta: float | None = None, *, log_delta: float | 
         return Converted.exact(0.0, _PROFILE)
     if math.isinf(spent):
         return Converted.exact(math.inf, _PROFILE)
-    return Converted.exact(PrivacyLoss((GaussianLoss(spent),)).epsilon(log_delta=target), _PROFILE)
+    found = PrivacyLoss((GaussianLoss(spent),)).epsilon(log_delta=target)
+    beyond = math.isinf(found) and math.isfinite(target)
+    return Converted.upper(found, _PROFILE) if beyond else Converted.exact(found, _PROFILE)
 
 
 def gdp_within(epsilon: float, delta: float | None = None, *, log_delta: float | None = None) -> Converted:
@@ -65,10 +70,10 @@ def gdp_within(epsilon: float, delta: float | None = None, *, log_delta: float |
 
     low = _surely_within(asked, target)
     if low == 0:
-        return Converted.exact(0.0, _PROFILE)
+        return Converted.lower(0.0, _PROFILE)
 
     def excess(mu: float) -> float:
-        return max(-1e9, GaussianLoss(mu).log_delta_bounds(asked)[1]) - target
+        return max(2 * target - _ENOUGH, GaussianLoss(mu).log_delta_bounds(asked)[1]) - target
 
     while excess(2 * low) <= 0:
         low *= 2
@@ -76,7 +81,8 @@ def gdp_within(epsilon: float, delta: float | None = None, *, log_delta: float |
     step = 1e-13
     while excess(root * (1 - step)) > 0:
         step *= 4
-    return Converted.exact(root * (1 - step), _PROFILE)
+    mu = root * (1 - step)
+    return Converted.exact(mu, _PROFILE) if mu >= sys.float_info.min else Converted.lower(mu, _PROFILE)
 
 
 def gdp_of(loss: PrivacyLoss | LossLaw) -> Converted:
@@ -91,17 +97,20 @@ def gdp_of(loss: PrivacyLoss | LossLaw) -> Converted:
     found = [(law, *_of_law(law)) for law in laws]
     sure = max((mu for law, mu, exact in found if exact or math.isinf(law.largest())), default=0.0)
     if all(exact for _, _, exact in found):
-        return Converted.exact(sure, _CURVE)
+        return Converted.exact(sure, _CURVE, of=max(law.largest() for law in laws))
     # finitely many losses that dominate say more, but take a second
     others = (min(mu, _of_atoms(dominating_atoms(law))) for law, mu, exact in found if not exact and mu > sure)
     return Converted.upper(max(sure, *others, 0.0), f"{_CURVE}, from above")
 
 
 def _surely_within(epsilon: float, target: float) -> float:
-    """A mu whose delta is below e**target: delta <= delta(0) <= mu/sqrt(2 pi), and delta <= e**(-x**2/2), x > 0."""
+    """A mu whose delta is below e**target: delta <= delta(0) <= mu/sqrt(2 pi), and delta <= e**(-x**2/2), x > 0.
+
+    A little less, as for huge mu a rounded x is another one.
+    """
     by_distance = 0.99 * math.sqrt(2 * math.pi) * math.exp(target)
-    width = math.sqrt(-2 * target)
-    return max(by_distance, 2 * epsilon / (width + math.sqrt(width * width + 2 * epsilon)))
+    width = math.sqrt(2) * math.sqrt(-target)
+    return (1 - 1e-9) * max(by_distance, epsilon / (width / 2 + math.hypot(width / 2, math.sqrt(epsilon / 2))))
 
 
 def _of_law(law: LossLaw) -> tuple[float, bool]:

@@ -20,6 +20,7 @@ which has positive terms alone, and is added up in logarithms.
 from __future__ import annotations
 
 import math
+import sys
 from functools import lru_cache
 
 import numpy as np
@@ -46,6 +47,8 @@ from ldp_audit.accounting.sampling.symmetric_loss import SymmetricLoss
 _LEAST = 1e-5
 """Of alpha - 1 where M is an integral: divergences rise with the order, so a lower one has at most this one's."""
 _ROUNDING = 2.0**-48
+_LITTLE = -40.0
+"""ln of an x from which down ln(1 + x) is x to the last digit."""
 _KEPT = 32
 _DEEPEST = -20_000.0
 """ln of the delta up to which finitely many losses dominate: 200 deviations of Gaussian noise, as high orders need."""
@@ -55,21 +58,31 @@ Divergence = tuple[float, bool]
 
 
 def divergence_of(law: LossLaw, alpha: float) -> Divergence:
-    """That of order alpha; alpha: >= 1, infinity among them."""
+    """That of order alpha; alpha: >= 1, infinity among them. It is 0 for a loss that is always 0 alone."""
+    value, exact = _divergence_of(law, alpha)
+    if value < sys.float_info.min and law.largest() > 0:  # where floats have lost digits, or all of them
+        return max(value, 0.0) + 2 * math.ulp(0.0), False
+    return value, exact
+
+
+def _divergence_of(law: LossLaw, alpha: float) -> Divergence:
+    """The same, rounded as floats are."""
     law = end_of(law, 1) if isinstance(law, BracketedLoss) else law
     if isinstance(law, LossAtoms):
         return _of_atoms(law, alpha), True
     if math.isinf(alpha):
         return law.largest(), law.exact
     if isinstance(law, BinomialLoss):
-        return law.times * _of_atoms(BinomialLoss(law.high, law.low, 1).atoms(), alpha), True
+        one, exact = divergence_of(BinomialLoss(law.high, law.low, 1).atoms(), alpha)
+        return law.times * one, exact
     if isinstance(law, ImproperLoss):
         if law.log_first < 0:
             return math.inf, True
         value, exact = divergence_of(law.common, alpha)
         return value + law.shift, exact
     if isinstance(law, GaussianLoss):
-        return alpha * law.mu**2 / 2, True
+        value = alpha * law.mu * law.mu / 2
+        return value, value < math.inf
     if isinstance(law, LaplaceLoss):
         return laplace_divergence(law.epsilon, alpha), True
     parts = parts_of(law)
@@ -93,7 +106,7 @@ def ratio_beyond(law: LossLaw, order: float) -> float:
     parts = parts_of(law)
     if parts[0][0] is not law:
         return math.fsum(times * ratio_beyond(one, order) for one, times in parts)
-    return largest_noise(law) ** 2 / 2
+    return _square(largest_noise(law)) / 2
 
 
 def largest_noise(law: LossLaw) -> float:
@@ -111,17 +124,29 @@ def laplace_divergence(epsilon: float, alpha: float) -> float:
     """Of Laplace noise, nats; epsilon: its pure epsilon, > 0 and finite.   alpha: >= 1, finite."""
     if alpha == 1:
         return math.exp(_log_g(-epsilon))
+    if math.isinf(alpha * epsilon):
+        return epsilon
     parts = [math.log(alpha) + _log_g((alpha - 1) * epsilon), math.log(alpha - 1) + _log_g(-alpha * epsilon)]
-    return float(np.logaddexp(0.0, log_sum(np.array(parts)) - math.log(2 * alpha - 1))) / (alpha - 1)
+    return of_excess(log_sum(np.array(parts)) - math.log(2 * alpha - 1), alpha - 1)
 
 
 def _of_atoms(law: LossAtoms, alpha: float) -> float:
     """See the module: positive terms, in logarithms."""
-    if math.isinf(law.largest()) or math.isinf(alpha):
+    if math.isinf(alpha) or math.isinf(alpha * law.largest()):
         return law.largest()
     if alpha == 1:
         return math.exp(_log_mean(law))
-    return float(np.logaddexp(0.0, _log_excess(law, alpha - 1))) / (alpha - 1)
+    return of_excess(_log_excess(law, alpha - 1), alpha - 1)
+
+
+def of_excess(log: float, c: float) -> float:
+    """ln(M)/c from ln(M - 1), also where M - 1 is no float."""
+    return math.exp(log - math.log(c)) if log < _LITTLE else float(np.logaddexp(0.0, log)) / c
+
+
+def _square(mu: float) -> float:
+    """From above: infinite where mu**2 would be an error, and 0 only for 0."""
+    return mu * mu + 4 * math.ulp(0.0) if mu > 0 else 0.0
 
 
 def _log_mean(law: LossAtoms) -> float:
@@ -159,7 +184,7 @@ def _of_integral(law: LossLaw, alpha: float) -> float:
 
 def _of_noise(law: LossLaw, alpha: float) -> float:
     """Of noise without sampling; infinite where the law is no noise on a sample."""
-    return divergence_of(law.base, alpha)[0] if isinstance(law, MixedLoss) else alpha * largest_noise(law) ** 2 / 2
+    return divergence_of(law.base, alpha)[0] if isinstance(law, MixedLoss) else alpha * _square(largest_noise(law)) / 2
 
 
 def _of_dominating(law: LossLaw, alpha: float) -> float:

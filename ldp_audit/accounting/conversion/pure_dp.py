@@ -8,6 +8,7 @@ of the numbers here that are marked exact can be lowered for the whole class.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from scipy.special import ndtri_exp
 
@@ -44,7 +45,7 @@ def pure_to_epsilon(pure: float, delta: float | None = None, *, log_delta: float
 
 def pure_to_renyi(pure: float, alpha: float) -> Converted:
     """The largest Renyi divergence of this order, nats; exact. See `renyi.response_renyi`."""
-    return Converted.exact(response_renyi(pure, alpha).value, _DOMINATED)
+    return replace(response_renyi(pure, alpha), source=_DOMINATED)
 
 
 def pure_to_zcdp(pure: float) -> Converted:
@@ -54,12 +55,13 @@ def pure_to_zcdp(pure: float) -> Converted:
     is concave, tanh(x e0) <= 2 x tanh(e0/2) there, and the mean is at most alpha e0 tanh(e0/2). Order 1 attains it.
     """
     top = level(pure, "pure")
-    return Converted.exact(top * math.tanh(top / 2), "randomised response at order 1, and tanh is concave")
+    return Converted.exact(top * math.tanh(top / 2), "randomised response at order 1, and tanh is concave", of=top)
 
 
 def pure_to_zcdp_by_square(pure: float) -> Converted:
     """The usual rho, nats: e0**2 / 2; above `pure_to_zcdp`, and much so for e0 above 1."""
-    return Converted.upper(level(pure, "pure") ** 2 / 2, "Bun, Steinke (2016), Proposition 1.4")
+    top = level(pure, "pure")
+    return Converted.upper(top * top / 2, "Bun, Steinke (2016), Proposition 1.4", of=top)
 
 
 def pure_to_gdp(pure: float) -> Converted:
@@ -73,4 +75,4 @@ def pure_to_gdp(pure: float) -> Converted:
         value = 2 * math.sqrt(2 * math.pi) * half * (1 + math.pi * half * half / 3)
     else:
         value = -2 * float(ndtri_exp(-top - math.log1p(math.exp(-top))))
-    return Converted.exact(value, _DOMINATED)
+    return Converted.exact(value, _DOMINATED, of=top)

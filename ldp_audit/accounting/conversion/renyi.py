@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from numbers import Real
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from ldp_audit.accounting.budget_arguments import level, log_of_delta, order
+from ldp_audit.accounting.budget_arguments import level, log_of_delta, order, whole
 from ldp_audit.accounting.conversion.converted import Converted
-from ldp_audit.accounting.conversion.law_divergence import divergence_of, laplace_divergence
+from ldp_audit.accounting.conversion.law_divergence import divergence_of, laplace_divergence, of_excess
 from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 
@@ -22,10 +23,12 @@ Curve = Callable[[float], float]
 """A bound on the divergence at each order."""
 
 _DEFINITION = "Mironov (2017), Definition 3"
+_NOISE = "Mironov (2017), Proposition 7"
 _SIMPLE = "Mironov (2017), Proposition 3"
 _TIGHTER = "Canonne, Kamath, Steinke (2020), Proposition 12; Balle et al. (2020), Theorem 21"
 _ORDERS = 1 + np.logspace(-6, 12, 73)
 """Where the best order is looked for first."""
+_HUGE = 1e200
 
 
 def renyi_divergence(loss: PrivacyLoss | LossLaw, alpha: float) -> Converted:
@@ -49,11 +52,10 @@ def response_renyi(epsilon: float, alpha: float, k: int = 2) -> Converted:
     """Of randomised response on k values, nats; exact: ln((t**a + t**(1 - a) + k - 2) / (t + k - 1)) / (a - 1).
 
     Written with hyperbolic sines, t**a + t**(1 - a) - t - 1 = 4 sqrt(t) sinh(a e/2) sinh((a - 1) e/2), so that nothing
-    cancels. Raises ValueError unless epsilon >= 0, alpha >= 1, k >= 2.
+    cancels. Raises ValueError unless epsilon >= 0, alpha >= 1, and k is a whole number >= 2.
     """
     top, asked = level(epsilon), order(alpha)
-    if isinstance(k, bool) or not (isinstance(k, int | float) and k >= 2):
-        raise ValueError(f"k must be at least 2, got {k!r}")
+    whole(k, "k", 2)
     if top in (0.0, math.inf) or math.isinf(asked):
         return Converted.exact(top, _DEFINITION)
     log_others = math.log(k - 1)
@@ -61,9 +63,9 @@ def response_renyi(epsilon: float, alpha: float, k: int = 2) -> Converted:
         return Converted.exact(_near_top(top, asked, k), _DEFINITION)
     log_all = float(np.logaddexp(top, log_others))
     if asked == 1:
-        return Converted.exact(top * math.exp(top + math.log(-math.expm1(-top)) - log_all), _DEFINITION)
+        return Converted.exact(top * math.exp(top + math.log(-math.expm1(-top)) - log_all), _DEFINITION, of=top)
     log_rest = math.log(4) + top / 2 + _log_sinh(asked * top / 2) + _log_sinh((asked - 1) * top / 2) - log_all
-    return Converted.exact(min(top, float(np.logaddexp(0.0, log_rest)) / (asked - 1)), _DEFINITION)
+    return Converted.exact(min(top, of_excess(log_rest, asked - 1)), _DEFINITION, of=top)
 
 
 def _near_top(top: float, alpha: float, k: float) -> float:
@@ -78,7 +80,10 @@ def _near_top(top: float, alpha: float, k: float) -> float:
 
 def gaussian_renyi(mu: float, alpha: float) -> Converted:
     """Of unit normal laws whose means are mu apart, nats; exact: alpha mu**2 / 2."""
-    return Converted.exact(order(alpha) * level(mu, "mu") ** 2 / 2, "Mironov (2017), Proposition 7")
+    asked, shift = order(alpha), level(mu, "mu")
+    if shift == 0 or math.isinf(asked):
+        return Converted.exact(math.inf if shift else 0.0, _NOISE)
+    return Converted.exact(asked * shift * shift / 2, _NOISE, of=shift)
 
 
 def laplace_renyi(epsilon: float, alpha: float) -> Converted:
@@ -89,7 +94,7 @@ def laplace_renyi(epsilon: float, alpha: float) -> Converted:
     top, asked = level(epsilon), order(alpha)
     if math.isinf(asked) or top in (0.0, math.inf):
         return Converted.exact(top, _DEFINITION)
-    return Converted.exact(laplace_divergence(top, asked), "Mironov (2017), Proposition 6")
+    return Converted.exact(laplace_divergence(top, asked), "Mironov (2017), Proposition 6", of=top)
 
 
 def renyi_to_epsilon(
@@ -103,9 +108,10 @@ def renyi_to_epsilon(
     """An epsilon at this delta, nats, for a mechanism whose divergence of order alpha is at most curve(alpha).
 
     orders: those that may be used, each above 1; all of them, and the best one looked for, unless given.
-    simple: Mironov's formula instead of the tighter one. An upper end. Raises ValueError for bad numbers.
+    simple: Mironov's formula instead of the tighter one. An upper end. Raises ValueError for bad numbers, the curve's
+    too: they may be infinite, but must be numbers.
     """
-    target = log_of_delta(delta, log_delta)
+    target, curve = log_of_delta(delta, log_delta), _checked(curve)
 
     def at(alpha: float) -> float:
         if math.isinf(alpha):
@@ -122,9 +128,9 @@ def renyi_to_epsilon(
 def renyi_to_delta(curve: Curve, epsilon: float, *, orders: Iterable[float] | None = None) -> Converted:
     """A delta at this epsilon for a mechanism whose divergence of order alpha is at most curve(alpha); an upper end.
 
-    The smallest over the orders of e**((a - 1)(curve(a) - epsilon)) (1 - 1/a)**a / (a - 1).
+    The smallest over the orders of e**((a - 1)(curve(a) - epsilon)) (1 - 1/a)**a / (a - 1). Errors as above.
     """
-    asked = level(epsilon)
+    asked, curve = level(epsilon), _checked(curve)
 
     def at(alpha: float) -> float:
         gap = curve(alpha) - asked
@@ -147,18 +153,46 @@ def laws_of(loss: PrivacyLoss | LossLaw) -> tuple[LossLaw, ...]:
 
 
 def _log_sinh(x: float) -> float:
-    """For x > 0."""
+    """For x >= 0."""
+    if x == 0:
+        return -math.inf
     return x + math.log(-math.expm1(-2 * x)) - math.log(2)
 
 
 def _least(value: Curve, orders: Iterable[float] | None) -> float:
     """The least of the values; any order's is valid, so a search that stops early is still right."""
     if orders is not None:
-        return min(value(order(float(alpha))) for alpha in orders)
+        return min(value(alpha) for alpha in _listed(orders))
     found = [value(float(alpha)) for alpha in _ORDERS]
-    best = int(np.nanargmin(found))
+    best = int(np.argmin(found))
     ends = np.log(_ORDERS[[max(0, best - 1), min(best + 1, _ORDERS.size - 1)]] - 1)
     near = minimize_scalar(
-        lambda z: value(1 + math.exp(z)), bounds=tuple(ends), method="bounded", options={"xatol": 1e-9}
+        # whose differences must be floats
+        lambda z: min(max(value(1 + math.exp(z)), -_HUGE), _HUGE),
+        bounds=tuple(ends),
+        method="bounded",
+        options={"xatol": 1e-9},
     )
-    return float(min(found[best], near.fun))
+    return float(min(found[best], near.fun)) if near.fun < _HUGE else found[best]
+
+
+def _listed(orders: Iterable[float]) -> list[float]:
+    """ValueError unless they are numbers above 1, one at least."""
+    listed = list(orders) if isinstance(orders, Iterable) and not isinstance(orders, str) else []
+    if not listed or not all(order(alpha) > 1 for alpha in listed):
+        raise ValueError(f"orders must be numbers above 1, one at least, got {orders!r}")
+    return [float(alpha) for alpha in listed]
+
+
+def _checked(curve: Curve) -> Curve:
+    """The same, but an error where it gives no number."""
+    if not callable(curve):
+        raise ValueError(f"curve must be a function from an order to a divergence, got {curve!r}")
+
+    def at(alpha: float) -> float:
+        value = curve(alpha)
+        if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
+            raise ValueError(f"curve must give a number at every order, got {value!r} at {alpha!r}")
+        return float(value)
+
+    return at

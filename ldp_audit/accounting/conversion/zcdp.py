@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import heapq
 import math
+import sys
+from dataclasses import replace
 from functools import cache
+
+import numpy as np
 
 from ldp_audit.accounting.budget_arguments import level, log_of_delta
 from ldp_audit.accounting.conversion.converted import Converted
@@ -20,11 +24,16 @@ from ldp_audit.accounting.conversion.renyi import (
     renyi_to_delta,
     renyi_to_epsilon,
 )
+from ldp_audit.accounting.laws.bracketed_loss import end_of
+from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.accounting.sampling.fewer_losses import coarser
 
 _FARTHEST = 1e12
 _MOST_CELLS = 5000
+_MANY = 2048
+"""Of losses, of which hundreds of orders are asked."""
 
 
 def zcdp_to_epsilon(
@@ -37,10 +46,10 @@ def zcdp_to_epsilon(
     """
     cost = level(rho, "rho")
     target = log_of_delta(delta, log_delta)
-    if cost in (0.0, math.inf) or math.isinf(target):
+    if cost in (0.0, math.inf) or target in (0.0, -math.inf):
         return Converted.upper(0.0 if cost == 0 or target == 0 else math.inf, "rho = 0 gives nothing away")
     if simple:
-        value = cost + 2 * math.sqrt(-cost * target)
+        value = cost + 2 * math.sqrt(cost) * math.sqrt(-target)
         return Converted.upper(value, "Bun, Steinke (2016), Proposition 1.3")
     return renyi_to_epsilon(lambda alpha: cost * alpha, log_delta=target)
 
@@ -54,19 +63,21 @@ def zcdp_to_delta(rho: float, epsilon: float, *, simple: bool = False) -> Conver
     if cost in (0.0, math.inf) or math.isinf(asked):
         return Converted.delta(-math.inf if math.isfinite(cost) else 0.0, "upper", "rho = 0 gives nothing away")
     if simple:
-        log = -(max(0.0, asked - cost) ** 2) / (4 * cost)
+        gap = max(0.0, asked - cost)
+        log = max(-gap * (gap / cost / 4), -sys.float_info.max)
         return Converted.delta(log, "upper", "Bun, Steinke (2016), Proposition 1.3")
     return renyi_to_delta(lambda alpha: cost * alpha, asked)
 
 
 def gaussian_zcdp(mu: float) -> Converted:
     """Of Gaussian noise whose sensitivity is mu standard deviations: mu**2 / 2. Exact."""
-    return Converted.exact(level(mu, "mu") ** 2 / 2, "Bun, Steinke (2016), Proposition 1.6")
+    shift = level(mu, "mu")
+    return Converted.exact(shift * shift / 2, "Bun, Steinke (2016), Proposition 1.6", of=shift)
 
 
 def laplace_zcdp(epsilon: float) -> Converted:
     """Of Laplace noise of this pure epsilon: epsilon + e**-epsilon - 1, its divergence of order 1. Exact."""
-    return Converted.exact(laplace_renyi(epsilon, 1.0).value, "Harrison, Manurangsi (2025): attained at order 1")
+    return replace(laplace_renyi(epsilon, 1.0), source="Harrison, Manurangsi (2025): attained at order 1")
 
 
 def zcdp_of(loss: PrivacyLoss | LossLaw, tolerance: float = 1e-4) -> Converted:
@@ -78,15 +89,16 @@ def zcdp_of(loss: PrivacyLoss | LossLaw, tolerance: float = 1e-4) -> Converted:
     if not (isinstance(tolerance, int | float) and 0 < tolerance < 1):
         raise ValueError(f"tolerance must lie between 0 and 1, got {tolerance!r}")
 
+    laws = tuple(_few(law) for law in laws_of(loss))
+
     @cache
     def divergence(alpha: float) -> float:
-        return renyi_divergence(loss, alpha).value
+        return max(renyi_divergence(law, alpha).value for law in laws)
 
     source = "Bun, Steinke (2016), Definition 1.1, every order"
     mean, pure = divergence(1.0), divergence(math.inf)
     if pure == 0 or math.isinf(divergence(2.0)):
         return Converted.upper(0.0 if pure == 0 else math.inf, source)
-    laws = laws_of(loss)
     far = max(2.0, 2 * pure / max(mean, pure / _FARTHEST)) if math.isfinite(pure) else _FARTHEST
     attained = max(mean, divergence(far) / far)
     most = min(_by_range(laws, mean), max(ratio_beyond(law, 1.0) for law in laws))
@@ -94,6 +106,13 @@ def zcdp_of(loss: PrivacyLoss | LossLaw, tolerance: float = 1e-4) -> Converted:
         return Converted.upper(most, source)
     beyond = max(ratio_beyond(law, far) for law in laws)
     return Converted.upper(min(max(_supremum(divergence, attained, far, tolerance), beyond), most), source)
+
+
+def _few(law: LossLaw) -> LossLaw:
+    """A law of fewer losses above one of very many, that differs by far less than the tolerance; others as they are."""
+    law = end_of(law, 1)
+    many = isinstance(law, LossAtoms) and law.losses.size > _MANY
+    return coarser(law, _MANY, 1) if many and np.array_equal(law.losses, -law.losses[::-1]) else law
 
 
 def _supremum(divergence: Curve, attained: float, far: float, tolerance: float) -> float:
@@ -130,4 +149,4 @@ def _chord_bound(low: float, at_low: float, high: float, at_high: float) -> floa
 def _by_range(laws: tuple[LossLaw, ...], mean: float) -> float:
     """A bound from the width w of the losses alone: (alpha - 1) D(alpha) has a second derivative of w**2/4 at most."""
     width = max(law.largest() + law.mirrored().largest() for law in laws)
-    return max(mean, width * width / 8)
+    return max(mean, width * width / 8 + math.ulp(0.0))

@@ -197,11 +197,12 @@ def levels_of(law: LossLaw, count: int = _POINTS, deepest: float = _DEEPEST) -> 
     top, bottom = _reach(law, deepest), _reach(law.mirrored(), deepest)
     start, usual = _start(law, top), _reach(law, _USUAL)
     if start > 0:
-        spread = [np.array([-bottom, 0.0]), np.linspace(start, usual, count)]
+        spread = [np.array([-bottom, -_start(law.mirrored(), bottom), 0.0]), np.linspace(start, usual, count)]
     else:
         near, others = np.logspace(-6, 0, count // 4), _reach(law.mirrored(), _USUAL)
         spread = [np.linspace(-others, usual, count), top * near, -bottom * near, np.zeros(1)]
-    return np.unique(np.concatenate([*spread, np.linspace(usual, top, count // 4), [-bottom]]))
+    beyond = count if deepest < _DEEPEST else count // 4
+    return np.unique(np.concatenate([*spread, np.linspace(usual, top, beyond), [-bottom]]))
 
 
 def _reach(law: LossLaw, deepest: float) -> float:

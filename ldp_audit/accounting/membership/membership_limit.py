@@ -34,6 +34,9 @@ from ldp_audit.accounting.anonymous_counts import (
     check_clients,
     hypotheses,
 )
+from ldp_audit.accounting.budget_arguments import level, whole
+from ldp_audit.accounting.conversion.gaussian_dp import gdp_within
+from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 
 _BERRY_ESSEEN = 0.4748
 _STEPS = 200  # of a bisection: floats are used up before
@@ -64,8 +67,8 @@ class NormalLoss:
     largest: float
 
     def delta(self, epsilon: float) -> float:
-        """The larger of the two directions' hockey-stick divergences at epsilon, nats, >= 0."""
-        if epsilon >= self.largest:
+        """The larger of the two directions' hockey-stick divergences at epsilon, nats, >= 0; ValueError for others."""
+        if level(epsilon) >= self.largest:
             return 0.0
         finite = (_delta(mean, variance, epsilon) for mean, variance in zip(self.means, self.variances, strict=True))
         return max(never + (1 - never) * d for never, d in zip(self.infinite, finite, strict=True))
@@ -86,7 +89,8 @@ class NormalLoss:
 
 
 def compose(laws: CountLaws, m: int) -> NormalLoss:
-    """The sum of the losses of m independent counts with these laws, as normal."""
+    """The sum of the losses of m independent counts with these laws, as normal. m: a whole number >= 1."""
+    whole(m, "m")
     directions = laws.moments, laws.swapped.moments
     return NormalLoss(
         means=(m * directions[0].mean, m * directions[1].mean),
@@ -99,14 +103,19 @@ def compose(laws: CountLaws, m: int) -> NormalLoss:
 def compose_signals(
     n: int, epsilon: float, m: int, *, others: Others = "one end", against: Against = "other end"
 ) -> NormalLoss:
-    """The same from `signal` alone, for more clients than a law can be held of: a normal mean shifted by mu."""
+    """The same from `signal` alone, for more clients than a law can be held of: a normal mean shifted by mu.
+
+    m: a whole number >= 1. Raises ValueError for anything else.
+    """
+    whole(m, "m")
     squared = m * signal(n, epsilon, others=others, against=against)
     largest = math.inf if against == "absent" else m * epsilon
     return NormalLoss((squared / 2, squared / 2), (squared, squared), (0.0, 0.0), largest)
 
 
 def advantage(laws: CountLaws, m: int) -> Advantage:
-    """Of the best test on m independent counts; exact for m = 1."""
+    """Of the best test on m independent counts; exact for m = 1. m: a whole number >= 1."""
+    whole(m, "m")
     if m == 1:
         return Advantage(*[laws.advantage()] * 3)
     directions = laws.moments, laws.swapped.moments
@@ -136,29 +145,8 @@ def signal(n: int, epsilon: float, *, others: Others = "one end", against: Again
 
 
 def limit_advantage(mu: float) -> float:
-    """2 Phi(mu/2) - 1: between two normal laws with means mu apart."""
-    return float(special.erf(mu / math.sqrt(8)))
-
-
-def gaussian_delta(mu: float, epsilon: float) -> float:
-    """delta(epsilon) between two normal laws of variance 1 with means mu apart. mu: >= 0."""
-    return _delta(mu * mu / 2, mu * mu, epsilon)
-
-
-def gaussian_mu(epsilon: float, delta: float) -> float:
-    """The greatest mu whose delta at epsilon, nats, is at most this; 0 at delta = 0."""
-    check_delta(delta)
-    if not epsilon >= 0:
-        raise ValueError(f"epsilon must be a number >= 0, got {epsilon!r}")
-    if delta == 0 or math.isinf(epsilon):
-        return math.inf if math.isinf(epsilon) else 0.0
-    low, high = 0.0, 1.0
-    while gaussian_delta(high, epsilon) <= delta:
-        low, high = high, 2 * high
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if gaussian_delta(middle, epsilon) <= delta else (low, middle)
-    return low
+    """2 Phi(mu/2) - 1: between two normal laws with means mu apart. Raises ValueError unless mu is >= 0."""
+    return float(special.erf(level(mu, "mu") / math.sqrt(8)))
 
 
 def break_even_clients(
@@ -175,25 +163,31 @@ def break_even_clients(
 
     In the normal limit, which is a good one where many counts are added up, or where a count's variance is large. For a
     single count the exact number was up to a fifth larger in the tests, at about 100 clients.
-    1 where the reports' own epsilon suffices; infinity where no number does (delta = 0).
+    1 where the reports' own epsilon suffices; infinity where no number does (delta = 0), or none that is a float.
+    rounds, dimension: whole numbers >= 1.   epsilon, target_epsilon: nats, >= 0.   delta: in [0, 1).
+    Raises ValueError for anything else.
     """
-    m = rounds * dimension
+    m = whole(whole(rounds, "rounds") * whole(dimension, "dimension"), "rounds times dimension")
+    level(target_epsilon, "target_epsilon")
+    check_delta(delta)
     gap, own, each = _ingredients(epsilon, others, against)
     if gap == 0 or (target_epsilon >= m * epsilon and against != "absent"):
         return 1
-    mu = gaussian_mu(target_epsilon, delta)
+    mu = gdp_within(target_epsilon, delta).value
     if mu == 0 or each == 0:
         return math.inf
-    return 1 + max(0, math.ceil((m * gap**2 / mu**2 - own) / each))
+    needed = (m * (gap / mu) * (gap / mu) - own) / each
+    return 1 + max(0, math.ceil(needed)) if needed < math.inf else math.inf
 
 
 def smallest_dimension(laws: CountLaws, rounds: int, wanted: float, *, surely: bool = False) -> int:
     """From how many weights on the advantage is at least `wanted`, in the normal limit, or for certain.
 
-    wanted: in (0, 1).   Raises ValueError for another, and where the counts say nothing.
+    rounds: a whole number >= 1.   wanted: in (0, 1).   Raises ValueError for others, and where the counts say nothing.
     """
     if not 0 < wanted < 1:
         raise ValueError(f"wanted must be in (0, 1), got {wanted!r}")
+    whole(rounds, "rounds")
     if laws.advantage() == 0:
         raise ValueError("these counts say nothing: no number of weights gives any advantage")
 
@@ -241,17 +235,16 @@ def _variance(chance: Chance) -> float:
 
 
 def _delta(mean: float, variance: float, epsilon: float) -> float:
-    """E[(1 - e**(epsilon - S))_+] for a normal S, without cancelling exponentials."""
+    """E[(1 - e**(epsilon - S))_+] for a normal S: Gaussian noise's, at a level that makes up for another mean.
+
+    It depends on the variance and on (epsilon - mean) alone, and Gaussian noise has half the variance for a mean.
+    """
+    if math.isinf(epsilon):
+        return 0.0
     if variance <= 0:
         return -math.expm1(min(0.0, epsilon - mean))
-    s = math.sqrt(variance)
-    x = (mean - epsilon) / s
-    root = math.sqrt(2)
-    if x <= 0:
-        tails = special.erfcx(-x / root) - special.erfcx((s - x) / root)
-        return max(0.0, float(math.exp(-x * x / 2) * tails / 2))
-    if x < s:
-        second = math.exp(-x * x / 2) * special.erfcx((s - x) / root) / 2
-    else:
-        second = math.exp(s * s / 2 - x * s) * special.ndtr(x - s)
-    return min(1.0, max(0.0, float(special.ndtr(x) - second)))
+    if math.isinf(mean) or math.isinf(variance):
+        return 1.0
+    asked = epsilon - (mean - variance / 2)
+    log = GaussianLoss(math.sqrt(variance)).log_delta_bounds(asked)[1]
+    return math.exp(log) or (0.0 if log == -math.inf else math.ulp(0.0))

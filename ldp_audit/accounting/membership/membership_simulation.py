@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from ldp_audit.accounting.anonymous_counts import Against, CountLaws, Others, anonymous_count
+from ldp_audit.accounting.budget_arguments import whole
 
 _CELLS = 2**21  # of a block of draws: 16 MiB
 _NEVER = 1e-20  # values whose expected number among all counts of a run is below it are left out
@@ -63,8 +64,7 @@ def simulate(
     Memory does not grow with d, rounds or trials. Raises ValueError for bad input.
     """
     for name, value in (("d", d), ("rounds", rounds), ("trials", trials)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
+        whole(value, name)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be in (0, 1), got {confidence!r}")
     if not isinstance(rng, np.random.Generator):

@@ -7,7 +7,7 @@ composition comes as an interval that is certain; where it is wide or one number
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,9 @@ from ldp_audit.accounting.conversion.converted import plain
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.protocols.protocol_costs import Ledger
 from ldp_audit.mechanisms import RandomizedResponse
+
+_LARGE = 700.0
+"""Nats: the exponential of little more is no float."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +78,11 @@ Uses = Sequence[tuple[PrivacyLoss, int]]
 
 def _basic(uses: Uses, delta: float) -> Total:
     """The sum of pure epsilons; where one is infinite, of the epsilons at an equal share of delta each."""
-    pure = _upwards(math.fsum(times * loss.largest() for loss, times in uses if loss.largest() > 0))
+    pure = _upwards(_sum(times * loss.largest() for loss, times in uses if loss.largest() > 0))
     if math.isfinite(pure):
         return Total("basic", "the sum of the epsilons", pure, 0.0)
     share = delta / sum(times for _, times in uses)
-    summed = _upwards(math.fsum(times * loss.epsilon(share) for loss, times in uses))
+    summed = _upwards(_sum(times * loss.epsilon(share) for loss, times in uses))
     return Total("basic", "the sum of the epsilons, each at an equal share of delta", summed, delta)
 
 
@@ -91,9 +94,11 @@ def _pure(uses: Uses, delta: float) -> list[Total]:
     counted = [(loss.largest(), times) for loss, times in uses if loss.largest() > 0]
     if not counted or not all(math.isfinite(epsilon) for epsilon, _ in counted):
         return []
-    spread = math.sqrt(-2 * math.log(delta) * math.fsum(times * epsilon**2 for epsilon, times in counted))
-    mean = math.fsum(times * epsilon * math.expm1(min(epsilon, 700.0)) for epsilon, times in counted)
-    tight = math.fsum(times * epsilon * math.tanh(epsilon / 2) for epsilon, times in counted)
+    most = max(epsilon for epsilon, _ in counted)  # whose square may be no float
+    root = most * math.sqrt(_sum(times * (epsilon / most) ** 2 for epsilon, times in counted))
+    spread = math.sqrt(-2 * math.log(delta)) * root
+    mean = _sum(times * epsilon * (math.expm1(epsilon) if epsilon < _LARGE else math.inf) for epsilon, times in counted)
+    tight = _sum(times * epsilon * math.tanh(epsilon / 2) for epsilon, times in counted)
     worst = compose([(RandomizedResponse(epsilon), times) for epsilon, times in counted]).epsilon(delta)
     strong = "of the epsilons alone, by strong composition"
     return [
@@ -110,10 +115,10 @@ def _divergences(uses: Uses, delta: float) -> list[Total]:
 
     if any(loss.delta(math.inf) > 0 for loss, _ in uses):
         return []  # what shows everything with some probability has no divergence
-    rho = _upwards(math.fsum(times * zcdp_of(loss).value for loss, times in uses))
+    rho = _upwards(_sum(times * zcdp_of(loss).value for loss, times in uses))
 
     def curve(alpha: float) -> float:
-        return math.fsum(times * renyi_divergence(loss, alpha).value for loss, times in uses)
+        return _sum(times * renyi_divergence(loss, alpha).value for loss, times in uses)
 
     return [
         Total("zCDP", f"rho = {rho:.6g} in all, then to epsilon", zcdp_to_epsilon(rho, delta).value, delta),
@@ -127,6 +132,14 @@ def _shuffled(ledger: Ledger) -> Total:
     if ledger.in_one_piece("everything"):
         says = "without names, each model in one piece: at least what its reports tell one by one, at most all"
     return Total("shuffled", says, upper, ledger.delta, lower)
+
+
+def _sum(parts: Iterable[float]) -> float:
+    """Of numbers >= 0; infinite beyond the range of floats."""
+    try:
+        return math.fsum(parts)
+    except OverflowError:
+        return math.inf
 
 
 def _upwards(value: float) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 
 from scipy.special import ndtri
 
+from ldp_audit.accounting.budget_arguments import as_float
 from ldp_audit.accounting.protocols.protocol import PaperKey, Protocol, Step
 from ldp_audit.mechanisms import ExponentialSelection, Gaussian, PerturbedEncoding, PerturbedSampling, SubsampleRelease
 
@@ -94,9 +95,9 @@ def paper_claims(protocol: Protocol) -> tuple[PaperClaim, ...]:
 
 def _ldp_fl(protocol: Protocol) -> tuple[PaperClaim, ...]:
     step = _only(protocol)
-    epsilon = getattr(protocol.mechanisms[0], "epsilon", None)
-    if epsilon is None:
-        raise ValueError("LDP-FL's accounting needs a mechanism with an epsilon")
+    epsilon = as_float(getattr(protocol.mechanisms[0], "epsilon", None))
+    if math.isnan(epsilon):
+        raise ValueError(f"LDP-FL's accounting needs a mechanism with an epsilon, got {protocol.mechanisms[0]!r:.200}")
     every, a_round = protocol.times(step), protocol.times(step, without=("rounds",))
     return (
         PaperClaim("without shuffling, the budget grows to T d epsilon", every * epsilon, 0.0, ("LF-SEQ",)),

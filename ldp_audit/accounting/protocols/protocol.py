@@ -15,6 +15,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from ldp_audit.accounting.budget_arguments import as_float, whole
 from ldp_audit.mechanisms import target
 
 Unit = Literal["value", "record", "client"]
@@ -47,7 +48,7 @@ class Sampling:
         if self.kind == "poisson":
             if self.n is not None or self.k is not None:
                 raise ValueError("n and k belong to sampling without or with replacement; poisson takes rate alone")
-            _number("rate", self.rate, low=0.0, high=1.0)
+            object.__setattr__(self, "rate", _number("rate", self.rate, low=0.0, high=1.0))
             return
         if self.rate is not None:
             raise ValueError(f"rate belongs to poisson sampling, got {self.rate!r}; give n and k")
@@ -93,26 +94,28 @@ class Split:
     constant: float = 1.0
 
     def __post_init__(self) -> None:
-        _number("epsilon", self.epsilon, low=0.0, strict=True)
+        object.__setattr__(self, "epsilon", _number("epsilon", self.epsilon, low=0.0, strict=True))
         if (self.mu is None) == (self.batch is None):
             raise ValueError(f"one of mu and batch must be given, got mu = {self.mu!r}, batch = {self.batch!r}")
         if self.batch is not None:
             object.__setattr__(self, "batch", _whole("batch", self.batch))
-        elif not _number("mu", self.mu, low=0.0, high=1.0) < 1:
-            raise ValueError("mu must leave something to the value stage, got 1")
-        if not _number("threshold", self.threshold, low=0.0, high=1.0) < 1:
-            raise ValueError("threshold must leave something to the value stage, got 1")
-        _number("constant", self.constant, low=0.0)
+        for name, high in (("mu", 1.0), ("threshold", 1.0), ("constant", math.inf)):
+            if name == "mu" and self.batch is not None:
+                continue
+            value = _number(name, getattr(self, name), low=0.0, high=high)
+            if value == high:
+                raise ValueError(f"{name} must leave something to the value stage, got 1")
+            object.__setattr__(self, name, value)
 
     def stages(self, epochs: int, dimensions: int) -> dict[Stage, float]:
-        """What each stage of one epoch may spend, nats."""
-        whole = self.epsilon / epochs
+        """What each stage of one epoch may spend, nats. epochs, dimensions: 1 .. 2**53; ValueError for others."""
+        each, d = self.epsilon / _whole("epochs", epochs), _whole("dimensions", dimensions)
         if self.mu is not None:
-            selection = self.mu * whole
+            selection = self.mu * each
         else:
-            needed = self.constant * math.sqrt(dimensions * math.log(dimensions) / (self.batch or 1))
-            selection = min(self.threshold * whole, max(0.0, whole - needed))
-        return {"selection": selection, "value": whole - selection}
+            needed = self.constant * math.sqrt(d * math.log(d) / (self.batch or 1))
+            selection = min(self.threshold * each, max(0.0, each - needed))
+        return {"selection": selection, "value": each - selection}
 
 
 @dataclass(frozen=True)
@@ -256,19 +259,17 @@ def _counts() -> str:
 
 def _whole(name: str, value: Any) -> int:
     """A whole number from 1 on; 1e5 is one too."""
-    fits = isinstance(value, int | float) and not isinstance(value, bool) and 1 <= value <= MOST
-    if not fits or value != int(value):
-        raise ValueError(f"{name} must be a whole number from 1 to 2**53, got {value!r}")
-    return int(value)
+    given = as_float(value)
+    return whole(value if hasattr(value, "__index__") or not given.is_integer() else int(given), name, 1, MOST)
 
 
 def _number(name: str, value: Any, *, low: float, high: float = math.inf, strict: bool = False) -> float:
     """A finite number in the range."""
-    fits = isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
-    if not fits or (strict and value == low) or value > 1e300:
+    found = as_float(value)
+    if not low <= found <= high or (strict and found == low) or found > 1e300:
         ends = f"{'>' if strict else '>='} {low:g}" if math.isinf(high) else f"in [{low:g}, {high:g}]"
         raise ValueError(f"{name} must be a finite number {ends}, got {value!r}")
-    return float(value)
+    return found
 
 
 def _text(name: str, value: Any, *, empty: bool = True) -> None:

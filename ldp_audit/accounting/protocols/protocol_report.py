@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from ldp_audit.accounting.attack_success import posterior
+from ldp_audit.accounting.budget_arguments import as_float
 from ldp_audit.accounting.conversion.converted import plain
 from ldp_audit.accounting.grids.grid_loss import check_width
 from ldp_audit.accounting.grids.tilt_plan import WIDTH
@@ -110,11 +111,14 @@ def account(
     progress: called with a line before each longer part.
     Raises ValueError for another delta or width, and where the paper's accounting does not fit the protocol.
     """
-    if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 < delta < 1:
+    if not isinstance(protocol, Protocol):
+        raise ValueError(f"protocol must be a Protocol, as load_protocol gives it, got {protocol!r}")
+    if not 0 < as_float(delta) < 1:
         raise ValueError(f"delta must be in (0, 1), got {delta!r}")
+    delta = float(delta)
     check_width(width)
     claims = paper_claims(protocol)
-    ledger = Ledger(protocol, step_losses(protocol, progress), float(delta), width)
+    ledger = Ledger(protocol, step_losses(protocol, progress), delta, width)
     scopes = tuple(_spent(ledger, scope, _NAMES[scope], progress) for scope in _scopes(ledger))
     many = len(ledger.losses) > 1
     alone = (replace(ledger, losses=(one,), _made={}, _ends={}) if many else ledger for one in ledger.losses)

@@ -12,6 +12,8 @@ from ldp_audit.accounting.protocols.protocol_report import ProtocolReport, Spent
 
 _WIDTH = 118
 _LOST = 1e-13  # of a number, by rounding: no reason to print another digit
+_LONG = 1e20
+_PART = 0.01  # of a whole number, at most: floats from 1e11 on lose less
 
 
 def describe(report: ProtocolReport) -> str:
@@ -58,8 +60,11 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 def _six(value: float, way: int) -> str:
     """Six digits, in the last place rounded up (way 1) or down (-1), but for what floats lose."""
-    if value >= 1e6:  # whole numbers say as much
-        return str(math.ceil(value * (1 - _LOST)) if way > 0 else math.floor(value * (1 + _LOST)))
+    if 1e6 <= value < _LONG:  # whole numbers say as much
+        nearest = round(value)
+        if abs(value - nearest) <= min(_LOST * value, _PART):
+            return str(nearest)
+        return str(math.ceil(value) if way > 0 else math.floor(value))
     text = f"{value:.6g}"
     if way * (value - float(text)) > _LOST * abs(value):
         step = 10.0 ** (math.floor(math.log10(abs(value))) - 5)

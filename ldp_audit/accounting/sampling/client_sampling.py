@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, get_args
 
+from ldp_audit.accounting.budget_arguments import as_float, whole
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.sampling.subsample import Adjacency, subsample
@@ -62,17 +63,15 @@ def sampled_clients(
 
 def _selected(clients: int, selected: int | None, fraction: float | None) -> int:
     """How many clients take part."""
-    if isinstance(clients, bool) or not isinstance(clients, int) or clients < 1:
-        raise ValueError(f"clients must be a whole number >= 1, got {clients!r}")
+    count = whole(clients, "clients")
     if (selected is None) == (fraction is None):
         raise ValueError(
             f"one of selected and fraction must be given, got selected={selected!r}, fraction={fraction!r}"
         )
-    if fraction is not None and (isinstance(fraction, bool) or not isinstance(fraction, int | float)):
-        raise ValueError(f"fraction must be a number in [0, 1], got {fraction!r}")
-    found = selected if fraction is None else round(fraction * clients) if 0 <= fraction <= 1 else None
-    if fraction is not None and (found is None or abs(found / clients - fraction) > _ROUNDED * math.ulp(fraction)):
-        raise ValueError(f"fraction must be in [0, 1] and a whole number of the {clients} clients, got {fraction!r}")
-    if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found <= clients:
-        raise ValueError(f"selected must be a whole number in 0 .. {clients}, got {selected!r}")
+    if fraction is None:
+        return whole(selected, "selected", 0, count)
+    part = as_float(fraction)
+    found = round(part * count) if 0 <= part <= 1 else None
+    if found is None or abs(found / count - part) > _ROUNDED * math.ulp(part):
+        raise ValueError(f"fraction must be in [0, 1] and a whole number of the {count} clients, got {fraction!r}")
     return found

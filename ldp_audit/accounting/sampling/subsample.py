@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
+from ldp_audit.accounting.budget_arguments import as_float, whole
 from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
@@ -77,7 +78,7 @@ def subsample(
     else:
         remove = add = _symmetric_law(loss, kind, adjacency)
     if kind == "with" and n and k and k > 1:
-        found = copies_loss(remove, n, k, replaced=adjacency == "replace")
+        found = copies_loss(remove, int(n), int(k), replaced=adjacency == "replace")
         return PrivacyLoss((symmetric(found),) if adjacency == "replace" else (found, found.mirrored()), stated)
     if adjacency == "replace":
         return PrivacyLoss((symmetric(mixed(remove, chance)),), stated)
@@ -87,27 +88,20 @@ def subsample(
 def _chance(kind: Kind, rate: float | None, n: int | None, k: int | None, adjacency: Adjacency) -> SamplingRate:
     """The chance that a record is drawn; ValueError for arguments that say none."""
     if kind == "poisson":
-        if n is not None or k is not None or not _is_chance(rate):
+        if n is not None or k is not None or not 0 <= as_float(rate) <= 1:
             raise ValueError(
                 f"kind='poisson' takes rate in [0, 1], and neither n nor k; got rate={rate!r}, n={n!r}, k={k!r}"
             )
-        return SamplingRate.of_chance(float(rate))  # type: ignore[arg-type]
+        return SamplingRate.of_chance(as_float(rate))
     if rate is not None:
         raise ValueError(f"kind={kind!r} takes n and k, and no rate; got rate={rate!r}")
-    for name, value, least in (("n", n, 1), ("k", k, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST_RECORDS:
-            raise ValueError(f"{name} must be a whole number in {least} .. 10**12, got {value!r}")
-    records, draws = int(n or 0), int(k or 0)
+    records, draws = whole(n, "n", 1, MOST_RECORDS), whole(k, "k", 0, MOST_RECORDS)
     needed = (draws if kind == "without" else min(draws, 1)) + (adjacency == "add/remove" and draws > 0)
     if needed > records:
         accepted = "k <= n - 1 for add/remove, k <= n for replace" if kind == "without" else "n >= 2 for add/remove"
         raise ValueError(f"k={k} records must be there to draw from n={n}, and without the one removed: {accepted}")
     drawn = SamplingRate.without_replacement if kind == "without" else SamplingRate.with_replacement
     return drawn(records, draws)
-
-
-def _is_chance(rate: object) -> bool:
-    return isinstance(rate, int | float) and not isinstance(rate, bool) and 0 <= rate <= 1
 
 
 def _both_ways(loss: PrivacyLoss) -> tuple[LossLaw, LossLaw]:
@@ -125,7 +119,8 @@ def _symmetric_law(loss: PrivacyLoss, kind: Kind, adjacency: Adjacency) -> LossL
     if len(loss.directions) > 1 or not all(_alike(law, share * top) for share in (0.1, 0.5, 0.9)):
         raise ValueError(
             f"mechanism must have a loss between neighbours in either order for kind={kind!r} and "
-            f"adjacency={adjacency!r}: one direction, its own mirror image; got {loss.directions!r}"
+            f"adjacency={adjacency!r}: one direction, its own mirror image; got directions of "
+            f"{', '.join(type(law).__name__ for law in loss.directions)}"
         )
     return law
 

@@ -40,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.accounting.anonymous_counts import Chance
+from ldp_audit.accounting.budget_arguments import whole
 from ldp_audit.accounting.laws.binomial_window import binomial_window
 from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.shuffling.chord_law import chord_law, chord_levels
@@ -245,8 +246,7 @@ def third_value(epsilon0: float, n: int, k: int) -> CountedPair:
 def _check(epsilon0: float, n: int) -> None:
     if not 0 < epsilon0 <= MOST_EPSILON:
         raise ValueError(f"epsilon0 must lie above 0 and not above {MOST_EPSILON}, got {epsilon0!r}")
-    if isinstance(n, bool) or not isinstance(n, int) or not 2 <= n <= MOST_CLIENTS:
-        raise ValueError(f"n must be a whole number in 2 .. {MOST_CLIENTS}, got {n!r}")
+    whole(n, "n", 2, MOST_CLIENTS)
 
 
 def _log_lie(epsilon0: float) -> float:

@@ -22,6 +22,7 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from ldp_audit.accounting.anonymous_counts import Chance
+from ldp_audit.accounting.budget_arguments import whole
 from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss
 from ldp_audit.accounting.laws.finite_losses import NOTHING
 from ldp_audit.accounting.laws.loss_law import LossLaw
@@ -62,8 +63,7 @@ def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> 
     Raises ValueError for an infinite epsilon, and for anything else.
     """
     epsilon0 = _epsilon_of(mechanism)
-    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_CLIENTS:
-        raise ValueError(f"n must be a whole number in 1 .. 10**8, got {n!r}")
+    n = whole(n, "n", 1, MOST_CLIENTS)
     if isinstance(others, str) and others == "worst":
         if n == 1:
             known = callable(getattr(mechanism, "delta", None)) or isinstance(mechanism, PrivacyLoss)

@@ -14,6 +14,7 @@ from typing import Any
 
 from scipy.optimize import brentq
 
+from ldp_audit.accounting.budget_arguments import whole
 from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.shuffling.clones import clones, stronger_clones
@@ -155,8 +156,7 @@ def _balle_two_values(epsilon0: float, n: int, delta: float) -> float:
 def _check(epsilon0: float, n: int, delta: float) -> None:
     if not (isinstance(epsilon0, int | float) and 0 < epsilon0 <= 700):
         raise ValueError(f"epsilon0 must lie above 0 and not above 700, got {epsilon0!r}")
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ValueError(f"n must be a whole number >= 1, got {n!r}")
+    whole(n, "n")
     if not (isinstance(delta, int | float) and 0 < delta < 1):
         raise ValueError(f"delta must lie between 0 and 1, got {delta!r}")
 

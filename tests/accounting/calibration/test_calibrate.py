@@ -264,8 +264,3 @@ def test_budgets_at_the_ends_of_their_ranges_are_answered() -> None:
         calibrate_rounds(RandomizedResponse(1.0), "x")
     with pytest.raises(ValueError, match=r"delta must lie in \[0, 1\], got 2.0"):
         calibrate_rounds(RandomizedResponse(1.0), 1.0, 2.0)
-
-
-def test_a_sensitivity_must_be_one() -> None:
-    with pytest.raises(ValueError, match=r"sensitivity must be positive and finite, got 0"):
-        calibrate_gaussian(0, 1, 1.0, 1e-6)

@@ -355,7 +355,7 @@ def test_a_conversion_says_what_it_is() -> None:
         (lambda: gdp_within(1.0, 0.1, log_delta=-1.0), "one of delta and log_delta must be given"),
         (lambda: gdp_within(1.0, log_delta=1.0), "log_delta must be at most 0, got 1.0"),
         (lambda: response_renyi(1.0, 0.5), "alpha must be a number >= 1"),
-        (lambda: response_renyi(1.0, 2.0, k=1), "k must be at least 2, got 1"),
+        (lambda: response_renyi(1.0, 2.0, k=1), "k must be a whole number >= 2, got 1"),
         (lambda: zcdp_of(response(1.0), tolerance=2.0), "tolerance must lie between 0 and 1, got 2.0"),
         (lambda: gdp_of(BinomialLoss(1.0, -1.0, 10**6)), "times must be below 100000"),
     ],

@@ -184,6 +184,6 @@ def test_the_mu_of_many_noises_is_no_less_than_any_test_shows() -> None:
     """A warning of an overflow once."""
     loss = compose([(Laplace(1.0), 1000)])
     mu = gdp_of(loss).value
-    assert mu <= math.sqrt(1000) * gdp_of(privacy_loss(Laplace(1.0))).value
+    assert mu <= math.sqrt(1000) * gdp_of(privacy_loss(Laplace(1.0))).value * (1 + 2e-12)  # rounded up twice
     for level in (0.0, 100.0, 400.0, 700.0, 990.0):
         assert loss.log_delta_bounds(level)[0] <= GaussianLoss(mu).log_delta_bounds(level)[1]

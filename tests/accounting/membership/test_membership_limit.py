@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from mpmath import mp, mpf
 
 from ldp_audit.accounting.anonymous_counts import anonymous_count, exact_advantage, exact_laws
+from ldp_audit.accounting.conversion.gaussian_dp import gdp_to_delta, gdp_within
 from ldp_audit.accounting.laws.finite_laws import product_law
 from ldp_audit.accounting.membership.membership_limit import (
+    NormalLoss,
     advantage,
     break_even_clients,
     compose,
     compose_signals,
-    gaussian_delta,
-    gaussian_mu,
     limit_advantage,
     signal,
     smallest_dimension,
 )
 from ldp_audit.accounting.membership.membership_settings import SETTINGS
 from ldp_audit.accounting.membership.membership_simulation import simulate
-from ldp_audit.mechanisms.gaussian import Gaussian
 from tests.frequency import FALSE_ALARM, assert_frequency
 
 LN3 = math.log(3)
@@ -37,17 +38,40 @@ def enumerated(n: int, m: int) -> Fraction:
 
 
 @pytest.mark.parametrize(
-    ("mu", "epsilon"), [(0.1, 0.3), (0.26805, 1), (1, 0), (3, 10), (30, 400), (5, 0.1), (0.01, 0.2)]
+    ("mu", "epsilon"), [(0.1, 0.3), (0.26805, 1), (1, 0), (3, 10), (30, 400), (5, 0.1), (0.01, 0.2), (1e-16, 0)]
 )
 def test_two_normal_laws_are_the_gaussian_mechanism(mu: float, epsilon: float) -> None:
-    exact = Gaussian(1 / mu).delta(epsilon)
-    assert gaussian_delta(mu, epsilon) == pytest.approx(float(exact), rel=1e-9, abs=1e-300)
+    loss = NormalLoss((mu * mu / 2, mu * mu / 2), (mu * mu, mu * mu), (0.0, 0.0), math.inf)
+    assert loss.delta(epsilon) == pytest.approx(gdp_to_delta(mu, epsilon).value, rel=1e-12)
+
+
+@pytest.mark.parametrize("mean", [-3.0, 0.0, 0.7, 60.0])
+@pytest.mark.parametrize("variance", [1e-24, 0.3, 50.0])
+@pytest.mark.parametrize("away", [-3.0, 0.0, 2.0, 20.0])
+def test_normal_losses_of_any_mean_against_quadrature(mean: float, variance: float, away: float) -> None:
+    """Of (1 - e**(epsilon - S))_+, with 40 digits."""
+    epsilon = max(0.0, mean + away * math.sqrt(variance))
+    with mp.workdps(40):
+        deviation, start = mp.sqrt(variance), (mpf(epsilon) - mpf(mean)) / mp.sqrt(variance)
+        ends = [start, start + 1, start + 4, max(start, 0) + 40]
+        exact = mp.quad(lambda z: -mp.expm1(-(z - start) * deviation) * mp.npdf(z), ends)
+    found = NormalLoss((mean, mean), (variance, variance), (0.0, 0.0), math.inf).delta(epsilon)
+    assert found == pytest.approx(float(exact), rel=1e-11)
+
+
+def test_normal_losses_without_end() -> None:
+    loss = compose_signals(10, math.inf, 5)
+    assert loss.delta(3.0) == 1
+    assert loss.delta(math.inf) == 0
+    assert math.isinf(loss.epsilon(0.1))
 
 
 def test_the_shift_behind_one_and_a_hundred_thousandth() -> None:
-    assert gaussian_mu(1, 1e-5) == pytest.approx(0.2680511232, abs=1e-9)
-    assert gaussian_mu(1, 0) == 0
-    assert math.isinf(gaussian_mu(math.inf, 1e-5))
+    assert gdp_within(1, 1e-5).value == pytest.approx(0.2680511232, abs=1e-9)
+    assert gdp_within(1, 0).value == 0
+    assert math.isinf(gdp_within(math.inf, 1e-5).value)
+    assert gdp_within(0, 1e-300).value == pytest.approx(math.sqrt(2 * math.pi) * 1e-300, rel=1e-9)
+    assert gdp_within(1e308, 0.5).value == pytest.approx(math.sqrt(2) * 1e154, rel=1e-9)  # mu**2 / 2 = epsilon
 
 
 @pytest.mark.parametrize(
@@ -135,6 +159,7 @@ def test_the_ends_of_break_even() -> None:
     assert break_even_clients(1.0, 1, 1, 1.0, 1e-5) == 1  # a report's own epsilon suffices
     assert break_even_clients(0.0, 10, 10, 1.0, 1e-5) == 1
     assert math.isinf(break_even_clients(1.0, 10, 10, 1.0, 0.0))
+    assert math.isinf(break_even_clients(1.0, 10, 10, 0.0, 1e-300))
     assert math.isinf(break_even_clients(math.inf, 10, 10, 1.0, 1e-5))
     assert break_even_clients(math.inf, 10, 10, 1.0, 1e-5, others="center") > 1000
 
@@ -221,6 +246,29 @@ def test_bad_input_is_named(arguments: dict, message: str) -> None:
     given = {"n": 3, "d": 2, "rounds": 1, "epsilon": 1.0, "trials": 10, "rng": np.random.default_rng(0)}
     with pytest.raises(ValueError, match=message):
         simulate(**{**given, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: limit_advantage(-1), "mu must be a number >= 0, got -1"),
+        (lambda: limit_advantage(math.nan), "mu must be a number >= 0, got nan"),
+        (lambda: break_even_clients(1.0, 0, 10, 1.0, 0.1), "rounds must be a whole number >= 1, got 0"),
+        (lambda: break_even_clients(1.0, 1.5, 10, 1.0, 0.1), "rounds must be a whole number .* got 1.5"),  # type: ignore[arg-type]
+        (lambda: break_even_clients(1.0, 1, -1, 1.0, 0.1), "dimension must be a whole number .* got -1"),
+        (lambda: break_even_clients(1.0, 1, 1, math.nan, 0.1), "target_epsilon must be a number >= 0, got nan"),
+        (lambda: break_even_clients(0.0, 1, 1, 1.0, 2.0), r"delta must be in \[0, 1\), got 2.0"),
+        (lambda: compose_signals(10, 1.0, -5), "m must be a whole number .* got -5"),
+        (lambda: compose(anonymous_count(3, 1.0), 0), "m must be a whole number .* got 0"),
+        (lambda: advantage(anonymous_count(3, 1.0), True), "m must be a whole number .* got True"),
+        (lambda: smallest_dimension(anonymous_count(3, 1.0), 0, 0.5), "rounds must be a whole number .* got 0"),
+        (lambda: compose_signals(10, 1.0, 5).delta(math.nan), "epsilon must be a number >= 0, got nan"),
+        (lambda: compose_signals(10, 1.0, 5).delta(-1.0), "epsilon must be a number >= 0, got -1.0"),
+    ],
+)
+def test_senseless_numbers_are_refused_by_name(ask: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ask()
 
 
 def test_the_assumed_networks_have_the_sizes_that_are_known_for_them() -> None:
