@@ -90,6 +90,10 @@ class HalfSample:
         """Where values count."""
         return self._integrands(1 if power > 0 else -1).window(abs(power))
 
+    def losses(self, value: float) -> float:
+        """ln w at this value."""
+        return float(self._integrands(1).told(np.array([value]))[0][0])
+
     def rounding(self, points: Points, start: Numbers, grown: Numbers, power: float) -> tuple[float, float]:
         """The rounding of sums in units of eps: what there is for y = 0, and what y multiplies.
 
@@ -126,7 +130,4 @@ class HalfSample:
     def _apart(self) -> float:
         """How far apart |p| of one rule may be."""
         last = self.part.reach[1]
-        if last == math.inf:
-            return _BEND / self.mu
-        reach = float(self.rate.mixed(np.array(self.mu * last - self.mu * self.mu / 2)))
-        return max(_BEND / self.mu, _SPREAD / max(reach, 1e-300))
+        return _BEND / self.mu if last == math.inf else max(_BEND / self.mu, _SPREAD / max(self.losses(last), 1e-300))

@@ -6,7 +6,7 @@ Its losses above 0 have the density h(u) = phi w/(mu r) at u = ln w, and those b
 
 where h_p = phi w**p/(mu r). Both start with the same value at u = 0, so integrated by parts twice that is at most
 
-    (3 phi(mu/2) (1 - q)/(mu q**2) + the integrals of |h_p''| and |h_p'''s second derivative|)/x**2,
+    (3 phi(mu/2) (1 - q)/(mu q**2) + the integrals of the sizes of both second derivatives)/x**2,
 
 with the second derivative h_p/(mu r)**2 (((1 + p) mu r - x - mu)**2 + mu (x + mu) (1 - r) - 1) at the noisy value x,
 and two terms more for the weight W of a part. Near y = 0 windows of losses tell how far M lies below M(c) by their
@@ -32,7 +32,8 @@ Numbers = NDArray[np.float64]
 _PIECES, _AROUND, _FINE = 600, 8.0, 160
 _BLURS = 12.0
 _OCTAVES, _FIRST, _LAST, _MOST_WINDOWS = 2, -60, 90, 2**13
-_SLACK = 1e-6
+_SLACK, _DIGITS = 1e-6, 1e8
+"""What is left for rounding, and the |p ln w| up to which that will do."""
 _LARGEST = 600.0
 
 
@@ -85,10 +86,9 @@ class SymmetricFall:
         return self._kept[key]
 
     def _made(self, c: float, whole: float) -> _Told | None:
-        sides = [_side(self.upper, 1 + c, whole), _side(self.lower, -c, whole)]
-        if sides[0] is None or sides[1] is None:
+        up, down = _side(self.upper, 1 + c, whole), _side(self.lower, -c, whole)
+        if up is None or down is None:
             return None
-        up, down = sides
         mu, rate = self.upper.mu, self.upper.rate
         start = float(log_density(np.array([mu / 2]))[0]) - whole - math.log(mu) - rate.log_drawn
         kink = math.exp(min(_LARGEST, start + math.log(3) + rate.log_left_out - rate.log_drawn))
@@ -103,28 +103,56 @@ class SymmetricFall:
         counts = np.concatenate([[zero], up.counts, down.counts])
         low = np.concatenate([[0.0], up.low, -down.high])
         high = np.concatenate([[0.0], up.high, -down.low])
-        heights, drops = _drops(counts, low, high, lambda x: 1 - zero - square / x / x - linear / x - left)
+
+        def far(x: Numbers) -> Numbers:
+            return np.maximum(1 - zero - square / x / x - linear / x - left, up.fallen(x))
+
+        heights, drops = _drops(counts, low, high, far)
         return _Told(square, linear, left, heights, drops)
 
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """One side's pieces: at least their masses, between which losses they lie; and its bounds for two integrations."""
+    """One side's pieces: at least their masses, between which losses they lie; and its bounds for two integrations.
+
+    bends: the most that the integral of the second derivative's size may be from each edge on, shape (n + 1,).
+    values, slopes: the density of the losses and its derivative at each edge, at most, likewise.
+    left: what is beyond the last edge.   lack, slope: of the weight at the sharp end.
+    """
 
     counts: Numbers
     low: Numbers
     high: Numbers
-    square: float
-    linear: float
+    bends: Numbers
+    values: Numbers
+    slopes: Numbers
     left: float
     lack: float
     slope: float
+
+    @property
+    def square(self) -> float:
+        """What comes with 1/x**2, but for the sharp end."""
+        return float(self.bends[0] + self.slopes[-1])
+
+    @property
+    def linear(self) -> float:
+        """What comes with 1/x, likewise."""
+        return float(self.values[-1])
+
+    def fallen(self, x: Numbers) -> Numbers:
+        """By how much all together add less at each x and beyond than at 0, by those alone above the best of edges."""
+        masses = np.append(np.cumsum(self.counts[::-1])[::-1], 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            linear, square = self.values + self.values[-1], self.slopes + self.slopes[-1] + self.bends
+            found = masses - linear / x[:, None] - square / np.square(x)[:, None]
+        return np.nan_to_num(found, nan=0.0, neginf=0.0).max(axis=1)
 
 
 def _side(half: HalfSample, power: float, whole: float) -> _Side | None:
     """What is known of one side for this p, in units of e**whole."""
     window = half.window(power)
-    if window is None:
+    if window is None or abs(power) * half.losses(window.last) > _DIGITS:
         return None
     mu, part = half.mu, half.part
     on = OnSample(mu, half.rate, part, 1)
@@ -158,20 +186,20 @@ def _side(half: HalfSample, power: float, whole: float) -> _Side | None:
         first = np.exp(log_density(near)) / part.blur
         second = first * np.maximum(np.abs(distance[:-1]), np.abs(distance[1:])) / part.blur
         terms = terms + (2 * bend + mu) * first + second
+    slopes = (1 + power) * mu * shares - edges - mu
+    steep = np.abs(slopes) * weight
+    if not part.whole:
+        steep = steep + np.exp(log_density((edges - part.high) / part.blur)) / part.blur
+    values = np.exp(np.minimum(_LARGEST, log_density(edges) + power * losses - whole)) / (mu * shares)
     with np.errstate(over="ignore"):
-        square = float((size * terms / np.square(mu * least)).sum())
-    # at the last edge: the value, the slope, and what lies beyond
-    last = float(log_density(edges[-1:])[0]) + power * float(losses[-1]) - whole
-    last += math.log(max(float(weight[-1]), 1e-300))
-    rate = math.log(mu) + math.log(float(shares[-1]))
-    steep = float(bend[-1]) + (0.0 if part.whole else float(part.steepness(edges[-1:])[0]))
-    value = math.exp(min(_LARGEST, last - rate))
+        bends = np.append(np.cumsum((size * terms / np.square(mu * least))[::-1])[::-1], 0.0)
     tail = math.exp(min(_LARGEST, half.tail(window.last, power) - whole)) if window.open_above else 0.0
     lack, gradient = 0.0, 0.0
     if not part.whole:
         away = (part.high - window.first) / part.blur
         lack, gradient = math.erfc(away / math.sqrt(2)) / 2, math.exp(-away * away / 2) / part.blur
-    return _Side(counts, low, high, square + value * steep / math.exp(rate), value, tail, lack, gradient)
+    steep = values * steep / (mu * shares)
+    return _Side(counts, low, high, bends, values * weight, steep, tail, lack, gradient)
 
 
 def _edges(half: HalfSample, first: float, last: float) -> Numbers:
