@@ -11,6 +11,7 @@ Theorem 10). What is exact stays exact where it can:
   (`characteristic_sum`);
 * many noises, sampled ones too, with whatever else: integrals along contours, sums over how often the record was drawn,
   and closed forms, with such ends too (`contour_loss`);
+* millions of other losses: lists that enclose each (`listed_parts`);
 * else a grid, with such ends (`grid_loss`).
 """
 
@@ -22,9 +23,10 @@ from typing import Any
 
 from ldp_audit.accounting.budget_arguments import whole
 from ldp_audit.accounting.contour.contour_loss import by_contour
+from ldp_audit.accounting.contour.simple_loss import SimpleLoss
 from ldp_audit.accounting.contour.summed_parts import parts_of
 from ldp_audit.accounting.frequencies.characteristic_sum import characteristic_sum
-from ldp_audit.accounting.grids.grid_loss import check_width, compose_on_grid
+from ldp_audit.accounting.grids.grid_loss import GridLoss, check_width, compose_on_grid
 from ldp_audit.accounting.grids.tilt_plan import WIDTH
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of, is_known
@@ -37,6 +39,7 @@ from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.laws.rounded_atoms import rounded, rounding_of
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
+from ldp_audit.accounting.sampling.listed_parts import listed_parts
 from ldp_audit.accounting.shuffling.moment_bound import with_moments
 
 ADAPTIVE = "a report's mechanism may depend on the reports before it, but not its privacy loss, nor how many there are"
@@ -132,7 +135,10 @@ def _finite(laws: Counted, width: float) -> LossLaw:
     if finite:
         return finite
     grid = compose_on_grid(_countable(grouped), width=width)
-    return characteristic_sum(grid) or by_contour(grid)
+    found = characteristic_sum(grid) or by_contour(grid)
+    if type(found) in (GridLoss, SimpleLoss) and (ends := listed_parts(grid.parts)):
+        return BracketedLoss(*(_finite(listed, width) for listed in ends))
+    return found
 
 
 def _single(laws: Counted) -> Counted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ldp_audit.accounting.budget_arguments import level, log_of_delta
 from ldp_audit.accounting.laws.bracketed_loss import least_largest
@@ -105,8 +105,13 @@ class PrivacyLoss:
 
     def _least(self, search: LevelSearch, target: float, end: int) -> float:
         """The root of log delta = target for one of the ends: stated above it for the upper, below it for the lower."""
-        if target == 0:  # no delta is larger
+        if target == 0 or self._surely_met_at_zero(target):  # no delta is larger than 1
             return 0.0
         if target == -math.inf:  # nothing above the largest loss is possible, and below it something may be
             return search.largest if end else max(0.0, *(least_largest(law) for law in self.directions))
         return search.least(target, end)
+
+    def _surely_met_at_zero(self, target: float) -> bool:
+        """Whether delta(0) is small enough by what a sum's laws can tell at once: the rest takes up to a second."""
+        bounds: list[Any] = [getattr(law, "log_delta_at_most", None) for law in self.directions]
+        return all(bound is not None and bound(0.0) <= target for bound in bounds)

@@ -45,6 +45,8 @@ _NEAR = 2.0
 _LARGE, _HINTED, _OF_LACKING = -0.7, -0.25, 1e-8
 """ln of a delta from which on what it lacks of 1 is asked; of one from which on that tells where a level is; and the
 share of it by which the ends may differ."""
+_OFTEN = -15.0
+"""ln of a chance that is not little."""
 _DEEP, _NEAR_TOP = -750.0, 1 - 1e-9
 """ln of a delta for which no grid is asked where some losses are on samples: no float is as small; and the share of the
 largest loss from which on none is asked there."""
@@ -82,11 +84,11 @@ class ContourLoss:
             return self.grid.log_delta_bounds(epsilon)
         if epsilon < 0 and self._symmetric:
             return reflected(epsilon, self.log_delta_bounds(-epsilon))
-        ends = (-math.inf, 0.0)
+        ends, width = (-math.inf, 0.0), 0.0 if self._symmetric else _SHARE * self.grid.width
         for way in self.ways:
             (low, high), slope = way(epsilon)
             ends = max(ends[0], low), min(ends[1], high)
-            enough = max(slope * max(_SHARE * self.grid.width, _DIGITS * abs(epsilon)), _ROUNDING * max(1.0, -ends[1]))
+            enough = max(slope * max(width, _DIGITS * abs(epsilon)), _ROUNDING * max(1.0, -ends[1]))
             if ends[1] - ends[0] <= enough:
                 return ends
             if ends[1] - ends[0] <= _AT_ZERO and epsilon == 0 and not self._grid_serves:
@@ -95,6 +97,10 @@ class ContourLoss:
             return ends
         low, high = self.grid.log_delta_bounds(epsilon)
         return max(ends[0], low), min(ends[1], high)
+
+    def log_delta_at_most(self, epsilon: float) -> float:
+        """An upper end of ln delta by closed forms alone, at once; >= the one of `log_delta_bounds`, mostly by much."""
+        return self._simple.log_delta_bounds(epsilon)[1]
 
     def epsilon_near(self, log_delta: float) -> float:
         """About the level with this ln delta, nats: a hint for who looks for it, with no claim."""
@@ -109,7 +115,7 @@ class ContourLoss:
         line = self.plan.line(found) if math.isfinite(found) and found > 0 else None
         if line is not None and max(abs(end - log_delta) for end in line.ends(found)) < _NEAR:
             return found
-        if self._simple.log_delta_bounds(0.0)[1] <= log_delta:
+        if self.log_delta_at_most(0.0) <= log_delta:
             return 0.0
         if self._largest_parts is not None:
             return self._largest_parts.epsilon_near(log_delta, self._simple.epsilon_near(log_delta))
@@ -152,6 +158,11 @@ class ContourLoss:
     def _symmetric(self) -> bool:
         """Whether all losses are those of replaced records, of whose sum only levels >= 0 are worked out."""
         return all(isinstance(one, SymmetricTransform) for one, _ in self.total.parts)
+
+    @cached_property
+    def _often_nothing(self) -> bool:
+        """Whether all losses are 0 so often that what delta lacks of 1 is not little."""
+        return self._symmetric and self.total.log_limit(0.0) > _OFTEN
 
     @cached_property
     def _separated(self) -> SeparatedLoss | SeparatedLaplace | None:
@@ -213,7 +224,7 @@ class ContourLoss:
     def _with_lacking(self, epsilon: float, ends: Ends) -> Ends:
         """The better ends of these and those by what delta lacks of 1, which are asked where that is little."""
         low, high = ends
-        if not high > _LARGE or high - low <= _OF_LACKING * -high:
+        if not high > _LARGE or high - low <= _OF_LACKING * -high or self._often_nothing:
             return ends
         other = self.near_one.log_delta_bounds(epsilon)
         return max(low, other[0]), min(high, other[1])

@@ -30,6 +30,7 @@ from ldp_audit.accounting.contour.strip import BELOW
 from ldp_audit.accounting.contour.summed_transform import SummedTransform
 from ldp_audit.accounting.contour.transform import EPS, Transform
 from ldp_audit.accounting.contour.transforms import transform_of
+from ldp_audit.accounting.laws.improper_loss import log_lacking
 from ldp_audit.accounting.laws.loss_law import LossLaw
 
 _NOISES = (2.0**-9, 2.0**-7, 2.0**-5)
@@ -60,9 +61,8 @@ class NearOne:
     def log_delta_bounds(self, epsilon: float) -> Ends:
         """ln of a lower and of an upper end of delta(epsilon)."""
         low, high = self.log_lacking_bounds(epsilon)
-        lacking = math.exp(high)
-        lower = min(math.log1p(-lacking) * (1 + 8 * EPS), -math.ulp(0.0)) if lacking < 1 else -math.inf
-        return lower, math.log1p(-min(math.exp(low), 1 - EPS)) * (1 - 8 * EPS)
+        # with the digits that either logarithm has: that of a number next to 1 has more than the number
+        return log_lacking(high) * (1 + 8 * EPS), log_lacking(min(low, -EPS)) * (1 - 8 * EPS)
 
     def log_lacking_bounds(self, epsilon: float) -> Ends:
         """ln of a lower and of an upper end of 1 - delta(epsilon)."""

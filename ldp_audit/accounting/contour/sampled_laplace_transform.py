@@ -146,7 +146,8 @@ class SampledLaplaceTransform:
         """ln of an upper bound of the density of the losses between the two single values; it is largest at an end."""
         ends = self._ends
         weights = OnLaplaceSample(self.epsilon, self.rate, 1).log_weight(ends.x)
-        return float((weights + self._power(0.0) * ends.losses - np.log(ends.shares)).max()) + 1e-9
+        log_shares = self.rate.log_drawn + ends.x - ends.losses  # which may be those of no float
+        return float((weights + self._power(0.0) * ends.losses - log_shares).max()) + 1e-9
 
     def _scaled(self, points: Points, c: float, y: Numbers, log_wrong: float) -> Scaled:
         power = self._power(c)

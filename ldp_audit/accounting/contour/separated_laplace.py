@@ -9,7 +9,7 @@ So with ideal losses, ln(1 - q), or with chance q instead ln q + t with chance 1
 value, and D_T(epsilon) the ideal delta of T of them (`erlang_gains`, summed over how often the record was drawn),
 
     delta(epsilon) <= e**(T h) sum over i < n of (T a)**i/i! D_(T - i)(epsilon - T h - i ln w(v)) + (T a)**n/n!,
-    delta(epsilon) >= (1 - T m) (D_T(epsilon) - T (a - (1 - q) m) D_(T - 1)(epsilon - ln q - v)),
+    delta(epsilon) >= (1 - m)**T (D_T(epsilon) - T (a - (1 - q) m) D_(T - 1)(epsilon - ln q - v)),
 
 with m = e**(-(u + t)/2)/2, the first by how many of the values lie between, the second since ideal values below v count
 for none. Back, from the data without the record, nearly all losses are -ln(1 - q), and none is larger.
@@ -110,8 +110,9 @@ class SeparatedLaplace:
             return None
         slack = 8 * EPS * (abs(top) + abs(epsilon))
         low, high = (-math.expm1(min(0.0, epsilon - top + one)) for one in (_CLOSE * top + slack, -slack))
-        log_low = math.log(low) + math.log1p(-math.exp(log_shown)) - 4 * EPS if low > 0 else -math.inf
-        return log_low, math.log(high) + 4 * EPS if high > 0 else -math.inf
+        log_low, log_high = (math.log(end) if end > 0 else -math.inf for end in (low, high))
+        log_low += math.log1p(-math.exp(log_shown))
+        return log_low * (1 + 4 * EPS) - 4 * EPS, log_high * (1 - 4 * EPS) + 4 * EPS
 
     def _forth(self, epsilon: float) -> Ends | None:
         hidden, shown, last = self._between or (0.0, 0.0, 0.0)
@@ -126,8 +127,8 @@ class SeparatedLaplace:
         if less > -_NEGLIGIBLE:
             found = self._ideal(epsilon - self.rate.log_drawn - last, self.times - 1, slack, 0.0)
             less += 0.0 if found is None else found[1]
-        share = self.times * math.exp(hidden)
-        low = low + math.log1p(-math.exp(less)) + math.log1p(-share) - ROUNDING if less < 0 else -math.inf
+        kept = self.times * math.log1p(-math.exp(hidden)) * (1 + _CLOSE)
+        low = low + math.log1p(-math.exp(less)) + kept - ROUNDING if less < 0 else -math.inf
         rest = 0.0
         for i in range(1, _MOST_BETWEEN):
             rest = i * most - math.lgamma(i + 1) + ROUNDING

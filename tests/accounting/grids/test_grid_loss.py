@@ -357,3 +357,19 @@ def test_one_move_of_any_length_is_a_number():
         assert tilted_law.one_move(spacing).log_variance == pytest.approx(math.log(2 * math.cosh(spacing / 2) - 1))
     for spacing in (1199.9, 1200.1, 1e9):
         assert tilted_law.one_move(spacing).log_variance == pytest.approx(spacing / 2, rel=1e-15)
+
+
+def test_rare_losses_of_ten_thousands_of_nats_have_a_lower_end_between_their_numbers():
+    """Steps of a nat are too long for the bound by second differences, which said nothing: ends were 100 nats of ln
+    delta apart. Between j and j + 1 of them delta is the chance of more than j."""
+    large = 30_000 + 9.7 * np.arange(1, 41) + np.sin(np.arange(40))
+    first = np.append(0.9, np.full(40, 0.1 / 40))
+    losses = np.append(math.log(0.9), large)
+    law = compose_on_grid([(LossAtoms(losses, np.log(first)), 50)])
+    for j, level in ((0, 100.0), (4, 140_000.0), (12, 382_000.0)):
+        exact = math.log1p(-math.fsum(math.comb(50, i) * 0.1**i * 0.9 ** (50 - i) for i in range(j + 1)))
+        low, high = law.log_delta_bounds(level)
+        assert exact - 1e-3 < low <= exact + 1e-12
+        assert exact - 1e-12 <= high < exact + 1e-3
+    low, high = _epsilon_bounds(law, 1e-6)
+    assert low < high < low * (1 + 1e-3)

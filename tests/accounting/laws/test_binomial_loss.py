@@ -189,3 +189,16 @@ def test_epsilon_at_many_reports_against_exact_sums(times, high, log_delta):
     epsilon = PrivacyLoss((BinomialLoss(high, -high, times),)).epsilon(log_delta=log_delta)
     assert exact_log_delta(high, -high, times, epsilon) < log_delta
     assert exact_log_delta(high, -high, times, epsilon * (1 - 1e-11)) > log_delta
+
+
+@pytest.mark.parametrize(
+    ("high", "low", "times"), [(31.0, -31.0, 10**13), (36.5, -36.5, 10**15), (36.0, -37.0, 10**15)]
+)
+def test_the_chance_that_all_losses_are_the_same_likely_one_keeps_its_digits(high, low, times):
+    """ln p was right to 2**-53 only, which n times it multiplies: delta was wrong by a percent or so, either way."""
+    for one in (BinomialLoss(high, low, times), BinomialLoss(high, low, times).mirrored()):
+        p, q = one.log_probability()
+        exact = (1 - arb(min(p, q)).exp()).log()
+        assert float((arb(max(p, q)) / exact - 1).mid()) == pytest.approx(0, abs=1e-12)
+    law = BinomialLoss(high, low, times)
+    assert error(law, math.nextafter(times * high - (high - low) / 2, 0)) < 1e-12

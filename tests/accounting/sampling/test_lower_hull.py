@@ -16,7 +16,7 @@ from ldp_audit.accounting.sampling.lower_hull import dominated_atoms
 from ldp_audit.accounting.sampling.mixed_loss import MixedLoss
 from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
 from ldp_audit.accounting.sampling.subsample import subsample
-from ldp_audit.mechanisms import Gaussian, Laplace
+from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 LAWS: list[LossLaw] = [
     GaussianLoss(1e-6),
@@ -58,3 +58,19 @@ def test_rounds_of_a_sampled_step_of_several_noises_have_a_lower_end(how: dict[s
     assert 0 < low <= high <= 1.02 * low
     alone = subsample(PrivacyLoss((GaussianLoss(math.sqrt(3) / 3),)), **how)  # type: ignore[arg-type]
     assert compose([(alone, 200)]).epsilon_bounds(1e-6)[0] <= high
+
+
+def test_prolonged_chords_do_not_cross_what_every_profile_is_at_least() -> None:
+    """Ends a hundred-millionth apart were enough: the masses did not add up to 1, and composing raised an error."""
+    few = subsample(compose([(RandomizedResponse(0.001, k=3), 10**4)]), rate=0.5)
+    low, high = compose([(few, 2)]).epsilon_bounds(1e-6)
+    assert few.epsilon_bounds(1e-6)[0] <= low <= high <= 1.01 * low
+    assert low <= 2 * few.epsilon(5e-7)
+
+
+def test_seen_from_behind_the_hull_lies_below_too() -> None:
+    """Far below level 0 a profile is 1 in floats; a rounded 1 was taken for that, which says where losses lie."""
+    loss = compose([(RandomizedResponse(1.0, k=3), 1000)]).directions[0]
+    lower = dominated_atoms(loss).mirrored()
+    for level in (0.0, 20.0, 200.0, 330.0, 400.0, 650.0):  # it is its own mirror image
+        assert lower.log_delta_bounds(level)[1] <= loss.log_delta_bounds(level)[1] + 1e-9

@@ -18,6 +18,7 @@ from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.sampling.mixed_loss import MixedLoss, mixed
 from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
@@ -220,3 +221,10 @@ def test_both_ends_of_a_bracketed_base_reach_composition() -> None:
         lower, upper = ends_of(law)
         for level in (-0.2, 0.0, 0.1):
             assert (lower.log_delta_bounds(level)[0], upper.log_delta_bounds(level)[1]) == law.log_delta_bounds(level)
+
+
+def test_many_large_losses_are_mixed_without_losing_their_masses() -> None:
+    """A list of them has no right digits left: its masses did not add up to 1, which was an error."""
+    loss = subsample(PrivacyLoss((BinomialLoss(1000.0, -1000.0, 2 * 10**5),)), rate=0.3)
+    low, high = loss.epsilon_bounds(1e-6)
+    assert 2e8 + math.log(0.3) - 1e-6 < low <= high < 2e8 + math.log(0.3) + 1e-6
