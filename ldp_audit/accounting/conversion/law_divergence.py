@@ -44,7 +44,7 @@ from ldp_audit.accounting.sampling.mixed_loss import MixedLoss
 from ldp_audit.accounting.sampling.noise_copies import NoiseCopies
 from ldp_audit.accounting.sampling.symmetric_loss import SymmetricLoss
 
-_LEAST = 1e-5
+_LEAST = (1e-5, 1e-2, 0.5)
 """Of alpha - 1 where M is an integral: divergences rise with the order, so a lower one has at most this one's."""
 _ROUNDING = 2.0**-48
 _LITTLE = -40.0
@@ -178,8 +178,8 @@ def _of_integral(law: LossLaw, alpha: float) -> float:
     transform = _transform(law)
     if transform is None:
         return _of_dominating(law, alpha)
-    c = max(alpha - 1, _LEAST)
-    return log_at_most(transform, c) / c
+    # of tiny losses rounding shows at orders near 1, and a larger order has no smaller a divergence
+    return min(log_at_most(transform, c) / c for c in {max(alpha - 1, least) for least in _LEAST})
 
 
 def _of_noise(law: LossLaw, alpha: float) -> float:
@@ -194,7 +194,7 @@ def _of_dominating(law: LossLaw, alpha: float) -> float:
     mu = largest_noise(law)
     if mu == math.inf or not atoms.losses.size:
         return math.inf
-    c, last = max(alpha - 1, _LEAST), float(atoms.losses[-1])
+    c, last = max(alpha - 1, _LEAST[0]), float(atoms.losses[-1])
     known = _log_excess(atoms, c)
     at_last = math.log1p(c) + atoms.log_infinite + c * last
     beyond = (1 + c) * c * mu * mu / 2 + float(log_ndtr(mu / 2 + c * mu - last / mu))
@@ -204,7 +204,7 @@ def _of_dominating(law: LossLaw, alpha: float) -> float:
 @lru_cache(_KEPT)
 def _transform(law: LossLaw) -> Transform | None:
     """With the rules that it has found so far."""
-    return transform_of(law) if isinstance(law, MixedLoss) else None
+    return transform_of(law) if isinstance(law, MixedLoss | SymmetricLoss) else None
 
 
 @lru_cache(_KEPT)
