@@ -35,8 +35,8 @@ def renyi_divergence(loss: PrivacyLoss | LossLaw, alpha: float) -> Converted:
     """The divergence of order alpha, nats: the larger of the directions'.
 
     Exact for finitely many losses, for Gaussian and Laplace noise, and for sums of these; for any other law an upper
-    end (`law_divergence`): within 1e-4 of itself for Gaussian noise on a sample, by rate or without replacement, else of a law that
-    dominates it.
+    end (`law_divergence`): within 1e-4 of itself for noise on a sample, by rate or without replacement, else that of a
+    law that dominates it.
     alpha: >= 1; infinity gives the pure epsilon. Raises ValueError for anything else.
     """
     asked = order(alpha)
