@@ -1,4 +1,4 @@
-"""Losses of infinitely many values, counted very often: by lists of finitely many that enclose each.
+"""Losses of samples, of infinitely many values, counted very often: by lists of finitely many that enclose each.
 
 A list of two thousand losses differs from a loss by 1e-6 of it or so. A grid of a million losses differs from their sum
 by as much, and takes its time; frequencies tell a list's sum in hundredths of a second, however often it counts.
@@ -17,9 +17,13 @@ from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.laws.profile_hull import dominating_atoms
 from ldp_audit.accounting.laws.rounded_atoms import with_rounding
 from ldp_audit.accounting.sampling.lower_hull import dominated_atoms
+from ldp_audit.accounting.sampling.mixed_loss import MixedLoss
+from ldp_audit.accounting.sampling.symmetric_loss import SymmetricLoss
 
 _OFTEN = 10**6
 """From so many times on."""
+_LEAST = 1e-6
+"""Of the largest loss: masses of a list of tiny ones have lost their digits."""
 _ROUNDING = 64 * 2.0**-52
 """Of the logarithms of a list's masses, under P and under Q: as much as if each loss were wrong by it, in nats."""
 _RARE, _CONTRAST = 30.0, 1e3
@@ -36,7 +40,10 @@ def listed_parts(parts: Sequence[Part]) -> tuple[list[Part], list[Part]] | None:
         if known is not None:
             found.append((law, law, times))
             continue
-        if times < _OFTEN or not math.isfinite(law.largest() + law.mirrored().largest()):
+        bounded = math.isfinite(law.largest() + law.mirrored().largest())
+        if not (isinstance(law, MixedLoss | SymmetricLoss) and bounded and times >= _OFTEN):
+            return None
+        if law.largest() < _LEAST:
             return None
         low, high = (with_rounding(one, _ROUNDING) for one in (dominated_atoms(law), dominating_atoms(law)))
         if not all(_even(one, times) for one in (low, high)):
