@@ -99,8 +99,8 @@ class ContourLoss:
         return max(ends[0], low), min(ends[1], high)
 
     def log_delta_at_most(self, epsilon: float) -> float:
-        """An upper end of ln delta by closed forms alone, at once; >= the one of `log_delta_bounds`, mostly by much."""
-        return self._simple.log_delta_bounds(epsilon)[1]
+        """An upper end of ln delta from the single losses' deltas, at once; mostly far above `log_delta_bounds`."""
+        return self._simple.log_added(epsilon)
 
     def epsilon_near(self, log_delta: float) -> float:
         """About the level with this ln delta, nats: a hint for who looks for it, with no claim."""
@@ -115,7 +115,7 @@ class ContourLoss:
         line = self.plan.line(found) if math.isfinite(found) and found > 0 else None
         if line is not None and max(abs(end - log_delta) for end in line.ends(found)) < _NEAR:
             return found
-        if self.log_delta_at_most(0.0) <= log_delta:
+        if self._simple.log_delta_bounds(0.0)[1] <= log_delta:
             return 0.0
         if self._largest_parts is not None:
             return self._largest_parts.epsilon_near(log_delta, self._simple.epsilon_near(log_delta))

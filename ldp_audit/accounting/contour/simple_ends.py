@@ -61,7 +61,7 @@ class SimpleEnds:
         high = min(0.0, moved(math.log(-math.expm1(epsilon - most)), 1))
         if not abs(epsilon) < self._farthest:
             return -math.inf, high
-        highs = [high, self._added(epsilon), *(moved(law.log_delta_bounds(epsilon)[1], 1) for law in self._above)]
+        highs = [high, self.log_added(epsilon), *(moved(law.log_delta_bounds(epsilon)[1], 1) for law in self._above)]
         near = [two for law, times in self.laws for two in two_sided(law, times, _near(law, epsilon))]
         lows = [moved(law.log_delta_bounds(epsilon)[0], -1) for law in (*self._below, *near)]
         return max(lows, default=-math.inf), min(highs)
@@ -82,7 +82,7 @@ class SimpleEnds:
         """Up to which level closed forms are asked."""
         return _FARTHEST * min([1.0, *(base.mu for base in (base_of(law) for law, _ in self.laws) if _noise(base))])
 
-    def _added(self, epsilon: float) -> float:
+    def log_added(self, epsilon: float) -> float:
         """ln of the sum of all single losses' deltas, at an equal share of the level each."""
         share = epsilon / sum(times for _, times in self.laws)
         share -= 4 * EPS * abs(share)
