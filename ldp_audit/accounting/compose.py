@@ -85,11 +85,11 @@ def compose(items: Iterable[tuple[Any, int]], *, width: float = WIDTH) -> Privac
 
 def composed(laws: Sequence[tuple[LossLaw, int]], width: float = WIDTH) -> LossLaw:
     """The law of the sum of independent losses, each so many times; times are whole, >= 1.   width: see `compose`."""
-    ends = [(ends_of(law), times) for law, times in laws]
     if not all(is_known(law) for law, _ in laws):
+        ends = [(ends_of(law), times) for law, times in laws]
         lower, upper = (composed([(pair[i], times) for pair, times in ends], width) for i in (0, 1))
         return BracketedLoss(lower, with_moments(upper, laws))
-    parts = [(_proper(known), times) for (known, _), times in ends]
+    parts = [(_proper(law), times) for law, times in laws]
     first = math.fsum(times * log_first for (_, log_first, _), times in parts)
     second = math.fsum(times * log_second for (_, _, log_second), times in parts)
     if -math.inf in (first, second):

@@ -74,6 +74,8 @@ class PrivacyLoss:
         returns: infinite ends where no epsilon is large enough. Raises ValueError for anything else.
         """
         target = log_of_delta(delta, log_delta)
+        if self._met_at_zero(target):
+            return 0.0, 0.0
         search = self._search(target)
         upper = self._least(search, target, 1)
         return (upper, upper) if self.exact else (min(self._least(search, target, 0), upper), upper)
@@ -81,7 +83,7 @@ class PrivacyLoss:
     def epsilon(self, delta: float | None = None, *, log_delta: float | None = None) -> float:
         """The upper end of `epsilon_bounds`: never too small."""
         target = log_of_delta(delta, log_delta)
-        return self._least(self._search(target), target, 1)
+        return 0.0 if self._met_at_zero(target) else self._least(self._search(target), target, 1)
 
     def profile(self) -> PrivacyProfile:
         """delta as a function of epsilon, with its curves and tables."""
@@ -105,13 +107,11 @@ class PrivacyLoss:
 
     def _least(self, search: LevelSearch, target: float, end: int) -> float:
         """The root of log delta = target for one of the ends: stated above it for the upper, below it for the lower."""
-        if target == 0 or self._surely_met_at_zero(target):  # no delta is larger than 1
-            return 0.0
         if target == -math.inf:  # nothing above the largest loss is possible, and below it something may be
             return search.largest if end else max(0.0, *(least_largest(law) for law in self.directions))
         return search.least(target, end)
 
-    def _surely_met_at_zero(self, target: float) -> bool:
+    def _met_at_zero(self, target: float) -> bool:
         """Whether delta(0) is small enough by what a sum's laws can tell at once: the rest takes up to a second."""
         bounds: list[Any] = [getattr(law, "log_delta_at_most", None) for law in self.directions]
-        return all(bound is not None and bound(0.0) <= target for bound in bounds)
+        return target == 0 or all(bound is not None and bound(0.0) <= target for bound in bounds)

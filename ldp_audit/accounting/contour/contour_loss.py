@@ -27,7 +27,7 @@ from ldp_audit.accounting.contour.value_parts import OnSamples, contrast
 from ldp_audit.accounting.grids.grid_loss import GridLoss
 from ldp_audit.accounting.laws.improper_loss import log_lacking
 from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.sampling.symmetric_loss import reflected
+from ldp_audit.accounting.laws.mirrored_levels import of_mirrored
 
 _SHARE, _DIGITS, _ROUNDING, _APART = 0.1, 1e-7, 1e-9, 1e-6
 """How much of the width asked for the contour's ends may have, or of epsilon: no grid has more digits for so large. And
@@ -83,7 +83,7 @@ class ContourLoss:
         if not math.isfinite(epsilon) or epsilon >= self._largest:
             return self.grid.log_delta_bounds(epsilon)
         if epsilon < 0 and self._symmetric:
-            return reflected(epsilon, self.log_delta_bounds(-epsilon))
+            return of_mirrored(epsilon, self.log_delta_bounds(-epsilon))
         ends, width = (-math.inf, 0.0), 0.0 if self._symmetric else _SHARE * self.grid.width
         for way in self.ways:
             (low, high), slope = way(epsilon)
@@ -108,8 +108,8 @@ class ContourLoss:
             return self.near_one.epsilon_near(log_lacking(log_delta))
         if self._noises is not None and self._noises.tells(log_delta):
             return self._largest
-        for one in (self._few, self._separated):
-            if isinstance(one, FewBetween | SeparatedLaplace) and math.isfinite(hint := one.epsilon_near(log_delta)):
+        for one in (self._few, self._separated_laplace):
+            if one is not None and math.isfinite(hint := one.epsilon_near(log_delta)):
                 return hint
         found = self.plan.epsilon_near(log_delta)
         line = self.plan.line(found) if math.isfinite(found) and found > 0 else None
@@ -124,7 +124,8 @@ class ContourLoss:
     @property
     def ways(self) -> tuple[Callable[[float], Found], ...]:
         """What is tried before the grid, in turn: each tells ends of delta at a level, all of which hold."""
-        return self._of_noises, self._of_separated, self._of_line, self._of_few, self._of_simple, self._of_largest
+        at_once = self._of_noises, self._of_separated, self._of_separated_laplace
+        return *at_once, self._of_line, self._of_few, self._of_simple, self._of_largest
 
     @cached_property
     def plan(self) -> ContourPlan:
@@ -145,8 +146,8 @@ class ContourLoss:
     def _grid_serves(self) -> bool:
         """Whether a grid may tell more: of losses on samples it adds few, and none far larger than all together."""
         times, parts = sum(times for _, times in self.grid.parts), self.total.parts
-        told = self._few is not None or (isinstance(self._separated, SeparatedLaplace) and self._separated.serves)
-        told = told or self._symmetric
+        shown = self._separated_laplace is not None and self._separated_laplace.serves
+        told = self._few is not None or shown or self._symmetric
         return not self._sampled or (not told and times <= _MOST_TIMES and contrast(parts) <= _CONTRAST)
 
     @cached_property
@@ -165,14 +166,20 @@ class ContourLoss:
         return self._symmetric and self.total.log_limit(0.0) > _OFTEN
 
     @cached_property
-    def _separated(self) -> SeparatedLoss | SeparatedLaplace | None:
-        """The sum as that of values that show whether they were drawn, if they may."""
+    def _separated(self) -> SeparatedLoss | None:
+        """The sum as that of values with Gaussian noise that show whether they were drawn, if they may."""
         one, times = self.total.parts[0]
-        if len(self.total.parts) == 1 and isinstance(one, SampledLaplaceTransform):
-            return SeparatedLaplace(one.epsilon, one.rate, one.back, times)
         if len(self.total.parts) > 1 or not isinstance(one, OnSamples) or one.mu < _SEPARATED:
             return None
         return SeparatedLoss(one.mu, one.rate, one.back, times, isinstance(one, SymmetricTransform))
+
+    @cached_property
+    def _separated_laplace(self) -> SeparatedLaplace | None:
+        """The same with Laplace noise."""
+        one, times = self.total.parts[0]
+        if len(self.total.parts) > 1 or not isinstance(one, SampledLaplaceTransform):
+            return None
+        return SeparatedLaplace(one.epsilon, one.rate, one.back, times)
 
     @cached_property
     def _few(self) -> FewBetween | None:
@@ -208,10 +215,12 @@ class ContourLoss:
         found = None if self._separated is None else self._separated.log_delta_bounds(epsilon)
         if self._separated is None or found is None:
             return _NOTHING
-        if isinstance(self._separated, SeparatedLaplace):
-            return found, 0.0
         near = self._separated.log_delta_bounds(epsilon * (1 - _APART))
         return found, max(0.0, (near[0] - found[0]) / (_APART * epsilon)) if near and epsilon else 0.0
+
+    def _of_separated_laplace(self, epsilon: float) -> Found:
+        found = None if self._separated_laplace is None else self._separated_laplace.log_delta_bounds(epsilon)
+        return _NOTHING if found is None else (found, 0.0)
 
     def _of_few(self, epsilon: float) -> Found:
         return _NOTHING if self._few is None else self._few.log_delta_ends(epsilon)

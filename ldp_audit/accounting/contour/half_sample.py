@@ -12,24 +12,21 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.accounting.contour.on_sample import OnSample
+from ldp_audit.accounting.contour.on_sample import OnSample, rounding_of
 from ldp_audit.accounting.contour.panel_rule import PanelRule, Points, Window, panel_rule, plain_points
-from ldp_audit.accounting.contour.sampled_transform import place, size_at
+from ldp_audit.accounting.contour.shared_rules import MOST_KEPT, bracket, largest_at, place_of
 from ldp_audit.accounting.contour.smooth_part import EVERY, SmoothPart
-from ldp_audit.accounting.contour.turned_sums import TOGETHER
+from ldp_audit.accounting.kept import Kept
 from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
 
 Numbers = NDArray[np.float64]
 
 _BEYOND, _FARTHEST = 10.0, 4000.0
 """Deviations of the noise beyond which 1e-23 is left, and how wide a rule may be."""
-_HEIGHTS = 2
-"""How many rules there are between y and 2 y."""
 _BEND, _SPREAD = 6.0, 12.0
 """How far apart |p| of one rule may be, in units of one over the loss's slope, or over the range of losses."""
 _LEAST = 1e-300
 """A power that is as good as 0, for any y."""
-_MOST_KEPT = 64
 
 
 @dataclass(frozen=True)
@@ -60,20 +57,17 @@ class HalfSample:
     rate: SamplingRate
     part: SmoothPart = EVERY
     least: float = 0.0
-    _rules: dict[tuple[int, tuple[float, ...], int], PanelRule | None] = field(
-        default_factory=dict, init=False, repr=False
+    _rules: Kept[tuple[int, tuple[float, ...], int], PanelRule | None] = field(
+        default_factory=lambda: Kept(MOST_KEPT), init=False, repr=False
     )
     _plain: dict[tuple[int, tuple[float, ...]], Points | None] = field(default_factory=dict, init=False, repr=False)
 
     def rule(self, power: float, y: float) -> PanelRule | None:
         """The rule for p and up to y, which serves p = 0 or, for p > 0, p = 1 as well."""
-        sign, powers, last = *self._asked(power), place(y, _HEIGHTS)
-        key = (sign, powers, last)
-        if key not in self._rules:
-            if len(self._rules) >= _MOST_KEPT:
-                del self._rules[next(iter(self._rules))]
-            self._rules[key] = panel_rule(self._integrands(sign), powers, size_at(last, _HEIGHTS), self.least)
-        return self._rules[key]
+        sign, powers, last = *self._asked(power), place_of(y)
+        return self._rules.of(
+            (sign, powers, last), lambda: panel_rule(self._integrands(sign), powers, largest_at(last), self.least)
+        )
 
     def plain(self, power: float) -> Points | None:
         """Points of whose error nothing is known."""
@@ -99,16 +93,9 @@ class HalfSample:
 
         start: what is added up for y = 0.   grown: what is turned; or, where that is more, what was taken away.
         """
-        x, losses = points.x, points.losses
-        size = np.abs(x) + 1
-        # of ln w: its own, and that of the noise's loss, where it counts
-        moved = (16 - self.rate.log_drawn) * np.abs(losses)
-        moved = moved + 4 * points.shares * (np.abs(self.mu * x) + self.mu * self.mu + self.mu * size)
-        own = 80 + 4 * x * x + np.abs(points.log_masses) + x.size / TOGETHER
-        if not self.part.whole:
-            own = own + size * self.part.steepness(x)
+        own, moved = rounding_of(points, self.mu, self.rate, self.part)
         fixed = own * np.abs(start) + (1 + abs(power)) * grown * moved
-        turning = grown * ((own + (1 + abs(power)) * moved) * np.abs(losses) + moved)
+        turning = grown * ((own + (1 + abs(power)) * moved) * np.abs(points.losses) + moved)
         return float(fixed.sum()), float(turning.sum())
 
     def _integrands(self, sign: int) -> OnHalfSample:
@@ -119,11 +106,7 @@ class HalfSample:
         sign = 1 if power >= 0 else -1
         if 0 <= power <= 1:
             return sign, (_LEAST, 1.0)
-        inner = abs(power) - (1 if sign > 0 else 0)
-        low = 2.0 ** math.floor(math.log2(inner))
-        each = 2.0 ** max(0, math.ceil(math.log2(low / self._apart)))
-        step = math.floor((inner / low - 1) * each)
-        low, high = low * (1 + step / each), low * (1 + (step + 1) / each)
+        low, high = bracket(abs(power) - (1 if sign > 0 else 0), self._apart)
         return (1, (1.0, 1 + low, 1 + high)) if sign > 0 else (-1, (0.0, low, high))
 
     @property

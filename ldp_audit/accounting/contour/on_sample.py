@@ -21,8 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.accounting.contour.panel_rule import Bound, Window
+from ldp_audit.accounting.contour.panel_rule import Bound, Points, Window
 from ldp_audit.accounting.contour.smooth_part import SmoothPart
+from ldp_audit.accounting.contour.turned_sums import TOGETHER
 from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
 
 Numbers = NDArray[np.float64]
@@ -126,6 +127,17 @@ def power_bound(sign: int, left: tuple[Numbers, Numbers], right: tuple[Numbers, 
     near = log_narrowing(np.clip(0.5, least, most), np.minimum(angle, WIDEST_ANGLE))
     smaller = np.where(known, near, np.log(np.maximum(2 * least - 1, 1e-300)))
     return Bound(steady, -low - smaller, turn)
+
+
+def rounding_of(points: Points, mu: float, rate: SamplingRate, part: SmoothPart) -> tuple[Numbers, Numbers]:
+    """The rounding of each point's mass, and of its ln w, both in units of eps, in sums of all of them."""
+    x, size = points.x, np.abs(points.x) + 1
+    own = 80 + 4 * x * x + np.abs(points.log_masses) + x.size / TOGETHER
+    if not part.whole:
+        own = own + size * part.steepness(x)
+    # of ln w: its own, and that of the noise's loss, where it counts
+    loss = 4 * points.shares * (np.abs(mu * x) + mu * mu + mu * size)
+    return own, (16 - rate.log_drawn) * np.abs(points.losses) + loss
 
 
 def log_density(x: Numbers) -> Numbers:

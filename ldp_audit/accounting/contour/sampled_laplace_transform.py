@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from ldp_audit.accounting.contour.laplace_fall import LaplaceFall
 from ldp_audit.accounting.contour.on_laplace_sample import OnLaplaceSample
 from ldp_audit.accounting.contour.panel_rule import PanelRule, Points, panel_rule, plain_points
-from ldp_audit.accounting.contour.sampled_transform import place, size_at
+from ldp_audit.accounting.contour.shared_rules import MOST_KEPT, bracket, largest_at, place_of
 from ldp_audit.accounting.contour.transform import EPS, Values, from_excess, from_scaled
 from ldp_audit.accounting.contour.turned_sums import TOGETHER, turned_sums
+from ldp_audit.accounting.kept import Kept
 from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
 
 Numbers = NDArray[np.float64]
@@ -29,11 +30,8 @@ _MOST_NUMBERS = 2**28
 _NEAR_ONE, _FLAT, _SMALL = 30.0, -44.0, 30.0
 """ln of a term up to which the excess over 1 is added up; of the most that a rule for it may be wrong by; and up to
 which p ln w a term's own excess is."""
-_HEIGHTS = 2
-"""How many rules there are between y and 2 y."""
 _SPREAD = 24.0
 """How far apart |p| of one rule may be, in units of one over the range of losses."""
-_MOST_KEPT = 64
 _LARGEST = 600.0
 
 
@@ -56,7 +54,9 @@ class SampledLaplaceTransform:
     epsilon: float
     rate: SamplingRate
     back: bool
-    _rules: dict[tuple[int, Bracket, int], PanelRule | None] = field(default_factory=dict, init=False, repr=False)
+    _rules: Kept[tuple[int, Bracket, int], PanelRule | None] = field(
+        default_factory=lambda: Kept(MOST_KEPT), init=False, repr=False
+    )
     _plain: dict[tuple[int, Bracket], Points | None] = field(default_factory=dict, init=False, repr=False)
 
     def at(self, c: float, y: Numbers) -> Values | None:
@@ -161,7 +161,7 @@ class SampledLaplaceTransform:
     def _points_about(self, c: float) -> Points | None:
         """Points for those between, of whose error nothing is known."""
         power = self._power(c)
-        key = (self._sign(power), self._bracket(abs(power)))
+        key = (self._sign(power), bracket(abs(power), self._apart))
         if key not in self._plain:
             self._plain[key] = plain_points(OnLaplaceSample(self.epsilon, self.rate, key[0]), key[1])
         return self._plain[key]
@@ -195,28 +195,17 @@ class SampledLaplaceTransform:
         """That of p; p = 0 comes with either."""
         return 1 if power > 0 or (power == 0 and not self.back) else -1
 
-    def _bracket(self, power: float) -> Bracket:
-        """The |p| that share a rule: an octave, or so many of it that no term changes by much."""
-        if not power:
-            return 0.0, 0.0
-        low = 2.0 ** math.floor(math.log2(power))
-        apart = _SPREAD / max(float(np.ptp(self._ends.losses)), 1e-300)
-        each = 2.0 ** max(0, math.ceil(math.log2(low / apart)))
-        inner = math.floor((power / low - 1) * each)
-        return low * (1 + inner / each), low * (1 + (inner + 1) / each)
+    @cached_property
+    def _apart(self) -> float:
+        """How far apart |p| of one rule may be, for no term to change by much."""
+        return _SPREAD / max(float(np.ptp(self._ends.losses)), 1e-300)
 
     def _rule(self, power: float, y: float) -> PanelRule | None:
         """The rule for p and up to y, made once for all that are about as large."""
-        sign, last = self._sign(power), place(y, _HEIGHTS)
-        powers = self._bracket(abs(power))
-        key = (sign, powers, last)
-        if key not in self._rules:
-            if len(self._rules) >= _MOST_KEPT:
-                del self._rules[next(iter(self._rules))]
-            integrands = OnLaplaceSample(self.epsilon, self.rate, sign)
-            # an excess over 1 takes the rule for the weights alone as well
-            self._rules[key] = panel_rule(integrands, (0.0, *powers), size_at(last, _HEIGHTS), 0.0)
-        return self._rules[key]
+        sign, powers, last = self._sign(power), bracket(abs(power), self._apart), place_of(y)
+        integrands = OnLaplaceSample(self.epsilon, self.rate, sign)
+        asked = (0.0, *powers)  # an excess over 1 takes the rule for the weights alone as well
+        return self._rules.of((sign, powers, last), lambda: panel_rule(integrands, asked, largest_at(last), 0.0))
 
     def _rounding(
         self, points: Points, grown: Numbers, counted: Numbers, power: float, *, near_one: bool

@@ -19,12 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.accounting.contour.moved_line import log_beyond_moved, log_beyond_spread
-from ldp_audit.accounting.contour.on_sample import OnSample
+from ldp_audit.accounting.contour.on_sample import OnSample, rounding_of
 from ldp_audit.accounting.contour.panel_rule import Points, plain_points
 from ldp_audit.accounting.contour.sample_rule import SampleRule, sample_rule
+from ldp_audit.accounting.contour.shared_rules import MOST_KEPT, bracket, largest_at, place_of
 from ldp_audit.accounting.contour.smooth_part import EVERY, SmoothPart
 from ldp_audit.accounting.contour.transform import EPS, Values, from_excess, from_scaled
-from ldp_audit.accounting.contour.turned_sums import TOGETHER, turned_sums
+from ldp_audit.accounting.contour.turned_sums import turned_sums
+from ldp_audit.accounting.kept import Kept
 from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
 
 Numbers = NDArray[np.float64]
@@ -36,12 +38,9 @@ _NEAR_ONE, _FLAT = 300.0, -44.0
 """Up to which p ln w the excess over 1 is added up; and ln of the most that a rule for it may be wrong by."""
 _LOG_CUT = -53.0
 """ln of what a part's weight lacks beyond its reach."""
-_HEIGHTS = 2
-"""How many rules there are between y and 2 y."""
 _BEND, _SPREAD = 6.0, 12.0
 """How far apart |p| of one rule may be, in units of one over the loss's slope, or over the range of losses."""
-_MOST_KEPT = 64
-_LOWEST, _LARGEST = -1000, 600.0
+_LARGEST = 600.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +55,9 @@ class SampledTransform:
     rate: SamplingRate
     back: bool
     part: SmoothPart = EVERY
-    _rules: dict[tuple[int, Bracket, int], SampleRule | None] = field(default_factory=dict, init=False, repr=False)
+    _rules: Kept[tuple[int, Bracket, int], SampleRule | None] = field(
+        default_factory=lambda: Kept(MOST_KEPT), init=False, repr=False
+    )
     _plain: dict[tuple[int, Bracket], Points | None] = field(default_factory=dict, init=False, repr=False)
 
     def at(self, c: float, y: Numbers) -> Values | None:
@@ -106,7 +107,7 @@ class SampledTransform:
     def about(self, c: float) -> float:
         """See `Transform`."""
         power = self._power(c)
-        key = (self._sign(power), self._bracket(abs(power)))
+        key = (self._sign(power), bracket(abs(power), self._apart))
         if key not in self._plain:
             self._plain[key] = plain_points(OnSample(self.mu, self.rate, self.part, key[0]), key[1])
         points = self._plain[key]
@@ -128,18 +129,9 @@ class SampledTransform:
         """Re p."""
         return -c if self.back else 1 + c
 
-    def _bracket(self, power: float) -> Bracket:
-        """The |p| that share a rule: an octave, or so many of it that ln of f's largest value bends little."""
-        if not power:
-            return 0.0, 0.0
-        low = 2.0 ** math.floor(math.log2(power))
-        each = 2.0 ** max(0, math.ceil(math.log2(low / self._apart)))
-        inner = math.floor((power / low - 1) * each)
-        return low * (1 + inner / each), low * (1 + (inner + 1) / each)
-
     @cached_property
     def _apart(self) -> float:
-        """How far apart |p| of one rule may be."""
+        """How far apart |p| of one rule may be, for ln of f's largest value to bend little."""
         first, last = self.part.reach
         if last == math.inf:
             return _BEND / self.mu
@@ -157,17 +149,11 @@ class SampledTransform:
 
     def _rule(self, power: float, y: float) -> SampleRule | None:
         """The rule for p and up to y, made once for all that are about as large."""
-        sign, last = self._sign(power), place(y, _HEIGHTS)
-        powers = self._bracket(abs(power))
-        key = (sign, powers, last)
-        if key not in self._rules:
-            if len(self._rules) >= _MOST_KEPT:
-                del self._rules[next(iter(self._rules))]
-            integrands = OnSample(self.mu, self.rate, self.part, sign)
-            # an excess over 1 takes the rule for the weights alone as well
-            asked, least = ((0.0, *powers), 0.0) if self._reaches_below else (powers, -math.inf)
-            self._rules[key] = sample_rule(integrands, asked, size_at(last, _HEIGHTS), least)
-        return self._rules[key]
+        sign, powers, last = self._sign(power), bracket(abs(power), self._apart), place_of(y)
+        integrands = OnSample(self.mu, self.rate, self.part, sign)
+        # an excess over 1 takes the rule for the weights alone as well
+        asked, least = ((0.0, *powers), 0.0) if self._reaches_below else (powers, -math.inf)
+        return self._rules.of((sign, powers, last), lambda: sample_rule(integrands, asked, largest_at(last), least))
 
     def _spread(self, rule: SampleRule, power: float) -> float:
         """A lower bound of the variance of ln w under the weights of M(c)."""
@@ -187,27 +173,10 @@ class SampledTransform:
         self, points: Points, masses: Numbers, raised: Numbers, power: float, *, near_one: bool
     ) -> tuple[float, float]:
         """The sums' rounding in units of eps: what there is for y = 0, and what y multiplies."""
-        x, losses = points.x, points.losses
-        size = np.abs(x) + 1
-        # of ln w: its own, and that of the noise's loss, where it counts
-        moved = (16 - self.rate.log_drawn) * np.abs(losses)
-        moved = moved + 4 * points.shares * (np.abs(self.mu * x) + self.mu * self.mu + self.mu * size)
-        own = 80 + 4 * x * x + np.abs(points.log_masses) + x.size / TOGETHER
-        if not self.part.whole:
-            own = own + size * self.part.steepness(x)
+        own, moved = rounding_of(points, self.mu, self.rate, self.part)
         most = np.maximum(1.0, raised) if near_one else raised
         changed = np.abs(raised - 1) if near_one else raised
         fixed = masses * (own * changed + abs(power) * most * moved)
-        turning = masses * most * ((own + abs(power) * moved) * np.abs(losses) + moved)
+        turning = masses * most * ((own + abs(power) * moved) * np.abs(points.losses) + moved)
         lacking = self.part.lacking * (80 + min(self.part.high, 100.0) ** 2)
         return float(fixed.sum()) + lacking, float(turning.sum())
-
-
-def place(number: float, each: int) -> int:
-    """The place of a number >= 0 among those at which rules change, so many an octave; the lowest is that of 0."""
-    return max(_LOWEST, math.ceil(each * math.log2(number))) if number > 0 else _LOWEST
-
-
-def size_at(place: int, each: int) -> float:
-    """The number at this place."""
-    return 2.0 ** (place / each) if place > _LOWEST else 0.0

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from ldp_audit.accounting.frequencies.frequency_rule import FrequencyRule, frequency_rule
 from ldp_audit.accounting.frequencies.tilted_atoms import AtomSum
+from ldp_audit.accounting.kept import Kept
 
 _MOST_KEPT = 8
 _DEEP, _DEEP_SHARE, _DEEPEST = -750.0, 1e-5, -10_000.0
@@ -29,7 +31,9 @@ class TiltRules:
 
     total: AtomSum
     width: float
-    _rules: dict[tuple[float, bool], FrequencyRule | None] = field(default_factory=dict, init=False, repr=False)
+    _rules: Kept[tuple[float, bool], FrequencyRule | None] = field(
+        default_factory=lambda: Kept(_MOST_KEPT), init=False, repr=False
+    )
 
     def ends(self, epsilon: float) -> tuple[Ends, bool]:
         """Ends of ln delta, and whether they are as near as is asked for, or so deep that no nearer ones are."""
@@ -59,11 +63,7 @@ class TiltRules:
         if tilt is None:
             return
         for finer in (False, True):
-            if (tilt, finer) not in self._rules:
-                if len(self._rules) >= _MOST_KEPT:
-                    del self._rules[next(iter(self._rules))]
-                self._rules[tilt, finer] = self._rule(tilt, finer=finer)
-            rule = self._rules[tilt, finer]
+            rule = self._rules.of((tilt, finer), partial(self._rule, tilt, finer=finer))
             if rule is None:
                 return
             yield rule

@@ -84,13 +84,13 @@ def _squares_by_transform(part: TiltedAtoms, width: float, count: int) -> Number
     size: int = next_fast_len(math.ceil(math.pi * count), real=True)  # type: ignore[assignment]
     # losses in units of 1/width, as powers of tiny ones, and of their frequencies, are no floats
     found = moments(part.away * width, part.masses, 2 * math.pi / size)
-    places, frequencies = found.places % size, np.arange(count + 1, dtype=np.float64)
+    places, multiples = found.places % size, np.arange(count + 1, dtype=np.float64)
     values, power = np.zeros(count + 1, dtype=np.complex128), np.ones(count + 1, dtype=np.complex128)
     for column in found.sums.T:
         values += power * np.asarray(rfft(np.bincount(places, column, size)))[: count + 1]
-        power *= -1j * frequencies
+        power *= -1j * multiples
     rounding = 3 * (part.rounding + EPS * (80 + 4 * math.log2(size * part.away.size) + found.places.size))
-    errors = rounding + 12 * EPS * part.turning * width * frequencies + found.left_out * frequencies**TERMS
+    errors = rounding + 12 * EPS * part.turning * width * multiples + found.left_out * multiples**TERMS
     return np.minimum(np.abs(values) + errors, 1.0) ** 2
 
 

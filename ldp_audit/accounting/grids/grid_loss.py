@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ldp_audit.accounting.budget_arguments import whole
 from ldp_audit.accounting.grids.grid_parts import (
     Discretisable,
     Part,
@@ -33,12 +34,12 @@ from ldp_audit.accounting.grids.grid_parts import (
     gridded_parts,
     log_any,
     log_infinite_of,
-    whole_times,
 )
 from ldp_audit.accounting.grids.grid_sum import grid_sum
 from ldp_audit.accounting.grids.spread_bound import below_grid
 from ldp_audit.accounting.grids.tilt_plan import WIDTH, Grid, Tilt, TiltPlan, tilt_plan
 from ldp_audit.accounting.grids.tilted_profile import TiltedProfile, profile_of
+from ldp_audit.accounting.kept import Kept
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ def compose_on_grid(laws: Sequence[Part], *, width: float = WIDTH, points: int =
         raise ValueError(f"points must be a whole number in 1024 .. 2**24, got {points!r}")
     listed: list[Part] = []
     for law, times in laws:
-        inner, whole = law.parts if isinstance(law, GridLoss) else ((law, 1),), whole_times(times)
-        listed += [(one, count * whole) for one, count in inner]
+        inner = law.parts if isinstance(law, GridLoss) else ((law, 1),)
+        listed += [(one, count * whole(times, "times")) for one, count in inner]
     if not listed:
         raise ValueError("laws must hold one law or more, got none")
     return GridLoss(tuple(flat_parts(listed)), width, points)
@@ -99,7 +100,9 @@ class GridLoss:
     parts: tuple[Part, ...]
     width: float
     points: int
-    _known: dict[tuple[tuple[float, ...], int, bool], _Around] = field(default_factory=dict, init=False, repr=False)
+    _known: Kept[tuple[tuple[float, ...], int, bool], _Around] = field(
+        default_factory=lambda: Kept(_MOST_KEPT), init=False, repr=False
+    )
 
     exact = False
 
@@ -190,13 +193,12 @@ class GridLoss:
 
     def _at(self, plan: TiltPlan, place: int, *, fine: bool = False) -> _Around:
         """What is known around the levels of the tilt of this number, computed once."""
-        key = tuple(plan.tops), place, fine
-        if key not in self._known:
-            if len(self._known) >= _MOST_KEPT:
-                del self._known[next(iter(self._known))]
+
+        def around() -> _Around:
             tilt = plan.fine_tilt(place) if fine else plan.tilt(place)
-            self._known[key] = self._around(plan.grid(tilt, self._log_infinite), tilt, _COARSER if fine else 1)
-        return self._known[key]
+            return self._around(plan.grid(tilt, self._log_infinite), tilt, _COARSER if fine else 1)
+
+        return self._known.of((tuple(plan.tops), place, fine), around)
 
     def _around(self, grid: Grid, tilt: Tilt, coarser: int) -> _Around:
         total = None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
 
+from ldp_audit.accounting.budget_arguments import whole
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.finite_losses import as_atoms
 from ldp_audit.accounting.laws.improper_loss import log_lacking
@@ -32,7 +32,7 @@ def flat_parts(laws: Iterable[Part]) -> list[Part]:
         if as_atoms(single) is None and not hasattr(single, "masses"):
             raise ValueError(f"laws must know the masses of cells, or list their losses; got {law!r}")
         key = _key(single)
-        found[key] = (single, whole_times(times) * more + (found[key][1] if key in found else 0))
+        found[key] = (single, whole(times, "times") * more + (found[key][1] if key in found else 0))
     return list(found.values())
 
 
@@ -53,17 +53,6 @@ def log_any(logs: Iterable[tuple[float, int]]) -> float:
     if added < _RARE:  # where the sum is right to the last digit
         return added
     return log_lacking(math.fsum(times * log_lacking(log) for log, times in listed))
-
-
-def whole_times(times: Any) -> int:
-    """The number of times as an int; ValueError where it is not whole or not >= 1."""
-    try:
-        whole = 0 if isinstance(times, bool) else index(times)
-    except TypeError:
-        whole = 0
-    if whole < 1:
-        raise ValueError(f"times must be a whole number >= 1, got {times!r}")
-    return whole
 
 
 def _key(law: LossLaw) -> Any:

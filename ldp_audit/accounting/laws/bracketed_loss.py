@@ -92,6 +92,8 @@ def ends_of(law: LossLaw) -> tuple[LossLaw, LossLaw]:
 
 def known_end(law: LossLaw, end: int) -> LossLaw:
     """The lower (0) or the upper (1) one of `ends_of`, without the other where the law can tell one by itself."""
+    if is_known(law):
+        return law
     if isinstance(law, BracketedLoss):
         return known_end((law.lower, law.upper)[end], end)
     one = getattr(law, "enclosed_end", None)

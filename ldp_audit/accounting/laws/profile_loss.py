@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ldp_audit.accounting.laws.finite_losses import symmetric_law
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.mirrored_levels import of_mirrored
 
 Points = NDArray[np.float64]
 
@@ -50,9 +51,7 @@ class ProfileLoss:
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `LossLaw`; the ends differ by rounding, or where the profile is too small for the mechanism to tell."""
         if epsilon < 0:
-            base = math.log(-math.expm1(epsilon))
-            low, high = (float(np.logaddexp(base, end + epsilon)) for end in self.log_delta_bounds(-epsilon))
-            return low, min(0.0, high)
+            return of_mirrored(epsilon, self.log_delta_bounds(-epsilon))
         value = stated_delta(self.mechanism, epsilon)
         if value > 0:
             return math.log(value) - _ROUNDING, min(0.0, math.log(value) + _ROUNDING)

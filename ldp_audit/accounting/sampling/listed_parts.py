@@ -40,10 +40,8 @@ def listed_parts(parts: Sequence[Part]) -> tuple[list[Part], list[Part]] | None:
         if known is not None:
             found.append((law, law, times))
             continue
-        bounded = math.isfinite(law.largest() + law.mirrored().largest())
+        bounded = law.largest() >= _LEAST and math.isfinite(law.largest() + law.mirrored().largest())
         if not (isinstance(law, MixedLoss | SymmetricLoss) and bounded and times >= _OFTEN):
-            return None
-        if law.largest() < _LEAST:
             return None
         low, high = (with_rounding(one, _ROUNDING) for one in (dominated_atoms(law), dominating_atoms(law)))
         if not all(_even(one, times) for one in (low, high)):

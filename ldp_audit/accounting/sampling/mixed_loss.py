@@ -87,7 +87,7 @@ class MixedLoss:
         return is_known(self.base) and hasattr(self.base, "masses")
 
     def enclosed(self) -> tuple[LossLaw, LossLaw]:
-        """This law twice, or for a base without masses two with finitely many losses that enclose it."""
+        """Two laws that enclose this one; with finitely many losses for a base without masses."""
         return self._enclosed
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
@@ -107,8 +107,6 @@ class MixedLoss:
 
     @cached_property
     def _enclosed(self) -> tuple[LossLaw, LossLaw]:
-        if self.known:
-            return self, self
         lower, upper = ends_of(self.base)
         if is_known(self.base):
             lower, upper = dominated_atoms(lower), dominating_atoms(upper)

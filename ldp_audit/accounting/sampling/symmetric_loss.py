@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of, is_known, known_end
+from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, is_known, known_end
 from ldp_audit.accounting.laws.finite_losses import as_atoms, symmetric_law
 from ldp_audit.accounting.laws.loss_law import CellMasses, DiscretisableLaw, LossLaw
+from ldp_audit.accounting.laws.mirrored_levels import of_mirrored
 
 _MOST_ATOMS = 2**18
 _BELOW_ZERO = -math.ulp(0.0)
@@ -41,13 +42,6 @@ def symmetric(law: LossLaw, *, below: bool = False) -> LossLaw:
     return symmetric_law(losses, logs, infinite=math.exp(log_infinite))
 
 
-def reflected(epsilon: float, ends: tuple[float, float]) -> tuple[float, float]:
-    """ln of the ends of delta(epsilon < 0) of a law that is its own mirror image, from those at -epsilon."""
-    certain = math.log(-math.expm1(epsilon))
-    low, high = (float(np.logaddexp(certain, epsilon + end)) for end in ends)
-    return low, high
-
-
 @dataclass(frozen=True)
 class SymmetricLoss:
     """A law made symmetric, for one of any kind. It is its own mirror image.
@@ -70,7 +64,7 @@ class SymmetricLoss:
         """See `LossLaw`."""
         if epsilon >= 0:
             return self.upper.log_delta_bounds(epsilon)
-        return reflected(epsilon, self.upper.log_delta_bounds(-epsilon))
+        return of_mirrored(epsilon, self.upper.log_delta_bounds(-epsilon))
 
     def mirrored(self) -> SymmetricLoss:
         """The loss of (Q, P): the same."""
@@ -82,16 +76,12 @@ class SymmetricLoss:
         return is_known(self.upper)
 
     def enclosed(self) -> tuple[LossLaw, LossLaw]:
-        """This law twice, or those of the two that enclose the other one."""
-        if self.known:
-            return self, self
-        lower, upper = ends_of(self.upper)
-        return symmetric(lower, below=True), symmetric(upper)
+        """Those of the two that enclose the other one."""
+        return self.enclosed_end(0), self.enclosed_end(1)
 
     def enclosed_end(self, end: int) -> LossLaw:
         """One of these alone: the lower (0) or the upper (1) one."""
-        inner = known_end(self.upper, end)
-        return self if inner is self.upper else symmetric(inner, below=not end)
+        return symmetric(known_end(self.upper, end), below=not end)
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `DiscretisableLaw`; for an upper half that is one."""

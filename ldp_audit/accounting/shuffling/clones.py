@@ -43,9 +43,9 @@ from ldp_audit.accounting.anonymous_counts import Chance
 from ldp_audit.accounting.budget_arguments import whole
 from ldp_audit.accounting.laws.binomial_window import binomial_window
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.mirrored_levels import of_mirrored
 from ldp_audit.accounting.shuffling.chord_law import chord_law, chord_levels
 from ldp_audit.accounting.shuffling.event_count import event_count
-from ldp_audit.accounting.shuffling.mirrored_levels import of_mirrored
 from ldp_audit.accounting.shuffling.stop_loss import log_stop_loss
 
 MOST_CLIENTS = 10**8

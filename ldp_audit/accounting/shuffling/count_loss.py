@@ -28,7 +28,7 @@ from ldp_audit.accounting.anonymous_counts import Chance, loss_of_count
 from ldp_audit.accounting.grids.gridding import ListedPart
 from ldp_audit.accounting.laws.binomial_window import binomial_window
 from ldp_audit.accounting.laws.loss_law import CellMasses
-from ldp_audit.accounting.shuffling.mirrored_levels import of_mirrored
+from ldp_audit.accounting.laws.mirrored_levels import of_mirrored
 from ldp_audit.accounting.shuffling.stop_loss import Trials
 
 _REACH = 800.0

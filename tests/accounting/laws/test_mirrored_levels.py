@@ -9,7 +9,7 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.shuffling.mirrored_levels import of_mirrored
+from ldp_audit.accounting.laws.mirrored_levels import of_mirrored
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
 
 

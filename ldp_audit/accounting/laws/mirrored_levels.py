@@ -1,4 +1,4 @@
-"""Levels below 0, from those above 0 of the pair in the other order."""
+"""Levels below 0, from those above 0 of the pair in the other order; of a symmetric law, from its own."""
 
 from __future__ import annotations
 
