@@ -58,14 +58,7 @@ class ByLargest:
 
     def log_delta_ends(self, epsilon: float) -> tuple[Ends, float]:
         """ln of a lower and of an upper end of delta(epsilon), and about how fast it falls."""
-        ends, rest = [], -math.inf
-        for i, plan in enumerate(self.plans):
-            ends.append(_closed(plan, epsilon))
-            if i < len(self.belows):
-                rest = self.belows[i].log_chernoff(epsilon)
-                if rest < max(low for low, _ in ends) - _NEGLIGIBLE:
-                    break
-                rest = -math.inf
+        ends, rest = self._closed_ends(epsilon)
         vague = False  # then the other parts need not be worked out
         for i in sorted(range(len(ends)), key=lambda i: ends[i][1], reverse=True):
             low, high = ends[i]
@@ -82,6 +75,17 @@ class ByLargest:
         # all parts together may lack so much of each outcome
         high = min(0.0, float(np.logaddexp.reduce([rest, *highs])) + 2 * LEFT_OUT * self.times)
         return (float(np.logaddexp.reduce(lows)), high), 0.0 if line is None else line.c
+
+    def _closed_ends(self, epsilon: float) -> tuple[list[Ends], float]:
+        """Ends of the parts' deltas without lines, for all parts that may count; ln of a bound on that of the rest."""
+        ends: list[Ends] = []
+        enough = -math.inf
+        for i, plan in enumerate(self.plans):
+            ends.append(_closed(plan, epsilon, enough))
+            enough = max(enough, ends[-1][0] - _NEGLIGIBLE, ends[-1][1] - _SKIPPED)
+            if i < len(self.belows) and (rest := self.belows[i].log_chernoff(epsilon, enough)) < enough:
+                return ends, rest
+        return ends, -math.inf
 
     def epsilon_near(self, log_delta: float, guess: float) -> float:
         """About the level with this ln delta; 0 where it is there already, not a number where none is found.
@@ -125,9 +129,9 @@ class ByLargest:
         return float(np.logaddexp.reduce(found))
 
 
-def _closed(plan: ContourPlan, epsilon: float) -> Ends:
-    """Ends of one part's delta without a line."""
-    high = plan.log_chernoff(epsilon)
+def _closed(plan: ContourPlan, epsilon: float, enough: float) -> Ends:
+    """Ends of one part's delta without a line; no upper one below `enough` is looked for."""
+    high = plan.log_chernoff(epsilon, enough)
     first, second = plan.masses
     gain = epsilon + second[1] - first[0]
     if gain >= 0 or first[0] == -math.inf:

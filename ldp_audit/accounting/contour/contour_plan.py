@@ -24,6 +24,8 @@ _NEAR = OCTAVE // 32
 _LARGEST = 1e6
 _DEEPEST = -1e6
 """ln of an integrand below which no lower one is looked for."""
+_BELOW = 20.0
+"""How far below a bound that is small enough an integrand is, for the bound to be so."""
 _AWAY = 2.0
 """How many deviations a level may lie from that of its line's saddle point."""
 _PRECISE = 28.0
@@ -76,9 +78,12 @@ class ContourPlan:
         """Whether M falls off at all along a line; for larger c it falls off less, if single losses are the largest."""
         return self.strip.sign < 0 or self.transform.log_limit(0.0) < self._about(0.0) - _FALLEN
 
-    def log_chernoff(self, epsilon: float) -> float:
-        """ln of an upper bound of delta by a single tilt, for levels that no line serves; 0 where there is none."""
-        k = self._place(epsilon)
+    def log_chernoff(self, epsilon: float, enough: float = _DEEPEST) -> float:
+        """ln of an upper bound of delta by a single tilt, for levels that no line serves; 0 where there is none.
+
+        enough: ln of a bound than which no smaller one is looked for.
+        """
+        k = self._place(epsilon, enough=enough - _BELOW)
         while (c := self.strip.tilt(k)) and k > self.strip.lowest:
             if math.isfinite(self.log_mean(c)) or self._about(c) <= _LARGEST:
                 break
@@ -166,13 +171,13 @@ class ContourPlan:
         c = self.strip.tilt(k)
         return self._about(c) - c * epsilon + log_weight(c)
 
-    def _place(self, epsilon: float, steps: tuple[int, ...] = _STEPS) -> int:
-        """The place whose integrand is lowest: it falls before, and rises from there on."""
-        step = steps[0]
+    def _place(self, epsilon: float, steps: tuple[int, ...] = _STEPS, enough: float = _DEEPEST) -> int:
+        """The place whose integrand is lowest, or low enough: it falls before, and rises from there on."""
+        step, enough = steps[0], max(enough, _DEEPEST)
 
         def rising(k: int) -> bool:
             here = self._height(k, epsilon)
-            return k >= self.strip.highest or here < _DEEPEST or not self._height(k + step, epsilon) < here
+            return k >= self.strip.highest or here < enough or not self._height(k + step, epsilon) < here
 
         low = high = self._start // step * step
         jump = 4 * step
