@@ -1,7 +1,9 @@
 """Losses of samples, of infinitely many values, counted very often: by lists of finitely many that enclose each.
 
-A list of two thousand losses differs from a loss by 1e-6 of it or so. A grid of a million losses differs from their sum
-by as much, and takes its time; frequencies tell a list's sum in hundredths of a second, however often it counts.
+A list of some thousand losses differs from a loss by 1e-7 of it or so. A grid of a million losses differs from their
+sum by more, and takes its time; frequencies tell a list's sum in hundredths of a second, however often it counts.
+A list's masses are right to so many digits, as if its losses were wrong by as many nats. Where losses are tiny that is
+much; those of what was sampled are not, and of an error of theirs the share counts that the record has.
 """
 
 from __future__ import annotations
@@ -10,26 +12,34 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ldp_audit.accounting.laws.cell_lists import cell_lists
 from ldp_audit.accounting.laws.finite_losses import as_atoms
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
-from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.laws.profile_hull import dominating_atoms
+from ldp_audit.accounting.laws.loss_law import DiscretisableLaw, LossLaw
+from ldp_audit.accounting.laws.profile_hull import dominating_atoms, levels_of
 from ldp_audit.accounting.laws.rounded_atoms import with_rounding
 from ldp_audit.accounting.sampling.lower_hull import dominated_atoms
-from ldp_audit.accounting.sampling.mixed_loss import MixedLoss
-from ldp_audit.accounting.sampling.symmetric_loss import SymmetricLoss
+from ldp_audit.accounting.sampling.mixed_loss import MixedLoss, mixed_again
+from ldp_audit.accounting.sampling.symmetric_loss import SymmetricLoss, symmetric
 
-_OFTEN = 10**6
+_OFTEN = 10**5
 """From so many times on."""
 _LEAST = 1e-6
-"""Of the largest loss: masses of a list of tiny ones have lost their digits."""
+"""Of the largest loss, where masses come from levels: those of tiny ones have lost their digits."""
 _ROUNDING = 64 * 2.0**-52
 """Of the logarithms of a list's masses, under P and under Q: as much as if each loss were wrong by it, in nats."""
 _RARE, _CONTRAST = 30.0, 1e3
 """Losses that occur less often in all are rare; how many of the others' deviations they may be for frequencies."""
 
+_MOST_ATOMS = 100_000
+_BESIDE = 1e-9
+"""How far from its end a cell ends that holds it, as a share of all losses."""
+
+Numbers = NDArray[np.float64]
 Part = tuple[LossLaw, int]
+Lists = tuple[LossAtoms, LossAtoms]
 
 
 def listed_parts(parts: Sequence[Part]) -> tuple[list[Part], list[Part]] | None:
@@ -40,16 +50,50 @@ def listed_parts(parts: Sequence[Part]) -> tuple[list[Part], list[Part]] | None:
         if known is not None:
             found.append((law, law, times))
             continue
-        bounded = law.largest() >= _LEAST and math.isfinite(law.largest() + law.mirrored().largest())
-        if not (isinstance(law, MixedLoss | SymmetricLoss) and bounded and times >= _OFTEN):
+        lists = _lists(law) if isinstance(law, MixedLoss | SymmetricLoss) and times >= _OFTEN else None
+        if lists is None or not all(_even(one, times) for one in lists):
             return None
-        low, high = (with_rounding(one, _ROUNDING) for one in (dominated_atoms(law), dominating_atoms(law)))
-        if not all(_even(one, times) for one in (low, high)):
-            return None
-        found.append((low, high, times))
+        found.append((*lists, times))
     if all(low is high for low, high, _ in found):
         return None
     return [(low, times) for low, _, times in found], [(high, times) for _, high, times in found]
+
+
+def _lists(law: MixedLoss | SymmetricLoss) -> Lists | None:
+    """Lists below and above one loss; None where it has no largest one, or lists would lack digits."""
+    largest = max(law.largest(), law.mirrored().largest())
+    if largest == math.inf:
+        return None
+    if (found := _of_sampled(law, largest)) is not None:
+        return found
+    if law.largest() < _LEAST:
+        return None
+    low, high = (with_rounding(one, _ROUNDING) for one in (dominated_atoms(law), dominating_atoms(law)))
+    return low, high
+
+
+def _of_sampled(law: MixedLoss | SymmetricLoss, largest: float) -> Lists | None:
+    """Lists of what was sampled, with the chance of the sample; None where the masses of its cells are not known."""
+    inner = law.upper if isinstance(law, SymmetricLoss) else law
+    if not isinstance(inner, MixedLoss) or not inner.known:
+        return None
+    base: DiscretisableLaw = inner.base  # type: ignore[assignment]
+    found = [mixed_again(one, inner) for one in cell_lists(base, _levels(inner))]
+    if isinstance(law, SymmetricLoss):
+        found = [symmetric(one, below=not end) for end, one in enumerate(found)]
+    share = -math.expm1(inner.rate.log_left_out - largest)  # of the record in the largest loss, and so in any
+    listed = [as_atoms(one, _MOST_ATOMS) for one in found]
+    low, high = (None if one is None else with_rounding(one, _ROUNDING * share) for one in listed)
+    return None if low is None or high is None else (low, high)
+
+
+def _levels(law: MixedLoss) -> Numbers:
+    """Levels of the base: those at which it is looked at, and those at which the law itself is."""
+    lowest, highest = -law.base.mirrored().largest(), law.base.largest()
+    beside = _BESIDE * (highest - lowest)  # each end apart, as it may have a mass of its own
+    more = law.unmixed(levels_of(law))
+    inner = np.concatenate([levels_of(law.base), more, [lowest + beside, highest - beside]])
+    return np.unique([lowest, *inner[(lowest < inner) & (inner < highest)], highest])
 
 
 def _even(law: LossAtoms, times: int) -> bool:

@@ -74,7 +74,7 @@ class MixedLoss:
         if not self.record_first and epsilon >= -lowest:  # none is above its negative
             return -math.inf, -math.inf
         share = self.rate.log_drawn if self.record_first else math.log(-math.expm1(epsilon + lowest))
-        low, high = self.base.log_delta_bounds(float(self._unmixed(np.array(epsilon))))
+        low, high = self.base.log_delta_bounds(float(self.unmixed(np.array(epsilon))))
         return share + low, share + high
 
     def mirrored(self) -> MixedLoss:
@@ -87,12 +87,12 @@ class MixedLoss:
         return is_known(self.base) and hasattr(self.base, "masses")
 
     def enclosed(self) -> tuple[LossLaw, LossLaw]:
-        """Two laws that enclose this one; with finitely many losses for a base without masses."""
+        """Two laws that enclose this one; with finitely many losses for a base that knows its own."""
         return self._enclosed
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `DiscretisableLaw`; for a base that is one."""
-        inner = self._base_masses(self._unmixed(edges))
+        inner = self._base_masses(self.unmixed(edges))
         with_record, without = (inner.first, inner.second)[:: self._sign]
         drawn = np.logaddexp(without + self.rate.log_left_out, with_record + self.rate.log_drawn)
         only_with, only_without = (inner.infinite, inner.missing)[:: self._sign]
@@ -105,22 +105,20 @@ class MixedLoss:
             return CellMasses(drawn, without, shown, -math.inf)
         return CellMasses(without, drawn, -math.inf, shown)
 
+    def unmixed(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The base's losses for these, nats, same shape; infinite where there is none."""
+        return self._sign * self.rate.unmixed(self._sign * losses)
+
     @cached_property
     def _enclosed(self) -> tuple[LossLaw, LossLaw]:
         lower, upper = ends_of(self.base)
         if is_known(self.base):
             lower, upper = dominated_atoms(lower), dominating_atoms(upper)
-        if self.record_first:
-            return mixed(lower, self.rate), mixed(upper, self.rate)
-        return mixed(lower.mirrored(), self.rate).mirrored(), mixed(upper.mirrored(), self.rate).mirrored()
+        return mixed_again(lower, self), mixed_again(upper, self)
 
     @property
     def _sign(self) -> int:
         return 1 if self.record_first else -1
-
-    def _unmixed(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The base's losses for these; infinite where there is none."""
-        return self._sign * self.rate.unmixed(self._sign * losses)
 
     def _base_masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """The base's masses; edges at -inf come first, those at inf last, and cells beyond them are empty."""
@@ -134,6 +132,11 @@ class MixedLoss:
             return np.pad(whole, ends, constant_values=-math.inf)
 
         return found._replace(first=placed(found.first), second=placed(found.second))
+
+
+def mixed_again(law: LossLaw, like: MixedLoss) -> LossLaw:
+    """The loss of a law that takes the place of another one's base."""
+    return mixed(law, like.rate) if like.record_first else mixed(law.mirrored(), like.rate).mirrored()
 
 
 def _mixed_atoms(base: LossAtoms, rate: SamplingRate) -> LossLaw:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 from ldp_audit.accounting import compose, shuffle, subsample
 from ldp_audit.accounting.compose import composed
+from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.profile_hull import dominating_atoms
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.sampling.listed_parts import listed_parts
@@ -64,7 +67,7 @@ def test_sums_of_two_values_are_near_those_of_the_noise_that_they_look_like() ->
     assert np.mean(ends) == pytest.approx(noise, rel=2e-3)
 
 
-@pytest.mark.parametrize(("rate", "times"), [(0.01, 10**6), (0.01, 10**9), (1e-3, 10**9), (0.5, 10**6)])
+@pytest.mark.parametrize(("rate", "times"), [(0.01, 10**6), (0.01, 10**9), (1e-3, 10**9), (0.5, 10**6), (1e-9, 10**9)])
 @pytest.mark.parametrize("direction", [0, 1])
 def test_lists_enclose_what_a_contour_tells(rate: float, times: int, direction: int) -> None:
     law = subsample(Laplace(1.0), rate=rate).directions[direction]
@@ -74,7 +77,7 @@ def test_lists_enclose_what_a_contour_tells(rate: float, times: int, direction: 
     low, high = (PrivacyLoss((composed(parts),)).epsilon_bounds(1e-6)[end] for end, parts in enumerate(ends))
     assert low <= truth[1]
     assert high >= truth[0]
-    assert high - low <= 1e-3 * high
+    assert high - low <= 1e-5 * high
 
 
 def test_a_replaced_record_of_laplace_noise_a_billion_times_is_near() -> None:
@@ -84,16 +87,32 @@ def test_a_replaced_record_of_laplace_noise_a_billion_times_is_near() -> None:
     assert compose([(added, 10**9)]).epsilon_bounds(1e-300)[0] <= low <= high <= low * (1 + 2e-6)
 
 
+@pytest.mark.parametrize("log_delta", [math.log(1e-6), math.log(1e-300)])
+@pytest.mark.parametrize("scale", [0.3, 1.0, 10.0])
+def test_a_billion_tiny_losses_of_replaced_records_are_as_good_as_one_gaussian_noise(
+    scale: float, log_delta: float
+) -> None:
+    """They were (0, 6e-5) once. Of losses q (e**z - 1) the sum is normal but for a kurtosis of some 1e-7."""
+    rate, times, top = 1e-9, 10**9, 1 / scale
+    ends = compose([(subsample(Laplace(scale), rate=rate, adjacency="replace"), times)]).epsilon_bounds(
+        log_delta=log_delta
+    )
+    inner = quad(lambda z: math.expm1(z) ** 2 * math.exp(-(z + top) / 2) / 4, 0, top)[0]
+    variance = 2 * rate**2 * (inner + math.expm1(top) ** 2 * math.exp(-top) / 2)
+    noise = PrivacyLoss((GaussianLoss(math.sqrt(times * variance)),)).epsilon(log_delta=log_delta)
+    assert ends[1] - ends[0] <= 2e-4 * noise
+    assert np.mean(ends) == pytest.approx(noise, rel=2e-4)
+
+
 @pytest.mark.parametrize(
     ("law", "times"),
     [
         (subsample(Laplace(1.0), rate=0.01).directions[0], 1000),
         (subsample(Gaussian(1.0), rate=0.01).directions[0], 10**9),
         (subsample(Laplace(0.02), rate=1e-8, adjacency="replace").directions[0], 10**9),
-        (subsample(Laplace(1.0), rate=1e-9).directions[0], 10**9),
         (shuffle(Laplace(1e9), n=10**8).directions[0], 10**9),
     ],
-    ids=["too few", "no largest loss", "rare and large", "tiny", "shuffled"],
+    ids=["too few", "no largest loss", "rare and large", "shuffled"],
 )
 def test_lists_are_not_taken_where_they_do_not_serve(law: Any, times: int) -> None:
     assert listed_parts([(law, times)]) is None
