@@ -63,7 +63,9 @@ _ALL = 4096
 """Laws of so many totals are whole."""
 
 _FIRST_REACH, _FARTHER, _LAST_REACH, _UNSEEN = 45.0, 3.0, 3000.0, 30.0
-_DENSE, _SPARSE = 180, 240
+_DENSE, _SPARSE, _AT_ONCE = 180, 240, 16
+_FEW, _BELOW_LARGEST = 40, 1 - 1e-9
+"""Of so few clients a law that dominates has its own losses, but for those that are nearly the largest one."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class CountedPair:
         reach, low = _FIRST_REACH, math.nan
         while True:
             window = self._window(reach, _CELLS)
-            low, high = (self._sum(epsilon, window, end) for end in (0, 1))
+            low, high = (float(self._sums([epsilon], window, end)[0]) for end in (0, 1))
             if window.log_missed < low - _UNSEEN or reach > _LAST_REACH:
                 break
             reach = _next_reach(reach, low)
@@ -112,15 +114,27 @@ class CountedPair:
         margin = self._margin(low, epsilon)
         return low - margin, min(0.0, float(np.logaddexp(high, window.log_missed)) + margin)
 
-    def log_delta_above(self, epsilon: float) -> float:
-        """An upper end of ln delta from fewer runs, in a fraction of the time; epsilon: 0 .. epsilon0, left out."""
-        reach = _FIRST_REACH
-        while True:
-            window = self._window(reach, _FEWER_CELLS if self.n > _ALL else _CELLS)
-            high = self._sum(epsilon, window, 1)
-            if window.log_missed < high - _UNSEEN or reach > _LAST_REACH:
-                return min(0.0, float(np.logaddexp(high, window.log_missed)) + self._margin(high, epsilon))
-            reach = _next_reach(reach, high)
+    def log_deltas_above(self, levels: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Upper ends of ln delta from fewer runs, in a fraction of the time.
+
+        levels: ascending, 0 .. epsilon0, which is left out, shape (m,).
+        """
+        parts = [self._few_above(part.tolist()) for part in np.split(levels, range(_AT_ONCE, levels.size, _AT_ONCE))]
+        return np.array([value for part in parts for value in part])
+
+    def _few_above(self, levels: list[float]) -> list[float]:
+        found, left, reach = dict.fromkeys(levels, 0.0), levels, _FIRST_REACH
+        while left:
+            window, following = self._window(reach, _FEWER_CELLS if self.n > _ALL else _CELLS), math.inf
+            sums, ahead = self._sums(left, window, 1), []
+            for level, high in zip(left, sums.tolist(), strict=True):
+                if window.log_missed < high - _UNSEEN or reach > _LAST_REACH:
+                    found[level] = min(0.0, float(np.logaddexp(high, window.log_missed)) + self._margin(high, level))
+                else:
+                    ahead.append(level)
+                    following = min(following, _next_reach(reach, high))
+            left, reach = ahead, following
+        return list(found.values())
 
     def _margin(self, log_delta: float, epsilon: float) -> float:
         least = 4 * math.ulp(0.0) / self._share(epsilon)  # of a share below the range of floats with all digits
@@ -136,9 +150,21 @@ class CountedPair:
 
     @cached_property
     def _dominating(self) -> LossLaw:
-        levels = chord_levels(lambda level: self._one_count.log_delta_bounds(level)[1], self.epsilon0, _DENSE, _SPARSE)
-        values = np.array([self.log_delta_above(float(level)) for level in levels[:-1]])
-        return chord_law(levels, np.append(values, -math.inf))
+        if self.n <= _FEW:
+            levels = self._own_levels()
+        else:
+            about = self._one_count
+            levels = chord_levels(lambda level: about.log_delta_bounds(level)[1], self.epsilon0, _DENSE, _SPARSE)
+        return chord_law(levels, np.append(self.log_deltas_above(levels[:-1]), -math.inf))
+
+    def _own_levels(self) -> NDArray[np.float64]:
+        """All losses from 0 on, but for some that others are next to: between them the profile is its own chords."""
+        counts = np.arange(self.n + 1, dtype=np.float64)
+        u, v = (one.ravel() for one in np.meshgrid(counts, counts))
+        u, v = u[(v < u) & (u + v <= self.n)], v[(v < u) & (u + v <= self.n)]
+        apart, rare = -math.expm1(-self.epsilon0), math.exp(-self.epsilon0)
+        losses = np.log1p((u - v) * apart / (v + rare * u + self._third_weight() * apart * (self.n - u - v)))
+        return np.unique(np.concatenate([[0.0], losses[losses < _BELOW_LARGEST * self.epsilon0], [self.epsilon0]]))
 
     @cached_property
     def _one_count(self) -> LossLaw:
@@ -154,14 +180,16 @@ class CountedPair:
         chances = (self.n - 1) * np.array([self.log_no_clone, self.log_clone + math.log(2)]) - np.log(totals)
         return self._scale(epsilon) + _log_sum(chances + log_stop_loss(totals, self._gaps(totals, epsilon)))
 
-    def _sum(self, epsilon: float, window: Window, end: int) -> float:
-        """ln of the sum over the window's runs of totals, from below (0) or from above (1)."""
+    def _sums(self, levels: list[float], window: Window, end: int) -> NDArray[np.float64]:
+        """ln of the sums over the window's runs of totals, from below (0) or from above (1), at each level."""
         totals = window.last if end else window.first
-        gaps = self._gaps(totals, epsilon)
+        gaps = np.array([self._gaps(totals, level) for level in levels])
         if not window.single:
-            ends = (c / 2 - self._gaps(c, epsilon) for c in (window.first, window.last))
-            gaps = totals / 2 - (np.minimum if end else np.maximum)(*ends)
-        return self._scale(epsilon) + _log_sum(window.log_weights + log_stop_loss(totals, gaps))
+            worse = np.minimum if end else np.maximum
+            ends = [[c / 2 - self._gaps(c, level) for c in (window.first, window.last)] for level in levels]
+            gaps = totals / 2 - np.array([worse(*one) for one in ends])
+        terms = window.log_weights + log_stop_loss(np.broadcast_to(totals, gaps.shape), gaps)
+        return np.array([self._scale(level) + _log_sum(one) for level, one in zip(levels, terms, strict=True)])
 
     def _scale(self, epsilon: float) -> float:
         """ln of 2 s (t - 1)(1 + e**epsilon)."""

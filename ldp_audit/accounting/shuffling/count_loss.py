@@ -27,8 +27,10 @@ from numpy.typing import NDArray
 from ldp_audit.accounting.anonymous_counts import Chance, loss_of_count
 from ldp_audit.accounting.grids.gridding import ListedPart
 from ldp_audit.accounting.laws.binomial_window import binomial_window
-from ldp_audit.accounting.laws.loss_law import CellMasses
+from ldp_audit.accounting.laws.finite_losses import atoms_of
+from ldp_audit.accounting.laws.loss_law import CellMasses, LossLaw
 from ldp_audit.accounting.laws.mirrored_levels import of_mirrored
+from ldp_audit.accounting.shuffling.count_runs import runs_of
 from ldp_audit.accounting.shuffling.stop_loss import Trials
 
 _REACH = 800.0
@@ -94,6 +96,18 @@ class CountLoss:
         margins = (_ROUNDING if self.n <= 10**6 else _ROUNDING_OF_LARGE) + _OF_THE_LOGARITHM * np.abs(logs)
         margins += 16 * math.ulp(largest) / (largest - epsilon)  # which may be rounded
         return float(logs[0] - margins[0]), min(0.0, float(logs[1] + margins[1]))
+
+    def listed(self) -> tuple[LossLaw, LossLaw]:
+        """Two lists of a few thousand losses: one that this law dominates, and one that dominates it.
+
+        They differ by 1e-5 of themselves, which hardly grows with the number of counts that are added up; next to
+        their ends, which few counts reach, by more.
+        """
+        lower, upper = (
+            atoms_of(self._losses(runs.counts), runs.log_masses + self._log_weights(runs.counts, 0))
+            for runs in runs_of(self._trials)
+        )
+        return lower, upper
 
     def _level_error(self, epsilon: float, above: float, gap: float) -> float:
         """By how much x may be rounded, which shows next to a count that is far likelier than the next larger one."""
@@ -189,9 +203,11 @@ class CountLoss:
 
     def _log_masses(self, counts: Numbers, side: int) -> Numbers:
         """ln of the probabilities of these rising counts under P, or under Q."""
+        return self._trials.log_masses(counts) + self._log_weights(counts, side)
+
+    def _log_weights(self, counts: Numbers, side: int) -> Numbers:
         one, others = self._rising[side], self._rising[2]
-        weights = (one.lower * (self.n - counts) / others.lower + one.upper * counts / others.upper) / self.n
-        return self._trials.log_masses(counts) + np.log(weights)
+        return np.log((one.lower * (self.n - counts) / others.lower + one.upper * counts / others.upper) / self.n)
 
     def _pieces(self, ends: NDArray[np.int64], side: int) -> Numbers:
         """ln of the masses of counts between consecutive ends, the lower one left out."""

@@ -14,12 +14,13 @@ from typing import Any
 
 from scipy.optimize import brentq
 
-from ldp_audit.accounting.budget_arguments import whole
+from ldp_audit.accounting.budget_arguments import as_float, whole
 from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.shuffling.clones import clones, stronger_clones
+from ldp_audit.accounting.shuffling.clones import MOST_CLIENTS, MOST_EPSILON, clones, stronger_clones
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
 from ldp_audit.mechanisms.laplace import Laplace
+from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.piecewise import Piecewise
 from ldp_audit.mechanisms.randomized_response import RandomizedResponse
 from ldp_audit.mechanisms.two_point import TwoPoint
@@ -44,7 +45,7 @@ def erlingsson_2019(epsilon0: float, n: int, delta: float) -> float:
 
     Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta (SODA 2019), Theorem 7.
     """
-    _check(epsilon0, n, delta)
+    epsilon0, n, delta = _checked(epsilon0, n, delta)
     _need(n >= 1000, f"n >= 1000, got {n}")
     _need(0 < epsilon0 < 0.5, f"0 < epsilon0 < 1/2, got {epsilon0!r}")
     _need(delta < 0.01, f"delta < 1/100, got {delta!r}")
@@ -62,7 +63,7 @@ def balle_2019(epsilon0: float, n: int, delta: float, *, blanket: float | None =
     blanket: g, in (0, 1], of this randomizer; see `blanket_share`. If it is not given, nothing is known but
     e**-epsilon0 <= g <= 1, so that b = (t - 1/t)(e**epsilon + 1) and g = e**-epsilon0 in the other places.
     """
-    _check(epsilon0, n, delta)
+    epsilon0, n, delta = _checked(epsilon0, n, delta)
     share = math.exp(-epsilon0) if blanket is None else float(blanket)
     if not 0 < share <= 1:
         raise ValueError(f"blanket must lie in (0, 1], got {blanket!r}")
@@ -87,11 +88,11 @@ def feldman_2021(epsilon0: float, n: int, delta: float) -> float:
 
     Feldman, McMillan, Talwar (FOCS 2021), Theorem 3.1. The authors' program tests ln(4/delta) in the condition.
     """
-    _check(epsilon0, n, delta)
-    limit = math.log(n / (16 * math.log(2 / delta)))
+    epsilon0, n, delta = _checked(epsilon0, n, delta)
+    limit = math.log(n / (16 * (math.log(2) - math.log(delta))))
     _need(epsilon0 <= limit, f"epsilon0 <= ln(n/(16 ln(2/delta))) = {limit:.4g}, got {epsilon0!r}")
     t = math.exp(epsilon0)
-    return math.log1p(math.tanh(epsilon0 / 2) * (8 * math.sqrt(t * math.log(4 / delta) / n) + 8 * t / n))
+    return math.log1p(math.tanh(epsilon0 / 2) * (8 * math.sqrt(t * (math.log(4) - math.log(delta)) / n) + 8 * t / n))
 
 
 def feldman_2023(epsilon0: float, n: int, delta: float) -> float:
@@ -100,11 +101,11 @@ def feldman_2023(epsilon0: float, n: int, delta: float) -> float:
     Feldman, McMillan, Talwar (SODA 2023), "stronger clones". First stated for every randomizer; by the erratum (arXiv
     2208.04591) its proof covers those alone that `clones.stronger_clones` names, randomised response among them.
     """
-    _check(epsilon0, n, delta)
-    share = n / (8 * math.log(2 / delta)) - 1
+    epsilon0, n, delta = _checked(epsilon0, n, delta)
+    share = n / (8 * (math.log(2) - math.log(delta))) - 1
     limit = math.log(share) if share > 0 else -math.inf
     _need(epsilon0 <= limit, f"epsilon0 <= ln(n/(8 ln(2/delta)) - 1) = {limit:.4g}, got {epsilon0!r}")
-    growth = 4 * math.sqrt(2 * math.log(4 / delta) / ((math.exp(epsilon0) + 1) * n)) + 4 / n
+    growth = 4 * math.sqrt(2 * (math.log(4) - math.log(delta)) / ((math.exp(epsilon0) + 1) * n)) + 4 / n
     return math.log1p(math.expm1(epsilon0) * growth)
 
 
@@ -114,17 +115,20 @@ def blanket_share(mechanism: Any) -> float:
     k/(t+k-1) for randomised response, 2/(t+1) for two points, e**(-epsilon0/2) for the piecewise mechanism and for
     Laplace noise on an interval as long as the sensitivity, else e**-epsilon0, which every randomizer has.
     """
+    if not callable(getattr(mechanism, "exact_epsilon", None)):
+        raise ValueError(f"mechanism must have exact_epsilon(), the epsilon of one report, got {mechanism!r}")
     epsilon0 = float(mechanism.exact_epsilon())
     if isinstance(mechanism, RandomizedResponse):
-        return mechanism.k / (math.exp(epsilon0) + mechanism.k - 1)
+        lie = math.exp(-epsilon0)
+        return mechanism.k * lie / (1 + (mechanism.k - 1) * lie)
     if isinstance(mechanism, TwoPoint):
-        return 2 / (math.exp(epsilon0) + 1)
+        return 2 * expit(-epsilon0)
     return math.exp(-epsilon0 / 2 if isinstance(mechanism, Piecewise | Laplace) else -epsilon0)
 
 
 def compared(epsilon0: float, n: int, delta: float) -> tuple[Amplification, ...]:
     """Every bound at one setting, the published ones first; ValueError for numbers that mean nothing."""
-    _check(epsilon0, n, delta)
+    epsilon0, n, delta = _checked(epsilon0, n, delta)
     published: list[tuple[str, str, Callable[[float, int, float], float]]] = [
         ("Erlingsson et al. 2019", "Theorem 7", erlingsson_2019),
         ("Balle et al. 2019, any randomizer", "Lemma 5.3 with Hoeffding", balle_2019),
@@ -144,8 +148,11 @@ def compared(epsilon0: float, n: int, delta: float) -> tuple[Amplification, ...]
         ("two values, worst placing", "numerical, upper end", WorstPlacing),
     ]
     for name, source, law in numeric:
-        epsilon = epsilon0 if n == 1 else PrivacyLoss((law(epsilon0, n),)).epsilon(delta)
-        rows.append(Amplification(name, source, epsilon, "one report is not shuffled" if n == 1 else ""))
+        reason = "one report is not shuffled" if n == 1 else ""
+        if n > MOST_CLIENTS:
+            reason = f"it takes at most {MOST_CLIENTS:.0e} clients, got {n:.0e}"
+        epsilon = epsilon0 if reason else PrivacyLoss((law(epsilon0, n),)).epsilon(delta)
+        rows.append(Amplification(name, source, epsilon, reason))
     return tuple(rows)
 
 
@@ -153,12 +160,15 @@ def _balle_two_values(epsilon0: float, n: int, delta: float) -> float:
     return balle_2019(epsilon0, n, delta, blanket=2 / (math.exp(epsilon0) + 1))
 
 
-def _check(epsilon0: float, n: int, delta: float) -> None:
-    if not (isinstance(epsilon0, int | float) and 0 < epsilon0 <= 700):
-        raise ValueError(f"epsilon0 must lie above 0 and not above 700, got {epsilon0!r}")
-    whole(n, "n")
-    if not (isinstance(delta, int | float) and 0 < delta < 1):
+def _checked(epsilon0: Any, n: Any, delta: Any) -> tuple[float, int, float]:
+    """The three as plain numbers, whatever numbers they are; ValueError for anything else."""
+    local, chance = as_float(epsilon0), as_float(delta)
+    if not 0 < local <= MOST_EPSILON:
+        raise ValueError(f"epsilon0 must lie above 0 and not above {MOST_EPSILON:g}, got {epsilon0!r}")
+    clients = whole(n, "n")
+    if not 0 < chance < 1:
         raise ValueError(f"delta must lie between 0 and 1, got {delta!r}")
+    return local, clients, chance
 
 
 def _need(met: object, condition: str) -> None:

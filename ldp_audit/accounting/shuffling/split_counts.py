@@ -105,11 +105,11 @@ class SplitCounts:
         splits = np.array([least, others - most, _sure_coins(free, 2 * float(self._chances[0][1]))])
         low, high = self.log_delta(splits)
         own = math.tanh(self.epsilon0 / 2)  # the chance of its own end
-        if own < _SELDOM:  # mostly all of them send coins
-            _, all_coins = self.log_delta(np.array([least, others - most, free]))
-            log_all = free * math.log1p(-own)
-            with np.errstate(divide="ignore"):
-                high = np.logaddexp(log_all + all_coins, np.log(-np.expm1(log_all)) + high)
+        if own < _SELDOM and free.any():  # mostly all of them send coins
+            some = free > 0
+            log_all = free[some] * math.log1p(-own)
+            _, all_coins = self.log_delta(np.array([least, others - most, free])[:, some])
+            high[some] = np.logaddexp(log_all + all_coins, np.log(-np.expm1(log_all)) + high[some])
         # if there are fewer, as if there were none: v below 1, and k behind the mean
         splits[2] = 0.0
         none = self._log_scale + self._tilted(self._best).gains @ splits

@@ -24,7 +24,7 @@ from ldp_audit.accounting.laws.mirrored_levels import of_mirrored
 from ldp_audit.accounting.shuffling.chord_law import chord_law, chord_levels
 from ldp_audit.accounting.shuffling.event_count import event_count
 from ldp_audit.accounting.shuffling.split_counts import SplitCounts
-from ldp_audit.accounting.shuffling.worst_split import log_worst_split
+from ldp_audit.accounting.shuffling.worst_split import WorstSplit, worst_split
 from ldp_audit.mechanisms.log_space import expit
 
 MOST_ONE_BY_ONE = 1024
@@ -67,7 +67,12 @@ class WorstPlacing:
 
         Beyond by 5e-4, of 10**8 by up to 1e-2; by more where delta lies below all floats.
         """
-        return self._bounds(epsilon, *((_PRECISION, _BLOCKS) if self.n > MOST_ONE_BY_ONE else (0.0, _ALL_BLOCKS)))
+        if epsilon < 0:
+            return of_mirrored(epsilon, self.log_delta_bounds(-epsilon))
+        if epsilon >= self.epsilon0:
+            return -math.inf, -math.inf
+        found = self._split(epsilon, *((_PRECISION, _BLOCKS) if self.n > MOST_ONE_BY_ONE else (0.0, _ALL_BLOCKS)))
+        return min(0.0, found.low), min(0.0, found.high)
 
     def enclosed(self) -> tuple[LossLaw, LossLaw]:
         """Two laws whose losses are known: that of `placing`, which is about the worst, and one that dominates all."""
@@ -77,14 +82,10 @@ class WorstPlacing:
         """The first (0) or the second (1) of them alone."""
         return self._dominating if end else self.placing
 
-    def _bounds(self, epsilon: float, precision: float, blocks: int) -> tuple[float, float]:
-        if epsilon < 0:
-            return of_mirrored(epsilon, self._bounds(-epsilon, precision, blocks))
-        if epsilon >= self.epsilon0:
-            return -math.inf, -math.inf
+    def _split(self, epsilon: float, precision: float, blocks: int, near: WorstSplit | None = None) -> WorstSplit:
+        """Of a level from 0 on, below the largest loss."""
         level = SplitCounts(self.epsilon0, epsilon)
-        low, high = log_worst_split(level, self.n - 1, precision=precision, most=blocks)
-        return min(0.0, low), min(0.0, high)
+        return worst_split(level, self.n - 1, precision=precision, most=blocks, near=near)
 
     @cached_property
     def _dominating(self) -> LossLaw:
@@ -92,7 +93,10 @@ class WorstPlacing:
         levels = chord_levels(lambda e: self.placing.log_delta_bounds(e)[1], self.epsilon0, dense, _SPARSE)
         if self.n <= MOST_ONE_BY_ONE:
             levels, asked = np.union1d(levels, self._own_levels()), (_FINE, _ALL_BLOCKS)
-        return chord_law(levels, np.array([self._bounds(float(level), *asked)[1] for level in levels]))
+        found = [self._split(float(levels[0]), *asked)]
+        for level in levels[1:-1]:
+            found.append(self._split(float(level), *asked, near=found[-1]))
+        return chord_law(levels, np.array([*(min(0.0, one.high) for one in found), -math.inf]))
 
     def _own_levels(self) -> NDArray[np.float64]:
         """Losses of the placing's mirror image that are not too rare: there a placing's chords are its profile."""

@@ -193,6 +193,17 @@ def test_a_composed_pair_is_enclosed_by_finite_laws() -> None:
         assert high.log_delta_bounds(level)[0] <= ends[1] + 1e-3
 
 
+@pytest.mark.parametrize("epsilon0", [1e-9, 0.01, 1.0, 5.0, 300.0])
+@pytest.mark.parametrize("n", [2, 3, 17, 40])
+def test_the_law_above_few_clients_is_the_pair_s_own(n: int, epsilon0: float) -> None:
+    """Would catch a loss that is left out: chords between others lay up to e**0.7 above the profile."""
+    for pair in (clones(epsilon0, n), stronger_clones(epsilon0, n), third_value(epsilon0, n, 10)):
+        above = pair.enclosed_end(1)
+        for level in epsilon0 * np.concatenate([np.linspace(0, 0.999, 12), 10.0 ** -np.arange(2, 9)]):
+            (low, high), most = pair.log_delta_bounds(float(level)), above.log_delta_bounds(float(level))[1]
+            assert low <= most <= high + 3e-9 + 1e-11 * abs(high)
+
+
 @pytest.mark.parametrize("c", [1, 2, 7, 100, 1000, 10**5, 10**7])
 @pytest.mark.parametrize("z", [0.0, 0.4, 1.0, 1.3, 4.0, 12.0, 37.0])
 def test_stop_losses_have_their_digits(c: int, z: float) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from ldp_audit.accounting.shuffling.shuffle import shuffle
@@ -73,7 +75,12 @@ def test_each_condition_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [{"epsilon0": 0.0}, {"n": 0}, {"n": True}, {"delta": 0.0}, {"delta": 1.0}, {"delta": math.nan}]
+    "bad",
+    [
+        *({"epsilon0": value} for value in (0.0, math.inf, 701, True, "1")),
+        *({"n": value} for value in (0, True, 1.5, 10**400)),
+        *({"delta": value} for value in (0.0, 1.0, math.nan, None)),
+    ],
 )
 def test_numbers_that_mean_nothing_are_refused(bad: dict[str, float]) -> None:
     arguments = {"epsilon0": 1.0, "n": 1000, "delta": 1e-6} | bad
@@ -81,6 +88,39 @@ def test_numbers_that_mean_nothing_are_refused(bad: dict[str, float]) -> None:
         compared(**arguments)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="blanket must lie"):
         balle_2019(1.0, 1000, 1e-6, blanket=0.0)
+
+
+BOUNDS = [erlingsson_2019, balle_2019, feldman_2021, feldman_2023]
+
+
+@pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound.__name__)
+def test_any_kind_of_number_is_one(bound: Callable[..., float]) -> None:
+    plain = bound(1 / 4, 10**5, 1 / 1024)
+    assert bound(np.float32(1 / 4), np.int64(10**5), np.float64(1 / 1024)) == plain
+    assert compared(np.int64(1), np.int64(100), 1e-6) == compared(1.0, 100, 1e-6)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound.__name__)
+def test_the_smallest_numbers_are_answered(bound: Callable[..., float]) -> None:
+    """Twice the inverse of the smallest delta is no float: once a "math domain error", once a limit of -inf."""
+    found = [bound(1e-9, 10**8, delta) for delta in (1e-6, 1e-300, 5e-324)]
+    assert 0 < found[0] < found[1] < found[2] < 1e-9
+    lowest = shuffle(TwoPoint(1e-9), 10**8).epsilon_bounds(1e-300)[0]
+    assert found[1] > lowest > 0
+
+
+def test_more_clients_than_can_be_counted_leave_the_theorems() -> None:
+    rows = compared(1.0, 10**9, 1e-6)
+    assert all(row.epsilon < 1 for row in rows[1:5])
+    assert all(row.epsilon == 1 and "at most 1e+08 clients" in row.reason for row in rows[5:])
+
+
+def test_a_blanket_of_huge_epsilons_or_of_no_mechanism() -> None:
+    """e**epsilon is no float there; the share is rounded down to 0, the safe side."""
+    assert [blanket_share(mechanism) for mechanism in (TwoPoint(1e9), RandomizedResponse(math.inf, 5))] == [0, 0]
+    assert 0 < blanket_share(TwoPoint(700.0)) < 1e-300
+    with pytest.raises(ValueError, match="mechanism must have exact_epsilon"):
+        blanket_share(1.0)
 
 
 def test_a_single_report_is_not_shuffled() -> None:

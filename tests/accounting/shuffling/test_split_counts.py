@@ -15,7 +15,7 @@ from ldp_audit.accounting.anonymous_counts import Chance, exact_laws
 from ldp_audit.accounting.shuffling import split_counts
 from ldp_audit.accounting.shuffling.count_loss import CountLoss
 from ldp_audit.accounting.shuffling.split_counts import SplitCounts
-from ldp_audit.accounting.shuffling.worst_split import log_worst_split
+from ldp_audit.accounting.shuffling.worst_split import worst_split
 from ldp_audit.mechanisms.log_space import expit
 
 
@@ -137,7 +137,7 @@ def test_a_coin_for_every_client_of_a_block_would_be_beaten(monkeypatch: pytest.
 def test_the_worst_split_is_found_among_few_clients(epsilon0: float, epsilon: float, n: int) -> None:
     level, upper = SplitCounts(epsilon0, epsilon), np.arange(float(n))
     lows, highs = level.log_delta(np.array([upper, n - 1 - upper, np.zeros(n)]))
-    low, high = log_worst_split(level, n - 1, precision=0.0, most=10**5)
+    low, high, *_ = worst_split(level, n - 1, precision=0.0, most=10**5)
     assert low == pytest.approx(lows.max(), abs=1e-11)
     assert high == pytest.approx(highs.max(), abs=1e-11)
 
@@ -149,7 +149,23 @@ def test_the_worst_split_is_found_among_few_clients(epsilon0: float, epsilon: fl
 def test_among_many_clients_the_worst_split_is_enclosed(epsilon0: float, n: int, apart: float) -> None:
     """At 1e-3 the ends were 0.06 apart, where hardly a client shows its own end, but a few may."""
     level = SplitCounts(epsilon0, 10 * epsilon0 / math.sqrt(n))
-    low, high = log_worst_split(level, n - 1, precision=5e-4, most=2000)
+    low, high, *_ = worst_split(level, n - 1, precision=5e-4, most=2000)
     upper = np.unique(np.linspace(0, n - 1, 3000).round())
     lows, _ = level.log_delta(np.array([upper, n - 1 - upper, np.zeros(upper.size)]))
     assert lows.max() <= high <= low + apart + 1e-9
+
+
+@pytest.mark.parametrize(("epsilon0", "n"), [(1.0, 300), (0.01, 300), (5.0, 3000)])
+def test_the_blocks_of_a_level_serve_the_next_ones(epsilon0: float, n: int) -> None:
+    """Would catch a split that no block holds any more: blocks are cut and joined from level to level."""
+    near = None
+    for epsilon in np.linspace(0.0, 0.9, 40) * epsilon0:
+        level = SplitCounts(epsilon0, float(epsilon))
+        near = worst_split(level, n - 1, precision=1e-5, most=10**5, near=near)
+        alone = worst_split(level, n - 1, precision=1e-5, most=10**5)
+        assert near.low <= alone.high
+        assert alone.low <= near.high <= near.low + 1.1e-5
+        order = np.argsort(near.least)
+        assert near.least[order][0] == 0
+        assert near.last[order][-1] == n - 1
+        assert np.array_equal(near.least[order][1:], near.last[order][:-1] + 1)
