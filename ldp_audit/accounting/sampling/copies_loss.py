@@ -27,7 +27,7 @@ from ldp_audit.accounting.sampling.fewer_losses import coarser
 from ldp_audit.accounting.sampling.group_loss import pure_loss
 from ldp_audit.accounting.sampling.loss_mixture import mixture
 from ldp_audit.accounting.sampling.lower_hull import dominated_atoms
-from ldp_audit.accounting.sampling.noise_copies import NoiseCopies
+from ldp_audit.accounting.sampling.noise_copies import noise_copies
 from ldp_audit.accounting.sampling.rare_loss import RareLoss
 from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
 from ldp_audit.accounting.sampling.symmetric_loss import symmetric
@@ -116,7 +116,7 @@ def _mixed(chain: _Chain, *, replaced: bool) -> LossLaw:
             return NOTHING
         copies = counts.counts.astype(np.int64)
         return mixture_of_chain(chain_cells(law, int(copies[-1])), copies, logs, replaced=replaced)
-    return NoiseCopies(law, counts.counts, logs, replaced)
+    return noise_copies(law, counts.counts, logs, replaced=replaced)
 
 
 def _of_more(chain: _Chain, k: int, *, replaced: bool) -> LossLaw:
@@ -129,7 +129,7 @@ def _of_more(chain: _Chain, k: int, *, replaced: bool) -> LossLaw:
         return pure_loss(k * top)
     moved = CopyCounts(chain.more.counts + 1, chain.more.logs, chain.more.log_more).grouped(_MOST_STEPS, 1)
     log_all = float(np.logaddexp(log_sum(moved.logs), moved.log_more))
-    noisy = NoiseCopies(LaplaceLoss(top), moved.counts, moved.logs - log_sum(moved.logs), replaced)
+    noisy = noise_copies(LaplaceLoss(top), moved.counts, moved.logs - log_sum(moved.logs), replaced=replaced)
     log_rest = moved.log_more - log_all
     if log_rest == -math.inf:
         return noisy

@@ -44,6 +44,14 @@ _MOST_TOLD = 240
 """How many numbers of copies composition tells apart at most."""
 
 
+def noise_copies(noise: GaussianLoss | LaplaceLoss, steps: Numbers, logs: Numbers, *, replaced: bool) -> LossLaw:
+    """The law as `NoiseCopies` takes it; that of the noise itself where the number of copies is certain."""
+    if steps.size > 1:
+        return NoiseCopies(noise, steps, logs, replaced)
+    distance = ShiftedNoise(noise, steps).distances[0]
+    return GaussianLoss(float(distance)) if isinstance(noise, GaussianLoss) else LaplaceLoss(float(distance))
+
+
 @dataclass(frozen=True, eq=False)
 class NoiseCopies:
     """The loss between samples that hold a record by chance, and samples without it or with another instead.

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, is_known, known_end
 from ldp_audit.accounting.laws.finite_losses import as_atoms, symmetric_law
+from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_law import CellMasses, DiscretisableLaw, LossLaw
 from ldp_audit.accounting.laws.mirrored_levels import of_mirrored
 
@@ -31,6 +33,8 @@ def symmetric(law: LossLaw, *, below: bool = False) -> LossLaw:
     """
     if isinstance(law, BracketedLoss):
         return BracketedLoss(symmetric(law.lower, below=True), symmetric(law.upper))
+    if isinstance(law, GaussianLoss | LaplaceLoss):  # which are
+        return law
     atoms = as_atoms(law, _MOST_ATOMS)
     if atoms is None:
         return SymmetricLoss(law)
