@@ -122,6 +122,8 @@ class Cut:
             both.append(many + _log_sum(one.logs - one.losses))
             lows.append(many + _log_sum((law.log_probabilities - law.losses)[~inner]))
         first = total + _log_sum(np.array(large))
+        if not first < math.inf:  # of a sum without a deviation u is beyond what floats can add up
+            return math.inf
         return float(np.logaddexp(first, epsilon + _log_sum(np.array(both)) + _log_sum(np.array(lows)))) + _SLACK
 
 

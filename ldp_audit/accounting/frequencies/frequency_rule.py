@@ -220,7 +220,7 @@ def _evaluated(tilted: TiltedSum, noise: Noise, step: float, found: Sequence[Win
     for window, end in zip(found, ends.tolist(), strict=True):
         here = slice(end - window.frequencies.size, end)
         for part, law in zip(tilted.parts, window.laws, strict=True):
-            one, wrong = law.logs(window.frequencies)
+            one, wrong = law.logs(window.frequencies, step)
             logs[here] += part.times * one
             errors[here] += part.times * wrong
     values = np.exp(logs) * (step / math.pi) / ((theta + 1j * at) * (1 + theta + 1j * at))

@@ -53,6 +53,9 @@ def windows(tilted: TiltedSum, noise: Noise, step: float) -> list[Window] | None
     losses = sum(part.away.size for part in tilted.parts)
     if cells.size > max(_FEWEST, min(_MOST_WINDOWS, _MOST_LOSSES / losses)):
         return None
+    surely = np.count_nonzero(_undecided(tilted.parts, noise, ends, squares, np.minimum))
+    if surely * width > _MOST_POINTS * step:  # cells at both of whose ends the product is not small are full of them
+        return None
     found, points = [], 0.0
     for low, high in zip(ends[cells].tolist(), ends[cells + 1].tolist(), strict=True):
         middle = (low + high) / 2 if low else 0.0
@@ -95,16 +98,21 @@ def _squares_by_transform(part: TiltedAtoms, width: float, count: int) -> Number
 
 
 def _undecided(
-    parts: Sequence[TiltedAtoms], noise: Noise, ends: Numbers, squares: Sequence[Numbers | None]
+    parts: Sequence[TiltedAtoms],
+    noise: Noise,
+    ends: Numbers,
+    squares: Sequence[Numbers | None],
+    of_both: np.ufunc = np.maximum,
 ) -> NDArray[np.bool_]:
     """Whether the product may not be small, for the cells between neighbouring ends along the last axis.
 
-    squares: upper ends of F at the ends, for each law.
+    squares: upper ends of F at the ends, for each law.   of_both: which of two ends; the smaller is a guess.
     """
     logs = noise.log_sizes(ends[..., :-1])
     for part, one in zip(parts, squares, strict=True):
         if one is not None:
-            most = np.maximum(one[..., :-1], one[..., 1:]) + part.variance / 4 * np.diff(ends) ** 2
+            most = of_both(one[..., :-1], one[..., 1:])
+            most = most + part.variance / 4 * np.diff(ends) ** 2 if of_both is np.maximum else most
             logs += part.times / 2 * np.log(np.minimum(most, 1.0))
     return logs > -DROPPED
 
@@ -115,7 +123,7 @@ def _narrowed(
     """What is left of cells, shape (n, 2), when they are cut until they have few frequencies or are many; ascending."""
     while 0 < cells.size < _MOST_PIECES and cells[0, 1] - cells[0, 0] > _STEPS * step:
         ends = np.linspace(cells[:, 0], cells[:, 1], _PARTS + 1, axis=-1)
-        squares = [np.minimum(law.sizes(ends.ravel()), 1.0).reshape(ends.shape) ** 2 for law in laws]
+        squares = [np.minimum(law.sizes(ends), 1.0) ** 2 for law in laws]
         left = _undecided(parts, noise, ends, squares)
         cells = np.stack([ends[:, :-1][left], ends[:, 1:][left]], axis=-1)
     return cells

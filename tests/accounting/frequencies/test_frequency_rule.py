@@ -147,6 +147,21 @@ def test_expansions_are_right_to_their_own_bounds(size: int, theta: float) -> No
             assert size_found >= float(abs(truth))
 
 
+@pytest.mark.parametrize("size", [20, 300, 3000])
+@pytest.mark.parametrize("middle", [0.0, 37.3])
+def test_many_neighbouring_frequencies_are_as_right(size: int, middle: float) -> None:
+    """Their turns are products of a first one's and of a step's, also in rows that have their steps in common."""
+    part, step = AtomSum(((_many(size), 1000),)).tilted(0.1).parts[0], 2e-5
+    near, at = expansion(part, middle, 0.5), (np.arange(20_000) + round(middle / step) + 0.5) * step
+    logs, errors = near.logs(at, step)
+    sizes = near.sizes(at.reshape(-1, 10)).ravel()
+    for place in (0, 1, 77, 5_003, 19_999):
+        truth = _transform(part, float(at[place]))
+        assert float(abs(truth.log() - acb(complex(logs[place])))) <= errors[place]
+        assert errors[place] < (1e-12 if middle == 0 else 1e-10)
+        assert float(abs(truth)) <= sizes[place] < float(abs(truth)) + 1e-10
+
+
 def test_a_billion_losses_lose_few_digits_around_0() -> None:
     part = AtomSum(((_many(1000), 10**9),)).tilted(1e-4).parts[0]
     logs, errors = expansion(part, 0.0, 0.5).logs(np.array([2e-5]))
