@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ldp_audit.accounting.budget_arguments import level, log_of_delta
-from ldp_audit.accounting.laws.bracketed_loss import least_largest
+from ldp_audit.accounting.laws.bracketed_loss import end_of, least_largest
 from ldp_audit.accounting.laws.improper_loss import hint_of
 from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.level_search import LevelSearch
@@ -76,14 +76,18 @@ class PrivacyLoss:
         target = log_of_delta(delta, log_delta)
         if self._met_at_zero(target):
             return 0.0, 0.0
-        search = self._search(target)
+        search = self._search(target, 1)
         upper = self._least(search, target, 1)
-        return (upper, upper) if self.exact else (min(self._least(search, target, 0), upper), upper)
+        if self.exact:
+            return upper, upper
+        # of a law known from both sides each end is another law's, which lies elsewhere and takes its own time
+        apart = any(end_of(law, 1) is not law for law in self.directions)
+        return min(self._least(self._search(target, 0) if apart else search, target, 0), upper), upper
 
     def epsilon(self, delta: float | None = None, *, log_delta: float | None = None) -> float:
         """The upper end of `epsilon_bounds`: never too small."""
         target = log_of_delta(delta, log_delta)
-        return 0.0 if self._met_at_zero(target) else self._least(self._search(target), target, 1)
+        return 0.0 if self._met_at_zero(target) else self._least(self._search(target, 1), target, 1)
 
     def profile(self) -> PrivacyProfile:
         """delta as a function of epsilon, with its curves and tables."""
@@ -97,13 +101,17 @@ class PrivacyLoss:
 
         return trade_off_bounds(self, alpha)
 
-    def _search(self, target: float) -> LevelSearch:
-        """For the level with this ln delta."""
-        largest = self.largest()
-        hints = [hint_of(law, target) for law in self.directions] if -math.inf < target < 0 else []
-        return LevelSearch(
-            self.log_delta_bounds, largest, max((hint for hint in hints if 0 < hint < math.inf), default=math.nan)
-        )
+    def _search(self, target: float, end: int) -> LevelSearch:
+        """For the level where this end of ln delta is so large."""
+        laws = list({id(law): law for law in (end_of(law, end) for law in self.directions)}.values())
+
+        def ends(epsilon: float) -> tuple[float, float]:
+            found = [law.log_delta_bounds(epsilon) for law in laws]
+            return min(0.0, max(low for low, _ in found)), min(0.0, max(high for _, high in found))
+
+        hints = [hint_of(law, target) for law in laws] if -math.inf < target < 0 else []
+        largest = max(0.0, *(law.largest() for law in laws))
+        return LevelSearch(ends, largest, max((hint for hint in hints if 0 < hint < math.inf), default=math.nan))
 
     def _least(self, search: LevelSearch, target: float, end: int) -> float:
         """The root of log delta = target for one of the ends: stated above it for the upper, below it for the lower."""

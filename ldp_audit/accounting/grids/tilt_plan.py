@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -103,12 +104,13 @@ class TiltPlan:
         theta = self.saddle.tilt_of_mean(epsilon)
         if theta is None:  # next to the largest loss
             theta = self.saddle.slope * _STEEP
-        place = round(self.saddle.distance(theta) / _APART)
-        while epsilon >= self._border(place):
-            place += 1
-        while place and epsilon < self._border(place - 1):
-            place -= 1
-        return place
+        found, step = round(self.saddle.distance(theta) / _APART), 1
+        least, most = found, found  # the border before the first lies at most at the level, that of the last above it
+        while least and epsilon < self._border(least - 1):
+            least, step = max(0, least - step), 2 * step
+        while epsilon >= self._border(most):
+            least, most, step = most + 1, most + step, 2 * step
+        return bisect_right(range(most), epsilon, lo=least, key=self._border)
 
     def _border(self, place: int) -> float:
         """The level from which on the next tilt serves; infinite for the last."""

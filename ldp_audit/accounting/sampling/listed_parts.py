@@ -50,7 +50,7 @@ def listed_parts(parts: Sequence[Part]) -> tuple[list[Part], list[Part]] | None:
         if known is not None:
             found.append((law, law, times))
             continue
-        lists = _lists(law) if isinstance(law, MixedLoss | SymmetricLoss) and times >= _OFTEN else None
+        lists = _lists(law) if times >= _OFTEN else None
         if lists is None or not all(_even(one, times) for one in lists):
             return None
         found.append((*lists, times))
@@ -59,10 +59,16 @@ def listed_parts(parts: Sequence[Part]) -> tuple[list[Part], list[Part]] | None:
     return [(low, times) for low, _, times in found], [(high, times) for _, high, times in found]
 
 
-def _lists(law: MixedLoss | SymmetricLoss) -> Lists | None:
-    """Lists below and above one loss; None where it has no largest one, or lists would lack digits."""
+def _lists(law: LossLaw) -> Lists | None:
+    """Lists below and above one loss: its own, by a method `listed()`, or those of a sample.
+
+    None where it has neither, or no largest one, or lists would lack digits.
+    """
+    own = getattr(law, "listed", None)
+    if callable(own):
+        return _as_lists(*own())  # type: ignore[misc]
     largest = max(law.largest(), law.mirrored().largest())
-    if largest == math.inf:
+    if not isinstance(law, MixedLoss | SymmetricLoss) or largest == math.inf:
         return None
     if (found := _of_sampled(law, largest)) is not None:
         return found
@@ -82,9 +88,16 @@ def _of_sampled(law: MixedLoss | SymmetricLoss, largest: float) -> Lists | None:
     if isinstance(law, SymmetricLoss):
         found = [symmetric(one, below=not end) for end, one in enumerate(found)]
     share = -math.expm1(inner.rate.log_left_out - largest)  # of the record in the largest loss, and so in any
-    listed = [as_atoms(one, _MOST_ATOMS) for one in found]
-    low, high = (None if one is None else with_rounding(one, _ROUNDING * share) for one in listed)
-    return None if low is None or high is None else (low, high)
+    listed = _as_lists(*found)
+    if listed is None:
+        return None
+    low, high = (with_rounding(one, _ROUNDING * share) for one in listed)
+    return low, high
+
+
+def _as_lists(low: LossLaw, high: LossLaw) -> Lists | None:
+    below, above = (as_atoms(one, _MOST_ATOMS) for one in (low, high))
+    return None if below is None or above is None else (below, above)
 
 
 def _levels(law: MixedLoss) -> Numbers:
