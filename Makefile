@@ -16,14 +16,14 @@ report: $(VENV)/.installed ## claims, programs, protocols in one document, $(OUT
 	$(BIN)/ldp-audit report --out $(OUT) $(ARGS)
 	$(BIN)/ldp-audit recheck $(OUT)/report.json
 
-# Two processes: threads of theirs inside numpy would only wait for each other.
+# Two processes: threads of theirs inside numpy would only wait for each other. A file's tests share what they set up.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1
 
 test: $(VENV)/.installed-dev ## the whole suite
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 test-slow: $(VENV)/.installed-dev ## the suite with its checks at full size
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --slow $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile --slow $(ARGS)
 
 test-peers: ## the adapters against the real libraries, in an environment of their own (.venv-peers)
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
