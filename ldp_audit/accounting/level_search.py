@@ -16,7 +16,8 @@ from scipy.optimize import brentq
 _RELATIVE, _ABSOLUTE = 4e-13, 1e-300
 """How far above its equation's root an epsilon is stated."""
 _NEAR, _FAR = 1.001, 16.0
-"""By what a level is first multiplied: one from a hint, and any other. And by what its distance from the largest is."""
+"""By what a level is first multiplied: one from a hint, and any other. And by what its distance from the largest is.
+Brackets that are wider than the second are halved by their logarithms."""
 _POOR, _MOST = 1.1, 1e300
 """A hint that is off by the first is none; and no level is multiplied by more than the second."""
 _MOST_BELOW, _MOST_ABOVE = 1.0, 50.0
@@ -65,6 +66,9 @@ class LevelSearch:
             return math.inf if end else low
         if high == low:
             return self._met(target) if end else self.largest
+        while high > _FAR * low > 0:
+            middle = math.sqrt(low) * math.sqrt(high)
+            low, high = (middle, high) if excess(middle) > 0 else (low, middle)
         root = float(brentq(excess, low, high, xtol=1e-300, rtol=1e-13, maxiter=500))  # type: ignore[arg-type]
         return self._beyond(root, target, end)
 
