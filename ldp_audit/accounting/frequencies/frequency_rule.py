@@ -90,13 +90,13 @@ class FrequencyRule:
     def _by_tent(self, above: float) -> tuple[float, float]:
         """What little noise costs is of second order in it: see `noise`."""
         theta, noise, rest = self.tilted.theta, self.noise, _ENOUGH * _typical(self.tilted)
-        width = noise.width(-math.log(rest))
+        width, grown = noise.width(-math.log(rest)), math.exp(noise.log_mean_power)
         c, a = noise.growth / math.tanh(width / 2), 1 / (1 + math.exp(-width))
         low, high = self._ends(above)
+        if c >= 1 or theta * width > _MOST_GROWN:
+            return 0.0, grown * high
         nearer, farther = (self._ends(above + way * width)[1] * math.exp(way * theta * width) for way in (1, -1))
-        least = (low - c * (a * nearer + (1 - a) * farther) - rest) / (1 - c) if c < 1 else 0.0
-        grown = math.exp(noise.log_mean_power)
-        return grown * least, grown * high
+        return grown * (low - c * (a * nearer + (1 - a) * farther) - rest) / (1 - c), grown * high
 
     def _by_shift(self, above: float, deviations: float) -> tuple[float, float]:
         """What much noise costs is no more than a shift of the level by some of its deviations: see `noise`."""

@@ -108,6 +108,18 @@ def test_sums_of_hundreds_of_nats_take_much_noise_and_stay_enclosed(times: int) 
     assert fine[0] <= high
 
 
+def test_so_steep_a_tilt_that_a_tent_s_ends_are_no_floats_leaves_an_upper_end() -> None:
+    """An OverflowError once, seen with shuffled reports of epsilon 50. At its largest loss the true delta is 0."""
+    theta, top, times = 3e7, 0.032, 1000
+    law = LossAtoms(np.array([0.0, top]), np.array([0.0, 20 - top * theta]), log_missing=-math.inf)
+    rule = frequency_rule(AtomSum(((law, times),)), theta, 1e-4)
+    assert rule is not None
+    assert theta * rule.noise.deviation > 20
+    low, high = rule.log_delta_bounds(times * top - 1e-6)
+    truth = times * (20 - top * theta) + math.log(-math.expm1(-1e-6))
+    assert low <= truth <= high < truth + 100
+
+
 @pytest.mark.parametrize(("s", "theta"), [(0.03, 0.0), (0.5, 1.0), (1e-3, 200.0)])
 def test_the_formulas_of_the_noise_are_those_of_its_density(s: float, theta: float) -> None:
     noise = Noise(theta, s)
