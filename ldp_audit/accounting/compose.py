@@ -23,7 +23,6 @@ from typing import Any
 
 from ldp_audit.accounting.budget_arguments import whole
 from ldp_audit.accounting.contour.contour_loss import by_contour
-from ldp_audit.accounting.contour.simple_loss import SimpleLoss
 from ldp_audit.accounting.contour.summed_parts import parts_of
 from ldp_audit.accounting.frequencies.characteristic_sum import characteristic_sum
 from ldp_audit.accounting.grids.grid_loss import GridLoss, check_width, compose_on_grid
@@ -136,7 +135,7 @@ def _finite(laws: Counted, width: float) -> LossLaw:
         return finite
     grid = compose_on_grid(_countable(grouped), width=width)
     found = characteristic_sum(grid) or by_contour(grid)
-    if type(found) in (GridLoss, SimpleLoss) and (ends := listed_parts(grid.parts)):
+    if isinstance(found, GridLoss) and (ends := listed_parts(grid.parts)):
         return BracketedLoss(*(_finite(listed, width) for listed in ends))
     return found
 

@@ -18,7 +18,6 @@ from ldp_audit.accounting.contour.sampled_laplace_transform import SampledLaplac
 from ldp_audit.accounting.contour.separated_laplace import SeparatedLaplace
 from ldp_audit.accounting.contour.separated_loss import SeparatedLoss
 from ldp_audit.accounting.contour.simple_ends import SimpleEnds
-from ldp_audit.accounting.contour.simple_loss import by_closed_forms
 from ldp_audit.accounting.contour.sum_plan import sum_plan
 from ldp_audit.accounting.contour.summed_transform import SummedTransform
 from ldp_audit.accounting.contour.symmetric_transform import SymmetricTransform
@@ -250,5 +249,5 @@ def by_contour(grid: GridLoss) -> LossLaw:
     found = [(transform_of(law), times) for law, times in grid.parts]
     known = [(one, times) for one, times in found if one is not None]
     if len(known) < len(found) or all(isinstance(one, AtomsTransform) for one, _ in known):
-        return by_closed_forms(grid) or grid
+        return grid
     return ContourLoss(grid, SummedTransform(known))

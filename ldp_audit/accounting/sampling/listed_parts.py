@@ -30,10 +30,9 @@ _LEAST = 1e-6
 """Of the largest loss, where masses come from levels: those of tiny ones have lost their digits."""
 _ROUNDING = 64 * 2.0**-52
 """Of the logarithms of a list's masses, under P and under Q: as much as if each loss were wrong by it, in nats."""
-_RARE, _CONTRAST = 30.0, 1e3
-"""Losses that occur less often in all are rare; how many of the others' deviations they may be for frequencies."""
-
 _MOST_ATOMS = 100_000
+_ROUNDED = 64
+"""By so many units in the last place a largest loss may be too small."""
 _BESIDE = 1e-9
 """How far from its end a cell ends that holds it, as a share of all losses."""
 
@@ -51,7 +50,7 @@ def listed_parts(parts: Sequence[Part]) -> tuple[list[Part], list[Part]] | None:
             found.append((law, law, times))
             continue
         lists = _lists(law) if times >= _OFTEN else None
-        if lists is None or not all(_even(one, times) for one in lists):
+        if lists is None or any(one.log_infinite > -math.inf for one in lists):
             return None
         found.append((*lists, times))
     if all(low is high for low, high, _ in found):
@@ -102,17 +101,9 @@ def _as_lists(low: LossLaw, high: LossLaw) -> Lists | None:
 
 def _levels(law: MixedLoss) -> Numbers:
     """Levels of the base: those at which it is looked at, and those at which the law itself is."""
-    lowest, highest = -law.base.mirrored().largest(), law.base.largest()
+    back, highest = (end + _ROUNDED * math.ulp(end) for end in (law.base.mirrored().largest(), law.base.largest()))
+    lowest = -back
     beside = _BESIDE * (highest - lowest)  # each end apart, as it may have a mass of its own
     more = law.unmixed(levels_of(law))
     inner = np.concatenate([levels_of(law.base), more, [lowest + beside, highest - beside]])
     return np.unique([lowest, *inner[(lowest < inner) & (inner < highest)], highest])
-
-
-def _even(law: LossAtoms, times: int) -> bool:
-    """Whether no loss is much larger than the deviation of all that are not rare."""
-    probabilities, sizes = np.exp(law.log_probabilities), np.abs(law.losses)
-    order = np.argsort(sizes)
-    often = order[np.cumsum(probabilities[order][::-1])[::-1] * times > _RARE]
-    usual = math.sqrt(times * float(probabilities[often] @ law.losses[often] ** 2))
-    return law.log_infinite == -math.inf and float(sizes.max()) <= _CONTRAST * usual

@@ -38,6 +38,8 @@ def mixed(law: LossLaw, rate: SamplingRate) -> LossLaw:
         return NOTHING
     if rate.log_left_out == -math.inf:
         return law
+    if isinstance(law, MixedLoss) and law.record_first:
+        return MixedLoss(law.base, law.rate.again(rate))
     if isinstance(law, BracketedLoss):
         return BracketedLoss(mixed(law.lower, rate), mixed(law.upper, rate))
     large = isinstance(law, BinomialLoss) and max(law.largest(), law.mirrored().largest()) > _LARGEST

@@ -37,6 +37,13 @@ class SamplingRate:
         left_out = rounds * k * log_ratio(n - 1, n) if n > 1 else (-math.inf if k else 0.0)
         return cls(log_lacking(left_out), left_out)
 
+    def again(self, rate: SamplingRate) -> SamplingRate:
+        """Of a sample of the sample, drawn by the other rate: the product."""
+        log_drawn = self.log_drawn + rate.log_drawn
+        if log_drawn < -math.log(2):
+            return SamplingRate(log_drawn, log_lacking(log_drawn))
+        return SamplingRate(log_drawn, float(np.logaddexp(rate.log_left_out, rate.log_drawn + self.log_left_out)))
+
     @property
     def drawn(self) -> float:
         """q itself."""

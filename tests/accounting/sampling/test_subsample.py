@@ -215,6 +215,23 @@ def test_a_sample_of_a_sample_is_a_sample_of_the_product(name: str, one: float, 
     assert twice.log_delta_bounds(epsilon) == pytest.approx(once.log_delta_bounds(epsilon), rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize(("one", "two"), [(1e-9, 1e-9), (1e-9, 0.5), (0.5, 0.5), (1 - 1e-12, 1 - 1e-9), (1.0, 0.3)])
+def test_a_sample_of_a_sample_keeps_the_digits_of_its_chances(one: float, two: float) -> None:
+    rate, both = SamplingRate.of_chance(one).again(SamplingRate.of_chance(two)), Fraction(one) * Fraction(two)
+    assert math.exp(rate.log_drawn) == pytest.approx(float(both), rel=1e-14)
+    assert math.expm1(rate.log_left_out) == pytest.approx(float(-both), rel=1e-14)
+    assert math.exp(rate.log_left_out) == pytest.approx(float(1 - both), rel=1e-14)
+
+
+def test_a_billion_samples_of_samples_compose_as_samples() -> None:
+    """They had ends 5 to 30% apart once, by closed forms."""
+    twice, once = subsample(subsample(Laplace(1e-3), rate=0.5), rate=2e-9), subsample(Laplace(1e-3), rate=1e-9)
+    ends = compose([(twice, 10**9)]).epsilon_bounds(1e-6)
+    assert ends == pytest.approx(compose([(once, 10**9)]).epsilon_bounds(1e-6), rel=1e-12)
+    assert ends[0] <= ends[1] <= ends[0] * (1 + 1e-6)
+    assert compose([(compose([(twice, 5 * 10**8)]), 2)]).epsilon_bounds(1e-6) == ends
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.sampled_from([Gaussian(1.0), Laplace(1.0), RandomizedResponse(1.0)]), rates, rates, levels)
 def test_more_sampling_spends_less_and_never_more_than_the_mechanism(
