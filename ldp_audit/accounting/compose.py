@@ -11,7 +11,7 @@ Theorem 10). What is exact stays exact where it can:
   (`characteristic_sum`);
 * many noises, sampled ones too, with whatever else: integrals along contours, sums over how often the record was drawn,
   and closed forms, with such ends too (`contour_loss`);
-* millions of other losses: lists that enclose each (`listed_parts`);
+* hundreds of thousands of other losses: lists that enclose each (`listed_parts`);
 * else a grid, with such ends (`grid_loss`).
 """
 
