@@ -50,6 +50,9 @@ MOST_CLIENTS = 10**6
 MOST_EPSILON = 700.0
 """Of a report whose chance of the rarer value is a float with all digits."""
 
+_LEAST_UNIT = 1e-300
+"""By no less are chances divided."""
+
 
 class Chance(NamedTuple):
     """Of an upper report, and of a lower one; both, as a number near 1 is known best by what it lacks.
@@ -195,7 +198,9 @@ def loss_of_count(
     gap: first.upper - second.upper, where more of its digits are known than the difference has.
     """
     k = np.asarray(counts, dtype=np.float64)
-    stays, moves = (n - k) * others.upper, k * others.lower  # in the proportion of Q(k) and Q(k - 1)
+    # in the proportion of Q(k) and Q(k - 1); their products with client 1's chances may be no floats
+    unit = np.maximum(np.minimum(others.upper, others.lower), _LEAST_UNIT)
+    stays, moves = (n - k) * (others.upper / unit), k * (others.lower / unit)
     sure = np.equal(others.upper, 0) | np.equal(others.lower, 0)
     at = np.where(np.equal(others.upper, 0), 0, n - 1)
     stays, moves = np.where(sure, k == at, stays), np.where(sure, k == at + 1, moves)

@@ -82,7 +82,7 @@ class PrivacyLoss:
             return upper, upper
         # of a law known from both sides each end is another law's, which lies elsewhere and takes its own time
         apart = any(end_of(law, 1) is not law for law in self.directions)
-        return min(self._least(self._search(target, 0) if apart else search, target, 0), upper), upper
+        return min(self._least(self._search(target, 0, upper) if apart else search, target, 0), upper), upper
 
     def epsilon(self, delta: float | None = None, *, log_delta: float | None = None) -> float:
         """The upper end of `epsilon_bounds`: never too small."""
@@ -101,8 +101,8 @@ class PrivacyLoss:
 
         return trade_off_bounds(self, alpha)
 
-    def _search(self, target: float, end: int) -> LevelSearch:
-        """For the level where this end of ln delta is so large."""
+    def _search(self, target: float, end: int, near: float = math.nan) -> LevelSearch:
+        """For the level where this end of ln delta is so large.   near: nats, where to begin if no law has a hint."""
         laws = list({id(law): law for law in (end_of(law, end) for law in self.directions)}.values())
 
         def ends(epsilon: float) -> tuple[float, float]:
@@ -111,7 +111,7 @@ class PrivacyLoss:
 
         hints = [hint_of(law, target) for law in laws] if -math.inf < target < 0 else []
         largest = max(0.0, *(law.largest() for law in laws))
-        return LevelSearch(ends, largest, max((hint for hint in hints if 0 < hint < math.inf), default=math.nan))
+        return LevelSearch(ends, largest, max((hint for hint in hints if 0 < hint < math.inf), default=near))
 
     def _least(self, search: LevelSearch, target: float, end: int) -> float:
         """The root of log delta = target for one of the ends: stated above it for the upper, below it for the lower."""

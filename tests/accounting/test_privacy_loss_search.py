@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_audit.accounting import compose, subsample
+from ldp_audit.accounting import PrivacyLoss, compose, subsample
 from ldp_audit.accounting.contour.contour_loss import ContourLoss
+from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss
 from ldp_audit.accounting.level_search import LevelSearch, log_odds
 from ldp_audit.mechanisms import Gaussian, Hybrid, Laplace, Piecewise
 
@@ -116,3 +117,34 @@ def test_a_delta_that_a_simple_bound_meets_at_zero_asks_nothing_else(adjacency: 
     assert all(law.log_delta_at_most(0.0) >= law.log_delta_bounds(0.0)[1] for law in loss.directions)  # type: ignore[attr-defined]
     monkeypatch.setattr(ContourLoss, "log_delta_bounds", None)
     assert loss.epsilon_bounds(1e-6) == (0.0, 0.0)
+
+
+class Falling:
+    """A law of which ln delta is -1000 epsilon, but for a hole up to a level where nothing is known from below."""
+
+    exact = False
+
+    def __init__(self, hole: float, hint: float) -> None:
+        self.hole, self.hint = hole, hint
+
+    def largest(self) -> float:
+        return 10.0
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        if epsilon >= self.largest():
+            return -math.inf, -math.inf
+        return -1e9 if 0.05 < epsilon < self.hole else -1000 * epsilon - 1.0, -1000 * epsilon
+
+    def mirrored(self) -> Falling:
+        return self
+
+    def epsilon_near(self, log_delta: float) -> float:
+        return self.hint * -log_delta / 1000
+
+
+def test_a_lower_end_without_a_hint_is_looked_for_next_to_the_upper_one() -> None:
+    """Beyond a hole in what is known, which it fell into once."""
+    loss = PrivacyLoss((BracketedLoss(Falling(0.15, math.nan), Falling(0.0, 1.0)),))
+    low, high = loss.epsilon_bounds(log_delta=-200.0)
+    assert low == pytest.approx(0.199, rel=1e-9)
+    assert high == pytest.approx(0.2, rel=1e-9)

@@ -25,7 +25,7 @@ _EPS = 2.0**-52
 
 
 def coarse_atoms(law: LossLaw) -> tuple[LossAtoms, float] | None:
-    """Such a law, and by how many nats each loss may be rounded; None where cells are not known."""
+    """Such a law, and by how many nats each loss may be rounded; None where cells are not known well enough."""
     atoms = as_atoms(law)
     if atoms is not None:
         losses, first, infinite = atoms.losses, atoms.log_probabilities, atoms.log_infinite
@@ -47,7 +47,10 @@ def coarse_atoms(law: LossLaw) -> tuple[LossAtoms, float] | None:
     most = float(np.abs(first).max() + np.abs(second).max())
     rounding = rounding_of(law) + _EPS * (16 + 4 * float(sizes.max()) + 8 * most)
     order = np.argsort(first - second)
-    return LossAtoms((first - second)[order], first[order], infinite), rounding
+    losses = (first - second)[order]
+    if np.any(np.diff(losses) <= 0):  # tiny losses, of masses that have no digits left for them
+        return None
+    return LossAtoms(losses, first[order], infinite), rounding
 
 
 def _log_sums(logs: Numbers, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Numbers:

@@ -203,7 +203,7 @@ def _windows(low: Numbers, high: Numbers, width: float) -> NDArray[np.intp]:
 def _parts(logs: Numbers, shares: Numbers, power: float) -> Numbers:
     """2 g(v), 2 g(t) or their sum for each end v."""
     slopes = -1.5 + (power + 1) * shares
+    rising, falling = slopes >= _CANCELLED, slopes[-1] <= -_CANCELLED
     with np.errstate(over="ignore", divide="ignore"):
         g = np.exp(logs - np.log(shares))
-    rising, falling = slopes >= _CANCELLED, slopes[-1] <= -_CANCELLED
-    return 2 * np.where(rising, g[-1], np.where(falling, g, g + g[-1]))
+        return 2 * np.where(rising, g[-1], np.where(falling, g, g + g[-1]))

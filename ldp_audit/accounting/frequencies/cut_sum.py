@@ -112,17 +112,18 @@ class Cut:
     def _log_rest(self, epsilon: float, steep: float, bottom: float) -> float:
         """The bound for one u and one b."""
         total, large, both, lows = steep * epsilon + 4 * _EPS * steep * (abs(epsilon) + self.top), [], [], []
-        for one, (law, times) in zip(self.rare, self.laws, strict=True):
-            inner = law.losses >= bottom
-            inner[-1] = True
-            mean = _log_sum((law.log_probabilities - steep * law.losses)[inner])
-            total += times * mean + _EPS * times * (16 + abs(mean) + 4 * steep)
-            many = math.log(times)
-            large.append(many - mean + _log_sum(one.logs - steep * one.losses))
-            both.append(many + _log_sum(one.logs - one.losses))
-            lows.append(many + _log_sum((law.log_probabilities - law.losses)[~inner]))
-        first = total + _log_sum(np.array(large))
-        if not first < math.inf:  # of a sum without a deviation u is beyond what floats can add up
+        with np.errstate(over="ignore"):  # of a sum without a deviation u is beyond what floats can add up
+            for one, (law, times) in zip(self.rare, self.laws, strict=True):
+                inner = law.losses >= bottom
+                inner[-1] = True
+                mean = _log_sum((law.log_probabilities - steep * law.losses)[inner])
+                total += times * mean + _EPS * times * (16 + abs(mean) + 4 * steep)
+                many = math.log(times)
+                large.append(many - mean + _log_sum(one.logs - steep * one.losses))
+                both.append(many + _log_sum(one.logs - one.losses))
+                lows.append(many + _log_sum((law.log_probabilities - law.losses)[~inner]))
+            first = total + _log_sum(np.array(large))
+        if not first < math.inf:
             return math.inf
         return float(np.logaddexp(first, epsilon + _log_sum(np.array(both)) + _log_sum(np.array(lows)))) + _SLACK
 

@@ -68,7 +68,7 @@ class Expansion(NamedTuple):
     def sizes(self, frequencies: Numbers) -> Numbers:
         """Upper ends of the function's sizes; shape of `frequencies`, (n,), or (n, r) for rows of the same steps."""
         values, errors = self._values(frequencies)
-        return np.abs(values + (self.middle == 0)) + errors
+        return np.abs(values + (self.middle == 0)) + (errors + 2 * EPS)
 
     def logs(self, frequencies: Numbers, step: float | None = None) -> tuple[Complex, Numbers]:
         """The function's logarithms, and bounds on their errors.

@@ -128,7 +128,7 @@ class AtomSum:
         """
         deviation, mean = self._spread
         above = level + _SURE
-        if not above <= mean - 7 * deviation:
+        if not (deviation > 0 and above <= mean - 7 * deviation):
             return -math.inf
         slope = (mean - above) / deviation**2
         log_tail = math.inf

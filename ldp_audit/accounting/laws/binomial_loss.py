@@ -26,6 +26,8 @@ from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 MOST_TIMES = 10**18
 _MOST_FOR_A_HINT = 1e14  # beyond, cumulants of doubles have lost their digits
 _MOST_STEPS, _MOST_ODDS, _NEAR = 40, 30.0, 1e-6
+_NEAR_ONE, _MOST_LISTED = -1e-3, 1000
+"""ln of a delta whose lack of 1 is asked instead, of so many losses at most."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,10 @@ class BinomialLoss:
     def _law(self) -> Binomial:
         return Binomial(self.times, self.high, self.low)
 
+    @cached_property
+    def _atoms(self) -> LossAtoms:
+        return self.atoms()
+
     def _log_delta(self, epsilon: float) -> float:
         if math.isinf(epsilon):
             return 0.0 if epsilon < 0 else -math.inf
@@ -119,4 +125,7 @@ class BinomialLoss:
         first = max(0, math.floor(-lowest / gap) + 1)
         if first > self.times:
             return -math.inf
-        return min(0.0, log_sum_of_gains(self._law, first, float(lowest + first * gap), float(gap)))
+        value = min(0.0, log_sum_of_gains(self._law, first, float(lowest + first * gap), float(gap)))
+        if value > _NEAR_ONE and self.times <= _MOST_LISTED:  # what it lacks of 1 has its own digits there
+            return min(0.0, self._atoms.log_delta_bounds(epsilon)[0])
+        return value

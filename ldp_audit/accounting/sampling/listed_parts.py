@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +27,15 @@ from ldp_audit.accounting.sampling.symmetric_loss import SymmetricLoss, symmetri
 
 _OFTEN = 10**5
 """From so many times on."""
-_LEAST = 1e-6
-"""Of the largest loss, where masses come from levels: those of tiny ones have lost their digits."""
+_LARGEST = 1e7
+"""Nats: of larger losses the masses of cells have lost their digits."""
+_LEAST, _MOST_OF_LEVELS = 1e-6, 100.0
+"""Between these the largest loss is where masses come from levels: others have lost their digits."""
 _ROUNDING = 64 * 2.0**-52
 """Of the logarithms of a list's masses, under P and under Q: as much as if each loss were wrong by it, in nats."""
 _MOST_ATOMS = 100_000
-_ROUNDED = 64
-"""By so many units in the last place a largest loss may be too small."""
+_ROUNDED = 1024
+"""By so many units in the last place the largest loss of a sample may be too small."""
 _BESIDE = 1e-9
 """How far from its end a cell ends that holds it, as a share of all losses."""
 
@@ -67,14 +70,19 @@ def _lists(law: LossLaw) -> Lists | None:
     if callable(own):
         return _as_lists(*own())  # type: ignore[misc]
     largest = max(law.largest(), law.mirrored().largest())
-    if not isinstance(law, MixedLoss | SymmetricLoss) or largest == math.inf:
+    if not isinstance(law, MixedLoss | SymmetricLoss) or largest > _LARGEST:
         return None
     if (found := _of_sampled(law, largest)) is not None:
         return found
-    if law.largest() < _LEAST:
+    if law.largest() < _LEAST or largest > _MOST_OF_LEVELS:
         return None
-    low, high = (with_rounding(one, _ROUNDING) for one in (dominated_atoms(law), dominating_atoms(law)))
+    low, high = (with_rounding(_whole(one), _ROUNDING) for one in (dominated_atoms(law), dominating_atoms(law)))
     return low, high
+
+
+def _whole(law: LossAtoms) -> LossAtoms:
+    """The list with all of its mass: what that was rounded by would count as often as the list does."""
+    return replace(law, log_probabilities=law.log_probabilities - math.log(math.fsum(np.exp(law.log_probabilities))))
 
 
 def _of_sampled(law: MixedLoss | SymmetricLoss, largest: float) -> Lists | None:
@@ -101,9 +109,8 @@ def _as_lists(low: LossLaw, high: LossLaw) -> Lists | None:
 
 def _levels(law: MixedLoss) -> Numbers:
     """Levels of the base: those at which it is looked at, and those at which the law itself is."""
-    back, highest = (end + _ROUNDED * math.ulp(end) for end in (law.base.mirrored().largest(), law.base.largest()))
-    lowest = -back
+    lowest, highest = -law.base.mirrored().largest(), law.base.largest()
     beside = _BESIDE * (highest - lowest)  # each end apart, as it may have a mass of its own
-    more = law.unmixed(levels_of(law))
-    inner = np.concatenate([levels_of(law.base), more, [lowest + beside, highest - beside]])
-    return np.unique([lowest, *inner[(lowest < inner) & (inner < highest)], highest])
+    inner = np.concatenate([levels_of(law.base), law.unmixed(levels_of(law)), [lowest + beside, highest - beside]])
+    ends = [lowest - _ROUNDED * math.ulp(lowest), lowest, highest, highest + _ROUNDED * math.ulp(highest)]
+    return np.unique([*ends, *inner[(lowest < inner) & (inner < highest)]])

@@ -40,6 +40,8 @@ _SMALL = -45.0
 _ROUNDED_UP = 1 + 2.0**-48
 _LIKELY, _TAIL = -160.0, 24
 """ln of the chance of numbers of copies that composition tells apart, and how many groups of others it knows."""
+_NO_DIGITS = 4e-15
+"""-ln of a delta that is as good as 1."""
 _MOST_TOLD = 240
 """How many numbers of copies composition tells apart at most."""
 
@@ -81,11 +83,11 @@ class NoiseCopies:
         return NoiseCopies(self.noise, self.steps, self.logs, self.replaced, not self.record_first, self._listed)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`; both ends are the same."""
+        """See `LossLaw`; both ends are the same, but where delta lacks less of 1 than it is rounded by."""
         if epsilon >= self.largest():
             return -math.inf, -math.inf
         value = self._with_record(epsilon) if self.record_first else self._without(epsilon)
-        return value, value
+        return (value, value) if value < -_NO_DIGITS else (value - _NO_DIGITS, 0.0)
 
     def enclosed(self) -> tuple[LossLaw, LossLaw]:
         """Laws of finitely many losses below and above this one."""

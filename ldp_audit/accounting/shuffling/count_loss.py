@@ -30,7 +30,7 @@ from ldp_audit.accounting.laws.binomial_window import binomial_window
 from ldp_audit.accounting.laws.finite_losses import atoms_of
 from ldp_audit.accounting.laws.loss_law import CellMasses, LossLaw
 from ldp_audit.accounting.laws.mirrored_levels import of_mirrored
-from ldp_audit.accounting.shuffling.count_runs import runs_of
+from ldp_audit.accounting.shuffling.count_runs import Runs, runs_of
 from ldp_audit.accounting.shuffling.stop_loss import Trials
 
 _REACH = 800.0
@@ -103,11 +103,13 @@ class CountLoss:
         They differ by 1e-5 of themselves, which hardly grows with the number of counts that are added up; next to
         their ends, which few counts reach, by more.
         """
-        lower, upper = (
-            atoms_of(self._losses(runs.counts), runs.log_masses + self._log_weights(runs.counts, 0))
-            for runs in runs_of(self._trials)
-        )
+        lower, upper = (self._law_of(runs) for runs in runs_of(self._trials))
         return lower, upper
+
+    def _law_of(self, runs: Runs) -> LossLaw:
+        """Of a report that is nearly sure two large logarithms cancel: what that rounds is made good by the sum, 1."""
+        logs = runs.log_masses + self._log_weights(runs.counts, 0)
+        return atoms_of(self._losses(runs.counts), logs - math.log(math.fsum(np.exp(logs))))
 
     def _level_error(self, epsilon: float, above: float, gap: float) -> float:
         """By how much x may be rounded, which shows next to a count that is far likelier than the next larger one."""

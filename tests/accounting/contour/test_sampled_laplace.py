@@ -331,3 +331,8 @@ def test_at_the_ends_epsilon_is_known_and_lies_between_simple_bounds(scale, rate
         assert low <= compose([(Laplace(scale), times)]).epsilon(delta)
     assert compose([(one, times // 2)]).epsilon_bounds(delta)[0] <= high
     assert low <= compose([(subsample(Laplace(scale), rate=min(0.999, 1.5 * rate)), times)]).epsilon_bounds(delta)[1]
+
+
+def test_large_losses_that_are_rare_fall_without_a_warning() -> None:
+    low, high = compose([(subsample(Laplace(1 / 700), rate=1e-5), 10**6)]).epsilon_bounds(1e-6)
+    assert 0 < low <= high < math.inf

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.laws.bracketed_loss import ends_of, is_known
 from ldp_audit.accounting.laws.finite_losses import as_atoms, log_sum, symmetric_law
 from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
@@ -99,3 +100,19 @@ def test_lists_of_losses_are_as_near_where_delta_is_tiny(noise: LossLaw, n: int,
         low, high = lower.log_delta_bounds(level)[0], upper.log_delta_bounds(level)[1]
         assert low <= exact + 1e-9 <= high + 2e-9
         assert high - low < 0.3
+
+
+@pytest.mark.parametrize("noise", [GaussianLoss(0.001), LaplaceLoss(0.001)])
+def test_a_delta_as_good_as_1_has_ends_in_order(noise: LossLaw) -> None:
+    """The upper one was below 1 by the rounding of the chances, and the epsilon of such a delta 0."""
+    loss = subsample(PrivacyLoss((noise,)), n=10**6, k=10**12, kind="with", adjacency="replace")
+    low, high = loss.log_delta_bounds(1.0)
+    assert -1e-14 <= low <= high == 0
+
+
+@pytest.mark.parametrize("mu", [1e5, 1e7])
+def test_noise_that_shows_every_copy_composes_without_a_warning(mu: float) -> None:
+    sampled = subsample(PrivacyLoss((GaussianLoss(mu),)), n=10**12, k=2, kind="with", adjacency="replace")
+    low, high = compose([(sampled, 7)]).log_delta_bounds(mu / 2)
+    assert -math.inf < low <= math.log(7 * 2e-12) + 1e-6
+    assert math.log(2e-12) - 1e-6 <= high <= 0

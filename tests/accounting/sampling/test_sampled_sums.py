@@ -12,6 +12,7 @@ from scipy.integrate import quad
 from ldp_audit.accounting import compose, shuffle, subsample
 from ldp_audit.accounting.compose import composed
 from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.profile_hull import dominating_atoms
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.sampling.listed_parts import listed_parts
@@ -115,3 +116,34 @@ def test_a_billion_tiny_losses_of_replaced_records_are_as_good_as_one_gaussian_n
 )
 def test_lists_are_not_taken_where_they_do_not_serve(law: Any, times: int) -> None:
     assert listed_parts([(law, times)]) is None
+
+
+def test_the_lists_of_nearly_sure_reports_lack_no_mass() -> None:
+    """Two logarithms of 268 cancel in the main loss; 6e-14 of the mass lacked, and epsilon was 0 for 2.58e10."""
+    law = shuffle(TwoPoint(268.2), 20001, others="one end").directions[0]
+    lists = listed_parts([(law, 10**8)])
+    assert lists
+    for ((one, _),) in lists:
+        assert isinstance(one, LossAtoms)
+        assert math.fsum(np.exp(one.log_probabilities)) == pytest.approx(1.0, abs=1e-15)
+    assert compose([(PrivacyLoss((law,)), 10**8)]).log_delta_bounds(0.0)[1] > -1e-12
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "add/remove"])
+def test_a_sample_of_a_replaced_sample_has_lists(adjacency: Any) -> None:
+    """Its largest loss is rounded; what had it was beyond the last level, and refused."""
+    inner = subsample(Laplace(1.7062467072252656e-06), rate=0.007208325524926218, adjacency="replace")
+    law = subsample(inner, rate=0.5807554590527492, adjacency=adjacency).directions[0]
+    lists = listed_parts([(law, 10**6)])
+    assert lists
+    for level in (0.0, 0.3, law.largest() * 0.9):
+        low, high = (one.log_delta_bounds(level)[0] for ((one, _),) in lists)
+        truth = law.log_delta_bounds(level)[0]
+        assert low <= truth + 1e-11
+        assert truth <= high + 1e-11
+
+
+def test_losses_of_a_billion_nats_have_no_lists() -> None:
+    """Their masses have lost their digits; this was an error."""
+    law = subsample(Laplace(1e-9), rate=0.5, adjacency="replace").directions[0]
+    assert listed_parts([(law, 10**6)]) is None

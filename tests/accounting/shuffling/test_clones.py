@@ -14,6 +14,7 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.shuffling.clones import CountedPair, clones, stronger_clones, third_value
 from ldp_audit.accounting.shuffling.stop_loss import log_stop_loss
@@ -245,3 +246,10 @@ def test_clients_out_of_range_are_refused(n: int) -> None:
         stronger_clones(1.0, n)
     with pytest.raises(ValueError, match="k must be at least 3"):
         third_value(1.0, 10, 2)
+
+
+@pytest.mark.parametrize(("epsilon0", "n"), [(367.6, 60), (400.0, 60), (699.9, 41)])
+def test_chances_whose_products_are_no_floats_compose(epsilon0: float, n: int) -> None:
+    """Masses that did not add up to 1, and losses that did not ascend, once."""
+    low, high = compose([(PrivacyLoss((clones(epsilon0, n),)), 2)]).epsilon_bounds(1e-6)
+    assert 0 <= low <= high <= 2 * epsilon0
