@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= report
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 
 .PHONY: help report docs fuzz site bench bench-samplers bench-coverage bench-accounting bench-auditors bench-implementation bench-training test test-slow test-peers lint format constraints clean
 
@@ -16,14 +16,14 @@ report: $(VENV)/.installed ## claims, programs, protocols in one document, $(OUT
 	$(BIN)/ldp-audit report --out $(OUT) $(ARGS)
 	$(BIN)/ldp-audit recheck $(OUT)/report.json
 
-# Two processes: threads of theirs inside numpy would only wait for each other. A file's tests share what they set up.
+# Two processes: threads of theirs inside numpy would only wait for each other.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1
 
 test: $(VENV)/.installed-dev ## the whole suite
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 $(ARGS)
 
 test-slow: $(VENV)/.installed-dev ## the suite with its checks at full size
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile --slow $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --slow $(ARGS)
 
 test-peers: ## the adapters against the real libraries, in an environment of their own (.venv-peers)
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
@@ -52,7 +52,7 @@ bench-implementation: $(VENV)/.installed-dev ## seconds and memory of enumeratin
 lint: $(VENV)/.installed-dev ## ruff (lint and format) and pyright
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/pyright
+	$(BIN)/pyright --threads 2
 
 format: $(VENV)/.installed-dev ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix
