@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= report
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt \
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help report docs fuzz site bench bench-samplers bench-coverage bench-accounting bench-auditors bench-implementation bench-training test test-slow test-peers lint format constraints clean
 
