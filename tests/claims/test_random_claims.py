@@ -86,13 +86,13 @@ def check(statement: Statement) -> Settled | None:
 
 
 @given(rational_statements())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_random_relations(statement: Statement) -> None:
     check(statement)
 
 
 @given(true_by_construction())
-@settings(max_examples=50)
+@settings(max_examples=30)
 def test_what_is_true_by_construction_is_never_refuted(statement: Statement) -> None:
     settled = check(statement)
     assert settled is not None
@@ -100,7 +100,7 @@ def test_what_is_true_by_construction_is_never_refuted(statement: Statement) -> 
 
 
 @given(mutated_mechanism_claims())
-@settings(max_examples=50)
+@settings(max_examples=30)
 def test_mutated_claims_about_the_two_point_mechanism(statement: Statement) -> None:
     check(statement)
 
