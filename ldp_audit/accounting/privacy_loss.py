@@ -104,14 +104,10 @@ class PrivacyLoss:
     def _search(self, target: float, end: int, near: float = math.nan) -> LevelSearch:
         """For the level where this end of ln delta is so large.   near: nats, where to begin if no law has a hint."""
         laws = list({id(law): law for law in (end_of(law, end) for law in self.directions)}.values())
-
-        def ends(epsilon: float) -> tuple[float, float]:
-            found = [law.log_delta_bounds(epsilon) for law in laws]
-            return min(0.0, max(low for low, _ in found)), min(0.0, max(high for _, high in found))
-
         hints = [hint_of(law, target) for law in laws] if -math.inf < target < 0 else []
-        largest = max(0.0, *(law.largest() for law in laws))
-        return LevelSearch(ends, largest, max((hint for hint in hints if 0 < hint < math.inf), default=near))
+        hint = max((hint for hint in hints if 0 < hint < math.inf), default=near)
+        one = PrivacyLoss(tuple(laws))
+        return LevelSearch(one.log_delta_bounds, one.largest(), hint)
 
     def _least(self, search: LevelSearch, target: float, end: int) -> float:
         """The root of log delta = target for one of the ends: stated above it for the upper, below it for the lower."""

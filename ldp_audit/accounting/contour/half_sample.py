@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.accounting.contour.on_sample import OnSample, rounding_of
+from ldp_audit.accounting.contour.on_sample import OnSample, sample_rounding
 from ldp_audit.accounting.contour.panel_rule import PanelRule, Points, Window, panel_rule, plain_points
 from ldp_audit.accounting.contour.shared_rules import MOST_KEPT, bracket, largest_at, place_of
 from ldp_audit.accounting.contour.smooth_part import EVERY, SmoothPart
@@ -93,7 +93,7 @@ class HalfSample:
 
         start: what is added up for y = 0.   grown: what is turned; or, where that is more, what was taken away.
         """
-        own, moved = rounding_of(points, self.mu, self.rate, self.part)
+        own, moved = sample_rounding(points, self.mu, self.rate, self.part)
         fixed = own * np.abs(start) + (1 + abs(power)) * grown * moved
         turning = grown * ((own + (1 + abs(power)) * moved) * np.abs(points.losses) + moved)
         return float(fixed.sum()), float(turning.sum())

@@ -129,7 +129,7 @@ def power_bound(sign: int, left: tuple[Numbers, Numbers], right: tuple[Numbers, 
     return Bound(steady, -low - smaller, turn)
 
 
-def rounding_of(points: Points, mu: float, rate: SamplingRate, part: SmoothPart) -> tuple[Numbers, Numbers]:
+def sample_rounding(points: Points, mu: float, rate: SamplingRate, part: SmoothPart) -> tuple[Numbers, Numbers]:
     """The rounding of each point's mass, and of its ln w, both in units of eps, in sums of all of them."""
     x, size = points.x, np.abs(points.x) + 1
     own = 80 + 4 * x * x + np.abs(points.log_masses) + x.size / TOGETHER

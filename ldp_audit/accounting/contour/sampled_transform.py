@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.accounting.contour.moved_line import log_beyond_moved, log_beyond_spread
-from ldp_audit.accounting.contour.on_sample import OnSample, rounding_of
+from ldp_audit.accounting.contour.on_sample import OnSample, sample_rounding
 from ldp_audit.accounting.contour.panel_rule import Points, plain_points
 from ldp_audit.accounting.contour.sample_rule import SampleRule, sample_rule
 from ldp_audit.accounting.contour.shared_rules import MOST_KEPT, bracket, largest_at, place_of
@@ -173,7 +173,7 @@ class SampledTransform:
         self, points: Points, masses: Numbers, raised: Numbers, power: float, *, near_one: bool
     ) -> tuple[float, float]:
         """The sums' rounding in units of eps: what there is for y = 0, and what y multiplies."""
-        own, moved = rounding_of(points, self.mu, self.rate, self.part)
+        own, moved = sample_rounding(points, self.mu, self.rate, self.part)
         most = np.maximum(1.0, raised) if near_one else raised
         changed = np.abs(raised - 1) if near_one else raised
         fixed = masses * (own * changed + abs(power) * most * moved)

@@ -53,7 +53,8 @@ def windows(tilted: TiltedSum, noise: Noise, step: float) -> list[Window] | None
     losses = sum(part.away.size for part in tilted.parts)
     if cells.size > max(_FEWEST, min(_MOST_WINDOWS, _MOST_LOSSES / losses)):
         return None
-    surely = np.count_nonzero(_undecided(tilted.parts, noise, ends, squares, np.minimum))
+    usual = [None if one is None else np.minimum(one[:-1], one[1:]) for one in squares]
+    surely = np.count_nonzero(_log_sizes(tilted.parts, noise, ends, usual) > -DROPPED)
     if surely * width > _MOST_POINTS * step:  # cells at both of whose ends the product is not small are full of them
         return None
     found, points = [], 0.0
@@ -98,23 +99,26 @@ def _squares_by_transform(part: TiltedAtoms, width: float, count: int) -> Number
 
 
 def _undecided(
-    parts: Sequence[TiltedAtoms],
-    noise: Noise,
-    ends: Numbers,
-    squares: Sequence[Numbers | None],
-    of_both: np.ufunc = np.maximum,
+    parts: Sequence[TiltedAtoms], noise: Noise, ends: Numbers, squares: Sequence[Numbers | None]
 ) -> NDArray[np.bool_]:
     """Whether the product may not be small, for the cells between neighbouring ends along the last axis.
 
-    squares: upper ends of F at the ends, for each law.   of_both: which of two ends; the smaller is a guess.
+    squares: upper ends of F at the ends, for each law.
     """
+    most = [
+        None if one is None else np.maximum(one[..., :-1], one[..., 1:]) + part.variance / 4 * np.diff(ends) ** 2
+        for part, one in zip(parts, squares, strict=True)
+    ]
+    return _log_sizes(parts, noise, ends, most) > -DROPPED
+
+
+def _log_sizes(parts: Sequence[TiltedAtoms], noise: Noise, ends: Numbers, squares: Sequence[Numbers | None]) -> Numbers:
+    """ln of the product's size in each cell, for these F; 1 where none is given."""
     logs = noise.log_sizes(ends[..., :-1])
     for part, one in zip(parts, squares, strict=True):
         if one is not None:
-            most = of_both(one[..., :-1], one[..., 1:])
-            most = most + part.variance / 4 * np.diff(ends) ** 2 if of_both is np.maximum else most
-            logs += part.times / 2 * np.log(np.minimum(most, 1.0))
-    return logs > -DROPPED
+            logs += part.times / 2 * np.log(np.minimum(one, 1.0))
+    return logs
 
 
 def _narrowed(
