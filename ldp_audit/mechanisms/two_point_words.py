@@ -88,8 +88,16 @@ class TwoPointWords:
         return xp.where(source.words(inside.shape, self.bits) < self._thresholds(inside, xp), high, low)
 
     def fits_blocks(self, dtype: Any) -> bool:
-        """Whether `blocks` can draw reports of this dtype: words of 64 bits, and no center that dwarfs the radius."""
-        return dtype in (np.float32, np.float64) and self.bits == 64 and self._error(np.dtype(dtype)) < 0.25
+        """Whether `blocks` can draw reports of this dtype.
+
+        It takes words of 64 bits, a center that does not dwarf the radius, and a scale that the dtype holds with all
+        its digits: below a radius of about 1e-34 in float32, or 2e-304 in float64, it would overflow, and the input
+        alone would settle the report.
+        """
+        if dtype not in (np.float32, np.float64) or self.bits != 64:
+            return False
+        limits = np.finfo(dtype)
+        return self._error(np.dtype(dtype)) < 0.25 and float(limits.tiny) <= self._scale() <= float(limits.max)
 
     def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
         """Draws blocks of at most so many inputs of this dtype, by short words.
@@ -100,7 +108,7 @@ class TwoPointWords:
         m, kind, integer = self.mechanism, dtype.type, np.dtype(f"i{dtype.itemsize}")
         low, high = as_reports(np.array(self.outputs()), np.empty(0, dtype)).view(integer)
         sign, opposite = 8 * dtype.itemsize - 1, low ^ high == np.iinfo(integer).min
-        scale = (2**63 - self.rarest()) / 2**48 / m.radius
+        scale = self._scale()
         offset, open_within = kind(m.center * scale + 0.5), kind(0.5 + self._error(dtype))
         scratch, ends = np.empty(size, dtype), m.domain()
 
@@ -141,6 +149,10 @@ class TwoPointWords:
         inner = xp.astype(xp.clip(xp.floor(position * float(reach)), -safe, safe), xp.int64)
         ends = xp.where(wide >= high, xp.full_like(inner, reach), xp.full_like(inner, -reach))
         return xp.where((wide >= high) | (wide <= low), ends, inner)
+
+    def _scale(self) -> float:
+        """How far the threshold moves, in units of 2**48, as the input moves by 1; infinite for the tiniest radii."""
+        return (2**63 - self.rarest()) / 2**48 / self.mechanism.radius
 
     def _error(self, dtype: np.dtype) -> float:
         """A bound on the rounding error of a threshold in units of 2**48, computed in this dtype."""

@@ -1,0 +1,216 @@
+"""Every way that a sampler draws, held to the thresholds that its definition states, over whole ranges of parameters.
+
+The random source hands out every 16-bit beginning of a word once, and completes each to the lowest or to the highest
+word that begins so. Whatever path a sampler takes, its decisions on these 2**17 words are then determined, and the tests
+work them out again in whole numbers: nothing here is statistical.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from ldp_audit.mechanisms import CoordinateSampling, Hybrid, LayerRange, Piecewise, RandomizedResponse, TwoPoint
+from ldp_audit.mechanisms.blocks import BLOCK
+from ldp_audit.mechanisms.randomness import NumpySource
+
+BEGINNINGS = np.arange(-(2**15), 2**15, dtype=np.int64)
+LAST = 2**48 - 1
+COPIES = 3
+"""So many times over, the beginnings fill more than one block, and not the last one."""
+
+_SHORT = 15
+"""The key of short words: no sampler asks for words of so many bits."""
+
+DTYPES = [np.float16, np.float32, np.float64]
+
+Script = Callable[[int], np.random.Generator]
+
+
+class _Words:
+    """The words in order, for each number of bits on its own, whatever the sizes of the blocks that ask."""
+
+    def __init__(self, completion: int) -> None:
+        self.whole = _all_words(completion)
+        self.places: dict[int, int] = {}
+        self.latest = self.whole
+
+    def next(self, bits: int, count: int) -> np.ndarray:
+        start = self.places.get(bits, 0)
+        self.places[bits] = start + count
+        return self.whole[start : start + count].copy()
+
+
+@functools.cache
+def _all_words(completion: int) -> np.ndarray:
+    return (np.tile(BEGINNINGS, COPIES) << 48) + completion
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch) -> Script:
+    """Makes numpy sources hand out every beginning, completed by the 48 bits that are given."""
+    current: list[_Words] = []
+
+    def words(_self: Any, shape: Sequence[int], bits: int = 64) -> np.ndarray:
+        return (current[-1].next(bits, math.prod(shape)) >> (64 - bits)).reshape(shape)
+
+    def short_words(_self: Any, count: int) -> np.ndarray:
+        current[-1].latest = current[-1].next(_SHORT, count)
+        return (current[-1].latest >> 48).astype(np.int16)
+
+    def lengthened(_self: Any, short: np.ndarray, at: np.ndarray) -> np.ndarray:
+        assert (current[-1].latest[at] >> 48 == short[at]).all()
+        return current[-1].latest[at]
+
+    for name, method in (("words", words), ("short_words", short_words), ("lengthened", lengthened)):
+        monkeypatch.setattr(NumpySource, name, method)
+
+    def start(completion: int) -> np.random.Generator:
+        current.append(_Words(completion))
+        return np.random.default_rng(0)
+
+    return start
+
+
+def _filled(x: float, dtype: type) -> np.ndarray:
+    assert BEGINNINGS.size * COPIES % BLOCK not in (0, BEGINNINGS.size * COPIES)
+    return np.full(BEGINNINGS.size * COPIES, x, dtype)
+
+
+def _every_copy_alike(drawn: np.ndarray) -> np.ndarray:
+    """What the beginnings lead to, after a check that blocks do not matter."""
+    copies = drawn.reshape(COPIES, BEGINNINGS.size)
+    assert (copies == copies[0]).all()
+    return copies[0]
+
+
+def _two_points() -> Iterator[tuple[type, TwoPoint]]:
+    """Radii over the range of each dtype, and past it, with centers that are 0, of the radius, and much larger."""
+    for dtype in DTYPES:
+        limits = np.finfo(dtype)
+        smallest, largest = math.log10(float(limits.smallest_subnormal)), math.log10(float(limits.max)) - 2
+        for exponent in np.linspace(max(smallest - 3, -307), largest, 12):
+            for ratio in (0.0, 0.7, -40.0):
+                for epsilon in (1e-15, 0.01, 1.0, 50.0):
+                    m = TwoPoint(epsilon, ratio * 10**exponent, 10**exponent)
+                    if _holds(m, dtype):
+                        yield dtype, m
+
+
+def _holds(m: TwoPoint, dtype: type) -> bool:
+    """Whether the dtype has two reports."""
+    with np.errstate(over="ignore"):
+        low, high = (dtype(value) for value in m.outputs())
+    return bool(np.isfinite(low) and np.isfinite(high) and low != high)
+
+
+def _inside(m: TwoPoint, dtype: type, parts: Sequence[float]) -> list[float]:
+    low, high = m.domain()
+    return [x for x in {float(dtype(m.center + part * m.radius)) for part in parts} if low <= x <= high]
+
+
+def _upper_words(m: TwoPoint, x: float) -> tuple[Fraction, Fraction]:
+    """Between which counts of words, of 2**64, the upper report's must lie: the stated threshold, in exact fractions.
+
+    Floats compute the threshold within 2**13 words, except at the ends of the range, where it is a whole number.
+    """
+    low, high = (Fraction(end) for end in m.domain())
+    with mpmath.workdps(60):
+        rarest = int(mpmath.ceil(mpmath.mpf(2) ** 64 / (mpmath.exp(mpmath.mpf(m.epsilon)) + 1)))
+    share = (Fraction(x) - low) / (high - low)
+    exact = rarest + share * (2**64 - 2 * rarest)
+    slack = 0 if share in (0, 1) else 2**13
+    return exact - slack, exact + slack
+
+
+def _assert_threshold(upper: np.ndarray, m: TwoPoint, x: float, completion: int) -> None:
+    """The upper report goes to the lowest words, as many of them as are stated."""
+    decided, (least, most) = _every_copy_alike(upper), _upper_words(m, x)
+    count = int(decided.sum())
+    fewest, largest = (math.ceil((bound - completion) / 2**48) for bound in (least, most))
+    assert decided[:count].all(), f"no threshold decides: {m}, {upper.dtype}, x = {x!r}"
+    assert max(fewest, 0) <= count <= largest, f"another threshold decides: {m}, x = {x!r}"
+
+
+def test_two_points_are_told_apart_by_the_stated_threshold_alone(scripted: Script) -> None:
+    """Radii below 4e-35 in float32 once overflowed the scale of the short way: each input had a report of its own."""
+    tried = dict.fromkeys(DTYPES, 0)
+    for dtype, m in _two_points():
+        for x in _inside(m, dtype, (-1.0, -0.37, 1e-3, 1.0)):
+            for completion in (0, LAST):
+                drawn = m.sample(_filled(x, dtype), rng=scripted(completion))
+                _assert_threshold(drawn == dtype(m.outputs()[1]), m, x, completion)
+            tried[dtype] += 1
+    assert min(tried.values()) > 100, tried
+
+
+@pytest.mark.parametrize("radius", [1e-44, 1e-36, 5e-35, 1.0])
+def test_mechanisms_that_are_made_of_two_points_decide_by_their_threshold(scripted: Script, radius: float) -> None:
+    m = TwoPoint(1.0, 0.0, radius)
+    layers = LayerRange((0.0,), (radius,))
+    coordinate = CoordinateSampling(functools.partial(TwoPoint, radius=radius), 1.0, 1, 1)
+    x = float(np.float32(radius / 2))
+    for completion in (0, LAST):
+        reports = layers.perturb([_filled(x, np.float32)], 1.0, rng=scripted(completion))[0]
+        _assert_threshold(reports > 0, m, x, completion)
+        sparse = coordinate.sample(_filled(x, np.float32)[:, None], rng=scripted(completion))
+        _assert_threshold(np.asarray(sparse[1])[:, 0] > 0, m, x, completion)
+
+
+@pytest.mark.parametrize("k", [2, 3, 10, 127, 128, 129, 1000, 5000])
+@pytest.mark.parametrize("epsilon", [1e-9, 0.1, 1.0, 5.0, 9.0, 20.0, 50.0])
+def test_randomised_response_gives_each_lie_the_stated_words(scripted: Script, epsilon: float, k: int) -> None:
+    """The words of one lie are neighbours, so among all beginnings they are their number / 2**48, rounded either way."""
+    with mpmath.workdps(60):
+        lies = mpmath.ceil(mpmath.mpf(2) ** 64 * (k - 1) / (mpmath.exp(mpmath.mpf(epsilon)) + k - 1))
+    each = -(-int(lies) // (k - 1))
+    for dtype in (np.int8, np.uint8, np.int64, np.float16, np.float32):
+        room = np.iinfo(dtype).max if np.dtype(dtype).kind in "iu" else int(2 / np.finfo(dtype).eps)
+        for x in {0, k // 3, k - 1} if k - 1 <= room else ():
+            for completion in (0, LAST):
+                drawn = RandomizedResponse(epsilon, k).sample(_filled(x, dtype), rng=scripted(completion))
+                counts = np.bincount(_every_copy_alike(drawn).astype(np.int64), minlength=k)
+                wrong = np.delete(counts, x)
+                assert wrong.size == k - 1
+                assert each // 2**48 <= wrong.min() <= wrong.max() <= -(-each // 2**48)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("epsilon", [1e-15, 1e-6, 0.1, 1.0, 8.0, 13.0, 25.0, 50.0])
+def test_piecewise_cells_are_those_of_whole_numbers(scripted: Script, epsilon: float, dtype: type) -> None:
+    """At -1, 0 and 1 the window's place is known, so that the word alone says which cell is reported."""
+    m = Piecewise(epsilon).implemented()
+    words = BEGINNINGS.astype(object) << 48
+    for x in (-1, 0, 1):
+        for completion in (0, LAST):
+            drawn = _every_copy_alike(m.sample(_filled(x, dtype), rng=scripted(completion)))
+            cells = np.array([_cell(m, x, word + completion) for word in words])
+            assert np.array_equal(drawn, m.outputs(cells, np.dtype(dtype)))
+
+
+def _cell(m: Any, x: int, word: int) -> int:
+    """Words near 0 lead outside the window, `each` of them to a cell, counted around; the others into it."""
+    quotient, start = word // m.each, x * m.half
+    outside = -m.half <= quotient < m.half
+    return (start + (quotient if outside else word % m.inner + m.half)) % m.cells()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("epsilon", [0.62, 1.0, 3.0, 9.0, 13.0, 20.0])
+def test_the_hybrid_chooses_its_part_by_the_stated_words(scripted: Script, epsilon: float, dtype: type) -> None:
+    m = Hybrid(epsilon).implemented()
+    points = [dtype(point) for point in m.points().outputs()]
+    for x in (-1.0, 0.3, 1.0):
+        for completion in (0, LAST):
+            # Its parts ask for short words too, so that all three series are as long as the block.
+            drawn = m.sample(np.full(BEGINNINGS.size, x, dtype), rng=scripted(completion))
+            of_points = int(np.isin(drawn, points).sum())
+            words = math.ceil((m.piecewise_words() - completion) / 2**48)  # below the first that leads to the points
+            assert of_points == BEGINNINGS.size - words
