@@ -1,8 +1,8 @@
 """Every way that a sampler draws, held to the thresholds that its definition states, over whole ranges of parameters.
 
 The random source hands out every 16-bit beginning of a word once, and completes each to the lowest or to the highest
-word that begins so. Whatever path a sampler takes, its decisions on these 2**17 words are then determined, and the tests
-work them out again in whole numbers: nothing here is statistical.
+word that begins so. Whatever path a sampler takes, its decisions on these 2**17 words are then determined, and the
+tests work them out again in whole numbers: nothing here is statistical.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def test_mechanisms_that_are_made_of_two_points_decide_by_their_threshold(script
 @pytest.mark.parametrize("k", [2, 3, 10, 127, 128, 129, 1000, 5000])
 @pytest.mark.parametrize("epsilon", [1e-9, 0.1, 1.0, 5.0, 9.0, 20.0, 50.0])
 def test_randomised_response_gives_each_lie_the_stated_words(scripted: Script, epsilon: float, k: int) -> None:
-    """The words of one lie are neighbours, so among all beginnings they are their number / 2**48, rounded either way."""
+    """The words of one lie are neighbours: among all beginnings they are their number / 2**48, rounded either way."""
     with mpmath.workdps(60):
         lies = mpmath.ceil(mpmath.mpf(2) ** 64 * (k - 1) / (mpmath.exp(mpmath.mpf(epsilon)) + k - 1))
     each = -(-int(lies) // (k - 1))
