@@ -7,7 +7,7 @@ OUT ?= report
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help report docs fuzz site bench bench-samplers bench-coverage bench-accounting bench-auditors bench-implementation bench-training test test-slow test-peers lint format constraints clean
+.PHONY: help report docs fuzz site bench bench-samplers bench-coverage bench-accounting bench-auditors bench-implementation bench-training package test test-slow test-peers lint format constraints clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -30,6 +30,14 @@ test-peers: ## the adapters against the real libraries, in an environment of the
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
 	.venv-peers/bin/python -m pytest tests/auditing/adapters $(ARGS)
+
+# The wheel is built from the source distribution, and tried in an environment and a folder that know nothing of the checkout.
+package: $(VENV)/.installed-dev ## build both distributions, install the wheel elsewhere, run the README there
+	rm -rf dist
+	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m build --outdir dist . >/dev/null
+	elsewhere=$$(mktemp -d) && trap 'rm -rf "$$elsewhere"' EXIT && cp README.md tests/meta/snippets.py "$$elsewhere" && \
+	$(PYTHON) -m venv "$$elsewhere/venv" && PIP_CONSTRAINT=$(CURDIR)/constraints.txt "$$elsewhere/venv/bin/python" -m pip install \
+		--quiet --disable-pip-version-check dist/*.whl pytest && cd "$$elsewhere" && venv/bin/python snippets.py README.md
 
 bench: $(VENV)/.installed-dev ## all benchmarks into benchmarks/RESULTS.md; ARGS="--only training --add accounting \"--peer ...\""
 	$(BIN)/python benchmarks/every.py $(ARGS)

@@ -7,6 +7,8 @@
 
 In Python a comment "# prints TEXT" promises a line of output. "..." stands for any text, alone for any lines. What
 cannot be run has the line <!-- not run: reason --> above it.
+
+This file needs the standard library alone: `python snippets.py README.md` runs a page in the folder where it is called.
 """
 
 from __future__ import annotations
@@ -118,3 +120,19 @@ def _output(command: list[str], folder: Path, accepted: set[int]) -> str:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode in accepted, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout + done.stderr
+
+
+def run_page(text: str, folder: Path) -> None:
+    """Everything that a page runs, each program on its own; prints what it runs."""
+    snippets = snippets_of(text)
+    write_files(snippets, folder)
+    for program in programs_of(snippets):
+        print("running", next(line for line in program.split("\n") if line.strip()), "...", flush=True)
+        run_program(program, folder)
+    for command in commands_of(snippets):
+        print("running", command.line, flush=True)
+        run_command(command, folder)
+
+
+if __name__ == "__main__":
+    run_page(Path(sys.argv[1]).read_text(encoding="utf-8"), Path.cwd())
