@@ -187,11 +187,13 @@ def _best_of_score(first: Sample, second: Sample, score: Score | None, judge: _J
     )
     every = [a + b + c for a, b, c in zip(learned, cut, compared, strict=True)]
     occupied = every[0] + every[1] > 0
+    # Nested half-lines are too few to flatter themselves, so that all samples may cut and compare them; but where the
+    # score was learned on the first ones, it fits their noise, and they would promise more than fresh samples show.
+    unseen = every if score is None else [b + c for b, c in zip(cut, compared, strict=True)]
     proposals = []
     for one, two in ((0, 1), (1, 0)):
         ways = [(order, cut, compared) for order in ratio_orders(cells, learned[one], learned[two])]
-        # Nested half-lines are too few to flatter themselves, so that all samples may cut and compare them.
-        ways += [(order, every, every) for order in half_lines(cells)]
+        ways += [(order, unseen, unseen) for order in half_lines(cells)]
         proposals += [
             _Proposal(one == 1, order, cutting[one], cutting[two], comparing[one], comparing[two])
             for order, cutting, comparing in ways
