@@ -45,18 +45,18 @@ class Ldp:
         return self._session.seed
 
     def assert_private(self, sampler: Sampler, epsilon: float, inputs: Any, **options: Any) -> AuditResult:
-        """Fail where the sampler's epsilon is shown to be above the claim.
+        """Fail where the sampler's epsilon is shown to be above the claim, and where nothing could have been shown.
 
         options: delta, detects, detects_epsilon, power, false_alarm, rarest, seed, max_samples, timeout, as of
         `ldp_audit.auditing.assertions.assertion.assert_private`; the seed is the test's unless it is given here.
         """
         __tracebackhide__ = True
-        from ldp_audit.auditing.assertions.assertion import PrivacyViolation, assert_private
+        from ldp_audit.auditing.assertions.assertion import NoPowerError, PrivacyViolation, assert_private
 
         with self._session.seeded(options):
             try:
                 result = assert_private(sampler, epsilon, inputs, **options)
-            except PrivacyViolation as violation:
+            except (PrivacyViolation, NoPowerError) as violation:
                 self._session.line.add(*_of_audit(violation.result))
                 raise
         self._session.line.add(*_of_audit(result))

@@ -1,7 +1,13 @@
 """Is this program what they claim? Statistical audits of any sampler, with bounds that hold at their confidence."""
 
 from ldp_audit.auditing.adapters import as_sampler
-from ldp_audit.auditing.assertions.assertion import LawMismatch, PrivacyViolation, assert_fits, assert_private
+from ldp_audit.auditing.assertions.assertion import (
+    LawMismatch,
+    NoPowerError,
+    PrivacyViolation,
+    assert_fits,
+    assert_private,
+)
 from ldp_audit.auditing.audit_program import audit
 from ldp_audit.auditing.bounds.curves import Curves
 from ldp_audit.auditing.bounds.power import plan
@@ -26,6 +32,7 @@ __all__ = [
     "Law",
     "LawMismatch",
     "LawScore",
+    "NoPowerError",
     "PrivacyViolation",
     "ProductLaw",
     "ProgramError",

@@ -30,7 +30,7 @@ from ldp_audit.auditing.events.choice import Choice, Rare
 from ldp_audit.auditing.events.event_search import Found, coverage_floor, searched
 from ldp_audit.auditing.events.input_search import InputSearch, as_search
 from ldp_audit.auditing.program import Program, Sampler
-from ldp_audit.auditing.result import CONSISTENT, VIOLATED, AuditResult, Witness
+from ldp_audit.auditing.result import AuditResult, Witness, judged
 from ldp_audit.auditing.sequential import audit_sequentially
 from ldp_audit.auditing.two_proportions import Counts, Region
 
@@ -147,8 +147,13 @@ def audit(
             program, pair, product, samples=samples, error=error, places=found.places, progress=progress
         )
         sections["independent"] = together.to_dict()
+    verdict, why = judged(
+        violated=claimed_epsilon is not None and best.epsilon > claimed_epsilon,
+        tested=[finding.witness.counts for finding in findings],
+        unrepeated=found.unrepeated,
+    )
     return AuditResult(
-        verdict=VIOLATED if claimed_epsilon is not None and best.epsilon > claimed_epsilon else CONSISTENT,
+        verdict=verdict,
         epsilon_lower=best.epsilon,
         delta_lower=max((finding.delta for finding in findings if finding.delta is not None), default=None),
         claimed_epsilon=claimed_epsilon,
@@ -161,7 +166,7 @@ def audit(
         seconds=time.perf_counter() - start,
         seed=program.seed,
         budget=budget,
-        notes=() if together is None else tuple(together.describe().splitlines()),
+        notes=why + (() if together is None else tuple(together.describe().splitlines())),
         sections=sections,
     )
 

@@ -23,7 +23,7 @@ from ldp_audit.auditing.counts.record import Record, counted, record_in
 from ldp_audit.auditing.counts.reporter import reporter
 from ldp_audit.auditing.event import Event
 from ldp_audit.auditing.program import Program, Sampler
-from ldp_audit.auditing.result import CONSISTENT, VIOLATED, AuditResult, Witness, plain
+from ldp_audit.auditing.result import AuditResult, Witness, judged, plain
 from ldp_audit.auditing.two_proportions import Counts, Region
 
 
@@ -135,17 +135,20 @@ def confirm(
     (counts,) = count_all(test, program, report, runner=runner_of(workers, scheduler), state=state)
     claim = (again.claimed_epsilon, again.claimed_delta)
     record = counted(program, test, counts, again.design_epsilon, claim, again.confidence)
-    result = judged(record, counts, again.inputs, seed, ("the event was given: no other was looked for",))
+    result = result_of(record, counts, again.inputs, seed, ("the event was given: no other was looked for",))
     return replace(result, seconds=time.perf_counter() - start)
 
 
-def judged(record: Record, counts: Counts, inputs: tuple[Any, Any], seed: int, notes: tuple[str, ...]) -> AuditResult:
+def result_of(
+    record: Record, counts: Counts, inputs: tuple[Any, Any], seed: int, notes: tuple[str, ...]
+) -> AuditResult:
     """The verdict on one event that was fixed beforehand, which may spend the whole error."""
     error, trials = 1 - record.confidence, min(counts.trials, counts.other_trials)
     region = Region(counts, error, record.design_epsilon, record.claimed_delta)
     epsilon, claimed = region.epsilon_lower(record.claimed_delta), record.claimed_epsilon
+    verdict, why = judged(violated=claimed is not None and epsilon > claimed, tested=[counts])
     return AuditResult(
-        verdict=VIOLATED if claimed is not None and epsilon > claimed else CONSISTENT,
+        verdict=verdict,
         epsilon_lower=epsilon,
         delta_lower=None if claimed is None else region.delta_lower(claimed),
         claimed_epsilon=claimed,
@@ -158,7 +161,7 @@ def judged(record: Record, counts: Counts, inputs: tuple[Any, Any], seed: int, n
         seconds=0.0,
         seed=seed,
         budget={"event": error},
-        notes=notes,
+        notes=why + notes,
         sections={"counted": record.to_dict()},
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import reduce
@@ -109,6 +110,18 @@ def concatenated(parts: Iterable[Outputs]) -> Outputs:
         return Outputs(None, labels)
     known = [part.numbers if part.numbers is not None else np.full(len(part), math.nan) for part in parts]
     return Outputs(np.concatenate(known), labels)
+
+
+def unrepeated(samples: Iterable[Outputs]) -> float:
+    """The share of these outputs that are labels which come once among all of them; 0 where there are none.
+
+    About as often, a fresh output is a label that was never seen (Good and Turing; Good 1953), which no event holds.
+    """
+    samples = list(samples)
+    times = Counter(label for one in samples if one.labels is not None for label in one.labels)
+    del times[NOT_A_LABEL]
+    total = sum(map(len, samples))
+    return sum(count == 1 for count in times.values()) / total if total else 0.0
 
 
 def _without_tensors(raw: Any) -> Any:

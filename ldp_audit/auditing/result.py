@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,9 @@ from ldp_audit.auditing.bounds.power import Reach
 from ldp_audit.auditing.event import Event
 from ldp_audit.auditing.two_proportions import Counts
 
-VIOLATED, CONSISTENT = "violated", "consistent"
+VIOLATED, CONSISTENT, INCONCLUSIVE = "violated", "consistent", "inconclusive"
+
+_MOST_UNREPEATED = 0.5  # of the outputs: labels that come once only, beyond which no event is about most of them
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class Witness:
 class AuditResult:
     """The outcome of `audit`.
 
+    verdict: "violated"; "consistent"; or "inconclusive": nothing was found, and nothing could have been (`notes`).
     epsilon_lower: nats; at most the program's true epsilon at claimed_delta, with probability >= confidence.
     delta_lower: the same for its delta at claimed_epsilon; both hold at once. None without a claimed epsilon.
     reach: what the test would have caught, or how to work it out.
@@ -81,6 +85,11 @@ class AuditResult:
     def violated(self) -> bool:
         """Whether the claim is false, at the stated confidence."""
         return self.verdict == VIOLATED
+
+    @property
+    def inconclusive(self) -> bool:
+        """Whether the test could not have found anything; `notes` say why."""
+        return self.verdict == INCONCLUSIVE
 
     @property
     def detectable_epsilon(self) -> float:
@@ -132,6 +141,25 @@ class AuditResult:
             "notes": list(self.notes),
             **self.sections,
         }
+
+
+def judged(*, violated: bool, tested: Sequence[Counts], unrepeated: float = 0.0) -> tuple[str, tuple[str, ...]]:
+    """The verdict on a claim, and a note that says why it is inconclusive, where it is.
+
+    tested: how often each event was seen in the test.   unrepeated: as of `ldp_audit.auditing.outputs.unrepeated`.
+    A claim that was not refuted is inconclusive where it could not have been: no event was seen on either input, or
+    most outputs are labels that never come again.
+    """
+    if violated:
+        return VIOLATED, ()
+    if unrepeated > _MOST_UNREPEATED:
+        return INCONCLUSIVE, (
+            f"{unrepeated:.0%} of the outputs are labels that came once only: nothing was tested about them; return "
+            "numbers, vectors or labels that come again (without an id, a time, an address)",
+        )
+    if not any(counts.hits or counts.other_hits for counts in tested):
+        return INCONCLUSIVE, ("the event was seen on neither input, so that the test could not have refuted any claim",)
+    return CONSISTENT, ()
 
 
 def plain(value: Any) -> Any:

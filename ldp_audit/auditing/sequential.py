@@ -28,9 +28,9 @@ from ldp_audit.auditing.counts.repeats import FIRST_CALLS, suspected
 from ldp_audit.auditing.events.choice import Choice, Sample, choose, expected_bound
 from ldp_audit.auditing.events.event_search import coverage_floor
 from ldp_audit.auditing.events.input_search import InputSearch, as_search
-from ldp_audit.auditing.outputs import Outputs, concatenated
+from ldp_audit.auditing.outputs import Outputs, concatenated, unrepeated
 from ldp_audit.auditing.program import CHUNK_VALUES, Program
-from ldp_audit.auditing.result import CONSISTENT, VIOLATED, AuditResult, Witness
+from ldp_audit.auditing.result import AuditResult, Witness, judged
 from ldp_audit.auditing.two_proportions import Counts, Region
 
 _CALLS_SHARE = 0.01
@@ -74,8 +74,14 @@ def audit_sequentially(
     stopped = "violation" if run.above(calls[0]) else run.bet(progress)
     sequence = float(capital.epsilon_lower)
     epsilon = max(sequence, calls[0])
+    verdict, why = judged(
+        violated=stopped == "violation",
+        tested=[run.counts or run.choice.seen],
+        unrepeated=unrepeated(outputs for place in run.places for outputs in past.kept[place]),
+    )
+    turns = () if run.events == 1 else (f"{run.events} events were bet on in turn; the witness is the last",)
     return AuditResult(
-        verdict=VIOLATED if stopped == "violation" else CONSISTENT,
+        verdict=verdict,
         epsilon_lower=epsilon,
         delta_lower=None,
         claimed_epsilon=claimed_epsilon,
@@ -88,7 +94,7 @@ def audit_sequentially(
         seconds=time.perf_counter() - start,
         seed=program.seed,
         budget=budget,
-        notes=() if run.events == 1 else (f"{run.events} events were bet on in turn; the witness is the last",),
+        notes=why + turns,
         sections={"sequential": run.section(stopped)},
     )
 

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit code: 0 holds, 1 a violation was found, 2 bad input, 130 interrupted."""
+    """Run one command; returns its exit code.
+
+    0 holds, 1 a violation was found, 2 bad input, 3 an audit that could not have found anything, 130 interrupted.
+    """
     try:
         from ldp_audit.cli.command_line import run_command
 

@@ -98,7 +98,8 @@ def _inputs(text: str) -> list[Any]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Audit, confirm, merge or run the words; 1 if the claim is violated, else 0. Raises ValueError for bad input."""
+    """Audit, confirm, merge or run the words; 1 if the claim is violated, 3 if the audit could not have found
+    anything, else 0. Raises ValueError for bad input."""
     from ldp_audit.auditing.counts.counting import IncompleteError
     from ldp_audit.auditing.program import ProgramError
 
@@ -118,7 +119,7 @@ def run(options: argparse.Namespace) -> int:
     if result.verdict == "not refuted":
         print("no proof that the claim holds: what was run did not refute it")
     write_json(options, result.to_dict())
-    return 1 if result.violated else 0
+    return 1 if result.violated else 3 if result.verdict == "inconclusive" else 0
 
 
 def _check_together(options: argparse.Namespace) -> None:

@@ -51,7 +51,7 @@ def command_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ldp-audit",
         description="Check, audit and account for local differential privacy.",
-        epilog="exit codes: 0 holds, 1 a violation or refutation was found, 2 bad input",
+        epilog="exit codes: 0 holds, 1 a violation or refutation was found, 2 bad input, 3 an audit without power",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

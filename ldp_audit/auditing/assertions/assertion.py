@@ -32,7 +32,7 @@ from ldp_audit.auditing.counts.repeats import FIRST_CALLS, suspected
 from ldp_audit.auditing.events.event_search import Found, coverage_floor, searched
 from ldp_audit.auditing.events.input_search import InputSearch, as_search
 from ldp_audit.auditing.program import Program, Sampler
-from ldp_audit.auditing.result import CONSISTENT, VIOLATED, AuditResult, Witness, shown
+from ldp_audit.auditing.result import AuditResult, Witness, judged, shown
 from ldp_audit.auditing.two_proportions import Region
 
 if TYPE_CHECKING:
@@ -51,6 +51,17 @@ class PrivacyViolation(AssertionError):  # noqa: N818 - it reads as what it repo
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PrivacyViolation, (self.result,)
+
+
+class NoPowerError(AssertionError):
+    """The test could not have failed, whatever the program's epsilon is. The message says why; result is the audit."""
+
+    def __init__(self, result: AuditResult) -> None:
+        super().__init__("\n".join(["the test has no power, so that it does not pass", *result.notes[:1]]))
+        self.result = result
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NoPowerError, (self.result,)
 
 
 class LawMismatch(AssertionError):  # noqa: N818
@@ -81,6 +92,8 @@ def assert_private(
 ) -> AuditResult:
     """Raise PrivacyViolation if the sampler's epsilon is shown to be above the claim; else the audit's result.
 
+    Raises NoPowerError where that could not have been shown: where no event was seen, or no label comes twice.
+
     sampler: (x, n, rng) -> n independent outputs on input x.   epsilon, delta: the claim; nats, finite, and in [0, 1).
     inputs: two or more, all pairs of which are searched, in both directions; or what `search` returns.
     detects: a true epsilon of so many times the claim is caught with this power; > 1. detects_epsilon says it in nats
@@ -107,6 +120,8 @@ def assert_private(
     result = _result(looks, found, goal, room, drawn, seed, time.perf_counter() - start)
     if result.violated:
         raise PrivacyViolation(result)
+    if result.inconclusive:
+        raise NoPowerError(result)
     return result
 
 
@@ -197,8 +212,11 @@ def _result(
     notes = [goal.describe(room.rarest)]
     if looks[-1].near_miss and not violated:
         notes.append(f"a near miss: a test at error {_NEAR_MISS} would reject the claim, and there was no further look")
+    verdict, why = judged(
+        violated=violated, tested=[look.witness.counts for look in looks], unrepeated=found.unrepeated
+    )
     return AuditResult(
-        verdict=VIOLATED if violated else CONSISTENT,
+        verdict=verdict,
         epsilon_lower=best.bound,
         delta_lower=max(look.region.delta_lower(goal.epsilon) for look in looks),
         claimed_epsilon=goal.epsilon,
@@ -211,7 +229,7 @@ def _result(
         seconds=seconds,
         seed=seed,
         budget={name: goal.error(name) for name in (*(look[0] for look in LOOKS), CALLS)},
-        notes=tuple(notes),
+        notes=(*why, *notes),
     )
 
 

@@ -179,6 +179,7 @@ def found_to_dict(found: Found) -> dict[str, Any]:
         "learned": found.learned,
         "spent": found.spent,
         "drawn": found.drawn,
+        "unrepeated": found.unrepeated,
         "rare": None if choice.rare is None else [choice.rare.event.to_dict(), choice.rare.swapped, choice.rare.hope],
         "levels": [event.to_dict() for event in found.levels],
     }
@@ -202,6 +203,7 @@ def found_from_dict(data: dict[str, Any], inputs: int | None = None) -> Found:
         data["learned"],
         data["spent"],
         data["drawn"],
+        float(data["unrepeated"]),
         tuple(map(Event.from_dict, data["levels"])),
     )
 

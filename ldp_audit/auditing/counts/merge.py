@@ -18,7 +18,7 @@ from functools import reduce
 from itertools import pairwise
 from typing import Any
 
-from ldp_audit.auditing.confirm import input_of, judged
+from ldp_audit.auditing.confirm import input_of, result_of
 from ldp_audit.auditing.counts.record import KeyedCounts, Record, record_in
 from ldp_audit.auditing.result import AuditResult, plain
 
@@ -48,7 +48,7 @@ def merge(documents: Sequence[tuple[str, Any]]) -> AuditResult:
     )
     note = f"merged from {', '.join(name for name, _ in records)}; seeds {', '.join(str(p.seed) for _, p in parts)}"
     inputs = (input_of(first.inputs[0]), input_of(first.inputs[1]))
-    return judged(merged, counts, inputs, parts[0][1].seed, (note,))
+    return result_of(merged, counts, inputs, parts[0][1].seed, (note,))
 
 
 def _require_same(first_name: str, first: Record, name: str, record: Record) -> None:

@@ -38,6 +38,10 @@ class Sample:
     cut: Outputs
     compare: Outputs
 
+    def parts(self) -> tuple[Outputs, Outputs, Outputs]:
+        """All three."""
+        return self.learn, self.cut, self.compare
+
 
 @dataclass(frozen=True)
 class Rare:

@@ -17,7 +17,7 @@ from ldp_audit.auditing.counts.counting import SEARCH
 from ldp_audit.auditing.event import Event
 from ldp_audit.auditing.events.choice import Choice, Sample, choose
 from ldp_audit.auditing.events.input_search import InputSearch, as_search
-from ldp_audit.auditing.outputs import concatenated
+from ldp_audit.auditing.outputs import concatenated, unrepeated
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.two_proportions import Counts
 
@@ -32,7 +32,8 @@ class Found:
 
     places: the numbers of the inputs, the one that makes the event likelier first.
     learned: samples of each input that proposals were learned from.   spent: search samples of each input, all in all.
-    drawn: search samples of all inputs.   levels: further events, disjoint, for `Curves`; none unless asked for.
+    drawn: search samples of all inputs.   unrepeated: the share of the pair's that are labels which came once only.
+    levels: further events, disjoint, for `Curves`; none unless asked for.
     """
 
     choice: Choice
@@ -40,6 +41,7 @@ class Found:
     learned: int
     spent: int
     drawn: int
+    unrepeated: float = 0.0
     levels: tuple[Event, ...] = ()
 
     def pair(self, inputs: Sequence[Any]) -> tuple[Any, Any]:
@@ -121,7 +123,8 @@ class _Search:
         places = (pair[1], pair[0]) if choices[pair].swapped else pair
         sizes = {place: sum(map(_size, rounds)) for place, rounds in self.drawn.items()}
         learned = sum(len(round_.learn) for round_ in self.drawn[pair[0]])
-        return Found(choices[pair], places, learned, sizes[pair[0]], sum(sizes.values()))
+        alone = unrepeated(outputs for place in pair for one in self.drawn[place] for outputs in one.parts())
+        return Found(choices[pair], places, learned, sizes[pair[0]], sum(sizes.values()), alone)
 
     def levels(self, found: Found) -> tuple[Event, ...]:
         """Of the pair that was found, from all its search samples."""

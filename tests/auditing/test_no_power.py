@@ -1,0 +1,100 @@
+"""A test that could not have failed does not pass: verdict "inconclusive", exit code 3, a failure in the plugin."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldp_audit.auditing import audit
+from ldp_audit.auditing.assertions.assertion import NoPowerError, assert_private
+from ldp_audit.auditing.confirm import confirm, witness_in
+from ldp_audit.auditing.outputs import read, unrepeated
+from ldp_audit.cli import main
+from tests.auditing.samplers import randomized_response
+
+
+class Journal:
+    """Prints the private value in clear, beside an id that never comes again."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, x: int, n: int, rng: np.random.Generator) -> list[str]:
+        self.count += n
+        return [json.dumps({"id": number, "value": x}) for number in range(self.count - n, self.count)]
+
+
+def mostly_journal(x: int, n: int, rng: np.random.Generator) -> list[str]:
+    """An error message comes again in a third of the outputs, the others are all different."""
+    ids = rng.integers(0, 2**62, n)
+    return ["error" if number % 3 == 0 else f"{number} {x}" for number in ids.tolist()]
+
+
+def many_labels(x: int, n: int, rng: np.random.Generator) -> list[str]:
+    """Response on 300 labels: none is frequent, but all come again."""
+    truthful = rng.random(n) < math.e / (math.e + 299)
+    return [f"label {value}" for value in np.where(truthful, x, rng.integers(0, 300, n)).tolist()]
+
+
+@pytest.mark.parametrize("sequential", [False, True])
+@pytest.mark.parametrize("sampler", [Journal(), mostly_journal], ids=["ids", "some ids"])
+def test_labels_that_never_come_again_are_inconclusive(sampler: object, sequential: bool) -> None:
+    result = audit(sampler, (0, 1), 1.0, samples=20_000, sequential=sequential)
+    assert result.verdict == "inconclusive"
+    assert "labels that came once only" in result.notes[0]
+    assert result.describe().startswith("inconclusive: claimed epsilon 1\n")
+    assert result.to_dict()["verdict"] == "inconclusive"
+
+
+@pytest.mark.parametrize("sampler", [Journal(), mostly_journal], ids=["ids", "some ids"])
+def test_an_assertion_without_power_fails_and_says_why(sampler: object) -> None:
+    with pytest.raises(NoPowerError, match="has no power") as raised:
+        assert_private(sampler, 1.0, (0, 1), detects=2.0, rarest=0.1)
+    assert "labels that came once only" in str(raised.value)
+    assert raised.value.result.inconclusive
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
+
+
+@pytest.mark.parametrize("sequential", [False, True])
+def test_labels_that_come_again_are_not_inconclusive(sequential: bool) -> None:
+    """300 labels: about 3 in 100,000 outputs are alone among 8,000."""
+    assert audit(many_labels, (0, 1), 1.0, samples=20_000, sequential=sequential).verdict == "consistent"
+
+
+def test_a_violation_among_ids_is_still_one() -> None:
+    def leaks(x: int, n: int, rng: np.random.Generator) -> list[str]:
+        return ["error" if x and number % 3 == 0 else str(number) for number in rng.integers(0, 2**62, n).tolist()]
+
+    assert audit(leaks, (0, 1), 1.0, samples=20_000).violated
+
+
+def test_an_event_that_no_input_shows_is_inconclusive() -> None:
+    """A witness of another program, looked for in one that never gives it."""
+    found = audit(randomized_response(3.0), (0, 1), 1.0, samples=10_000)
+    again = witness_in(found.to_dict(), "found")
+    result = confirm(lambda x, n, rng: np.full(n, 7.5), again)
+    assert result.verdict == ("inconclusive" if not again.event.contains(read([7.5], 1))[0] else "consistent")
+    never = confirm(lambda x, n, rng: ["other"] * n, again)
+    assert never.verdict == "inconclusive"
+    assert "seen on neither input" in never.notes[0]
+
+
+def test_the_command_exits_with_3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "journal_program.py").write_text(
+        "import uuid\ndef sampler(x, n, rng):\n    return [f'{uuid.uuid4()} {x}' for _ in range(n)]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    target = ["audit", "journal_program:sampler", "--inputs=0,1", "--epsilon", "1", "--samples", "2000", "--quiet"]
+    assert main([*target, "--json", str(tmp_path / "result.json")]) == 3
+    assert json.loads((tmp_path / "result.json").read_text())["verdict"] == "inconclusive"
+
+
+def test_unrepeated_counts_labels_alone() -> None:
+    assert unrepeated([]) == 0
+    assert unrepeated([read([0.5, 0.25], 2)]) == 0
+    assert unrepeated([read(["a", "b", 1.0, 2.0], 4), read(["a", "c", "c"], 3)]) == pytest.approx(1 / 7)
