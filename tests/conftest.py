@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from ldp_audit.claims import papers
-from ldp_audit.claims.settle import SettledClaim, settle_claim
+from ldp_audit.claims.settling import SettledClaim, settle_claim
 from ldp_audit.reports import document
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

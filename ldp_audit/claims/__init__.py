@@ -8,10 +8,11 @@ if TYPE_CHECKING:  # the names as type checkers and editors see them; at run tim
     from ldp_audit.claims.claim import Condition as Condition
     from ldp_audit.claims.claim import Correction as Correction
     from ldp_audit.claims.claim import Paper as Paper
+    from ldp_audit.claims.claim import Reading as Reading
     from ldp_audit.claims.privacy import is_private as is_private
-    from ldp_audit.claims.settle import BadClaimError as BadClaimError
-    from ldp_audit.claims.settle import settle as settle
-    from ldp_audit.claims.settle import settle_claim as settle_claim
+    from ldp_audit.claims.settling import BadClaimError as BadClaimError
+    from ldp_audit.claims.settling import settle as settle
+    from ldp_audit.claims.settling import settle_claim as settle_claim
     from ldp_audit.claims.statement import Statement as Statement
     from ldp_audit.claims.statement import at_most as at_most
     from ldp_audit.claims.statement import differ as differ
@@ -23,11 +24,12 @@ if TYPE_CHECKING:  # the names as type checkers and editors see them; at run tim
     from ldp_audit.claims.verdict import Verdict as Verdict
 
 _HOME = {
-    "BadClaimError": "settle",
+    "BadClaimError": "settling",
     "Claim": "claim",
     "Condition": "claim",
     "Correction": "claim",
     "Paper": "claim",
+    "Reading": "claim",
     "Statement": "statement",
     "Verdict": "verdict",
     "at_most": "statement",
@@ -37,8 +39,8 @@ _HOME = {
     "less": "statement",
     "order": "statement",
     "prints_as": "statement",
-    "settle": "settle",
-    "settle_claim": "settle",
+    "settle": "settling",
+    "settle_claim": "settling",
     "somewhere": "statement",
 }
 

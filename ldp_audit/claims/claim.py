@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ldp_audit.accounting.figure import Figure
-from ldp_audit.claims.statement import Statement
+from ldp_audit.claims.statement import Statement, at_most, less
+from ldp_audit.mechanisms.variable import Variable, substitute_domain, variables_of
 
 Source = Literal["paper", "damaged conversion", "derived"]
 
@@ -20,16 +21,78 @@ def _statements(parts: Sequence[Statement], what: str) -> tuple[Statement, ...]:
 
 @dataclass(frozen=True)
 class Condition:
-    """An assumption that the paper does not state and under which the claim holds.
+    """An assumption that the paper does not state and under which the claim holds: a narrower domain.
 
-    says: the assumption in words.   parts: the claim's parts under it.
+    says: the assumption in words.
+    where: for each variable that it restricts, one of the same name with the narrower domain; a variable that it fixes
+        has the value as both of its ends, such as Variable("k", n, n).
+
+    Its parts are the claim's own parts on that domain, so that nothing else can be proved in their place; a part that
+    fails then has its counterexample outside. Raises ValueError for what are no variables of different names.
+    """
+
+    says: str
+    where: tuple[Variable, ...]
+
+    def __post_init__(self) -> None:
+        where = (self.where,) if isinstance(self.where, Variable) else tuple(self.where)
+        if not where or not all(isinstance(one, Variable) for one in where):
+            raise ValueError(f"where of a condition must be variables with a narrower domain, got {self.where!r}")
+        if len({one.name for one in where}) < len(where):
+            raise ValueError(f"where of a condition must be variables of different names, got {self.where!r}")
+        object.__setattr__(self, "where", where)
+
+    def applied_to(self, parts: Sequence[Statement]) -> tuple[Statement, ...]:
+        """The parts on the narrower domain. Raises ValueError for a variable that none of them has."""
+        restricted = [(part, _namesakes(part, self.where)) for part in parts]
+        known = {one.name for _, swap in restricted for one in swap.values()}
+        missing = sorted({one.name for one in self.where} - known)
+        if missing:
+            raise ValueError(f"where of a condition names {', '.join(missing)}, which no part of the claim has")
+        return tuple(part.at(swap) for part, swap in restricted)
+
+    def narrower(self, parts: Sequence[Statement]) -> tuple[Statement, ...]:
+        """What makes it a restriction: that the new domains lie inside those of the claim."""
+        before = {new: old for part in parts for old, new in _namesakes(part, self.where).items()}
+        swap = {old: new for new, old in before.items()}
+        return tuple(
+            replace(bound, label=f"the condition restricts {new.name}")
+            for new, old in before.items()
+            for bound in _bounds(old, new, swap)
+        )
+
+
+def _namesakes(part: Statement, where: Sequence[Variable]) -> dict[Variable, Variable]:
+    """The part's variables that are replaced, also those that occur in the exponents of others only."""
+    own = variables_of([part.left, part.right, *(v.exp_of for v in part.variables() if v.exp_of is not None)])
+    by_name = {one.name: one for one in where}
+    return {variable: by_name[variable.name] for variable in own if variable.name in by_name}
+
+
+def _bounds(old: Variable, new: Variable, swap: Mapping[Variable, Variable]) -> list[Statement]:
+    if old.integer_valued and not (new.integer_valued or new.lower == new.upper):
+        raise ValueError(f"{new.name} must stay a whole number under a condition")
+    ends = substitute_domain(old, swap)
+    found = []
+    if not old.lower.is_infinite:
+        found.append(less(ends.lower, new) if old.lower_open else at_most(ends.lower, new))
+    if not old.upper.is_infinite:
+        found.append(less(new, ends.upper) if old.upper_open else at_most(new, ends.upper))
+    return found
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Another formal reading of the source's words, kinder than the one that fails.
+
+    says: the reading in words.   parts: its statements. If they are proved, this is what the source says.
     """
 
     says: str
     parts: tuple[Statement, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", _statements(self.parts, "parts of a condition"))
+        object.__setattr__(self, "parts", _statements(self.parts, "parts of a reading"))
 
 
 @dataclass(frozen=True)
@@ -54,6 +117,8 @@ class Claim:
     id: short and stable.   place: where the source says it.   says: restated in plain words.   latex: typeset.
     parts: the formal statements, as the source has them; all must hold.
     condition: tried when a part is refuted; the verdict is then CONDITIONAL.
+    kindest: the kindest formal reading, tried when a part is refuted; if it is proved, so is the claim.
+    looked: where in the source the missing assumption, or another meaning of the words, was looked for.
     void: if the parts hold and these hold too, the claim is VACUOUS.
     corrected: what is true instead, or the tight form of what is true.
     assumptions: what the source states.   rests_on: theorems cited and not re-proved.
@@ -70,6 +135,8 @@ class Claim:
     latex: str = ""
     parts: tuple[Statement, ...] = ()
     condition: Condition | None = None
+    kindest: Reading | None = None
+    looked: str = ""
     void: tuple[Statement, ...] = ()
     corrected: Correction | None = None
     assumptions: tuple[str, ...] = ()

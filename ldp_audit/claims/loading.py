@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from ldp_audit.claims.claim import Claim, Paper
 from ldp_audit.claims.privacy import require_channel
-from ldp_audit.claims.settle import BadClaimError
+from ldp_audit.claims.settling import BadClaimError
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.weights import SymbolicWeights
 

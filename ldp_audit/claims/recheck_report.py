@@ -10,7 +10,7 @@ from ldp_audit.claims import recheck
 from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
 
 _SHOWN = 300
-GROUPS = ("parts", "condition", "void", "corrected")
+GROUPS = ("parts", "kindest", "condition", "narrower", "void", "corrected")
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,12 @@ def _shown(value: object) -> str:
 def _claim(claim: dict[str, Any]) -> int:
     evidence = claim["evidence"]
     found = {group: [_part(part) for part in evidence[group]] for group in GROUPS}
+    if claim["condition"] is not None or evidence["condition"] or evidence["narrower"]:
+        _restricts(evidence)
+    told = [verdict for verdict, part in zip(found["parts"], evidence["parts"], strict=True) if not _says_nothing(part)]
     argued, sizes = bool(evidence["argument"]), bool(evidence["sizes"])
-    verdict = claim_verdict(found["parts"], found["condition"], found["void"], sizes=sizes, argued=argued)
+    conditional = found["condition"] + found["narrower"]
+    verdict = claim_verdict(told, conditional, found["void"], found["kindest"], sizes=sizes, argued=argued)
     recheck.require(verdict == claim["verdict"], f"the parts show {verdict}, the report says {claim['verdict']}")
     if claim["corrected"] is not None:
         correction = combine(found["corrected"]) if found["corrected"] else None
@@ -61,9 +65,41 @@ def _claim(claim: dict[str, Any]) -> int:
             correction == claim["corrected"]["verdict"], "the verdict on its correction is not what is shown"
         )
     refuted = [part["evidence"] for part in evidence["parts"] if part["verdict"] == Verdict.REFUTED]
-    shown = refuted[0] if refuted else None
+    shown = refuted[0] if refuted and verdict != Verdict.PROVED else None
     recheck.require(claim["counterexample"] == shown, "the counterexample shown is not the one in the evidence")
     return sum(by_solver_alone(part["evidence"]) for group in GROUPS for part in evidence[group])
+
+
+def _says_nothing(part: dict[str, Any]) -> bool:
+    """Whether both sides are one expression: no verdict rests on such a part."""
+    return part["left"] == part["right"] and part["relation"] in ("==", "<=")
+
+
+def _restricts(evidence: dict[str, Any]) -> None:
+    """Check that a condition's parts are the claim's own, on a domain that is shown to lie inside the claim's.
+
+    A variable of a part is there as it was, or linked to an exponent besides; or else the parts called narrower prove
+    that its new values lie within its old ends.
+    """
+    own, under = evidence["parts"], evidence["condition"]
+    recheck.require(len(own) == len(under), "the condition has not as many parts as the claim")
+    for part, restricted in zip(own, under, strict=True):
+        for key in ("left", "relation", "right", "quantifier", "constant"):
+            recheck.require(part.get(key) == restricted.get(key), f"the condition changes the {key} of a part")
+        after = recheck.declared(restricted)
+        for name, old in recheck.declared(part).items():
+            recheck.require(name in after, f"{name} is gone under the condition")
+            if after[name] not in (old, {**old, "exp_of": after[name].get("exp_of")}):
+                for bound in recheck.ends(old):
+                    shown = any(_shows(one, bound, after) for one in evidence["narrower"])
+                    recheck.require(shown, f"it is not shown that the condition restricts {name}")
+
+
+def _shows(part: dict[str, Any], bound: tuple[str, str, str], after: dict[str, Any]) -> bool:
+    """Whether a proved part says that the bound holds where the variables range as they do under the condition."""
+    own = recheck.declared(part)
+    alike = all(after.get(name, variable) == variable for name, variable in own.items())
+    return alike and part["quantifier"] == "for all" and (part["left"], part["relation"], part["right"]) == bound
 
 
 def by_solver_alone(evidence: dict[str, Any]) -> bool:

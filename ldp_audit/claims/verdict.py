@@ -35,6 +35,7 @@ def claim_verdict(
     parts: Sequence[Verdict],
     condition: Sequence[Verdict] = (),
     void: Sequence[Verdict] = (),
+    kindest: Sequence[Verdict] = (),
     *,
     sizes: bool = False,
     argued: bool = False,
@@ -42,12 +43,15 @@ def claim_verdict(
     """The verdict of a claim from those of its parts.
 
     parts: as published.  condition: under the assumption that the paper does not state.
+    kindest: of the kindest formal reading, which is the source's if it makes the claim true.
     void: statements that, if true, make a true claim worth nothing.
     sizes: the parts cover listed sizes only.  argued: a prose argument stands in for parts.
     """
     if not parts:
         return Verdict.PROSE if argued else Verdict.UNDECIDED
     whole = combine(parts)
+    if whole is Verdict.REFUTED and kindest and combine(kindest) is Verdict.PROVED:
+        whole = Verdict.PROVED
     if whole is Verdict.REFUTED and condition and combine(condition) is Verdict.PROVED:
         return Verdict.CONDITIONAL
     if whole is not Verdict.PROVED:

@@ -11,7 +11,7 @@ from ldp_audit.cli.files import check_writable, write_json
 
 if TYPE_CHECKING:
     from ldp_audit.claims.claim import Paper
-    from ldp_audit.claims.settle import SettledClaim
+    from ldp_audit.claims.settling import SettledClaim
 
 
 def add_arguments(check: argparse.ArgumentParser) -> None:
@@ -72,7 +72,7 @@ def _chosen(options: argparse.Namespace) -> list[Paper]:
 
 
 def _settle(paper: Paper, options: argparse.Namespace) -> list[SettledClaim]:
-    from ldp_audit.claims.settle import settle_claim
+    from ldp_audit.claims.settling import settle_claim
 
     outcomes = []
     for place, claim in enumerate(paper.claims, start=1):

@@ -87,7 +87,7 @@ def _gathered(options: argparse.Namespace, progress: Progress) -> dict[str, Any]
 
 
 def _settled(papers: Sequence[Any], progress: Progress) -> dict[str, Any]:
-    from ldp_audit.claims.settle import settle_claim
+    from ldp_audit.claims.settling import settle_claim
     from ldp_audit.reports import document
 
     pairs = []

@@ -10,7 +10,7 @@ from typing import Any
 
 from ldp_audit.accounting.figure import Figure
 from ldp_audit.claims.claim import Claim, Paper
-from ldp_audit.claims.settle import Settled, SettledClaim
+from ldp_audit.claims.settling import Settled, SettledClaim
 from ldp_audit.claims.verdict import Verdict
 
 SCHEMA_VERSION = 1
@@ -63,6 +63,7 @@ def claim_record(paper: Paper, settled: SettledClaim) -> dict[str, Any]:
     """One claim with its verdict and everything that the verdict rests on."""
     claim = settled.claim
     refuted = next((part.evidence for part in settled.parts if part.verdict is Verdict.REFUTED), None)
+    refuted = None if settled.verdict is Verdict.PROVED else refuted  # of a reading that is not the source's
     return {
         "id": claim.id,
         "paper": paper.key,
@@ -77,10 +78,14 @@ def claim_record(paper: Paper, settled: SettledClaim) -> dict[str, Any]:
         "seconds": round(settled.seconds, 4),
         "counterexample": refuted,
         "condition": claim.condition.says if claim.condition else None,
+        "kindest": claim.kindest.says if claim.kindest else None,
+        "looked": claim.looked,
         "corrected": _correction(claim, settled),
         "evidence": {
             "parts": _records(settled.parts),
             "condition": _records(settled.condition),
+            "narrower": _records(settled.narrower),
+            "kindest": _records(settled.kindest),
             "void": _records(settled.void),
             "corrected": _records(settled.corrected),
             "argument": claim.argument,
@@ -106,7 +111,7 @@ def _records(parts: Sequence[Settled]) -> list[dict[str, Any]]:
 
 def _engines(settled: SettledClaim) -> str:
     """The engines that the verdict rests on, without repeats; "argument" for prose alone."""
-    names = dict.fromkeys(part.engine for part in settled.parts + settled.condition + settled.void)
+    names = dict.fromkeys(part.engine for part in settled.all_parts()[: -len(settled.corrected) or None])
     return ", ".join(names) or ("argument" if settled.claim.argument else "none")
 
 

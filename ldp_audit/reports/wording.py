@@ -30,7 +30,7 @@ SOURCES = {
 
 def badge(claim: dict[str, Any]) -> str:
     """The verdict as it is shown: a proof that rests on a solver's word alone says so."""
-    parts = [part for group in ("parts", "condition") for part in claim["evidence"][group]]
+    parts = [part for group in ("parts", "kindest", "condition", "narrower") for part in claim["evidence"][group]]
     rests_on_solver = any(by_solver_alone(part["evidence"]) for part in parts)
     return f"{claim['verdict']} (smt)" if rests_on_solver else claim["verdict"]
 

@@ -12,7 +12,7 @@ from ldp_audit.accounting.shuffling.shuffle import shuffle
 from ldp_audit.accounting.shuffling.shuffle_theorems import feldman_2021
 from ldp_audit.claims.papers.ldp_fl import amplification
 from ldp_audit.claims.recheck import part as recheck_part
-from ldp_audit.claims.settle import SettledClaim, settle, settle_claim
+from ldp_audit.claims.settling import SettledClaim, settle, settle_claim
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms import TwoPoint
 

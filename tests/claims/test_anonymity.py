@@ -15,7 +15,7 @@ from ldp_audit.accounting.membership.membership_limit import advantage, break_ev
 from ldp_audit.accounting.membership.membership_settings import SETTINGS, Setting
 from ldp_audit.claims.papers.ldp_fl import anonymity
 from ldp_audit.claims.recheck import part as recheck_part
-from ldp_audit.claims.settle import SettledClaim, settle, settle_claim
+from ldp_audit.claims.settling import SettledClaim, settle, settle_claim
 from ldp_audit.claims.statement import Statement
 from ldp_audit.claims.verdict import Verdict
 

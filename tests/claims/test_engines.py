@@ -6,7 +6,7 @@ import pytest
 from sympy import Max, Min, Rational, Sum, Symbol, exp, log, oo, pi, sin, sqrt
 
 from ldp_audit.claims.engines import certificate, identity, smt
-from ldp_audit.claims.settle import BadClaimError, settle
+from ldp_audit.claims.settling import BadClaimError, settle
 from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, order, prints_as, somewhere
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.channel import Ind

@@ -32,7 +32,7 @@ from ldp_audit.claims.papers.fedmd_nfdp.symbols import (
 )
 from ldp_audit.claims.papers.fedmd_nfdp.two_events import WITH, WITHOUT, theorem_1_pair, theorem_2_pair
 from ldp_audit.claims.recheck import part as recheck_part
-from ldp_audit.claims.settle import SettledClaim, settle, settle_claim
+from ldp_audit.claims.settling import SettledClaim, settle, settle_claim
 from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, prints_as
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.subsample_release import SubsampleRelease

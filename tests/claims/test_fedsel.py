@@ -11,7 +11,7 @@ from ldp_audit.claims.papers import load
 from ldp_audit.claims.papers.fedsel import accumulation, consequences, encoding, experiments, flat, two_stage, utility
 from ldp_audit.claims.papers.fedsel import symbols as letters
 from ldp_audit.claims.recheck import part as recheck_part
-from ldp_audit.claims.settle import SettledClaim, settle, settle_claim
+from ldp_audit.claims.settling import SettledClaim, settle, settle_claim
 from ldp_audit.claims.statement import Statement, at_most, equal, less, order, prints_as
 from ldp_audit.claims.verdict import Verdict
 

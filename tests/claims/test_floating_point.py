@@ -22,7 +22,7 @@ from ldp_audit.claims.papers.ldp_fl.float_program import (
 from ldp_audit.claims.recheck import RefusedError
 from ldp_audit.claims.recheck import part as recheck_part
 from ldp_audit.claims.rounding import in_normal_range, nearest
-from ldp_audit.claims.settle import settle
+from ldp_audit.claims.settling import settle
 from ldp_audit.claims.statement import Statement, equal, less, somewhere
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import Variable

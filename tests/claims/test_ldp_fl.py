@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldp_audit.claims import papers
-from ldp_audit.claims.settle import SettledClaim
+from ldp_audit.claims.settling import SettledClaim
 from ldp_audit.claims.verdict import Verdict
 
 EXPECTED = {

@@ -8,7 +8,7 @@ from sympy import Rational, log, oo
 from ldp_audit.claims.claim import Claim
 from ldp_audit.claims.papers import load, own
 from ldp_audit.claims.recheck import part as recheck_part
-from ldp_audit.claims.settle import settle, settle_claim
+from ldp_audit.claims.settling import settle, settle_claim
 from ldp_audit.claims.statement import Statement, at_most, equal, less, prints_as
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import T, Variable

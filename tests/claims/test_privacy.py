@@ -6,7 +6,7 @@ import pytest
 from sympy import E, Integer, Rational, exp, oo
 
 from ldp_audit.claims.privacy import is_private, require_channel
-from ldp_audit.claims.settle import BadClaimError, settle
+from ldp_audit.claims.settling import BadClaimError, settle
 from ldp_audit.claims.verdict import Verdict, combine
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT

@@ -14,7 +14,7 @@ from sympy import Rational
 
 from ldp_audit.claims import recheck
 from ldp_audit.claims.privacy import is_private
-from ldp_audit.claims.settle import settle
+from ldp_audit.claims.settling import settle
 from ldp_audit.claims.statement import Statement, at_most, equal
 from ldp_audit.claims.verdict import Verdict, combine
 from ldp_audit.mechanisms.channel import SymbolicChannel

@@ -12,7 +12,7 @@ from ldp_audit.claims import recheck, recheck_effort
 from ldp_audit.claims.evaluate import exact_value, value
 from ldp_audit.claims.recheck_functions import rounded as checked
 from ldp_audit.claims.rounding import Fl, in_normal_range, nearest, next_whole, rounded
-from ldp_audit.claims.settle import settle
+from ldp_audit.claims.settling import settle
 from ldp_audit.claims.statement import at_most, equal, less, somewhere
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import Variable

@@ -7,7 +7,7 @@ from sympy import Rational, log
 
 from ldp_audit.claims.papers import load, wang
 from ldp_audit.claims.recheck import part as recheck_part
-from ldp_audit.claims.settle import settle, settle_claim
+from ldp_audit.claims.settling import settle, settle_claim
 from ldp_audit.claims.statement import Statement, at_most, equal, less
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import oo

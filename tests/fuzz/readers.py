@@ -23,7 +23,7 @@ from ldp_audit.auditing.counts.target_sampler import TargetSampler
 from ldp_audit.auditing.event import Event
 from ldp_audit.claims import papers
 from ldp_audit.claims.recheck_report import recheck_claims
-from ldp_audit.claims.settle import settle_claim
+from ldp_audit.claims.settling import settle_claim
 from ldp_audit.cli.files import read_json
 from ldp_audit.mechanisms import FiniteChannel, target
 from ldp_audit.reports import document

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 from ldp_audit.accounting.figure import Figure, Panel, Series
 from ldp_audit.claims.claim import Claim, Condition, Correction, Paper
-from ldp_audit.claims.settle import settle_claim
+from ldp_audit.claims.settling import settle_claim
 from ldp_audit.claims.statement import at_most, equal
 from ldp_audit.mechanisms.variable import Variable
 from ldp_audit.reports import document, html, write

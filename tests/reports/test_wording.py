@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sympy import Rational, exp, oo
 
-from ldp_audit.claims.settle import settle
+from ldp_audit.claims.settling import settle
 from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, order, somewhere
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 from ldp_audit.reports.wording import explain, formal

@@ -46,13 +46,15 @@ class SettledClaim:
     verdict: Verdict
     parts: tuple[Settled, ...]
     condition: tuple[Settled, ...]
+    narrower: tuple[Settled, ...]
+    kindest: tuple[Settled, ...]
     void: tuple[Settled, ...]
     corrected: tuple[Settled, ...]
     seconds: float
 
     def all_parts(self) -> tuple[Settled, ...]:
         """Every statement that was settled for this claim."""
-        return self.parts + self.condition + self.void + self.corrected
+        return self.parts + self.kindest + self.condition + self.narrower + self.void + self.corrected
 
     def correction_verdict(self) -> Verdict | None:
         """The verdict on the corrected statement; None if there is none with formal parts."""
@@ -62,24 +64,35 @@ class SettledClaim:
 def settle_claim(claim: Claim) -> SettledClaim:
     """Settle every part of the claim. Raises BadClaimError, naming the claim, where a part is not well formed."""
     start = time.perf_counter()
-    groups = {
-        "parts": claim.parts,
-        "condition": claim.condition.parts if claim.condition else (),
-        "void": claim.void,
-        "corrected": claim.corrected.parts if claim.corrected else (),
-    }
+    try:
+        groups = {
+            "parts": claim.parts,
+            "condition": claim.condition.applied_to(claim.parts) if claim.condition else (),
+            "narrower": claim.condition.narrower(claim.parts) if claim.condition else (),
+            "kindest": claim.kindest.parts if claim.kindest else (),
+            "void": claim.void,
+            "corrected": claim.corrected.parts if claim.corrected else (),
+        }
+    except ValueError as error:
+        raise BadClaimError(f"claim {claim.id}: {error}") from error
     try:
         settled = {name: tuple(settle(statement) for statement in group) for name, group in groups.items()}
     except BadClaimError as error:
         raise BadClaimError(f"claim {claim.id}: {error}") from error
     verdict = claim_verdict(
-        _verdicts(settled["parts"]),
-        _verdicts(settled["condition"]),
+        _verdicts([part for part in settled["parts"] if not says_nothing(part.statement)]),
+        _verdicts(settled["condition"] + settled["narrower"]),
         _verdicts(settled["void"]),
+        _verdicts(settled["kindest"]),
         sizes=bool(claim.sizes),
         argued=bool(claim.argument),
     )
     return SettledClaim(claim, verdict, **settled, seconds=time.perf_counter() - start)
+
+
+def says_nothing(statement: Statement) -> bool:
+    """Whether both sides are one expression, so that there was nothing to prove; no verdict rests on such a part."""
+    return statement.left == statement.right and statement.relation in ("==", "<=")
 
 
 def settle(statement: Statement) -> Settled:
