@@ -173,23 +173,88 @@ def everywhere(left, relation, right, variables, evidence, given):
         slacks = {"lo_": v["lower"], "hi_": v["upper"]} if name not in given else {}
         if "exp_of" in v and taylor:
             require(type(taylor) is int and taylor % 2 and 0 < taylor < 99, "only odd Taylor polynomials lie below exp")
-            terms = [f"({v['exp_of']})**{k}/{math.factorial(k)}" for k in range(1, taylor + 1)]
-            texts, slacks = [*texts, v["exp_of"]], {"lo_": " + ".join(["1", *terms])}
+            texts, slacks = [*texts, v["exp_of"]], {"lo_": series(v["exp_of"], taylor)}
+            # exp(-e) is at least its series too, so that exp(e) times that series is at most 1.
+            back = RATIOS[ast.Mult](env[name], evaluate(series(f"-({v['exp_of']})", taylor), env, RATIOS))
+            env["hi_" + name], opens["hi_" + name] = difference(RATIOS[int](1), back, RATIOS), 1
         for prefix, text in slacks.items():
             if text is not None:
                 gap = difference(env[name], evaluate(text, env, RATIOS), RATIOS)
                 env[prefix + name] = gap if prefix == "lo_" else difference(RATIOS[int](0), gap, RATIOS)
                 is_open = v["lower_open" if prefix == "lo_" else "upper_open"] and "exp_of" not in v
                 opens[prefix + name] = 1 + is_open
-    claimed = [evidence["gap"], *evidence["divisors"]]
+    claimed = [evidence.get("gap", "0"), *evidence["divisors"]]
     signs = [sign(parsed(text), opens) for text in claimed]
     require({*signs[1:]} <= {2}, "the form of a divisor does not show that it never vanishes")
     forms = [evaluate(text, env, RATIOS) for text in claimed]
     values = [evaluate(text, env, RATIOS, forms[1:]) for text in texts]
     gap, back = (difference(b, a, RATIOS) for a, b in (values[:2], values[1::-1]))
+    if evidence["kind"] == "rise":
+        return rises(gap, relation, variables, evidence, given, env)
     require(same(gap, forms[0]) or (relation == "!=" and same(back, forms[0])), "the form does not expand to the gap")
     shown = {"==": not gap[0], "<=": signs[0] >= 1}.get(relation, signs[0] == 2)
     return require(shown, "the form of the gap does not show the relation")
+
+def series(text, degree):
+    """The Taylor polynomial of exp; it lies below exp everywhere if its degree is odd."""
+    return " + ".join(["1", *(f"({text})**{k}/{math.factorial(k)}" for k in range(1, degree + 1))])
+def derivative(polynomial, x, rates):
+    """Of a polynomial in x and in exponentials of x, whose exponents have these derivatives."""
+    found = {}
+    for monomial, c in polynomial.items():
+        powers = dict(monomial)
+        if x in powers:
+            lower = tuple(sorted((n, e - (n == x)) for n, e in powers.items() if e > 1 or n != x))
+            found = total(found, {lower: c * powers[x]})
+        for name in powers.keys() & rates.keys():
+            found = total(found, times({monomial: c * powers[name]}, rates[name]))
+    return found
+def rises(gap, relation, variables, evidence, given, env):
+    """The gap is factor * function, the factor is positive, and the function begins where it should and never falls.
+
+    It begins at the lower end of one variable, and its derivative by that variable is shown to keep the relation.
+    """
+    x, own = evidence["variable"], lambda text: evaluate(text, env, RATIOS)
+    v, linked = variables[x], {n for n, u in variables.items() if "exp_of" in u}
+    require(not given and x not in linked and not v.get("integer") and v["lower"] is not None, f"{x} has no beginning")
+    leaning = {n for n, u in variables.items() for side in ("lower", "upper") if u[side] and x in names(u[side])}
+    require(not leaning and relation in ("<=", "<"), f"the domain of {leaning} moves with {x}")
+    at, rates = {**env, x: own(v["lower"])}, {}
+    for name in linked:
+        exponent = own(variables[name]["exp_of"])
+        rates[name] = derivative(plain(exponent), x, rates)
+        if rates[name]:
+            u, terms = variables[name], exponent[0].items()
+            grows = all(c > 0 and all(variables[n]["lower"] == "0" for n, _ in m) for m, c in terms)
+            wide = u["lower"] in (None, "0") or (u["lower"] == "1" and grows)
+            require(u["upper"] is None and wide, f"{name} is kept from its value at the beginning")
+            require(not evaluate(u["exp_of"], at, RATIOS)[0], f"the exponent of {name} is not 0 at the beginning")
+            at[name] = RATIOS[int](1)
+    require(names(evidence["factor"]) | names(evidence["function"]) <= variables.keys(), "a slack has no derivative")
+    function = own(evidence["function"])
+    require(same(gap, RATIOS[ast.Mult](own(evidence["factor"]), function)), "factor and function are not the gap")
+    slope, start = evidence["slope"], evidence["start"]
+    (above, below), loss = function, {}
+    require(len(below) == 1 and {n for m in below for n, _ in m} <= linked, "there is a quotient where a polynomial is due")
+    for monomial in below:  # (p / B)' = (p' - p B'/B) / B
+        for name, exponent in monomial:
+            loss = total(loss, times({(): Fraction(exponent)}, rates[name]))
+    rising = total(derivative(above, x, rates), times({(): Fraction(-1)}, times(above, loss)))
+    falls = difference(own(slope["function"]), (rising, below), RATIOS)
+    begins = difference(own(start["function"]), evaluate(evidence["function"], at, RATIOS), RATIOS)
+    require(not falls[0], "the derivative is another")
+    require(not begins[0], "it begins with another value")
+    strict = {start["relation"], slope["relation"]} if v["lower_open"] else {start["relation"]}
+    require(relation == "<=" or "<" in strict, "nothing shows that the sides differ")
+    everywhere("0", "<", evidence["factor"], variables, evidence["positive"], given)
+    for one in (start, slope):
+        require(one["relation"] in ("<=", "<"), "not an inequality")
+        everywhere("0", one["relation"], one["function"], variables, one["proof"], given)
+    return None
+def plain(ratio):
+    """A ratio with a number below, as a polynomial."""
+    require(ratio[1].keys() == {()}, "there is a quotient where a polynomial is due")
+    return {monomial: c / ratio[1][()] for monomial, c in ratio[0].items()}
 
 def part(s):
     """The verdict that the evidence of one part shows; RefusedError where it shows none."""
@@ -226,7 +291,7 @@ def part(s):
         for bound, proof in zip([*bounds, (right, "<", left)], [*evidence["inside"], evidence["proof"]], strict=True):
             everywhere(*bound, loose, proof, path)
     else:
-        known = ("identity", "certificate", "halves", "cases", "box", "smt")
+        known = ("identity", "certificate", "halves", "cases", "box", "rise", "smt")
         require(kind in known and quantifier == "for all", "the wrong evidence")
         inside(variables, evidence["inside"])
         if kind != "smt":

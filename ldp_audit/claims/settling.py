@@ -10,7 +10,7 @@ from typing import Any
 
 from ldp_audit.claims import recheck
 from ldp_audit.claims.claim import Claim
-from ldp_audit.claims.engines import certificate, enumeration, escape, identity, interval, recompute, simplest, smt
+from ldp_audit.claims.engines import certificate, enumeration, escape, identity, interval, recompute, rise, simplest, smt
 from ldp_audit.claims.evaluate import NotRationalError, Point, is_defined, value
 from ldp_audit.claims.statement import Statement, is_linked
 from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
@@ -147,6 +147,9 @@ def _for_all(statement: Statement) -> Outcome:
         proof = certificate.prove_in_halves(statement) if inequality else None
     if proof is not None:
         return Verdict.PROVED, "certificate", {**proof, "inside": inside}
+    proof = rise.prove(statement, certificate.prove_whole) if inequality else None
+    if proof is not None:
+        return Verdict.PROVED, "rise", {**proof, "inside": inside}
     proof = enumeration.prove(statement, _by_value)
     if proof is not None:
         return Verdict.PROVED, "enumeration", {**proof, "inside": inside}

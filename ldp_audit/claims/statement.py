@@ -10,6 +10,7 @@ from typing import Any, Literal
 from sympy import Abs, Add, Expr, I, Rational, nan, oo, sympify, zoo
 from sympy.printing.str import StrPrinter
 
+from ldp_audit.claims.exponentials import unified
 from ldp_audit.mechanisms.variable import Variable, exact, in_order, substitute_domain, substituted, variables_of
 
 Relation = Literal["==", "!=", "<=", "<"]
@@ -28,6 +29,8 @@ class Statement:
     constant: the variable of an O-statement; positive.
     label: what this part says, in words.
 
+    Exponentials of one exponent (EPSILON, T, ROOT_T, exp(c EPSILON), a variable with `exp_of`) become powers of one
+    variable in both sides and in the domains (`exponentials.py`).
     Raises ValueError for a symbol without a domain, and for expressions that cannot be read as real ones.
     """
 
@@ -44,6 +47,8 @@ class Statement:
             # Not asked of SymPy's assumptions: on sums left unevaluated their answers depend on the order of asking.
             if not isinstance(value, Expr) or value.has(I, oo, -oo, zoo, nan):
                 raise ValueError(f"{side} side must be a finite real expression, got {getattr(self, side)!r}")
+            object.__setattr__(self, side, value)
+        for side, value in zip(("left", "right"), unified([self.left, self.right]), strict=True):
             object.__setattr__(self, side, value)
         self.variables()
 

@@ -134,11 +134,17 @@ def substituted(expression: Expr, replacements: Mapping[Any, Any]) -> Expr:
     return expression.subs(dict(replacements), simultaneous=True)  # pyright: ignore
 
 
-def substitute_domain(variable: Variable, replacements: Mapping[Any, Any]) -> Variable:
-    """The variable with its ends rewritten; itself where they do not mention what is replaced."""
+def substitute_domain(variable: Variable, rewrite: Mapping[Any, Any] | Callable[[Expr], Expr]) -> Variable:
+    """The variable with its ends and its exponent rewritten: by replacements, or by a function of an expression."""
+    if not callable(rewrite):
+        replacements = rewrite
+
+        def rewrite(expression: Expr) -> Expr:
+            return substituted(expression, replacements)
+
     _, options = variable.__getnewargs_ex__()
-    exp_of = None if variable.exp_of is None else substituted(variable.exp_of, replacements)
-    lower, upper = substituted(variable.lower, replacements), substituted(variable.upper, replacements)
+    exp_of = None if variable.exp_of is None else rewrite(variable.exp_of)
+    lower, upper = rewrite(variable.lower), rewrite(variable.upper)
     return Variable(variable.name, lower, upper, **{**options, "exp_of": exp_of})  # type: ignore[arg-type]
 
 
@@ -196,21 +202,21 @@ def _visit(symbol: Symbol, found: dict[Variable, None], path: tuple[Symbol, ...]
     if symbol in path:
         raise ValueError(f"the domain of {symbol.name!r} depends on itself")
     needs = symbol.lower.free_symbols | symbol.upper.free_symbols
-    if symbol.exp_of is not None and not _ranges_over_all_exponentials(symbol):
+    if symbol.exp_of is not None and not ranges_over_all_exponentials(symbol):
         needs |= symbol.exp_of.free_symbols
     for needed in sorted(needs, key=str):
         _visit(needed, found, (*path, symbol))  # pyright: ignore[reportArgumentType]
     found[symbol] = None
 
 
-def _ranges_over_all_exponentials(variable: Variable) -> bool:
+def ranges_over_all_exponentials(variable: Variable) -> bool:
     """Whether the declared range is exactly that of the exponential, as (1, oo) for t = e**epsilon, epsilon > 0.
 
     Then the variable can stand alone; else a statement about it needs its exponent.
     """
     exponent = variable.exp_of
     inner = next(iter(exponent.free_symbols), None) if exponent is not None else None
-    if exponent is None or not isinstance(inner, Variable) or not (exponent / inner).is_positive:
+    if exponent is None or not isinstance(inner, Variable) or inner.integer_valued or not (exponent / inner).is_positive:
         return False
     factor = exponent / inner  # a number: had it another symbol, its sign would not be known
     ends = (exp(factor * inner.lower), exp(factor * inner.upper), inner.lower_open, inner.upper_open)

@@ -23,6 +23,7 @@ _MOST_PLANS = 16
 _MOST_BOTH = 6
 """With both ends of more variables than this a form has too many terms to be of use."""
 _MOST_HALVED = 4
+_MOST_LINKED = 4
 
 Plan = dict[str, Ends]
 
@@ -70,7 +71,12 @@ def _has_link(variables: list[Variable]) -> bool:
 
 def plans(variables: list[Variable]) -> list[Plan]:
     """Which slacks to write the bounded variables with. One end each gives the shortest forms, so it is tried first."""
-    bounded = [v.name for v in variables if not (v.lower.is_infinite or v.upper.is_infinite) and v.lower != v.upper]
+    linked = [v.name for v in variables if is_linked(v, variables)]
+    bounded = [
+        v.name
+        for v in variables
+        if v.name not in linked and not (v.lower.is_infinite or v.upper.is_infinite) and v.lower != v.upper
+    ]
 
     def all_of(*choices: Ends, most: int = 27) -> list[Plan]:
         chosen = islice(product(choices, repeat=len(bounded)), most)
@@ -80,7 +86,10 @@ def plans(variables: list[Variable]) -> list[Plan]:
     found += all_of("both") if len(bounded) <= _MOST_BOTH else []
     found += all_of("upper", "lower", "both") if len(bounded) <= 3 else []
     found += all_of("none")
-    return [plan for place, plan in enumerate(found) if plan not in found[:place]]
+    found = [plan for place, plan in enumerate(found) if plan not in found[:place]]
+    above: list[Ends] = ["lower", "upper"]
+    chosen = [dict(zip(linked, ends, strict=True)) for ends in islice(product(above, repeat=len(linked)), _MOST_LINKED)]
+    return [{**plan, **ends} for ends in chosen for plan in found]
 
 
 def _on(statement: Statement, degree: int, ends: Mapping[str, Ends]) -> dict[str, Any] | None:

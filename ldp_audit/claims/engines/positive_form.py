@@ -5,7 +5,7 @@ an open end). A form is positive if it is built from slacks, positive numbers an
 find one, x is written as (lower hi_x + upper lo_x) / (lo_x + hi_x), or as lower + lo_x or upper - hi_x where the other
 end is infinite; the result is factored, and lo_x + hi_x is the width, upper - lower, again. What has no finite end
 stays as it is and may occur in even powers. A variable that is e**e has the slack lo_x = x - (1 + e + ... + e**m/m!),
-m odd, which is positive for every real e.
+m odd, which is positive for every real e; or else hi_x = 1 - x P(-e) with the same polynomial P, as x P(-e) <= 1.
 
 Not every end need be used: a bounded variable may be written by its lower slack alone, by its upper one, or stay as it
 is. Where the width may vanish (w in [c - rho r, c + rho r], rho >= 0) or the fact needs one end only, that is the way.
@@ -125,8 +125,9 @@ class Slacks:
     def _declare(self, variable: Variable) -> list[str]:
         name = variable.name
         if is_linked(variable, self._among):
-            self._open[f"lo_{name}"] = False
-            return [f"lo_{name}"]
+            side = "hi" if self._ends.get(name) == "upper" else "lo"
+            self._open[f"{side}_{name}"] = False
+            return [f"{side}_{name}"]
         if variable.lower == variable.upper:
             return []
         below, above = not variable.lower.is_infinite, not variable.upper.is_infinite
@@ -142,6 +143,10 @@ class Slacks:
     def _written(self, variable: Variable) -> Ratio:
         name = variable.name
         if is_linked(variable, self._among) and variable.exp_of is not None:
+            if self._ends.get(name) == "upper":
+                below = self.write(taylor(-variable.exp_of, self._degree))
+                self.divisors.append(below)
+                return (self._ring.constant(1) - self._ring.generator(f"hi_{name}")) / below
             return self.write(taylor(variable.exp_of, self._degree)) + self._ring.generator(f"lo_{name}")
         if variable.lower == variable.upper:
             return self.write(variable.lower)
