@@ -64,7 +64,7 @@ class Condition:
 
 def _namesakes(part: Statement, where: Sequence[Variable]) -> dict[Variable, Variable]:
     """The part's variables that are replaced, also those that occur in the exponents of others only."""
-    own = variables_of([part.left, part.right, *(v.exp_of for v in part.variables() if v.exp_of is not None)])
+    own = variables_of([part.left, part.right, *(v.argument for v in part.variables() if v.argument is not None)])
     by_name = {one.name: one for one in where}
     return {variable: by_name[variable.name] for variable in own if variable.name in by_name}
 

@@ -1,4 +1,4 @@
-"""One variable for all exponentials of one exponent, wherever they meet in a statement.
+"""One variable for all exponentials of one exponent, and one for each logarithm, wherever they meet in a statement.
 
 EPSILON, T = e**epsilon, ROOT_T = e**(epsilon/2), exp(c EPSILON) and a user's variable with `exp_of` are one quantity in
 different letters. A statement in which several of them occur is rewritten: for each monomial m among the exponents, with
@@ -35,8 +35,10 @@ def unified(expressions: Sequence[Expr]) -> list[Expr]:
     variables = variables_of(expressions)
     ends = [end for v in variables for end in (v.lower, v.upper) if not end.is_infinite]
     linked = [v for v in variables if v.exp_of is not None]
-    nodes = [node for side in (*expressions, *ends) for node in side.atoms(exp, log, Pow) if _is_exponential(node)]
-    if len(linked) < 2 and not nodes:
+    atoms = [node for side in (*expressions, *ends) for node in side.atoms(exp, log, Pow)]
+    nodes = [node for node in atoms if _is_exponential(node)]
+    logarithms = [node for node in atoms if isinstance(node, log) and node not in nodes and node.free_symbols]
+    if len(linked) < 2 and not nodes and not logarithms:
         return list(expressions)
     rates: dict[Expr, set[Rational]] = {}
     for node in nodes:
@@ -139,6 +141,8 @@ class _Rewriting:
 
     def __init__(self, chosen: dict[Expr, Variable], swap: dict[Variable, Expr], variables: list[Variable]) -> None:
         self._chosen, self._swap = chosen, dict(swap)
+        self._logarithms: dict[Expr, Variable] = {}
+        self._names = {variable.name for variable in variables}
         for variable in variables:  # each after those that its domain mentions
             if variable not in self._swap:
                 moved = self._moved(variable)
@@ -154,13 +158,25 @@ class _Rewriting:
             return self._swap[expression]  # pyright: ignore[reportArgumentType]
         if not expression.args:
             return expression
-        if isinstance(expression, log) and _is_exponential(expression):
-            return self.of(_logarithm(expression.args[0]))  # type: ignore[arg-type]
+        if isinstance(expression, log) and expression.free_symbols:
+            return self._of_logarithm(expression)
         if isinstance(expression, (exp, Pow)) and _is_exponential(expression):
             return self.of(_power(_exponent(expression), self._chosen))
         parts = [self.of(part) if isinstance(part, Expr) else part for part in expression.args]
         same = all(one is other for one, other in zip(parts, expression.args, strict=True))
         return expression if same else expression.func(*parts)
+
+    def _of_logarithm(self, expression: Expr) -> Expr:
+        inner = _logarithm(expression.args[0])  # type: ignore[arg-type]
+        if inner is not None:
+            return self.of(inner)
+        argument = self.of(expression.args[0])  # type: ignore[arg-type]
+        if argument not in self._logarithms:
+            name = f"log_{len(self._logarithms) + 1}"
+            while name in self._names:
+                name += "_"
+            self._logarithms[argument] = Variable(name, -oo, oo, log_of=argument, latex=rf"\ln({argument})")
+        return self._logarithms[argument]
 
     def _moved(self, variable: Variable) -> Variable:
         return substitute_domain(variable, self.of)

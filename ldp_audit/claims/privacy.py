@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
@@ -22,11 +23,13 @@ def is_private(
     """One part an output: P(output | x) <= t P(output | x') for all inputs x, x'. With t = e**epsilon: epsilon-LDP.
 
     neighbour: the channel at the second input, if not every input is a neighbour: `law.at({x: near})`, where the domain
-        of `near` says how far it may be from x.
+        of `near` says how far it may be from x. Both directions are asked, from x to near and back.
     Where outputs depend on the input, the right side asks which of the other input's outputs is the same. Densities are
     compared piece against piece, and the support must not depend on the input. A flat density is compared everywhere if
     that can be proved, else where the two pieces overlap (multiplied by the overlap's length).
-    Raises BadClaimError if the law or its neighbour is none (`require_channel`), if the law has no input, so that
+    Every variable of a channel must be one of its inputs or named `public`, but for epsilon, its exponentials, and what
+    t is made of: an input that is left out would be taken for public, and shown in clear.
+    Raises BadClaimError if one is not, if the law or its neighbour is none (`require_channel`), if the law has no input, so that
     nothing would be private, if it is its own neighbour or one of another shape, and for t <= 0.
     """
     if sympify(t).is_nonpositive:
@@ -35,11 +38,23 @@ def is_private(
         return _weights_private(law, t)
     if not law.inputs:
         raise BadClaimError(f"channel {law.name!r} has no inputs, so there is nothing that it could keep private")
+    unnamed = [v.name for v in law.unnamed() if v not in sympify(t).free_symbols]
+    if unnamed:
+        raise BadClaimError(
+            f"channel {law.name!r} does not say whether {', '.join(unnamed)} is private: name it in inputs=(...) if it is, "
+            "or in public=(...) if everybody knows it"
+        )
     require_channel(law)
-    if neighbour is not None:
-        _require_neighbour(law, neighbour)
-    other = law.twin() if neighbour is None else neighbour
-    return (*_atoms_private(law, other, t), *_pieces_private(law, other, t))
+    if neighbour is None:
+        twin = law.twin()
+        return (*_atoms_private(law, twin, t), *_pieces_private(law, twin, t))
+    _require_neighbour(law, neighbour)
+    return tuple(
+        part
+        for one, other, way in ((law, neighbour, ""), (neighbour, law, ", back"))
+        for found in (*_atoms_private(one, other, t), *_pieces_private(one, other, t))
+        for part in [replace(found, label=found.label + way)]
+    )
 
 
 def require_channel(law: SymbolicChannel | SymbolicWeights) -> None:

@@ -99,8 +99,8 @@ def describe_variable(variable: Variable, among: list[Variable]) -> dict[str, An
         record[f"{side}_open"] = getattr(variable, f"{side}_open")
     if variable.integer_valued:
         record["integer"] = True
-    if variable.exp_of is not None and is_linked(variable, among):
-        record["exp_of"] = written(variable.exp_of)
+    if variable.argument is not None and is_linked(variable, among):
+        record["log_of" if variable.exp_of is None else "exp_of"] = written(variable.argument)
     return record
 
 
@@ -117,8 +117,8 @@ def written(expression: Expr) -> str:
 
 
 def is_linked(variable: Variable, among: list[Variable]) -> bool:
-    """Whether the variable must be e**(its exponent) here: the statement also mentions the exponent."""
-    return variable.exp_of is not None and variable.exp_of.free_symbols <= set(among)
+    """Whether the variable must be e**(its exponent), or the logarithm that it is, here: what that is of is there."""
+    return variable.argument is not None and variable.argument.free_symbols <= set(among)
 
 
 def equal(left: Any, right: Any, label: str = "") -> Statement:

@@ -6,6 +6,7 @@ find one, x is written as (lower hi_x + upper lo_x) / (lo_x + hi_x), or as lower
 end is infinite; the result is factored, and lo_x + hi_x is the width, upper - lower, again. What has no finite end
 stays as it is and may occur in even powers. A variable that is e**e has the slack lo_x = x - (1 + e + ... + e**m/m!),
 m odd, which is positive for every real e; or else hi_x = 1 - x P(-e) with the same polynomial P, as x P(-e) <= 1.
+One that is ln(u) has lo_x = x - (1 - 1/u), or hi_x = u - 1 - x.
 
 Not every end need be used: a bounded variable may be written by its lower slack alone, by its upper one, or stay as it
 is. Where the width may vanish (w in [c - rho r, c + rho r], rho >= 0) or the fact needs one end only, that is the way.
@@ -142,6 +143,12 @@ class Slacks:
 
     def _written(self, variable: Variable) -> Ratio:
         name = variable.name
+        if is_linked(variable, self._among) and variable.log_of is not None:
+            argument = self.write(variable.log_of)
+            self.divisors.append(argument)
+            if self._ends.get(name) == "upper":
+                return argument - self._ring.constant(1) - self._ring.generator(f"hi_{name}")
+            return self._ring.constant(1) - self._ring.constant(1) / argument + self._ring.generator(f"lo_{name}")
         if is_linked(variable, self._among) and variable.exp_of is not None:
             if self._ends.get(name) == "upper":
                 below = self.write(taylor(-variable.exp_of, self._degree))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sympy import Add, Expr, Integer, Mul, expand, factor_list, fraction, together
+from sympy import Add, Expr, Integer, Mul, cancel, expand, factor_list, fraction, simplify, together
 
 from ldp_audit.claims.engines import identity
 from ldp_audit.claims.engines.simplest import counterexample
@@ -50,7 +50,7 @@ def _candidates(variables: list[Variable]) -> list[Variable]:
         if v not in linked
         and not v.integer_valued
         and not v.lower.is_infinite
-        and any(v in one.exp_of.free_symbols and substituted(one.exp_of, {v: v.lower}) == 0 for one in linked)  # type: ignore[union-attr]
+        and _at_start(linked, v)
         and not any(v in end.free_symbols for other in variables for end in (other.lower, other.upper))
     ]
 
@@ -62,22 +62,23 @@ def _along(
     if split is None:
         return None
     positive, proof, function, divisors = split
-    linked = {v: v.exp_of for v in variables if v.exp_of is not None and is_linked(v, variables)}
-    unit = _shortest(function, x, [v for v, exponent in linked.items() if x in exponent.free_symbols])
+    linked = [v for v in variables if is_linked(v, variables)]
+    moving = _at_start(linked, x)
+    unit = _shortest(function, x, [v for v in moving if v.exp_of is not None])
     if unit != 1:
         positive, function = positive * unit, expand(function / unit)
         proof = direct(Statement(Integer(0), "<", positive))
         if proof is None:
             return None
     slope = _derivative(function, x, linked)
-    begin = substituted(function, {x: x.lower, **{v: 1 for v, e in linked.items() if x in e.free_symbols}})
+    begin = substituted(function, {x: x.lower, **moving})
     if statement.relation == "<=":
         wanted = [("<=", "<=")]
     else:
         wanted = [("<", "<="), *([("<=", "<")] if x.lower_open else [])]
     for at_start, along in wanted:
-        start = _settled(Statement(Integer(0), at_start, expand(begin)), direct, depth)  # type: ignore[arg-type]
-        rising = start and _settled(Statement(Integer(0), along, expand(slope)), direct, depth)  # type: ignore[arg-type]
+        start = _settled(Statement(Integer(0), at_start, _plain(begin)), direct, depth)  # type: ignore[arg-type]
+        rising = start and _settled(Statement(Integer(0), along, _plain(slope)), direct, depth)  # type: ignore[arg-type]
         if rising:
             return {
                 "kind": "rise",
@@ -153,9 +154,29 @@ def _sign(factor: Expr, direct: Prover) -> int:
     return 0
 
 
-def _derivative(function: Expr, x: Variable, linked: dict[Variable, Expr]) -> Expr:
+def _plain(expression: Expr) -> Expr:
+    above, below = fraction(together(expression))
+    return cancel(above / below)
+
+
+def _at_start(linked: list[Variable], x: Variable) -> dict[Variable, Expr]:
+    """The exponentials and logarithms that move with x, at its lower end; none where one is no rational number there."""
+    found: dict[Variable, Expr] = {}
+    for variable in linked:  # each after those that its argument mentions
+        argument = variable.argument
+        if argument is None or not argument.free_symbols & {x, *found}:
+            continue
+        at = simplify(substituted(argument, {x: x.lower, **found}))
+        if at != (0 if variable.exp_of is not None else 1):
+            return {}
+        found[variable] = Integer(1 if variable.exp_of is not None else 0)
+    return found
+
+
+def _derivative(function: Expr, x: Variable, linked: list[Variable]) -> Expr:
     total = function.diff(x)
-    for variable, exponent in linked.items():  # each after those that its exponent mentions
-        rate = _derivative(exponent, x, {v: e for v, e in linked.items() if v in exponent.free_symbols})
-        total = total + function.diff(variable) * variable * rate
-    return expand(total)
+    for place, variable in enumerate(linked):  # each after those that its argument mentions
+        rate = _derivative(variable.argument, x, linked[:place])  # type: ignore[arg-type]
+        factor = variable if variable.exp_of is not None else 1 / variable.argument  # type: ignore[operator]
+        total = total + function.diff(variable) * rate * factor
+    return together(total)
