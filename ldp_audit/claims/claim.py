@@ -151,6 +151,22 @@ class Claim:
         for name in ("parts", "void"):
             object.__setattr__(self, name, _statements(getattr(self, name), f"{name} of claim {self.id}"))
 
+    def groups(self) -> dict[str, tuple[Statement, ...]]:
+        """Every formal statement, by what it is for: the parts, the kindest reading, the parts under the condition,
+        that this is a restriction, what makes the claim void, and the correction.
+
+        Raises ValueError for a condition on a variable that no part has.
+        """
+        condition = self.condition
+        return {
+            "parts": self.parts,
+            "kindest": self.kindest.parts if self.kindest else (),
+            "condition": condition.applied_to(self.parts) if condition else (),
+            "narrower": condition.narrower(self.parts) if condition else (),
+            "void": self.void,
+            "corrected": self.corrected.parts if self.corrected else (),
+        }
+
 
 @dataclass(frozen=True)
 class Paper:

@@ -45,7 +45,9 @@ def unified(expressions: Sequence[Expr]) -> list[Expr]:
         _gather(_exponent(node), rates)
     for variable in linked:
         _gather(variable.exp_of, rates)
-    chosen = {monomial: _variable(monomial, _common(steps), linked, variables) for monomial, steps in rates.items()}
+    chosen: dict[Expr, Variable] = {}
+    for monomial in sorted(rates, key=str):  # sets have no order of their own
+        chosen[monomial] = _variable(monomial, _common(rates[monomial]), linked, [*variables, *chosen.values()])
     swap = {v: _power(v.exp_of, chosen) for v in linked if v not in chosen.values() and ranges_over_all_exponentials(v)}
     return _Rewriting(chosen, swap, variables).of_all(expressions)
 

@@ -308,7 +308,9 @@ def part(s):
     else:
         known = ("identity", "certificate", "halves", "cases", "box", "rise", "smt")
         require(kind in known and quantifier == "for all", "the wrong evidence")
-        inside(variables, evidence["inside"])
-        if kind != "smt":
+        at = inside(variables, evidence["inside"])
+        if kind == "smt":  # there is nothing to verify, but what fails at the one point that is given is no proof
+            require(holds(left, relation, right, at), "it fails at the point of its own domain")
+        else:
             everywhere(left, relation, right, variables, evidence, {})
     return "REFUTED" if kind in ("counterexample", "denial", "escape") else "PROVED"

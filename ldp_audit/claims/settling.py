@@ -40,59 +40,50 @@ class Settled:
 
 @dataclass(frozen=True)
 class SettledClaim:
-    """A claim with the verdict that its parts make."""
+    """A claim with the verdict that its parts make.   groups: its settled statements, named as in `Claim.groups`."""
 
     claim: Claim
     verdict: Verdict
-    parts: tuple[Settled, ...]
-    condition: tuple[Settled, ...]
-    narrower: tuple[Settled, ...]
-    kindest: tuple[Settled, ...]
-    void: tuple[Settled, ...]
-    corrected: tuple[Settled, ...]
+    groups: dict[str, tuple[Settled, ...]]
     seconds: float
+
+    @property
+    def parts(self) -> tuple[Settled, ...]:
+        """The statements as the source has them."""
+        return self.groups["parts"]
 
     def all_parts(self) -> tuple[Settled, ...]:
         """Every statement that was settled for this claim."""
-        return self.parts + self.kindest + self.condition + self.narrower + self.void + self.corrected
+        return tuple(part for group in self.groups.values() for part in group)
 
     def correction_verdict(self) -> Verdict | None:
         """The verdict on the corrected statement; None if there is none with formal parts."""
-        return combine([part.verdict for part in self.corrected]) if self.corrected else None
+        corrected = self.groups["corrected"]
+        return combine([part.verdict for part in corrected]) if corrected else None
 
 
 def settle_claim(claim: Claim) -> SettledClaim:
     """Settle every part of the claim. Raises BadClaimError, naming the claim, where a part is not well formed."""
     start = time.perf_counter()
     try:
-        groups = {
-            "parts": claim.parts,
-            "condition": claim.condition.applied_to(claim.parts) if claim.condition else (),
-            "narrower": claim.condition.narrower(claim.parts) if claim.condition else (),
-            "kindest": claim.kindest.parts if claim.kindest else (),
-            "void": claim.void,
-            "corrected": claim.corrected.parts if claim.corrected else (),
-        }
+        groups = {name: tuple(map(settle, group)) for name, group in claim.groups().items()}
     except ValueError as error:
         raise BadClaimError(f"claim {claim.id}: {error}") from error
-    try:
-        settled = {name: tuple(settle(statement) for statement in group) for name, group in groups.items()}
-    except BadClaimError as error:
-        raise BadClaimError(f"claim {claim.id}: {error}") from error
     verdict = claim_verdict(
-        _verdicts([part for part in settled["parts"] if not says_nothing(part.statement)]),
-        _verdicts(settled["condition"] + settled["narrower"]),
-        _verdicts(settled["void"]),
-        _verdicts(settled["kindest"]),
+        _verdicts([part for part in groups["parts"] if not says_nothing(part.statement)]),
+        _verdicts(groups["condition"] + groups["narrower"]),
+        _verdicts(groups["void"]),
+        _verdicts(groups["kindest"]),
         sizes=bool(claim.sizes),
         argued=bool(claim.argument),
     )
-    return SettledClaim(claim, verdict, **settled, seconds=time.perf_counter() - start)
+    return SettledClaim(claim, verdict, groups, time.perf_counter() - start)
 
 
 def says_nothing(statement: Statement) -> bool:
     """Whether both sides are one expression, so that there was nothing to prove; no verdict rests on such a part."""
-    return statement.left == statement.right and statement.relation in ("==", "<=")
+    same = statement.left == statement.right and statement.wrote is None
+    return same and statement.relation in ("==", "<=")
 
 
 def settle(statement: Statement) -> Settled:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -40,6 +40,8 @@ class Statement:
     label: str = ""
     quantifier: Quantifier = "for all"
     constant: Variable | None = None
+    wrote: tuple[Expr, Expr] | None = field(default=None, init=False, compare=False)
+    """Both sides as they were given, where exponentials or logarithms were rewritten; else None."""
 
     def __post_init__(self) -> None:
         for side in ("left", "right"):
@@ -48,8 +50,11 @@ class Statement:
             if not isinstance(value, Expr) or value.has(I, oo, -oo, zoo, nan):
                 raise ValueError(f"{side} side must be a finite real expression, got {getattr(self, side)!r}")
             object.__setattr__(self, side, value)
-        for side, value in zip(("left", "right"), unified([self.left, self.right]), strict=True):
-            object.__setattr__(self, side, value)
+        given, found = (self.left, self.right), unified([self.left, self.right])
+        if tuple(found) != given:
+            object.__setattr__(self, "wrote", given)
+            for side, value in zip(("left", "right"), found, strict=True):
+                object.__setattr__(self, side, value)
         self.variables()
 
     def variables(self) -> list[Variable]:
@@ -87,6 +92,8 @@ class Statement:
             record["constant"] = self.constant.name
         record["variables"] = [describe_variable(v, self.variables()) for v in self.variables()]
         record["left"], record["relation"], record["right"] = written(self.left), self.relation, written(self.right)
+        if self.wrote is not None:
+            record["written"] = f"{written(self.wrote[0])} {self.relation} {written(self.wrote[1])}"
         return record
 
 

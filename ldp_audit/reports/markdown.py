@@ -92,7 +92,8 @@ def footer(report: dict[str, Any]) -> str:
     tool = report["tool"]
     others = ", ".join(f"{name} {number}" for name, number in tool.items() if name not in ("name", "version"))
     made_by = f"Made by {tool['name']} {tool['version']} ({others})."
-    return f"---\n\n{made_by} Recheck the proofs: `ldp-audit recheck report.json`."
+    mark = wording.digest(report["claims"])
+    return f"---\n\n{made_by} Recheck the proofs: `ldp-audit recheck report.json`. Digest of the claims: {mark}."
 
 
 def plain(text: str) -> str:

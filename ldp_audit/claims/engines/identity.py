@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ldp_audit.claims.engines.certificate import plans
+from ldp_audit.claims.engines.certificate import divisor_forms, texts
 from ldp_audit.claims.engines.positive_form import Slacks
 from ldp_audit.claims.rational import NotRationalFunctionError
 from ldp_audit.claims.statement import Statement, is_linked
@@ -24,10 +24,5 @@ def prove(statement: Statement) -> dict[str, Any] | None:
 def divisors(statement: Statement) -> dict[str, Any] | None:
     """Evidence that nothing divided by is 0: forms, in the slacks that give them first; None if there are none."""
     linked = any(is_linked(v, statement.variables()) for v in statement.variables())
-    for ends in (None, *plans(statement.variables())):
-        slacks = Slacks(statement.variables()) if ends is None else Slacks(statement.variables(), 1, ends)
-        slacks.gap(statement)
-        forms = slacks.divisor_forms()
-        if forms is not None:
-            return {"divisors": forms, **({"taylor": 1} if linked else {})}
-    return None
+    forms = divisor_forms(statement)
+    return None if forms is None else {"divisors": texts(forms), **({"taylor": 1} if linked else {})}

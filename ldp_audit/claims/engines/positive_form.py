@@ -60,6 +60,7 @@ class Slacks:
     def __init__(self, variables: list[Variable], degree: int = 1, ends: Mapping[str, Ends] | None = None) -> None:
         self._ends = ends or {}
         self.divisors: list[Ratio] = []
+        self._known: dict[str, Form] = {}
         self._degree = degree
         self._among = variables
         self._open: dict[str, bool] = {}
@@ -100,7 +101,7 @@ class Slacks:
         factors = self._factors(ratio)
         sign, above, below = 2 if factors.constant > 0 else -2, [], []
         for polynomial, power in factors.powers.values():
-            factor = self._polynomial_form(polynomial, usable)
+            factor = self._polynomial_form(polynomial, usable) or self._known.get(text(polynomial))
             if factor is None and power % 2 == 0 and power > 0:
                 factor = Form(text(polynomial), 1)
             if factor is None or (power < 0 and abs(factor.sign) == 1):
@@ -113,15 +114,25 @@ class Slacks:
         size = abs(Fraction(int(factors.constant.p), int(factors.constant.q)))
         return Form(_quotient([str(size.numerator), *above], [str(size.denominator), *below]), sign)
 
-    def divisor_forms(self) -> list[str] | None:
+    def divisor_forms(self) -> list[Form] | None:
         """Positive forms of all divisors or their negatives, none of which can vanish; None if one may."""
-        forms: dict[str, None] = {}
+        forms: list[Form] = []
         for divisor in self.divisors:
             form = self.form(divisor)
             if form is None or abs(form.sign) != 2:
                 return None
-            forms[form.text] = None
-        return list(forms)
+            forms.append(form)
+        return forms
+
+    def know(self, forms: Sequence[Form]) -> None:
+        """Take over forms of the divisors that were found in other slacks: a factor may have none in these."""
+        if len(forms) != len(self.divisors):
+            return
+        for ratio, form in zip(self.divisors, forms, strict=True):
+            below = self.form(Ratio(ratio.denominator, self._ring.constant(1).numerator))
+            if below is not None and abs(below.sign) == 2:
+                sign = form.sign if below.sign > 0 else -form.sign
+                self._known[text(ratio.numerator)] = Form(f"({form.text})*({below.text})", sign)
 
     def _declare(self, variable: Variable) -> list[str]:
         name = variable.name
