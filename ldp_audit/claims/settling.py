@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import math
+import signal
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from ldp_audit.claims import recheck
 from ldp_audit.claims.claim import Claim
-from ldp_audit.claims.engines import certificate, enumeration, escape, identity, interval, recompute, rise, simplest, smt
+from ldp_audit.claims.engines import (
+    certificate,
+    enumeration,
+    escape,
+    identity,
+    interval,
+    recompute,
+    rise,
+    simplest,
+    smt,
+)
 from ldp_audit.claims.evaluate import NotRationalError, Point, is_defined, value
 from ldp_audit.claims.statement import Statement, is_linked
 from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
@@ -62,11 +76,22 @@ class SettledClaim:
         return combine([part.verdict for part in corrected]) if corrected else None
 
 
-def settle_claim(claim: Claim) -> SettledClaim:
-    """Settle every part of the claim. Raises BadClaimError, naming the claim, where a part is not well formed."""
+def settle_claim(claim: Claim, seconds: float = math.inf) -> SettledClaim:
+    """Settle every part of the claim. Raises BadClaimError, naming the claim, where a part is not well formed.
+
+    seconds: for the whole claim; parts that are not settled by then are UNDECIDED. It is kept in a main thread of a
+    system with alarms (POSIX), elsewhere each part takes what it takes.
+    """
     start = time.perf_counter()
+
+    def within(statement: Statement) -> Settled:
+        with _time_limit(start + seconds - time.perf_counter()):
+            return settle(statement)
+        reason = f"not settled within the claim's {seconds:g} s"
+        return Settled(statement, Verdict.UNDECIDED, "none", 0.0, {"kind": "undecided", "reason": reason})
+
     try:
-        groups = {name: tuple(map(settle, group)) for name, group in claim.groups().items()}
+        groups = {name: tuple(map(within, group)) for name, group in claim.groups().items()}
     except ValueError as error:
         raise BadClaimError(f"claim {claim.id}: {error}") from error
     verdict = claim_verdict(
@@ -78,6 +103,35 @@ def settle_claim(claim: Claim) -> SettledClaim:
         argued=bool(claim.argument),
     )
     return SettledClaim(claim, verdict, groups, time.perf_counter() - start)
+
+
+class _OutOfTimeError(BaseException):
+    """Not an Exception, so that no engine takes it for one of its own failures."""
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Leave the block after so many seconds, without an error; what comes after the block is done then."""
+    if (
+        seconds == math.inf
+        or not hasattr(signal, "SIGALRM")
+        or threading.current_thread() is not threading.main_thread()
+    ):
+        yield
+        return
+
+    def out_of_time(_signal: int, _frame: object) -> None:
+        raise _OutOfTimeError
+
+    before = signal.signal(signal.SIGALRM, out_of_time)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+        yield
+    except _OutOfTimeError:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def says_nothing(statement: Statement) -> bool:

@@ -78,7 +78,12 @@ class Variable(Symbol):
     def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         sides = {(False, False): "", (True, False): "left", (False, True): "right", (True, True): "both"}
         options = {"open": sides[self.lower_open, self.upper_open], "integer": self.integer_valued}
-        return (self.name, self.lower, self.upper), {**options, "exp_of": self.exp_of, "log_of": self.log_of, "latex": self.latex}
+        return (self.name, self.lower, self.upper), {
+            **options,
+            "exp_of": self.exp_of,
+            "log_of": self.log_of,
+            "latex": self.latex,
+        }
 
     def __getstate__(self) -> None:
         return None
@@ -126,7 +131,11 @@ def in_order(variables: Iterable[Variable], linked: Callable[[Variable], bool]) 
     def place(variable: Variable) -> None:
         if variable in ordered:
             return
-        ends = [variable.lower, variable.upper, *([variable.argument] if linked(variable) and variable.argument else [])]
+        ends = [
+            variable.lower,
+            variable.upper,
+            *([variable.argument] if linked(variable) and variable.argument else []),
+        ]
         for needed in among:
             if needed != variable and any(end.has(needed) for end in ends):
                 place(needed)
@@ -225,7 +234,12 @@ def ranges_over_all_exponentials(variable: Variable) -> bool:
     """
     exponent = variable.exp_of
     inner = next(iter(exponent.free_symbols), None) if exponent is not None else None
-    if exponent is None or not isinstance(inner, Variable) or inner.integer_valued or not (exponent / inner).is_positive:
+    if (
+        exponent is None
+        or not isinstance(inner, Variable)
+        or inner.integer_valued
+        or not (exponent / inner).is_positive
+    ):
         return False
     factor = exponent / inner  # a number: had it another symbol, its sign would not be known
     ends = (exp(factor * inner.lower), exp(factor * inner.upper), inner.lower_open, inner.upper_open)

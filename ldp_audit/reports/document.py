@@ -19,11 +19,14 @@ _ENGINES_FROM = ("sympy", "python-flint", "z3-solver")
 
 
 def build(
-    pairs: Sequence[tuple[Paper, Sequence[SettledClaim]]], figures: Sequence[tuple[str, Figure]] = ()
+    pairs: Sequence[tuple[Paper, Sequence[SettledClaim]]],
+    figures: Sequence[tuple[str, Figure]] = (),
+    failed: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The whole report as JSON-ready data.
 
     pairs: papers with their settled claims, in order.   figures: each with its paper's key.
+    failed: what is wrong with claims that are not well formed, which could not be settled.
     """
     claims = [claim_record(paper, one) for paper, group in pairs for one in group]
     return {
@@ -33,6 +36,7 @@ def build(
         "papers": [paper_record(paper) for paper, _ in pairs],
         **counted(claims),
         "manifest": manifest(claims),
+        "failed": list(failed),
         "claims": claims,
         "figures": [{"paper": key, **figure.to_dict()} for key, figure in figures],
     }

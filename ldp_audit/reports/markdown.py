@@ -23,7 +23,8 @@ def _heading(report: dict[str, Any]) -> str:
         about = ", ".join(part for part in (paper["authors"], paper["venue"]) if part)
         lines.append(f"\n**{plain(paper['title'])}**{' — ' + plain(about) if about else ''}")
     counts = ", ".join(f"{count} {verdict}" for verdict, count in report["summary"].items())
-    return "\n".join([*lines, f"\n{wording.counted(report)}: {counts}."])
+    failed = [f"\nNot settled, as it is not well formed: {plain(error)}" for error in report["failed"]]
+    return "\n".join([*lines, f"\n{wording.counted(report)}: {counts}.", *failed])
 
 
 def _table(report: dict[str, Any]) -> str:

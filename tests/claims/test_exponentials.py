@@ -128,7 +128,18 @@ def test_the_checker_refuses_a_rise_from_where_the_exponential_is_not_one() -> N
         recheck.part(cut)
 
 
-ATOMS = [EPSILON, T, s, exp(-EPSILON), exp(EPSILON / 3), 1 / (T - 1), 1 / (T + 1), exp(2 * EPSILON), log(T + 1), log(1 + EPSILON)]
+ATOMS = [
+    EPSILON,
+    T,
+    s,
+    exp(-EPSILON),
+    exp(EPSILON / 3),
+    1 / (T - 1),
+    1 / (T + 1),
+    exp(2 * EPSILON),
+    log(T + 1),
+    log(1 + EPSILON),
+]
 OWN = [x, y, exp(x), exp(-y), exp(y / 2), log(1 + y), log(1 + x), exp(x * EPSILON)]
 BOUNDS = [
     T - 1 - EPSILON,
