@@ -13,8 +13,33 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from math import gcd, lcm
+from typing import Any
 
-from sympy import Add, Expr, Integer, Mul, Pow, Rational, exp, expand, log, oo
+from sympy import (
+    Add,
+    Dummy,
+    Expr,
+    Integer,
+    Mul,
+    Piecewise,
+    Pow,
+    Rational,
+    Sum,
+    cancel,
+    ceiling,
+    cosh,
+    coth,
+    exp,
+    expand,
+    floor,
+    log,
+    oo,
+    simplify,
+    sinh,
+    tanh,
+)
+
+from ldp_audit.claims.rounding import Ceil
 
 from ldp_audit.mechanisms.variable import (
     EPSILON,
@@ -30,57 +55,111 @@ from ldp_audit.mechanisms.variable import (
 def unified(expressions: Sequence[Expr]) -> list[Expr]:
     """The expressions with one exponential for each exponent, and their variables' domains likewise.
 
-    Expressions without exp, log or two linked variables come back as they are.
+    Hyperbolic functions are written by exp, whole steps by Ceil, and sums of geometric terms by their closed form.
+    Expressions with none of these, no logarithm and no two linked variables come back as they are.
+    Raises ValueError for a sum without a closed form.
     """
+    expressions = [_by_exponentials(one) for one in expressions]
     variables = variables_of(expressions)
     ends = [end for v in variables for end in (v.lower, v.upper) if not end.is_infinite]
     linked = [v for v in variables if v.exp_of is not None]
-    atoms = [node for side in (*expressions, *ends) for node in side.atoms(exp, log, Pow)]
-    nodes = [node for node in atoms if _is_exponential(node)]
-    logarithms = [node for node in atoms if isinstance(node, log) and node not in nodes and node.free_symbols]
-    if len(linked) < 2 and not nodes and not logarithms:
-        return list(expressions)
+    nodes = sorted({node for side in (*expressions, *ends) for node in side.atoms(exp, log, Pow)}, key=str)
+    nodes = [node for node in nodes if _is_power(node) or isinstance(node, log) and node.free_symbols]
+    if len(linked) < 2 and not nodes:
+        return expressions
+    letters = _Letters(variables)
     rates: dict[Expr, set[Rational]] = {}
-    for node in nodes:
-        _gather(_exponent(node), rates)
-    for variable in linked:
-        _gather(variable.exp_of, rates)
+    for exponent in [*(letters.exponent(node) for node in nodes), *(v.exp_of for v in linked)]:
+        _gather(exponent, rates)
     chosen: dict[Expr, Variable] = {}
     for monomial in sorted(rates, key=str):  # sets have no order of their own
-        chosen[monomial] = _variable(monomial, _common(rates[monomial]), linked, [*variables, *chosen.values()])
+        if isinstance(monomial, Variable) and monomial.log_of is not None:
+            continue  # its exponential is what it is the logarithm of
+        chosen[monomial] = _variable(monomial, _common(rates[monomial]), linked, [*letters.all(), *chosen.values()])
     swap = {v: _power(v.exp_of, chosen) for v in linked if v not in chosen.values() and ranges_over_all_exponentials(v)}
-    return _Rewriting(chosen, swap, variables).of_all(expressions)
+    return _Rewriting(letters, chosen, swap, variables).of_all(expressions)
 
 
-def _is_exponential(node: Expr) -> bool:
-    """Whether it is e**(something with symbols), a linked variable to such a power, or the logarithm of one."""
+def _by_exponentials(expression: Expr) -> Expr:
+    if expression.has(cosh, sinh, tanh, coth):
+        expression = expression.rewrite([cosh, sinh, tanh, coth], exp)
+    expression = expression.replace(ceiling, Ceil).replace(floor, lambda inner: -Ceil(-inner))
+    return expression.replace(Sum, _closed) if expression.has(Sum) else expression
+
+
+def _closed(term: Expr, *limits: Any) -> Expr:
+    """A sum in closed form; of one that depends on a case (a ratio of 1), the case that the variables' domains leave."""
+    found = Sum(term, *limits).doit()
+    for cases in found.atoms(Piecewise):
+        found = found.xreplace({cases: next((value for value, when in cases.args if _certain(when)), cases)})
+    if found.has(Sum, Piecewise):
+        raise ValueError(f"{Sum(term, *limits)} has no closed form that holds on the whole domain; write it out")
+    return found
+
+
+def _certain(condition: Any) -> bool:
+    """Whether a condition holds all over the domain: each variable as its lower end and something positive above it."""
+    swap = {}
+    for v in condition.free_symbols:
+        if isinstance(v, Variable) and v.lower.is_Rational:
+            swap[v] = v.lower + Dummy(positive=True if v.lower_open else None, nonnegative=True, integer=v.integer_valued)
+        elif isinstance(v, Variable) and v.upper.is_Rational:
+            swap[v] = v.upper - Dummy(positive=True if v.upper_open else None, nonnegative=True)
+    return bool(simplify(condition.subs(swap)) == True)  # noqa: E712  (SymPy's own truth)
+
+
+def _is_power(node: Expr) -> bool:
+    """Whether it is e**(something with symbols), or a positive base to such a power."""
     if isinstance(node, exp):
         return bool(node.exp.free_symbols)
-    if isinstance(node, log):
-        return _logarithm(node.args[0]) is not None  # pyright: ignore[reportArgumentType]
-    return isinstance(node.base, Variable) and node.base.exp_of is not None and bool(node.exp.free_symbols)
+    return isinstance(node, Pow) and bool(node.exp.free_symbols) and (_is_letter(node.base) or _certain(node.base > 0))
 
 
-def _exponent(node: Expr) -> Expr:
-    if isinstance(node, exp):
-        return node.exp
-    if isinstance(node, log):
-        return Integer(0)  # it becomes an exponent, not a power
-    return node.base.exp_of * node.exp
+def _is_letter(base: Expr) -> bool:
+    """Whether it stands for an exponential."""
+    return isinstance(base, Variable) and base.exp_of is not None
 
 
-def _logarithm(argument: Expr) -> Expr | None:
-    """The logarithm of a product of powers of linked variables; None for anything else."""
-    total: Expr = Integer(0)
-    for factor in Mul.make_args(argument):
-        base, power = factor.as_base_exp()
-        if isinstance(factor, exp):
-            total += factor.exp
-        elif isinstance(base, Variable) and base.exp_of is not None:
-            total += base.exp_of * power
-        else:
-            return None
-    return total
+class _Letters:
+    """The variables of a statement, and those that stand for logarithms in it: of what is not an exponential itself."""
+
+    def __init__(self, variables: list[Variable]) -> None:
+        self._variables = variables
+        self._logarithms: dict[Expr, Variable] = {}
+
+    def all(self) -> list[Variable]:
+        return [*self._variables, *self._logarithms.values()]
+
+    def exponent(self, node: Expr) -> Expr:
+        """Of a power of e, or of another base; of a logarithm 0, as it becomes an exponent and no power."""
+        if isinstance(node, exp):
+            return node.exp
+        if isinstance(node, log):
+            self.logarithm(node.args[0])  # type: ignore[arg-type]
+            return Integer(0)
+        return expand(node.exp * self.logarithm(node.base))
+
+    def logarithm(self, argument: Expr) -> Expr:
+        """The exponent of a product of exponentials; else a variable that is the logarithm."""
+        total: Expr = Integer(0)
+        for factor in Mul.make_args(argument):
+            base, power = factor.as_base_exp()
+            if isinstance(factor, exp):
+                total += factor.exp
+            elif _is_letter(base):
+                total += base.exp_of * power
+            else:
+                return self._variable(argument)
+        return total
+
+    def _variable(self, argument: Expr) -> Variable:
+        argument = cancel(argument)
+        if argument not in self._logarithms:
+            name = f"log_{len(self._logarithms) + 1}"
+            while name in {v.name for v in self._variables}:
+                name += "_"
+            self._logarithms[argument] = Variable(name, -oo, oo, log_of=argument, latex=rf"\ln({argument})")
+        return self._logarithms[argument]
 
 
 def _gather(exponent: Expr, rates: dict[Expr, set[Rational]]) -> None:
@@ -130,7 +209,9 @@ def _power(exponent: Expr, chosen: dict[Expr, Variable]) -> Expr:
     factors: list[Expr] = []
     for term in Add.make_args(expand(exponent)):
         coefficient, monomial = term.as_coeff_Mul()
-        if monomial in chosen:
+        if isinstance(monomial, Variable) and monomial.log_of is not None:
+            factors.append(monomial.log_of**coefficient)
+        elif monomial in chosen:
             unit = chosen[monomial].exp_of / monomial  # pyright: ignore[reportOptionalOperand]
             factors.append(chosen[monomial] ** (coefficient / unit))
         else:
@@ -141,15 +222,20 @@ def _power(exponent: Expr, chosen: dict[Expr, Variable]) -> Expr:
 class _Rewriting:
     """The replacements, carried through expressions and through the domains of the variables that they mention."""
 
-    def __init__(self, chosen: dict[Expr, Variable], swap: dict[Variable, Expr], variables: list[Variable]) -> None:
-        self._chosen, self._swap = chosen, dict(swap)
-        self._logarithms: dict[Expr, Variable] = {}
-        self._names = {variable.name for variable in variables}
-        for variable in variables:  # each after those that its domain mentions
-            if variable not in self._swap:
-                moved = self._moved(variable)
+    def __init__(
+        self, letters: _Letters, chosen: dict[Expr, Variable], swap: dict[Variable, Expr], variables: list[Variable]
+    ) -> None:
+        self._letters, self._chosen, self._swap = letters, chosen, dict(swap)
+        for variable in [*variables, *(v for v in letters.all() if v not in variables)]:
+            if variable not in self._swap:  # each after those that its domain mentions
+                moved = substitute_domain(variable, self.of)
                 if moved != variable:
                     self._swap[variable] = moved
+        for monomial, variable in chosen.items():
+            moved = substitute_domain(variable, self.of)
+            if moved != variable:  # an exponent that mentions a logarithm of what was rewritten
+                self._swap[variable] = moved
+                self._chosen[monomial] = moved
 
     def of_all(self, expressions: Sequence[Expr]) -> list[Expr]:
         return [self.of(one) for one in expressions]
@@ -161,24 +247,9 @@ class _Rewriting:
         if not expression.args:
             return expression
         if isinstance(expression, log) and expression.free_symbols:
-            return self._of_logarithm(expression)
-        if isinstance(expression, (exp, Pow)) and _is_exponential(expression):
-            return self.of(_power(_exponent(expression), self._chosen))
+            return self.of(self._letters.logarithm(expression.args[0]))  # type: ignore[arg-type]
+        if isinstance(expression, (exp, Pow)) and _is_power(expression):
+            return self.of(_power(self._letters.exponent(expression), self._chosen))
         parts = [self.of(part) if isinstance(part, Expr) else part for part in expression.args]
         same = all(one is other for one, other in zip(parts, expression.args, strict=True))
         return expression if same else expression.func(*parts)
-
-    def _of_logarithm(self, expression: Expr) -> Expr:
-        inner = _logarithm(expression.args[0])  # type: ignore[arg-type]
-        if inner is not None:
-            return self.of(inner)
-        argument = self.of(expression.args[0])  # type: ignore[arg-type]
-        if argument not in self._logarithms:
-            name = f"log_{len(self._logarithms) + 1}"
-            while name in self._names:
-                name += "_"
-            self._logarithms[argument] = Variable(name, -oo, oo, log_of=argument, latex=rf"\ln({argument})")
-        return self._logarithms[argument]
-
-    def _moved(self, variable: Variable) -> Variable:
-        return substitute_domain(variable, self.of)

@@ -192,7 +192,7 @@ def everywhere(left, relation, right, variables, evidence, given):
             if text is not None:
                 gap = difference(env[name], evaluate(text, env, RATIOS), RATIOS)
                 env[prefix + name] = gap if prefix == "lo_" else difference(RATIOS[int](0), gap, RATIOS)
-                is_open = v["lower_open" if prefix == "lo_" else "upper_open"] and not link(v)
+                is_open = v["lower_open" if prefix == "lo_" else "upper_open"] and not ("exp_of" in v and taylor)
                 opens[prefix + name] = 1 + is_open
     claimed = [evidence.get("gap", "0"), *evidence["divisors"]]
     signs = [sign(parsed(text), opens) for text in claimed]

@@ -17,7 +17,7 @@ from ldp_audit.claims.rational import NotRationalFunctionError
 from ldp_audit.claims.statement import Statement, is_linked, written
 from ldp_audit.mechanisms.variable import Variable
 
-_DEGREES = (1, 3, 7, 11)
+_DEGREES = (0, 1, 3, 7, 11)
 _CUTS = 2
 _MOST_PLANS = 16
 _MOST_BOTH = 6
@@ -39,13 +39,13 @@ def prove(statement: Statement, cuts: int = _CUTS) -> dict[str, Any] | None:
 def prove_whole(statement: Statement) -> dict[str, Any] | None:
     """Evidence by one form for the whole domain."""
     variables = statement.variables()
-    try:
-        known = divisor_forms(statement)  # found in slacks that the gap's own form may not use
-    except (NotRationalFunctionError, ZeroDivisionError):
-        return None
     for degree in _DEGREES if _has_link(variables) else (1,):
-        for ends in plans(variables):
-            evidence = _on(statement, degree, ends, known if degree == 1 else None)
+        try:
+            known = divisor_forms(statement, degree)  # found in slacks that the gap's own form may not use
+        except (NotRationalFunctionError, ZeroDivisionError):
+            return None
+        for ends in plans(variables, linked=degree > 0):
+            evidence = _on(statement, degree, ends, known)
             if evidence is not None:
                 return evidence
     return None
@@ -73,13 +73,16 @@ def _has_link(variables: list[Variable]) -> bool:
     return any(is_linked(variable, variables) for variable in variables)
 
 
-def plans(variables: list[Variable]) -> list[Plan]:
-    """Which slacks to write the bounded variables with. One end each gives the shortest forms, so it is tried first."""
-    linked = [v.name for v in variables if is_linked(v, variables)]
+def plans(variables: list[Variable], *, linked: bool = True) -> list[Plan]:
+    """Which slacks to write the bounded variables with. One end each gives the shortest forms, so it is tried first.
+
+    linked: whether exponentials, and not logarithms alone, have slacks of their own.
+    """
+    free = [v.name for v in variables if is_linked(v, variables) and (linked or v.exp_of is None)]
     bounded = [
         v.name
         for v in variables
-        if v.name not in linked and not (v.lower.is_infinite or v.upper.is_infinite) and v.lower != v.upper
+        if v.name not in free and not (v.lower.is_infinite or v.upper.is_infinite) and v.lower != v.upper
     ]
 
     def all_of(*choices: Ends, most: int = 27) -> list[Plan]:
@@ -92,7 +95,7 @@ def plans(variables: list[Variable]) -> list[Plan]:
     found += all_of("none")
     found = [plan for place, plan in enumerate(found) if plan not in found[:place]]
     above: list[Ends] = ["lower", "upper"]
-    chosen = [dict(zip(linked, ends, strict=True)) for ends in islice(product(above, repeat=len(linked)), _MOST_LINKED)]
+    chosen = [dict(zip(free, ends, strict=True)) for ends in islice(product(above, repeat=len(free)), _MOST_LINKED)]
     return [{**plan, **ends} for ends in chosen for plan in found]
 
 
@@ -112,16 +115,16 @@ def _on(
     if divisors is None:
         return None
     evidence = {"kind": "certificate", "gap": form.text, "divisors": texts(divisors)}
-    return {**evidence, "taylor": degree} if _has_link(statement.variables()) else evidence
+    return {**evidence, "taylor": degree} if degree and _has_link(statement.variables()) else evidence
 
 
-def divisor_forms(statement: Statement) -> list[Form] | None:
+def divisor_forms(statement: Statement, degree: int = 1) -> list[Form] | None:
     """Forms of everything that the statement and its domains divide by, in the slacks that give them first.
 
     None if something may be zero.
     """
-    for ends in ({}, *plans(statement.variables())):
-        slacks = Slacks(statement.variables(), 1, ends)
+    for ends in ({}, *plans(statement.variables(), linked=degree > 0)):
+        slacks = Slacks(statement.variables(), degree, ends)
         slacks.gap(statement)
         forms = slacks.divisor_forms()
         if forms is not None:

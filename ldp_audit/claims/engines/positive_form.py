@@ -53,7 +53,7 @@ Ends = Literal["both", "lower", "upper", "none"]
 class Slacks:
     """The variables of a domain in terms of their slacks; collects the divisors that must not vanish.
 
-    degree: of the Taylor polynomial below a linked exponential; odd.
+    degree: of the Taylor polynomial below a linked exponential; odd, or 0: its own ends are all that is known of it.
     ends: which slacks a bounded variable is written with, by its name; both, if not given.
     """
 
@@ -75,6 +75,7 @@ class Slacks:
             for end in (variable.lower, variable.upper):  # all of them, so that every divisor in a domain is seen
                 if not end.is_infinite:
                     self.write(end)
+        self._of_domains = len(self.divisors)
 
     def define(self, variables: list[Variable], path: Mapping[Variable, Expr]) -> None:
         """Give the variables of the statement that the path comes from; KeyError if the path needs more than these."""
@@ -126,17 +127,20 @@ class Slacks:
 
     def know(self, forms: Sequence[Form]) -> None:
         """Take over forms of the divisors that were found in other slacks: a factor may have none in these."""
-        if len(forms) != len(self.divisors):
-            return
-        for ratio, form in zip(self.divisors, forms, strict=True):
+        own = self.divisors[self._of_domains :]  # the domains' divisors come first, and differ with the slacks
+        for ratio, form in zip(own, forms[len(forms) - len(own) :], strict=False):
             below = self.form(Ratio(ratio.denominator, self._ring.constant(1).numerator))
             if below is not None and abs(below.sign) == 2:
                 sign = form.sign if below.sign > 0 else -form.sign
                 self._known[text(ratio.numerator)] = Form(f"({form.text})*({below.text})", sign)
 
+    def _is_linked(self, variable: Variable) -> bool:
+        """Whether it is written by what it is the exponential or logarithm of; by its own ends, if the degree is 0."""
+        return is_linked(variable, self._among) and (variable.exp_of is None or self._degree > 0)
+
     def _declare(self, variable: Variable) -> list[str]:
         name = variable.name
-        if is_linked(variable, self._among):
+        if self._is_linked(variable):
             side = "hi" if self._ends.get(name) == "upper" else "lo"
             self._open[f"{side}_{name}"] = False
             return [f"{side}_{name}"]
@@ -154,13 +158,13 @@ class Slacks:
 
     def _written(self, variable: Variable) -> Ratio:
         name = variable.name
-        if is_linked(variable, self._among) and variable.log_of is not None:
+        if self._is_linked(variable) and variable.log_of is not None:
             argument = self.write(variable.log_of)
             self.divisors.append(argument)
             if self._ends.get(name) == "upper":
                 return argument - self._ring.constant(1) - self._ring.generator(f"hi_{name}")
             return self._ring.constant(1) - self._ring.constant(1) / argument + self._ring.generator(f"lo_{name}")
-        if is_linked(variable, self._among) and variable.exp_of is not None:
+        if self._is_linked(variable) and variable.exp_of is not None:
             if self._ends.get(name) == "upper":
                 below = self.write(taylor(-variable.exp_of, self._degree))
                 self.divisors.append(below)

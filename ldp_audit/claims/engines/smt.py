@@ -19,6 +19,9 @@ from ldp_audit.mechanisms.variable import Variable
 EFFORT = 2_000_000
 """z3's rlimit: counts its steps, so that the answer does not depend on how busy the machine is."""
 
+MOST_MILLISECONDS = 10_000
+"""Single steps of z3's algebra take minutes in some processes and not in others; the answer is then "unknown"."""
+
 
 @dataclass(frozen=True)
 class Solved:
@@ -71,6 +74,7 @@ class _Translation:
         self._divisors: list[Ratio] = []
         self._solver = z3.Solver()
         self._solver.set("rlimit", EFFORT)
+        self._solver.set("timeout", MOST_MILLISECONDS)
         self._gap = self._ratio(statement.right) - self._ratio(statement.left)
         for node, name in self._extra.items():
             self._solver.add(self._definition(node, self._ring.generator(name)))
