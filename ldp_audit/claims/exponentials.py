@@ -5,7 +5,8 @@ different letters. A statement in which several of them occur is rewritten: for 
 rational coefficients c_1, c_2, ... of greatest common divisor g, every e**(c_i m) becomes a whole power of the one
 variable e**(g m). So T and ROOT_T together are ROOT_T**2 and ROOT_T, exp(-EPSILON) is 1/T, and exp(x) of a variable x is
 a variable of its own that is linked to x. What was e**0.5 and e**1 is then algebra; and where the exponent occurs
-outside of exponentials too, the statement's variables say so (`Statement.to_dict`), so that the checker sees the link.
+outside of exponentials too, the statement's variables say so (`Statement.to_dict`), so that the checker sees the link. Where both sides are
+products of exponentials, their exponents are compared instead.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from sympy import (
     cosh,
     coth,
     exp,
-    expand,
+    expand_mul,
     floor,
     log,
     oo,
@@ -77,7 +78,23 @@ def unified(expressions: Sequence[Expr]) -> list[Expr]:
             continue  # its exponential is what it is the logarithm of
         chosen[monomial] = _variable(monomial, _common(rates[monomial]), linked, [*letters.all(), *chosen.values()])
     swap = {v: _power(v.exp_of, chosen) for v in linked if v not in chosen.values() and ranges_over_all_exponentials(v)}
-    return _Rewriting(letters, chosen, swap, variables).of_all(expressions)
+    found = _Rewriting(letters, chosen, swap, variables).of_all(expressions)
+    exponents = [_exponent_of(one) for one in found]
+    several = len({v for one in found for v in one.free_symbols}) > 1
+    if several and len(found) == 2 and None not in exponents:
+        return [one for one in exponents if one is not None]
+    return found
+
+
+def _exponent_of(side: Expr) -> Expr | None:
+    """Of a product of powers of exponentials; two such compare as their exponents do. None for anything else."""
+    total: Expr = Integer(0)
+    for factor in Mul.make_args(side):
+        base, power = factor.as_base_exp()
+        if not (_is_letter(base) and power.is_Rational):
+            return None
+        total += base.exp_of * power
+    return total
 
 
 def _by_exponentials(expression: Expr) -> Expr:
@@ -98,13 +115,18 @@ def _closed(term: Expr, *limits: Any) -> Expr:
 
 
 def _certain(condition: Any) -> bool:
-    """Whether a condition holds all over the domain: each variable as its lower end and something positive above it."""
+    """Whether a condition holds all over the domain, with each variable in terms of a number that is only positive."""
     swap = {}
     for v in condition.free_symbols:
-        if isinstance(v, Variable) and v.lower.is_Rational:
-            swap[v] = v.lower + Dummy(positive=True if v.lower_open else None, nonnegative=True, integer=v.integer_valued)
-        elif isinstance(v, Variable) and v.upper.is_Rational:
-            swap[v] = v.upper - Dummy(positive=True if v.upper_open else None, nonnegative=True)
+        if not isinstance(v, Variable) or not (v.lower.is_Rational or v.upper.is_Rational):
+            continue
+        above = Dummy(positive=True)
+        if v.lower.is_Rational and v.upper.is_Rational and v.lower_open and v.upper_open:
+            swap[v] = v.lower + (v.upper - v.lower) * above / (1 + above)
+        elif v.lower.is_Rational:
+            swap[v] = v.lower + (above if v.lower_open else Dummy(nonnegative=True, integer=v.integer_valued or None))
+        else:
+            swap[v] = v.upper - (above if v.upper_open else Dummy(nonnegative=True))
     return bool(simplify(condition.subs(swap)) == True)  # noqa: E712  (SymPy's own truth)
 
 
@@ -132,28 +154,29 @@ class _Letters:
 
     def exponent(self, node: Expr) -> Expr:
         """Of a power of e, or of another base; of a logarithm 0, as it becomes an exponent and no power."""
-        if isinstance(node, exp):
-            return node.exp
         if isinstance(node, log):
             self.logarithm(node.args[0])  # type: ignore[arg-type]
             return Integer(0)
-        return expand(node.exp * self.logarithm(node.base))
+        power = node.exp.replace(lambda one: isinstance(one, log) and one.free_symbols, lambda one: self.logarithm(one.args[0]))
+        return expand_mul(power if isinstance(node, exp) else power * self.logarithm(node.base))
 
     def logarithm(self, argument: Expr) -> Expr:
-        """The exponent of a product of exponentials; else a variable that is the logarithm."""
+        """The exponents of exponentials and the logarithms of positive factors, added up; what is left has one itself."""
         total: Expr = Integer(0)
-        for factor in Mul.make_args(argument):
+        rest: Expr = Integer(1)
+        for factor in Mul.make_args(cancel(argument)):
             base, power = factor.as_base_exp()
             if isinstance(factor, exp):
                 total += factor.exp
             elif _is_letter(base):
                 total += base.exp_of * power
+            elif base.free_symbols and _certain(base > 0):
+                total += power * self._variable(base)
             else:
-                return self._variable(argument)
-        return total
+                rest = rest * factor
+        return total if rest == 1 else total + self._variable(rest)
 
     def _variable(self, argument: Expr) -> Variable:
-        argument = cancel(argument)
         if argument not in self._logarithms:
             name = f"log_{len(self._logarithms) + 1}"
             while name in {v.name for v in self._variables}:
@@ -163,7 +186,7 @@ class _Letters:
 
 
 def _gather(exponent: Expr, rates: dict[Expr, set[Rational]]) -> None:
-    for term in Add.make_args(expand(exponent)):
+    for term in Add.make_args(expand_mul(exponent)):
         coefficient, monomial = term.as_coeff_Mul()
         if isinstance(coefficient, Rational) and monomial.free_symbols:
             rates.setdefault(monomial, set()).add(abs(coefficient))
@@ -207,7 +230,7 @@ def _range(monomial: Expr) -> tuple[Expr, Expr]:
 def _power(exponent: Expr, chosen: dict[Expr, Variable]) -> Expr:
     """e**exponent as a product of powers of the chosen variables."""
     factors: list[Expr] = []
-    for term in Add.make_args(expand(exponent)):
+    for term in Add.make_args(expand_mul(exponent)):
         coefficient, monomial = term.as_coeff_Mul()
         if isinstance(monomial, Variable) and monomial.log_of is not None:
             factors.append(monomial.log_of**coefficient)

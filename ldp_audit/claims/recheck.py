@@ -66,6 +66,11 @@ def evaluate(text, env, algebra, nonzero=None):
             return env[node.id]
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return difference(algebra[int](0), walk(node.operand), algebra)
+        if isinstance(node, ast.Call) and not node.keywords and algebra is RATIOS:  # of numbers, with an exact value
+            numbers = [require(part[0].keys() <= {()} and part[1].keys() == {()} and part, "a function of what is no number")
+                       for part in map(walk, node.args)]
+            low, high = INTERVALS[node.func.id](*((Fraction(top.get((), 0)) / bottom[()],) * 2 for top, bottom in numbers))
+            return RATIOS[int](require(low == high and (low,), "a function without an exact value")[0])
         if isinstance(node, ast.Call) and not node.keywords:
             return algebra[node.func.id](*map(walk, node.args))
         require(isinstance(node, ast.BinOp), "something is not arithmetic")

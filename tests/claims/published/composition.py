@@ -83,6 +83,7 @@ TWICE = pair_of_answers(t, t)
 chi = SymbolicChannel(
     "RR that sometimes tells",
     inputs=bit,
+    public=d,
     atoms={
         0: d * (1 - bit),
         1: (1 - d) * ((1 - bit) * t + bit) / (t + 1),

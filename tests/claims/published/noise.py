@@ -129,6 +129,7 @@ q_wave = 1 / (2 * width * t + 1)
 WAVE = SymbolicChannel(
     "square wave",
     inputs=unit,
+    public=width,
     pieces=[
         (-width, unit - width, q_wave),
         (unit - width, unit + width, t * q_wave),
