@@ -81,9 +81,7 @@ def lemma_2() -> Claim:
                 equal(
                     put_in(two[0], {t: 3}), times(Rational(21, 5), put_in(two[1], {t: 3})), "t = 3: 21/5 = 4.2, not 3"
                 ),
-                equal(
-                    drawn((0, 1), 0), two[1], "z' = 01 gives the first index what z = 10 gives the second"
-                ),
+                equal(drawn((0, 1), 0), two[1], "z' = 01 gives the first index what z = 10 gives the second"),
             ),
         ),
         looked="Section 4.1 (the definition of PE), Lemma 2 and its proof, Algorithm 3, Definition 2. Exactly k ones are granted, as the "

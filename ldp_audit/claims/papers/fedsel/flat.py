@@ -11,7 +11,6 @@ from ldp_audit.claims.papers.wang import ABOVE_STAR
 from ldp_audit.claims.statement import at_most, equal, less, order
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.gaussian import GAUSSIAN
-from ldp_audit.mechanisms.variable import substituted
 
 kept = Variable("c", 1, oo, integer=True)
 dims = Variable("d", kept, oo, integer=True)

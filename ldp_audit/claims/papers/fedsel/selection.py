@@ -259,7 +259,8 @@ def lemma_3() -> Claim:
             equal((1 - hit) / (d - k), outside, "(1-p)/(d-k): an index outside"),
         ),
         corrected=Correction(
-            "Tight for every 1 <= k < d.", parts=(equal(inside, t * ((1 - hit) / (d - k)), "an index inside against outside"),)
+            "Tight for every 1 <= k < d.",
+            parts=(equal(inside, t * ((1 - hit) / (d - k)), "an index inside against outside"),),
         ),
         assumptions=("exactly k ones in each status vector, 1 <= k < d",),
     )

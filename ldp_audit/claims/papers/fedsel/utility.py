@@ -6,7 +6,7 @@ An O is about growth, so where one is refuted d ranges over all numbers from 2 o
 from sympy import Rational, exp, log, sqrt
 
 from ldp_audit.claims.claim import Claim, Correction, Reading
-from ldp_audit.claims.papers.as_written import difference, put_in, quotient, times, total
+from ldp_audit.claims.papers.as_written import put_in, quotient, times, total
 from ldp_audit.claims.papers.fedsel.symbols import (
     PIECEWISE,
     A,
@@ -244,7 +244,7 @@ def theorem_4_1() -> Claim:
 
 def acceptable_batch() -> Claim:
     per_client = (A - 1).subs(t, exp(1))
-    up_to_two = Variable("t", 1, 2, open="left")
+    small_step = 1 / Variable("u", 1, oo)  # e^epsilon_2 - 1, at most 1
     ours, rule = log_size / (dims * epsilon**2), dims * log_size / epsilon**2
     return Claim(
         id="FS-BATCH",
@@ -262,7 +262,7 @@ def acceptable_batch() -> Claim:
             "at most d epsilon_2^2, and so for every epsilon_2 if d is large enough, one client is then enough.",
             (
                 order(
-                    (A - 1).subs(t, up_to_two),
+                    (A - 1).subs(t, 1 + small_step),
                     K * 1,
                     constant=K,
                     label="e^epsilon_2 <= 2, one client: with Duchi's mechanism its error, at least A - 1, is at most the constant",

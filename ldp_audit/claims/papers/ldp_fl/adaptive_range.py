@@ -136,7 +136,11 @@ def client_chosen_range() -> Claim:
         place="Section 4, adaptive range setting",
         says="Clients may choose their own c and r, for each weight and round; LDP still holds, as noise is added to each weight.",
         parts=(
-            equal(upper, other.atoms[0].output, "another choice of c and r has the same upper report (else it is impossible)"),
+            equal(
+                upper,
+                other.atoms[0].output,
+                "another choice of c and r has the same upper report (else it is impossible)",
+            ),
             equal(lower, other.atoms[1].output, "and the same lower report"),
             at_most(plus, t * other.atoms[0].probability, "the upper report is at most t times as likely"),
             at_most(minus, t * other.atoms[1].probability, "and the lower one"),
@@ -199,7 +203,9 @@ def range_of_own_weights() -> Claim:
         id="LF-RANGE2",
         place="Section 5: c and r are set adaptively by the weight range of each layer",
         says="Setting c and r by the range of a layer's weights keeps the guarantee.",
-        parts=_from_another_range(own, "of a layer is at most t times as likely from another layer, each in its own range"),
+        parts=_from_another_range(
+            own, "of a layer is at most t times as likely from another layer, each in its own range"
+        ),
         kindest=Reading(
             "The layers are those of the averaged model W_l, as in Algorithm 1: the cloud calculates their ranges and sends them to "
             "all clients, so that they are public when a client perturbs.",
@@ -252,11 +258,19 @@ def range_feedback() -> Claim:
         says="Ranges calculated from the weights that the server received can follow the true range. (The rule is not given.)",
         latex=r"R_{l+1}=\tfrac12(\max W_l-\min W_l)\overset{?}{=}R_l",
         parts=(
-            equal(times(Rational(1, 2), spread), r, "read as half-ranges, one client a round: that of its reports is its r"),
+            equal(
+                times(Rational(1, 2), spread),
+                r,
+                "read as half-ranges, one client a round: that of its reports is its r",
+            ),
         ),
         kindest=Reading(
             "Read of many clients: the averaged weights, whose range is taken, come as near to the true averages as is wished.",
-            (at_most(r**2 * A**2 / enough, v, "n >= r^2 A^2 / v clients bring an averaged weight's variance down to v"),),
+            (
+                at_most(
+                    r**2 * A**2 / enough, v, "n >= r^2 A^2 / v clients bring an averaged weight's variance down to v"
+                ),
+            ),
         ),
         corrected=Correction(
             "It takes many clients. By half-ranges, R grows by the factor A > 1 each round with one client, which a division by A "

@@ -128,7 +128,11 @@ def unlinkable_reports() -> Claim:
             r"\ln\Big(1+\tfrac{t-1}{t+1}\Big(8\sqrt{\tfrac{t\ln(4/\delta)}n}+\tfrac{8t}n\Big)\Big)",
             (
                 *(prints_as(closed_form(n, delta), printed, f"n = {n}: {printed}") for n, printed in settings),
-                less(DELTA, nothing_sent(200, 4, 1, Rational("3.9996")), "n = 200, epsilon = 4: above 3.9996, delta = 10^-5"),
+                less(
+                    DELTA,
+                    nothing_sent(200, 4, 1, Rational("3.9996")),
+                    "n = 200, epsilon = 4: above 3.9996, delta = 10^-5",
+                ),
                 less(DELTA, nothing_sent(500, 10, 1, Rational("9.9999")), "n = 500, epsilon = 10: above 9.9999"),
             ),
         ),

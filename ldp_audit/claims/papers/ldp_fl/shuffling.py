@@ -145,7 +145,9 @@ def enough_per_weight() -> Claim:
                 equal(hockey_stick(laws[0], laws[1], 3), Rational(27, 128), "from the lower end to the upper one"),
                 equal(hockey_stick(laws[1], laws[0], 3), Rational(15, 128), "in the other direction"),
                 equal(
-                    put_in(first[0, 0], at_three), times(9, put_in(second[0, 0], at_three)), "the counts (0, 0) have the ratio 9"
+                    put_in(first[0, 0], at_three),
+                    times(9, put_in(second[0, 0], at_three)),
+                    "the counts (0, 0) have the ratio 9",
                 ),
                 equal(first[0, 0], t**2 * second[0, 0], "for every t: t^2"),
             ),
@@ -232,7 +234,11 @@ def anonymity() -> Claim:
             "all selected, or selection and sending left to a third party, the assumption can hold.",
             r"\tfrac1{k_l}\ge\tfrac1n",
             (
-                at_most(k / n, 1, "1/n over 1/k: the cloud's chance to name a sender among all n, and among the k that it chose"),
+                at_most(
+                    k / n,
+                    1,
+                    "1/n over 1/k: the cloud's chance to name a sender among all n, and among the k that it chose",
+                ),
                 equal(1 / Variable("k", n, n, integer=True), 1 / n, "the same if all take part"),
             ),
         ),

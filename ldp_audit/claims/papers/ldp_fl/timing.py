@@ -125,7 +125,9 @@ def waiting_costs_nothing() -> Claim:
         says="Adding T_W has no negative effect, as a round's delay is decided by its slowest client.",
         parts=(
             at_most(
-                mean_waiting, mean_without, "base times 0 and 4, delays uniform on {0, 1, 2, 3}: the mean end of the round"
+                mean_waiting,
+                mean_without,
+                "base times 0 and 4, delays uniform on {0, 1, 2, 3}: the mean end of the round",
             ),
         ),
         kindest=Reading(

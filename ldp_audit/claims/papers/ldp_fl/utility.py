@@ -122,9 +122,7 @@ def lemma_1_sampled_clients() -> Claim:
 def every_selection(clients: int, chosen: int) -> Statement:
     """The mean over all selections of the mean weight of the chosen clients is the mean weight of all."""
     weights = [Variable(f"w_{u}", -oo, oo) for u in range(1, clients + 1)]
-    selections = [
-        times(Rational(1, chosen), total(*selection)) for selection in combinations(weights, chosen)
-    ]
+    selections = [times(Rational(1, chosen), total(*selection)) for selection in combinations(weights, chosen)]
     return equal(
         times(Rational(1, len(selections)), total(*selections)),
         sum(weights) / clients,
