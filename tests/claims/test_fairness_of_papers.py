@@ -1,4 +1,4 @@
-"""All shipped papers: every part says something, and nothing is held against a paper before the kindest reading was tried."""
+"""All shipped papers: each part says something, and no paper is accused before the kindest reading was tried."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ EXPECTED = {
     "LF-RLINK": "CONDITIONAL",
     "LF-RANGE2": "PROVED",
     "LF-POST": "PROVED",
-    "LF-RFEED": "PROVED",
+    "LF-RFEED": "PROSE",
     "LF-EPSINF": "REFUTED",
     "LF-COMP": "PROVED",
     "LF-SEQ": "PROVED",

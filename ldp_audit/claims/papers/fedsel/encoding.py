@@ -141,6 +141,7 @@ def expected_sparsity() -> Claim:
 
 def empty_answer() -> Claim:
     lowered = encoding_law((1,))[NONE]
+    others = Variable("Q", 0, 1, open="left")
     parts = []
     for size, marked in SIZES:
         closed = q**marked * p ** (size - marked)
@@ -161,6 +162,11 @@ def empty_answer() -> Claim:
         latex=r"\frac{\Pr[\bot\mid z]}{\Pr[\bot\mid z']}=\frac{(1-p)^kp^{d-k}}{(1-p)^kp^{d-k}}=1",
         parts=(
             equal(lowered, 1 - p, "a one must become zero: 1 - p"),
+            equal(
+                times(others, difference(1, p), p),
+                times(others, p, lowered),
+                "exchanging a one and a zero changes nothing, Q being the chance of the other bits",
+            ),
             *parts,
         ),
         assumptions=("exactly k ones in each status vector, as the proof says",),

@@ -255,35 +255,25 @@ def range_feedback() -> Claim:
     return Claim(
         id="LF-RFEED",
         place="Section 3.1.1, adaptive range, third step, with Algorithm 1, lines 12 to 14",
-        says="Ranges calculated from the weights that the server received can follow the true range. (The rule is not given.)",
-        latex=r"R_{l+1}=\tfrac12(\max W_l-\min W_l)\overset{?}{=}R_l",
-        parts=(
-            equal(
-                times(Rational(1, 2), spread),
-                r,
-                "read as half-ranges, one client a round: that of its reports is its r",
-            ),
-        ),
-        kindest=Reading(
-            "Read of many clients: the averaged weights, whose range is taken, come as near to the true averages as is wished.",
+        says="Ranges that the cloud calculates from the weights that it received make the setting adaptive.",
+        latex=r"R_{l+1}=f(W_l)",
+        corrected=Correction(
+            "By half-ranges of W_l it takes many clients. With one client R grows by the factor A > 1 each round, which a division by A "
+            "would undo; with 100 clients and epsilon = 1/2 one averaged weight leaves [c - r, c + r] with probability 0.0120, so a "
+            "layer of 1000 weights widens nearly surely. With n clients an averaged weight is as near to the true average as r A/sqrt n.",
+            r"f=\tfrac12(\max W_l-\min W_l),\ n=1:\quad R_{l+1}=A\,R_l",
             (
+                equal(times(Rational(1, 2), spread), A * r, "one client: the half-range of the reports is A r"),
+                less(r, A * r, "which is larger"),
+                equal(times(1 / (2 * A), spread), r, "over A it is r again"),
+                prints_as(tail, "0.0120", "probability that the mean of 100 reports leaves the range"),
                 at_most(
                     r**2 * A**2 / enough, v, "n >= r^2 A^2 / v clients bring an averaged weight's variance down to v"
                 ),
             ),
         ),
-        corrected=Correction(
-            "It takes many clients. By half-ranges, R grows by the factor A > 1 each round with one client, which a division by A "
-            "would undo; with 100 clients and epsilon = 1/2 one averaged weight leaves [c - r, c + r] with probability 0.0120, so a "
-            "layer of 1000 weights widens nearly surely.",
-            r"R_{l+1}=A\,R_l",
-            (
-                equal(times(Rational(1, 2), spread), A * r, "the half-range of the reports is A r"),
-                less(r, A * r, "which is larger"),
-                prints_as(tail, "0.0120", "probability that the mean of 100 reports leaves the range"),
-            ),
-        ),
-        looked="Section 3.1.1 (third step), Algorithm 1 and Section 5, in all three conversions: no rule is given.",
+        argument="The rule by which the cloud calculates them is given nowhere (Section 3.1.1, Algorithm 1, Section 5, all three "
+        "conversions), so there is no formal statement to hold against the paper. Whoever implements it must choose one.",
     )
 
 

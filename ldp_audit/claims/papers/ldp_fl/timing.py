@@ -116,6 +116,8 @@ def waiting_time() -> Claim:
 
 def waiting_costs_nothing() -> Claim:
     slots = range(4)
+    slowest, span = Variable("T_S", 0, oo, latex="T_S"), Variable("T", 0, oo, open="left")
+    base, delay = Variable("t_b", 0, slowest, latex="t_{LC}+t_C"), Variable("tau", 0, span, latex=r"\tau")
     without = [Max(first, 4 + second, evaluate=False) for first in slots for second in slots]
     waiting = [total(4, Max(first, second, evaluate=False)) for first in slots for second in slots]
     mean_without, mean_waiting = (times(Rational(1, 16), total(*ends)) for ends in (without, waiting))
@@ -131,12 +133,16 @@ def waiting_costs_nothing() -> Claim:
             ),
         ),
         kindest=Reading(
-            "Read of the longest delay, which the slowest client decides and T_S + T bounds: it stays as it is.",
+            "Read of the longest delay, which the slowest client decides and T_S + T bounds: with T_W it is no longer than without.",
             (
+                at_most(
+                    total(base, slowest - base, delay), slowest + span, "with T_W: at most T_S + T, for every client"
+                ),
+                at_most(base + delay, slowest + span, "without T_W: at most T_S + T"),
                 equal(
                     Max(*waiting, evaluate=False),
                     Max(*without, evaluate=False),
-                    "the latest end of the round with base times 0 and 4, with T_W and without",
+                    "attained by both, base times 0 and 4: the latest end of the round",
                 ),
             ),
         ),

@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from sympy import Max, Min, Rational, exp
+from sympy import Expr, Max, Min, Rational, exp
 
 from ldp_audit.claims.claim import Claim, Correction, Reading
 from ldp_audit.claims.papers.as_written import difference, put_in, times, total
@@ -151,7 +151,7 @@ def lemma_2() -> Claim:
                 at_most(r**2 * (A**2 - 1), variance, "and at least r^2 (A^2 - 1)"),
             ),
         ),
-        looked="Lemma 2 has '=' and 'any number' in all three conversions; its proof (eq. (6)) ends with '<=', which is right and is "
+        looked="Lemma 2 has '=' and 'any number' in all three conversions (in the second scan legibly in the appendix only); its proof (eq. (6)) ends with '<=', which is right and is "
         "LF-E6; Lemma 3 and Corollary 1 use the inequality. The words admit no other formal reading.",
     )
 
@@ -335,7 +335,7 @@ def theorem_2() -> Claim:
     ln2 = Variable("ln2", 0, oo, open="left", latex=r"\ln 2")
     log_inverse_beta = Variable("ell", ln2, oo, latex=r"\ln\tfrac1\beta")
 
-    def enough(constant: Rational, level: Variable, ratio: Variable) -> Statement:
+    def enough(constant: Expr, level: Variable, ratio: Variable) -> Statement:
         """The constant does: both sides of (Hoeffding's deviation) <= constant r sqrt(ell)/(epsilon sqrt n), squared."""
         scaled = level * (ratio + 1) / (ratio - 1)
         return at_most(
