@@ -64,7 +64,7 @@ class Condition:
 
 def _namesakes(part: Statement, where: Sequence[Variable]) -> dict[Variable, Variable]:
     """The part's variables that are replaced, also those that occur in the exponents of others only."""
-    own = variables_of([part.left, part.right, *(v.exp_of for v in part.variables() if v.exp_of is not None)])
+    own = variables_of([part.left, part.right, *(v.argument for v in part.variables() if v.argument is not None)])
     by_name = {one.name: one for one in where}
     return {variable: by_name[variable.name] for variable in own if variable.name in by_name}
 
@@ -150,6 +150,22 @@ class Claim:
             raise ValueError(f"a claim needs an id and a statement in words, got id={self.id!r}, says={self.says!r}")
         for name in ("parts", "void"):
             object.__setattr__(self, name, _statements(getattr(self, name), f"{name} of claim {self.id}"))
+
+    def groups(self) -> dict[str, tuple[Statement, ...]]:
+        """Every formal statement, by what it is for: the parts, the kindest reading, the parts under the condition,
+        that this is a restriction, what makes the claim void, and the correction.
+
+        Raises ValueError for a condition on a variable that no part has.
+        """
+        condition = self.condition
+        return {
+            "parts": self.parts,
+            "kindest": self.kindest.parts if self.kindest else (),
+            "condition": condition.applied_to(self.parts) if condition else (),
+            "narrower": condition.narrower(self.parts) if condition else (),
+            "void": self.void,
+            "corrected": self.corrected.parts if self.corrected else (),
+        }
 
 
 @dataclass(frozen=True)

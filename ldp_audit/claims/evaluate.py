@@ -174,8 +174,9 @@ def enclosure(expression: Expr, point: Mapping[Any, Value]) -> arb:
     if isinstance(expression, Symbol):
         if expression in point:
             return as_ball(point[expression])
-        if isinstance(expression, Variable) and expression.exp_of is not None:
-            return enclosure(expression.exp_of, point).exp()
+        if isinstance(expression, Variable) and expression.argument is not None:
+            inner = enclosure(expression.argument, point)
+            return inner.log() if expression.exp_of is None else inner.exp()
         raise KeyError(expression)
     balls = [enclosure(part, point) for part in expression.args if isinstance(part, Expr)]
     if isinstance(expression, Add):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations, zip_longest
 from typing import Any
 
-from sympy import Expr, Integer, Max, Min, Mul, exp, expand_log, log, simplify, sympify
+from sympy import Add, Expr, Integer, Max, Min, Mul, exp, expand_log, log, simplify, sympify
 
 from ldp_audit.claims.settling import BadClaimError, settle
 from ldp_audit.claims.statement import Statement, at_most, differ, equal, less
@@ -16,30 +18,78 @@ from ldp_audit.mechanisms.variable import Variable
 from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
 
 
+_MOST_OUTPUTS = 6
+"""With a delta every set of outputs is a part: 63 of them."""
+
+
 def is_private(
-    law: SymbolicChannel | SymbolicWeights, t: Any, *, neighbour: SymbolicChannel | None = None
+    law: SymbolicChannel | SymbolicWeights, t: Any, *, neighbour: SymbolicChannel | None = None, delta: Any = 0
 ) -> tuple[Statement, ...]:
     """One part an output: P(output | x) <= t P(output | x') for all inputs x, x'. With t = e**epsilon: epsilon-LDP.
 
     neighbour: the channel at the second input, if not every input is a neighbour: `law.at({x: near})`, where the domain
-        of `near` says how far it may be from x.
+        of `near` says how far it may be from x. Both directions are asked, from x to near and back.
+    delta: P(S | x) <= t P(S | x') + delta for every set S of outputs, one part a set: for laws of at most 6 outputs and
+        no density.
     Where outputs depend on the input, the right side asks which of the other input's outputs is the same. Densities are
     compared piece against piece, and the support must not depend on the input. A flat density is compared everywhere if
     that can be proved, else where the two pieces overlap (multiplied by the overlap's length).
-    Raises BadClaimError if the law or its neighbour is none (`require_channel`), if the law has no input, so that
+    Every variable of a channel must be one of its inputs or named `public`, but for epsilon, its exponentials, and what
+    t is made of: an input that is left out would be taken for public, and shown in clear.
+    Raises BadClaimError if one is not, if the law or its neighbour is none (`require_channel`), if the law has no input, so that
     nothing would be private, if it is its own neighbour or one of another shape, and for t <= 0.
     """
     if sympify(t).is_nonpositive:
         raise BadClaimError(f"the ratio t must be positive, got {t}")
+    approximate = sympify(delta) != 0
     if isinstance(law, SymbolicWeights):
+        if approximate:
+            raise BadClaimError(f"delta needs a channel with its outputs one by one, got {law.name!r}")
         return _weights_private(law, t)
+    if approximate and (law.pieces or len(law.atoms) > _MOST_OUTPUTS):
+        raise BadClaimError(
+            f"delta needs a channel of at most {_MOST_OUTPUTS} outputs and no density, got {law.name!r} with "
+            f"{len(law.atoms)} outputs and {len(law.pieces)} pieces; write the divergence out instead"
+        )
     if not law.inputs:
         raise BadClaimError(f"channel {law.name!r} has no inputs, so there is nothing that it could keep private")
+    unnamed = [v.name for v in law.unnamed() if v not in sympify(t).free_symbols]
+    if unnamed:
+        raise BadClaimError(
+            f"channel {law.name!r} does not say whether {', '.join(unnamed)} is private: name it in inputs=(...) if it is, "
+            "or in public=(...) if everybody knows it"
+        )
     require_channel(law)
-    if neighbour is not None:
-        _require_neighbour(law, neighbour)
-    other = law.twin() if neighbour is None else neighbour
-    return (*_atoms_private(law, other, t), *_pieces_private(law, other, t))
+    if neighbour is None:
+        return _parts(law, law.twin(), t, delta)
+    _require_neighbour(law, neighbour)
+    return tuple(
+        part
+        for one, other, way in ((law, neighbour, ""), (neighbour, law, ", back"))
+        for found in _parts(one, other, t, delta)
+        for part in [replace(found, label=found.label + way)]
+    )
+
+
+def _parts(mine: SymbolicChannel, theirs: SymbolicChannel, t: Any, delta: Any) -> tuple[Statement, ...]:
+    if sympify(delta) == 0:
+        return (*_atoms_private(mine, theirs, t), *_pieces_private(mine, theirs, t))
+    moving = mine.outputs_depend_on_inputs()
+    gains = [
+        one.probability - t * (theirs.probability_of(one.output) if moving else other.probability)
+        for one, other in zip(mine.atoms, theirs.atoms, strict=True)
+    ]
+    sets = [chosen for size in range(1, len(gains) + 1) for chosen in combinations(range(len(gains)), size)]
+    return tuple(
+        at_most(
+            Add(*(gains[place] for place in chosen)), delta, f"outputs {_listed(mine, chosen)}: {t} and {delta} suffice"
+        )
+        for chosen in sets
+    )
+
+
+def _listed(law: SymbolicChannel, places: Sequence[int]) -> str:
+    return ", ".join(str(law.atoms[place].output) for place in places)
 
 
 def require_channel(law: SymbolicChannel | SymbolicWeights) -> None:

@@ -112,25 +112,29 @@ def holds(left, relation, right, env, printed=None):
 def ends(v):
     low, high = ("<" if v[side] else "<=" for side in ("lower_open", "upper_open"))
     return [end for end in ((v["lower"], low, v["name"]), (v["name"], high, v["upper"])) if None not in end]
+def link(v):
+    """The function and the argument of a variable that is an exponential or a logarithm; None for another."""
+    return next(((function, v[key]) for key, function in (("exp_of", "exp"), ("log_of", "log")) if key in v), None)
 def declared(s):
     """The variables by name, after a check that each domain mentions only what was declared before it."""
     variables = {}
     for v in s["variables"]:
-        own, texts = v["name"], [text for text in (v["lower"], v["upper"], v.get("exp_of")) if text is not None]
+        own, linked = v["name"], link(v)
+        texts = [text for text in (v["lower"], v["upper"], linked and linked[1]) if text is not None]
         plain = re.fullmatch(r"(?!lo_|hi_)[A-Za-z][A-Za-z0-9_]*", own) and own not in {*variables, *INTERVALS}
         flags = all(type(v.get(flag, False)) is bool for flag in ("lower_open", "upper_open", "integer"))
         take(len(variables))
-        known = all(names(text) <= variables.keys() for text in texts) and not (v.get("integer") and "exp_of" in v)
+        known = all(names(text) <= variables.keys() for text in texts) and not (v.get("integer") and linked)
         require(plain and flags and known, f"the variable {own!r} is not well declared")
         variables[own] = v
     return variables
 def inside(variables, point):
     """The values of all variables at a point, after a check that it lies in the domain."""
-    require(point.keys() == {n for n, v in variables.items() if "exp_of" not in v}, "not a value for each variable")
+    require(point.keys() == {n for n, v in variables.items() if not link(v)}, "not a value for each variable")
     env = {}
     for name, v in variables.items():
-        linked = "exp_of" in v and INTERVALS["exp"](evaluate(v["exp_of"], env, INTERVALS))
-        env[name] = linked or INTERVALS[int](point[name])
+        linked = link(v)
+        env[name] = INTERVALS[linked[0]](evaluate(linked[1], env, INTERVALS)) if linked else INTERVALS[int](point[name])
         require(all(holds(*end, env) for end in ends(v)), f"{name} leaves its domain")
         require(not v.get("integer") or env[name][0].denominator == 1, f"{name} is not whole")
     return env
@@ -158,38 +162,114 @@ def everywhere(left, relation, right, variables, evidence, given):
     if evidence["kind"] == "box":
         box = {}
         for name, v in variables.items():
-            sides = [v["exp_of"]] if "exp_of" in v else [v["lower"], v["upper"]]
+            linked = link(v)
+            sides = [linked[1]] if linked else [v["lower"], v["upper"]]
             hulled = hull(*(end for side in sides for end in evaluate(side, box, INTERVALS)))
-            box[name] = INTERVALS["exp"](hulled) if "exp_of" in v else hulled
+            box[name] = INTERVALS[linked[0]](hulled) if linked else hulled
         a, b = (evaluate(side, box, INTERVALS) for side in (left, right))
         shown = {"<=": a[1] <= b[0], "<": a[1] < b[0], "!=": a[1] < b[0] or b[1] < a[0]}.get(relation)
         return require(shown and not given, "the box does not tell the two sides apart")
-    env, opens, taylor = {}, {}, evidence.get("taylor", 0)
+    env, opens, positive, taylor = {}, {}, [], evidence.get("taylor", 0)
     given = {**{n: v["lower"] for n, v in variables.items() if v["lower"] and v["lower"] == v["upper"]}, **given}
-    texts = [left, right, *given.values(), *(text for v in variables.values() for end in ends(v) for text in end[::2])]
+    needed = reached([left, right, *given.values()], variables)
+    texts = [left, right, *given.values(), *(text for n in needed for end in ends(variables[n]) for text in end[::2])]
     for name, v in variables.items():
         itself = {((name, 1),): Fraction(1)}, {(): Fraction(1)}
         env[name] = evaluate(given[name], env, RATIOS) if name in given else itself
         slacks = {"lo_": v["lower"], "hi_": v["upper"]} if name not in given else {}
+        if "log_of" in v:
+            u = evaluate(v["log_of"], env, RATIOS)
+            texts, positive = ([*texts, v["log_of"]], [*positive, u]) if name in needed else (texts, positive)
+            slacks, below = {"hi_": f"{v['log_of']} - 1"}, difference(RATIOS[int](1), RATIOS[ast.Div](RATIOS[int](1), u), RATIOS)
+            env["lo_" + name], opens["lo_" + name] = difference(env[name], below, RATIOS), 1
         if "exp_of" in v and taylor:
             require(type(taylor) is int and taylor % 2 and 0 < taylor < 99, "only odd Taylor polynomials lie below exp")
-            terms = [f"({v['exp_of']})**{k}/{math.factorial(k)}" for k in range(1, taylor + 1)]
-            texts, slacks = [*texts, v["exp_of"]], {"lo_": " + ".join(["1", *terms])}
+            texts, slacks = [*texts, *[v["exp_of"]] * (name in needed)], {"lo_": series(v["exp_of"], taylor)}
+            # exp(-e) is at least its series too, so that exp(e) times that series is at most 1.
+            back = RATIOS[ast.Mult](env[name], evaluate(series(f"-({v['exp_of']})", taylor), env, RATIOS))
+            env["hi_" + name], opens["hi_" + name] = difference(RATIOS[int](1), back, RATIOS), 1
         for prefix, text in slacks.items():
             if text is not None:
                 gap = difference(env[name], evaluate(text, env, RATIOS), RATIOS)
                 env[prefix + name] = gap if prefix == "lo_" else difference(RATIOS[int](0), gap, RATIOS)
-                is_open = v["lower_open" if prefix == "lo_" else "upper_open"] and "exp_of" not in v
+                is_open = v["lower_open" if prefix == "lo_" else "upper_open"] and not link(v)
                 opens[prefix + name] = 1 + is_open
-    claimed = [evidence["gap"], *evidence["divisors"]]
+    claimed = [evidence.get("gap", "0"), *evidence["divisors"]]
     signs = [sign(parsed(text), opens) for text in claimed]
     require({*signs[1:]} <= {2}, "the form of a divisor does not show that it never vanishes")
     forms = [evaluate(text, env, RATIOS) for text in claimed]
     values = [evaluate(text, env, RATIOS, forms[1:]) for text in texts]
+    require(all(any(same(u, form) for form in forms[1:]) for u in positive), "a logarithm of what may not be positive")
     gap, back = (difference(b, a, RATIOS) for a, b in (values[:2], values[1::-1]))
+    if evidence["kind"] == "rise":
+        return rises(gap, relation, variables, evidence, given, env, forms[1:])
     require(same(gap, forms[0]) or (relation == "!=" and same(back, forms[0])), "the form does not expand to the gap")
     shown = {"==": not gap[0], "<=": signs[0] >= 1}.get(relation, signs[0] == 2)
     return require(shown, "the form of the gap does not show the relation")
+
+def reached(texts, variables):
+    """The variables that the texts mention, and those that the domains of these mention."""
+    found, waiting = set(), [name for text in texts for name in names(text)]
+    while waiting:
+        name = waiting.pop()
+        if name in variables and name not in found:
+            v, linked = variables[name], link(variables[name])
+            found.add(name)
+            waiting += [n for text in (v["lower"], v["upper"], linked and linked[1]) if text for n in names(text)]
+    return [name for name in variables if name in found]
+def series(text, degree):
+    """The Taylor polynomial of exp; it lies below exp everywhere if its degree is odd."""
+    return " + ".join(["1", *(f"({text})**{k}/{math.factorial(k)}" for k in range(1, degree + 1))])
+def derivative(ratio, x, rates):
+    """Of a quotient by x, where some names stand for functions of x with these derivatives."""
+    def along(polynomial):
+        found = {}, {(): Fraction(1)}
+        for monomial, c in polynomial.items():
+            for name, power in monomial:
+                if name == x or name in rates:
+                    rest = tuple((n, e - (n == name)) for n, e in monomial if e > 1 or n != name)
+                    one = {rest: c * power}, {(): Fraction(1)}
+                    found = ratio_sum(found, one if name == x else RATIOS[ast.Mult](one, rates[name]))
+        return found
+    top, bottom = ((part, {(): Fraction(1)}) for part in ratio)
+    lost = RATIOS[ast.Mult](top, along(ratio[1]))
+    return RATIOS[ast.Div](difference(RATIOS[ast.Mult](along(ratio[0]), bottom), lost, RATIOS), RATIOS[ast.Mult](bottom, bottom))
+def rises(gap, relation, variables, evidence, given, env, nonzero):
+    """The gap is factor * function, the factor is positive, and the function begins where it should and never falls.
+
+    It begins at the lower end of one variable, and its derivative by that variable is shown to keep the relation.
+    """
+    x, own, bare = evidence["variable"], lambda text: evaluate(text, env, RATIOS, known), lambda text: evaluate(text, env, RATIOS)
+    v, linked = variables[x], {n: link(u) for n, u in variables.items() if link(u)}
+    known = [*nonzero, *(env[n] for n, (function, _) in linked.items() if function == "exp")]
+    require(not given and x not in linked and not v.get("integer") and v["lower"] is not None, f"{x} has no beginning")
+    leaning = {n for n, u in variables.items() for side in ("lower", "upper") if u[side] and x in names(u[side])}
+    require(not leaning and relation in ("<=", "<"), f"the domain of {leaning} moves with {x}")
+    at, rates = {**env, x: own(v["lower"])}, {}
+    for name, (function, text) in linked.items():
+        u, argument = variables[name], own(text)
+        rate = derivative(argument, x, rates)
+        if rate[0]:
+            grows = all(c > 0 and all(variables[n]["lower"] == "0" for n, _ in m) for m, c in argument[0].items())
+            wide = u["lower"] in (None, "0") if function == "exp" else u["lower"] is None
+            grows = grows and argument[1].keys() == {()} and argument[1][()] > 0
+            wide = wide or (function == "exp" and u["lower"] == "1" and grows)
+            require(u["upper"] is None and wide, f"{name} is kept from its value at the beginning")
+            first = RATIOS[int](0 if function == "exp" else 1)
+            require(same(evaluate(text, at, RATIOS), first), f"{name} is none that is known at the beginning")
+            rates[name] = RATIOS[ast.Mult](rate, env[name]) if function == "exp" else RATIOS[ast.Div](rate, argument)
+            at[name] = difference(RATIOS[int](1), first, RATIOS)
+    require(names(evidence["factor"]) | names(evidence["function"]) <= variables.keys(), "a slack has no derivative")
+    function, slope, start = own(evidence["function"]), evidence["slope"], evidence["start"]
+    require(same(gap, RATIOS[ast.Mult](bare(evidence["factor"]), function)), "factor and function are not the gap")
+    require(same(bare(slope["function"]), derivative(function, x, rates)), "the derivative is another")
+    require(same(bare(start["function"]), evaluate(evidence["function"], at, RATIOS)), "it begins with another value")
+    strict = {start["relation"], slope["relation"]} if v["lower_open"] else {start["relation"]}
+    require(relation == "<=" or "<" in strict, "nothing shows that the sides differ")
+    everywhere("0", "<", evidence["factor"], variables, evidence["positive"], given)
+    for one in (start, slope):
+        require(one["relation"] in ("<=", "<"), "not an inequality")
+        everywhere("0", one["relation"], one["function"], variables, one["proof"], given)
 
 def part(s):
     """The verdict that the evidence of one part shows; RefusedError where it shows none."""
@@ -211,7 +291,7 @@ def part(s):
         if proof["kind"] != "smt":
             everywhere(sides[0], opposite, sides[1], variables, proof, {})
     elif kind in ("constant", "escape") and quantifier == "one constant for all":
-        K, free = s["constant"], {n for n, v in variables.items() if "exp_of" not in v}
+        K, free = s["constant"], {n for n, v in variables.items() if not link(v)}
         require(ends(variables[K]) == [("0", "<", K)] and not variables[K].get("integer"), f"{K} is not any number > 0")
         if kind == "constant":
             inside(variables, {**evidence["proof"]["inside"], K: evidence["constant"]})
@@ -226,9 +306,11 @@ def part(s):
         for bound, proof in zip([*bounds, (right, "<", left)], [*evidence["inside"], evidence["proof"]], strict=True):
             everywhere(*bound, loose, proof, path)
     else:
-        known = ("identity", "certificate", "halves", "cases", "box", "smt")
+        known = ("identity", "certificate", "halves", "cases", "box", "rise", "smt")
         require(kind in known and quantifier == "for all", "the wrong evidence")
-        inside(variables, evidence["inside"])
-        if kind != "smt":
+        at = inside(variables, evidence["inside"])
+        if kind == "smt":  # there is nothing to verify, but what fails at the one point that is given is no proof
+            require(holds(left, relation, right, at), "it fails at the point of its own domain")
+        else:
             everywhere(left, relation, right, variables, evidence, {})
     return "REFUTED" if kind in ("counterexample", "denial", "escape") else "PROVED"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ldp_audit.claims import recheck
+from ldp_audit.claims.manifest import GROUPS, complaints
 from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
 
 _SHOWN = 300
-GROUPS = ("parts", "kindest", "condition", "narrower", "void", "corrected")
 
 
 @dataclass(frozen=True)
@@ -26,20 +28,35 @@ class Rechecked:
     unverified: int = 0
 
 
-def recheck_claims(report: dict[str, Any]) -> Iterator[Rechecked]:
-    """One outcome a claim. Raises ValueError if the report is not one of ours."""
+def recheck_claims(report: dict[str, Any], seconds: float = math.inf) -> Iterator[Rechecked]:
+    """One outcome a claim, and one for each complaint about the manifest.
+
+    seconds: for the whole report; claims that are not reached are refused. Raises ValueError if it is not one of ours.
+    """
+    started = time.monotonic()
     if isinstance(report, dict) and report.get("claims") == []:
         raise ValueError("the report holds no claims")
     if not isinstance(report, dict) or report.get("schema_version") != 1 or not isinstance(report.get("claims"), list):
         raise ValueError('not a report: expected {"schema_version": 1, "claims": [...]}')
+    yield from _listed(report)
     for claim in report["claims"]:
         name, verdict = (_shown(claim.get(key, "?")) if isinstance(claim, dict) else "?" for key in ("id", "verdict"))
         try:
+            recheck.require(time.monotonic() - started < seconds, f"it was not reached in {seconds:g} s")
             yield Rechecked(name, verdict, unverified=_claim(claim))
         except recheck.RefusedError as refusal:
             yield Rechecked(name, verdict, _shown(refusal))
         except Exception as error:  # noqa: BLE001  (whatever malformed evidence runs into is a reason to refuse it)
             yield Rechecked(name, verdict, f"malformed evidence ({type(error).__name__}: {_shown(error)})")
+
+
+def _listed(report: dict[str, Any]) -> Iterator[Rechecked]:
+    """What the manifest says against the report."""
+    try:
+        for name, complaint in complaints(report):
+            yield Rechecked(_shown(name), "", complaint)
+    except (AttributeError, KeyError, TypeError) as error:
+        yield Rechecked("manifest", "", f"malformed ({type(error).__name__}: {_shown(error)})")
 
 
 def _shown(value: object) -> str:
@@ -52,7 +69,7 @@ def _shown(value: object) -> str:
 def _claim(claim: dict[str, Any]) -> int:
     evidence = claim["evidence"]
     found = {group: [_part(part) for part in evidence[group]] for group in GROUPS}
-    if claim["condition"] is not None or evidence["condition"] or evidence["narrower"]:
+    if evidence["condition"] or evidence["narrower"] or claim["condition"] is not None:
         _restricts(evidence)
     told = [verdict for verdict, part in zip(found["parts"], evidence["parts"], strict=True) if not _says_nothing(part)]
     argued, sizes = bool(evidence["argument"]), bool(evidence["sizes"])
@@ -72,7 +89,7 @@ def _claim(claim: dict[str, Any]) -> int:
 
 def _says_nothing(part: dict[str, Any]) -> bool:
     """Whether both sides are one expression: no verdict rests on such a part."""
-    return part["left"] == part["right"] and part["relation"] in ("==", "<=")
+    return part["left"] == part["right"] and part["relation"] in ("==", "<=") and "written" not in part
 
 
 def _restricts(evidence: dict[str, Any]) -> None:

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import math
+import signal
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from ldp_audit.claims import recheck
 from ldp_audit.claims.claim import Claim
-from ldp_audit.claims.engines import certificate, enumeration, escape, identity, interval, recompute, simplest, smt
+from ldp_audit.claims.engines import (
+    certificate,
+    enumeration,
+    escape,
+    identity,
+    interval,
+    recompute,
+    rise,
+    simplest,
+    smt,
+)
 from ldp_audit.claims.evaluate import NotRationalError, Point, is_defined, value
 from ldp_audit.claims.statement import Statement, is_linked
 from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
@@ -40,59 +54,90 @@ class Settled:
 
 @dataclass(frozen=True)
 class SettledClaim:
-    """A claim with the verdict that its parts make."""
+    """A claim with the verdict that its parts make.   groups: its settled statements, named as in `Claim.groups`."""
 
     claim: Claim
     verdict: Verdict
-    parts: tuple[Settled, ...]
-    condition: tuple[Settled, ...]
-    narrower: tuple[Settled, ...]
-    kindest: tuple[Settled, ...]
-    void: tuple[Settled, ...]
-    corrected: tuple[Settled, ...]
+    groups: dict[str, tuple[Settled, ...]]
     seconds: float
+
+    @property
+    def parts(self) -> tuple[Settled, ...]:
+        """The statements as the source has them."""
+        return self.groups["parts"]
 
     def all_parts(self) -> tuple[Settled, ...]:
         """Every statement that was settled for this claim."""
-        return self.parts + self.kindest + self.condition + self.narrower + self.void + self.corrected
+        return tuple(part for group in self.groups.values() for part in group)
 
     def correction_verdict(self) -> Verdict | None:
         """The verdict on the corrected statement; None if there is none with formal parts."""
-        return combine([part.verdict for part in self.corrected]) if self.corrected else None
+        corrected = self.groups["corrected"]
+        return combine([part.verdict for part in corrected]) if corrected else None
 
 
-def settle_claim(claim: Claim) -> SettledClaim:
-    """Settle every part of the claim. Raises BadClaimError, naming the claim, where a part is not well formed."""
+def settle_claim(claim: Claim, seconds: float = math.inf) -> SettledClaim:
+    """Settle every part of the claim. Raises BadClaimError, naming the claim, where a part is not well formed.
+
+    seconds: for the whole claim; parts that are not settled by then are UNDECIDED. It is kept in a main thread of a
+    system with alarms (POSIX), elsewhere each part takes what it takes.
+    """
     start = time.perf_counter()
+
+    def within(statement: Statement) -> Settled:
+        with _time_limit(start + seconds - time.perf_counter()):
+            return settle(statement)
+        reason = f"not settled within the claim's {seconds:g} s"
+        return Settled(statement, Verdict.UNDECIDED, "none", 0.0, {"kind": "undecided", "reason": reason})
+
     try:
-        groups = {
-            "parts": claim.parts,
-            "condition": claim.condition.applied_to(claim.parts) if claim.condition else (),
-            "narrower": claim.condition.narrower(claim.parts) if claim.condition else (),
-            "kindest": claim.kindest.parts if claim.kindest else (),
-            "void": claim.void,
-            "corrected": claim.corrected.parts if claim.corrected else (),
-        }
+        groups = {name: tuple(map(within, group)) for name, group in claim.groups().items()}
     except ValueError as error:
         raise BadClaimError(f"claim {claim.id}: {error}") from error
-    try:
-        settled = {name: tuple(settle(statement) for statement in group) for name, group in groups.items()}
-    except BadClaimError as error:
-        raise BadClaimError(f"claim {claim.id}: {error}") from error
     verdict = claim_verdict(
-        _verdicts([part for part in settled["parts"] if not says_nothing(part.statement)]),
-        _verdicts(settled["condition"] + settled["narrower"]),
-        _verdicts(settled["void"]),
-        _verdicts(settled["kindest"]),
+        _verdicts([part for part in groups["parts"] if not says_nothing(part.statement)]),
+        _verdicts(groups["condition"] + groups["narrower"]),
+        _verdicts(groups["void"]),
+        _verdicts(groups["kindest"]),
         sizes=bool(claim.sizes),
         argued=bool(claim.argument),
     )
-    return SettledClaim(claim, verdict, **settled, seconds=time.perf_counter() - start)
+    return SettledClaim(claim, verdict, groups, time.perf_counter() - start)
+
+
+class _OutOfTimeError(BaseException):
+    """Not an Exception, so that no engine takes it for one of its own failures."""
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Leave the block after so many seconds, without an error; what comes after the block is done then."""
+    if (
+        seconds == math.inf
+        or not hasattr(signal, "SIGALRM")
+        or threading.current_thread() is not threading.main_thread()
+    ):
+        yield
+        return
+
+    def out_of_time(_signal: int, _frame: object) -> None:
+        raise _OutOfTimeError
+
+    before = signal.signal(signal.SIGALRM, out_of_time)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+        yield
+    except _OutOfTimeError:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def says_nothing(statement: Statement) -> bool:
     """Whether both sides are one expression, so that there was nothing to prove; no verdict rests on such a part."""
-    return statement.left == statement.right and statement.relation in ("==", "<=")
+    same = statement.left == statement.right and statement.wrote is None
+    return same and statement.relation in ("==", "<=")
 
 
 def settle(statement: Statement) -> Settled:
@@ -147,6 +192,9 @@ def _for_all(statement: Statement) -> Outcome:
         proof = certificate.prove_in_halves(statement) if inequality else None
     if proof is not None:
         return Verdict.PROVED, "certificate", {**proof, "inside": inside}
+    proof = rise.prove(statement, certificate.prove_whole) if inequality else None
+    if proof is not None:
+        return Verdict.PROVED, "rise", {**proof, "inside": inside}
     proof = enumeration.prove(statement, _by_value)
     if proof is not None:
         return Verdict.PROVED, "enumeration", {**proof, "inside": inside}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
 from sympy import Abs, Add, Expr, I, Rational, nan, oo, sympify, zoo
 from sympy.printing.str import StrPrinter
 
+from ldp_audit.claims.exponentials import unified
 from ldp_audit.mechanisms.variable import Variable, exact, in_order, substitute_domain, substituted, variables_of
 
 Relation = Literal["==", "!=", "<=", "<"]
@@ -28,6 +29,8 @@ class Statement:
     constant: the variable of an O-statement; positive.
     label: what this part says, in words.
 
+    Exponentials of one exponent (EPSILON, T, ROOT_T, exp(c EPSILON), a variable with `exp_of`) become powers of one
+    variable in both sides and in the domains (`exponentials.py`).
     Raises ValueError for a symbol without a domain, and for expressions that cannot be read as real ones.
     """
 
@@ -37,6 +40,8 @@ class Statement:
     label: str = ""
     quantifier: Quantifier = "for all"
     constant: Variable | None = None
+    wrote: tuple[Expr, Expr] | None = field(default=None, init=False, compare=False)
+    """Both sides as they were given, where exponentials or logarithms were rewritten; else None."""
 
     def __post_init__(self) -> None:
         for side in ("left", "right"):
@@ -45,6 +50,11 @@ class Statement:
             if not isinstance(value, Expr) or value.has(I, oo, -oo, zoo, nan):
                 raise ValueError(f"{side} side must be a finite real expression, got {getattr(self, side)!r}")
             object.__setattr__(self, side, value)
+        given, found = (self.left, self.right), unified([self.left, self.right])
+        if tuple(found) != given:
+            object.__setattr__(self, "wrote", given)
+            for side, value in zip(("left", "right"), found, strict=True):
+                object.__setattr__(self, side, value)
         self.variables()
 
     def variables(self) -> list[Variable]:
@@ -82,6 +92,8 @@ class Statement:
             record["constant"] = self.constant.name
         record["variables"] = [describe_variable(v, self.variables()) for v in self.variables()]
         record["left"], record["relation"], record["right"] = written(self.left), self.relation, written(self.right)
+        if self.wrote is not None:
+            record["written"] = f"{written(self.wrote[0])} {self.relation} {written(self.wrote[1])}"
         return record
 
 
@@ -94,8 +106,8 @@ def describe_variable(variable: Variable, among: list[Variable]) -> dict[str, An
         record[f"{side}_open"] = getattr(variable, f"{side}_open")
     if variable.integer_valued:
         record["integer"] = True
-    if variable.exp_of is not None and is_linked(variable, among):
-        record["exp_of"] = written(variable.exp_of)
+    if variable.argument is not None and is_linked(variable, among):
+        record["log_of" if variable.exp_of is None else "exp_of"] = written(variable.argument)
     return record
 
 
@@ -112,8 +124,8 @@ def written(expression: Expr) -> str:
 
 
 def is_linked(variable: Variable, among: list[Variable]) -> bool:
-    """Whether the variable must be e**(its exponent) here: the statement also mentions the exponent."""
-    return variable.exp_of is not None and variable.exp_of.free_symbols <= set(among)
+    """Whether the variable must be e**(its exponent), or the logarithm that it is, here: what that is of is there."""
+    return variable.argument is not None and variable.argument.free_symbols <= set(among)
 
 
 def equal(left: Any, right: Any, label: str = "") -> Statement:

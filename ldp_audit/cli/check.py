@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,26 +27,39 @@ def add_arguments(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--fail-on", choices=["refuted", "undecided"], help="exit 1 if a claim is refuted, or not even decided"
     )
+    check.add_argument(
+        "--seconds",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="for one claim, which is UNDECIDED after it; 60 by default",
+    )
     check.add_argument("--quiet", action="store_true", help="no progress lines")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Settle, print, write; 1 where --fail-on asks for it, else 0. Raises ValueError for bad input."""
+    """Settle, print, write; 1 where --fail-on asks for it, 2 where a claim is not well formed, else 0. The others are
+    settled and written all the same. Raises ValueError for bad input.
+    """
     from ldp_audit.reports import document, write
 
     check_writable(options)
-    papers = _chosen(options)
-    settled = [(paper, _settle(paper, options)) for paper in papers]
+    if not options.seconds > 0:
+        raise ValueError(f"--seconds must be positive, got {options.seconds:g}")
+    papers, failed = _chosen(options), []
+    settled = [(paper, _settle(paper, options, failed)) for paper in papers]
     _print_summary(settled)
     figures = [(paper.key, figure) for paper in papers if paper.figures and options.out for figure in paper.figures()]
     if options.out or options.json:
-        report = document.build(settled, figures)
+        report = document.build(settled, figures, failed)
         if options.out:
             write.write_files(options.out, write.rendered(report))
             first = "report.html" if len(papers) == 1 else "index.html"
             print(f"\nreport: {options.out / first} (also report.md, report.json)")
         write_json(options, report)
-    return _exit_code(settled, options.fail_on)
+    for error in failed:
+        print(f"not settled: {error}", file=sys.stderr)
+    return 2 if failed else _exit_code(settled, options.fail_on)
 
 
 def papers_asked_for(options: argparse.Namespace) -> list[Paper]:
@@ -71,12 +85,18 @@ def _chosen(options: argparse.Namespace) -> list[Paper]:
     return [replace(paper, claims=tuple(c for c in paper.claims if c.id in options.only)) for paper in chosen]
 
 
-def _settle(paper: Paper, options: argparse.Namespace) -> list[SettledClaim]:
-    from ldp_audit.claims.settling import settle_claim
+def _settle(paper: Paper, options: argparse.Namespace, failed: list[str]) -> list[SettledClaim]:
+    """The claims that could be settled; what is wrong with the others is added to the failed ones."""
+    from ldp_audit.claims.settling import BadClaimError, settle_claim
 
     outcomes = []
     for place, claim in enumerate(paper.claims, start=1):
-        outcome = settle_claim(claim)
+        try:
+            outcome = settle_claim(claim, options.seconds)
+        except BadClaimError as error:
+            failed.append(str(error))
+            print(f"[{place:3d}/{len(paper.claims)}] {claim.id:<12} ERROR        {_short(str(error), 90)}", flush=True)
+            continue
         outcomes.append(outcome)
         if not options.quiet:
             heading = f"[{place:3d}/{len(paper.claims)}] {claim.id:<12} {outcome.verdict:<12} {outcome.seconds:6.3f} s"

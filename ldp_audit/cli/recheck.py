@@ -5,13 +5,18 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
+from typing import Any
 
 from ldp_audit.cli.files import read_json, write_json
 
 
 def add_arguments(recheck: argparse.ArgumentParser) -> None:
     """The options of `ldp-audit recheck`."""
-    recheck.add_argument("file", type=Path, metavar="FILE", help="a report.json")
+    add = recheck.add_argument
+    add("file", type=Path, metavar="FILE", help="a report.json")
+    add("--against", metavar="SOURCE", help="ldp-fl, fedsel, ..., all, or a module: are its statements the source's?")
+    add("--strict", action="store_true", help="refuse parts that rest on a solver's word alone")
+    add("--seconds", type=float, default=600.0, metavar="S", help="for the whole file; 600 by default")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -19,19 +24,48 @@ def run(options: argparse.Namespace) -> int:
     from collections import Counter
     from dataclasses import asdict
 
+    from ldp_audit.claims.manifest import digest
     from ldp_audit.claims.recheck_report import recheck_claims
 
-    start = time.perf_counter()
-    outcomes = list(recheck_claims(read_json(options.file)))
+    if not options.seconds > 0:
+        raise ValueError(f"--seconds must be positive, got {options.seconds:g}")
+    start, report = time.perf_counter(), read_json(options.file)
+    outcomes = list(recheck_claims(report, options.seconds))
+    claims = [outcome for outcome in outcomes if outcome.verdict]
     refused = [outcome for outcome in outcomes if outcome.complaint]
-    counts = Counter(outcome.verdict for outcome in outcomes if not outcome.complaint)
-    write_json(options, {"claims": [asdict(outcome) for outcome in outcomes], "refused": len(refused)})
+    by_solver = [outcome for outcome in claims if outcome.unverified and not outcome.complaint]
+    differing = _differences(report, options.against) if options.against else []
+    verified = [outcome for outcome in claims if not outcome.complaint and not outcome.unverified]
+    counts = Counter(outcome.verdict for outcome in verified)
+    found = {"claims": [asdict(outcome) for outcome in outcomes], "refused": len(refused), "differing": differing}
+    write_json(options, found)
     for outcome in refused:
-        print(f"REFUSED {outcome.id} ({outcome.verdict}): {outcome.complaint}")
+        print(f"REFUSED {outcome.id}{f' ({outcome.verdict})' if outcome.verdict else ''}: {outcome.complaint}")
+    for name, difference in differing:
+        print(f"DIFFERS {name}: {difference}")
     listed = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    trusted = f"; {len(by_solver)} rest on a solver's word, not verified" if by_solver else ""
     seconds = time.perf_counter() - start
-    print(f"verified {len(outcomes) - len(refused)} of {len(outcomes)} claims in {seconds:.2f} s: {listed}")
-    open_parts = [outcome.id for outcome in outcomes if outcome.unverified]
-    if open_parts:
-        print(f"resting on a solver's word alone, not verified: {', '.join(open_parts)}")
-    return int(bool(refused))
+    print(f"verified {len(verified)} of {len(claims)} claims in {seconds:.2f} s: {listed}{trusted}")
+    if by_solver:
+        print(f"resting on a solver's word: {', '.join(outcome.id for outcome in by_solver)}")
+    if options.against and not differing:
+        print(f"every statement is the one that {options.against} makes, word by word")
+    papers = list(dict.fromkeys(claim["paper"] for claim in report["claims"]))
+    marks = {name: digest([claim for claim in report["claims"] if claim["paper"] == name])[:16] for name in papers}
+    marks |= {"all": digest(report["claims"])[:16]} if len(papers) > 1 else {}
+    print(f"digest of the claims, as on the pages: {', '.join(f'{name} {mark}' for name, mark in marks.items())}")
+    return int(bool(refused or differing or (options.strict and by_solver)))
+
+
+def _differences(report: dict[str, Any], source: str) -> list[tuple[str, str]]:
+    """How the report's statements differ from those that the source makes; they are built anew, not settled."""
+    from ldp_audit.claims import papers
+    from ldp_audit.claims.loading import load_claims
+    from ldp_audit.claims.manifest import against
+    from ldp_audit.reports.document import stated_record
+
+    known = list(papers.PAPERS) if source == "all" else [source] if source in papers.PAPERS else []
+    loaded = [papers.load(key) for key in known] or [load_claims(source)]
+    made = [stated_record(paper, claim) for paper in loaded for claim in paper.claims]
+    return list(against(report, made))

@@ -10,6 +10,7 @@ from sympy import Add, Expr, Function, Mul, Pow, S
 
 from ldp_audit.mechanisms.density import OUTPUT, Piece
 from ldp_audit.mechanisms.variable import (
+    EPSILON,
     Variable,
     exact,
     in_order,
@@ -51,7 +52,9 @@ class SymbolicChannel:
     """P(output_i | inputs) = probability_i: the definition from which everything else is derived.
 
     name: for reports and messages.
-    inputs: the variables that hold the private value; what else occurs is a public parameter. None: one fixed law.
+    inputs: the variables that hold the private value; none: one fixed law.
+    public: the other variables, which everybody knows, but for epsilon and its exponentials. A claim of privacy needs
+        every variable to be named here or there (`is_private`); nothing else asks.
     atoms: pairs (output, probability), or a mapping from outputs to probabilities.
     pieces: triples (lower, upper, density), in order, each beginning where the one before ends; a density may mention
         `density.OUTPUT`. With atoms, the law is mixed: the atoms lie apart from the density.
@@ -64,6 +67,7 @@ class SymbolicChannel:
     inputs: tuple[Variable, ...]
     atoms: tuple[Atom, ...]
     pieces: tuple[Piece, ...] = ()
+    public: tuple[Variable, ...] = ()
 
     def __init__(
         self,
@@ -71,20 +75,25 @@ class SymbolicChannel:
         inputs: Variable | Sequence[Variable],
         atoms: Mapping[Any, Any] | Sequence[tuple[Any, Any]] | Sequence[Atom] = (),
         pieces: Sequence[tuple[Any, Any, Any]] | Sequence[Piece] = (),
+        *,
+        public: Variable | Sequence[Variable] = (),
     ) -> None:
-        given = (inputs,) if isinstance(inputs, Variable) else tuple(inputs)
-        for variable in given:
-            if not isinstance(variable, Variable):
-                raise ValueError(f"inputs of channel {name!r} must be Variables, got {variable!r}")
+        given, known = ((one,) if isinstance(one, Variable) else tuple(one) for one in (inputs, public))
+        for what, variables in (("inputs", given), ("public", known)):
+            if not all(isinstance(variable, Variable) for variable in variables):
+                raise ValueError(f"{what} of channel {name!r} must be Variables, got {variables!r}")
+        if set(given) & set(known):
+            raise ValueError(f"inputs of channel {name!r} must not be public too, got {known!r}")
         pairs = atoms.items() if isinstance(atoms, Mapping) else atoms
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "inputs", given)
+        object.__setattr__(self, "public", known)
         object.__setattr__(self, "atoms", tuple(_atom(name, pair) for pair in pairs))
         object.__setattr__(self, "pieces", tuple(Piece.of(name, triple) for triple in pieces))
         if not self.atoms and not self.pieces:
             raise ValueError(f"channel {name!r} needs at least one atom or piece, got {atoms!r}")
         for v in self.variables() if given else ():
-            domain = [part for part in (v.lower, v.upper, v.exp_of) if part is not None]
+            domain = [part for part in (v.lower, v.upper, v.argument) if part is not None]
             if v not in given and any(part.has(*given) for part in domain):
                 raise ValueError(f"channel {name!r}: the domain of {v} depends on an input, so it must be an input")
 
@@ -117,7 +126,8 @@ class SymbolicChannel:
         placed = [swap[v] for v in self.inputs if v.name in replaced]
         new = [s for value in placed for s in sorted(value.free_symbols, key=str) if s not in self.variables()]
         inputs = list(dict.fromkeys([*kept, *new]))
-        return self._substituted(inputs, swap)
+        known = [s for v in self.public for s in sorted(swap.get(v, v).free_symbols, key=str) if s not in inputs]
+        return self._substituted(inputs, swap, list(dict.fromkeys(known)))
 
     def twin(self, suffix: str = "_prime") -> SymbolicChannel:
         """The same channel at a second, independent input, named with the suffix (repeated if the name is taken)."""
@@ -128,7 +138,7 @@ class SymbolicChannel:
         for variable in in_order(self.inputs, lambda one: one.exp_of is not None):
             second = variable.renamed(variable.name + suffix, latex=variable.latex + "'")
             swap[variable] = substitute_domain(second, swap)  # an input's domain may mention another input
-        return self._substituted([swap[variable] for variable in self.inputs], swap)
+        return self._substituted([swap[variable] for variable in self.inputs], swap, self.public)
 
     def variables(self) -> list[Variable]:
         """The inputs and the parameters, each after those that its domain mentions."""
@@ -154,10 +164,17 @@ class SymbolicChannel:
         """P(output | inputs) for any output: the atoms whose output it is, added up."""
         return Add(*(atom.probability * Ind(atom.output, output) for atom in self.atoms))
 
-    def _substituted(self, inputs: Sequence[Variable], swap: Mapping[Any, Any]) -> SymbolicChannel:
+    def unnamed(self) -> list[Variable]:
+        """The variables of which it is not said whether they are private or public."""
+        named = {*self.inputs, *self.public, EPSILON}
+        return [v for v in self.variables() if v not in named and not (v.exp_of and v.exp_of.free_symbols == {EPSILON})]
+
+    def _substituted(
+        self, inputs: Sequence[Variable], swap: Mapping[Any, Any], public: Sequence[Variable]
+    ) -> SymbolicChannel:
         atoms = [(substituted(a.output, swap), substituted(a.probability, swap)) for a in self.atoms]
         pieces = [tuple(substituted(part, swap) for part in (p.lower, p.upper, p.density)) for p in self.pieces]
-        return SymbolicChannel(self.name, inputs, atoms, pieces)  # pyright: ignore[reportArgumentType]
+        return SymbolicChannel(self.name, inputs, atoms, pieces, public=public)  # pyright: ignore[reportArgumentType]
 
 
 def _atom(channel: str, pair: Any) -> Atom:

@@ -30,6 +30,7 @@ SIGMA = Variable("sigma", 0, oo, open="left", latex=r"\sigma")
 GAUSSIAN = SymbolicChannel(
     "Gaussian mechanism",
     inputs=INPUT,
+    public=SIGMA,
     pieces=[(-oo, oo, exp(-((OUTPUT - INPUT) ** 2) / (2 * SIGMA**2)) / (SIGMA * sqrt(2 * pi)))],
 )
 

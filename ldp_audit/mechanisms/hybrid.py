@@ -34,6 +34,7 @@ _upper = Rational(1, 2) + INPUT / (2 * _point)
 HYBRID = SymbolicChannel(
     "hybrid mechanism",
     inputs=INPUT,
+    public=MIXING,
     atoms=[(_point, (1 - MIXING) * _upper), (-_point, (1 - MIXING) * (1 - _upper))],
     pieces=[(piece.lower, piece.upper, MIXING * piece.density) for piece in PIECEWISE.pieces],
 )

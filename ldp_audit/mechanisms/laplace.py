@@ -31,6 +31,7 @@ SENSITIVITY = Parameter("sensitivity", Variable("D", 0, oo, open="left"), typica
 LAPLACE = SymbolicChannel(
     "Laplace mechanism",
     inputs=INPUT,
+    public=SCALE,
     pieces=[
         (-oo, INPUT, exp((OUTPUT - INPUT) / SCALE) / (2 * SCALE)),
         (INPUT, oo, exp((INPUT - OUTPUT) / SCALE) / (2 * SCALE)),

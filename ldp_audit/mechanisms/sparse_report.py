@@ -43,7 +43,7 @@ def thinned(law: SymbolicChannel, name: str, share: Expr, scale: Expr) -> Symbol
         (scale * piece.lower, scale * piece.upper, share * substituted(piece.density, swap) / scale)
         for piece in law.pieces
     ]
-    return SymbolicChannel(name, law.inputs, atoms, pieces)
+    return SymbolicChannel(name, law.inputs, atoms, pieces, public=law.public)
 
 
 def scattered(index: Any, value: Any, d: int, scale: float = 1.0) -> Any:

@@ -35,7 +35,7 @@ PRESENT = Variable("z", 0, 1, integer=True)
 def _seen(kind: str, included: Expr) -> SymbolicChannel:
     """What tells the two data sets apart: whether the sample holds the record. All else is equally likely."""
     atoms = {1: PRESENT * included, 0: 1 - PRESENT * included}
-    return SymbolicChannel(f"sampling {kind} replacement, seen by one record", PRESENT, atoms)
+    return SymbolicChannel(f"sampling {kind} replacement, seen by one record", PRESENT, atoms, public=(RECORDS, DRAWS))
 
 
 WITHOUT_REPLACEMENT = _seen("without", DRAWS / RECORDS)

@@ -36,6 +36,7 @@ A = (T + 1) / (T - 1)
 TWO_POINT = SymbolicChannel(
     "two-point mechanism",
     inputs=WEIGHT,
+    public=(CENTER, RADIUS),
     atoms=[
         (CENTER + RADIUS * A, ((WEIGHT - CENTER) * (T - 1) + RADIUS * (T + 1)) / (2 * RADIUS * (T + 1))),
         (CENTER - RADIUS * A, (-(WEIGHT - CENTER) * (T - 1) + RADIUS * (T + 1)) / (2 * RADIUS * (T + 1))),

@@ -22,13 +22,13 @@ class Variable(Symbol):
     lower, upper: numbers or expressions in other variables (`c - r`); `-oo` and `oo` say so openly.
     open: which of the two ends are left out: "", "left", "right" or "both". Infinite ends always are.
     integer: only whole numbers are meant. Proofs over the reals still hold; counterexamples are whole.
-    exp_of: the variable is e**exp_of, and lies between its ends as well.
+    exp_of: the variable is e**exp_of, and lies between its ends as well.   log_of: it is the logarithm of that.
     latex: how it is typeset; the name if not given.
 
     Raises ValueError for a name that is no identifier, and for ends that are no finite or infinite real expression.
     """
 
-    __slots__ = ("exp_of", "integer_valued", "latex", "lower", "lower_open", "upper", "upper_open")
+    __slots__ = ("exp_of", "integer_valued", "latex", "log_of", "lower", "lower_open", "upper", "upper_open")
 
     lower: Expr
     upper: Expr
@@ -36,6 +36,7 @@ class Variable(Symbol):
     upper_open: bool
     integer_valued: bool
     exp_of: Expr | None
+    log_of: Expr | None
     latex: str
 
     def __new__(
@@ -47,6 +48,7 @@ class Variable(Symbol):
         open: Ends = "",  # noqa: A002  (the field's word for an interval without its end)
         integer: bool = False,
         exp_of: Any = None,
+        log_of: Any = None,
         latex: str | None = None,
     ) -> Variable:
         """Build the symbol; see the class."""
@@ -64,24 +66,35 @@ class Variable(Symbol):
         variable.upper_open = open in ("right", "both") or variable.upper is oo
         variable.integer_valued = integer
         variable.exp_of = None if exp_of is None else exact(exp_of)
+        variable.log_of = None if log_of is None else exact(log_of)
         variable.latex = latex or name
         return variable
 
     def _hashable_content(self) -> tuple[Any, ...]:
         ends = (self.lower, self.upper, self.lower_open, self.upper_open)
         # SymPy sorts by these, so each must compare with its like: no None.
-        return (self.name, *ends, self.integer_valued, S.Zero if self.exp_of is None else self.exp_of)
+        return (self.name, *ends, self.integer_valued, self.exp_of is None, self.argument or S.Zero)
 
     def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         sides = {(False, False): "", (True, False): "left", (False, True): "right", (True, True): "both"}
         options = {"open": sides[self.lower_open, self.upper_open], "integer": self.integer_valued}
-        return (self.name, self.lower, self.upper), {**options, "exp_of": self.exp_of, "latex": self.latex}
+        return (self.name, self.lower, self.upper), {
+            **options,
+            "exp_of": self.exp_of,
+            "log_of": self.log_of,
+            "latex": self.latex,
+        }
 
     def __getstate__(self) -> None:
         return None
 
     def _latex(self, _printer: object) -> str:
         return self.latex
+
+    @property
+    def argument(self) -> Expr | None:
+        """What it is the exponential or the logarithm of; None for a variable that is neither."""
+        return self.log_of if self.exp_of is None else self.exp_of
 
     @property
     def symbol(self) -> Symbol:
@@ -118,7 +131,11 @@ def in_order(variables: Iterable[Variable], linked: Callable[[Variable], bool]) 
     def place(variable: Variable) -> None:
         if variable in ordered:
             return
-        ends = [variable.lower, variable.upper, *([variable.exp_of] if linked(variable) and variable.exp_of else [])]
+        ends = [
+            variable.lower,
+            variable.upper,
+            *([variable.argument] if linked(variable) and variable.argument else []),
+        ]
         for needed in among:
             if needed != variable and any(end.has(needed) for end in ends):
                 place(needed)
@@ -134,12 +151,19 @@ def substituted(expression: Expr, replacements: Mapping[Any, Any]) -> Expr:
     return expression.subs(dict(replacements), simultaneous=True)  # pyright: ignore
 
 
-def substitute_domain(variable: Variable, replacements: Mapping[Any, Any]) -> Variable:
-    """The variable with its ends rewritten; itself where they do not mention what is replaced."""
+def substitute_domain(variable: Variable, rewrite: Mapping[Any, Any] | Callable[[Expr], Expr]) -> Variable:
+    """The variable with its ends and its exponent rewritten: by replacements, or by a function of an expression."""
+    if not callable(rewrite):
+        replacements = rewrite
+
+        def rewrite(expression: Expr) -> Expr:
+            return substituted(expression, replacements)
+
     _, options = variable.__getnewargs_ex__()
-    exp_of = None if variable.exp_of is None else substituted(variable.exp_of, replacements)
-    lower, upper = substituted(variable.lower, replacements), substituted(variable.upper, replacements)
-    return Variable(variable.name, lower, upper, **{**options, "exp_of": exp_of})  # type: ignore[arg-type]
+    exp_of = None if variable.exp_of is None else rewrite(variable.exp_of)
+    log_of = None if variable.log_of is None else rewrite(variable.log_of)
+    lower, upper = rewrite(variable.lower), rewrite(variable.upper)
+    return Variable(variable.name, lower, upper, **{**options, "exp_of": exp_of, "log_of": log_of})  # type: ignore[arg-type]
 
 
 def replacements(what: str, variables: Iterable[Variable], values: Mapping[Variable, Any]) -> dict[Any, Any]:
@@ -196,21 +220,26 @@ def _visit(symbol: Symbol, found: dict[Variable, None], path: tuple[Symbol, ...]
     if symbol in path:
         raise ValueError(f"the domain of {symbol.name!r} depends on itself")
     needs = symbol.lower.free_symbols | symbol.upper.free_symbols
-    if symbol.exp_of is not None and not _ranges_over_all_exponentials(symbol):
-        needs |= symbol.exp_of.free_symbols
+    if symbol.argument is not None and not ranges_over_all_exponentials(symbol):
+        needs |= symbol.argument.free_symbols
     for needed in sorted(needs, key=str):
         _visit(needed, found, (*path, symbol))  # pyright: ignore[reportArgumentType]
     found[symbol] = None
 
 
-def _ranges_over_all_exponentials(variable: Variable) -> bool:
+def ranges_over_all_exponentials(variable: Variable) -> bool:
     """Whether the declared range is exactly that of the exponential, as (1, oo) for t = e**epsilon, epsilon > 0.
 
     Then the variable can stand alone; else a statement about it needs its exponent.
     """
     exponent = variable.exp_of
     inner = next(iter(exponent.free_symbols), None) if exponent is not None else None
-    if exponent is None or not isinstance(inner, Variable) or not (exponent / inner).is_positive:
+    if (
+        exponent is None
+        or not isinstance(inner, Variable)
+        or inner.integer_valued
+        or not (exponent / inner).is_positive
+    ):
         return False
     factor = exponent / inner  # a number: had it another symbol, its sign would not be known
     ends = (exp(factor * inner.lower), exp(factor * inner.upper), inner.lower_open, inner.upper_open)

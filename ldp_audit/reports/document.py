@@ -10,7 +10,8 @@ from typing import Any
 
 from ldp_audit.accounting.figure import Figure
 from ldp_audit.claims.claim import Claim, Paper
-from ldp_audit.claims.settling import Settled, SettledClaim
+from ldp_audit.claims.manifest import manifest
+from ldp_audit.claims.settling import SettledClaim
 from ldp_audit.claims.verdict import Verdict
 
 SCHEMA_VERSION = 1
@@ -18,11 +19,14 @@ _ENGINES_FROM = ("sympy", "python-flint", "z3-solver")
 
 
 def build(
-    pairs: Sequence[tuple[Paper, Sequence[SettledClaim]]], figures: Sequence[tuple[str, Figure]] = ()
+    pairs: Sequence[tuple[Paper, Sequence[SettledClaim]]],
+    figures: Sequence[tuple[str, Figure]] = (),
+    failed: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The whole report as JSON-ready data.
 
     pairs: papers with their settled claims, in order.   figures: each with its paper's key.
+    failed: what is wrong with claims that are not well formed, which could not be settled.
     """
     claims = [claim_record(paper, one) for paper, group in pairs for one in group]
     return {
@@ -31,6 +35,8 @@ def build(
         | {name: _version(name) for name in _ENGINES_FROM},
         "papers": [paper_record(paper) for paper, _ in pairs],
         **counted(claims),
+        "manifest": manifest(claims),
+        "failed": list(failed),
         "claims": claims,
         "figures": [{"paper": key, **figure.to_dict()} for key, figure in figures],
     }
@@ -43,6 +49,7 @@ def of_paper(report: dict[str, Any], key: str) -> dict[str, Any]:
         **report,
         "papers": [paper for paper in report["papers"] if paper["key"] == key],
         **counted(claims),
+        "manifest": [one for one in report["manifest"] if one["paper"] == key],
         "claims": claims,
         "figures": [figure for figure in report["figures"] if figure["paper"] == key],
     }
@@ -63,7 +70,25 @@ def claim_record(paper: Paper, settled: SettledClaim) -> dict[str, Any]:
     """One claim with its verdict and everything that the verdict rests on."""
     claim = settled.claim
     refuted = next((part.evidence for part in settled.parts if part.verdict is Verdict.REFUTED), None)
-    refuted = None if settled.verdict is Verdict.PROVED else refuted  # of a reading that is not the source's
+    record = _stated(paper, claim, {name: [part.to_dict() for part in group] for name, group in settled.groups.items()})
+    if record["corrected"] is not None:
+        verdict = settled.correction_verdict()
+        record["corrected"]["verdict"] = None if verdict is None else str(verdict)
+    return record | {
+        "verdict": str(settled.verdict),
+        "engine": _engines(settled),
+        "seconds": round(settled.seconds, 4),
+        "counterexample": None if settled.verdict is Verdict.PROVED else refuted,  # not of a reading that is not theirs
+    }
+
+
+def stated_record(paper: Paper, claim: Claim) -> dict[str, Any]:
+    """One claim as a report holds it, without what is found when it is settled."""
+    return _stated(paper, claim, {name: [one.to_dict() for one in group] for name, group in claim.groups().items()})
+
+
+def _stated(paper: Paper, claim: Claim, groups: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    corrected = claim.corrected
     return {
         "id": claim.id,
         "paper": paper.key,
@@ -73,45 +98,18 @@ def claim_record(paper: Paper, settled: SettledClaim) -> dict[str, Any]:
         "latex": claim.latex,
         "assumptions": list(claim.assumptions),
         "rests_on": list(claim.rests_on),
-        "verdict": str(settled.verdict),
-        "engine": _engines(settled),
-        "seconds": round(settled.seconds, 4),
-        "counterexample": refuted,
         "condition": claim.condition.says if claim.condition else None,
         "kindest": claim.kindest.says if claim.kindest else None,
         "looked": claim.looked,
-        "corrected": _correction(claim, settled),
-        "evidence": {
-            "parts": _records(settled.parts),
-            "condition": _records(settled.condition),
-            "narrower": _records(settled.narrower),
-            "kindest": _records(settled.kindest),
-            "void": _records(settled.void),
-            "corrected": _records(settled.corrected),
-            "argument": claim.argument,
-            "sizes": claim.sizes,
-        },
+        "corrected": {"statement": corrected.says, "latex": corrected.latex} if corrected else None,
+        "evidence": {**groups, "argument": claim.argument, "sizes": claim.sizes},
     }
-
-
-def _correction(claim: Claim, settled: SettledClaim) -> dict[str, Any] | None:
-    if claim.corrected is None:
-        return None
-    verdict = settled.correction_verdict()
-    return {
-        "statement": claim.corrected.says,
-        "latex": claim.corrected.latex,
-        "verdict": None if verdict is None else str(verdict),
-    }
-
-
-def _records(parts: Sequence[Settled]) -> list[dict[str, Any]]:
-    return [part.to_dict() for part in parts]
 
 
 def _engines(settled: SettledClaim) -> str:
     """The engines that the verdict rests on, without repeats; "argument" for prose alone."""
-    names = dict.fromkeys(part.engine for part in settled.all_parts()[: -len(settled.corrected) or None])
+    resting = (part for name, group in settled.groups.items() if name != "corrected" for part in group)
+    names = dict.fromkeys(part.engine for part in resting)
     return ", ".join(names) or ("argument" if settled.claim.argument else "none")
 
 

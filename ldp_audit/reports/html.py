@@ -47,6 +47,7 @@ def environment() -> Environment:
         badge=wording.badge,
         counted=wording.counted,
         counterexample=wording.counterexample,
+        digest=wording.digest,
         explain=wording.explain,
         formal=wording.formal,
         mathml=_safe_mathml,

@@ -23,7 +23,8 @@ def _heading(report: dict[str, Any]) -> str:
         about = ", ".join(part for part in (paper["authors"], paper["venue"]) if part)
         lines.append(f"\n**{plain(paper['title'])}**{' — ' + plain(about) if about else ''}")
     counts = ", ".join(f"{count} {verdict}" for verdict, count in report["summary"].items())
-    return "\n".join([*lines, f"\n{wording.counted(report)}: {counts}."])
+    failed = [f"\nNot settled, as it is not well formed: {plain(error)}" for error in report["failed"]]
+    return "\n".join([*lines, f"\n{wording.counted(report)}: {counts}.", *failed])
 
 
 def _table(report: dict[str, Any]) -> str:
@@ -92,7 +93,8 @@ def footer(report: dict[str, Any]) -> str:
     tool = report["tool"]
     others = ", ".join(f"{name} {number}" for name, number in tool.items() if name not in ("name", "version"))
     made_by = f"Made by {tool['name']} {tool['version']} ({others})."
-    return f"---\n\n{made_by} Recheck the proofs: `ldp-audit recheck report.json`."
+    mark = wording.digest(report["claims"])
+    return f"---\n\n{made_by} Recheck the proofs: `ldp-audit recheck report.json`. Digest of the claims: {mark}."
 
 
 def plain(text: str) -> str:

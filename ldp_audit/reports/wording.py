@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ldp_audit.claims import manifest
 from ldp_audit.claims.recheck_report import by_solver_alone
 
 LONG_FORM = 400
@@ -26,6 +27,11 @@ SOURCES = {
     "damaged conversion": "Not the paper's claim: a damaged conversion's reading, kept as a test of the engines.",
     "derived": "Not the paper's claim: our own quantification.",
 }
+
+
+def digest(claims: list[dict[str, Any]]) -> str:
+    """The first digits of the claims' digest, by which a page can be held to its report.json."""
+    return manifest.digest(claims)[:16]
 
 
 def badge(claim: dict[str, Any]) -> str:

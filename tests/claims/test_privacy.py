@@ -229,3 +229,39 @@ def test_the_classes_of_a_family_are_held_against_each_other() -> None:
 def test_classes_that_make_no_law_are_refused(classes: list, message: str) -> None:
     with pytest.raises(BadClaimError, match=message):
         is_private(SymbolicWeights("bad", classes), 10)
+
+
+def test_a_one_sided_neighbour_is_asked_in_both_directions() -> None:
+    """Noise that only adds shows which of two numbers is less: one direction holds, the other has no bound."""
+    b, far = Variable("b", 0, oo, open="left"), Variable("D", 0, oo, open="left")
+    place = Variable("x", -oo, oo)
+    law = SymbolicChannel("one-sided", place, pieces=[(place, oo, exp((place - OUTPUT) / b) / b)], public=b)
+    near = law.at({place: Variable("x2", place, place + far)})
+    parts = is_private(law, exp(far / b), neighbour=near)
+    assert any(part.label.endswith(", back") for part in parts)
+    assert Verdict.REFUTED in {settle(part).verdict for part in parts}
+
+
+def test_an_input_that_is_left_out_is_not_taken_for_public() -> None:
+    """Two bits, each by randomised response, with only one of them called an input."""
+    first, second = (Variable(name, 0, 1, integer=True) for name in ("x", "y"))
+    bit = {1: lambda v: (1 + v * (T - 1)) / (T + 1), 0: lambda v: (T - v * (T - 1)) / (T + 1)}
+    atoms = {2 * i + j: bit[i](first) * bit[j](second) for i in (0, 1) for j in (0, 1)}
+    with pytest.raises(BadClaimError, match=r"does not say whether y is private: name it in inputs=\(...\)"):
+        is_private(SymbolicChannel("two bits", first, atoms), T)
+    assert verdict(SymbolicChannel("two bits", (first, second), atoms), T) is Verdict.REFUTED
+    assert verdict(SymbolicChannel("two bits", (first, second), atoms), T**2) is Verdict.PROVED
+    assert verdict(SymbolicChannel("one bit, the other known", first, atoms, public=second), T) is Verdict.PROVED
+
+
+def test_a_delta_is_allowed_for_over_every_set_of_outputs() -> None:
+    """Response that shows its input with probability delta: (epsilon, delta) holds, and no smaller delta does."""
+    bit, leak = Variable("x", 0, 1, integer=True), Variable("delta", 0, 1)
+    told = (1 + bit * (T - 1)) / (T + 1)
+    atoms = {1: (1 - leak) * told, 0: (1 - leak) * (1 - told), 2: leak * bit, 3: leak * (1 - bit)}
+    law = SymbolicChannel("response that leaks", bit, atoms, public=leak)
+    assert {settle(part).verdict for part in is_private(law, T, delta=leak)} == {Verdict.PROVED}
+    for t, delta in ((T, leak / 2), ((T + 1) / 2, leak), (T, Rational(1, 2))):
+        assert Verdict.REFUTED in {settle(part).verdict for part in is_private(law, t, delta=delta)}
+    with pytest.raises(BadClaimError, match="delta needs a channel of at most 6 outputs and no density"):
+        is_private(PIECEWISE, T, delta=leak)

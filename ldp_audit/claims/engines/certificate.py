@@ -6,13 +6,13 @@ The form is the evidence: the checker expands it again and looks at its signs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice, product
 from typing import Any
 
 from sympy import Expr, Integer
 
-from ldp_audit.claims.engines.positive_form import Ends, Slacks
+from ldp_audit.claims.engines.positive_form import Ends, Form, Slacks
 from ldp_audit.claims.rational import NotRationalFunctionError
 from ldp_audit.claims.statement import Statement, is_linked, written
 from ldp_audit.mechanisms.variable import Variable
@@ -23,6 +23,7 @@ _MOST_PLANS = 16
 _MOST_BOTH = 6
 """With both ends of more variables than this a form has too many terms to be of use."""
 _MOST_HALVED = 4
+_MOST_LINKED = 4
 
 Plan = dict[str, Ends]
 
@@ -38,9 +39,13 @@ def prove(statement: Statement, cuts: int = _CUTS) -> dict[str, Any] | None:
 def prove_whole(statement: Statement) -> dict[str, Any] | None:
     """Evidence by one form for the whole domain."""
     variables = statement.variables()
+    try:
+        known = divisor_forms(statement)  # found in slacks that the gap's own form may not use
+    except (NotRationalFunctionError, ZeroDivisionError):
+        return None
     for degree in _DEGREES if _has_link(variables) else (1,):
         for ends in plans(variables):
-            evidence = _on(statement, degree, ends)
+            evidence = _on(statement, degree, ends, known if degree == 1 else None)
             if evidence is not None:
                 return evidence
     return None
@@ -70,7 +75,12 @@ def _has_link(variables: list[Variable]) -> bool:
 
 def plans(variables: list[Variable]) -> list[Plan]:
     """Which slacks to write the bounded variables with. One end each gives the shortest forms, so it is tried first."""
-    bounded = [v.name for v in variables if not (v.lower.is_infinite or v.upper.is_infinite) and v.lower != v.upper]
+    linked = [v.name for v in variables if is_linked(v, variables)]
+    bounded = [
+        v.name
+        for v in variables
+        if v.name not in linked and not (v.lower.is_infinite or v.upper.is_infinite) and v.lower != v.upper
+    ]
 
     def all_of(*choices: Ends, most: int = 27) -> list[Plan]:
         chosen = islice(product(choices, repeat=len(bounded)), most)
@@ -80,31 +90,48 @@ def plans(variables: list[Variable]) -> list[Plan]:
     found += all_of("both") if len(bounded) <= _MOST_BOTH else []
     found += all_of("upper", "lower", "both") if len(bounded) <= 3 else []
     found += all_of("none")
-    return [plan for place, plan in enumerate(found) if plan not in found[:place]]
+    found = [plan for place, plan in enumerate(found) if plan not in found[:place]]
+    above: list[Ends] = ["lower", "upper"]
+    chosen = [dict(zip(linked, ends, strict=True)) for ends in islice(product(above, repeat=len(linked)), _MOST_LINKED)]
+    return [{**plan, **ends} for ends in chosen for plan in found]
 
 
-def _on(statement: Statement, degree: int, ends: Mapping[str, Ends]) -> dict[str, Any] | None:
+def _on(
+    statement: Statement, degree: int, ends: Mapping[str, Ends], known: Sequence[Form] | None
+) -> dict[str, Any] | None:
     try:
         slacks = Slacks(statement.variables(), degree, ends)
-        form = slacks.form(slacks.gap(statement))
+        gap = slacks.gap(statement)
+        slacks.know(known or ())
+        form = slacks.form(gap)
         if form is None or not _shows(statement.relation, form.sign, form.text):
             return None
-        divisors = slacks.divisor_forms()
-        if divisors is None:  # they may need the ends that the gap does not
-            divisors = _divisor_forms(statement)
+        divisors = slacks.divisor_forms() or known
     except (NotRationalFunctionError, ZeroDivisionError):
         return None
     if divisors is None:
         return None
-    evidence = {"kind": "certificate", "gap": form.text, "divisors": divisors}
+    evidence = {"kind": "certificate", "gap": form.text, "divisors": texts(divisors)}
     return {**evidence, "taylor": degree} if _has_link(statement.variables()) else evidence
 
 
-def _divisor_forms(statement: Statement) -> list[str] | None:
-    """Forms of everything that the statement and its domains divide by; None if something may be zero."""
-    slacks = Slacks(statement.variables())
-    slacks.gap(statement)
-    return slacks.divisor_forms()
+def divisor_forms(statement: Statement) -> list[Form] | None:
+    """Forms of everything that the statement and its domains divide by, in the slacks that give them first.
+
+    None if something may be zero.
+    """
+    for ends in ({}, *plans(statement.variables())):
+        slacks = Slacks(statement.variables(), 1, ends)
+        slacks.gap(statement)
+        forms = slacks.divisor_forms()
+        if forms is not None:
+            return forms
+    return None
+
+
+def texts(forms: Sequence[Form]) -> list[str]:
+    """What evidence lists: each once."""
+    return list(dict.fromkeys(form.text for form in forms))
 
 
 def _shows(relation: str, sign: int, form: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 from sympy import Expr, Integer, Rational
 
+from ldp_audit.claims.engines.certificate import texts
 from ldp_audit.claims.engines.positive_form import Slacks
 from ldp_audit.claims.engines.simplest import points
 from ldp_audit.claims.evaluate import bounds_of, holds_at, value
@@ -65,7 +66,8 @@ def _divisors_along(statement: Statement, path: Path, degree: int) -> list[str] 
         slacks.gap(statement)
     except KeyError:  # the constant cancelled altogether
         return None
-    return slacks.divisor_forms()
+    forms = slacks.divisor_forms()
+    return None if forms is None else texts(forms)
 
 
 def path_bounds(statement: Statement, path: Path) -> list[Statement]:

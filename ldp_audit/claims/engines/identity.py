@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ldp_audit.claims.engines.certificate import plans
+from ldp_audit.claims.engines.certificate import divisor_forms, texts
 from ldp_audit.claims.engines.positive_form import Slacks
 from ldp_audit.claims.rational import NotRationalFunctionError
-from ldp_audit.claims.statement import Statement
+from ldp_audit.claims.statement import Statement, is_linked
 
 
 def prove(statement: Statement) -> dict[str, Any] | None:
@@ -15,18 +15,14 @@ def prove(statement: Statement) -> dict[str, Any] | None:
     try:
         if not Slacks(statement.variables()).gap(statement).numerator.is_zero():
             return None
-        divisors = _divisors(statement)
+        shown = divisors(statement)
     except (NotRationalFunctionError, ZeroDivisionError):
         return None
-    return None if divisors is None else {"kind": "identity", "gap": "0", "divisors": divisors}
+    return None if shown is None else {"kind": "identity", "gap": "0", **shown}
 
 
-def _divisors(statement: Statement) -> list[str] | None:
-    """Forms that show that nothing divided by is 0, in the slacks that give them first."""
-    for ends in (None, *plans(statement.variables())):
-        slacks = Slacks(statement.variables()) if ends is None else Slacks(statement.variables(), 1, ends)
-        slacks.gap(statement)
-        divisors = slacks.divisor_forms()
-        if divisors is not None:
-            return divisors
-    return None
+def divisors(statement: Statement) -> dict[str, Any] | None:
+    """Evidence that nothing divided by is 0: forms, in the slacks that give them first; None if there are none."""
+    linked = any(is_linked(v, statement.variables()) for v in statement.variables())
+    forms = divisor_forms(statement)
+    return None if forms is None else {"divisors": texts(forms), **({"taylor": 1} if linked else {})}

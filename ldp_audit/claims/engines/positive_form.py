@@ -5,7 +5,8 @@ an open end). A form is positive if it is built from slacks, positive numbers an
 find one, x is written as (lower hi_x + upper lo_x) / (lo_x + hi_x), or as lower + lo_x or upper - hi_x where the other
 end is infinite; the result is factored, and lo_x + hi_x is the width, upper - lower, again. What has no finite end
 stays as it is and may occur in even powers. A variable that is e**e has the slack lo_x = x - (1 + e + ... + e**m/m!),
-m odd, which is positive for every real e.
+m odd, which is positive for every real e; or else hi_x = 1 - x P(-e) with the same polynomial P, as x P(-e) <= 1.
+One that is ln(u) has lo_x = x - (1 - 1/u), or hi_x = u - 1 - x.
 
 Not every end need be used: a bounded variable may be written by its lower slack alone, by its upper one, or stay as it
 is. Where the width may vanish (w in [c - rho r, c + rho r], rho >= 0) or the fact needs one end only, that is the way.
@@ -59,6 +60,7 @@ class Slacks:
     def __init__(self, variables: list[Variable], degree: int = 1, ends: Mapping[str, Ends] | None = None) -> None:
         self._ends = ends or {}
         self.divisors: list[Ratio] = []
+        self._known: dict[str, Form] = {}
         self._degree = degree
         self._among = variables
         self._open: dict[str, bool] = {}
@@ -99,7 +101,7 @@ class Slacks:
         factors = self._factors(ratio)
         sign, above, below = 2 if factors.constant > 0 else -2, [], []
         for polynomial, power in factors.powers.values():
-            factor = self._polynomial_form(polynomial, usable)
+            factor = self._polynomial_form(polynomial, usable) or self._known.get(text(polynomial))
             if factor is None and power % 2 == 0 and power > 0:
                 factor = Form(text(polynomial), 1)
             if factor is None or (power < 0 and abs(factor.sign) == 1):
@@ -112,21 +114,32 @@ class Slacks:
         size = abs(Fraction(int(factors.constant.p), int(factors.constant.q)))
         return Form(_quotient([str(size.numerator), *above], [str(size.denominator), *below]), sign)
 
-    def divisor_forms(self) -> list[str] | None:
+    def divisor_forms(self) -> list[Form] | None:
         """Positive forms of all divisors or their negatives, none of which can vanish; None if one may."""
-        forms: dict[str, None] = {}
+        forms: list[Form] = []
         for divisor in self.divisors:
             form = self.form(divisor)
             if form is None or abs(form.sign) != 2:
                 return None
-            forms[form.text] = None
-        return list(forms)
+            forms.append(form)
+        return forms
+
+    def know(self, forms: Sequence[Form]) -> None:
+        """Take over forms of the divisors that were found in other slacks: a factor may have none in these."""
+        if len(forms) != len(self.divisors):
+            return
+        for ratio, form in zip(self.divisors, forms, strict=True):
+            below = self.form(Ratio(ratio.denominator, self._ring.constant(1).numerator))
+            if below is not None and abs(below.sign) == 2:
+                sign = form.sign if below.sign > 0 else -form.sign
+                self._known[text(ratio.numerator)] = Form(f"({form.text})*({below.text})", sign)
 
     def _declare(self, variable: Variable) -> list[str]:
         name = variable.name
         if is_linked(variable, self._among):
-            self._open[f"lo_{name}"] = False
-            return [f"lo_{name}"]
+            side = "hi" if self._ends.get(name) == "upper" else "lo"
+            self._open[f"{side}_{name}"] = False
+            return [f"{side}_{name}"]
         if variable.lower == variable.upper:
             return []
         below, above = not variable.lower.is_infinite, not variable.upper.is_infinite
@@ -141,7 +154,17 @@ class Slacks:
 
     def _written(self, variable: Variable) -> Ratio:
         name = variable.name
+        if is_linked(variable, self._among) and variable.log_of is not None:
+            argument = self.write(variable.log_of)
+            self.divisors.append(argument)
+            if self._ends.get(name) == "upper":
+                return argument - self._ring.constant(1) - self._ring.generator(f"hi_{name}")
+            return self._ring.constant(1) - self._ring.constant(1) / argument + self._ring.generator(f"lo_{name}")
         if is_linked(variable, self._among) and variable.exp_of is not None:
+            if self._ends.get(name) == "upper":
+                below = self.write(taylor(-variable.exp_of, self._degree))
+                self.divisors.append(below)
+                return (self._ring.constant(1) - self._ring.generator(f"hi_{name}")) / below
             return self.write(taylor(variable.exp_of, self._degree)) + self._ring.generator(f"lo_{name}")
         if variable.lower == variable.upper:
             return self.write(variable.lower)

@@ -1,0 +1,182 @@
+"""Rise: an inequality that begins as it should, and whose derivative says that it never falls.
+
+right - left is written as factor * function, the factor positive and the function a polynomial in one variable x and in
+whole powers, negative ones too, of exponentials of it. The function is at least 0 everywhere if it is so at the lower
+end of x, and its derivative by x is at least 0: two statements of the same kind, which are settled in turn. The
+exponential whose coefficient has the lowest degree in x is put into the factor, so that the derivatives make that
+coefficient vanish: (e**x - 1)/(e**x + 1) <= x/2 takes two, and so does cosh x <= e**(x**2/2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sympy import Add, Expr, Integer, Mul, cancel, expand, factor_list, fraction, simplify, together
+
+from ldp_audit.claims.engines import identity
+from ldp_audit.claims.engines.simplest import counterexample
+from ldp_audit.claims.statement import Statement, is_linked, written
+from ldp_audit.mechanisms.variable import Variable, substituted
+
+_DEPTH = 8
+_LOOKS = 40
+"""Points at which a statement is tried before its proof."""
+
+Prover = Callable[[Statement], dict[str, Any] | None]
+
+
+def prove(statement: Statement, direct: Prover, depth: int = _DEPTH) -> dict[str, Any] | None:
+    """Evidence that the universal inequality holds, or None if this engine finds none.
+
+    direct: settles a statement without derivatives.
+    """
+    if statement.relation not in ("<=", "<") or depth == 0:
+        return None
+    variables = statement.variables()
+    for x in _candidates(variables):
+        found = _along(statement, x, variables, direct, depth)
+        if found is not None:
+            return found
+    return None
+
+
+def _candidates(variables: list[Variable]) -> list[Variable]:
+    """Variables that exponentials depend on, with a lower end at which these are 1."""
+    linked = [v for v in variables if is_linked(v, variables)]
+    return [
+        v
+        for v in variables
+        if v not in linked
+        and not v.integer_valued
+        and not v.lower.is_infinite
+        and _at_start(linked, v)
+        and not any(v in end.free_symbols for other in variables for end in (other.lower, other.upper))
+    ]
+
+
+def _along(
+    statement: Statement, x: Variable, variables: list[Variable], direct: Prover, depth: int
+) -> dict[str, Any] | None:
+    split = _split(statement, direct)
+    if split is None:
+        return None
+    positive, proof, function, divisors = split
+    linked = [v for v in variables if is_linked(v, variables)]
+    moving = _at_start(linked, x)
+    unit = _shortest(function, x, [v for v in moving if v.exp_of is not None])
+    if unit != 1:
+        positive, function = positive * unit, expand(function / unit)
+        proof = direct(Statement(Integer(0), "<", positive))
+        if proof is None:
+            return None
+    slope = _derivative(function, x, linked)
+    begin = substituted(function, {x: x.lower, **moving})
+    if statement.relation == "<=":
+        wanted = [("<=", "<=")]
+    else:
+        wanted = [("<", "<="), *([("<=", "<")] if x.lower_open else [])]
+    for at_start, along in wanted:
+        start = _settled(Statement(Integer(0), at_start, _plain(begin)), direct, depth)  # type: ignore[arg-type]
+        rising = start and _settled(Statement(Integer(0), along, _plain(slope)), direct, depth)  # type: ignore[arg-type]
+        if rising:
+            return {
+                "kind": "rise",
+                "variable": x.name,
+                **divisors,
+                "factor": written(positive),
+                "function": written(function),
+                "positive": proof,
+                "start": start,
+                "slope": rising,
+            }
+    return None
+
+
+def _shortest(function: Expr, x: Variable, exponentials: list[Variable]) -> Expr:
+    """The product of exponentials whose coefficient in the function has the lowest degree in x; 1 if that is one."""
+    degrees: dict[Expr, int] = {}
+    for term in Add.make_args(expand(function)):
+        powers = term.as_powers_dict()
+        unit = Mul(*(v ** powers[v] for v in exponentials if v in powers))
+        degrees[unit] = max(degrees.get(unit, 0), int(powers.get(x, 0)))
+    return min(degrees, key=lambda unit: (degrees[unit], unit != 1, str(unit)), default=Integer(1))
+
+
+def _settled(statement: Statement, direct: Prover, depth: int) -> dict[str, Any] | None:
+    """The statement's function, relation and proof."""
+    proof = None
+    if not statement.variables():
+        holds = statement.right > 0 or (statement.right == 0 and statement.relation == "<=")
+        proof = {"kind": "certificate", "gap": str(statement.right), "divisors": []} if holds else None
+    elif counterexample(statement, _LOOKS) is None:
+        proof = direct(statement) or prove(statement, direct, depth - 1)
+    return proof and {"function": written(statement.right), "relation": statement.relation, "proof": proof}
+
+
+def _split(statement: Statement, direct: Prover) -> tuple[Expr, dict[str, Any], Expr, dict[str, Any]] | None:
+    """right - left as a positive factor, with its proof, times a polynomial; and what the sides divide by."""
+    divisors = identity.divisors(statement)
+    above, below = fraction(together(statement.right - statement.left))
+    if divisors is None:
+        return None
+    number, factors = factor_list(expand(above))
+    denominator, below_factors = factor_list(expand(below))
+    sign = 1 if number / denominator > 0 else -1
+    positive, rest = [abs(number / denominator)], [Integer(sign)]
+    for one, power in [*factors, *((one, -power) for one, power in below_factors)]:
+        if power % 2 == 0 and power > 0:
+            rest.append(one**power)
+            continue
+        known = _sign(one, direct)
+        if known:
+            positive.append((one if known > 0 else -one) ** power)
+            rest[0] = rest[0] * (1 if known > 0 or power % 2 == 0 else -1)
+        elif power > 0:
+            rest.append(one**power)
+        else:
+            return None
+    product = Mul(*positive)
+    proof = direct(Statement(Integer(0), "<", product)) if product.free_symbols else _NUMBER(product)
+    return None if proof is None else (product, proof, expand(Mul(*rest)), divisors)
+
+
+def _NUMBER(number: Expr) -> dict[str, Any]:  # noqa: N802
+    return {"kind": "certificate", "gap": str(number), "divisors": []}
+
+
+def _sign(factor: Expr, direct: Prover) -> int:
+    """1 if the factor is positive on the whole domain, -1 if it is negative, 0 if neither is shown."""
+    for sign in (1, -1):
+        statement = Statement(Integer(0), "<", sign * factor)
+        if counterexample(statement, 5) is None and direct(statement) is not None:
+            return sign
+    return 0
+
+
+def _plain(expression: Expr) -> Expr:
+    above, below = fraction(together(expression))
+    return cancel(above / below)
+
+
+def _at_start(linked: list[Variable], x: Variable) -> dict[Variable, Expr]:
+    """The exponentials and logarithms that move with x, at its lower end; none where one is no rational number there."""
+    found: dict[Variable, Expr] = {}
+    for variable in linked:  # each after those that its argument mentions
+        argument = variable.argument
+        if argument is None or not argument.free_symbols & {x, *found}:
+            continue
+        at = simplify(substituted(argument, {x: x.lower, **found}))
+        if at != (0 if variable.exp_of is not None else 1):
+            return {}
+        found[variable] = Integer(1 if variable.exp_of is not None else 0)
+    return found
+
+
+def _derivative(function: Expr, x: Variable, linked: list[Variable]) -> Expr:
+    total = function.diff(x)
+    for place, variable in enumerate(linked):  # each after those that its argument mentions
+        rate = _derivative(variable.argument, x, linked[:place])  # type: ignore[arg-type]
+        factor = variable if variable.exp_of is not None else 1 / variable.argument  # type: ignore[operator]
+        total = total + function.diff(variable) * rate * factor
+    return together(total)

@@ -1,0 +1,121 @@
+"""What may stand between a claim and its refutation: a narrower domain, or a kinder reading, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sympy import oo
+
+from ldp_audit.claims import Claim, Condition, Correction, Paper, Reading, Verdict, at_most, equal, less, settle_claim
+from ldp_audit.claims.recheck_report import recheck_claims
+from ldp_audit.claims.settling import BadClaimError
+from ldp_audit.mechanisms.variable import EPSILON, T, Variable
+from ldp_audit.reports import document
+
+x = Variable("x", -2, 2)
+c, r = Variable("c", -oo, oo), Variable("r", 0, oo, open="left")
+w = Variable("w", c - 3 * r, c + 3 * r)
+
+
+def claim(parts: Any, **more: Any) -> Claim:
+    return Claim("C", "a place", "in words", parts=tuple(parts), **more)
+
+
+def outcome(one: Claim) -> tuple[Verdict, dict[str, Any]]:
+    settled = settle_claim(one)
+    report = document.build([(Paper("p", "a paper", claims=(one,)), [settled])])
+    complaints = [found.complaint for found in recheck_claims(report) if found.complaint]
+    assert not complaints, complaints
+    return settled.verdict, report
+
+
+def test_a_claim_that_holds_on_a_narrower_domain_is_conditional() -> None:
+    found, report = outcome(claim([at_most(x, 1)], condition=Condition("x is at most 1.", (Variable("x", 0, 1),))))
+    assert found is Verdict.CONDITIONAL
+    under = report["claims"][0]["evidence"]
+    assert [(one["left"], one["right"]) for one in under["condition"]] == [("x", "1")]
+    assert {one["verdict"] for one in under["narrower"]} == {"PROVED"}
+    assert under["parts"][0]["evidence"]["point"]["x"] not in ("0", "1", "1/2")  # outside of the condition
+
+
+def test_a_domain_that_depends_on_others_may_be_narrowed() -> None:
+    narrow = Condition("The weight is within r.", (Variable("w", c - r, c + r),))
+    assert outcome(claim([at_most((w - c) ** 2, r**2)], condition=narrow))[0] is Verdict.CONDITIONAL
+
+
+def test_an_exponent_may_be_narrowed_where_only_the_exponential_occurs() -> None:
+    small = Condition("epsilon is at most 1.", (Variable("epsilon", 0, 1, open="left"),))
+    assert outcome(claim([at_most(T, 3)], condition=small))[0] is Verdict.CONDITIONAL
+    assert outcome(claim([at_most(T, 1 + 2 * EPSILON)], condition=small))[0] is Verdict.CONDITIONAL
+    assert outcome(claim([at_most(T, 2)], condition=small))[0] is Verdict.REFUTED
+
+
+def test_a_variable_may_be_fixed() -> None:
+    other = Variable("d", -oo, oo)
+    fixed = Condition("The two centers are one.", (Variable("d", c, c),))
+    assert outcome(claim([equal(other - c, 0)], condition=fixed))[0] is Verdict.CONDITIONAL
+
+
+@pytest.mark.parametrize("domain", [(-5, 1), (3, 4), (-2, 3)])
+def test_a_domain_that_is_not_narrower_is_no_condition(domain: tuple[int, int]) -> None:
+    """Elsewhere the claim may hold; that says nothing of it."""
+    elsewhere = Condition("x is elsewhere.", (Variable("x", *domain),))
+    assert outcome(claim([at_most(x * (x - 2), 7)], condition=elsewhere))[0] is Verdict.REFUTED
+
+
+def test_a_condition_cannot_be_about_anything_else() -> None:
+    with pytest.raises(ValueError, match="must be variables with a narrower domain"):
+        Condition("The moon is full.", (at_most(1, 2),))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="must be variables with a narrower domain"):
+        Condition("Nothing.", ())
+    moon = Condition("The moon is full.", (Variable("moon", 0, 1),))
+    with pytest.raises(BadClaimError, match="names moon, which no part of the claim has"):
+        settle_claim(claim([at_most(x, 1)], condition=moon))
+    with pytest.raises(BadClaimError, match="must stay a whole number"):
+        n = Variable("n", 0, 9, integer=True)
+        settle_claim(claim([at_most(n, 1)], condition=Condition("n is small.", (Variable("n", 0, 1),))))
+
+
+def test_the_kindest_reading_is_the_source_s_if_it_is_true() -> None:
+    kind = Reading("x is meant up to a sign.", (at_most(x, 2),))
+    found, report = outcome(claim([at_most(x, 1)], kindest=kind, looked="Section 2"))
+    assert found is Verdict.PROVED
+    assert report["claims"][0]["counterexample"] is None
+    assert report["claims"][0]["looked"] == "Section 2"
+    unkind = Reading("It is meant so.", (at_most(x, 0),))
+    assert outcome(claim([at_most(x, 1)], kindest=unkind))[0] is Verdict.REFUTED
+
+
+def test_a_part_of_one_expression_twice_proves_no_claim() -> None:
+    assert outcome(claim([equal(x, x)]))[0] is Verdict.UNDECIDED
+    assert outcome(claim([equal(x, x)], argument="By hand."))[0] is Verdict.PROSE
+    assert outcome(claim([equal(x, x), at_most(x, 2)]))[0] is Verdict.PROVED
+    assert outcome(claim([equal(T, T), less(x, 3)], corrected=Correction("It is so.")))[0] is Verdict.PROVED
+
+
+def _forged(change: Any) -> list[str]:
+    """The complaints about a conditional claim's report after a change."""
+    import copy
+
+    one = claim([at_most(x, 1)], condition=Condition("x is at most 1.", (Variable("x", 0, 1),)))
+    report = copy.deepcopy(document.build([(Paper("p", "t", claims=(one,)), [settle_claim(one)])]))
+    change(report["claims"][0]["evidence"])
+    report["manifest"] = document.manifest(report["claims"])
+    return [found.complaint for found in recheck_claims(report) if found.complaint]
+
+
+def test_the_checker_derives_the_condition_again() -> None:
+    def other_statement(evidence: dict[str, Any]) -> None:
+        evidence["condition"][0] |= {"left": "0", "evidence": {**evidence["condition"][0]["evidence"], "gap": "1"}}
+
+    def wider(evidence: dict[str, Any]) -> None:
+        for part in (*evidence["condition"], *evidence["narrower"]):
+            part["variables"][0]["lower"] = "-9"
+
+    def unproved(evidence: dict[str, Any]) -> None:
+        evidence["narrower"] = evidence["narrower"][:1]
+
+    assert "changes the left of a part" in _forged(other_statement)[0]
+    assert _forged(wider)
+    assert "it is not shown that the condition restricts x" in _forged(unproved)[0]

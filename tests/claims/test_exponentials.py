@@ -1,0 +1,232 @@
+"""Exponentials and logarithms in statements: one quantity in different letters, and what is proved of it."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sympy import Expr, Rational, exp, lambdify, log, oo
+
+from ldp_audit.claims import recheck
+from ldp_audit.claims.privacy import is_private
+from ldp_audit.claims.settling import settle
+from ldp_audit.claims.statement import Statement, at_most, equal, less, somewhere
+from ldp_audit.claims.verdict import Verdict
+from ldp_audit.mechanisms import Hybrid, Piecewise
+from ldp_audit.mechanisms.variable import EPSILON, ROOT_T, T, Variable
+
+x = Variable("x", 0, 1, open="left")
+y = Variable("y", 0, oo, open="left")
+z = Variable("z", -oo, oo)
+q = Variable("q", 0, 1)
+double = Variable("u", 1, oo, open="left", exp_of=2 * EPSILON)
+s = ROOT_T
+
+TRUE = {
+    "the root's square": equal(s**2, T),
+    "the root is less": less(s, T),
+    "a user's letter": equal(double, T**2),
+    "OUE and SUE": at_most(4 * T / (T - 1) ** 2, s / (s - 1) ** 2),
+    "somewhere T is twice its root": somewhere(equal(T, 2 * s)),
+    "exp(-epsilon)": at_most(0, exp(-EPSILON)),
+    "exp(epsilon)": equal(exp(EPSILON), T),
+    "a logarithm of T": equal(log(T**2 * s), 5 * EPSILON / 2),
+    "a quadratic bound": at_most(exp(x), 1 + x + x**2),
+    "a linear bound": at_most(exp(x), 1 + 2 * x),
+    "tanh": at_most((T - 1) / (T + 1), EPSILON / 2),
+    "cosh": at_most((exp(y) + exp(-y)) / 2, exp(y**2 / 2)),
+    "sinh": less(y, (exp(y) - exp(-y)) / 2),
+    "everywhere": at_most(1 + z, exp(z)),
+    "one less": at_most(1 - exp(-y), y),
+    "a logarithm": less(log(1 + y), y),
+    "a logarithm from below": at_most(2 * y / (2 + y), log(1 + y)),
+    "a sampled epsilon": at_most(log(1 + q * (T - 1)), EPSILON),
+    "a sampled epsilon from below": at_most(q * EPSILON, log(1 + q * (T - 1))),
+    "Hoeffding's lemma at one half": at_most(log((1 + T) / 2), EPSILON / 2 + EPSILON**2 / 8),
+    "thirds": less(exp(EPSILON / 3), s),
+}
+FALSE = {
+    "the root's square": equal(s**2, 2 * T),
+    "the root is less": less(T, s),
+    "somewhere the root is more": somewhere(less(T, s)),
+    "somewhere far above": somewhere(equal(s, T + 5)),
+    "a user's letter": less(double, T),
+    "a quadratic bound that is none": at_most(exp(x), 1 + x + Rational(7, 10) * x**2),
+    "a bound on too long a domain": at_most(exp(y), 1 + y + y**2),
+    "tanh": at_most(EPSILON / 2, (T - 1) / (T + 1)),
+    "cosh": at_most((exp(y) + exp(-y)) / 2, exp(y**2 / 3)),
+    "a logarithm": at_most(log(1 + y), y - y**2 / 2),
+    "a sampled epsilon": at_most(log(1 + q * (T - 1)), q * EPSILON),
+}
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_true_statements_are_proved_and_the_checker_agrees(name: str) -> None:
+    settled = settle(TRUE[name])
+    assert settled.verdict is Verdict.PROVED, settled.evidence
+    assert recheck.part(settled.to_dict()) == Verdict.PROVED
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_false_statements_are_refuted(name: str) -> None:
+    assert settle(FALSE[name]).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("mechanism", [Piecewise, Hybrid])
+def test_a_law_in_the_root_is_held_against_a_claim_in_t(mechanism: Any) -> None:
+    """s and t once ranged apart, so that sound mechanisms were refuted at s = 2, t = 2."""
+    assert {settle(part).verdict for part in is_private(mechanism.symbolic(), T)} == {Verdict.PROVED}
+    tighter = [settle(part).verdict for part in is_private(mechanism.symbolic(), (1 + T) / 2)]
+    assert Verdict.REFUTED in tighter
+
+
+def test_the_statement_says_how_its_letters_hang_together() -> None:
+    (variable,) = equal(s**2, T).variables()
+    assert variable == ROOT_T
+    record = at_most((T - 1) / (T + 1), EPSILON / 2).to_dict()
+    assert [(v["name"], v.get("exp_of")) for v in record["variables"]] == [("epsilon", None), ("t", "epsilon")]
+    logarithm = less(log(1 + y), y).to_dict()["variables"][1]
+    assert logarithm["log_of"] == "y + 1"
+
+
+def test_a_whole_exponent_is_no_range_of_reals() -> None:
+    """e**k for whole k is never 2, whatever the letter's own range says."""
+    k = Variable("k", 0, oo, integer=True)
+    power = Variable("p", 1, oo, exp_of=k)
+    assert settle(somewhere(equal(power, 2))).verdict is not Verdict.PROVED
+
+
+def test_the_checker_refuses_a_rise_whose_derivative_is_changed() -> None:
+    record = settle(TRUE["tanh"]).to_dict()
+    assert record["engine"] == "rise"
+    for change in (
+        lambda e: e["slope"].update(function=e["slope"]["function"] + " + 1"),
+        lambda e: e["start"].update(function="1"),
+        lambda e: e.update(factor="-1"),
+        lambda e: e.update(variable="t"),
+    ):
+        import copy
+
+        forged = copy.deepcopy(record)
+        change(forged["evidence"])
+        with pytest.raises(recheck.RefusedError):
+            recheck.part(forged)
+
+
+def test_the_checker_refuses_a_rise_from_where_the_exponential_is_not_one() -> None:
+    """On [1, 2] the exponential does not begin at 1, nor where its own range cuts it off."""
+    record = settle(TRUE["tanh"]).to_dict()
+    moved = {**record, "variables": [{**record["variables"][0], "lower": "1"}, record["variables"][1]]}
+    with pytest.raises(recheck.RefusedError):
+        recheck.part(moved)
+    cut = {**record, "variables": [record["variables"][0], {**record["variables"][1], "lower": "5"}]}
+    with pytest.raises(recheck.RefusedError):
+        recheck.part(cut)
+
+
+ATOMS = [
+    EPSILON,
+    T,
+    s,
+    exp(-EPSILON),
+    exp(EPSILON / 3),
+    1 / (T - 1),
+    1 / (T + 1),
+    exp(2 * EPSILON),
+    log(T + 1),
+    log(1 + EPSILON),
+]
+OWN = [x, y, exp(x), exp(-y), exp(y / 2), log(1 + y), log(1 + x), exp(x * EPSILON)]
+BOUNDS = [
+    T - 1 - EPSILON,
+    s - 1 - EPSILON / 2,
+    EPSILON / 2 - (T - 1) / (T + 1),
+    (T - 1) ** 2 - EPSILON**2 * T,
+    1 + 2 * x - exp(x),
+    y - log(1 + y),
+    T - s,
+    exp(y) - 1 - y - y**2 / 2,
+]
+"""Each at least 0, some of them barely: what is near them is where a wrong proof would show."""
+
+
+@st.composite
+def mixed(draw: st.DrawFn) -> tuple[Expr, str, Expr]:
+    """Sums of products of letters in all their clothes, or one of the bounds with a little added or taken away."""
+    number = st.builds(Rational, st.integers(-3, 3), st.integers(1, 3))
+    if draw(st.booleans()):
+        base = draw(st.sampled_from(BOUNDS)) * draw(st.sampled_from([1, s, y, T]))
+        little = draw(st.sampled_from([0, 0, Rational(1, 10), -Rational(1, 10), EPSILON / 10, -EPSILON / 10, x / 5]))
+        return Rational(0), draw(st.sampled_from(["<=", "<", "=="])), base + little
+    atoms = st.sampled_from([*ATOMS, *OWN])
+    sides = []
+    for _ in range(2):
+        total: Expr = draw(number)
+        for _ in range(draw(st.integers(1, 2))):
+            total = total + draw(number) * draw(atoms) * draw(st.one_of(st.just(Rational(1)), atoms))
+        sides.append(total)
+    return sides[0], draw(st.sampled_from(["<=", "<", "==", "!="])), sides[1]
+
+
+LETTERS = [EPSILON, T, s, x, y]
+
+
+def _may(case: tuple[Expr, str, Expr], epsilon: Any, own: tuple[Any, Any], *, hold: bool = True) -> bool:
+    """Whether the relation may hold, or may fail, at a point: in doubt where 60 digits cannot tell."""
+    left, relation, right = case
+    with mpmath.workdps(60):
+        gap = lambdify(LETTERS, right - left, "mpmath")(epsilon, mpmath.exp(epsilon), mpmath.exp(epsilon / 2), *own)
+        near = abs(gap) < mpmath.mpf(10) ** -40
+        return bool(near or {"<=": gap > 0, "<": gap > 0, "==": False, "!=": True}[relation] == hold)
+
+
+def _violated(case: tuple[Expr, str, Expr], seed: int) -> bool:
+    rng = random.Random(seed)
+    for _ in range(60):
+        own = (mpmath.mpf(rng.choice([1, 10 ** rng.uniform(-6, 0)])), mpmath.mpf(10) ** rng.uniform(-6, 1.3))
+        if not _may(case, mpmath.mpf(10) ** rng.uniform(-6, 1.3), own):
+            return True
+    return False
+
+
+def _letters_at(statement: Statement, point: dict[str, str]) -> dict[str, Any]:
+    """The values of epsilon, x and y at a counterexample, which may give an exponential of one instead."""
+    found: dict[str, Any] = {"epsilon": mpmath.mpf(1), "x": mpmath.mpf(1) / 2, "y": mpmath.mpf(1)}
+    for variable in statement.variables():
+        if variable.name in point:
+            value = mpmath.mpf(Rational(point[variable.name]).p) / Rational(point[variable.name]).q
+            if variable.exp_of is None:
+                found[variable.name] = value
+            else:
+                rate, base = variable.exp_of.as_coeff_Mul()
+                found[str(base)] = mpmath.log(value) / mpmath.mpf(rate.p) * rate.q
+    return found
+
+
+def _check(case: tuple[Expr, str, Expr], seed: int) -> Verdict:
+    settled = settle(Statement(*case))  # type: ignore[arg-type]
+    if settled.verdict is Verdict.PROVED:
+        assert not _violated(case, seed), f"PROVED: {case}"
+    if settled.verdict is Verdict.REFUTED:
+        with mpmath.workdps(60):
+            at = _letters_at(settled.statement, settled.evidence.get("point", {}))
+            assert _may(case, at["epsilon"], (at["x"], at["y"]), hold=False), f"REFUTED: {case} at {at}"
+    assert recheck.part(settled.to_dict()) == settled.verdict
+    return settled.verdict
+
+
+@given(mixed(), st.integers(0, 2**32))
+@settings(max_examples=300, deadline=None)
+def test_random_mixtures_agree_with_sixty_digits(case: tuple[Expr, str, Expr], seed: int) -> None:
+    _check(case, seed)
+
+
+@pytest.mark.slow
+@given(mixed(), st.integers(0, 2**32))
+@settings(max_examples=10_000, deadline=None)
+def test_ten_thousand_random_mixtures(case: tuple[Expr, str, Expr], seed: int) -> None:
+    _check(case, seed)
