@@ -7,7 +7,7 @@ import pytest
 from ldp_audit.claims import papers
 from ldp_audit.claims.claim import Claim, Condition, Correction, Reading
 from ldp_audit.claims.settling import SettledClaim, says_nothing, settle_claim
-from ldp_audit.claims.statement import Statement, at_most, equal
+from ldp_audit.claims.statement import at_most, equal
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import Variable
 
@@ -17,13 +17,7 @@ AGAINST = (Verdict.REFUTED, Verdict.CONDITIONAL, Verdict.VACUOUS)
 
 def idle(claim: Claim) -> list[str]:
     """The labels of all parts, of whatever group, whose two sides are one expression."""
-    groups: dict[str, tuple[Statement, ...]] = {"parts": claim.parts, "void": claim.void}
-    groups["corrected"] = claim.corrected.parts if claim.corrected else ()
-    groups["kindest"] = claim.kindest.parts if claim.kindest else ()
-    if claim.condition:
-        groups["condition"] = claim.condition.applied_to(claim.parts)
-        groups["narrower"] = claim.condition.narrower(claim.parts)
-    return [f"{name}: {part.label}" for name, group in groups.items() for part in group if says_nothing(part)]
+    return [f"{name}: {part.label}" for name, group in claim.groups().items() for part in group if says_nothing(part)]
 
 
 def unlooked(settled: SettledClaim) -> bool:

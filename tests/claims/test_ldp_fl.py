@@ -115,7 +115,7 @@ def test_lemma_2_fails_off_centre_by_the_square(by_id: dict[str, SettledClaim]) 
 
 
 def test_the_unclipped_probability_is_negative(by_id: dict[str, SettledClaim]) -> None:
-    assert by_id["LF-CLIP"].corrected[0].evidence["left"] == "-1/6"
+    assert by_id["LF-CLIP"].groups["corrected"][0].evidence["left"] == "-1/6"
 
 
 def test_the_smallest_shuffled_example(by_id: dict[str, SettledClaim]) -> None:
@@ -129,7 +129,7 @@ def test_a_client_chosen_range_has_an_output_that_the_other_input_cannot_give(by
 
 
 def test_a_shared_range_keeps_the_guarantee(by_id: dict[str, SettledClaim]) -> None:
-    assert {part.verdict for part in by_id["LF-RANGE"].condition} == {Verdict.PROVED}
+    assert {part.verdict for part in by_id["LF-RANGE"].groups["condition"]} == {Verdict.PROVED}
     assert [str(part.verdict) for part in by_id["LF-RANGE"].parts] == ["REFUTED", "REFUTED", "PROVED", "PROVED"]
 
 
@@ -140,5 +140,5 @@ def test_theorem_2_hides_large_epsilon(by_id: dict[str, SettledClaim]) -> None:
 
 
 def test_pairing_by_time(by_id: dict[str, SettledClaim]) -> None:
-    lefts = [part.evidence["left"] for part in by_id["LF-TIMElink"].corrected]
+    lefts = [part.evidence["left"] for part in by_id["LF-TIMElink"].groups["corrected"]]
     assert lefts == ["1417/2592", "25/32", "1"]
