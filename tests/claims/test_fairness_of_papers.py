@@ -21,9 +21,13 @@ def idle(claim: Claim) -> list[str]:
 
 
 def unlooked(settled: SettledClaim) -> bool:
-    """Whether something is held against a paper without a word on where another meaning was looked for."""
+    """Whether something is held against a paper without a word on where another meaning was looked for.
+
+    Without a kindest reading, that word must be that there is no other one.
+    """
     claim = settled.claim
-    return claim.source == "paper" and settled.verdict in AGAINST and not claim.looked.strip()
+    told = claim.looked.strip() if claim.kindest else "no other" in claim.looked
+    return claim.source == "paper" and settled.verdict in AGAINST and not told
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
@@ -66,4 +70,7 @@ def test_a_verdict_against_a_paper_without_a_word_is_found() -> None:
     assert unlooked(settle_claim(silent))
     assert unlooked(settle_claim(Claim("T-5", "here", "y is at most 1", parts=silent.parts, condition=condition)))
     assert not unlooked(settle_claim(Claim("T-6", "here", "ours", parts=silent.parts, source="derived")))
-    assert not unlooked(settle_claim(Claim("T-7", "here", "told", parts=silent.parts, looked="Section 1")))
+    assert not unlooked(
+        settle_claim(Claim("T-7", "here", "told", parts=silent.parts, looked="Section 1; no other reading"))
+    )
+    assert unlooked(settle_claim(Claim("T-8", "here", "half told", parts=silent.parts, looked="Section 1")))
