@@ -17,7 +17,7 @@ EXPECTED = {
     "WG-DUCHI": "PROVED",
     "WG-PM": "PROVED",
     "WG-PMworst": "PROVED",
-    "WG-PMdom": "CONDITIONAL",
+    "WG-PMdom": "PROVED",
     "WG-PMvsDuchi1": "PROVED",
     "WG-CROSS": "PROVED",
     "WG-HMstar": "PROVED",

@@ -9,6 +9,7 @@ from itertools import permutations
 from sympy import Add, Max, Rational, exp, log, oo
 
 from ldp_audit.claims.claim import Claim, Paper
+from ldp_audit.claims.papers.as_written import times, total
 from ldp_audit.claims.statement import Statement, at_most, equal, less, prints_as
 from ldp_audit.mechanisms.exponential_selection import EXPONENTIAL_SELECTION, STEP_RATIO
 from ldp_audit.mechanisms.perturbed_encoding import PERTURBED_ENCODING
@@ -142,15 +143,29 @@ def exponential_selection() -> Claim:
 
 
 def laplace() -> Claim:
-    u = Variable("u", 0, 1, open="left")
+    # Inputs 0 and D, b = 1: between them the logarithm of the ratio of the densities is (D - y) - y.
+    apart = Variable("D", 0, oo, open="left")
+    level = Variable("epsilon", 0, apart, latex=r"\epsilon")
+    cut = (apart - level) / 2
+    near, far = Variable("y", 0, cut), Variable("y", cut, apart)
     return Claim(
         id="PR-LAP",
         place="profile of the Laplace mechanism",
         says="delta = 1 - e^((epsilon - D/b)/2) for inputs D apart.",
         latex=r"\delta(\epsilon)=\bigl(1-e^{(\epsilon-D/b)/2}\bigr)_+",
-        parts=(equal((1 - u / 2) - u / 2, 1 - u, "P less e^epsilon Q of the best event, u = e^((epsilon - D/b)/2)"),),
-        argument="The ratio of the densities is e^epsilon at y = (D - b epsilon)/2; up to there P has 1 - u/2 and e^epsilon Q has u/2. "
-        "Inputs less than D apart have a smaller D.",
+        parts=(
+            at_most(
+                level, (apart - near) - near, "up to (D - epsilon)/2 the ratio of the densities is e^epsilon or more"
+            ),
+            at_most((apart - far) - far, level, "beyond it, no more: the event is the best one"),
+            equal(
+                total(level, cut, times(-1, apart)),
+                -cut,
+                "e^epsilon Q of the event, e^(epsilon + y* - D)/2 with y* its end, is e^(-y*)/2",
+            ),
+        ),
+        argument="Of the event y < y* = (D - epsilon)/2 P has 1 - u/2 and e^epsilon Q has u/2, u = e^(-y*), with b = 1; the difference is "
+        "1 - u. Below 0 the ratio is e^D, beyond D it is e^-D. Inputs less than D apart have a smaller D.",
         source="derived",
     )
 

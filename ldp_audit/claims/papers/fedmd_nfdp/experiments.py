@@ -2,7 +2,8 @@
 
 from sympy import Abs, Expr, Rational, evaluate, log, sqrt
 
-from ldp_audit.claims.claim import Claim, Condition, Correction
+from ldp_audit.claims.claim import Claim, Correction
+from ldp_audit.claims.papers.as_written import times
 from ldp_audit.claims.papers.fedmd_nfdp.symbols import DELTA_WITH, EPSILON_WITH, n_any, put
 from ldp_audit.claims.papers.fedmd_nfdp.table_2 import draws_behind
 from ldp_audit.claims.statement import Statement, at_most, equal, less, prints_as
@@ -32,19 +33,12 @@ def figure_2() -> Claim:
         id="NF-FIG2",
         place="Section 5.2 on Fig. 2(a) and 2(b)",
         says="With three points from each of N = 10 parties log10 of epsilon, and of delta, is close to -2 for CIFAR-10 and to -3 "
-        "for FEMNIST (here: within 0.1), with epsilon as Table 2 has it.",
+        "for FEMNIST (here: within 0.1), by Theorem 2.",
         latex=r"\log_{10}\varepsilon\approx\log_{10}\delta\approx-2\ \text{(CIFAR-10)},\ -3\ \text{(FEMNIST)}",
-        parts=(
-            *near("epsilon, with Table 2's decimal logarithm,", EPSILON_WITH / log(10), 3),
-            *near("delta", DELTA_WITH, 3),
-        ),
-        condition=Condition(
-            "Epsilon has the natural logarithm, as Theorem 2 needs it, and k is 3, as the text says. So Fig. 2 and Table 2 show "
-            "different epsilons under one name.",
-            (*near("epsilon, with the natural logarithm,", EPSILON_WITH, 3), *near("delta", DELTA_WITH, 3)),
-        ),
+        parts=(*near("epsilon", EPSILON_WITH, 3), *near("delta", DELTA_WITH, 3)),
         corrected=Correction(
-            "log10 of epsilon is -2.001 and -2.982 by Theorem 2; -2.363 and -3.345 with the decimal logarithm. With the k of "
+            "Table 2 has other epsilons under the same name, with the decimal logarithm (NF-TAB2log10). log10 of epsilon is -2.001 and "
+            "-2.982 by Theorem 2; -2.363 and -3.345 with the decimal logarithm. With the k of "
             "Table 2's first rows, three points for each of six classes, it would be -1.223 and -2.204.",
             parts=tuple(
                 prints_as(decimal_log(put(formula, RECORDS[name][0], draws)), printed, f"{name}: {words}")
@@ -58,8 +52,7 @@ def figure_2() -> Claim:
             ),
         ),
         assumptions=("n = 300 and 2880 records for each of ten parties, as in Table 2",),
-        argument="The statement holds of Theorem 2 as it stands. It fails only if epsilon is what Table 2 prints under that name; the "
-        "paper names the base of neither.",
+        argument="The base of the logarithm is named for neither; in Theorem 2 it is e, by Definition 1.",
     )
 
 
@@ -96,9 +89,9 @@ def basic_composition() -> Claim:
             "5000 public points in each of 20 rounds are 10^5 queries; by basic composition those totals mean 0.1 to 100 for "
             "each argmax answer, or 0.0167 to 16.7 for each of six values.",
             parts=(
-                equal(queries, 10**5, "queries"),
-                equal(queries * Rational(1, 10), 10**4, "0.1 each"),
-                equal(queries * 100, 10**7, "100 each"),
+                equal(times(5000, 20), 10**5, "queries"),
+                equal(times(5000, 20, Rational(1, 10)), 10**4, "0.1 each"),
+                equal(times(5000, 20, 100), 10**7, "100 each"),
                 prints_as(10**4 / (6 * queries), "0.0167", "six values an answer: from"),
                 prints_as(10**7 / (6 * queries), "16.7", "to"),
             ),

@@ -1,8 +1,11 @@
 """FedMD-NFDP, Section 4 and its appendix: Theorems 1 and 2, that sampling alone is differentially private."""
 
+from math import comb
+
 from sympy import Integer
 
-from ldp_audit.claims.claim import Claim, Condition, Correction
+from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.papers.as_written import difference, telling, times, total
 from ldp_audit.claims.papers.fedmd_nfdp.symbols import k, kept, left_out, level, n, n_any, n_spare
 from ldp_audit.claims.papers.fedmd_nfdp.two_events import (
     WITH,
@@ -14,7 +17,7 @@ from ldp_audit.claims.papers.fedmd_nfdp.two_events import (
     theorem_2_numbers,
     theorem_2_pair,
 )
-from ldp_audit.claims.statement import at_most, equal, less
+from ldp_audit.claims.statement import Statement, at_most, equal, less
 from ldp_audit.mechanisms.variable import Variable, oo
 
 LOST = (
@@ -22,6 +25,22 @@ LOST = (
     "reproduces Table 2 (NF-TAB2log10)."
 )
 ADD_REMOVE = "neighbours differ by one record x, added or removed; n is the size of D in both orders of the pair"
+
+SEEN = difference(1, (n_spare - k) / n_spare)
+"""Without replacement: C(n-1, k) of the C(n, k) samples, a share of (n-k)/n, leave x out; the others hold it."""
+
+
+def drawn_at_least_once() -> tuple[Statement, ...]:
+    """With replacement, from the binomial law: x is drawn once or more with chance 1 - ((n-1)/n)^k, without x in the data never."""
+    x = 1 / n_any
+    return tuple(
+        equal(
+            total(*(times(comb(draws, j), x**j, (1 - x) ** (draws - j)) for j in range(1, draws + 1))),
+            1 - (1 - x) ** draws,
+            f"'the sample holds x' has that chance, whatever epsilon is: k = {draws}, from the binomial law",
+        )
+        for draws in (2, 3, 4)
+    )
 
 
 def record_level_ldp() -> Claim:
@@ -49,15 +68,20 @@ def theorem_1() -> Claim:
                 (1 - k / n_spare) * (1 / samples),
                 "if n - 1 records have C samples, n have C n/(n-k): each sample without x has the ratio 1 - k/n",
             ),
-            *bounded(WITHOUT, theorem_1_pair),
+            at_most(SEEN, k / n_spare, "from D to D less x: the sample holds x"),
+            *telling(bounded(WITHOUT, theorem_1_pair)),
             *listed(theorem_1_numbers, replacement=False, what="the theorem's pair bounds every direction"),
         ),
         corrected=Correction(
             "(0, k/n) holds, and is tight for every epsilon: the theorem's epsilon adds nothing (NF-FLAT).",
             r"\bigl(0,\tfrac kn\bigr)\text{-DP}",
             (
-                *bounded(WITHOUT, lambda size: (Integer(1), k / size)),
-                equal(WITHOUT[0].gain(level), k / n_spare, "attained by 'the sample holds x', whatever epsilon is"),
+                *telling(bounded(WITHOUT, lambda size: (Integer(1), k / size))),
+                equal(
+                    difference(SEEN, level * 0),
+                    k / n_spare,
+                    "attained by 'the sample holds x', which has probability 0 without x, whatever epsilon is",
+                ),
             ),
         ),
         assumptions=(ADD_REMOVE, "1 <= k <= n, and k <= n - 1 where a record is removed (NF-KN)"),
@@ -76,15 +100,15 @@ def theorem_2() -> Claim:
         parts=(
             at_most((n_any - 1) / n_any, n_any / (n_any + 1), "L = ((n-1)/n)^k is at most M = (n/(n+1))^k: k = 1"),
             at_most(left_out * ((n_any - 1) / n_any), kept * (n_any / (n_any + 1)), "and if for k, then for k + 1"),
-            *bounded(WITH, theorem_2_pair),
+            *telling(bounded(WITH, theorem_2_pair)),
             *listed(theorem_2_numbers, replacement=True, what="the theorem's pair bounds every direction"),
         ),
         corrected=Correction(
             "(0, 1 - ((n-1)/n)^k) holds, and is tight for every epsilon: the theorem's epsilon adds nothing (NF-FLAT).",
             r"\Bigl(0,\ 1-\Bigl(\frac{n-1}n\Bigr)^k\Bigr)\text{-DP}",
             (
-                *bounded(WITH, lambda _size: (Integer(1), 1 - left_out)),
-                equal(WITH[0].gain(level), 1 - left_out, "attained by 'the sample holds x', whatever epsilon is"),
+                *telling(bounded(WITH, lambda _size: (Integer(1), 1 - left_out))),
+                *drawn_at_least_once(),
             ),
         ),
         assumptions=(ADD_REMOVE, "k >= 1, and n >= 2 where a record is removed"),
@@ -100,17 +124,32 @@ def merged_cases() -> Claim:
     return Claim(
         id="NF-PRF",
         place="Appendix, proofs of Theorems 1 and 2, 'merge the cases'",
-        says="The two cases, D to D and a record with (epsilon, 0) and D to D less a record with (0, delta), make the theorem: "
-        "what a case shows from D to D' holds from D' to D as well.",
+        says="The two cases, D to D and a record with (epsilon, 0) and D to D less a record with (0, delta), make the theorem.",
         parts=(
             at_most(grown.gain(theorem_1_pair(n)[0], 0), 0, "case 1, without replacement: epsilon as stated, delta 0"),
-            at_most(WITHOUT[0].gain(1), k / n_spare, "case 2: epsilon 0, delta k/n"),
-            at_most(back.gain(theorem_1_pair(n)[0]), 0, "case 1 the other way round: from D and x to D with delta 0"),
+            at_most(SEEN, k / n_spare, "case 2: epsilon 0, delta k/n"),
+            at_most(
+                back.gain(theorem_1_pair(n)[0]),
+                0,
+                "one n for both orders: case 1 the other way round, from D and x to D with delta 0",
+            ),
         ),
-        condition=Condition(
-            "n is the size of whichever data set comes first, so that the guarantee changes with the direction; or, for one n "
-            "in both orders, the two missing orders are added. They hold by slack that the proof does not mention.",
+        kindest=Reading(
+            "n is the size of whichever data set comes first, as the proof begins with D and its size: every ordered pair is then one "
+            "of the two cases.",
             (
+                at_most(grown.gain(theorem_1_pair(n)[0], 0), 0, "case 1, without: 'the sample does not hold x'"),
+                at_most(grown.gain(theorem_1_pair(n)[0]), 0, "and 'it holds x'"),
+                at_most(SEEN, k / n_spare, "case 2, without: 'it holds x'"),
+                at_most(WITHOUT[0].gain(1, 0), 0, "and 'it does not'"),
+                at_most(WITH[2].gain(1 / kept), 0, "case 1, with replacement: 'it holds x' ('it does not': equality)"),
+                at_most(WITH[0].gain(1, 0), 0, "case 2, with: 'it does not hold x'"),
+                *drawn_at_least_once(),
+            ),
+        ),
+        corrected=Correction(
+            "For one n in both orders the two other directions are needed, which the proof does not mention. They hold by slack.",
+            parts=(
                 equal(WITHOUT[1].gain(t, 0), slack, "without, D less x to D at the stated epsilon: k/(n(n+1-k))"),
                 at_most(slack, k / n_spare, "which is at most k/n"),
                 at_most(back.gain(1), k / n, "without, D and x to D at epsilon 0: k/(n+1) is at most k/n"),
@@ -120,27 +159,32 @@ def merged_cases() -> Claim:
                 at_most(WITH[3].gain(1), 1 - left_out, "with replacement, D and x to D at epsilon 0"),
             ),
         ),
+        looked="The appendix, both proofs, and Definition 1. The formulas are lost in the conversion; the words set n as the size of the "
+        "data set and let the neighbour have a record more or less.",
         argument="The formulas of both cases are lost in the conversion; the cases are restored from the words between them.",
     )
 
 
 def everything_sampled() -> Claim:
-    neighbour_size, all_of_it = n - 1, Variable("n", k, k, integer=True)
+    all_of_it = Variable("n", k, k, integer=True)
+    chance = Variable("P", 0, 1)
     return Claim(
         id="NF-KN",
         place="Theorem 1, at k = n",
         says="Theorem 1 is meant for every subsample size k up to n.",
-        parts=(at_most(k, neighbour_size, "D less a record still holds k records to draw"),),
-        condition=Condition(
-            "k <= n - 1. Or it is said what happens with fewer than k records; a visible failure would tell the two data sets "
-            "apart.",
-            (at_most(k, n_spare - 1, "k <= n - 1"),),
+        parts=(at_most(k, n - 1, "D less a record still holds k records to draw"),),
+        kindest=Reading(
+            "At k = n the delta is 1, which every mechanism satisfies, whatever it does with fewer than k records.",
+            (at_most(chance, k / all_of_it, "no event has a larger probability than k/n at k = n"),),
         ),
         corrected=Correction(
-            "At k = n the delta is 1, which every mechanism satisfies.",
+            "For k <= n - 1 nothing need be said; at k = n the guarantee is empty, and a visible failure for want of records would "
+            "tell the two data sets apart.",
             r"k=n:\quad\delta=1",
-            (equal(k / all_of_it, 1, "k/n at k = n"), less(0, k, "with something drawn")),
+            (at_most(k, n_spare - 1, "k <= n - 1"), less(0, k, "with something drawn")),
         ),
+        looked="Section 4, Theorem 1 and its proof; Table 2, which has k = n, is of sampling with replacement. The theorem's formulas, "
+        "and with them its range, are lost in the conversion.",
     )
 
 

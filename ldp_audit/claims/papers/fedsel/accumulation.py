@@ -8,7 +8,8 @@ from typing import Any
 
 from sympy import Expr, Rational
 
-from ldp_audit.claims.claim import Claim, Condition, Correction
+from ldp_audit.claims.claim import Claim, Correction
+from ldp_audit.claims.papers.as_written import difference, put_in, telling, times, total
 from ldp_audit.claims.papers.fedsel.symbols import PIECEWISE, A, Variable, alpha, duchi, oo, s, t, x
 from ldp_audit.claims.privacy import is_private
 from ldp_audit.claims.statement import Statement, at_most, equal, less
@@ -57,14 +58,31 @@ def _at(law: SymbolicChannel, value: Any) -> Expr:
     return law.at({law.inputs[0]: value}).variance()
 
 
+def _written_mean(law: SymbolicChannel) -> Expr:
+    """The mean as the definition has it, left as a sum."""
+    return total(*(times(atom.output, atom.probability) for atom in law.atoms))
+
+
+def _written_variance(law: SymbolicChannel, value: Any) -> Expr:
+    """The variance at a value as the definition has it, left as a sum: the mean is the value."""
+    there = law.at({law.inputs[0]: value})
+    return difference(total(*(times(atom.output**2, atom.probability) for atom in there.atoms)), value**2)
+
+
 def _example_is_a_mechanism() -> tuple[Statement, ...]:
     return (
-        equal(near.mean(), near.inputs[0], "the example is unbiased for |x| <= 1/2"),
-        equal(beyond.mean(), x, "and beyond"),
-        *is_private(near, 8),
-        *is_private(beyond, 8),
-        *is_private(near, 8, neighbour=beyond.twin()),
-        *is_private(beyond, 8, neighbour=near.twin()),
+        equal(_written_mean(near), near.inputs[0], "the example is unbiased for |x| <= 1/2"),
+        equal(_written_mean(beyond), x, "and beyond"),
+        *telling(is_private(near, 8)),
+        *telling(is_private(beyond, 8)),
+        *telling(is_private(near, 8, neighbour=beyond.twin())),
+        *telling(is_private(beyond, 8, neighbour=near.twin())),
+        at_most(
+            beyond.atoms[2].probability, times(8, near.atoms[2].probability), "output 16: at most 8 times as likely"
+        ),
+        at_most(
+            beyond.atoms[3].probability, times(8, near.atoms[3].probability), "output -16: at most 8 times as likely"
+        ),
     )
 
 
@@ -100,40 +118,36 @@ def equal_in_range() -> Claim:
                     "whenever V = V(0) + kappa x^2",
                 ),
                 less(0, (1 - alpha**2) * base, "which is above 0"),
-                equal(substituted(alpha**2 * duchi_variance, numbers), Rational(15, 16), "alpha s*"),
-                equal(substituted(scaled, numbers), Rational(63, 16), "(alpha s)*"),
+                equal(put_in(alpha**2 * duchi_variance, numbers), Rational(15, 16), "alpha s*"),
+                equal(put_in(scaled, numbers), Rational(63, 16), "(alpha s)*"),
             ),
         ),
+        looked="Section 3.3 from its first sentence to Theorem 3.2: one mechanism with the input range [-1, 1] reports s or alpha s, so "
+        "the words admit no other formal reading. The theorem itself, an inequality, holds there: FS-T32.",
     )
 
 
 def theorem_3_2() -> Claim:
-    half = Rational(1, 2)
     inner = Variable("y", alpha, 1, latex=r"\alpha s")
     return Claim(
         id="FS-T32",
         place="Theorem 3.2",
-        says="Accumulating g instead of alpha g gives the update a variance that is not larger, for alpha in (0, 1) and any "
-        "LDP mechanism of mean estimation.",
+        says="Accumulating g instead of alpha g gives the update a variance that is not larger, for alpha in (0, 1) (here: for the "
+        "paper's own mechanisms, Duchi's, PM and HM, and for noise that does not depend on the value).",
         latex=r"\alpha^2\,\mathrm{Var}[s^*]\le\mathrm{Var}[(\alpha s)^*]",
         parts=(
-            at_most(half**2 * _at(beyond, 1), _at(near, half), "alpha = 1/2, s = 1, with the mechanism of FS-T32gen"),
-        ),
-        condition=Condition(
-            "The mechanism's variance is V(0) + kappa x^2. It is for Duchi's (kappa = -1), PM (kappa = 1/(s-1)), their mixture "
-            "HM, and noise that does not depend on the value (kappa = 0).",
-            (
-                at_most(alpha**2 * quadratic(x), quadratic(alpha * x), "both within the range"),
-                at_most(alpha**2 * quadratic(1), quadratic(inner), "s clipped to 1, alpha s within"),
-                at_most(alpha**2 * quadratic(1), quadratic(1), "both clipped to the same value"),
-                *FROM_THE_LAWS,
-            ),
+            *FROM_THE_LAWS,
+            at_most(alpha**2 * quadratic(x), quadratic(alpha * x), "V(0) + kappa x^2: both within the range"),
+            at_most(alpha**2 * quadratic(1), quadratic(inner), "s clipped to 1, alpha s within"),
+            at_most(alpha**2 * quadratic(x), quadratic(x), "both clipped to the same value"),
         ),
         corrected=Correction(
-            "Where both are clipped to one value xi, it needs no condition: alpha^2 V(xi) <= V(xi).",
+            "Where both are clipped to one value xi, it holds of every mechanism: alpha^2 V(xi) <= V(xi). Else it rests on how the "
+            "variance varies with the value: FS-T32gen is an unbiased LDP mechanism for which it fails.",
             parts=(at_most(alpha**2 * base, base, "both clipped"),),
         ),
-        argument="Negative s are the mirror image.",
+        argument="Negative s are the mirror image. HM mixes the two laws (kappa between theirs) or is Duchi's; kappa = 0 for noise that "
+        "does not depend on the value.",
     )
 
 
@@ -156,7 +170,7 @@ def for_every_mechanism() -> Claim:
     half = Rational(1, 2)
     return Claim(
         id="FS-T32gen",
-        place="Theorem 3.2 and the sentences before it, for LDP mechanisms of mean estimation in general",
+        place="Theorem 3.2 and the sentences before it, read of all LDP mechanisms of mean estimation (of the paper's own: FS-T32)",
         says="Theorem 3.2 holds of every unbiased LDP mechanism on [-1, 1].",
         latex=r"\alpha^2V(1)\le V(\alpha)",
         parts=(at_most(half**2 * _at(beyond, 1), _at(near, half), "alpha = 1/2, s = 1: reports +-4, +-16"),),
@@ -165,10 +179,11 @@ def for_every_mechanism() -> Claim:
             "beyond, else +-4: unbiased, with ratio 8, and alpha^2 V(1) = 135/4 > V(1/2) = 123/4.",
             parts=(
                 *_example_is_a_mechanism(),
-                equal(half**2 * _at(beyond, 1), Rational(135, 4), "alpha^2 V(1)"),
-                equal(_at(near, half), Rational(123, 4), "V(1/2)"),
+                equal(times(half**2, _written_variance(beyond, 1)), Rational(135, 4), "alpha^2 V(1)"),
+                equal(_written_variance(near, half), Rational(123, 4), "V(1/2)"),
             ),
         ),
+        source="derived",
     )
 
 

@@ -5,10 +5,13 @@ the perturbed bits are ones. With a = E[1/(1+S)] and b = E[1/(2+S)] an index of 
 p (p a + q b), another one with probability q (q a + p b). Their ratio is t (t + theta)/(1 + t theta), theta = b/a.
 """
 
+from collections.abc import Sequence
+
 from sympy import Add, Expr, Rational, exp, log, sqrt
 
 from ldp_audit.accounting.laws.finite_laws import count_law
 from ldp_audit.claims.claim import Claim, Correction
+from ldp_audit.claims.papers.as_written import difference, put_in, times, total
 from ldp_audit.claims.papers.fedsel.symbols import (
     NONE,
     PERTURBED_ENCODING,
@@ -42,6 +45,12 @@ def exact_theta(size: int, marked: int) -> Expr:
     return mean_inverse(size, marked, 2) / mean_inverse(size, marked, 1)
 
 
+def drawn(z: Sequence[int], place: int) -> Expr:
+    """Two bits: the chance that an index is drawn, flip by flip: alone among the ones, or one of both."""
+    own, other = (p if bit else q for bit in (z[place], z[1 - place]))
+    return total(times(own, difference(1, other)), times(Rational(1, 2), own, other))
+
+
 def lemma_2() -> Claim:
     two = encoding_law((1, 0))
     parts = []
@@ -69,10 +78,14 @@ def lemma_2() -> Claim:
                 less(t, encoding_ratio, "it exceeds t for every theta < 1"),
                 less(1, encoding_ratio, "so an index inside is always the likelier one"),
                 equal(two[0], t * (2 * t + 1) / (t + 2) * two[1], "d = 2, k = 1"),
-                equal((two[0] / two[1]).subs(t, 3), Rational(21, 5), "t = 3: 21/5 = 4.2, not 3"),
-                equal(encoding_law((0, 1))[0], two[1], "z' = 01 gives the first index what z = 10 gives the second"),
+                equal(
+                    put_in(two[0], {t: 3}), times(Rational(21, 5), put_in(two[1], {t: 3})), "t = 3: 21/5 = 4.2, not 3"
+                ),
+                equal(drawn((0, 1), 0), two[1], "z' = 01 gives the first index what z = 10 gives the second"),
             ),
         ),
+        looked="Section 4.1 (the definition of PE), Lemma 2 and its proof, Algorithm 3, Definition 2. Exactly k ones are granted, as the "
+        "proof says, and so is an empty answer. The words admit no other formal reading.",
         assumptions=("exactly k ones in each status vector, 1 <= k < d",),
         argument="The proof treats the draw among the ones as if it had probability 1/l for each, l the expected number of "
         "ones (FS-L2sum). Given z_j = 1 there is one top-k index fewer among the others, which makes j's draw likelier still.",
@@ -92,13 +105,15 @@ def sum_of_the_proof() -> Claim:
             "E[1/N] is not 1/E[N], and depends on z_j. At t = 3 the formula gives 3/4, the law 21/32. Over j the formula adds up "
             "to 1, although no index is returned with probability 3/16.",
             parts=(
-                equal((p / sparsity).subs(t, 3), Rational(3, 4), "t = 3: the formula"),
-                equal(two[0].subs(t, 3), Rational(21, 32), "t = 3: the law"),
+                equal(put_in(p / sparsity, {t: 3}), Rational(3, 4), "t = 3: the formula"),
+                equal(put_in(two[0], {t: 3}), Rational(21, 32), "t = 3: the law"),
                 equal(p / sparsity + q / sparsity, 1, "the formula adds up to 1"),
                 equal(two[0] + two[1] + two[NONE], 1, "the law does so only with the empty answer"),
-                equal(two[NONE].subs(t, 3), Rational(3, 16), "which has probability 3/16 at t = 3"),
+                equal(put_in(two[NONE], {t: 3}), Rational(3, 16), "which has probability 3/16 at t = 3"),
             ),
         ),
+        looked="The proof of Lemma 2, its first displayed formula; Algorithm 3, lines 8 to 12 (an index is drawn from the ones). It is an "
+        "equality there; no approximation is named, and the words admit no other formal reading.",
     )
 
 
@@ -117,7 +132,6 @@ def expected_sparsity() -> Claim:
         says="The expected number of ones is l = k p + (d - k)(1 - p), p = e^epsilon_1/(e^epsilon_1 + 1).",
         latex=r"l=kp+(d-k)(1-p)",
         parts=(
-            equal(kept, p, "a one stays a one with probability p"),
             equal(raised, 1 - p, "a zero becomes one with probability 1 - p"),
             equal(k * kept + (d - k) * raised, k * p + (d - k) * (1 - p), "the expectation is linear"),
             *parts,
@@ -126,17 +140,21 @@ def expected_sparsity() -> Claim:
 
 
 def empty_answer() -> Claim:
-    kept_zero, lowered = encoding_law((0,))[NONE], encoding_law((1,))[NONE]
+    lowered = encoding_law((1,))[NONE]
     others = Variable("Q", 0, 1, open="left")
-    parts = [
-        equal(
-            encoding_law(ones(marked, size))[NONE],
-            q**marked * p ** (size - marked),
-            f"d = {size}, k = {marked}, {name}",
+    parts = []
+    for size, marked in SIZES:
+        closed = q**marked * p ** (size - marked)
+        for ones, name in ((top, "the first ones"), (bottom, "the last ones")):
+            bits = times(*(difference(1, p) if bit else p for bit in ones(marked, size)))
+            parts.append(equal(bits, closed, f"d = {size}, k = {marked}, {name}: bit by bit"))
+        parts.append(
+            equal(
+                total(*(mass for place, mass in encoding_law(top(marked, size)).items() if place != NONE), closed),
+                1,
+                f"d = {size}, k = {marked}: what all 2^{size} flips leave to the indices",
+            )
         )
-        for size, marked in SIZES
-        for ones, name in ((top, "the first ones"), (bottom, "the last ones"))
-    ]
     return Claim(
         id="FS-L2bot",
         place="Lemma 2, its proof, second case",
@@ -144,17 +162,16 @@ def empty_answer() -> Claim:
         latex=r"\frac{\Pr[\bot\mid z]}{\Pr[\bot\mid z']}=\frac{(1-p)^kp^{d-k}}{(1-p)^kp^{d-k}}=1",
         parts=(
             equal(lowered, 1 - p, "a one must become zero: 1 - p"),
-            equal(kept_zero, p, "a zero must stay: p"),
             equal(
-                others * lowered * kept_zero,
-                others * kept_zero * lowered,
-                "exchanging a one and a zero changes nothing",
+                times(others, difference(1, p), p),
+                times(others, p, lowered),
+                "exchanging a one and a zero changes nothing, Q being the chance of the other bits",
             ),
             *parts,
         ),
         assumptions=("exactly k ones in each status vector, as the proof says",),
-        argument="Two status vectors with k ones differ by exchanges of a one and a zero. With ties Algorithm 3 can mark "
-        "more than k: FS-TIES.",
+        argument="The bits are independent, so the chances multiply: 1 - p for each of the k ones, p for each of the d - k zeros, "
+        "in whatever order they stand. With ties code that marks by value can mark more than k: FS-TIES.",
     )
 
 
@@ -169,7 +186,7 @@ def likelier_top() -> Claim:
         latex=r"\Pr[\acute z_j=1\mid z_j=1]=e^{\varepsilon_1}\Pr[\acute z_j=1\mid z_j=0]",
         parts=(
             less(raised, kept, "more often"),
-            equal(kept, t * raised, "by the factor t"),
+            equal(kept, t * (1 - p), "by the factor t: a zero is raised with probability 1 - p"),
         ),
         corrected=Correction(
             "Most of the ones are top-k indices only if k t > d - k. With k = d/10 and epsilon_1 = 0.2 it is 11.9% of the "
@@ -204,9 +221,8 @@ def bound_on_the_excess() -> Claim:
             less(worst_excess, 2, "which is below 2"),
         ),
         corrected=Correction(
-            "The upper end is attained at d = 2, k = 1 and nowhere else: there S = 0 surely.",
+            "The upper end is attained at d = 2, k = 1 and nowhere else: there S = 0 surely, so theta = 1/2.",
             parts=(
-                equal(exact_theta(2, 1), Rational(1, 2), "d = 2, k = 1: theta = 1/2"),
                 equal(excess.subs(theta, Rational(1, 2)), worst_excess, "theta = 1/2"),
                 less(Rational(1, 2), 1 / (2 + 1 + ones) * (1 + 1 + ones), "S >= 1 gives more than half"),
             ),
@@ -317,12 +333,12 @@ def calibration() -> Claim:
 
 def whole_vector() -> Claim:
     common = Variable("c", 0, k)
-    kept, raised = encoding_law((1,))[0], encoding_law((0,))[0]
+    kept = encoding_law((1,))[0]
     parts = []
     for size, marked, bits in ((2, 1, 2), (3, 1, 2), (3, 2, 2), (4, 2, 4)):
         same, other = top(marked, size), bottom(marked, size)
         agree = [int(a == b) for a, b in zip(same, other, strict=True)]
-        own, far = p**size, p ** sum(agree) * q ** (size - sum(agree))
+        own, far = p**size, p ** sum(agree) * (1 - p) ** (size - sum(agree))
         parts.append(equal(own, t**bits * far, f"d = {size}, k = {marked}: z itself has the ratio t^{bits}"))
     overlap = Variable("c", 2 * k - d, k)
     return Claim(
@@ -331,7 +347,7 @@ def whole_vector() -> Claim:
         says="Releasing the whole perturbed status vector costs exactly 2 min(k, d - k) epsilon_1.",
         latex=r"t^{2\min(k,d-k)}",
         parts=(
-            equal(kept, t * raised, "each bit in which z and z' differ has the ratio t"),
+            equal(kept, t * (1 - p), "each bit in which z and z' differ has the ratio t: p against 1 - p"),
             at_most(2 * (k - common), 2 * k, "with c ones in common they differ in 2 (k - c) <= 2 k bits"),
             at_most(2 * (k - overlap), 2 * (d - k), "and in at most 2 (d - k), as c >= 2 k - d"),
             *parts,

@@ -3,6 +3,7 @@
 from sympy import Min, Rational
 
 from ldp_audit.claims.claim import Claim, Correction
+from ldp_audit.claims.papers.as_written import difference
 from ldp_audit.claims.papers.fedsel.symbols import Variable
 from ldp_audit.claims.statement import equal, less
 
@@ -39,7 +40,11 @@ def gains_exceed_losses() -> Claim:
             (
                 equal(least, Rational("5.065") / Rational("2.0816"), "the least quotient where something is lost"),
                 less(Rational("2.43"), least, "more than 2.43"),
-                equal((control - flat) - (control - selected), selected - flat, "gain less loss"),
+                equal(
+                    difference(difference(control, flat), difference(control, selected)),
+                    selected - flat,
+                    "gain less loss",
+                ),
             ),
         ),
         argument="The accuracies behind the table cannot be recomputed; the comparison of its entries can.",

@@ -4,13 +4,13 @@ from itertools import combinations
 
 from sympy import Rational, cancel
 
-from ldp_audit.claims.claim import Claim, Condition, Correction
+from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.papers.as_written import difference, put_in, quotient, times, total
 from ldp_audit.claims.papers.fedsel.symbols import HYBRID, MIXING, PIECEWISE, A, K, Variable, duchi, oo, s, t, x
 from ldp_audit.claims.papers.wang import ABOVE_STAR
 from ldp_audit.claims.statement import at_most, equal, less, order
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.gaussian import GAUSSIAN
-from ldp_audit.mechanisms.variable import substituted
 
 kept = Variable("c", 1, oo, integer=True)
 dims = Variable("d", kept, oo, integer=True)
@@ -30,7 +30,7 @@ def flat_sampling() -> Claim:
     parts = []
     for size, chosen in ((2, 1), (3, 2), (4, 2)):
         drawn = list(combinations(range(size), chosen))
-        share = Rational(sum(0 in subset for subset in drawn), len(drawn))
+        share = quotient(total(*(int(0 in subset) for subset in drawn)), len(drawn))
         parts.append(
             equal(share, Rational(chosen, size), f"d = {size}, c = {chosen}: a dimension's share of all subsets")
         )
@@ -50,7 +50,7 @@ def flat_sampling() -> Claim:
             parts=(
                 equal(flat.variance(), dims / kept * A**2 - x**2, "from the law; E[zeta^2] = A^2"),
                 equal(
-                    kept / dims * (dims / kept) ** 2 * (noise + x**2) - x**2,
+                    difference(times(kept / dims, (dims / kept) ** 2, noise + x**2), x**2),
                     dims / kept * (noise + x**2) - x**2,
                     "any value mechanism of variance V, E[zeta^2] = V + x^2",
                 ),
@@ -62,8 +62,6 @@ def flat_sampling() -> Claim:
 
 def projection_recovers() -> Claim:
     rank = Variable("q", 1, oo, integer=True)
-    size = Variable("d", rank, oo, integer=True)
-    twice = Variable("d", rank, 2 * rank, integer=True)
     turn = Variable("a", -oo, oo)
     g_1, g_2 = Variable("g_1", -oo, oo), Variable("g_2", -oo, oo)
     cos, sin = (1 - turn**2) / (1 + turn**2), 2 * turn / (1 + turn**2)
@@ -73,20 +71,15 @@ def projection_recovers() -> Claim:
     turned = [across * -sin, across * cos]
     error = (g_1 - recovered[0]) ** 2 + (g_2 - recovered[1]) ** 2
     error_turned = (g_1 - turned[0]) ** 2 + (g_2 - turned[1]) ** 2
+    size = Variable("d", rank, oo, integer=True)
     return Claim(
         id="FS-RP",
         place="Section 3.1, on the compressed solution",
-        says="The projected vector is approximately recovered by the pseudo-inverse (here: with a mean squared error of at most "
-        "half of |g|^2, before any noise).",
-        latex=r"\mathbb E\,|\hat g-g|^2\le\tfrac12|g|^2",
-        parts=(at_most(1 - rank / size, Rational(1, 2), "the relative mean squared error 1 - q/d"),),
-        condition=Condition(
-            "At least half of the dimensions are kept, q >= d/2.",
-            (at_most(1 - rank / twice, Rational(1, 2), "the relative mean squared error"),),
-        ),
+        says="The projected vector is approximately recovered by the pseudo-inverse.",
+        latex=r"\mathbb E\,|\hat g-g|^2=\bigl(1-\tfrac qd\bigr)|g|^2",
         corrected=Correction(
             "Recovery is a projection on q random directions: E[recovered] = (q/d) g and the mean squared error is (1 - q/d) "
-            "|g|^2. At Section 5.3's q = d/10 nine tenths of |g|^2 are lost. (The paper itself blames a large recovery error.)",
+            "|g|^2, before any noise. At Section 5.3's q = d/10 nine tenths of |g|^2 are lost.",
             r"\mathbb E[\hat g]=\tfrac qd\,g,\qquad\mathbb E\,|\hat g-g|^2=\bigl(1-\tfrac qd\bigr)|g|^2",
             (
                 equal(
@@ -94,14 +87,15 @@ def projection_recovers() -> Claim:
                 ),
                 equal((recovered[1] + turned[1]) / 2, g_2 / 2, "likewise the second coordinate: (q/d) g"),
                 equal((error + error_turned) / 2, (g_1**2 + g_2**2) / 2, "and the squared error: (1 - q/d) |g|^2"),
-                equal(1 - rank / (10 * rank), Rational(9, 10), "q = d/10"),
+                equal(put_in(1 - rank / size, {rank: 10, size: 100}), Rational(9, 10), "d = 100, q = d/10 = 10"),
             ),
         ),
         rests_on=(
             "a Gaussian matrix is rotation-invariant, so the mean of the projection commutes with every rotation",
         ),
-        argument="A projection P of rank q has the trace q and its mean is a multiple of 1, so E[P] = q/d; |g - P g|^2 = g.g - "
-        "g.P g. Projected values are unbounded: they must be clipped as well.",
+        argument="How near 'approximately' is is not said, and Sections 1 and 5.3 themselves blame a large recovery error. A projection P "
+        "of rank q has the trace q and its mean is a multiple of 1, so E[P] = q/d; |g - P g|^2 = g.g - g.P g. Projected values are "
+        "unbounded: they must be clipped as well.",
     )
 
 
@@ -110,32 +104,31 @@ def projection_is_isometric() -> Claim:
     centred = GAUSSIAN.at({Variable("x", -oo, oo): 0})
     width = Variable("sigma", 0, oo, open="left", latex=r"\sigma")
     two, four = centred.moment(2), centred.moment(4)
-    mean, spread = (substituted(rank * one, {width: 1}) for one in (two, four - two**2))
+    mean, spread = rank * two, rank * (four - two**2)
     return Claim(
         id="FS-RPiso",
         place="Section 3.1, on the compressed solution ('even if ...')",
-        says="The Gaussian projection has the strict isometry property (read: it keeps every length exactly, so that |Phi^T g|^2 "
-        "has variance 0).",
-        latex=r"|\Phi^{\mathsf T}g|^2=|g|^2",
-        parts=(equal(spread / rank**2, 0, "the variance of |Phi^T g|^2 for |g| = 1"),),
+        says="Even if the Gaussian projection keeps lengths, it ignores which dimensions are large. (A concession to it.)",
+        latex=r"|\Phi^{\mathsf T}g|^2\approx|g|^2",
         corrected=Correction(
             "|Phi^T g|^2/|g|^2 is chi-square with q degrees of freedom over q: mean 1 and variance 2/q. Lengths are kept on "
             "average, and nearly so for large q.",
             r"\frac{|\Phi^{\mathsf T}g|^2}{|g|^2}\sim\frac{\chi^2_q}{q}",
             (
-                equal(mean / rank, 1, "mean 1"),
-                equal(spread / rank**2, 2 / rank, "variance 2/q"),
-                equal(four, 3 * two**2, "from the normal density: E N^4 = 3 (E N^2)^2"),
+                equal(put_in(mean / rank, {width: 1}), 1, "mean 1: entries of variance 1, divided by q"),
+                equal(put_in(spread / rank**2, {width: 1}), 2 / rank, "variance 2/q"),
             ),
         ),
         assumptions=("entries of Phi are normal with mean 0 and variance 1/q",),
-        argument="If the restricted isometry property is meant, it is no equality and holds with high probability only.",
+        argument="What is conceded is no claim of the paper's. The isometry of random projections holds with high probability, not "
+        "for sure.",
     )
 
 
 def same_error_bound() -> Claim:
     small = Variable("s", 1, Rational("1.65"), open="left")
     hybrid_small = Variable("s", ABOVE_STAR, Rational("1.65"))
+    later = Variable("s", 2, oo)
     pairs = (
         ("Duchi's worst variance against PM's", duchi_worst, piecewise_worst),
         ("PM's against Duchi's", piecewise_worst, duchi_worst),
@@ -146,8 +139,8 @@ def same_error_bound() -> Claim:
         says="Duchi's mechanism and HM have the same optimal error bound as PM (worst-case variances of the same order).",
         latex=r"\max_x\mathrm{Var}_{Duchi}=\Theta(\max_x\mathrm{Var}_{PM})",
         parts=tuple(order(left, K * right, constant=K, label=f"every epsilon: {name}") for name, left, right in pairs),
-        condition=Condition(
-            "epsilon <= 1, that is s = e^(epsilon/2) <= 1.65. As epsilon grows, PM's worst variance falls to 0, Duchi's to 1.",
+        kindest=Reading(
+            "The bounds are asymptotic, for small epsilon: here epsilon <= 1, that is s = e^(epsilon/2) <= 1.65.",
             (
                 *(
                     order(left.subs(s, small), K * right.subs(s, small), constant=K, label=f"epsilon <= 1: {name}")
@@ -165,20 +158,19 @@ def same_error_bound() -> Claim:
         ),
         corrected=Correction(
             "For epsilon to 0 the worst variances go like 4/epsilon^2 (Duchi, HM) and 16/(3 epsilon^2) (PM); for large epsilon "
-            "like 1 (Duchi) and 4/(3s) (PM).",
+            "like 1 (Duchi) and 4/(3s) (PM), so that no constant does for every epsilon.",
             parts=(
                 equal(piecewise_worst / duchi_worst, 4 * s * (s + 1) ** 2 / (3 * (s**2 + 1) ** 2), "their quotient"),
                 equal(
-                    (4 * s * (s + 1) ** 2 / (3 * (s**2 + 1) ** 2)).subs(s, 1), Rational(4, 3), "which is 4/3 at s = 1"
+                    put_in(4 * s * (s + 1) ** 2 / (3 * (s**2 + 1) ** 2), {s: 1}),
+                    Rational(4, 3),
+                    "which is 4/3 at s = 1",
                 ),
                 less(1, duchi_worst, "Duchi's stays above 1"),
-                at_most(
-                    piecewise_worst.subs(s, Variable("s", 2, oo)),
-                    16 / (3 * Variable("s", 2, oo)),
-                    "PM's falls like 1/s, s >= 2",
-                ),
+                at_most(piecewise_worst.subs(s, later), 16 / (3 * later), "PM's falls like 1/s, s >= 2"),
             ),
         ),
+        looked="Section 5.3, with Sections 2.2 and 4.2: no range of epsilon is named.",
         argument="HM is Duchi's mechanism below epsilon* = 0.6094 (s* = 1.35618...) and mixes in PM with 1 - 1/s above.",
     )
 

@@ -1,8 +1,11 @@
 """FedSel, Sections 3.2, 4.1 and 5.2: status vectors, the selections EXP (Lemma 1) and PS (Lemma 3), and how they compare."""
 
-from sympy import Rational, exp
+from collections.abc import Sequence
 
-from ldp_audit.claims.claim import Claim, Condition, Correction
+from sympy import Expr, Rational, exp
+
+from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.papers.as_written import difference, put_in, quotient, telling, times
 from ldp_audit.claims.papers.fedsel.symbols import (
     EXPONENTIAL,
     NONE,
@@ -22,11 +25,24 @@ from ldp_audit.claims.papers.fedsel.symbols import (
     top,
 )
 from ldp_audit.claims.privacy import is_private
-from ldp_audit.claims.statement import at_most, equal, less, prints_as, somewhere
+from ldp_audit.claims.statement import Statement, at_most, equal, less, prints_as, somewhere
 from ldp_audit.mechanisms.exponential_selection import STEP_RATIO
 
 y = STEP_RATIO
 """EXP's base: e**epsilon_1 = y**(d - 1)."""
+
+
+def private_sampling() -> tuple[Statement, ...]:
+    """PS is epsilon_1-LDP on status vectors with exactly k ones, from Algorithm 4's own probabilities."""
+    hit = t * k / (d - k + t * k)
+    crux = at_most(hit / k, t * ((1 - hit) / (d - k)), "an index of the set against an index outside: at most t times")
+    return (crux, *telling(is_private(sampling, t)))
+
+
+def bit_by_bit(z: Sequence[int]) -> Expr:
+    """PE: the chance that every bit is 0 in the end, a one lowered and a zero kept, one factor a bit."""
+    kept = t / (t + 1)
+    return times(*(difference(1, kept) if bit else kept for bit in z))
 
 
 def definition_2() -> Claim:
@@ -35,8 +51,7 @@ def definition_2() -> Claim:
     return Claim(
         id="FS-D2",
         place="Definition 2 with Lemmas 2 and 3",
-        says="PE and PS are epsilon_1-LDP in the sense of Definition 2, which asks the bound of any two status vectors in "
-        "{0,1}^d.",
+        says="Definition 2 asks the bound of any two status vectors; PS meets it, and so does PE's empty answer.",
         latex=r"\Pr[M_1(z)=j]\le e^{\varepsilon_1}\Pr[M_1(z')=j]\quad\forall z,z'\in\{0,1\}^d",
         parts=(
             at_most(none, t * none_prime, "PE, d = 2, no index: z = 00 against z' = 11"),
@@ -46,24 +61,36 @@ def definition_2() -> Claim:
                 "PS, d = 3, k = 1, third index: z = 110 against z' = 011",
             ),
         ),
-        corrected=Correction(
-            "Definition 2 must be restricted to status vectors with exactly k ones, as the proof of Lemma 2 does in passing. "
-            "Over all of {0,1}^d PE's empty answer alone has the ratio t^d: 27 for d = 3, t = 3.",
-            parts=(
-                *is_private(sampling, t),
-                equal(none, t**2 * none_prime, "PE, d = 2: the ratio of the empty answer is t^2"),
-                equal(three, t**3 * three_prime, "d = 3: it is t^3"),
-                equal((three / three_prime).subs(t, 3), 27, "d = 3, t = 3: 27"),
+        kindest=Reading(
+            "Of status vectors with exactly k ones, as the proof of Lemma 2 says.",
+            (
+                *(
+                    equal(
+                        bit_by_bit(top(size, of)),
+                        bit_by_bit(bottom(size, of)),
+                        f"PE, d = {of}, k = {size}: no index, the first ones against the last ones",
+                    )
+                    for of, size in ((2, 1), (3, 1), (3, 2), (4, 2))
+                ),
+                *private_sampling(),
             ),
         ),
-        argument="With exactly k ones PS keeps to epsilon_1; PE does not, see FS-L2.",
+        corrected=Correction(
+            "The restriction is needed. Over all of {0,1}^d PE's empty answer alone has the ratio t^d: 27 for d = 3, t = 3.",
+            parts=(
+                equal(bit_by_bit((0, 0)), t**2 * bit_by_bit((1, 1)), "PE, d = 2: the ratio of the empty answer is t^2"),
+                equal(bit_by_bit((0, 0, 0)), t**3 * bit_by_bit((1, 1, 1)), "d = 3: it is t^3"),
+                equal(put_in(three, {t: 3}), times(27, put_in(three_prime, {t: 3})), "d = 3, t = 3: 27"),
+            ),
+        ),
+        looked="Section 3.2, Definition 2 (any two status vectors); Section 4.1, the proof of Lemma 2 (with k non-zero elements).",
+        argument="PE's other answers do not keep to epsilon_1 with exactly k ones either: FS-L2.",
     )
 
 
 def ties() -> Claim:
     three = {size: encoding_law(top(size, 3))[NONE] for size in (1, 3)}
     four = {size: encoding_law(top(size, 4))[NONE] for size in (1, 3)}
-    four_out, four_in = sampling_law(top(3, 4), 1)[3], sampling_law(bottom(3, 4), 1)[3]
     return Claim(
         id="FS-TIES",
         place="Algorithms 3 and 4, line 2, with Lemmas 2 and 3",
@@ -77,26 +104,34 @@ def ties() -> Claim:
                 "PS, d = 3, k = 1, third index: r = (1, 1, 0) against (0, 1, 1)",
             ),
         ),
-        condition=Condition(
-            "Ties are broken so that exactly k coordinates are marked, by a rule that does not look at the data.",
+        kindest=Reading(
+            "The top k are k coordinates: of equal magnitudes the sorting of line 2 decides, so that exactly k are marked, as the "
+            "proof of Lemma 2 has it.",
             (
-                equal(encoding_law(top(1, 3))[NONE], encoding_law(bottom(1, 3))[NONE], "PE, d = 3, k = 1, no index"),
-                equal(encoding_law(top(2, 4))[NONE], encoding_law(bottom(2, 4))[NONE], "d = 4, k = 2 (all: FS-L2bot)"),
-                *is_private(sampling, t),
+                equal(bit_by_bit(top(1, 3)), bit_by_bit(bottom(1, 3)), "PE, d = 3, k = 1, no index"),
+                equal(bit_by_bit(top(2, 4)), bit_by_bit(bottom(2, 4)), "d = 4, k = 2 (all: FS-L2bot)"),
+                *private_sampling(),
             ),
         ),
         corrected=Correction(
-            "Read by value, the number of ones depends on the data. At d = 4, k = 1, PE's empty answer has the ratio t^2, 9 "
-            "at t = 3, and PS has 9/2 at t = 2. For r = 0 all d are tied and PS draws from an empty set.",
+            "Code that marks by value, every |r_j| not below the k-th largest, lets the number of ones depend on the data. At d = 4, "
+            "k = 1, PE's empty answer then has the ratio t^2, 9 at t = 3, and PS has 9/2 at t = 2. For r = 0 all d are tied and PS "
+            "draws from an empty set.",
             parts=(
-                equal((four[1] / four[3]).subs(t, 3), 9, "PE, t = 3: one against three equal maxima"),
                 equal(
-                    (four_out / four_in).subs(t, 2),
-                    Rational(9, 2),
+                    put_in(four[1], {t: 3}),
+                    times(9, put_in(four[3], {t: 3})),
+                    "PE, t = 3: one against three equal maxima",
+                ),
+                equal(
+                    put_in(sampling_law(top(3, 4), 1)[3], {t: 2}),
+                    times(Rational(9, 2), put_in(sampling_law(bottom(3, 4), 1)[3], {t: 2})),
                     "PS, t = 2: (1, 1, 1, 0) against (0, 1, 1, 1), j = 4",
                 ),
             ),
         ),
+        looked="Algorithms 3 and 4, line 2, which sort and then mark; Section 3.2; the proofs of Lemmas 2 and 3, of which the first "
+        "has k non-zero elements.",
         argument="One-hot data have many gradients that are exactly 0, so equal magnitudes are ordinary.",
     )
 
@@ -108,25 +143,34 @@ def proportional_to_the_gradient() -> Claim:
     return Claim(
         id="FS-EXPprop",
         place="Section 1, on private top-1 selection",
-        says="The exponential mechanism returns a dimension with a probability proportional to its absolute gradient (here "
-        "of the mechanism that Section 4.1 then defines, d = 2, magnitudes a < b).",
+        says="The exponential mechanism returns a dimension with a probability proportional to its absolute gradient.",
         latex=r"\frac{\Pr[2]}{\Pr[1]}=\frac ba",
-        parts=(equal(law[1] * small, law[0] * large, "the two probabilities stand as the magnitudes do"),),
-        corrected=Correction(
-            "Only the ranks count: (1, 2) and (1, 100) give the same probabilities, at t = 2 1/3 and 2/3.",
-            r"\Pr[j]\propto e^{\varepsilon_1z_j/(d-1)}",
-            (
-                equal(law[0].subs(t, 2), Rational(1, 3), "the lower rank"),
-                equal(law[1].subs(t, 2), Rational(2, 3), "the higher rank, however much larger its magnitude is"),
+        parts=(
+            equal(
+                law[1] * small,
+                law[0] * large,
+                "of Section 4.1's mechanism, d = 2, a < b: the two probabilities stand as the magnitudes do",
             ),
         ),
+        kindest=Reading(
+            "Loosely: the larger the absolute gradient, the likelier the dimension.",
+            (less(law[0], law[1], "d = 2, a < b: the second is the likelier"),),
+        ),
+        corrected=Correction(
+            "In Section 4.1's mechanism only the ranks count: (1, 2) and (1, 100) give the same probabilities, at t = 2 1/3 and 2/3.",
+            r"\Pr[j]\propto e^{\varepsilon_1z_j/(d-1)}",
+            (
+                equal(put_in(law[0], {t: 2}), Rational(1, 3), "the lower rank"),
+                equal(put_in(law[1], {t: 2}), Rational(2, 3), "the higher rank, however much larger its magnitude is"),
+            ),
+        ),
+        looked="Section 1 speaks of the known mechanism before any is defined; Section 4.1 modifies it and goes by ranks.",
     )
 
 
 def lemma_1() -> Claim:
     eps = Variable("epsilon_1", 0, oo, open="left", latex=r"\varepsilon_1")
     rank, rank_prime = (Variable(name, 1, dims, integer=True) for name in ("z", "z_prime"))
-    three = ranking_law((1, 2, 3), y)
     return Claim(
         id="FS-L1",
         place="Lemma 1",
@@ -138,14 +182,21 @@ def lemma_1() -> Claim:
                 eps,
                 "logarithms of the two weights of one index; the normaliser is the same for all rankings",
             ),
-            *is_private(EXPONENTIAL.at({dims: 2}), y),
-            *is_private(EXPONENTIAL.at({dims: 3}), y**2),
+            *telling(is_private(EXPONENTIAL.at({dims: 2}), y)),
+            *telling(is_private(EXPONENTIAL.at({dims: 3}), y**2)),
         ),
         corrected=Correction(
             "Tight: the index of rank d under one ranking and of rank 1 under another has exactly the ratio e^epsilon_1.",
             parts=(
                 equal(eps * dims / (dims - 1) - eps * 1 / (dims - 1), eps, "rank d against rank 1"),
-                equal(three[2], y**2 * three[0], "d = 3, from the law: y^2 = t"),
+                *(
+                    equal(
+                        put_in(ranking_law((1, 2, 3), y)[2], {y: base}),
+                        times(base**2, put_in(ranking_law((1, 2, 3), y)[0], {y: base})),
+                        f"d = 3, from the law: y^2 = t = {base**2}",
+                    )
+                    for base in (2, 3)
+                ),
             ),
         ),
         assumptions=("d >= 2", "z and z' are permutations of 1 .. d: equal magnitudes get different ranks"),
@@ -159,7 +210,7 @@ def lemma_1_all_vectors() -> Claim:
     worst = t * (1 + (dims - 1) * t) / (t + dims - 1)
     return Claim(
         id="FS-L1lit",
-        place="Lemma 1, its proof: 'any two possible ranking vectors', z in {1, ..., d}^d, read of all of {1, ..., d}^d",
+        place="Lemma 1, its proof: possible ranking vectors, read of all of {1, ..., d}^d (of rankings without ties: FS-L1)",
         says="EXP is epsilon_1-LDP for any two vectors in {1, ..., d}^d, tied ranks included.",
         parts=(
             at_most(high, y**2 * low, "d = 3, first index: z = (3, 1, 1) against z' = (1, 3, 3), e^epsilon_1 = y^2"),
@@ -173,12 +224,13 @@ def lemma_1_all_vectors() -> Claim:
                     weight / (weight + rest), t / (t + dims - 1), "an index's probability is at most t/(t + d - 1)"
                 ),
                 at_most(1 / (1 + (dims - 1) * t), weight / (weight + rest), "and at least 1/(1 + (d-1) t)"),
-                equal(t / (t + dims - 1) / (1 / (1 + (dims - 1) * t)), worst, "their quotient"),
+                equal(quotient(t / (t + dims - 1), 1 / (1 + (dims - 1) * t)), worst, "their quotient"),
                 equal(high / low, worst.subs(t, y**2).subs(dims, 3), "attained, d = 3"),
-                equal((high / low).subs(y, 3), Rational(171, 11), "d = 3, t = 9: 171/11"),
-                equal(worst.subs(dims, 2), t, "d = 2: it is t"),
+                equal(put_in(high, {y: 3}), times(Rational(171, 11), put_in(low, {y: 3})), "d = 3, t = 9: 171/11"),
+                equal(put_in(worst, {dims: 2}), t, "d = 2: it is t"),
             ),
         ),
+        source="derived",
         argument="In weights divided by the least one, e^(epsilon_1/(d-1)), an index has 1 .. t and the others d - 1 .. (d-1) t.",
     )
 
@@ -203,12 +255,12 @@ def lemma_3() -> Claim:
         says="PS is epsilon_1-LDP.",
         latex=r"\frac{p/k}{(1-p)/(d-k)}=e^{\varepsilon_1},\quad p=\frac{e^{\varepsilon_1}k}{d-k+e^{\varepsilon_1}k}",
         parts=(
-            *is_private(sampling, t),
-            equal(hit / k, inside, "p/k: an index of the top k"),
-            equal((1 - hit) / (d - k), outside, "(1-p)/(d-k): another one"),
+            *private_sampling(),
+            equal((1 - hit) / (d - k), outside, "(1-p)/(d-k): an index outside"),
         ),
         corrected=Correction(
-            "Tight for every 1 <= k < d.", parts=(equal(inside, t * outside, "an index inside against outside"),)
+            "Tight for every 1 <= k < d.",
+            parts=(equal(inside, t * ((1 - hit) / (d - k)), "an index inside against outside"),),
         ),
         assumptions=("exactly k ones in each status vector, 1 <= k < d",),
     )
@@ -220,6 +272,7 @@ def sampling_is_best() -> Claim:
     short = Variable("x", 0, rho * out)
     wasted, lost = Variable("N", 0, oo), Variable("N", 0, oo, open="left")
     best = rho / (d - k + rho * k)
+    hit = quotient(times(t, k), d - k + t * k)
 
     def chance(nothing: Variable) -> object:
         inner = rho * out - short
@@ -234,7 +287,7 @@ def sampling_is_best() -> Claim:
         parts=(
             at_most(chance(wasted), best, "weights W outside, at most rho W inside, N for no answer"),
             less(chance(lost), best, "strictly less where no answer has a positive weight, as in PE"),
-            equal(inside.subs(t, rho), best, "PS attains it"),
+            equal(quotient(put_in(hit, {t: rho}), k), best, "PS attains it"),
         ),
         source="derived",
     )
@@ -255,7 +308,7 @@ def exp_is_worse() -> Claim:
             at_most(
                 1, y, "each of the d - 1 lower weights y^i, i = 0 .. d-2, is at least 1; so is their sum M >= d - 1"
             ),
-            equal(inside.subs(k, 1).subs(d, dims), top_one, "PS with k = 1"),
+            equal(put_in(t * k / (d - k + t * k), {k: 1, d: dims}), top_one, "PS with k = 1"),
             at_most(t / (others + t), top_one, "EXP's chance of the top index against PS's"),
             less(t / (more + t), top_one, "strictly where M exceeds d - 1, that is for d >= 3"),
         ),

@@ -6,7 +6,8 @@ from itertools import product
 
 from sympy import Expr, Integer, Max, Rational, sympify
 
-from ldp_audit.claims.claim import Claim, Condition, Correction
+from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.papers.as_written import put_in, telling, times
 from ldp_audit.claims.papers.fedsel.symbols import (
     NONE,
     PIECEWISE,
@@ -79,20 +80,20 @@ def definition_3() -> Claim:
     unbounded = value_stage.at({x: anywhere})
     return Claim(
         id="FS-D3",
-        place="Definition 3",
-        says="The value perturbation is epsilon_2-LDP for any two numeric values (here: Duchi's mechanism, FedSel's reference 14).",
+        place="Definition 3, with Section 3.3",
+        says="The value perturbation is epsilon_2-LDP if the bound holds for any two numeric values, of the mechanism's input range.",
         latex=r"\Pr[M_2(v_j)=v_j^*]\le e^{\varepsilon_2}\Pr[M_2(v'_j)=v_j^*]",
-        parts=(
-            at_most(
-                unbounded.atoms[0].probability,
-                t_2 * unbounded.twin().atoms[0].probability,
-                "the upper report, any two numbers",
+        corrected=Correction(
+            "With both values in [-1, 1] Duchi's mechanism and PM keep it (FedSel's references 14 and 13). Of any two numbers they "
+            "do not: beyond A Duchi's 'probability' exceeds 1.",
+            parts=(
+                *telling(is_private(value_stage, t_2)),
+                *telling(is_private(PIECEWISE, s**2)),
+                somewhere(less(1, unbounded.atoms[0].probability), "Duchi's upper report, some number outside"),
             ),
         ),
-        condition=Condition(
-            "Both values lie in the mechanism's range [-1, 1]. (Section 3.3 says that inputs should be clipped to it.)",
-            (*is_private(value_stage, t_2), *is_private(PIECEWISE, s**2)),
-        ),
+        argument="A definition cannot be wrong, and Section 3.3 names the input range, [-1, 1], to which values are clipped. For PM, "
+        "which has a density, its '=' is to be read of densities (DEF-POINT).",
     )
 
 
@@ -105,33 +106,36 @@ def no_clip_in_the_pseudocode() -> Claim:
     within = certain.subs(anywhere, Variable("x", -reach, reach))
     return Claim(
         id="FS-CLIP",
-        place="Algorithm 1, lines 15 to 18, as printed",
-        says="The selected value goes to the perturbation as it is, and the report is epsilon_2-LDP (Duchi's mechanism; the "
-        "text of Section 3.3 says that it should be clipped, no line of the pseudocode does so).",
+        place="Algorithm 1, lines 15 to 18, with Section 3.3",
+        says="The report of the selected value is epsilon_2-LDP (here: Duchi's mechanism).",
         parts=(
             at_most(
                 1 - certain.subs(anywhere, 0),
                 t_2 * (1 - within),
-                "the lower report, value 0 against any x that has probabilities at all, |x| <= A",
+                "as the lines are printed: the lower report, value 0 against any x that has probabilities at all, |x| <= A",
             ),
         ),
+        kindest=Reading(
+            "With the value clipped to [-1, 1] before it is perturbed, as the text of Section 3.3 says that it should be.",
+            telling(is_private(value_stage, t_2)),
+        ),
         corrected=Correction(
-            "Clip s_j to [-1, 1] first. Without it epsilon is infinite at |s_j| = A (t = 3: s_j = 2 is surely reported +A) and "
-            "there is no distribution beyond; PM's support moves for every |s_j| > 1.",
+            "No line of the pseudocode clips, so who copies it must add the step. Without it epsilon is infinite at |s_j| = A (t = "
+            "3: s_j = 2 is surely reported +A) and there is no distribution beyond; PM's support moves for every |s_j| > 1.",
             r"s_j\leftarrow\min(1,\max(-1,s_j))",
             (
                 somewhere(
                     less(1, g_1 + g_2 + eta * g_1), "two gradients in [-1, 1] and the momentum add up to more than 1"
                 ),
                 equal(certain.subs(anywhere, reach), 1, "at x = A the upper report is certain"),
-                equal(certain.subs({t_2: 3, anywhere: 2}), 1, "t = 3: at x = 2"),
+                equal(put_in(certain, {t_2: 3, anywhere: 2}), 1, "t = 3: at x = 2"),
                 less(0, 1 - certain.subs(anywhere, 0), "while x = 0 can give the lower one"),
                 less(
                     REACH, PIECEWISE.pieces[1].upper.subs(x, beyond), "PM: beyond 1 the inner interval leaves [-C, C]"
                 ),
-                *is_private(value_stage, t_2),
             ),
         ),
+        looked="Algorithm 1 and its caption, Sections 3.1 and 3.3: the pseudocode has no clip, Section 3.3 asks for one.",
     )
 
 
@@ -166,7 +170,11 @@ def theorem_3_1() -> Claim:
                     t * t_2 * law_prime[0] * low_plus,
                     "v = (1, 0) against v' = (-1, 2): j = 1, upper report",
                 ),
-                equal(ps, Rational(24, 5), "t = 3, t_2 = 2, inputs in {-1, -1/2, 1/2, 1}^2: 24/5"),
+                equal(
+                    put_in(law[0] * plus, {t: 3, t_2: 2, x: 1}),
+                    times(Rational(24, 5), put_in(law_prime[0] * plus, {t: 3, t_2: 2, x: Rational(-1, 2)})),
+                    "t = 3, t_2 = 2: v = (1, 1/2) against (-1/2, 1), j = 1, upper report: 24/5",
+                ),
             ),
         ),
         assumptions=("each stage has the epsilon that it is credited with, on the values that reach it",),
@@ -185,6 +193,10 @@ def theorem_3_1_with_encoding() -> Claim:
         place="Section 1, contributions, and Table 2, for the PE variants",
         says="The framework with PE as the selection is (epsilon_1 + epsilon_2)-LDP for any local vector.",
         parts=(at_most(joint, t * t_2 * joint_prime, "PE and Duchi, d = 2, k = 1: v = (1, 0) against (-1, 2), j = 1"),),
+        kindest=Reading(
+            "Of vectors whose values all lie in [-1, 1] and have no ties, so that nothing is clipped and exactly k are marked.",
+            (at_most(pe, 6, "PE at e^epsilon_1 = 3, Duchi at e^epsilon_2 = 2, inputs in {-1, -1/2, 1/2, 1}^2"),),
+        ),
         corrected=Correction(
             "PE's exact epsilon must be counted (FS-L2). At e^epsilon_1 = 3, e^epsilon_2 = 2: 42/5 instead of 6, and already "
             "168/25 = 6.72 between inputs in {-1, -1/2, 1/2, 1}^2.",
@@ -192,11 +204,17 @@ def theorem_3_1_with_encoding() -> Claim:
                 equal(
                     joint, t * (2 * t + 1) / (t + 2) * t_2 * joint_prime, "d = 2, k = 1: t (2t + 1)/(t + 2) times t_2"
                 ),
-                equal((joint / joint_prime).subs({t: 3, t_2: 2}), Rational(42, 5), "t = 3, t_2 = 2: 42/5"),
+                equal(
+                    put_in(joint, {t: 3, t_2: 2}),
+                    times(Rational(42, 5), put_in(joint_prime, {t: 3, t_2: 2})),
+                    "t = 3, t_2 = 2: 42/5",
+                ),
                 equal(pe, Rational(168, 25), "inputs in {-1, -1/2, 1/2, 1}^2: 168/25"),
                 less(6, pe, "more than 6"),
             ),
         ),
+        looked="Sections 1 and 3.2, Theorem 3.1 and its proof, Table 2, Algorithms 1 and 3. Each stage is credited with its epsilon; "
+        "PE does not keep it, with exactly k ones either (FS-L2). The words admit no other formal reading.",
     )
 
 
@@ -207,33 +225,28 @@ def all_epochs() -> Claim:
     turns = [(a, b) for a, b in product(steps, repeat=2) if abs(a) != abs(b)]
     records = list(product(turns, turns))
     largest = worst(two_rounds(first, second, Fraction(1, 2)) for first, second in records)
-    law, law_prime = (encoding_law(z) for z in ((1, 0), (0, 1)))
     new = Variable("P", 0, one * Variable("Q_2", 0, 1))
     return Claim(
         id="FS-EPOCH",
         place="Algorithm 1, line 3",
-        says="With epsilon' = epsilon/E an epoch, E epochs spend epsilon in all (for each of the selections EXP, PE, PS).",
+        says="E epochs that are epsilon'-LDP each, with epsilon' = epsilon/E, spend epsilon in all.",
         latex=r"\varepsilon'=\varepsilon/E\implies\sum_{e=1}^{E}\varepsilon'=\varepsilon",
         parts=(
-            at_most(law[0] * top_plus, t * t_2 * law_prime[0] * low_plus, "one epoch of PE and Duchi, d = 2, k = 1"),
-        ),
-        condition=Condition(
-            "The selection's exact epsilon is counted (true of EXP and PS, with ties broken), values are clipped, and a client "
-            "takes part once an epoch (Section 2.3 partitions the clients into batches).",
-            (
-                *is_private(sampling, t),
-                *is_private(value_stage, t_2),
-                at_most(
-                    seen * seen_prime * new,
-                    seen * one * (seen_prime * Variable("Q_2", 0, 1)),
-                    "a transcript of ratio rho so far, then a round of ratio e^epsilon' given it: at most rho e^epsilon'",
-                ),
-                at_most(
-                    largest,
-                    16,
-                    "two epochs of PS and Duchi, all four ratios 2, d = 2, momentum 1/2, state kept and reset: enumerated",
-                ),
+            at_most(
+                seen * seen_prime * new,
+                seen * one * (seen_prime * Variable("Q_2", 0, 1)),
+                "a transcript of ratio rho so far, then a round of ratio e^epsilon' given it: at most rho e^epsilon'",
             ),
+            at_most(
+                largest,
+                16,
+                "two epochs of PS and Duchi, all four ratios 2, d = 2, momentum 1/2, state kept and reset: enumerated",
+            ),
+        ),
+        assumptions=(
+            "an epoch is epsilon'-LDP: values clipped (Section 3.3), exactly k ones (proof of Lemma 2), and the selection's exact "
+            "epsilon counted, which for PE is above epsilon_1 (FS-T31pe)",
+            "a client takes part once an epoch: Section 2.3 partitions the clients into batches",
         ),
         rests_on=("adaptive composition: given the transcript so far, a client's state is a function of its record",),
         argument="After an empty answer of PE lines 17 and 18 are undefined; the state is then kept.",

@@ -1,8 +1,9 @@
 """LDP-FL, adaptive ranges: Corollary 1, and who chooses c and r from what."""
 
-from sympy import Max, Min, Rational, binomial
+from sympy import Rational, binomial
 
-from ldp_audit.claims.claim import Claim, Condition, Correction
+from ldp_audit.claims.claim import Claim, Condition, Correction, Reading
+from ldp_audit.claims.papers.as_written import difference, put_in, times, total
 from ldp_audit.claims.papers.ldp_fl.symbols import (
     A,
     Variable,
@@ -18,10 +19,10 @@ from ldp_audit.claims.papers.ldp_fl.symbols import (
     t,
     upper,
     w,
-    w_any,
 )
-from ldp_audit.claims.statement import at_most, differ, equal, less, prints_as, somewhere
+from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, prints_as
 from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.variable import substituted
 
 # One range for each client: S is the sum of the r_u**2, Q that of the (w_u - c_u)**2.
 radii = Variable("S", 0, oo, open="left", latex=r"\textstyle\sum_u r_u^2")
@@ -56,8 +57,8 @@ def corollary_1() -> Claim:
             "Both ends are attained, and the exact value is known.",
             r"\mathrm{Var}[\overline{M(w)}]=\frac1{n^2}\sum_u\bigl(r_u^2A^2-(w_u-c_u)^2\bigr)",
             (
-                equal(mean_variance.subs({squares: 0}), high, "every w_u = c_u"),
-                equal(mean_variance.subs({squares: radii}), low, "every |w_u - c_u| = r_u"),
+                equal(put_in(mean_variance, {squares: 0}), high, "every w_u = c_u"),
+                equal(put_in(mean_variance, {squares: radii}), low, "every |w_u - c_u| = r_u"),
             ),
         ),
         assumptions=("every w_u lies in its own [c_u - r_u, c_u + r_u]",),
@@ -103,89 +104,128 @@ def corollary_1_damaged_lower() -> Claim:
 
 
 def bias_with_own_ranges() -> Claim:
-    clipped = Max(c - r, Min(c + r, w_any))
+    second = m.twin("_2")
+    other = second.at({r: Variable("r_2", 0, oo, open="left"), c: Variable("c_2", -oo, oo)})
     return Claim(
         id="LF-RBIAS",
         place="Section 4, adaptive range setting",
         says="With own c and r for each client the bias of the estimated mean is still 0.",
         latex=r"\mathbb E[\overline{M(w)}]=\bar w",
-        parts=(equal(m.at({w: clipped}).mean(), w_any, "a client's term, for any weight (clipped to its own range)"),),
-        condition=Condition(
-            "Each w_u lies in its own range [c_u - r_u, c_u + r_u].",
-            (equal(m.mean(), w, "a client's term, for a weight in its own range"),),
+        parts=(
+            equal(m.mean(), w, "a client's term, for a weight in its own range"),
+            equal((m.mean() + other.mean()) / 2, (w + other.inputs[0]) / 2, "two clients, each its own c and r"),
         ),
+        assumptions=("each w_u lies in its own [c_u - r_u, c_u + r_u], which c and r are chosen to bound",),
+        argument="Expectation is linear, so n clients follow from one.",
+    )
+
+
+def _from_another_range(chosen: SymbolicChannel, words: str) -> tuple[Statement, ...]:
+    """That what one input reports is at most t times as likely from another input, whose range may differ."""
+    other = chosen.twin()
+    return tuple(
+        at_most(atom.probability, t * other.probability_of(atom.output), f"the {name} report {words}")
+        for atom, name in zip(chosen.atoms, ("upper", "lower"), strict=True)
     )
 
 
 def client_chosen_range() -> Claim:
-    chosen = SymbolicChannel("eq. (2) with the client's own c and r", inputs=(c, r, w), atoms=list(m.atoms))
-    other = chosen.twin()
+    other = SymbolicChannel("eq. (2) with the client's own c and r", inputs=(c, r, w), atoms=list(m.atoms)).twin()
     return Claim(
         id="LF-RANGE",
         place="Section 4, adaptive range setting",
         says="Clients may choose their own c and r, for each weight and round; LDP still holds, as noise is added to each weight.",
         parts=(
-            at_most(
-                chosen.atoms[0].probability,
-                t * other.probability_of(chosen.atoms[0].output),
-                "the upper report of one client is at most t times as likely from another one's range",
+            equal(
+                upper,
+                other.atoms[0].output,
+                "another choice of c and r has the same upper report (else it is impossible)",
             ),
+            equal(lower, other.atoms[1].output, "and the same lower report"),
+            at_most(plus, t * other.atoms[0].probability, "the upper report is at most t times as likely"),
+            at_most(minus, t * other.atoms[1].probability, "and the lower one"),
+        ),
+        condition=Condition(
+            "c and r do not depend on what is to be hidden: they are public, or chosen without looking at the data.",
+            (Variable("c_prime", c, c), Variable("r_prime", r, r)),
         ),
         corrected=Correction(
-            "The two reports c - r A and c + r A show c and r: between clients of different ranges epsilon is infinite and "
-            "delta is 1. True if (c, r) is public, or chosen without looking at the data.",
+            "The two reports c - r A and c + r A show c and r: between inputs with different ranges epsilon is infinite and "
+            "delta is 1. A range that is chosen from the data must be chosen privately, and paid for.",
             r"r=1:\ \{-2,2\},\quad r=2:\ \{-4,4\}\quad(t=3,c=0)\ \Rightarrow\ \varepsilon=\infty",
             (
-                equal(upper.subs({c: 0, r: 1, t: 3}), 2, "t = 3, c = 0, r = 1: the upper report is 2"),
-                equal(upper.subs({c: 0, r: 2, t: 3}), 4, "t = 3, c = 0, r = 2: it is 4; the supports are disjoint"),
-                at_most(plus, t * m_prime.atoms[0].probability, "with public c and r: epsilon-LDP"),
-                at_most(minus, t * m_prime.atoms[1].probability, "likewise for the lower report"),
+                equal(put_in(upper, {c: 0, r: 1, t: 3}), 2, "t = 3, c = 0, r = 1: the upper report is 2"),
+                equal(put_in(upper, {c: 0, r: 2, t: 3}), 4, "t = 3, c = 0, r = 2: it is 4; the supports are disjoint"),
+                equal(put_in(lower, {c: 0, r: 1, t: 3}), -2, "t = 3, c = 0, r = 1: the lower report is -2"),
+                equal(put_in(lower, {c: 0, r: 2, t: 3}), -4, "t = 3, c = 0, r = 2: it is -4"),
             ),
         ),
+        looked="Section 4, adaptive range setting, and Theorem 1; Section 3.1.1 with its three steps; Algorithms 1 and 2; Sections 5 "
+        "and 5.4; all three conversions. Section 3.1.1 and Algorithm 1 have one public range, which the cloud sends; the paragraph "
+        "of Section 4 lets clients choose c and r to bound their weights, and does not say from what. Its words admit no other "
+        "formal reading.",
     )
 
 
 def client_chosen_range_links() -> Claim:
-    r_2 = Variable("r_2", r, oo, open="left")
+    r_2 = Variable("r_2", 0, oo, open="left")
+    apart = Variable("r_2", r, oo, open="left")
     return Claim(
         id="LF-RLINK",
         place="Section 4, adaptive range setting together with parameter shuffling",
-        says="Reports cannot be linked to their client where clients choose their own r.",
-        parts=(somewhere(equal(r * A, r_2 * A), "two clients of different radii can send reports equally far from c"),),
+        says="The cloud cannot link different reports of one client, in the adaptive range setting either.",
+        parts=(equal(r * A, r_2 * A, "the reports of any two clients, of radii r and r_2, lie equally far from c"),),
+        condition=Condition("All clients have the same range.", (Variable("r_2", r, r),)),
         corrected=Correction(
             "|report - c| = r_u A names the client: n distinct radii give n distinct distances, so every report is attributed.",
             r"|M_u(w)-c|=r_uA,\quad r_u\neq r_v\Rightarrow r_uA\neq r_vA",
             (
-                equal((upper - c) ** 2, (r * A) ** 2, "the upper report's distance from c is r A"),
-                equal((lower - c) ** 2, (r * A) ** 2, "and the lower one's"),
-                differ(r * A, r_2 * A, "different radii, different distances"),
+                equal(difference(upper, c) ** 2, (r * A) ** 2, "the upper report's distance from c is r A"),
+                equal(difference(lower, c) ** 2, (r * A) ** 2, "and the lower one's"),
+                differ(r * A, apart * A, "different radii, different distances"),
             ),
         ),
+        looked="Section 4, both paragraphs; Sections 3 and 3.1.2; Algorithms 1 to 3; all three conversions. Section 3.1.1 and "
+        "Algorithm 1 have one range for all, as the condition asks; the paragraph on adaptive ranges lets clients differ and the "
+        "next one, on shuffling, makes no exception. The words admit no other formal reading.",
     )
 
 
 def range_of_own_weights() -> Claim:
+    # A layer of two weights a < b: its range has c = (a + b)/2 and r = (b - a)/2, and its first weight is sent.
+    a = Variable("a", -oo, oo)
+    b = Variable("b", a, oo, open="left")
+    layer = {c: (a + b) / 2, r: (b - a) / 2, w: a}
+    atoms = [(substituted(one.output, layer), substituted(one.probability, layer)) for one in m.atoms]
+    middle, reach = times(Rational(1, 2), total(upper, lower)), times(1 / (2 * A), difference(upper, lower))
+    own = SymbolicChannel("the least weight of a layer, in the layer's own range", (a, b), atoms)
     return Claim(
         id="LF-RANGE2",
         place="Section 5: c and r are set adaptively by the weight range of each layer",
         says="Setting c and r by the range of a layer's weights keeps the guarantee.",
-        parts=(
-            somewhere(
-                differ((upper + lower) / 2 - (upper - lower) / (2 * A), c - r),
-                "read with the client's own layer: two reports leave the layer's least weight c - r unknown",
-            ),
+        parts=_from_another_range(
+            own, "of a layer is at most t times as likely from another layer, each in its own range"
         ),
-        condition=Condition(
-            "The range is that of the averaged layer W_l, which the server derives from the reports and publishes.",
+        kindest=Reading(
+            "The layers are those of the averaged model W_l, as in Algorithm 1: the cloud calculates their ranges and sends them to "
+            "all clients, so that they are public when a client perturbs.",
             (
-                at_most(
-                    plus, t * m_prime.atoms[0].probability, "with public c and r eq. (2) is epsilon-LDP: upper report"
-                ),
-                at_most(minus, t * m_prime.atoms[1].probability, "lower report"),
+                at_most(plus, t * m_prime.atoms[0].probability, "with public c and r: the upper report"),
+                at_most(minus, t * m_prime.atoms[1].probability, "and the lower report"),
             ),
         ),
-        argument="With a range of the client's own weights, one upper and one lower report of a layer give its exact minimum "
-        "and maximum. With a range of W_l nothing is added: post-processing.",
+        corrected=Correction(
+            "A range of the client's own weights gives the layer's least and largest weight away: one upper and one lower report "
+            "show c - r and c + r.",
+            r"\tfrac{y_++y_-}2\mp\tfrac{y_+-y_-}{2A}=c\mp r",
+            (
+                equal(total(middle, -reach), c - r, "the least weight"),
+                equal(total(middle, reach), c + r, "the largest weight"),
+            ),
+        ),
+        looked="Section 5 does not say whose layers; Section 3.1.1 (third step) and Algorithm 1 (lines 12 to 14) say the averaged "
+        "model's; all three conversions.",
+        argument="Nothing is added by the cloud's calculation: it is post-processing of earlier reports (LF-POST).",
     )
 
 
@@ -207,30 +247,33 @@ def post_processing() -> Claim:
 
 
 def range_feedback() -> Claim:
-    spread = upper - lower
+    spread = difference(upper, lower)
+    v = Variable("v", 0, oo, open="left")
+    enough = Variable("n", r**2 * A**2 / v, oo)
     # n = 100, epsilon = 1/2, all weights at c: the mean leaves [c - r, c + r] if |2 K - n| > n / A = 100 tanh(1/4).
     tail = 2 * sum(binomial(100, k) for k in range(63, 101)) / Rational(2) ** 100
     return Claim(
         id="LF-RFEED",
-        place="Section 3.1.1, adaptive range, third step, with Algorithm 1, line 14",
-        says="Ranges calculated from the weights that the server received adapt to the true range (the rule is not given; "
-        "read as the half-range of the averaged layer).",
-        latex=r"R_{l+1}=\tfrac12(\max W_l-\min W_l)\overset{?}{=}R_l",
-        parts=(equal(spread / 2, r, "one client per round: the half-range of its reports is its range"),),
-        condition=Condition(
-            "The rule divides by A what the noise multiplied: with one client R_{l+1} = half-range / A.",
-            (equal(spread / (2 * A), r, "one client per round: the half-range over A is its range"),),
-        ),
+        place="Section 3.1.1, adaptive range, third step, with Algorithm 1, lines 12 to 14",
+        says="Ranges that the cloud calculates from the weights that it received make the setting adaptive.",
+        latex=r"R_{l+1}=f(W_l)",
         corrected=Correction(
-            "By half-ranges, R grows by the factor A > 1 each round with one client; with 100 clients and epsilon = 1/2 one "
-            "averaged weight leaves [c - r, c + r] with probability 0.0120, so a layer of 1000 weights widens nearly surely.",
-            r"R_{l+1}=A\,R_l",
+            "By half-ranges of W_l it takes many clients. With one client R grows by the factor A > 1 each round, which a division by A "
+            "would undo; with 100 clients and epsilon = 1/2 one averaged weight leaves [c - r, c + r] with probability 0.0120, so a "
+            "layer of 1000 weights widens nearly surely. With n clients an averaged weight is as near to the true average as r A/sqrt n.",
+            r"f=\tfrac12(\max W_l-\min W_l),\ n=1:\quad R_{l+1}=A\,R_l",
             (
-                equal(spread / 2, A * r, "the half-range of the reports is A r"),
+                equal(times(Rational(1, 2), spread), A * r, "one client: the half-range of the reports is A r"),
                 less(r, A * r, "which is larger"),
+                equal(times(1 / (2 * A), spread), r, "over A it is r again"),
                 prints_as(tail, "0.0120", "probability that the mean of 100 reports leaves the range"),
+                at_most(
+                    r**2 * A**2 / enough, v, "n >= r^2 A^2 / v clients bring an averaged weight's variance down to v"
+                ),
             ),
         ),
+        argument="The rule by which the cloud calculates them is given nowhere (Section 3.1.1, Algorithm 1, Section 5, all three "
+        "conversions), so there is no formal statement to hold against the paper. Whoever implements it must choose one.",
     )
 
 

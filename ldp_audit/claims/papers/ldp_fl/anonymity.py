@@ -10,6 +10,7 @@ from sympy import Add, Expr, Integer, Max, Mul, Pow, Rational, exp
 
 from ldp_audit.accounting.laws.finite_laws import Law, count_law, product_law
 from ldp_audit.claims.claim import Claim
+from ldp_audit.claims.papers.as_written import put_in
 from ldp_audit.claims.papers.ldp_fl.symbols import Variable, c, m, n, oo, plus, r, t, w
 from ldp_audit.claims.statement import at_most, equal, less, prints_as
 
@@ -148,7 +149,7 @@ def membership() -> Claim:
         latex=r"\max_S\Pr[S\mid c+r]-\Pr[S\mid c-r]=\tfrac38,\ \tfrac{15}{32},\ \tfrac{531}{1024},\ \tfrac{2511}{4096}",
         parts=(
             equal(
-                _at_three(high - low),
+                put_in(high - low, {t: 3, c: 0, r: 1}),
                 Rational(1, 2),
                 "one report, sent by name: 1/2, the most that epsilon = ln 3 allows",
             ),

@@ -2,11 +2,13 @@
 
 from sympy import Max, Min, Rational, diff
 
-from ldp_audit.claims.claim import Claim, Condition, Correction
+from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.papers.as_written import put_in
 from ldp_audit.claims.papers.ldp_fl.symbols import (
     A,
     Variable,
     c,
+    lower,
     m,
     m_prime,
     minus,
@@ -14,6 +16,7 @@ from ldp_audit.claims.papers.ldp_fl.symbols import (
     plus,
     r,
     t,
+    upper,
     variance,
     w,
     w_any,
@@ -23,6 +26,9 @@ from ldp_audit.claims.statement import at_most, differ, equal, less, somewhere
 
 
 def definition_1() -> Claim:
+    q1, q2 = Variable("Q_1", 0, 1), Variable("Q_2", 0, 1)
+    p1, p2 = Variable("P_1", 0, t * q1), Variable("P_2", 0, t * q2)
+
     # M(x) = x + U(0, 1/2) has the density 2 on [x, x + 1/2]; the event [0, 1/2] holds the overlap's share of it.
     def share(x: int) -> object:
         return 2 * Max(0, Min(Rational(1, 2), x + Rational(1, 2), evaluate=False) - max(0, x), evaluate=False)
@@ -30,23 +36,21 @@ def definition_1() -> Claim:
     return Claim(
         id="DEF-POINT",
         place="Definition 1",
-        says="A mechanism is epsilon-LDP if Pr[M(x) = Y] <= e^epsilon Pr[M(x') = Y] for all inputs and every output Y.",
+        says="A mechanism is epsilon-LDP if Pr[M(x) = Y] <= e^epsilon Pr[M(x') = Y] for all inputs and every output Y. (Read "
+        "of discrete outputs, as all of LDP-FL's are: the bound then holds of every set of outputs, which is what LDP means.)",
         latex=r"\Pr[M(x)=Y]\le e^{\varepsilon}\,\Pr[M(x')=Y]",
-        parts=(
-            at_most(
-                0, 1 * 0, "M(x) = x + U(0, 1/2) meets the definition with epsilon = 0: every point has probability 0"
+        parts=(at_most(p1 + p2, t * (q1 + q2), "two outputs that keep the bound keep it together"),),
+        corrected=Correction(
+            "For outputs with a density ask it of every measurable set, or of the densities with respect to one common measure: "
+            "every single point has probability 0, so that M(x) = x + U(0, 1/2) meets the words for every epsilon, and yet the "
+            "event [0, 1/2] tells x = 0 from x = 1 surely.",
+            r"\Pr[M(x)\in S]\le e^{\varepsilon}\,\Pr[M(x')\in S]\quad\text{for all measurable }S",
+            (
+                equal(share(0), 1, "Pr[M(0) in [0, 1/2]] = 1"),
+                equal(share(1), 0, "Pr[M(1) in [0, 1/2]] = 0"),
             ),
         ),
-        void=(
-            equal(share(0), 1, "yet Pr[M(0) in [0, 1/2]] = 1"),
-            equal(share(1), 0, "and Pr[M(1) in [0, 1/2]] = 0: one look tells 0 from 1 surely"),
-        ),
-        corrected=Correction(
-            "Ask it of every measurable set of outputs, or of densities with respect to one common measure. For the "
-            "discrete reports of LDP-FL the two readings agree.",
-            r"\Pr[M(x)\in S]\le e^{\varepsilon}\,\Pr[M(x')\in S]\quad\text{for all measurable }S",
-        ),
-        argument="For outputs with a density both sides of the definition are 0, whatever the mechanism gives away.",
+        argument="A set of outputs is put together one by one: the induction over their number is the part.",
     )
 
 
@@ -84,31 +88,37 @@ def generalises_duchi() -> Claim:
         latex=r"\Pr[+]=\tfrac12+\frac{w}{2}\cdot\frac{e^{\varepsilon}-1}{e^{\varepsilon}+1},\quad w^*=\pm\frac{e^{\varepsilon}+1}{e^{\varepsilon}-1}",
         parts=(
             equal(duchi.atoms[0].probability, Rational(1, 2) + x * (t - 1) / (2 * (t + 1)), "Duchi's probability"),
-            equal(duchi.atoms[0].output, (t + 1) / (t - 1), "Duchi's upper report"),
-            equal(duchi.atoms[1].output, -(t + 1) / (t - 1), "Duchi's lower report"),
+            equal(put_in(upper, at_unit), (t + 1) / (t - 1), "Duchi's upper report"),
+            equal(put_in(lower, at_unit), -(t + 1) / (t - 1), "Duchi's lower report"),
         ),
     )
 
 
 def are_probabilities() -> Claim:
-    anywhere = m.at({w: w_any}).atoms[0].probability
     reach = Variable("w", c - r * A, c + r * A)
     within = m.at({w: reach}).atoms
     beyond = Variable("w", c + r * A, oo, open="left")
     return Claim(
         id="LF-EQ2c",
         place="Section 3.1.1, eq. (2)",
-        says="The two numbers of eq. (2) are probabilities.",
+        says="The two numbers of eq. (2) are probabilities, for w in [c - r, c + r], which the sentence before it assumes.",
         latex=r"0\le\Pr[w^*=c\pm rA]\le 1",
-        parts=(at_most(0, anywhere, "at least 0"), at_most(anywhere, 1, "at most 1")),
-        condition=Condition(
-            "The weight lies within r A of the center, |w - c| <= r A.",
+        parts=(
+            at_most(0, plus, "the upper one is at least 0"),
+            at_most(0, minus, "the lower one is at least 0"),
+            at_most(plus, 1, "the upper one is at most 1"),
+            at_most(minus, 1, "the lower one is at most 1"),
+        ),
+        corrected=Correction(
+            "They are probabilities exactly for |w - c| <= r A, a wider range than the assumed one.",
+            r"0\le\Pr[w^*=c\pm rA]\le 1\iff|w-c|\le rA",
             (
                 at_most(0, within[0].probability, "the upper one is at least 0"),
                 at_most(0, within[1].probability, "the lower one is at least 0"),
-                less(1, m.at({w: beyond}).atoms[0].probability, "and beyond c + r A the upper one exceeds 1"),
+                less(1, m.at({w: beyond}).atoms[0].probability, "beyond c + r A the upper one exceeds 1"),
             ),
         ),
+        assumptions=("w in [c - r, c + r], by the sentence before eq. (2), in all three conversions",),
     )
 
 
@@ -120,23 +130,35 @@ def no_clip_in_the_pseudocode() -> Claim:
     high, low = m.at({w: c + rho * r}).atoms[0].probability, m.at({w: c - rho * r}).atoms[0].probability
     return Claim(
         id="LF-CLIP",
-        place="Algorithm 2 (and Algorithm 1: neither has a clipping step)",
-        says="Algorithm 2 samples, for any weight it is given, a Bernoulli variable with the probability of eq. (2).",
+        place="Algorithm 2, with Sections 3.1.1 and 5",
+        says="The weights that Algorithm 2 perturbs lie in [c - r, c + r]: they are clipped first.",
         latex=r"u\sim\mathrm{Bernoulli}\Bigl(\frac{(w-c)(e^{\varepsilon}-1)+r(e^{\varepsilon}+1)}{2r(e^{\varepsilon}+1)}\Bigr)",
-        parts=(at_most(0, m.at({w: w_any}).atoms[0].probability, "the number is a probability for every weight"),),
         corrected=Correction(
-            "Clip first. On |w - c| <= rho r with rho < A the exact epsilon is ln((A + rho) / (A - rho)), above epsilon "
-            "for rho > 1 and infinite at rho = A; an implementation `u < p` saturates there without a word.",
+            "What happens without the clip: the number that a Bernoulli variable is to be drawn with can be negative, such as "
+            "-1/6 at e^epsilon = 2, c = 0, r = 1, w = -4. On |w - c| <= rho r with rho < A the exact epsilon is ln((A + rho) / "
+            "(A - rho)), above epsilon for rho > 1 and infinite at rho = A; an implementation `u < p` saturates there without "
+            "a word.",
             r"\varepsilon_{\text{exact}}=\ln\frac{A+\rho}{A-\rho},\qquad|w-c|\le\rho r,\ \rho<A",
             (
+                equal(
+                    put_in(m.at({w: w_any}).atoms[0].probability, {t: 2, c: 0, r: 1, w_any: -4}),
+                    Rational(-1, 6),
+                    "e^epsilon = 2, c = 0, r = 1, w = -4: the 'probability' is -1/6",
+                ),
                 at_most(
                     first.atoms[0].probability, ratio * second.atoms[0].probability, "the ratio bounds the upper report"
                 ),
                 at_most(first.atoms[1].probability, ratio * second.atoms[1].probability, "and the lower report"),
                 equal(high, ratio * low, "it is attained at the ends"),
-                equal(ratio.subs({t: 3, rho: Rational(3, 2)}), 7, "e^epsilon = 3 and rho = 3/2: the ratio is 7, not 3"),
+                equal(
+                    put_in(ratio, {t: 3, rho: Rational(3, 2)}),
+                    7,
+                    "e^epsilon = 3 and rho = 3/2: the ratio is 7, not 3",
+                ),
             ),
         ),
+        argument="The text says so: Section 3.1.1 assumes the range and lets c and r depend on how the weight is clipped, and "
+        "Section 5 clips each weight. No line of Algorithms 1 and 2 does it, so that who copies the pseudocode must add it.",
     )
 
 
@@ -161,22 +183,29 @@ def size_of_the_crowd() -> Claim:
         narrow = m.at({r: radius})
         return narrow.at({w: c + radius}).atoms[0].probability / narrow.at({w: c - radius}).atoms[0].probability
 
-    higher = Variable("w", w_prime, c + r)
+    higher = Variable("w", w_prime, c + r, open="left")
     pair = m.at({w: higher}).atoms[0].probability / m_prime.atoms[0].probability
     return Claim(
         id="LF-CROWD",
         place="Section 4, after Theorem 1",
-        says="Both epsilon and r affect the privacy level (read of the guarantee: the worst case over the range).",
+        says="Both epsilon and r affect the privacy level: epsilon says how well a value is hidden in a crowd whose size r "
+        "determines.",
         parts=(somewhere(differ(tight_ratio(r), tight_ratio(r2)), "some two radii give different worst-case ratios"),),
-        corrected=Correction(
-            "The guarantee is e^epsilon whatever c and r are: eq. (2) is its unit version, moved and scaled. What falls "
-            "with r is the ratio for two fixed weights.",
-            r"\sup_{w,w'\in[c-r,c+r]}\frac{\Pr[M(w)=+]}{\Pr[M(w')=+]}=e^{\varepsilon}\ \text{for all }c,r",
+        kindest=Reading(
+            "The crowd is the range, and the level that of two given weights w > w' in it: how much likelier the upper report "
+            "is from w than from w' depends on both.",
             (
-                equal(tight_ratio(r), t, "the worst-case ratio is t for every c and r"),
-                at_most(diff(pair, r), 0, "for two fixed weights w >= w' the ratio falls as r grows"),
+                less(diff(pair, r), 0, "the ratio falls as r grows"),
+                less(0, diff(pair, t), "and grows with epsilon"),
             ),
         ),
+        corrected=Correction(
+            "The guarantee, the worst case over the range, is e^epsilon whatever c and r are: eq. (2) is its unit version, moved "
+            "and scaled. What falls with r is the ratio for two fixed weights.",
+            r"\sup_{w,w'\in[c-r,c+r]}\frac{\Pr[M(w)=+]}{\Pr[M(w')=+]}=e^{\varepsilon}\ \text{for all }c,r",
+            (equal(tight_ratio(r), t, "the worst-case ratio is t for every c and r"),),
+        ),
+        looked="Section 4 after Theorem 1 and Section 3.1.1 after eq. (2), in all three conversions: the crowd is not defined.",
     )
 
 

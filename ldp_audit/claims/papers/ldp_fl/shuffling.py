@@ -4,16 +4,26 @@ Anonymous reports of one weight in one round leave the server with their count o
 so no amplification theorem is needed to see what it gives away.
 """
 
-from sympy import Integer, Rational, exp, log
+from sympy import Rational, exp, log
 
 from ldp_audit.accounting.laws.finite_laws import count_law, hockey_stick, product_law
-from ldp_audit.claims.claim import Claim, Condition, Correction
+from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.papers.as_written import put_in, times
+from ldp_audit.claims.papers.ldp_fl.amplification import central_at_the_papers_sizes
 from ldp_audit.claims.papers.ldp_fl.symbols import A, Variable, c, m, n, oo, r, t, variance, w
 from ldp_audit.claims.statement import at_most, equal, less, prints_as, somewhere
 
 # The target's probability of an upper report at the two ends of the range, and everybody else at the lower end.
 high = m.at({w: c + r}).atoms[0].probability
 low = m.at({w: c - r}).atoms[0].probability
+
+
+WITH_A_DELTA = Reading(
+    "With a delta of 10^-5, which Definition 1 does not have, and at the paper's numbers of clients: the anonymous counts of two or "
+    "more (weight, round) pairs are (epsilon, delta)-indistinguishable.",
+    central_at_the_papers_sizes(),
+)
+"""The kindest reading of what is said of a client's budget; LF-SHUF."""
 
 
 def counts(target: object, others: int, reports: int) -> dict:
@@ -102,13 +112,20 @@ def model_shuffling() -> Claim:
                 equal(first[nobody], t**2 * second[nobody], "n = 2, d = 1, T = 2: the ratio is t^2"),
             ),
         ),
+        kindest=Reading(
+            "With a delta of 10^-5, which Definition 1 does not have, and at the paper's numbers of clients, d = 1 and T = 2: the counts "
+            "of one weight in two rounds are (epsilon, delta)-indistinguishable.",
+            central_at_the_papers_sizes()[:2],
+        ),
+        looked="Section 4, parameter shuffling; Sections 3.1.2 and 5.3; Fig. 2; the appendix; all three conversions. Definition 1 is "
+        "pure, and no delta is named anywhere, nor a number of clients from which on it would hold.",
         argument="The (weight, round) pairs are independent, so the ratios multiply to t^(T d).",
     )
 
 
 def enough_per_weight() -> Claim:
     first, second = counts(low, others=1, reports=2), counts(high, others=1, reports=2)
-    at_three = {t: Integer(3), c: Integer(0), r: Integer(1)}
+    at_three = {t: 3, c: 0, r: 1}
     laws = [{outcome: mass.subs(at_three) for outcome, mass in law.items()} for law in (first, second)]
     return Claim(
         id="LF-UNLINK",
@@ -127,10 +144,17 @@ def enough_per_weight() -> Claim:
             (
                 equal(hockey_stick(laws[0], laws[1], 3), Rational(27, 128), "from the lower end to the upper one"),
                 equal(hockey_stick(laws[1], laws[0], 3), Rational(15, 128), "in the other direction"),
-                equal(laws[0][0, 0], 9 * laws[1][0, 0], "the counts (0, 0) have the ratio 9"),
+                equal(
+                    put_in(first[0, 0], at_three),
+                    times(9, put_in(second[0, 0], at_three)),
+                    "the counts (0, 0) have the ratio 9",
+                ),
                 equal(first[0, 0], t**2 * second[0, 0], "for every t: t^2"),
             ),
         ),
+        kindest=WITH_A_DELTA,
+        looked="Section 4, parameter shuffling; Sections 3, 3.1.2 and 5.2; Algorithm 3; the appendix; all three conversions. The "
+        "sentence before it is about a client, not about a single weight, and Definition 1 has no delta.",
     )
 
 
@@ -150,8 +174,14 @@ def curse_of_dimensionality() -> Claim:
         ),
         corrected=Correction(
             "Pure epsilon grows like T d; at a delta > 0 the cost of the counts grows like sqrt(T d) at best.",
-            parts=(equal(two[0][0, 0] / two[1][0, 0], (one[0][0,] / one[1][0,]) ** 2, "the ratios multiply"),),
+            parts=(
+                equal(one[0][0,] / one[1][0,], t, "one weight: the ratio is t"),
+                equal(two[0][0, 0] / two[1][0, 0], t**2, "two weights: t^2"),
+            ),
         ),
+        kindest=WITH_A_DELTA,
+        looked="Abstract; Sections 1, 3.1.2 (Fig. 2), 4 and 7; all three conversions. The conclusion says 'mitigate', the abstract and "
+        "Section 4 'bypass', with a budget of epsilon for each weight instead of T d epsilon. No delta is named.",
     )
 
 
@@ -160,8 +190,9 @@ def amplification_domain() -> Claim:
     settings = ((100, 1), (200, 4), (500, 10))
     return Claim(
         id="LF-AMPdom",
-        place="Sections 3.1.2 and 4, with the works cited",
-        says="The amplification results that the paper cites apply at its settings: (n, epsilon) = (100, 1), (200, 4), (500, 10).",
+        place="Sections 3.1.2 and 4, with the works cited (our question: the paper does not say that they apply at its settings)",
+        says="Amplification by shuffling is proved at the paper's settings: (n, epsilon) = (100, 1), (200, 4), (500, 10), by Erlingsson "
+        "et al. (2019), which it cites, or by the later and wider theorem of Feldman et al. (2021).",
         latex=r"\varepsilon\le\ln\frac{n}{16\ln(2/\delta)},\quad\delta=10^{-5}",
         parts=(
             *(
@@ -187,39 +218,50 @@ def amplification_domain() -> Claim:
             "Feldman, McMillan, Talwar (2021), Theorem 3.1: its range of epsilon",
             "Erlingsson et al. (2019): n >= 1000",
         ),
+        source="derived",
     )
 
 
 def anonymity() -> Claim:
     k = Variable("k", 1, n, integer=True)
-    everybody = Variable("k", n, n, integer=True)
     return Claim(
         id="LF-ANON",
-        place="Section 3, cloud update, against Algorithm 1, lines 6 and 14",
-        says="Clients remain anonymous to the cloud: a report may be any of the n clients'.",
+        place="Section 3, cloud update, with Algorithm 1, lines 6 and 14",
+        says="Clients remain anonymous to the cloud: a report may be any of the n clients'. (An assumption, by the paper's own word.)",
         latex=r"\Pr[\text{the cloud names the sender}]=\tfrac1n",
-        parts=(equal(1 / k, 1 / n, "the cloud's chance to name a report's sender, when it selected k of n clients"),),
-        condition=Condition(
-            "The cloud does not choose or know which clients take part, or all of them do.",
-            (equal(1 / everybody, 1 / n, "with k = n"),),
+        corrected=Correction(
+            "In Algorithm 1 the cloud itself selects k_l clients and sends them W_l, so a report is one of k_l <= n clients'. With "
+            "all selected, or selection and sending left to a third party, the assumption can hold.",
+            r"\tfrac1{k_l}\ge\tfrac1n",
+            (
+                at_most(
+                    k / n,
+                    1,
+                    "1/n over 1/k: the cloud's chance to name a sender among all n, and among the k that it chose",
+                ),
+                equal(1 / Variable("k", n, n, integer=True), 1 / n, "the same if all take part"),
+            ),
         ),
-        argument="Algorithm 1 has the cloud itself select k_l clients and send them W_l; T_S needs their timing predictions.",
+        argument="Section 3 assumes it, and Section 3.1.2 names means (a proxy, Tor, changing identifiers), so nothing is claimed "
+        "that could be refuted. Who builds the protocol must see that Algorithm 1, where the cloud selects the clients, sends them "
+        "the weights and asks for their timing predictions, has to reach them without knowing them.",
     )
 
 
 def whole_vector_comparison() -> Claim:
-    d = Variable("d", 1, oo, integer=True)
     large = Variable("d", 501, oo, integer=True)
     return Claim(
         id="LF-CMP",
         place="Sections 5.2 and 6",
         says="LDP-FL's epsilon = 1 is a smaller budget than the 500 and 5000 of Bhowmick et al.",
-        latex=r"d\,\varepsilon\le 500,\quad\varepsilon=1",
-        parts=(at_most(d * 1, 500, "per round and for the whole vector of d weights, as theirs is: at most 500"),),
+        latex=r"1\le 500",
         corrected=Correction(
-            "Theirs is for the whole vector. LDP-FL's whole-vector budget is d epsilon a round: above 500 once d > 500.",
-            parts=(less(500, large * 1, "d > 500"),),
+            "Theirs is for the whole vector. Of a whole vector of d weights LDP-FL spends d epsilon a round, if nothing is taken off "
+            "for shuffling: above 500 once d > 500.",
+            parts=(less(500, large * 1, "d > 500, epsilon = 1"),),
         ),
+        argument="The two numbers compare as printed, but count different things: theirs is of a client's whole vector, LDP-FL's of "
+        "one weight. Whether the one may stand for the other is what LF-UNLINK is about; the number of weights d is not given.",
     )
 
 
@@ -233,14 +275,17 @@ def total_budget() -> Claim:
         parts=tuple(
             at_most(rounds * d * eps, eps, f"{name}: T d epsilon is at most {eps}") for name, rounds, eps in runs
         ),
+        kindest=WITH_A_DELTA,
         corrected=Correction(
-            "By Definition 1 a client spends T d epsilon: 10 d, 60 d and 150 d.",
+            "They are those of one weight in one round (LF-T1). By Definition 1 a client spends T d epsilon: 10 d, 60 d and 150 d.",
             r"10\cdot1\cdot d,\quad15\cdot4\cdot d,\quad15\cdot10\cdot d",
             tuple(
-                equal(rounds * d * eps, total * d, f"{name}: {total} d")
+                equal(times(rounds, eps, d), total * d, f"{name}: {total} d")
                 for (name, rounds, eps), total in zip(runs, (10, 60, 150), strict=True)
             ),
         ),
+        looked="Abstract; Sections 1, 3.1.2 (the budget does not accumulate), 4 and 5.2, where the numbers stand beside other works' "
+        "budgets for all that a client sends; all three conversions. So they are meant as a client's, with shuffling counted.",
         rests_on=("LF-SEQ",),
     )
 
@@ -251,7 +296,7 @@ def noise_free_limit() -> Claim:
     at_5, at_10 = (A.subs({t: exp(number)}) for number in (5, 10))
     return Claim(
         id="LF-EPSINF",
-        place="Sections 5.1 to 5.3",
+        place="Sections 5.1 to 5.3 (our question: the paper says it of more clients, not of a larger epsilon)",
         says="A larger epsilon brings the result as near to the noise-free one as is wished.",
         latex=r"\lim_{\varepsilon\to\infty}\mathrm{Var}[M(w)]=0",
         parts=(somewhere(at_most(centre, level), "some epsilon brings the variance at w = c below r^2/2"),),
@@ -268,6 +313,7 @@ def noise_free_limit() -> Claim:
                 at_most(at_5 / at_10 - 1, Rational("0.0135"), "their ratio"),
             ),
         ),
+        source="derived",
     )
 
 

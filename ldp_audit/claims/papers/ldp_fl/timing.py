@@ -6,9 +6,10 @@ from itertools import product
 
 from sympy import Add, Expr, Integer, Max, Mul, Pow, Rational, binomial
 
-from ldp_audit.claims.claim import Claim, Condition, Correction
+from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.papers.as_written import times, total
 from ldp_audit.claims.papers.ldp_fl.symbols import Variable, oo
-from ldp_audit.claims.statement import at_most, equal, prints_as
+from ldp_audit.claims.statement import at_most, equal, less, prints_as
 
 
 def pairing_success(window: int, offset: int) -> Expr:
@@ -47,17 +48,14 @@ def delays_unlink() -> Claim:
     return Claim(
         id="LF-TIMElink",
         place="Algorithm 3 and Section 3.1.2",
-        says="With delays drawn from U(0, T) the cloud cannot associate the reports of one client by their times.",
+        says="With delays drawn from U(0, T) over the same period of time, the cloud cannot associate the reports of one client by "
+        "their times.",
         parts=(
-            at_most(
-                pairing_success(6, offset=1),
+            equal(
+                pairing_success(6, offset=0),
                 Rational(1, 2),
-                "two clients, two weights, six time slots, the second client one slot late: pairing succeeds in half the cases",
+                "two clients, two weights, six time slots: pairing succeeds in exactly half the cases, as by guessing",
             ),
-        ),
-        condition=Condition(
-            "All clients start together, each report travels on a fresh channel, and none is lost.",
-            (equal(pairing_success(6, offset=0), Rational(1, 2), "equal starts: exactly one half, as by guessing"),),
         ),
         corrected=Correction(
             "A start offset is common to all of a client's reports and links them: in this model pairing succeeds with "
@@ -66,6 +64,10 @@ def delays_unlink() -> Claim:
                 equal(pairing_success(6, offset), chance, f"offset {offset}")
                 for offset, chance in ((1, Rational(1417, 2592)), (3, Rational(25, 32)), (6, Rational(1)))
             ),
+        ),
+        assumptions=(
+            "all uploads fall into the same period, as Section 3.1.2 has it; its waiting time T_W is there to make it so",
+            "each report travels on a fresh channel, and none is lost",
         ),
         sizes="two clients, two weights, six time slots",
     )
@@ -105,7 +107,7 @@ def waiting_time() -> Claim:
         says="Waiting T_W = T_S - t_LC - t_C before the random delay makes every response time T_S + tau, with T_W >= 0.",
         latex=r"t_{LC}+(T_W+\tau)+t_C=T_S+\tau,\qquad T_W\ge0",
         parts=(
-            equal(computing + (waiting + delay) + sending, slowest + delay, "the response time"),
+            equal(total(computing, waiting, delay, sending), slowest + delay, "the response time"),
             at_most(0, waiting, "the waiting time is not negative, as T_S is the maximum of t_LC + t_C"),
         ),
         argument="Errors of the predicted times re-create an offset common to all of a client's reports: see LF-TIMElink.",
@@ -114,64 +116,94 @@ def waiting_time() -> Claim:
 
 def waiting_costs_nothing() -> Claim:
     slots = range(4)
-    without = Rational(sum(max(first, 4 + second) for first in slots for second in slots), 16)
-    waiting = Rational(sum(4 + max(first, second) for first in slots for second in slots), 16)
+    slowest, span = Variable("T_S", 0, oo, latex="T_S"), Variable("T", 0, oo, open="left")
+    base, delay = Variable("t_b", 0, slowest, latex="t_{LC}+t_C"), Variable("tau", 0, span, latex=r"\tau")
+    without = [Max(first, 4 + second, evaluate=False) for first in slots for second in slots]
+    waiting = [total(4, Max(first, second, evaluate=False)) for first in slots for second in slots]
+    mean_without, mean_waiting = (times(Rational(1, 16), total(*ends)) for ends in (without, waiting))
     return Claim(
         id="LF-TIMEneg",
         place="Section 3.1.2, heterogeneous delays",
         says="Adding T_W has no negative effect, as a round's delay is decided by its slowest client.",
         parts=(
-            at_most(waiting, without, "base times 0 and 4, delays uniform on {0, 1, 2, 3}: the mean end of the round"),
-        ),
-        corrected=Correction(
-            "The worst case T_S + T is unchanged; the mean end of a round is later: 49/8 instead of 11/2 in this example.",
-            parts=(
-                equal(without, Rational(11, 2), "without T_W"),
-                equal(waiting, Rational(49, 8), "with T_W"),
+            at_most(
+                mean_waiting,
+                mean_without,
+                "base times 0 and 4, delays uniform on {0, 1, 2, 3}: the mean end of the round",
             ),
         ),
+        kindest=Reading(
+            "Read of the longest delay, which the slowest client decides and T_S + T bounds: with T_W it is no longer than without.",
+            (
+                at_most(
+                    total(base, slowest - base, delay), slowest + span, "with T_W: at most T_S + T, for every client"
+                ),
+                at_most(base + delay, slowest + span, "without T_W: at most T_S + T"),
+                equal(
+                    Max(*waiting, evaluate=False),
+                    Max(*without, evaluate=False),
+                    "attained by both, base times 0 and 4: the latest end of the round",
+                ),
+            ),
+        ),
+        corrected=Correction(
+            "The longest delay T_S + T is unchanged; the mean end of a round is later: 49/8 instead of 11/2 in this example.",
+            parts=(
+                equal(mean_without, Rational(11, 2), "without T_W"),
+                equal(mean_waiting, Rational(49, 8), "with T_W"),
+            ),
+        ),
+        looked="Section 3.1.2, in all three conversions: the sentence gives the slowest client as its reason.",
     )
 
 
 def small_t() -> Claim:
     span = Variable("T", 0, oo, open="left")
-    offset = Variable("D", 0, span)
+    offset = Variable("D", 0, span, open="left")
     return Claim(
         id="LF-T0",
         place="Section 3.1.2, last paragraph",
-        says="In theory T can be as small as clients and cloud can support.",
-        parts=(equal(offset / span, 0, "the share D/T of a client's reports that its start offset D exposes is 0"),),
-        condition=Condition(
-            "There is no offset between clients at all (D = 0); else T must be large against d D for no report to be exposed.",
-            (equal(offset.lower / span, 0, "with D = 0, for every T > 0"),),
+        says="In theory T can be as small as clients and cloud can support; in practice it has a margin for offsets between clients.",
+        parts=tuple(
+            equal(
+                pairing_success(window, offset=0),
+                Rational(1, 2),
+                f"no offset, {window} time slot{'s' if window > 1 else ''}: pairing succeeds in half the cases",
+            )
+            for window in range(1, 7)
         ),
+        corrected=Correction(
+            "The margin: a start offset D exposes the share D/T of a client's reports (LF-TIMEcont), so T must be large against d D "
+            "for none of d reports to be exposed.",
+            r"D/T",
+            (less(0, offset / span, "any offset exposes some share, the larger the smaller T is"),),
+        ),
+        sizes="two clients, two weights, one to six time slots",
     )
 
 
 def median_of_proposals() -> Claim:
     low = Variable("a", 0, oo)
     high = Variable("b", low, oo)
-    lie = Variable("x", -oo, oo)
+    lie = Variable("x", 2 * high - low, oo, open="left")
     between = Variable("x", low, high)
-    # The median of a, b, x with a <= b is a, x or b, as x lies below, between or above them.
-    medians = ((low, "x <= a"), (between, "a <= x <= b"), (high, "x >= b"))
-    parts = [at_most(low, median, f"{where}: not below the honest proposals") for median, where in medians]
-    parts += [at_most(median, high, f"{where}: not above them") for median, where in medians]
     return Claim(
         id="LF-MEDIAN",
         place="Section 3.1.2, on how T is agreed",
         says="The median of the clients' proposals for T, unlike their average, resists a single dishonest client.",
+        # The median of a, b, x with a <= b is a, x or b, as x lies below, between or above them.
         parts=(
-            at_most((low + lie) / 2, low, "n = 2: the median of a and x is at most the honest proposal a, whatever x"),
-        ),
-        condition=Condition(
-            "There are at least three clients, so that the honest ones are the majority.", tuple(parts)
+            at_most(low, high, "x <= a or x >= b: the median is a or b, which lies from a to b"),
+            at_most(low, between, "a <= x <= b: the median is x, not below them"),
+            at_most(between, high, "and not above them"),
+            less(high, (low + high + lie) / 3, "while a lie above 2 b - a draws their average above both"),
         ),
         corrected=Correction(
-            "With n = 2 the median is the average.",
-            parts=(equal((1 + Integer(10) ** 9) / 2, Rational(1000000001, 2), "the median of 1 and 10^9"),),
+            "With two clients the median is the average, and does not resist.",
+            parts=(less(high, (low + lie) / 2, "the median of a and x exceeds any b that one names"),),
         ),
-        sizes="n = 2 and n = 3; more clients by the same argument",
+        assumptions=("at least three clients; the paper has 100 to 500",),
+        sizes="three clients; more by the same argument",
     )
 
 

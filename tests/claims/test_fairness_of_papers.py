@@ -1,0 +1,76 @@
+"""All shipped papers: each part says something, and no paper is accused before the kindest reading was tried."""
+
+from __future__ import annotations
+
+import pytest
+
+from ldp_audit.claims import papers
+from ldp_audit.claims.claim import Claim, Condition, Correction, Reading
+from ldp_audit.claims.settling import SettledClaim, says_nothing, settle_claim
+from ldp_audit.claims.statement import at_most, equal
+from ldp_audit.claims.verdict import Verdict
+from ldp_audit.mechanisms.variable import Variable
+
+CLAIMS = [claim for key in papers.PAPERS for claim in papers.load(key).claims]
+AGAINST = (Verdict.REFUTED, Verdict.CONDITIONAL, Verdict.VACUOUS)
+
+
+def idle(claim: Claim) -> list[str]:
+    """The labels of all parts, of whatever group, whose two sides are one expression."""
+    return [f"{name}: {part.label}" for name, group in claim.groups().items() for part in group if says_nothing(part)]
+
+
+def unlooked(settled: SettledClaim) -> bool:
+    """Whether something is held against a paper without a word on where another meaning was looked for.
+
+    Without a kindest reading, that word must be that there is no other one.
+    """
+    claim = settled.claim
+    told = claim.looked.strip() if claim.kindest else "no other" in claim.looked
+    return claim.source == "paper" and settled.verdict in AGAINST and not told
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_every_part_says_something(claim: Claim) -> None:
+    """Would catch a part that SymPy has worked out to `x == x`, on which no verdict may rest."""
+    assert idle(claim) == []
+
+
+@pytest.mark.parametrize("claim", [one for one in CLAIMS if one.source == "paper"], ids=lambda claim: claim.id)
+def test_what_is_held_against_a_paper_says_where_it_was_looked(claim: Claim) -> None:
+    assert not unlooked(settle_claim(claim))
+
+
+@pytest.mark.parametrize("claim", [one for one in CLAIMS if one.kindest], ids=lambda claim: claim.id)
+def test_a_kindest_reading_is_another_one_and_is_shown_with_where_it_was_looked_for(claim: Claim) -> None:
+    assert claim.kindest is not None
+    assert claim.kindest.parts != claim.parts
+    assert claim.looked.strip()
+
+
+x, y = Variable("x", 0, 1), Variable("y", 0, 2)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        Claim("T-1", "here", "an identity", parts=(equal(2 * x - x, x, "x is x"),)),
+        Claim("T-2", "here", "in a correction", parts=(at_most(x, 2),), corrected=Correction("", "", (at_most(x, x),))),
+        Claim("T-3", "here", "in a reading", parts=(at_most(x, 2),), kindest=Reading("", (equal(x, x),))),
+    ],
+    ids=lambda claim: claim.id,
+)
+def test_a_part_that_says_nothing_is_found(claim: Claim) -> None:
+    assert len(idle(claim)) == 1
+
+
+def test_a_verdict_against_a_paper_without_a_word_is_found() -> None:
+    silent = Claim("T-4", "here", "y is at most 1", parts=(at_most(y, 1),))
+    condition = Condition("y is at most 1", (Variable("y", 0, 1),))
+    assert unlooked(settle_claim(silent))
+    assert unlooked(settle_claim(Claim("T-5", "here", "y is at most 1", parts=silent.parts, condition=condition)))
+    assert not unlooked(settle_claim(Claim("T-6", "here", "ours", parts=silent.parts, source="derived")))
+    assert not unlooked(
+        settle_claim(Claim("T-7", "here", "told", parts=silent.parts, looked="Section 1; no other reading"))
+    )
+    assert unlooked(settle_claim(Claim("T-8", "here", "half told", parts=silent.parts, looked="Section 1")))
