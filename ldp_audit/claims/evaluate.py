@@ -9,7 +9,7 @@ from functools import reduce
 from typing import Any
 
 from flint import arb, ctx, fmpq
-from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, Rational, S, Symbol, exp, log
+from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, Rational, S, Symbol, erf, exp, log
 
 from ldp_audit.claims.alone import Alone, counted
 from ldp_audit.claims.rounding import Ceil, Fl, nearest, up
@@ -37,6 +37,7 @@ _BALL: dict[type, Callable[..., Any]] = {
     Min: lambda *balls: reduce(arb.min, balls),
     exp: arb.exp,
     log: arb.log,
+    erf: arb.erf,
     Ind: lambda a, b: (
         arb(int(a.overlaps(b))) if not a.overlaps(b) or (a.is_exact() and b.is_exact()) else arb(0.5, 0.5)
     ),
@@ -92,7 +93,7 @@ def exact_value(expression: Expr, point: Point) -> Fraction:
         if exponent.denominator != 1 or abs(exponent) >= _LARGEST:
             raise NotRationalError(expression)
         return base ** int(exponent)
-    if isinstance(expression, (exp, log)) or not values:
+    if isinstance(expression, (exp, log, erf)) or not values:
         raise NotRationalError(expression)
     return _function(_EXACT, expression)(*values)
 
@@ -191,8 +192,10 @@ def enclosure(expression: Expr, point: Mapping[Any, Value]) -> arb:
 
 
 def _constant(expression: Expr) -> arb:
+    if expression is S.Pi:
+        return arb.pi()
     if expression is not S.Exp1:
-        raise TypeError(f"constant {expression} is not one that the engines evaluate; known: rationals and E")
+        raise TypeError(f"constant {expression} is not one that the engines evaluate; known: rationals, E and pi")
     return arb.const_e()
 
 
@@ -201,7 +204,7 @@ def _function(table: dict[type, Callable[..., Any]], expression: Expr) -> Callab
         if isinstance(expression, kind):
             return evaluate
     if table is _EXACT and not any(isinstance(expression, kind) for kind in _BALL):
-        known = "exp, log, sqrt, Abs, Max, Min, Ind, Fl, Ceil, Alone"
+        known = "exp, log, erf, sqrt, Abs, Max, Min, Ind, Fl, Ceil, Alone"
         raise TypeError(f"function {type(expression).__name__} is not one that the engines evaluate; known: {known}")
     raise NotRationalError(expression)
 

@@ -1,12 +1,12 @@
 """One variable for all exponentials of one exponent, and one for each logarithm, wherever they meet in a statement.
 
-EPSILON, T = e**epsilon, ROOT_T = e**(epsilon/2), exp(c EPSILON) and a user's variable with `exp_of` are one quantity in
-different letters. A statement in which several of them occur is rewritten: for each monomial m among the exponents, with
-rational coefficients c_1, c_2, ... of greatest common divisor g, every e**(c_i m) becomes a whole power of the one
-variable e**(g m). So T and ROOT_T together are ROOT_T**2 and ROOT_T, exp(-EPSILON) is 1/T, and exp(x) of a variable x is
-a variable of its own that is linked to x. What was e**0.5 and e**1 is then algebra; and where the exponent occurs
-outside of exponentials too, the statement's variables say so (`Statement.to_dict`), so that the checker sees the link. Where both sides are
-products of exponentials, their exponents are compared instead.
+EPSILON, T = e**epsilon, ROOT_T = e**(epsilon/2), exp(c EPSILON) and a user's variable with `exp_of` are one quantity
+in different letters. A statement in which several of them occur is rewritten: for each monomial m among the exponents,
+with rational coefficients c_1, c_2, ... of greatest common divisor g, every e**(c_i m) becomes a whole power of the one
+variable e**(g m). So T and ROOT_T together are ROOT_T**2 and ROOT_T, exp(-EPSILON) is 1/T, and exp(x) of a variable x
+is a variable of its own that is linked to x. What was e**0.5 and e**1 is then algebra; and where the exponent occurs
+outside of exponentials too, the statement's variables say so (`Statement.to_dict`), so that the checker sees the link.
+Where both sides are products of exponentials, their exponents are compared instead.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from sympy import (
     Expr,
     Integer,
     Mul,
+    Not,
     Piecewise,
     Pow,
     Rational,
@@ -41,12 +42,10 @@ from sympy import (
 )
 
 from ldp_audit.claims.rounding import Ceil
-
 from ldp_audit.mechanisms.variable import (
-    EPSILON,
     ROOT_T,
-    Variable,
     T,
+    Variable,
     ranges_over_all_exponentials,
     substitute_domain,
     variables_of,
@@ -65,7 +64,7 @@ def unified(expressions: Sequence[Expr]) -> list[Expr]:
     ends = [end for v in variables for end in (v.lower, v.upper) if not end.is_infinite]
     linked = [v for v in variables if v.exp_of is not None]
     nodes = sorted({node for side in (*expressions, *ends) for node in side.atoms(exp, log, Pow)}, key=str)
-    nodes = [node for node in nodes if _is_power(node) or isinstance(node, log) and node.free_symbols]
+    nodes = [node for node in nodes if _is_power(node) or (isinstance(node, log) and node.free_symbols)]
     if len(linked) < 2 and not nodes:
         return expressions
     letters = _Letters(variables)
@@ -105,13 +104,23 @@ def _by_exponentials(expression: Expr) -> Expr:
 
 
 def _closed(term: Expr, *limits: Any) -> Expr:
-    """A sum in closed form; of one that depends on a case (a ratio of 1), the case that the variables' domains leave."""
+    """A sum in closed form; of one that depends on a case (a ratio of 1), the only case in the variables' domains."""
     found = Sum(term, *limits).doit()
     for cases in found.atoms(Piecewise):
-        found = found.xreplace({cases: next((value for value, when in cases.args if _certain(when)), cases)})
+        found = found.xreplace({cases: _only_case(cases)})
     if found.has(Sum, Piecewise):
         raise ValueError(f"{Sum(term, *limits)} has no closed form that holds on the whole domain; write it out")
     return found
+
+
+def _only_case(cases: Piecewise) -> Expr:
+    """The first value whose condition certainly holds, if those before it certainly do not; else all of them still."""
+    for value, when in cases.args:
+        if _certain(when):
+            return value
+        if not _certain(Not(when)):
+            return cases
+    return cases
 
 
 def _certain(condition: Any) -> bool:
@@ -134,7 +143,9 @@ def _is_power(node: Expr) -> bool:
     """Whether it is e**(something with symbols), or a positive base to such a power."""
     if isinstance(node, exp):
         return bool(node.exp.free_symbols)
-    return isinstance(node, Pow) and bool(node.exp.free_symbols) and (_is_letter(node.base) or _certain(node.base > 0))
+    if not (isinstance(node, Pow) and node.exp.free_symbols):
+        return False
+    return _is_letter(node.base) or bool(node.base.free_symbols and _certain(node.base > 0))
 
 
 def _is_letter(base: Expr) -> bool:
@@ -157,11 +168,12 @@ class _Letters:
         if isinstance(node, log):
             self.logarithm(node.args[0])  # type: ignore[arg-type]
             return Integer(0)
-        power = node.exp.replace(lambda one: isinstance(one, log) and one.free_symbols, lambda one: self.logarithm(one.args[0]))
+        inner = sorted((one for one in node.exp.atoms(log) if one.free_symbols), key=str)
+        power = node.exp.xreplace({one: self.logarithm(one.args[0]) for one in inner})  # type: ignore[arg-type]
         return expand_mul(power if isinstance(node, exp) else power * self.logarithm(node.base))
 
     def logarithm(self, argument: Expr) -> Expr:
-        """The exponents of exponentials and the logarithms of positive factors, added up; what is left has one itself."""
+        """The exponents of exponentials and the logarithms of positive factors, and the logarithm of what is left."""
         total: Expr = Integer(0)
         rest: Expr = Integer(1)
         for factor in Mul.make_args(cancel(argument)):
@@ -207,7 +219,7 @@ def _variable(monomial: Expr, step: Rational, linked: Sequence[Variable], others
         name += "_"
     lower, upper = (exp(step * end) for end in _range(monomial))
     below, above = isinstance(lower, Rational), isinstance(upper, Rational) or upper == oo
-    is_open = isinstance(monomial, Variable) and (monomial.lower_open, monomial.upper_open) or (True, True)
+    is_open = (isinstance(monomial, Variable) and (monomial.lower_open, monomial.upper_open)) or (True, True)
     sides = {(False, False): "", (True, False): "left", (False, True): "right", (True, True): "both"}
     # An end such as e**2 is no rational number: then the variable has the wider end, and its exponent keeps it inside.
     return Variable(

@@ -17,7 +17,6 @@ from ldp_audit.mechanisms.density import OUTPUT, Piece
 from ldp_audit.mechanisms.variable import Variable
 from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
 
-
 _MOST_OUTPUTS = 6
 """With a delta every set of outputs is a part: 63 of them."""
 
@@ -36,8 +35,8 @@ def is_private(
     that can be proved, else where the two pieces overlap (multiplied by the overlap's length).
     Every variable of a channel must be one of its inputs or named `public`, but for epsilon, its exponentials, and what
     t is made of: an input that is left out would be taken for public, and shown in clear.
-    Raises BadClaimError if one is not, if the law or its neighbour is none (`require_channel`), if the law has no input, so that
-    nothing would be private, if it is its own neighbour or one of another shape, and for t <= 0.
+    Raises BadClaimError if one is not, if the law or its neighbour is none (`require_channel`), if the law has no
+    input, so that nothing would be private, if it is its own neighbour or one of another shape, and for t <= 0.
     """
     if sympify(t).is_nonpositive:
         raise BadClaimError(f"the ratio t must be positive, got {t}")
@@ -56,8 +55,8 @@ def is_private(
     unnamed = [v.name for v in law.unnamed() if v not in sympify(t).free_symbols]
     if unnamed:
         raise BadClaimError(
-            f"channel {law.name!r} does not say whether {', '.join(unnamed)} is private: name it in inputs=(...) if it is, "
-            "or in public=(...) if everybody knows it"
+            f"channel {law.name!r} does not say whether {', '.join(unnamed)} is private: name it in inputs=(...) if it "
+            "is, or in public=(...) if everybody knows it"
         )
     require_channel(law)
     if neighbour is None:

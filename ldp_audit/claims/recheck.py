@@ -3,7 +3,7 @@ It shares no code with the engines: whoever distrusts the search need read only 
 recheck_effort.py and recheck_alone.py.
 Polynomials are multiplied out over the rationals again, points evaluated again. The rules are in docs/verdicts.md;
 recheck_report.py puts the verdicts of claims together again from what `part` returns. (Formatted by hand, to
-stay within 250 lines.)"""
+stay short.)"""
 import ast, math, operator, re
 from fractions import Fraction
 from functools import partial
@@ -67,9 +67,9 @@ def evaluate(text, env, algebra, nonzero=None):
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return difference(algebra[int](0), walk(node.operand), algebra)
         if isinstance(node, ast.Call) and not node.keywords and algebra is RATIOS:  # of numbers, with an exact value
-            numbers = [require(part[0].keys() <= {()} and part[1].keys() == {()} and part, "a function of what is no number")
-                       for part in map(walk, node.args)]
-            low, high = INTERVALS[node.func.id](*((Fraction(top.get((), 0)) / bottom[()],) * 2 for top, bottom in numbers))
+            parts = list(map(walk, node.args))
+            require(all({*top, *bottom} <= {()} for top, bottom in parts), "a function of what is no number")
+            low, high = INTERVALS[node.func.id](*((top.get((), 0) / bottom[()],) * 2 for top, bottom in parts))
             return RATIOS[int](require(low == high and (low,), "a function without an exact value")[0])
         if isinstance(node, ast.Call) and not node.keywords:
             return algebra[node.func.id](*map(walk, node.args))
@@ -185,7 +185,7 @@ def everywhere(left, relation, right, variables, evidence, given):
         if "log_of" in v:
             u = evaluate(v["log_of"], env, RATIOS)
             texts, positive = ([*texts, v["log_of"]], [*positive, u]) if name in needed else (texts, positive)
-            slacks, below = {"hi_": f"{v['log_of']} - 1"}, difference(RATIOS[int](1), RATIOS[ast.Div](RATIOS[int](1), u), RATIOS)
+            slacks, below = {"hi_": f"{v['log_of']} - 1"}, difference(RATIOS[int](1), (u[1], u[0]), RATIOS)
             env["lo_" + name], opens["lo_" + name] = difference(env[name], below, RATIOS), 1
         if "exp_of" in v and taylor:
             require(type(taylor) is int and taylor % 2 and 0 < taylor < 99, "only odd Taylor polynomials lie below exp")
@@ -238,19 +238,23 @@ def derivative(ratio, x, rates):
         return found
     top, bottom = ((part, {(): Fraction(1)}) for part in ratio)
     lost = RATIOS[ast.Mult](top, along(ratio[1]))
-    return RATIOS[ast.Div](difference(RATIOS[ast.Mult](along(ratio[0]), bottom), lost, RATIOS), RATIOS[ast.Mult](bottom, bottom))
+    gained = RATIOS[ast.Mult](along(ratio[0]), bottom)
+    return RATIOS[ast.Div](difference(gained, lost, RATIOS), RATIOS[ast.Mult](bottom, bottom))
 def rises(gap, relation, variables, evidence, given, env, nonzero):
     """The gap is factor * function, the factor is positive, and the function begins where it should and never falls.
 
     It begins at the lower end of one variable, and its derivative by that variable is shown to keep the relation.
     """
-    x, own, bare = evidence["variable"], lambda text: evaluate(text, env, RATIOS, known), lambda text: evaluate(text, env, RATIOS)
+    x, bare = evidence["variable"], lambda text: evaluate(text, env, RATIOS)
     v, linked = variables[x], {n: link(u) for n, u in variables.items() if link(u)}
     known = [*nonzero, *(env[n] for n, (function, _) in linked.items() if function == "exp")]
-    require(not given and x not in linked and not v.get("integer") and v["lower"] is not None, f"{x} has no beginning")
+    own = partial(evaluate, env=env, algebra=RATIOS, nonzero=known)
+    side, back = evidence.get("from", "lower"), evidence.get("from") == "upper"
+    require(side in ("lower", "upper") and not given and x not in linked, "a rise of another kind")
+    require(not v.get("integer") and v[side] is not None, f"{x} has no beginning")
     leaning = {n for n, u in variables.items() for side in ("lower", "upper") if u[side] and x in names(u[side])}
     require(not leaning and relation in ("<=", "<"), f"the domain of {leaning} moves with {x}")
-    at, rates = {**env, x: own(v["lower"])}, {}
+    at, rates = {**env, x: own(v[side])}, {}
     for name, (function, text) in linked.items():
         u, argument = variables[name], own(text)
         rate = derivative(argument, x, rates)
@@ -260,16 +264,20 @@ def rises(gap, relation, variables, evidence, given, env, nonzero):
             grows = grows and argument[1].keys() == {()} and argument[1][()] > 0
             wide = wide or (function == "exp" and u["lower"] == "1" and grows)
             require(u["upper"] is None and wide, f"{name} is kept from its value at the beginning")
-            first = RATIOS[int](0 if function == "exp" else 1)
-            require(same(evaluate(text, at, RATIOS), first), f"{name} is none that is known at the beginning")
+            there, first = evaluate(text, at, RATIOS), RATIOS[int](0 if function == "exp" else 1)
+            still = (n for n, (other, _) in linked.items() if n not in {*rates, name} and other == function)
+            alike = [n for n in still if same(own(linked[n][1]), there)]
+            require(same(there, first) or alike, f"{name} is none that is known at the beginning")
             rates[name] = RATIOS[ast.Mult](rate, env[name]) if function == "exp" else RATIOS[ast.Div](rate, argument)
-            at[name] = difference(RATIOS[int](1), first, RATIOS)
+            at[name] = difference(RATIOS[int](1), first, RATIOS) if same(there, first) else env[alike[0]]
     require(names(evidence["factor"]) | names(evidence["function"]) <= variables.keys(), "a slack has no derivative")
     function, slope, start = own(evidence["function"]), evidence["slope"], evidence["start"]
     require(same(gap, RATIOS[ast.Mult](bare(evidence["factor"]), function)), "factor and function are not the gap")
-    require(same(bare(slope["function"]), derivative(function, x, rates)), "the derivative is another")
+    along = derivative(function, x, rates)
+    rising = difference(RATIOS[int](0), along, RATIOS) if back else along
+    require(same(bare(slope["function"]), rising), "the derivative is another")
     require(same(bare(start["function"]), evaluate(evidence["function"], at, RATIOS)), "it begins with another value")
-    strict = {start["relation"], slope["relation"]} if v["lower_open"] else {start["relation"]}
+    strict = {start["relation"], slope["relation"]} if v[side + "_open"] else {start["relation"]}
     require(relation == "<=" or "<" in strict, "nothing shows that the sides differ")
     everywhere("0", "<", evidence["factor"], variables, evidence["positive"], given)
     for one in (start, slope):

@@ -1,4 +1,4 @@
-"""The checker's functions on intervals: exp, ln, Max, Min, Abs, Ind, and the roundings Fl and Ceil.
+"""The checker's functions on intervals: exp, ln, erf, pi, Max, Min, Abs, Ind, and the roundings Fl and Ceil.
 
 The second file of the independent checker (`recheck.py` is the first): the standard library alone, and no code shared
 with the engines. An interval is a pair of fractions, low and high; the ends are equal where arithmetic is exact. Every
@@ -66,6 +66,32 @@ def _counted(operation: Callable[[Interval, Interval], Interval]) -> Callable[[I
     return carried_out
 
 
+_PI = Fraction(314159265358979323846264338327950288419716939937510582097494, 10**59)
+
+
+def error_function(a: Interval) -> Interval:
+    """erf, which grows: its Taylor series at each end, in units of 2**-300; from 10 on it is 1 less 1e-40 at least."""
+    (low, _), (_, high) = (_erf(end) if end >= 0 else (-_erf(-end)[1], -_erf(-end)[0]) for end in a)
+    return low, high
+
+
+def _erf(x: Fraction) -> Interval:
+    if x > 10:
+        return Fraction(10**40 - 1, 10**40), Fraction(1)
+    take(2000)
+    unit, total, n = 2**300, 0, 0
+    term = x.numerator * unit // x.denominator  # x**(2 n + 1) / n!, rounded down; e**100 < 2**145 at most
+    while n <= 2 * x * x or term >> 60:
+        total += (-1) ** n * (term // (2 * n + 1))
+        n += 1
+        term = term * x.numerator**2 // (x.denominator**2 * n)
+    lost = Fraction(1, 2**100)  # more than the first term left out, 2**-240, and than 1000 roundings of up to 2**-145
+    low, high = increasing("ln", (_PI, _PI + Fraction(1, 10**59)))
+    scale = increasing("exp", (-high / 2, -low / 2))
+    value = 2 * Fraction(total, unit)
+    return max(Fraction(0), (value - lost) * scale[0]), (value + lost) * scale[1]
+
+
 INTERVALS: dict[Hashable, Callable[..., Interval]] = {
     int: lambda n: (number(n), number(n)),
     ast.Add: _counted(lambda a, b: (a[0] + b[0], a[1] + b[1])),
@@ -79,6 +105,8 @@ INTERVALS: dict[Hashable, Callable[..., Interval]] = {
     "Min": lambda *args: (min(a[0] for a in args), min(a[1] for a in args)),
     "Abs": absolute,
     "Ind": indicator,
+    "erf": error_function,
+    "Pi": lambda: (_PI, _PI + Fraction(1, 10**59)),
     "Fl": rounded,
     "Ceil": lambda a: (Fraction(math.ceil(a[0])), Fraction(math.ceil(a[1]))),
 }

@@ -71,10 +71,9 @@ def _claim(claim: dict[str, Any]) -> int:
     found = {group: [_part(part) for part in evidence[group]] for group in GROUPS}
     if evidence["condition"] or evidence["narrower"] or claim["condition"] is not None:
         _restricts(evidence)
-    told = [verdict for verdict, part in zip(found["parts"], evidence["parts"], strict=True) if not _says_nothing(part)]
     argued, sizes = bool(evidence["argument"]), bool(evidence["sizes"])
     conditional = found["condition"] + found["narrower"]
-    verdict = claim_verdict(told, conditional, found["void"], found["kindest"], sizes=sizes, argued=argued)
+    verdict = claim_verdict(found["parts"], conditional, found["void"], found["kindest"], sizes=sizes, argued=argued)
     recheck.require(verdict == claim["verdict"], f"the parts show {verdict}, the report says {claim['verdict']}")
     if claim["corrected"] is not None:
         correction = combine(found["corrected"]) if found["corrected"] else None
@@ -85,11 +84,6 @@ def _claim(claim: dict[str, Any]) -> int:
     shown = refuted[0] if refuted and verdict != Verdict.PROVED else None
     recheck.require(claim["counterexample"] == shown, "the counterexample shown is not the one in the evidence")
     return sum(by_solver_alone(part["evidence"]) for group in GROUPS for part in evidence[group])
-
-
-def _says_nothing(part: dict[str, Any]) -> bool:
-    """Whether both sides are one expression: no verdict rests on such a part."""
-    return part["left"] == part["right"] and part["relation"] in ("==", "<=") and "written" not in part
 
 
 def _restricts(evidence: dict[str, Any]) -> None:

@@ -95,7 +95,7 @@ def settle_claim(claim: Claim, seconds: float = math.inf) -> SettledClaim:
     except ValueError as error:
         raise BadClaimError(f"claim {claim.id}: {error}") from error
     verdict = claim_verdict(
-        _verdicts([part for part in groups["parts"] if not says_nothing(part.statement)]),
+        _verdicts(groups["parts"]),
         _verdicts(groups["condition"] + groups["narrower"]),
         _verdicts(groups["void"]),
         _verdicts(groups["kindest"]),
@@ -135,7 +135,7 @@ def _time_limit(seconds: float) -> Iterator[None]:
 
 
 def says_nothing(statement: Statement) -> bool:
-    """Whether both sides are one expression, so that there was nothing to prove; no verdict rests on such a part."""
+    """Whether both sides are one expression, as they were given or once SymPy has worked them out: nothing to prove."""
     same = statement.left == statement.right and statement.wrote is None
     return same and statement.relation in ("==", "<=")
 
@@ -259,7 +259,7 @@ def _checkable(statement: Statement) -> dict[str, Any] | None:
         inside = _a_point_inside(statement)
     except BadClaimError:
         return None
-    proof = identity.prove(statement) if statement.relation == "==" else certificate.prove(statement)
+    proof = identity.prove(statement) if statement.relation == "==" else certificate.prove(statement, least=1)
     return proof and {**proof, "inside": inside}
 
 

@@ -112,10 +112,13 @@ def describe_variable(variable: Variable, among: list[Variable]) -> dict[str, An
 
 
 class _Arithmetic(StrPrinter):
-    """SymPy's plain text, with e written as exp(1), which every reader of report.json knows."""
+    """SymPy's plain text, with e written as exp(1) and pi as Pi(), which every reader of report.json knows."""
 
     def _print_Exp1(self, _expression: Expr) -> str:  # noqa: N802  # pyright: ignore[reportIncompatibleMethodOverride]
         return "exp(1)"
+
+    def _print_Pi(self, _expression: Expr) -> str:  # noqa: N802  # pyright: ignore[reportIncompatibleMethodOverride]
+        return "Pi()"
 
 
 def written(expression: Expr) -> str:

@@ -109,6 +109,7 @@ def _print_summary(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]]) -> N
     from collections import Counter
 
     from ldp_audit.claims.recheck_report import by_solver_alone
+    from ldp_audit.claims.settling import says_nothing
 
     for paper, outcomes in settled:
         counts = Counter(str(outcome.verdict) for outcome in outcomes if outcome.claim.source == "paper")
@@ -120,6 +121,9 @@ def _print_summary(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]]) -> N
         if others:
             print(f"  not the paper's own, so not counted: {', '.join(others)}")
         by_solver = [o.claim.id for o in outcomes if any(by_solver_alone(p.evidence) for p in o.all_parts())]
+        same = [o.claim.id for o in outcomes if o.parts and all(says_nothing(part.statement) for part in o.parts)]
+        if same:
+            print(f"  true by the way they are written, both sides being one expression: {', '.join(same)}")
         if by_solver:
             print(f"  resting on a solver's word alone: {', '.join(by_solver)}")
 

@@ -207,7 +207,9 @@ def claims_read(path: Path) -> dict[str, Any]:
         refused = [one for one in recheck_claims(read) if one.complaint]
         if refused:
             raise ValueError(f"{path}: claim {refused[0].id} is refused: {refused[0].complaint}")
-        kept = {name: read[name] for name in ("schema_version", "tool", "papers", "claims", "figures")}
+        kept = {
+            name: read[name] for name in ("schema_version", "tool", "papers", "manifest", "failed", "claims", "figures")
+        }
         papers = {paper["key"] for paper in kept["papers"]}
         strange = [one["id"] for one in kept["claims"] if one["paper"] not in papers]
         if strange:

@@ -12,7 +12,7 @@ from sympy import Basic, Expr, Float, Rational, S, Symbol, exp, nan, oo, sympify
 Ends = Literal["", "left", "right", "both"]
 
 _NAME = re.compile(r"(?!(lo|hi)(_|$))[A-Za-z][A-Za-z0-9_]*")
-_TAKEN = {"exp", "log", "sqrt", "Max", "Min", "Abs", "Ind"}
+_TAKEN = {"exp", "log", "erf", "Pi", "sqrt", "Max", "Min", "Abs", "Ind"}
 
 
 class Variable(Symbol):

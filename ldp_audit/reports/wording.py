@@ -62,6 +62,7 @@ def counted(report: dict[str, Any]) -> str:
 def formal(part: dict[str, Any]) -> str:
     """The formal statement: quantifier, domain, relation."""
     relation = f"{part['left']} {part['relation']} {part['right']}"
+    relation = f"{part['written']}, that is {relation}" if "written" in part else relation
     domains = [domain(variable) for variable in part["variables"] if variable["name"] != part.get("constant")]
     if not part["variables"]:
         return relation
@@ -75,6 +76,7 @@ def domain(variable: dict[str, Any]) -> str:
     below = "" if variable["lower"] is None else f"{variable['lower']} {'<' if variable['lower_open'] else '<='} "
     above = "" if variable["upper"] is None else f" {'<' if variable['upper_open'] else '<='} {variable['upper']}"
     link = f" = e**({variable['exp_of']})" if "exp_of" in variable else ""
+    link = f" = ln({variable['log_of']})" if "log_of" in variable else link
     whole = " whole" if variable.get("integer") else ""
     return f"{below}{variable['name']}{link}{above}{whole}" if below or above or link else f"{variable['name']} real"
 
@@ -88,6 +90,7 @@ def explain(part: dict[str, Any]) -> str:
 def counterexample(claim: dict[str, Any]) -> str:
     """The arithmetic line of the first refuted part; empty if none is refuted."""
     refuted = [part for part in claim["evidence"]["parts"] if part["verdict"] == "REFUTED"]
+    refuted = [] if claim["verdict"] == "PROVED" else refuted  # of a reading that is not the source's
     return explain(refuted[0]) if refuted else ""
 
 
@@ -104,6 +107,8 @@ def _numbers(part: dict[str, Any], evidence: dict[str, Any]) -> str:
 
 
 def _form(part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    if part["left"] == part["right"]:
+        return "Both sides are the same expression, once it is worked out as it was written."
     if evidence["gap"] == "0":
         return "right - left expands to 0."
     sides = "right - left" if part["relation"] != "!=" else "right - left, or its negative,"
@@ -167,6 +172,19 @@ def _escape(part: dict[str, Any], evidence: dict[str, Any]) -> str:
     return f"No {part['constant']} does: take {path}; there left > right for every {part['constant']} > 0, as {proof}"
 
 
+def _rise(part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    variable, start, slope = evidence["variable"], evidence["start"], evidence["slope"]
+    end, turn = ("upper", "downwards ") if evidence["from"] == "upper" else ("lower", "")
+    times = "" if evidence["factor"] == "1" else f"{evidence['factor']}, which is positive, times "
+    inner = {**part, "left": "0", "relation": slope["relation"], "right": slope["function"], "evidence": slope["proof"]}
+    return (
+        f"right - left = {times}f = {_short(evidence['function'])}. At the {end} end of {variable}, f is "
+        f"{_short(start['function'])}, where 0 {start['relation']} f; its derivative by {variable} {turn}is "
+        f"{_short(slope['function'])}, where 0 {slope['relation']} it everywhere: "
+        f"{explain(inner)}"
+    )
+
+
 def _smt(_part: dict[str, Any], evidence: dict[str, Any]) -> str:
     return f"{evidence['solver']} finds no point that violates it; there is no proof that the checker could follow."
 
@@ -187,6 +205,7 @@ _EXPLANATIONS = {
     "denial": _denial,
     "constant": _constant,
     "escape": _escape,
+    "rise": _rise,
     "smt": _smt,
     "undecided": _undecided,
 }
@@ -204,8 +223,19 @@ def _slack(name: str, variables: list[dict[str, Any]], evidence: dict[str, Any])
     side, variable = name[:2], next((v for v in variables if v["name"] == name[3:]), None)
     if variable is None:
         return f"{name} >= 0"
-    if side == "lo" and "taylor" in evidence and ("exp_of" in variable or "lower" not in variable):
-        return f"{name} = {variable['name']} less its Taylor polynomial of degree {evidence['taylor']} >= 0"
+    if "log_of" in variable:
+        bound = (
+            f"{variable['name']} - 1 + 1/({variable['log_of']})"
+            if side == "lo"
+            else f"{variable['log_of']} - 1 - {variable['name']}"
+        )
+        return f"{name} = {bound} >= 0"
+    if "taylor" in evidence and ("exp_of" in variable or "lower" not in variable):
+        degree = evidence["taylor"]
+        if side == "hi":
+            inverse = f"the Taylor polynomial of 1/{variable['name']} of degree {degree}"
+            return f"{name} = 1 - {variable['name']} times {inverse} >= 0"
+        return f"{name} = {variable['name']} less its Taylor polynomial of degree {degree} >= 0"
     bare = re.fullmatch(r"[\w.]+", variable["lower" if side == "lo" else "upper"] or "")
     end = variable["lower" if side == "lo" else "upper"]
     shown = end if bare else f"({end})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sympy import Max, Min, Rational, Sum, Symbol, exp, log, oo, pi, sin, sqrt
+from sympy import GoldenRatio, Max, Min, Rational, Sum, Symbol, exp, log, oo, sin, sqrt
 
 from ldp_audit.claims.engines import certificate, identity, smt
 from ldp_audit.claims.settling import BadClaimError, settle
@@ -151,8 +151,8 @@ def test_a_users_name_does_not_meet_one_of_the_solvers() -> None:
 
 
 def test_what_no_engine_evaluates_is_one_clear_error() -> None:
-    with pytest.raises(BadClaimError, match="constant pi is not one"):
-        settle(less(pi, 4))
+    with pytest.raises(BadClaimError, match="constant GoldenRatio is not one"):
+        settle(less(GoldenRatio, 4))
     with pytest.raises(BadClaimError, match="function sin is not one"):
         settle(less(sin(1), 2))
 
@@ -209,7 +209,12 @@ def test_a_box_is_not_cut_at_an_exponential() -> None:
     assert settle(less(t * (1 + e**2), exp(Rational(5, 2) * e) + 2)).verdict is Verdict.PROVED
 
 
-def test_a_sum_that_is_not_written_out_is_refused() -> None:
-    k = Variable("k", 1, oo, integer=True)
-    with pytest.raises(BadClaimError, match="a sum over k must be written out"):
-        settle(at_most(1, Sum(positive**k, (k, 1, Variable("n", 1, oo, integer=True)))))
+def test_a_sum_without_a_closed_form_is_refused() -> None:
+    k, n = Variable("k", 1, oo, integer=True), Variable("n", 1, oo, integer=True)
+    with pytest.raises(BadClaimError, match="function harmonic is not one that the engines evaluate"):
+        settle(at_most(1, Sum(1 / k**2, (k, 1, n))))
+    with pytest.raises(ValueError, match="has no closed form that holds on the whole domain; write it out"):
+        at_most(1, Sum(positive**k, (k, 1, n)))  # its ratio may be 1
+    assert settle(equal(Sum((1 + positive) ** k, (k, 0, n)), ((1 + positive) ** (n + 1) - 1) / positive)).verdict is (
+        Verdict.PROVED
+    )

@@ -168,7 +168,8 @@ def test_a_claim_that_is_not_well_formed_does_not_stop_the_others(
     (tmp_path / "two_claims.py").write_text(
         '"""Two."""\nfrom ldp_audit.claims import Claim, at_most\nfrom ldp_audit.mechanisms import Variable\n'
         'x = Variable("x", 0, 1)\n'
-        'claims = [Claim("BAD", "p", "s", parts=(at_most(1 / (x - 1), 3),)), Claim("GOOD", "p", "s", parts=(at_most(x, 1),))]\n'
+        'bad = Claim("BAD", "p", "s", parts=(at_most(1 / (x - 1), 3),))\n'
+        'good = Claim("GOOD", "p", "s", parts=(at_most(x, 1),))\n'
     )
     assert main(["check", "--claims", "two_claims.py", "--out", "out"]) == 2
     captured = capsys.readouterr()

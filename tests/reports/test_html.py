@@ -7,7 +7,7 @@ import re
 from html.parser import HTMLParser
 
 from ldp_audit.accounting.figure import Figure, Panel, Series
-from ldp_audit.claims.claim import Claim, Condition, Correction, Paper
+from ldp_audit.claims.claim import Claim, Condition, Correction, Paper, Reading
 from ldp_audit.claims.settling import settle_claim
 from ldp_audit.claims.statement import at_most, equal
 from ldp_audit.mechanisms.variable import Variable
@@ -93,7 +93,9 @@ def hostile_report() -> dict:
         says=HOSTILE,
         latex=r"x < \text{" + HOSTILE.replace("&", "and").replace('"', "") + "}",
         parts=(at_most(x, 0, HOSTILE), equal(x, x, HOSTILE)),
-        condition=Condition(HOSTILE, (at_most(0, x, HOSTILE),)),
+        condition=Condition(HOSTILE, (Variable("x", 0, 0),)),
+        looked=HOSTILE,
+        kindest=Reading(HOSTILE, (at_most(x, 0, HOSTILE),)),
         corrected=Correction(HOSTILE, "", (at_most(x, 1, HOSTILE),)),
         assumptions=(HOSTILE,),
         rests_on=(HOSTILE,),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sympy import Rational, exp, oo
+from sympy import Rational, erf, exp, log, oo
 
 from ldp_audit.claims.settling import settle
 from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, order, somewhere
@@ -31,8 +31,11 @@ K = Variable("K", 0, oo, open="left")
         (order(2 * y, K * y, constant=K), "one K > 0 does for all 0 <= y: 2*y <= K*y", "K = "),
         (less(1 + EPSILON, T), "1 < t = e**(epsilon)", "Taylor polynomial"),
         (at_most(0, v**2 - v * x + x**2), "v real", "finds no point that violates it"),
-        (less(exp(x) * (1 - x), Rational(11, 10)), "for all 0 <= x <= 1", "boxes cover the domain"),
-        (less(exp(x), 3), "for all 0 <= x <= 1", "over the whole domain at once"),
+        (less(erf(x) * (1 - x), Rational(3, 10)), "for all 0 <= x <= 1", "boxes cover the domain"),
+        (less(erf(x), 3), "for all 0 <= x <= 1", "over the whole domain at once"),
+        (at_most((T - 1) / (T + 1), EPSILON / 2), "1 < t = e**(epsilon)", "derivative by epsilon is"),
+        (less(log(1 + y), 2 * y + 1), "log(y + 1) < 2*y + 1, that is log_1 < 2*y + 1", "hi_log_1 = y + 1 - 1 - log_1"),
+        (at_most(exp(x), 1 + 2 * x), "exp_x = e**(x)", "times the Taylor polynomial of 1/exp_x"),
         (at_most(2**whole, 8), "for all 1 <= n <= 3 whole", "And so on for all 3 values."),
         (differ(x, 2), "for all 0 <= x <= 1: x != 2", "or its negative"),
     ],

@@ -44,7 +44,7 @@ def _report(words: str) -> dict[str, Any]:
             rests_on=(words,),
             argument=words,
         ),
-        Claim("T-2b", words, "Only if", parts=(at_most(x, 0),), condition=Condition(words, (at_most(0, x, words),))),
+        Claim("T-2b", words, "Only if", parts=(at_most(x, 0),), condition=Condition(words, (Variable("x", 0, 0),))),
         Claim("../../T", words, "An id that is a path", argument=words),
         Claim("t-2", words, "An id that differs in a capital", argument=words, source="damaged conversion"),
     )

@@ -28,18 +28,21 @@ _MOST_LINKED = 4
 Plan = dict[str, Ends]
 
 
-def prove(statement: Statement, cuts: int = _CUTS) -> dict[str, Any] | None:
+def prove(statement: Statement, cuts: int = _CUTS, least: int = 0) -> dict[str, Any] | None:
     """Evidence that the universal inequality holds on its whole domain, or None if this engine finds none.
 
-    cuts: how often a domain may be halved.
+    cuts: how often a domain may be halved.   least: as of `prove_whole`.
     """
-    return prove_whole(statement) or prove_in_halves(statement, cuts)
+    return prove_whole(statement, least) or prove_in_halves(statement, cuts)
 
 
-def prove_whole(statement: Statement) -> dict[str, Any] | None:
-    """Evidence by one form for the whole domain."""
+def prove_whole(statement: Statement, least: int = 0) -> dict[str, Any] | None:
+    """Evidence by one form for the whole domain.
+
+    least: the lowest degree of Taylor polynomials; 0 knows of an exponential no more than its own ends.
+    """
     variables = statement.variables()
-    for degree in _DEGREES if _has_link(variables) else (1,):
+    for degree in (d for d in _DEGREES if d >= least) if _has_link(variables) else (1,):
         try:
             known = divisor_forms(statement, degree)  # found in slacks that the gap's own form may not use
         except (NotRationalFunctionError, ZeroDivisionError):

@@ -24,5 +24,8 @@ def prove(statement: Statement) -> dict[str, Any] | None:
 def divisors(statement: Statement) -> dict[str, Any] | None:
     """Evidence that nothing divided by is 0: forms, in the slacks that give them first; None if there are none."""
     linked = any(is_linked(v, statement.variables()) for v in statement.variables())
-    forms = divisor_forms(statement)
-    return None if forms is None else {"divisors": texts(forms), **({"taylor": 1} if linked else {})}
+    for degree in (0, 1) if linked else (1,):
+        forms = divisor_forms(statement, degree)
+        if forms is not None:
+            return {"divisors": texts(forms), **({"taylor": degree} if linked and degree else {})}
+    return None

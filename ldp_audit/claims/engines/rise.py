@@ -2,7 +2,8 @@
 
 right - left is written as factor * function, the factor positive and the function a polynomial in one variable x and in
 whole powers, negative ones too, of exponentials of it. The function is at least 0 everywhere if it is so at the lower
-end of x, and its derivative by x is at least 0: two statements of the same kind, which are settled in turn. The
+end of x, and its derivative by x is at least 0 (or at the upper end, and at most 0): two statements of the same kind,
+which are settled in turn. The
 exponential whose coefficient has the lowest degree in x is put into the factor, so that the derivatives make that
 coefficient vanish: (e**x - 1)/(e**x + 1) <= x/2 takes two, and so does cosh x <= e**(x**2/2).
 """
@@ -12,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sympy import Add, Expr, Integer, Mul, cancel, expand, factor_list, fraction, simplify, together
+from sympy import Add, Expr, Integer, Mul, cancel, expand, factor_list, fraction, oo, simplify, together
 
 from ldp_audit.claims.engines import identity
 from ldp_audit.claims.engines.simplest import counterexample
+from ldp_audit.claims.rational import NotRationalFunctionError
 from ldp_audit.claims.statement import Statement, is_linked, written
 from ldp_audit.mechanisms.variable import Variable, substituted
 
@@ -34,48 +36,64 @@ def prove(statement: Statement, direct: Prover, depth: int = _DEPTH) -> dict[str
     if statement.relation not in ("<=", "<") or depth == 0:
         return None
     variables = statement.variables()
-    for x in _candidates(variables):
-        found = _along(statement, x, variables, direct, depth)
-        if found is not None:
-            return found
-    return None
+    try:
+        for x in _free(variables):
+            for end in ("lower", "upper"):
+                found = _along(statement, x, end, variables, direct, depth)
+                if found is not None:
+                    return found
+        return _on_both_sides(statement, direct, depth)
+    except (NotRationalFunctionError, ZeroDivisionError):
+        return None
 
 
-def _candidates(variables: list[Variable]) -> list[Variable]:
-    """Variables that exponentials depend on, with a lower end at which these are 1."""
-    linked = [v for v in variables if is_linked(v, variables)]
+def _free(variables: list[Variable]) -> list[Variable]:
+    """Variables that may move alone."""
     return [
         v
         for v in variables
-        if v not in linked
-        and not v.integer_valued
-        and not v.lower.is_infinite
-        and _at_start(linked, v)
+        if not (is_linked(v, variables) or v.integer_valued)
         and not any(v in end.free_symbols for other in variables for end in (other.lower, other.upper))
     ]
 
 
-def _along(
-    statement: Statement, x: Variable, variables: list[Variable], direct: Prover, depth: int
+def _on_both_sides(statement: Statement, direct: Prover, depth: int) -> dict[str, Any] | None:
+    """Evidence for a variable without ends: from 0 upwards, and from 0 downwards."""
+    variables = statement.variables()
+    for x in _free(variables):
+        if x.lower.is_infinite and x.upper.is_infinite and any(is_linked(v, variables) for v in variables):
+            above, below = (statement.at({x: Variable(x.name, *ends)}) for ends in ((0, oo), (-oo, 0)))
+            proofs = [
+                counterexample(half, _LOOKS) is None and (direct(half) or prove(half, direct, depth - 1))
+                for half in (below, above)
+            ]
+            if all(proofs):
+                return {"kind": "halves", "variable": x.name, "at": "0", "below": proofs[0], "above": proofs[1]}
+    return None
+
+
+def _along(  # noqa: PLR0913, RUF100
+    statement: Statement, x: Variable, end: str, variables: list[Variable], direct: Prover, depth: int
 ) -> dict[str, Any] | None:
+    begins, is_open = (x.lower, x.lower_open) if end == "lower" else (x.upper, x.upper_open)
+    linked = [v for v in variables if is_linked(v, variables)]
+    moving = {} if begins.is_infinite else _at_start(linked, x, begins)
+    if not moving:
+        return None
     split = _split(statement, direct)
     if split is None:
         return None
     positive, proof, function, divisors = split
-    linked = [v for v in variables if is_linked(v, variables)]
-    moving = _at_start(linked, x)
     unit = _shortest(function, x, [v for v in moving if v.exp_of is not None])
     if unit != 1:
         positive, function = positive * unit, expand(function / unit)
         proof = direct(Statement(Integer(0), "<", positive))
         if proof is None:
             return None
-    slope = _derivative(function, x, linked)
-    begin = substituted(function, {x: x.lower, **moving})
-    if statement.relation == "<=":
-        wanted = [("<=", "<=")]
-    else:
-        wanted = [("<", "<="), *([("<=", "<")] if x.lower_open else [])]
+    slope = _derivative(function, x, linked) * (1 if end == "lower" else -1)
+    begin = substituted(function, {x: begins, **moving})
+    strictly = [("<", "<="), *([("<=", "<")] if is_open else [])]
+    wanted = [("<=", "<=")] if statement.relation == "<=" else strictly
     for at_start, along in wanted:
         start = _settled(Statement(Integer(0), at_start, _plain(begin)), direct, depth)  # type: ignore[arg-type]
         rising = start and _settled(Statement(Integer(0), along, _plain(slope)), direct, depth)  # type: ignore[arg-type]
@@ -83,6 +101,7 @@ def _along(
             return {
                 "kind": "rise",
                 "variable": x.name,
+                "from": end,
                 **divisors,
                 "factor": written(positive),
                 "function": written(function),
@@ -159,17 +178,24 @@ def _plain(expression: Expr) -> Expr:
     return cancel(above / below)
 
 
-def _at_start(linked: list[Variable], x: Variable) -> dict[Variable, Expr]:
-    """The exponentials and logarithms that move with x, at its lower end; none where one is no rational number there."""
+def _at_start(linked: list[Variable], x: Variable, begins: Expr) -> dict[Variable, Expr]:
+    """The exponentials and logarithms that move with x, at its end; none where one is no known number there.
+
+    One whose argument is there that of another, which stays, is that other.
+    """
     found: dict[Variable, Expr] = {}
     for variable in linked:  # each after those that its argument mentions
         argument = variable.argument
         if argument is None or not argument.free_symbols & {x, *found}:
             continue
-        at = simplify(substituted(argument, {x: x.lower, **found}))
-        if at != (0 if variable.exp_of is not None else 1):
+        at = simplify(substituted(argument, {x: begins, **found}))
+        same = next((v for v in linked if v != variable and (v.exp_of or v.log_of) == at), None)
+        if at == (0 if variable.exp_of is not None else 1):
+            found[variable] = Integer(1 if variable.exp_of is not None else 0)
+        elif same is not None and (same.exp_of is None) == (variable.exp_of is None) and x not in at.free_symbols:
+            found[variable] = same
+        else:
             return {}
-        found[variable] = Integer(1 if variable.exp_of is not None else 0)
     return found
 
 

@@ -747,8 +747,12 @@ TELEMETRY = published(
         "DK-1",
         "Section 2, 1BitMean",
         "The bit is epsilon-LDP.",
-        lambda: Privacy(SymbolicChannel("1BitMean", inputs=reading, atoms={1: bit_mean, 0: 1 - bit_mean}, public=top), t),
-        lambda: Privacy(SymbolicChannel("1BitMean", inputs=reading, atoms={1: bit_mean, 0: 1 - bit_mean}, public=top), t - 1),
+        lambda: Privacy(
+            SymbolicChannel("1BitMean", inputs=reading, atoms={1: bit_mean, 0: 1 - bit_mean}, public=top), t
+        ),
+        lambda: Privacy(
+            SymbolicChannel("1BitMean", inputs=reading, atoms={1: bit_mean, 0: 1 - bit_mean}, public=top), t - 1
+        ),
         {"t": "3/2", "M": 1, "x": 1, "x_prime": 0},
     ),
     Entry(
