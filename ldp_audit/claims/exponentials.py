@@ -169,24 +169,30 @@ class _Letters:
             self.logarithm(node.args[0])  # type: ignore[arg-type]
             return Integer(0)
         inner = sorted((one for one in node.exp.atoms(log) if one.free_symbols), key=str)
-        power = node.exp.xreplace({one: self.logarithm(one.args[0]) for one in inner})  # type: ignore[arg-type]
-        return expand_mul(power if isinstance(node, exp) else power * self.logarithm(node.base))
+        power = node.exp.xreplace({one: self.logarithm(one.args[0], apart=True) for one in inner})  # type: ignore[arg-type]
+        return expand_mul(power if isinstance(node, exp) else power * self.logarithm(node.base, apart=True))
 
-    def logarithm(self, argument: Expr) -> Expr:
-        """The exponents of exponentials and the logarithms of positive factors, and the logarithm of what is left."""
+    def logarithm(self, argument: Expr, *, apart: bool = False) -> Expr:
+        """The exponents of exponentials, and the logarithm of what is left.
+
+        apart: one logarithm for each positive factor that is left, so that powers of products meet those of factors.
+        """
         total: Expr = Integer(0)
-        rest: Expr = Integer(1)
+        rest: list[tuple[Expr, Expr]] = []
         for factor in Mul.make_args(cancel(argument)):
             base, power = factor.as_base_exp()
             if isinstance(factor, exp):
                 total += factor.exp
             elif _is_letter(base):
                 total += base.exp_of * power
-            elif base.free_symbols and _certain(base > 0):
-                total += power * self._variable(base)
             else:
-                rest = rest * factor
-        return total if rest == 1 else total + self._variable(rest)
+                rest.append((base, power))
+        alone = [(base, power) for base, power in rest if base.free_symbols and _certain(base > 0)]
+        if not apart and (len(rest) > 1 or not alone):
+            alone = []
+        total += Add(*(power * self._variable(base) for base, power in alone))
+        left = Mul(*(base**power for base, power in rest if (base, power) not in alone))
+        return total if left == 1 else total + self._variable(left)
 
     def _variable(self, argument: Expr) -> Variable:
         if argument not in self._logarithms:
