@@ -38,6 +38,7 @@ from sympy import (
     oo,
     simplify,
     sinh,
+    sqrt,
     tanh,
 )
 
@@ -59,7 +60,7 @@ def unified(expressions: Sequence[Expr]) -> list[Expr]:
     Expressions with none of these, no logarithm and no two linked variables come back as they are.
     Raises ValueError for a sum without a closed form.
     """
-    expressions = [_by_exponentials(one) for one in expressions]
+    expressions = _without_roots([_by_exponentials(one) for one in expressions])
     variables = variables_of(expressions)
     ends = [end for v in variables for end in (v.lower, v.upper) if not end.is_infinite]
     linked = [v for v in variables if v.exp_of is not None]
@@ -78,11 +79,29 @@ def unified(expressions: Sequence[Expr]) -> list[Expr]:
         chosen[monomial] = _variable(monomial, _common(rates[monomial]), linked, [*letters.all(), *chosen.values()])
     swap = {v: _power(v.exp_of, chosen) for v in linked if v not in chosen.values() and ranges_over_all_exponentials(v)}
     found = _Rewriting(letters, chosen, swap, variables).of_all(expressions)
+    found = _without_logarithm(found, chosen)
     exponents = [_exponent_of(one) for one in found]
     several = len({v for one in found for v in one.free_symbols}) > 1
     if several and len(found) == 2 and None not in exponents:
         return [one for one in exponents if one is not None]
     return found
+
+
+def _without_logarithm(sides: list[Expr], chosen: dict[Expr, Variable]) -> list[Expr]:
+    """ln u <= c m as u <= e**(c m), where that is a power of a letter that is in u anyway; else as it is."""
+    gap = expand_mul(sides[1] - sides[0]) if len(sides) == 2 else Integer(0)
+    logarithms = [v for v in gap.free_symbols if isinstance(v, Variable) and v.log_of is not None]
+    if len(logarithms) != 1 or gap.coeff(logarithms[0]) not in (1, -1):
+        return sides
+    (one,), inside = logarithms, logarithms[0].log_of
+    sign = gap.coeff(one)
+    rest = expand_mul(gap - sign * one)
+    terms = [term.as_coeff_Mul() for term in Add.make_args(rest)]
+    known = all(m in chosen and chosen[m] in inside.free_symbols and c.is_Rational for c, m in terms)  # type: ignore[union-attr]
+    if not known or not _certain(inside > 0):  # type: ignore[operator]
+        return sides
+    power = _power(rest, chosen)
+    return [inside, power] if sign == -1 else [1 / power, inside]  # type: ignore[list-item]
 
 
 def _exponent_of(side: Expr) -> Expr | None:
@@ -94,6 +113,47 @@ def _exponent_of(side: Expr) -> Expr | None:
             return None
         total += base.exp_of * power
     return total
+
+
+def _without_roots(expressions: list[Expr]) -> list[Expr]:
+    """Square roots as letters: of a product of powers of variables, and of a v + b for one variable v.
+
+    Each variable becomes what it is in terms of its letter r: r**2, or (r**2 - b)/a. All stays as it is where one is a
+    whole number or an exponential, others lean on it, it is under two different roots, or a new end is not rational.
+    """
+    nodes = {node for side in expressions for node in side.atoms(Pow) if node.exp.is_Rational and node.exp.q == 2}
+    roots: dict[Expr, Expr] = {}
+    swap: dict[Expr, Expr] = {}
+    for base in sorted({node.base for node in nodes if node.base.free_symbols}, key=str):
+        factors = [factor.as_base_exp() for factor in Mul.make_args(base)]
+        parts = factors if all(isinstance(v, Variable) and n.is_Integer for v, n in factors) else [(base, Integer(1))]
+        found = [_root(part, expressions) for part, _ in parts]
+        letters = [one for one in found if one is not None]
+        if len(letters) < len(parts) or any(swap.get(v, value) != value for v, value, _ in letters):
+            return expressions
+        swap |= {v: value for v, value, _ in letters}
+        roots[base] = Mul(*(letter**n for (_, _, letter), (_, n) in zip(letters, parts, strict=True)))
+    powers = {node: roots[node.base] ** (2 * node.exp) for node in nodes if node.base in roots}
+    return [side.xreplace(powers).xreplace(swap) for side in expressions]
+
+
+def _root(base: Expr, expressions: Sequence[Expr]) -> tuple[Variable, Expr, Variable] | None:
+    """For a base a v + b, a > 0: the variable v, what takes its place, and the root; None where that is not possible."""
+    v, *others = sorted(base.free_symbols, key=str)
+    if others or not isinstance(v, Variable) or v.integer_valued or v.argument is not None:
+        return None
+    for other in variables_of(expressions):
+        if other != v and any(v in part.free_symbols for part in (other.lower, other.upper, other.argument or other)):
+            return None
+    slope, rest = base.coeff(v, 1), base.coeff(v, 0)
+    if not (slope.is_Rational and rest.is_Rational and slope > 0 and expand_mul(slope * v + rest - base) == 0):
+        return None
+    ends = [sqrt(slope * end + rest) if end.is_finite else end for end in (v.lower, v.upper)]
+    if not all(end.is_Rational or end == oo for end in ends):
+        return None
+    sides = {(False, False): "", (True, False): "left", (False, True): "right", (True, True): "both"}
+    letter = Variable(f"root_{v.name}", *ends, open=sides[v.lower_open, v.upper_open])  # type: ignore[arg-type]
+    return v, (letter**2 - rest) / slope, letter
 
 
 def _by_exponentials(expression: Expr) -> Expr:
