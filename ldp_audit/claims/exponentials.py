@@ -138,7 +138,7 @@ def _without_roots(expressions: list[Expr]) -> list[Expr]:
 
 
 def _root(base: Expr, expressions: Sequence[Expr]) -> tuple[Variable, Expr, Variable] | None:
-    """For a base a v + b, a > 0: the variable v, what takes its place, and the root; None where that is not possible."""
+    """For a base a v + b, a > 0: the variable v, what takes its place, and the root; None where there is none."""
     v, *others = sorted(base.free_symbols, key=str)
     if others or not isinstance(v, Variable) or v.integer_valued or v.argument is not None:
         return None
