@@ -9,6 +9,11 @@ outside of exponentials too, the statement's variables say so (`Statement.to_dic
 Where both sides are products of exponentials, their exponents are compared instead.
 """
 
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+# pyright: reportOperatorIssue=false, reportReturnType=false, reportOptionalMemberAccess=false
+# pyright: reportOptionalOperand=false, reportAssignmentType=false
+# (SymPy's own types know neither what a node is nor what arithmetic gives.)
+
 from __future__ import annotations
 
 import re
@@ -77,10 +82,11 @@ def unified(expressions: Sequence[Expr]) -> list[Expr]:
         if isinstance(monomial, Variable) and monomial.log_of is not None:
             continue  # its exponential is what it is the logarithm of
         chosen[monomial] = _variable(monomial, _common(rates[monomial]), linked, [*letters.all(), *chosen.values()])
+    chosen = {monomial: _between(v, monomial, chosen) for monomial, v in chosen.items()}
     swap = {v: _power(v.exp_of, chosen) for v in linked if v not in chosen.values() and ranges_over_all_exponentials(v)}
     found = _Rewriting(letters, chosen, swap, variables).of_all(expressions)
     found = _without_logarithm(found, chosen)
-    exponents = [_exponent_of(one) for one in found]
+    exponents = [_exponent_of(one, letters) for one in found]
     several = len({v for one in found for v in one.free_symbols}) > 1
     if several and len(found) == 2 and None not in exponents:
         return [one for one in exponents if one is not None]
@@ -104,14 +110,15 @@ def _without_logarithm(sides: list[Expr], chosen: dict[Expr, Variable]) -> list[
     return [inside, power] if sign == -1 else [1 / power, inside]  # type: ignore[list-item]
 
 
-def _exponent_of(side: Expr) -> Expr | None:
+def _exponent_of(side: Expr, letters: _Letters) -> Expr | None:
     """Of a product of powers of exponentials; two such compare as their exponents do. None for anything else."""
     total: Expr = Integer(0)
     for factor in Mul.make_args(side):
         base, power = factor.as_base_exp()
-        if not (_is_letter(base) and power.is_Rational):
+        exponent = base.exp_of if _is_letter(base) else letters.known(base)
+        if exponent is None or not power.is_Rational:
             return None
-        total += base.exp_of * power
+        total += exponent * power
     return total
 
 
@@ -254,6 +261,10 @@ class _Letters:
         left = Mul(*(base**power for base, power in rest if (base, power) not in alone))
         return total if left == 1 else total + self._variable(left)
 
+    def known(self, argument: Expr) -> Variable | None:
+        """The logarithm of what is a base of powers too; None if there is none."""
+        return self._logarithms.get(argument)
+
     def _variable(self, argument: Expr) -> Variable:
         if argument not in self._logarithms:
             name = f"log_{len(self._logarithms) + 1}"
@@ -296,6 +307,25 @@ def _variable(monomial: Expr, step: Rational, linked: Sequence[Variable], others
         exp_of=step * monomial,
         latex=rf"e^{{{step * monomial}}}",
     )
+
+
+def _between(letter: Variable, monomial: Expr, chosen: dict[Expr, Variable]) -> Variable:
+    """A new letter whose exponent ends where another one's is, ends at that letter: e**x <= e**y for x <= y."""
+    if not isinstance(monomial, Variable) or not letter.name.startswith("exp_"):
+        return letter
+    step = letter.exp_of / monomial  # type: ignore[operator]
+    ends = [letter.lower, letter.upper]
+    is_open = [letter.lower_open, letter.upper_open]
+    for side, (end, end_open) in enumerate(
+        [(monomial.lower, monomial.lower_open), (monomial.upper, monomial.upper_open)]
+    ):
+        terms = [term.as_coeff_Mul() for term in Add.make_args(expand_mul(end))]
+        known = not end.is_number and all(m in chosen and m != monomial and c.is_Rational for c, m in terms)
+        if end == 0 or known:
+            ends[side], is_open[side] = _power(expand_mul(step * end), chosen) if known else Integer(1), end_open
+    sides = {(False, False): "", (True, False): "left", (False, True): "right", (True, True): "both"}
+    options: Any = {"open": sides[is_open[0], is_open[1]], "exp_of": letter.exp_of, "latex": letter.latex}
+    return Variable(letter.name, *ends, **options)
 
 
 def _range(monomial: Expr) -> tuple[Expr, Expr]:

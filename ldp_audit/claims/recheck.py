@@ -164,6 +164,16 @@ def everywhere(left, relation, right, variables, evidence, given):
             del rest[own]
             everywhere(put(left), relation, put(right), rest, proof, {n: put(text) for n, text in given.items()})
         return None
+    if evidence["kind"] == "steps":
+        for name, text in evidence["letters"].items():
+            inner = text[len("Ceil("):-1]
+            own = re.fullmatch(r"step_\d+", name) and name not in variables
+            require(own and text == f"Ceil({inner})", "a step of another kind")
+            require(len(parsed(text).args) == 1 and names(inner) <= variables.keys(), "a step of what is unknown")
+            left, right = left.replace(text, name), right.replace(text, name)
+            ends_of_it = {"lower": inner, "lower_open": False, "upper": f"{inner} + 1", "upper_open": True}
+            variables = {**variables, name: {"name": name, **ends_of_it}}
+        return everywhere(left, relation, right, variables, evidence["proof"], given)
     if evidence["kind"] == "box":
         box = {}
         for name, v in variables.items():
@@ -319,11 +329,13 @@ def part(s):
         for bound, proof in zip([*bounds, (right, "<", left)], [*evidence["inside"], evidence["proof"]], strict=True):
             everywhere(*bound, loose, proof, path)
     else:
-        known = ("identity", "certificate", "halves", "cases", "box", "rise", "smt")
+        known = ("identity", "certificate", "halves", "cases", "box", "rise", "steps", "smt")
         require(kind in known and quantifier == "for all", "the wrong evidence")
         at = inside(variables, evidence["inside"])
         if kind == "smt":  # there is nothing to verify, but what fails at the one point that is given is no proof
-            require(holds(left, relation, right, at), "it fails at the point of its own domain")
+            sides = [evaluate(side, at, INTERVALS) for side in (left, right)]
+            open_still = sides[0] != sides[1] and sides[0][0] <= sides[1][1] and sides[1][0] <= sides[0][1]
+            require(open_still or holds(left, relation, right, at), "it fails at the point of its own domain")
         else:
             everywhere(left, relation, right, variables, evidence, {})
     return "REFUTED" if kind in ("counterexample", "denial", "escape") else "PROVED"

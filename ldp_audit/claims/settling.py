@@ -6,7 +6,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -24,12 +24,13 @@ from ldp_audit.claims.engines import (
     rise,
     simplest,
     smt,
+    steps,
 )
 from ldp_audit.claims.evaluate import NotRationalError, Point, is_defined, value
 from ldp_audit.claims.statement import Statement, is_linked
 from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
 
-_FEW, _MANY = 150, 3000
+_FIRST, _FEW, _MANY = 12, 150, 3000
 
 
 class BadClaimError(ValueError):
@@ -184,23 +185,27 @@ def _for_all(statement: Statement) -> Outcome:
         return Verdict.PROVED, "identity", {**proof, "inside": inside}
     # One form for the whole domain settles most true statements; halving waits until simple points were looked at.
     inequality = statement.relation != "=="
-    proof = certificate.prove_whole(statement) if inequality else None
-    if proof is None:
-        point = simplest.counterexample(statement, _FEW)
+    looks: list[tuple[int, Callable[[Statement], dict[str, Any] | None]]] = [
+        (_FIRST, certificate.prove_whole),
+        (_FEW, certificate.prove_in_halves),
+    ]
+    for points, prove in looks:
+        point = simplest.counterexample(statement, points)
         if point is not None:
             return Verdict.REFUTED, "search", _at("counterexample", statement, point)
-        proof = certificate.prove_in_halves(statement) if inequality else None
-    if proof is not None:
-        return Verdict.PROVED, "certificate", {**proof, "inside": inside}
-    proof = rise.prove(statement, certificate.prove_whole) if inequality else None
-    if proof is not None:
-        return Verdict.PROVED, "rise", {**proof, "inside": inside}
-    proof = enumeration.prove(statement, _by_value)
-    if proof is not None:
-        return Verdict.PROVED, "enumeration", {**proof, "inside": inside}
-    proof = interval.prove(statement)
-    if proof is not None:
-        return Verdict.PROVED, "interval", {**proof, "inside": inside}
+        proof = prove(statement) if inequality else None
+        if proof is not None:
+            return Verdict.PROVED, "certificate", {**proof, "inside": inside}
+    further: dict[str, Callable[[], dict[str, Any] | None]] = {
+        "rise": lambda: rise.prove(statement, certificate.prove_whole),
+        "steps": lambda: steps.prove(statement, certificate.prove_whole) if inequality else None,
+        "enumeration": lambda: enumeration.prove(statement, _by_value),
+        "interval": lambda: interval.prove(statement),
+    }
+    for name, find in further.items():
+        proof = find()
+        if proof is not None:
+            return Verdict.PROVED, name, {**proof, "inside": inside}
     solved = smt.settle(statement)
     if solved.holds:
         return Verdict.PROVED, "smt", {**solved.evidence, "inside": inside}

@@ -153,16 +153,12 @@ def substituted(expression: Expr, replacements: Mapping[Any, Any]) -> Expr:
 
 def substitute_domain(variable: Variable, rewrite: Mapping[Any, Any] | Callable[[Expr], Expr]) -> Variable:
     """The variable with its ends and its exponent rewritten: by replacements, or by a function of an expression."""
-    if not callable(rewrite):
-        replacements = rewrite
-
-        def rewrite(expression: Expr) -> Expr:
-            return substituted(expression, replacements)
-
     _, options = variable.__getnewargs_ex__()
-    exp_of = None if variable.exp_of is None else rewrite(variable.exp_of)
-    log_of = None if variable.log_of is None else rewrite(variable.log_of)
-    lower, upper = rewrite(variable.lower), rewrite(variable.upper)
+    parts = (variable.lower, variable.upper, variable.exp_of, variable.log_of)
+    moved = [
+        None if part is None else rewrite(part) if callable(rewrite) else substituted(part, rewrite) for part in parts
+    ]
+    lower, upper, exp_of, log_of = moved
     return Variable(variable.name, lower, upper, **{**options, "exp_of": exp_of, "log_of": log_of})  # type: ignore[arg-type]
 
 

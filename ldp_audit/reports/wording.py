@@ -185,6 +185,12 @@ def _rise(part: dict[str, Any], evidence: dict[str, Any]) -> str:
     )
 
 
+def _steps(part: dict[str, Any], evidence: dict[str, Any]) -> str:
+    letters = ", ".join(f"{name} = {text}" for name, text in evidence["letters"].items())
+    proof = explain({**part, "evidence": evidence["proof"]})
+    return f"For every {letters}, a number from its argument to less than 1 above: {proof}"
+
+
 def _smt(_part: dict[str, Any], evidence: dict[str, Any]) -> str:
     return f"{evidence['solver']} finds no point that violates it; there is no proof that the checker could follow."
 
@@ -206,6 +212,7 @@ _EXPLANATIONS = {
     "constant": _constant,
     "escape": _escape,
     "rise": _rise,
+    "steps": _steps,
     "smt": _smt,
     "undecided": _undecided,
 }

@@ -139,8 +139,9 @@ def _split(statement: Statement, direct: Prover) -> tuple[Expr, dict[str, Any], 
     above, below = fraction(together(statement.right - statement.left))
     if divisors is None:
         return None
-    number, factors = factor_list(expand(above))
-    denominator, below_factors = factor_list(expand(below))
+    of_above: Any = factor_list(expand(above))
+    of_below: Any = factor_list(expand(below))
+    (number, factors), (denominator, below_factors) = of_above, of_below
     sign = 1 if number / denominator > 0 else -1
     positive, rest = [abs(number / denominator)], [Integer(sign)]
     for one, power in [*factors, *((one, -power) for one, power in below_factors)]:
@@ -175,7 +176,7 @@ def _sign(factor: Expr, direct: Prover) -> int:
 
 def _plain(expression: Expr) -> Expr:
     above, below = fraction(together(expression))
-    return cancel(above / below)
+    return cancel(above / below)  # pyright: ignore[reportReturnType]
 
 
 def _at_start(linked: list[Variable], x: Variable, begins: Expr) -> dict[Variable, Expr]:

@@ -1,4 +1,6 @@
-"""SMT: z3 decides the polynomial statement; a model becomes an exact rational counterexample, or nothing."""
+"""SMT: z3 decides the polynomial statement; a model becomes an exact rational counterexample, or nothing.
+
+Exponentials and logarithms are free numbers to it, between their simplest bounds."""
 
 from __future__ import annotations
 
@@ -40,8 +42,7 @@ class Solved:
 def settle(statement: Statement) -> Solved:
     """Ask z3 for a point of the domain that violates the statement."""
     variables = statement.variables()
-    if any(is_linked(variable, variables) for variable in variables):
-        return Solved(holds=None, reason="an exponential links two of its variables")
+    linked = any(is_linked(variable, variables) for variable in variables)
     try:
         translation = _Translation(statement)
     except (NotRationalFunctionError, ZeroDivisionError) as error:
@@ -52,6 +53,8 @@ def settle(statement: Statement) -> Solved:
     if answer == z3.unsat:
         evidence = {"kind": "smt", "solver": f"z3 {z3.get_version_string()}", "smtlib": translation.smtlib()}
         return Solved(holds=True, evidence=evidence)
+    if linked:
+        return Solved(holds=None, reason="an exponential links two of its variables")
     point = translation.point() if answer == z3.sat else None
     if point is not None and inside_domain(variables, point) and holds_at(statement, point) is False:
         return Solved(holds=False, point=point)
@@ -80,6 +83,8 @@ class _Translation:
             self._solver.add(self._definition(node, self._ring.generator(name)))
         for variable in self._variables:
             self._solver.add(*self._domain(variable))
+            if variable.argument is not None and is_linked(variable, self._variables):
+                self._solver.add(*self._near_its_argument(variable, variable.argument))
 
     def check(self, goal: Any) -> z3.CheckSatResult:
         self._solver.push()
@@ -149,6 +154,16 @@ class _Translation:
             below = self._ratio(variable.upper) - here
             bounds.append(self._positive(below) if variable.upper_open else z3.Not(self._negative(below)))
         return bounds
+
+    def _near_its_argument(self, variable: Variable, argument: Expr) -> list[Any]:
+        """What is taken to be known of t = e**e: t >= 1 + e and t (1 - e) <= 1; and of ln u likewise.
+
+        A point that violates the statement under these is none of its own, so only a proof counts.
+        """
+        here, inner, one = self._environment[variable], self._ratio(argument), self._ring.constant(1)
+        above, exponent = (here, inner) if variable.exp_of is not None else (inner, here)
+        bounds = [above - one - exponent, one - above * (one - exponent)]
+        return [self._positive(above), *(z3.Not(self._negative(bound)) for bound in bounds)]
 
     def _positive(self, ratio: Ratio) -> Any:
         return self._polynomial(ratio.numerator * ratio.denominator) > 0

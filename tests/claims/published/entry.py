@@ -214,9 +214,14 @@ _FUNCTIONS: dict[type, Callable[..., Any]] = {
 }
 
 
+def _sides(statement: Statement) -> tuple[Expr, Expr]:
+    """Both sides as they were written, before the engine made one letter of all exponentials."""
+    return statement.wrote or (statement.left, statement.right)
+
+
 def _holds(statement: Statement, point: Mapping[str, Any], *, strictly: bool = False) -> bool:
     """Whether the relation holds up to the noise of the digits; strictly: whether it is shown to hold."""
-    left, right = number(statement.left, point), number(statement.right, point)
+    left, right = (number(side, point) for side in _sides(statement))
     gap = right - left
     noise = _NOISE * max(1, abs(left), abs(right))
     same = abs(gap) <= noise
@@ -246,7 +251,7 @@ def _completed(statement: Statement, given: Point) -> dict[str, Any]:
 
 
 def _variables(statement: Statement) -> Iterator[Variable]:
-    found = variables_of([statement.left, statement.right])
+    found = variables_of(_sides(statement))
     return (one for one in found if isinstance(one, Variable))
 
 

@@ -1,0 +1,33 @@
+"""Steps: a statement with Ceil, by what is known of Ceil(u) without its jumps: u <= Ceil(u) < u + 1.
+
+Each Ceil becomes a letter that ranges over all of that, so that a proof holds for the steps among others; a point at
+which the wider statement fails says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ldp_audit.claims.rounding import Ceil
+from ldp_audit.claims.statement import Statement, written
+from ldp_audit.mechanisms.variable import Variable
+
+
+def prove(statement: Statement, direct: Callable[[Statement], dict[str, Any] | None]) -> dict[str, Any] | None:
+    """Evidence that the universal statement holds, or None if it has no Ceil or `direct` proves nothing of the rest."""
+    nodes = sorted(statement.left.atoms(Ceil) | statement.right.atoms(Ceil), key=str)
+    letters: dict[Ceil, Variable] = {}
+    for place, node in enumerate(nodes):
+        inner: Any = node.args[0]
+        letters[node] = Variable(f"step_{place}", inner, inner + 1, open="right")
+    if not letters:
+        return None
+    sides = (side.xreplace(letters) for side in (statement.left, statement.right))
+    proof = direct(replace(statement, **dict(zip(("left", "right"), sides, strict=True))))
+    return proof and {
+        "kind": "steps",
+        "letters": {v.name: written(node) for node, v in letters.items()},
+        "proof": proof,
+    }
