@@ -82,10 +82,15 @@ def unified(expressions: Sequence[Expr]) -> list[Expr]:
         if isinstance(monomial, Variable) and monomial.log_of is not None:
             continue  # its exponential is what it is the logarithm of
         chosen[monomial] = _variable(monomial, _common(rates[monomial]), linked, [*letters.all(), *chosen.values()])
-    chosen = {monomial: _between(v, monomial, chosen) for monomial, v in chosen.items()}
-    swap = {v: _power(v.exp_of, chosen) for v in linked if v not in chosen.values() and ranges_over_all_exponentials(v)}
-    found = _Rewriting(letters, chosen, swap, variables).of_all(expressions)
-    found = _without_logarithm(found, chosen)
+    units = {monomial: v.exp_of / monomial for monomial, v in chosen.items()}  # before their variables' domains move
+    chosen = {monomial: _between(v, monomial, chosen, units) for monomial, v in chosen.items()}
+    swap = {
+        v: _power(v.exp_of, chosen, units)
+        for v in linked
+        if v not in chosen.values() and ranges_over_all_exponentials(v)
+    }
+    found = _Rewriting(letters, chosen, units, swap, variables).of_all(expressions)
+    found = _without_logarithm(found, chosen, units)
     exponents = [_exponent_of(one, letters) for one in found]
     several = len({v for one in found for v in one.free_symbols}) > 1
     if several and len(found) == 2 and None not in exponents:
@@ -93,7 +98,7 @@ def unified(expressions: Sequence[Expr]) -> list[Expr]:
     return found
 
 
-def _without_logarithm(sides: list[Expr], chosen: dict[Expr, Variable]) -> list[Expr]:
+def _without_logarithm(sides: list[Expr], chosen: dict[Expr, Variable], units: dict[Expr, Expr]) -> list[Expr]:
     """ln u <= c m as u <= e**(c m), where that is a power of a letter that is in u anyway; else as it is."""
     gap = expand_mul(sides[1] - sides[0]) if len(sides) == 2 else Integer(0)
     logarithms = [v for v in gap.free_symbols if isinstance(v, Variable) and v.log_of is not None]
@@ -106,7 +111,7 @@ def _without_logarithm(sides: list[Expr], chosen: dict[Expr, Variable]) -> list[
     known = all(m in chosen and chosen[m] in inside.free_symbols and c.is_Rational for c, m in terms)  # type: ignore[union-attr]
     if not known or not _certain(inside > 0):  # type: ignore[operator]
         return sides
-    power = _power(rest, chosen)
+    power = _power(rest, chosen, units)
     return [inside, power] if sign == -1 else [1 / power, inside]  # type: ignore[list-item]
 
 
@@ -309,7 +314,7 @@ def _variable(monomial: Expr, step: Rational, linked: Sequence[Variable], others
     )
 
 
-def _between(letter: Variable, monomial: Expr, chosen: dict[Expr, Variable]) -> Variable:
+def _between(letter: Variable, monomial: Expr, chosen: dict[Expr, Variable], units: dict[Expr, Expr]) -> Variable:
     """A new letter whose exponent ends where another one's is, ends at that letter: e**x <= e**y for x <= y."""
     if not isinstance(monomial, Variable) or not letter.name.startswith("exp_"):
         return letter
@@ -322,7 +327,7 @@ def _between(letter: Variable, monomial: Expr, chosen: dict[Expr, Variable]) -> 
         terms = [term.as_coeff_Mul() for term in Add.make_args(expand_mul(end))]
         known = not end.is_number and all(m in chosen and m != monomial and c.is_Rational for c, m in terms)
         if end == 0 or known:
-            ends[side], is_open[side] = _power(expand_mul(step * end), chosen) if known else Integer(1), end_open
+            ends[side], is_open[side] = _power(expand_mul(step * end), chosen, units) if known else Integer(1), end_open
     sides = {(False, False): "", (True, False): "left", (False, True): "right", (True, True): "both"}
     options: Any = {"open": sides[is_open[0], is_open[1]], "exp_of": letter.exp_of, "latex": letter.latex}
     return Variable(letter.name, *ends, **options)
@@ -335,16 +340,15 @@ def _range(monomial: Expr) -> tuple[Expr, Expr]:
     return -oo, oo
 
 
-def _power(exponent: Expr, chosen: dict[Expr, Variable]) -> Expr:
-    """e**exponent as a product of powers of the chosen variables."""
+def _power(exponent: Expr, chosen: dict[Expr, Variable], units: dict[Expr, Expr]) -> Expr:
+    """e**exponent as a product of powers of the chosen variables, each of which is e**(its unit times its monomial)."""
     factors: list[Expr] = []
     for term in Add.make_args(expand_mul(exponent)):
         coefficient, monomial = term.as_coeff_Mul()
         if isinstance(monomial, Variable) and monomial.log_of is not None:
             factors.append(monomial.log_of**coefficient)
         elif monomial in chosen:
-            unit = chosen[monomial].exp_of / monomial  # pyright: ignore[reportOptionalOperand]
-            factors.append(chosen[monomial] ** (coefficient / unit))
+            factors.append(chosen[monomial] ** (coefficient / units[monomial]))
         else:
             factors.append(exp(term))
     return Mul(*factors)
@@ -354,8 +358,14 @@ class _Rewriting:
     """The replacements, carried through expressions and through the domains of the variables that they mention."""
 
     def __init__(
-        self, letters: _Letters, chosen: dict[Expr, Variable], swap: dict[Variable, Expr], variables: list[Variable]
+        self,
+        letters: _Letters,
+        chosen: dict[Expr, Variable],
+        units: dict[Expr, Expr],
+        swap: dict[Variable, Expr],
+        variables: list[Variable],
     ) -> None:
+        self._units = units
         self._letters, self._chosen, self._swap = letters, chosen, dict(swap)
         for variable in [*variables, *(v for v in letters.all() if v not in variables)]:
             if variable not in self._swap:  # each after those that its domain mentions
@@ -380,7 +390,8 @@ class _Rewriting:
         if isinstance(expression, log) and expression.free_symbols:
             return self.of(self._letters.logarithm(expression.args[0]))  # type: ignore[arg-type]
         if isinstance(expression, (exp, Pow)) and _is_power(expression):
-            return self.of(_power(self._letters.exponent(expression), self._chosen))
+            power = _power(self._letters.exponent(expression), self._chosen, self._units)
+            return power if power == expression else self.of(power)
         parts = [self.of(part) if isinstance(part, Expr) else part for part in expression.args]
         same = all(one is other for one, other in zip(parts, expression.args, strict=True))
         return expression if same else expression.func(*parts)

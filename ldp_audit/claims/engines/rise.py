@@ -206,4 +206,4 @@ def _derivative(function: Expr, x: Variable, linked: list[Variable]) -> Expr:
         rate = _derivative(variable.argument, x, linked[:place])  # type: ignore[arg-type]
         factor = variable if variable.exp_of is not None else 1 / variable.argument  # type: ignore[operator]
         total = total + function.diff(variable) * rate * factor
-    return together(total)
+    return together(total)  # pyright: ignore[reportReturnType]

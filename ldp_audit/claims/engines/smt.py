@@ -21,7 +21,7 @@ from ldp_audit.mechanisms.variable import Variable
 EFFORT = 2_000_000
 """z3's rlimit: counts its steps, so that the answer does not depend on how busy the machine is."""
 
-MOST_MILLISECONDS = 10_000
+MOST_MILLISECONDS = 4_000
 """Single steps of z3's algebra take minutes in some processes and not in others; the answer is then "unknown"."""
 
 
