@@ -16,6 +16,7 @@ def add_arguments(recheck: argparse.ArgumentParser) -> None:
     add("file", type=Path, metavar="FILE", help="a report.json")
     add("--against", metavar="SOURCE", help="ldp-fl, fedsel, ..., all, or a module: are its statements the source's?")
     add("--strict", action="store_true", help="refuse parts that rest on a solver's word alone")
+    add("--pure", action="store_true", help="use the standard library alone, not numpy: slower where words are counted")
     add("--seconds", type=float, default=600.0, metavar="S", help="for the whole file; 600 by default")
 
 
@@ -24,11 +25,13 @@ def run(options: argparse.Namespace) -> int:
     from collections import Counter
     from dataclasses import asdict
 
+    from ldp_audit.claims import recheck_alone
     from ldp_audit.claims.manifest import digest
     from ldp_audit.claims.recheck_report import recheck_claims
 
     if not options.seconds > 0:
         raise ValueError(f"--seconds must be positive, got {options.seconds:g}")
+    recheck_alone.PURE[0] = options.pure
     start, report = time.perf_counter(), read_json(options.file)
     outcomes = list(recheck_claims(report, options.seconds))
     claims = [outcome for outcome in outcomes if outcome.verdict]

@@ -60,6 +60,18 @@ def test_engine_and_checker_count_the_same(bits: int, pair: tuple[str, str]) -> 
     assert counted(bits, x, y) == checked(bits, x, y)
 
 
+@pytest.mark.parametrize("bits", [8, 11, 14, 16])
+def test_the_checker_counts_the_same_with_numpy_and_without(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    unit = 2**46
+    for x, y in ((0, unit), (unit // 2, -3 * unit), (16 * unit, -16 * unit), (unit * 5 // 8, unit)):
+        found = []
+        for pure in (True, False):
+            monkeypatch.setattr(checker, "PURE", [pure])
+            checker._count.cache_clear()  # pyright: ignore[reportPrivateUsage]
+            found.append(checker._count(bits, x, y))  # pyright: ignore[reportPrivateUsage]
+        assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("bits", [17, pytest.param(24, marks=pytest.mark.slow)])
 def test_logarithms_are_rounded_right_where_floats_cannot_tell(bits: int) -> None:
     """Near m = M, ln(m/M) = -(k + k**2/(2 M) + ...)/M lies just beyond the middle between floats, for odd k."""
