@@ -44,6 +44,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
+        as_stated=wording.as_stated,
         badge=wording.badge,
         counted=wording.counted,
         counterexample=wording.counterexample,

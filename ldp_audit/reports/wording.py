@@ -12,7 +12,7 @@ LONG_FORM = 400
 """Forms longer than this many characters are cut in the readable reports; report.json has them whole."""
 
 VERDICTS = {
-    "PROVED": "holds as stated; the proof is below and can be rechecked",
+    "PROVED": "holds as stated, or as it is kindly read; the proof is below and can be rechecked",
     "REFUTED": "does not hold; an exact counterexample or the proof of its denial is below",
     "CONDITIONAL": "holds under an assumption that the source does not state, and fails without it",
     "VACUOUS": "holds, but of things that it was meant to exclude as well",
@@ -39,6 +39,11 @@ def badge(claim: dict[str, Any]) -> str:
     parts = [part for group in ("parts", "kindest", "condition", "narrower") for part in claim["evidence"][group]]
     rests_on_solver = any(by_solver_alone(part["evidence"]) for part in parts)
     return f"{claim['verdict']} (smt)" if rests_on_solver else claim["verdict"]
+
+
+def as_stated(claim: dict[str, Any]) -> str:
+    """What the claim's own parts are called: one of two readings, where a kinder one is there."""
+    return "Read strictly" if claim["kindest"] else "As stated"
 
 
 def tagged(claim: dict[str, Any]) -> str:
