@@ -57,24 +57,20 @@ def _count(bits: int, x: int, y: int) -> int:
 
 
 def _count_fast(bits: int, x: int, y: int) -> int:
+    """The same in float64, which holds all of these whole numbers, below 2**53, exactly."""
     import numpy as np
 
+    def nearest(values: Any) -> Any:
+        fractions, exponents = np.frexp(values)
+        return np.ldexp(np.rint(np.ldexp(fractions, bits)), exponents - bits)  # rint takes a tie to the even one
+
     top = 2 ** (bits - 1)
-    fractions, exponents = np.frexp(-np.log(np.arange(top, 0, -1) / top))
-    scaled = np.ldexp(fractions, bits)
-    whole = np.rint(scaled).astype(np.int64)
-    sizes = whole << np.maximum(exponents - bits + _REPORTS, 0)
-    for place in np.flatnonzero(np.abs(np.abs(scaled - np.floor(scaled)) - 0.5) < 2.0**-20).tolist():
+    logs = np.log(np.arange(top, 0, -1) / top)
+    scaled = np.ldexp(np.frexp(logs)[0], bits)
+    sizes = np.ldexp(-nearest(logs), _REPORTS)
+    for place in np.flatnonzero(np.abs(np.abs(scaled - np.trunc(scaled)) - 0.5) < 2.0**-20).tolist():
         sizes[place] = _certain(top - place, bits)
-
-    def reports(at: int) -> Any:
-        exact = np.concatenate([at - sizes[:0:-1], at + sizes])
-        spare = np.maximum(np.frexp(np.abs(exact).astype(np.float64))[1].astype(np.int64) - bits, 0)
-        size = np.abs(exact)
-        rounded_up = size + ((1 << spare) >> 1) - (spare > 0) + (size >> spare & (spare > 0))
-        return np.sign(exact) * (rounded_up >> spare << spare)
-
-    mine, theirs = reports(x), reports(y)  # which ascend
+    mine, theirs = (nearest(np.concatenate([at - sizes[:0:-1], at + sizes])) for at in (x, y))  # which ascend
     places = np.minimum(np.searchsorted(theirs, mine), len(theirs) - 1)
     return int(np.count_nonzero(theirs[places] != mine))
 
