@@ -49,6 +49,7 @@ from sympy import (
 
 from ldp_audit.claims.rounding import Ceil
 from ldp_audit.mechanisms.variable import (
+    OPEN_ENDS,
     ROOT_T,
     T,
     Variable,
@@ -163,8 +164,7 @@ def _root(base: Expr, expressions: Sequence[Expr]) -> tuple[Variable, Expr, Vari
     ends = [sqrt(slope * end + rest) if end.is_finite else end for end in (v.lower, v.upper)]
     if not all(end.is_Rational or end == oo for end in ends):
         return None
-    sides = {(False, False): "", (True, False): "left", (False, True): "right", (True, True): "both"}
-    letter = Variable(f"root_{v.name}", *ends, open=sides[v.lower_open, v.upper_open])  # type: ignore[arg-type]
+    letter = Variable(f"root_{v.name}", *ends, open=OPEN_ENDS[v.lower_open, v.upper_open])  # type: ignore[arg-type]
     return v, (letter**2 - rest) / slope, letter
 
 
@@ -302,13 +302,12 @@ def _variable(monomial: Expr, step: Rational, linked: Sequence[Variable], others
     lower, upper = (exp(step * end) for end in _range(monomial))
     below, above = isinstance(lower, Rational), isinstance(upper, Rational) or upper == oo
     is_open = (isinstance(monomial, Variable) and (monomial.lower_open, monomial.upper_open)) or (True, True)
-    sides = {(False, False): "", (True, False): "left", (False, True): "right", (True, True): "both"}
     # An end such as e**2 is no rational number: then the variable has the wider end, and its exponent keeps it inside.
     return Variable(
         name,
         lower if below else 0,
         upper if above else oo,
-        open=sides[is_open[0] or not below, is_open[1] or not above],  # type: ignore[arg-type]
+        open=OPEN_ENDS[is_open[0] or not below, is_open[1] or not above],  # type: ignore[arg-type]
         exp_of=step * monomial,
         latex=rf"e^{{{step * monomial}}}",
     )
@@ -328,8 +327,7 @@ def _between(letter: Variable, monomial: Expr, chosen: dict[Expr, Variable], uni
         known = not end.is_number and all(m in chosen and m != monomial and c.is_Rational for c, m in terms)
         if end == 0 or known:
             ends[side], is_open[side] = _power(expand_mul(step * end), chosen, units) if known else Integer(1), end_open
-    sides = {(False, False): "", (True, False): "left", (False, True): "right", (True, True): "both"}
-    options: Any = {"open": sides[is_open[0], is_open[1]], "exp_of": letter.exp_of, "latex": letter.latex}
+    options: Any = {"open": OPEN_ENDS[is_open[0], is_open[1]], "exp_of": letter.exp_of, "latex": letter.latex}
     return Variable(letter.name, *ends, **options)
 
 

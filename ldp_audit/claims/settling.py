@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -113,11 +114,8 @@ class _OutOfTimeError(BaseException):
 @contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
     """Leave the block after so many seconds, without an error; what comes after the block is done then."""
-    if (
-        seconds == math.inf
-        or not hasattr(signal, "SIGALRM")
-        or threading.current_thread() is not threading.main_thread()
-    ):
+    main = threading.current_thread() is threading.main_thread()
+    if sys.platform == "win32" or seconds == math.inf or not main:
         yield
         return
 

@@ -10,6 +10,13 @@ from typing import Any, Literal
 from sympy import Basic, Expr, Float, Rational, S, Symbol, exp, nan, oo, sympify, zoo
 
 Ends = Literal["", "left", "right", "both"]
+OPEN_ENDS: dict[tuple[bool, bool], Ends] = {
+    (False, False): "",
+    (True, False): "left",
+    (False, True): "right",
+    (True, True): "both",
+}
+"""By whether the lower and the upper end are left out."""
 
 _NAME = re.compile(r"(?!(lo|hi)(_|$))[A-Za-z][A-Za-z0-9_]*")
 _TAKEN = {"exp", "log", "erf", "Pi", "sqrt", "Max", "Min", "Abs", "Ind"}
@@ -76,8 +83,7 @@ class Variable(Symbol):
         return (self.name, *ends, self.integer_valued, self.exp_of is None, self.argument or S.Zero)
 
     def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        sides = {(False, False): "", (True, False): "left", (False, True): "right", (True, True): "both"}
-        options = {"open": sides[self.lower_open, self.upper_open], "integer": self.integer_valued}
+        options = {"open": OPEN_ENDS[self.lower_open, self.upper_open], "integer": self.integer_valued}
         return (self.name, self.lower, self.upper), {
             **options,
             "exp_of": self.exp_of,

@@ -127,7 +127,7 @@ def _settled(statement: Statement, direct: Prover, depth: int) -> dict[str, Any]
     proof = None
     if not statement.variables():
         holds = statement.right > 0 or (statement.right == 0 and statement.relation == "<=")
-        proof = {"kind": "certificate", "gap": str(statement.right), "divisors": []} if holds else None
+        proof = _number(statement.right) if holds else None
     elif counterexample(statement, _LOOKS) is None:
         proof = direct(statement) or prove(statement, direct, depth - 1)
     return proof and {"function": written(statement.right), "relation": statement.relation, "proof": proof}
@@ -157,11 +157,12 @@ def _split(statement: Statement, direct: Prover) -> tuple[Expr, dict[str, Any], 
         else:
             return None
     product = Mul(*positive)
-    proof = direct(Statement(Integer(0), "<", product)) if product.free_symbols else _NUMBER(product)
+    proof = direct(Statement(Integer(0), "<", product)) if product.free_symbols else _number(product)
     return None if proof is None else (product, proof, expand(Mul(*rest)), divisors)
 
 
-def _NUMBER(number: Expr) -> dict[str, Any]:  # noqa: N802
+def _number(number: Expr) -> dict[str, Any]:
+    """The certificate of a number, which is its own gap."""
     return {"kind": "certificate", "gap": str(number), "divisors": []}
 
 
