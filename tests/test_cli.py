@@ -79,6 +79,58 @@ def test_a_users_module_is_settled_and_reported(module: Path, capsys: pytest.Cap
     assert "verified 2 of 2 claims" in capsys.readouterr().out
 
 
+FAILING = """
+from ldp_audit.claims import Claim, at_most, is_private
+from ldp_audit.mechanisms import SymbolicChannel, T, Variable
+x = Variable("x", 0, 1)
+p = (1 + x * (T - 1)) / (T + 1)
+coin = SymbolicChannel("my coin", inputs=x, atoms={1: p, 0: 1 - p})
+claims = [
+    Claim("F-1", "here", "private", parts=lambda: is_private(coin, T)),
+    Claim("F-2", "here", "no law", parts=lambda: is_private(SymbolicChannel("two", x, {1: p, 0: 1}), T)),
+    Claim("F-3", "here", "no such name", parts=lambda: [at_most(nobody, 1)]),
+    Claim("F-4", "here", "no statement", parts=lambda: [1]),
+    Claim("F-5", "here", "no list", parts=lambda: 1),
+]
+"""
+
+
+def test_a_claim_that_cannot_be_built_is_listed_and_the_others_are_settled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = tmp_path / "failing.py", tmp_path / "out"
+    path.write_text(FAILING, encoding="utf-8")
+    assert main(["check", "--claims", str(path), "--out", str(out)]) == 2
+    error = capsys.readouterr().err
+    assert "claim F-2: its parts cannot be built: channel 'two': the probabilities must add up to 1" in error
+    assert "claim F-3: its parts cannot be built: NameError: name 'nobody' is not defined" in error
+    assert "claim F-4: its parts must be a sequence of statements" in error
+    assert "claim F-5: its parts must be made as a sequence of statements, got 1" in error
+    report = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    assert [(one["id"], one["verdict"]) for one in report["claims"]] == [("F-1", "PROVED")]
+    assert len(report["failed"]) == 4
+    assert main(["recheck", str(out / "report.json"), "--against", str(path)]) == 1
+    assert "DIFFERS F-3: the source cannot build it" in capsys.readouterr().out
+
+
+def test_the_report_prints_the_mechanisms_that_a_users_claims_are_about(tmp_path: Path) -> None:
+    path, out = tmp_path / "failing.py", tmp_path / "out"
+    path.write_text(FAILING, encoding="utf-8")
+    main(["check", "--claims", str(path), "--only", "F-1", "--out", str(out), "--quiet"])
+    law = r"\Pr[y\mid x]=\begin{cases}\frac{x \left(t - 1\right) + 1}{t + 1}&y=1\\"
+    (paper,) = json.loads((out / "report.json").read_text(encoding="utf-8"))["papers"]
+    assert paper["mechanisms"][0]["name"] == "my coin"
+    assert paper["mechanisms"][0]["latex"].startswith(law)
+    assert (paper["mechanisms"][0]["private"], paper["mechanisms"][0]["public"]) == (
+        ["0 <= x <= 1"],
+        ["1 < t = e**(epsilon)"],
+    )
+    assert law in (out / "report.md").read_text(encoding="utf-8")
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "Private: 0 &lt;= x &lt;= 1; public: 1 &lt; t = e**(epsilon)." in page
+    assert page.count('aria-label="Law of my coin"') == 1
+
+
 def test_a_module_is_found_by_its_name_in_the_working_folder(module: Path) -> None:
     command = [sys.executable, "-m", "ldp_audit.cli", "check", "--claims", "mine", "--quiet"]
     done = subprocess.run(command, cwd=module.parent, capture_output=True, text=True, check=False)

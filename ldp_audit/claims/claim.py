@@ -8,15 +8,39 @@ from typing import Literal
 
 from ldp_audit.accounting.figure import Figure
 from ldp_audit.claims.statement import Statement, at_most, less
+from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import Variable, substitute_domain, variables_of
+from ldp_audit.mechanisms.weights import SymbolicWeights
 
 Source = Literal["paper", "damaged conversion", "derived"]
 
 
-def _statements(parts: Sequence[Statement], what: str) -> tuple[Statement, ...]:
+Parts = Sequence[Statement] | Callable[[], Sequence[Statement]]
+"""Statements, or a function of no arguments that makes them when the claim is settled: what it raises is then the
+error of that claim alone."""
+
+
+def _statements(parts: Parts, what: str) -> Parts:
+    """The parts as a tuple, or the function that makes them. Raises ValueError for anything else."""
+    if callable(parts):
+        return parts
     if isinstance(parts, Statement) or not all(isinstance(part, Statement) for part in parts):
         raise ValueError(f"{what} must be a sequence of statements (equal, at_most, ...), got {parts!r}")
     return tuple(parts)
+
+
+def _made(parts: Parts, what: str) -> tuple[Statement, ...]:
+    """The statements. Raises ValueError with the error of a function that fails."""
+    if not callable(parts):
+        return tuple(parts)
+    try:
+        found = parts()
+    except Exception as error:  # a user's function may raise anything; its own words are the best message
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        raise ValueError(f"{what} cannot be built: {kind}{error}") from error
+    if not isinstance(found, Sequence):
+        raise ValueError(f"{what} must be made as a sequence of statements, got {found!r}")
+    return tuple(_statements(found, what))  # pyright: ignore[reportArgumentType]
 
 
 @dataclass(frozen=True)
@@ -89,7 +113,7 @@ class Reading:
     """
 
     says: str
-    parts: tuple[Statement, ...]
+    parts: Parts
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", _statements(self.parts, "parts of a reading"))
@@ -104,7 +128,7 @@ class Correction:
 
     says: str
     latex: str = ""
-    parts: tuple[Statement, ...] = ()
+    parts: Parts = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", _statements(self.parts, "parts of a correction"))
@@ -115,7 +139,8 @@ class Claim:
     """One claim.
 
     id: short and stable.   place: where the source says it.   says: restated in plain words.   latex: typeset.
-    parts: the formal statements, as the source has them; all must hold.
+    parts: the formal statements, as the source has them; all must hold. Here and wherever statements are given, a
+        function of no arguments may stand for them: it is called when the claim is settled.
     condition: tried when a part is refuted; the verdict is then CONDITIONAL.
     kindest: the kindest formal reading, tried when a part is refuted; if it is proved, so is the claim.
     looked: where in the source the missing assumption, or another meaning of the words, was looked for.
@@ -133,11 +158,11 @@ class Claim:
     place: str
     says: str
     latex: str = ""
-    parts: tuple[Statement, ...] = ()
+    parts: Parts = ()
     condition: Condition | None = None
     kindest: Reading | None = None
     looked: str = ""
-    void: tuple[Statement, ...] = ()
+    void: Parts = ()
     corrected: Correction | None = None
     assumptions: tuple[str, ...] = ()
     rests_on: tuple[str, ...] = ()
@@ -155,16 +180,17 @@ class Claim:
         """Every formal statement, by what it is for: the parts, the kindest reading, the parts under the condition,
         that this is a restriction, what makes the claim void, and the correction.
 
-        Raises ValueError for a condition on a variable that no part has.
+        Raises ValueError for a condition on a variable that no part has, and where a function that should make
+        statements fails.
         """
-        condition = self.condition
+        condition, parts = self.condition, _made(self.parts, "its parts")
         return {
-            "parts": self.parts,
-            "kindest": self.kindest.parts if self.kindest else (),
-            "condition": condition.applied_to(self.parts) if condition else (),
-            "narrower": condition.narrower(self.parts) if condition else (),
-            "void": self.void,
-            "corrected": self.corrected.parts if self.corrected else (),
+            "parts": parts,
+            "kindest": _made(self.kindest.parts, "the parts of its reading") if self.kindest else (),
+            "condition": condition.applied_to(parts) if condition else (),
+            "narrower": condition.narrower(parts) if condition else (),
+            "void": _made(self.void, "what makes it void"),
+            "corrected": _made(self.corrected.parts, "the parts of its correction") if self.corrected else (),
         }
 
 
@@ -173,6 +199,7 @@ class Paper:
     """A source of claims.
 
     key: what the command line calls it.   title, authors, venue: for the report.   claims: in the source's order.
+    figures: a function that makes them.   mechanisms: what the claims are about, printed by the report.
     """
 
     key: str
@@ -181,6 +208,7 @@ class Paper:
     venue: str = ""
     claims: Sequence[Claim] = ()
     figures: Callable[[], Sequence[Figure]] | None = None
+    mechanisms: Sequence[SymbolicChannel | SymbolicWeights] = ()
 
     def __post_init__(self) -> None:
         ids = [claim.id for claim in self.claims]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
@@ -21,7 +22,8 @@ Kind = TypeVar("Kind")
 def load_claims(target: str) -> Paper:
     """The claims of a module, given by its dotted name or as a path to a .py file.
 
-    The module defines `PAPER`, or claims as module-level names or in lists; its channels are checked to be channels.
+    The module defines `PAPER`, or claims as module-level names or in lists. The channels among its names are what the
+    claims are about: they are checked to be channels, and the report prints them.
     Raises BadClaimError for a module that cannot be imported, that holds no claim, or whose channels are none.
     """
     module = _import(target)
@@ -31,9 +33,11 @@ def load_claims(target: str) -> Paper:
         raise BadClaimError(f"module {target!r} has claims that its PAPER does not list: {', '.join(outside)}")
     if not isinstance(paper, Paper) or not paper.claims:
         raise BadClaimError(f"module {target!r} has no claims: define Claim(...) objects, or PAPER = Paper(...)")
-    for law in [*_values(module, SymbolicChannel), *_values(module, SymbolicWeights)]:
+    laws = [*_values(module, SymbolicChannel), *_values(module, SymbolicWeights)]
+    mechanisms = list({id(law): law for law in [*paper.mechanisms, *laws]}.values())
+    for law in mechanisms:
         require_channel(law)
-    return paper
+    return replace(paper, mechanisms=tuple(mechanisms))
 
 
 def _import(target: str) -> ModuleType:
@@ -47,7 +51,9 @@ def _import(target: str) -> ModuleType:
     except ModuleNotFoundError as error:
         raise BadClaimError(f"module {target!r} cannot be imported: {error}") from error
     except (Exception, SystemExit) as error:  # a user's module may raise anything; its own words are the best message
-        raise BadClaimError(f"module {target!r} fails when imported: {type(error).__name__}: {error}") from error
+        advice = "a claim whose parts are a function (parts=lambda: ...) fails alone"
+        said = f"{type(error).__name__}: {error}"
+        raise BadClaimError(f"module {target!r} fails when imported: {said}; {advice}") from error
 
 
 def _import_file(path: Path) -> ModuleType:

@@ -70,5 +70,11 @@ def _differences(report: dict[str, Any], source: str) -> list[tuple[str, str]]:
 
     known = list(papers.PAPERS) if source == "all" else [source] if source in papers.PAPERS else []
     loaded = [papers.load(key) for key in known] or [load_claims(source)]
-    made = [stated_record(paper, claim) for paper in loaded for claim in paper.claims]
-    return list(against(report, made))
+    made, failed = [], []
+    for paper in loaded:
+        for claim in paper.claims:
+            try:
+                made.append(stated_record(paper, claim))
+            except ValueError as error:
+                failed.append((claim.id, f"the source cannot build it: {error}"))
+    return [*failed, *against(report, made)]

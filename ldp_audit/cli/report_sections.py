@@ -49,7 +49,7 @@ def mechanisms(say: Say) -> list[dict[str, Any]]:
 def _formulas(entry: Any) -> dict[str, str]:
     from sympy import latex
 
-    from ldp_audit.reports.mechanism_page import law_latex
+    from ldp_audit.reports.mathematics import law_latex
 
     epsilon, bias, variance = (None if entry.composed else entry.epsilon()), entry.bias(), entry.variance()
     return {

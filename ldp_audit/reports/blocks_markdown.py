@@ -32,6 +32,7 @@ from ldp_audit.reports.markdown import anchor, code, formula, plain
 def render(report: dict[str, Any], sections: Sequence[Section]) -> str:
     """The whole report: the sections, the papers' figures, then claim by claim."""
     parts = [_section(section) for section in sections]
+    parts += [markdown.mechanism_chapter(law) for paper in report["papers"] for law in paper["mechanisms"]]
     parts += [markdown.figure_chapter(figure) for figure in report["figures"]]
     parts += [markdown.claim_chapter(claim) for claim in report["claims"]]
     return "\n\n".join([*parts, markdown.footer(report)]) + "\n"

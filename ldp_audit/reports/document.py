@@ -12,7 +12,13 @@ from ldp_audit.accounting.figure import Figure
 from ldp_audit.claims.claim import Claim, Paper
 from ldp_audit.claims.manifest import manifest
 from ldp_audit.claims.settling import SettledClaim
+from ldp_audit.claims.statement import describe_variable
 from ldp_audit.claims.verdict import Verdict
+from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.variable import Variable
+from ldp_audit.mechanisms.weights import SymbolicWeights
+from ldp_audit.reports.mathematics import law_latex
+from ldp_audit.reports.wording import domain
 
 SCHEMA_VERSION = 1
 _ENGINES_FROM = ("sympy", "python-flint", "z3-solver")
@@ -61,9 +67,23 @@ def counted(claims: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"summary": dict(own.most_common()), "not_the_papers": len(claims) - own.total()}
 
 
-def paper_record(paper: Paper) -> dict[str, str]:
-    """A paper's name and where it was published."""
-    return {"key": paper.key, "title": paper.title, "authors": paper.authors, "venue": paper.venue}
+def paper_record(paper: Paper) -> dict[str, Any]:
+    """A paper's name, where it was published, and the mechanisms that its claims are about."""
+    words = {"key": paper.key, "title": paper.title, "authors": paper.authors, "venue": paper.venue}
+    return words | {"mechanisms": [_mechanism_record(law) for law in paper.mechanisms]}
+
+
+def _mechanism_record(law: SymbolicChannel | SymbolicWeights) -> dict[str, Any]:
+    """A mechanism's law, typeset, and the domains of its variables, the private ones first."""
+    private = law.inputs if isinstance(law, SymbolicChannel) else ()
+    others = [one for one in law.variables() if one not in private]
+    domains = {what: [_domain(one) for one in of] for what, of in (("private", private), ("public", others))}
+    return {"name": law.name, "latex": law_latex(law), **domains}
+
+
+def _domain(variable: Variable) -> str:
+    known = [variable, *(variable.argument.free_symbols if variable.argument is not None else ())]
+    return domain(describe_variable(variable, known))
 
 
 def claim_record(paper: Paper, settled: SettledClaim) -> dict[str, Any]:

@@ -53,6 +53,7 @@ def environment() -> Environment:
         formal=wording.formal,
         mathml=_safe_mathml,
         svg=_safe_svg,
+        where=wording.where,
     )
     return made
 

@@ -11,6 +11,7 @@ from ldp_audit.reports import wording
 def render(report: dict[str, Any]) -> str:
     """The whole report. Figures are linked as figures/NAME.svg."""
     blocks = [_heading(report), _table(report)]
+    blocks += [mechanism_chapter(law) for paper in report["papers"] for law in paper["mechanisms"]]
     blocks += [figure_chapter(figure) for figure in report["figures"]]
     blocks += [claim_chapter(claim) for claim in report["claims"]]
     blocks.append(footer(report))
@@ -33,6 +34,11 @@ def _table(report: dict[str, Any]) -> str:
         cells = [f"[{plain(claim['id'])}](#{anchor(claim['id'])})", plain(claim["place"]), plain(wording.tagged(claim))]
         rows.append(f"| {' | '.join(cells)} | {claim['engine']} | {claim['seconds']:.3f} |")
     return "\n".join(rows)
+
+
+def mechanism_chapter(law: dict[str, Any]) -> str:
+    """A mechanism that claims are about: its law and its variables."""
+    return f"## Mechanism: {plain(law['name'])}\n\n{formula(law['latex'])}\n\n{plain(wording.where(law))}"
 
 
 def figure_chapter(figure: dict[str, Any]) -> str:

@@ -86,6 +86,12 @@ def domain(variable: dict[str, Any]) -> str:
     return f"{below}{variable['name']}{link}{above}{whole}" if below or above or link else f"{variable['name']} real"
 
 
+def where(mechanism: dict[str, Any]) -> str:
+    """Which variables of a mechanism are private, which are public, and their domains."""
+    named = [f"{what}: {', '.join(mechanism[what])}" for what in ("private", "public") if mechanism[what]]
+    return f"{'; '.join(named)[:1].upper()}{'; '.join(named)[1:]}." if named else "It has no variables."
+
+
 def explain(part: dict[str, Any]) -> str:
     """What the evidence of a part shows, in one or two lines."""
     evidence = part["evidence"]

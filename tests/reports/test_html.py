@@ -10,7 +10,9 @@ from ldp_audit.accounting.figure import Figure, Panel, Series
 from ldp_audit.claims.claim import Claim, Condition, Correction, Paper, Reading
 from ldp_audit.claims.settling import settle_claim
 from ldp_audit.claims.statement import at_most, equal
+from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import Variable
+from ldp_audit.mechanisms.weights import SymbolicWeights
 from ldp_audit.reports import document, html, write
 
 HOSTILE = "<script>alert(1)</script> & \"quotes\" '</style>' <img src=x onerror=y>"
@@ -102,7 +104,8 @@ def hostile_report() -> dict:
         sizes=HOSTILE,
         argument=HOSTILE,
     )
-    paper = Paper("key", HOSTILE, HOSTILE, HOSTILE, (claim,))
+    laws = (SymbolicChannel(HOSTILE, (), {1: 1}), SymbolicWeights(HOSTILE, [(HOSTILE, 1, 1)]))
+    paper = Paper("key", HOSTILE, HOSTILE, HOSTILE, (claim,), mechanisms=laws)
     panel = Panel(HOSTILE, HOSTILE, HOSTILE, (Series(HOSTILE, [0, 1], [0, 1]),))
     figure = Figure("figure", HOSTILE, HOSTILE, HOSTILE, (panel,))
     return document.build([(paper, [settle_claim(claim)])], [("key", figure)])
