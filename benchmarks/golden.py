@@ -18,26 +18,21 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import io
 import json
 import math
 import multiprocessing
 import re
 import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-FILE = HERE / "golden.json"
+FILE = Path(__file__).resolve().with_suffix(".json")
 MAY_MOVE, APART, EXACT = 1e-6, 1e-11, 1e-12
-SAMPLES = 50_000
-"""For one audit of the zoo, as in its tests; subtle specimens get the default plan."""
 
 Answer = dict[str, Any]
 Answers = dict[str, Answer]
@@ -63,11 +58,11 @@ def main() -> int:
     return compared(known, found, {"broken", "new", *(["moved"] if options.moved else [])})
 
 
-def groups() -> dict[str, Callable[[], Items]]:
+def groups() -> Mapping[str, Callable[[], Items]]:
     """The groups of questions by name; each lists its items, which are asked one by one."""
     from golden_questions import GROUPS
 
-    return {"account": _accounts, "check": _claims, "cases": _cases, "exact": _exact, "zoo": _zoo} | GROUPS
+    return GROUPS
 
 
 def judged(before: Answer, after: Answer) -> str:
@@ -106,8 +101,14 @@ def _plain(value: Any) -> Any:
 
 def _bounds_hold(old: list[float | str], new: list[float | str]) -> bool:
     (low, high), (lower, upper) = map(float, old), map(float, new)
-    overlap = _not_above(lower, high, APART) and _not_above(low, upper, APART) and lower <= upper
-    return overlap and _not_above(upper, high, MAY_MOVE) and _not_above(-lower, -low, MAY_MOVE)
+    no_looser = _not_above(upper, high, MAY_MOVE) and _not_above(-lower, -low, MAY_MOVE)
+    return no_looser and lower <= upper and not _apart(old, new)
+
+
+def _apart(old: list[float | str], new: list[float | str]) -> bool:
+    """Whether no truth is in both intervals: then one of them is false."""
+    (low, high), (lower, upper) = map(float, old), map(float, new)
+    return not (_not_above(lower, high, APART) and _not_above(low, upper, APART))
 
 
 def _upper_holds(old: float | str, new: float | str) -> bool:
@@ -166,10 +167,14 @@ def _status(before: Answer | None, after: Answer | None) -> str:
 
 
 def _change(before: Answer | None, after: Answer | None) -> str:
-    """Both answers, and for each number the relative change."""
+    """Both answers, for each number the relative change, and whether two intervals have nothing in common."""
     shown = " -> ".join("nothing" if one is None else _line(one) for one in (before, after))
-    pairs = list(zip(*(_numbers(one) for one in (before, after)), strict=False))
-    return f"{shown}  ({', '.join(f'{(new - old) / abs(old):+.2g}' if old else 'from 0' for old, new in pairs)})"
+    pairs = zip(*(_numbers(one) for one in (before, after)), strict=False)
+    changes = ", ".join(f"{(new - old) / abs(old):+.2g}" if old else "from 0" for old, new in pairs)
+    apart = (
+        before and after and before.keys() == after.keys() == {"bounds"} and _apart(before["bounds"], after["bounds"])
+    )
+    return shown + (f"  ({changes})" if changes else "") + ("  DISJOINT" if apart else "")
 
 
 def _numbers(value: Any) -> Iterator[float]:
@@ -205,7 +210,7 @@ def _ask(task: tuple[str, str]) -> tuple[Answers, float]:
     try:
         answers = _items(group)[item]()
     except Exception as error:  # noqa: BLE001  (whatever is raised is an answer)
-        sentence = re.split(r"(?<=[.!?])\s", str(error), maxsplit=1)[0]
+        sentence = re.split(r"(?<=\w[.!?])\s", str(error), maxsplit=1)[0]
         answers = {"": {"error": f"{type(error).__name__}: {sentence}"}}
     return {item + name: answer for name, answer in answers.items()}, float(f"{time.process_time() - start:.2g}")
 
@@ -216,113 +221,6 @@ def _items(group: str) -> dict[str, Callable[[], Answers]]:
     if len(found := dict(items)) < len(items):
         raise ValueError(f"items of {group} must have names of their own, got {[name for name, _ in items]}")
     return found
-
-
-def _command(*arguments: str) -> Any:
-    """What a command of `ldp-audit` writes to --json. Raises ValueError with its last words where it fails."""
-    from ldp_audit.cli import main as run
-
-    with tempfile.TemporaryDirectory() as folder:
-        file, said = Path(folder) / "answer.json", io.StringIO()
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
-            code = run([*arguments, "--json", str(file)])
-        if code:
-            raise ValueError(said.getvalue().strip())
-        return json.loads(file.read_text(encoding="utf-8"))
-
-
-def _accounts() -> Items:
-    """What every shipped protocol spends."""
-    for name in _command("account", "--list")["protocols"]:
-        yield name, partial(_account, name)
-
-
-def _account(name: str) -> Answers:
-    report = _command("account", name, "--quiet")
-    found: Answers = {": least delta": {"exact": report["least_delta"]}}
-    for kind in ("steps", "scopes"):
-        for row in report[kind]:
-            found[f": {kind}, {row['name']}, pure"] = {"upper": row["pure"]}
-            for notion in ("by_name", "shuffled"):
-                if row[notion] is not None:
-                    found[f": {kind}, {row['name']}, {notion}"] = {"bounds": row[notion]}
-    for row in report["totals"]:
-        lower, upper = row["lower"], row["epsilon"]
-        found[f": total, {row['key']}"] = {"upper": upper} if lower is None else {"bounds": [lower, upper]}
-    for row in report["paper"]:
-        found[f": the paper, {row['says']}"] = {"exact": [row["epsilon"], row["delta"]]}
-        found |= {f": the paper, {row['says']}, {claim}": {"verdict": one} for claim, one in row["claims"].items()}
-    return found
-
-
-def _claims() -> Items:
-    """The verdict of every claim and of each statement that was settled for it."""
-    for paper in ("ldp-fl", "fedsel", "fedmd-nfdp", "wang", "own"):
-        yield paper, partial(_verdicts, paper)
-
-
-def _verdicts(paper: str) -> Answers:
-    found: Answers = {}
-    for claim in _command("check", "--paper", paper, "--quiet")["claims"]:
-        found[f": {claim['id']}"] = {"verdict": claim["verdict"]}
-        for group, parts in claim["evidence"].items():
-            if isinstance(parts, list) and parts:
-                found[f": {claim['id']}, {group}"] = {"verdict": [part["verdict"] for part in parts]}
-    return found
-
-
-def _cases() -> Items:
-    """The accounting benchmark's cases, at the default width."""
-    from accounting_cases import CASES
-    from golden_questions import case_answer
-
-    return ((name, partial(case_answer, case)) for name, case in CASES.items())
-
-
-def _exact() -> Items:
-    """Exact epsilon, moments and profile of the catalogue's mechanisms at three budgets."""
-    from golden_questions import EXACT_TARGETS
-
-    return ((target, partial(_summary, target)) for target in EXACT_TARGETS)
-
-
-def _summary(target: str) -> Answers:
-    summary = _command("exact", target)
-    names = ("exact_epsilon", "claimed_epsilon", "implemented_epsilon", "worst_pair")
-    found: Answers = {f": {name}": {"exact": summary[name]} for name in names}
-    found[": moments"] = {"exact": [[row["mean"], row["variance"]] for row in summary["moments"]]}
-    return found | {f": delta at {row['epsilon']:g}": {"exact": row["delta"]} for row in summary["profile"]}
-
-
-def _zoo() -> Items:
-    """What audits at the default seed say of programs with known answers, and tests of fit of known deviations."""
-    sys.path.insert(0, str(HERE.parent))
-    from ldp_audit.auditing import fit
-    from tests.zoo import DEVIATIONS, SPECIMENS
-
-    for specimen in SPECIMENS:
-        for program in (specimen.broken, specimen.sound):
-            kind = "broken" if program is specimen.broken else "sound"
-            yield f"{specimen.name}, {kind}", partial(_audited, specimen, program)
-    for one in DEVIATIONS:
-        for kind, program in (("broken", one.broken), ("sound", one.sound)):
-            tested = partial(fit, program, one.law, one.inputs, samples=SAMPLES, seed=0)
-            yield f"{one.name}, {kind}", lambda run=tested: {"": {"verdict": run().verdict}}
-
-
-def _audited(specimen: Any, program: Any) -> Answers:
-    from ldp_audit import audit
-
-    found = audit(
-        program,
-        specimen.inputs,
-        specimen.claimed_epsilon,
-        specimen.claimed_delta,
-        floating_point=specimen.floating_point,
-        seed=0,
-        samples=1_000_000 if specimen.subtle else SAMPLES,
-    )
-    return {"": {"verdict": found.verdict}, ": epsilon is at least": {"note": found.epsilon_lower}}
 
 
 def _say(line: str) -> None:

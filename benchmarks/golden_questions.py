@@ -1,19 +1,26 @@
-"""Everyday questions to the accountant, as data: each has a name that says what is asked, and a call that answers it.
+"""What `golden.py` asks, in groups: each question has a name that says what is asked, and a call that answers it.
 
-An answer has one key: "bounds", certified from both sides; "upper", from above alone; "exact", a number right to 1e-12.
+Everyday questions to the accountant are data, at the top. The keys of an answer are explained in `golden.py`.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
+import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import cycle, product
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from accounting_cases import Case
+from accounting_cases import CASES, Case
 
+from ldp_audit import audit
 from ldp_audit.accounting import (
     PrivacyLoss,
     PrivacyProfile,
@@ -33,6 +40,8 @@ from ldp_audit.accounting.calibration.calibrated_parameters import (
     calibrate_subsample,
 )
 from ldp_audit.accounting.conversion import conversions as convert
+from ldp_audit.auditing import fit
+from ldp_audit.cli import main
 from ldp_audit.mechanisms import (
     CoordinateSampling,
     Gaussian,
@@ -72,6 +81,9 @@ REPEATED: list[Sample] = [
     for n, k in ((100, 2), (1000, 10), (10**6, 1000))
     for adjacency in ("add/remove", "replace")
 ]
+SAMPLES_EACH = 50_000
+"""What an audit of the zoo draws, as its tests do; subtle specimens get the default plan."""
+
 NOISES = ("Gaussian(1)", "Laplace(1)", "RandomizedResponse(1)")
 
 MECHANISMS = (
@@ -185,6 +197,43 @@ CURVES: list[tuple[tuple[Part, ...], Sample | None]] = [
 ]
 
 
+def account() -> Questions:
+    """What every shipped protocol spends."""
+    for name in _command("account", "--list")["protocols"]:
+        yield name, partial(_account, name)
+
+
+def check() -> Questions:
+    """The verdict of every claim and of each statement that was settled for it."""
+    for paper in ("ldp-fl", "fedsel", "fedmd-nfdp", "wang", "own"):
+        yield paper, partial(_verdicts, paper)
+
+
+def cases() -> Questions:
+    """The accounting benchmark's cases, at the default width."""
+    return ((name, partial(_case, case)) for name, case in CASES.items())
+
+
+def exact() -> Questions:
+    """Exact epsilon, moments and profile of the catalogue's mechanisms at three budgets."""
+    return ((target, partial(_summary, target)) for target in EXACT_TARGETS)
+
+
+def zoo() -> Questions:
+    """What audits at the default seed say of programs with known answers, and tests of fit of known deviations."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from tests.zoo import DEVIATIONS, SPECIMENS
+
+    for specimen in SPECIMENS:
+        for program in (specimen.broken, specimen.sound):
+            kind = "broken" if program is specimen.broken else "sound"
+            yield f"{specimen.name}, {kind}", partial(_audited, specimen, program)
+    for one in DEVIATIONS:
+        for kind, program in (("broken", one.broken), ("sound", one.sound)):
+            tested = partial(fit, program, one.law, one.inputs, samples=SAMPLES_EACH, seed=0)
+            yield f"{one.name}, {kind}", lambda run=tested: {"": {"verdict": run().verdict}}
+
+
 def training() -> Questions:
     """DP-SGD: a Gaussian on Poisson samples, one record more or less."""
     for (rate, sigma, steps), delta in zip(TRAINING, cycle(DELTAS), strict=False):
@@ -264,10 +313,107 @@ def profiles() -> Questions:
         )
 
 
+def refusals() -> Questions:
+    """Questions that have no answer: what is raised is compared, and its words are recorded."""
+    refused: dict[str, Callable[[], Any]] = {
+        "a negative number of uses": lambda: compose([(Gaussian(1.0), -1)]),
+        "half a use": lambda: compose([(Gaussian(1.0), cast("int", 0.5))]),
+        "delta of 2": lambda: compose([(Gaussian(1.0), 1)]).epsilon(2.0),
+        "a negative epsilon": lambda: compose([(Gaussian(1.0), 1)]).delta(-1.0),
+        "10**11 Laplaces": lambda: compose([(Laplace(1e6), 10**11)]).epsilon(1e-6),
+        "a sampling rate of 2": lambda: subsample(Gaussian(1.0), rate=2.0),
+        "11 of 10 records": lambda: subsample(Gaussian(1.0), kind="without", n=10, k=11),
+        "shuffled Gaussians": lambda: shuffle(Gaussian(1.0), 1000),
+        "shuffled reports of no client": lambda: shuffle(TwoPoint(1.0), 0),
+        "no mechanism": lambda: compose([("Gaussian", 1)]),
+        "a budget that no sigma meets": lambda: calibrate(Gaussian, epsilon=0.1, delta=1e-9, low=0.1, high=1.0),
+        "a mechanism that is not shipped": lambda: load("Staircase(epsilon=1)"),
+        "epsilon of 0": lambda: load("TwoPoint(epsilon=0)"),
+        "a protocol that is not shipped": lambda: _command("account", "nonsense"),
+    }
+    for name, call in refused.items():
+        yield name, lambda call=call: {"": {"error": f"none: {call()!r}"}}
+
+
 GROUPS: dict[str, Callable[[], Questions]] = {
     one.__name__: one
-    for one in (training, sampling, replacement, sums, shuffling, calibration_and_conversion, profiles)
+    for one in (
+        *(account, check, cases, exact, zoo),
+        *(training, sampling, replacement, sums, shuffling, calibration_and_conversion, profiles, refusals),
+    )
 }
+
+
+def _command(*arguments: str) -> Any:
+    """What a command of `ldp-audit` writes to --json. Raises ValueError with its last words where it fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        file, said = Path(folder) / "answer.json", io.StringIO()
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
+            code = main([*arguments, "--json", str(file)])
+        if code:
+            raise ValueError(said.getvalue().strip())
+        return json.loads(file.read_text(encoding="utf-8"))
+
+
+def _account(name: str) -> Answers:
+    report = _command("account", name, "--quiet")
+    found: Answers = {": least delta": {"exact": report["least_delta"]}}
+    for kind in ("steps", "scopes"):
+        for row in report[kind]:
+            found[f": {kind}, {row['name']}, pure"] = {"upper": row["pure"]}
+            for notion in ("by_name", "shuffled"):
+                if row[notion] is not None:
+                    found[f": {kind}, {row['name']}, {notion}"] = {"bounds": row[notion]}
+    for row in report["totals"]:
+        lower, upper = row["lower"], row["epsilon"]
+        found[f": total, {row['key']}"] = {"upper": upper} if lower is None else {"bounds": [lower, upper]}
+    for row in report["paper"]:
+        found[f": the paper, {row['says']}"] = {"exact": [row["epsilon"], row["delta"]]}
+        found |= {f": the paper, {row['says']}, {claim}": {"verdict": one} for claim, one in row["claims"].items()}
+    return found
+
+
+def _verdicts(paper: str) -> Answers:
+    found: Answers = {}
+    for claim in _command("check", "--paper", paper, "--quiet")["claims"]:
+        found[f": {claim['id']}"] = {"verdict": claim["verdict"]}
+        for group, parts in claim["evidence"].items():
+            if isinstance(parts, list) and parts:
+                found[f": {claim['id']}, {group}"] = {"verdict": [part["verdict"] for part in parts]}
+    return found
+
+
+def _case(case: Case) -> Answers:
+    """The bounds on epsilon of a case of the accounting benchmark."""
+    kinds: dict[str, Callable[..., Any]] = {
+        "rr": RandomizedResponse,
+        "laplace": Laplace,
+        "gaussian": Gaussian,
+        "sampled": lambda rate, sigma: subsample(Gaussian(sigma), rate=rate),
+    }
+    loss = compose([(kinds[kind](*parameters), times) for kind, parameters, times in case.parts])
+    return {"": {"bounds": list(loss.epsilon_bounds(case.delta))}}
+
+
+def _summary(target: str) -> Answers:
+    summary = _command("exact", target)
+    names = ("exact_epsilon", "claimed_epsilon", "implemented_epsilon", "worst_pair")
+    found: Answers = {f": {name}": {"exact": summary[name]} for name in names}
+    found[": moments"] = {"exact": [[row["mean"], row["variance"]] for row in summary["moments"]]}
+    return found | {f": delta at {row['epsilon']:g}": {"exact": row["delta"]} for row in summary["profile"]}
+
+
+def _audited(specimen: Any, program: Any) -> Answers:
+    found = audit(
+        program,
+        specimen.inputs,
+        specimen.claimed_epsilon,
+        specimen.claimed_delta,
+        floating_point=specimen.floating_point,
+        seed=0,
+        samples=1_000_000 if specimen.subtle else SAMPLES_EACH,
+    )
+    return {"": {"verdict": found.verdict}, ": epsilon is at least": {"note": found.epsilon_lower}}
 
 
 def _asked(parts: Iterable[Part], delta: float, sample: Sample | None = None) -> tuple[str, Callable[[], Answers]]:
@@ -328,15 +474,3 @@ def _profile(parts: Iterable[Part], sample: Sample | None) -> Answers:
         ": Gaussian": _converted(convert.gdp_of(loss)),
         ": epsilon by Renyi divergences": _converted(by_renyi),
     }
-
-
-def case_answer(case: Case) -> Answers:
-    """The bounds on epsilon of a case of the accounting benchmark."""
-    kinds: dict[str, Callable[..., Any]] = {
-        "rr": RandomizedResponse,
-        "laplace": Laplace,
-        "gaussian": Gaussian,
-        "sampled": lambda rate, sigma: subsample(Gaussian(sigma), rate=rate),
-    }
-    loss = compose([(kinds[kind](*parameters), times) for kind, parameters, times in case.parts])
-    return {"": {"bounds": list(loss.epsilon_bounds(case.delta))}}

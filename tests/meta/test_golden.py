@@ -82,6 +82,15 @@ def test_a_broken_answer_and_one_that_is_gone_are_listed(
     assert ("broken  check: LF-L1" in capsys.readouterr().out) == bool(expected)
 
 
+@pytest.mark.parametrize(("after", "apart"), [([1.0, 1.2], False), ([1.2, 1.3], True), ([0.8, 0.9], True)])
+def test_a_false_interval_is_told_from_a_loose_one(
+    after: list, apart: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known, found = ({"answers": {"sums": {"one": {"bounds": one}}}, "seconds": {}} for one in (WIDE, after))
+    assert golden.compared(known, found, {"broken"}) == 1
+    assert ("DISJOINT" in capsys.readouterr().out) == apart
+
+
 def test_the_file_has_a_line_for_each_answer_and_only_known_rules() -> None:
     text = FILE.with_suffix(".json").read_text(encoding="utf-8")
     document = json.loads(text)
