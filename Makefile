@@ -7,7 +7,7 @@ OUT ?= report
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help report docs fuzz site bench bench-samplers bench-coverage bench-accounting bench-auditors bench-implementation bench-training package test test-slow test-peers lint format constraints clean
+.PHONY: help report docs fuzz site bench bench-samplers bench-coverage bench-accounting bench-auditors bench-implementation bench-training golden package test test-slow test-peers lint format constraints clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -56,6 +56,9 @@ bench-accounting: $(VENV)/.installed-dev ## compositions beside peers; PEERS="--
 
 bench-implementation: $(VENV)/.installed-dev ## seconds and memory of enumerating 2**24 words
 	$(BIN)/python benchmarks/implementation.py
+
+golden: $(VENV)/.installed-dev ## ask the golden questions again and compare; ARGS="--only account --processes 2"
+	$(ONE_THREAD) $(BIN)/python benchmarks/golden.py compare $(ARGS)
 
 lint: $(VENV)/.installed-dev ## ruff (lint and format) and pyright
 	$(BIN)/ruff check
