@@ -45,7 +45,7 @@ def is_private(
         if approximate:
             raise BadClaimError(f"delta needs a channel with its outputs one by one, got {law.name!r}")
         return _weights_private(law, t)
-    if approximate and (law.pieces or len(law.atoms) > _MOST_OUTPUTS):
+    if approximate and (law.pieces or law.families() or len(law.atoms) > _MOST_OUTPUTS):
         raise BadClaimError(
             f"delta needs a channel of at most {_MOST_OUTPUTS} outputs and no density, got {law.name!r} with "
             f"{len(law.atoms)} outputs and {len(law.pieces)} pieces; write the divergence out instead"
@@ -204,9 +204,11 @@ def _require_atoms(channel: SymbolicChannel) -> None:
     for index, atom in enumerate(channel.atoms):
         _require(channel, at_most(0, atom.probability), f"the probability of output {atom.output} must be >= 0")
         for later in channel.atoms[index + 1 :]:
-            _require(
-                channel, differ(atom.output, later.output), f"outputs {atom.output} and {later.output} must differ"
+            pairs = zip(atom.coordinates(), later.coordinates(), strict=True)
+            apart = (
+                differ(*next(pairs)) if not channel.is_vector() else differ(Add(*((a - b) ** 2 for a, b in pairs)), 0)
             )
+            _require(channel, apart, f"outputs {atom.output} and {later.output} must differ")
 
 
 def _require_pieces(channel: SymbolicChannel) -> None:

@@ -47,14 +47,16 @@ class Statement:
         for side in ("left", "right"):
             value = exact(getattr(self, side))
             # Not asked of SymPy's assumptions: on sums left unevaluated their answers depend on the order of asking.
-            if not isinstance(value, Expr) or value.has(I, oo, -oo, zoo, nan):
+            if not isinstance(value, Expr) or value.has(I, zoo, nan):
                 raise ValueError(f"{side} side must be a finite real expression, got {getattr(self, side)!r}")
             object.__setattr__(self, side, value)
         given, found = (self.left, self.right), unified([self.left, self.right])
+        for side, value in zip(("left", "right"), found, strict=True):
+            if value.has(oo, -oo):  # only a sum may run on for ever, and it has its closed form by now
+                raise ValueError(f"{side} side must be a finite real expression, got {getattr(self, side)!r}")
+            object.__setattr__(self, side, value)
         if tuple(found) != given:
             object.__setattr__(self, "wrote", given)
-            for side, value in zip(("left", "right"), found, strict=True):
-                object.__setattr__(self, side, value)
         self.variables()
 
     def variables(self) -> list[Variable]:

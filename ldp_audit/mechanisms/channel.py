@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sympy import Add, Expr, Function, Mul, Pow, S
+from sympy import Add, Expr, Function, Mul, Pow, S, Sum, Tuple
 
 from ldp_audit.mechanisms.density import OUTPUT, Piece
 from ldp_audit.mechanisms.variable import (
@@ -41,10 +41,20 @@ class Ind(Function):
 
 @dataclass(frozen=True)
 class Atom:
-    """One output and its probability, both expressions in the inputs and the parameters."""
+    """One output and its probability, expressions in the inputs and the parameters.
 
-    output: Expr
+    output: an expression or, for a vector, a SymPy Tuple of them.
+    index: the output itself, where it is a whole-number variable that stands for each of its values: a family of atoms,
+        of which there may be infinitely many.
+    """
+
+    output: Any
     probability: Expr
+    index: Variable | None = None
+
+    def coordinates(self) -> tuple[Any, ...]:
+        """The coordinates of a vector; one for a number."""
+        return tuple(self.output.args) if isinstance(self.output, Tuple) else (self.output,)
 
 
 @dataclass(frozen=True)
@@ -55,12 +65,15 @@ class SymbolicChannel:
     inputs: the variables that hold the private value; none: one fixed law.
     public: the other variables, which everybody knows, but for epsilon and its exponentials. A claim of privacy needs
         every variable to be named here or there (`is_private`); nothing else asks.
-    atoms: pairs (output, probability), or a mapping from outputs to probabilities.
+    atoms: pairs (output, probability), or a mapping from outputs to probabilities. Outputs are numbers, or tuples of
+        one length. A whole-number variable that is neither an input nor public stands for each of its values, as k in
+        {k: (1 - a)/(1 + a) * a**Abs(k - x)}; then no output may depend on an input.
     pieces: triples (lower, upper, density), in order, each beginning where the one before ends; a density may mention
         `density.OUTPUT`. With atoms, the law is mixed: the atoms lie apart from the density.
 
     Whether this is a law is for the engines to settle (`ldp_audit.claims.privacy.require_channel`).
-    Raises ValueError without atoms and pieces, for inputs that are no Variables and for symbols without a domain.
+    Raises ValueError without atoms and pieces, for inputs that are no Variables, for symbols without a domain, and for
+    vectors or families of outputs beside what they do not go with.
     """
 
     name: str
@@ -88,11 +101,12 @@ class SymbolicChannel:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "inputs", given)
         object.__setattr__(self, "public", known)
-        object.__setattr__(self, "atoms", tuple(_atom(name, pair) for pair in pairs))
+        object.__setattr__(self, "atoms", tuple(_atom(name, pair, {*given, *known}) for pair in pairs))
         object.__setattr__(self, "pieces", tuple(Piece.of(name, triple) for triple in pieces))
         if not self.atoms and not self.pieces:
             raise ValueError(f"channel {name!r} needs at least one atom or piece, got {atoms!r}")
-        for v in self.variables() if given else ():
+        self._require_outputs_that_go_together()
+        for v in [*self.variables(), *self.families()] if given else ():
             domain = [part for part in (v.lower, v.upper, v.argument) if part is not None]
             if v not in given and any(part.has(*given) for part in domain):
                 raise ValueError(f"channel {name!r}: the domain of {v} depends on an input, so it must be an input")
@@ -103,8 +117,33 @@ class SymbolicChannel:
 
     def moment(self, order: int) -> Expr:
         """E[output**order | inputs]."""
-        sums = [Mul(Pow(atom.output, order), atom.probability) for atom in self.atoms]
+        if self.is_vector() and order:
+            raise ValueError(f"the outputs of channel {self.name!r} are vectors, which have no moments of one number")
+        terms = [
+            (atom.probability if not order else Mul(Pow(atom.output, order), atom.probability)) for atom in self.atoms
+        ]
+        sums: list[Any] = [
+            term if atom.index is None else Sum(term, (atom.index, atom.index.lower, atom.index.upper))
+            for atom, term in zip(self.atoms, terms, strict=True)
+        ]
         return Add(*sums, *(piece.moment(order) for piece in self.pieces))
+
+    def is_vector(self) -> bool:
+        """Whether the outputs are tuples."""
+        return any(isinstance(atom.output, Tuple) for atom in self.atoms)
+
+    def families(self) -> tuple[Variable, ...]:
+        """The variables that stand for each of their values as an output."""
+        return tuple(atom.index for atom in self.atoms if atom.index is not None)
+
+    def _require_outputs_that_go_together(self) -> None:
+        lengths = {len(atom.coordinates()) if isinstance(atom.output, Tuple) else None for atom in self.atoms}
+        if len(lengths) > 1 or (self.pieces and lengths - {None}):
+            raise ValueError(f"outputs of channel {self.name!r} must be numbers, or tuples of one length")
+        if (self.families() or lengths - {None}) and self.outputs_depend_on_inputs():
+            raise ValueError(
+                f"outputs of channel {self.name!r} must not depend on its inputs, as they are vectors or a variable"
+            )
 
     def mean(self) -> Expr:
         """E[output | inputs]."""
@@ -142,16 +181,21 @@ class SymbolicChannel:
 
     def variables(self) -> list[Variable]:
         """The inputs and the parameters, each after those that its domain mentions."""
-        in_atoms = [part for atom in self.atoms for part in (atom.output, atom.probability)]
+        in_atoms = [part for atom in self.atoms for part in (*atom.coordinates(), atom.probability)]
         in_pieces = [part for piece in self.pieces for part in (piece.lower, piece.upper, piece.density)]
         finite = [part for part in in_atoms + in_pieces if not part.is_infinite]
-        return [v for v in variables_of([*self.inputs, *finite]) if v != OUTPUT]
+        return [v for v in variables_of([*self.inputs, *finite]) if v != OUTPUT and v not in self.families()]
 
     def bind(self, **values: float) -> BoundChannel:
         """The channel at these numbers, as a mechanism: exact epsilon, profile, moments, sampler.
 
-        values: one for each parameter; epsilon=... stands for t = e**epsilon too. ValueError as in `BoundChannel`.
+        values: one for each parameter; epsilon=... stands for t = e**epsilon too. Raises ValueError as `BoundChannel`
+        does, and for outputs that are vectors or a family.
         """
+        if self.is_vector() or self.families():
+            raise ValueError(
+                f"numbers can be put in where outputs are listed, and numbers; channel {self.name!r} has others"
+            )
         from ldp_audit.mechanisms.bound_channel import BoundChannel
 
         return BoundChannel(self, values)
@@ -177,11 +221,15 @@ class SymbolicChannel:
         return SymbolicChannel(self.name, inputs, atoms, pieces, public=public)  # pyright: ignore[reportArgumentType]
 
 
-def _atom(channel: str, pair: Any) -> Atom:
+def _atom(channel: str, pair: Any, named: set[Variable]) -> Atom:
     if isinstance(pair, Atom):
         return pair
     try:
         output, probability = pair
     except (TypeError, ValueError):
         raise ValueError(f"an atom of channel {channel!r} must be (output, probability), got {pair!r}") from None
-    return Atom(exact(output), exact(probability))
+    if isinstance(output, tuple | Tuple):
+        return Atom(Tuple(*map(exact, output)), exact(probability))
+    output = exact(output)
+    is_family = isinstance(output, Variable) and output.integer_valued and output not in named
+    return Atom(output, exact(probability), output if is_family else None)

@@ -12,6 +12,7 @@ from sympy import Expr, Sum, Symbol, latex
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
+from ldp_audit.mechanisms.variable import Variable
 from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
 
 _SIZED = re.compile(r"\\([Bb]igg?)([lr])")
@@ -80,7 +81,13 @@ def law_latex(law: SymbolicChannel | SymbolicWeights) -> str:
     inputs = ", ".join(v.latex for v in law.inputs)
     parts = []
     if law.atoms:
-        rows = [(a.probability, f"y={latex(a.output)}") for a in law.atoms]
+        rows = [
+            (
+                a.probability,
+                f"y={latex(a.output)}" if a.index is None else _interval(a.index.lower, a.index.upper, a.index),
+            )
+            for a in law.atoms
+        ]
         parts.append(_cases(rf"\Pr[y\mid {inputs}]", rows, sums))
     if law.pieces:
         rows = [(p.density, _interval(p.lower, p.upper)) for p in law.pieces]
@@ -108,9 +115,12 @@ def _class(one: OutputClass) -> str:
     return rf"\text{{{one.label}}}{which}{many}"
 
 
-def _interval(lower: Expr, upper: Expr) -> str:
-    if lower.is_infinite and upper.is_infinite:
-        return rf"{OUTPUT.name}\in\mathbb R"
+def _interval(lower: Expr, upper: Expr, index: Variable | None = None) -> str:
+    """Where the output lies: all over an interval, or at its whole numbers, which the index stands for."""
+    name, numbers = (OUTPUT.name, "R") if index is None else (f"{OUTPUT.name}={latex(index)}", "Z")
     left = "" if lower.is_infinite else rf"{latex(lower)}\le "
     right = "" if upper.is_infinite else rf"\le {latex(upper)}"
-    return f"{left}{OUTPUT.name}{right}"
+    among = rf"\in\mathbb {numbers}" if index is not None or not (left or right) else ""
+    if index is not None and (left or right):
+        return rf"{name}{among},\ {left}{latex(index)}{right}"
+    return f"{left}{name}{right}{among}"

@@ -1,0 +1,196 @@
+"""Sums over infinitely many or a symbolic number of values, binomial coefficients, and channels made of them.
+
+What a statement becomes is held against plain sums of numbers; verdicts against false neighbours of each statement.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sympy import Abs, Expr, Float, Rational, Sum, binomial, exp, oo
+
+from ldp_audit.claims import recheck
+from ldp_audit.claims.privacy import is_private, require_channel
+from ldp_audit.claims.settling import BadClaimError, settle
+from ldp_audit.claims.statement import Statement, at_most, equal
+from ldp_audit.claims.verdict import Verdict, combine
+from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.variable import EPSILON, ROOT_T, T, Variable
+
+a = exp(-EPSILON)
+x = Variable("x", 0, 20, integer=True)
+k = Variable("k", -oo, oo, integer=True)
+n = Variable("n", 2, oo, integer=True)
+z = Variable("z", 0, n, integer=True)
+j = Variable("j", 1, n - 1, integer=True)
+d = Variable("d", 2, oo, integer=True)
+m = Variable("m", 1, d - 1, integer=True)
+noise = (1 - a) / (1 + a)
+few, more = binomial(d - 1, m - 1), binomial(d - 1, m)
+
+POINTS = [(0.3, 4, 3, 6, 2), (1.7, 0, 2, 2, 1), (0.9, 1, 5, 9, 8)]
+"""epsilon, x, n, d, m; z is x, but for n at most."""
+
+
+def _noise_sum(power: int, centre: int, epsilon: float) -> float:
+    return math.fsum(math.exp(-epsilon * abs(i)) * (i + centre) ** power for i in range(-2000, 2001))
+
+
+SUMS: dict[str, tuple[Any, Callable[..., float]]] = {
+    "geometric": (Sum(a**j, (j, 1, oo)), lambda e, *_: math.fsum(math.exp(-e * i) for i in range(1, 2000))),
+    "two sides": (Sum(a ** Abs(k - x), (k, -oo, oo)), lambda e, *_: _noise_sum(0, 0, e)),
+    "two sides, twice the rate": (Sum(T ** (-2 * Abs(k - x)), (k, -oo, oo)), lambda e, *_: _noise_sum(0, 0, 2 * e)),
+    "mean": (Sum(a ** Abs(k - x) * k, (k, -oo, oo)), lambda e, x, *_: _noise_sum(1, x, e)),
+    "second moment": (Sum(a ** Abs(x - k) * k**2, (k, -oo, oo)), lambda e, x, *_: _noise_sum(2, x, e)),
+    "between two ends": (
+        Sum(a ** Abs(j - z), (j, 1, n - 1)),
+        lambda e, x, n, *_: math.fsum(math.exp(-e * abs(i - min(x, n))) for i in range(1, n)),
+    ),
+    "subset selection": (few * T / (few * T + more), lambda e, x, n, d, m: m * math.exp(e) / (m * math.exp(e) + d - m)),
+    "Pascal": (binomial(d, m) / few, lambda e, x, n, d, m: math.comb(d, m) / math.comb(d - 1, m - 1)),
+    "all pairs": (binomial(d, 2), lambda e, x, n, d, m: math.comb(d, 2)),
+}
+
+
+def _value(letter: Variable, values: dict[str, float]) -> Expr:
+    if letter.exp_of is None:
+        return Float(values[letter.name], 40)  # pyright: ignore[reportReturnType]
+    return exp(letter.exp_of.subs({v: _value(v, values) for v in letter.exp_of.free_symbols}))  # pyright: ignore
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("point", POINTS)
+def test_closed_forms_are_the_plain_sums(name: str, point: tuple[float, int, int, int, int]) -> None:
+    expression, plain = SUMS[name]
+    closed = equal(expression, 0).left
+    epsilon, at, most, dims, kept = point
+    values = {"epsilon": epsilon, "x": at, "n": most, "z": min(at, most), "d": dims, "m": kept}
+    found = float(closed.subs({v: _value(v, values) for v in closed.free_symbols}))  # pyright: ignore
+    assert math.isclose(found, plain(*point), rel_tol=1e-12)
+
+
+TRUE = {
+    "the noise's total": equal(Sum(noise * a ** Abs(k - x), (k, -oo, oo)), 1),
+    "the noise's variance": equal(Sum(noise * a ** Abs(k) * k**2, (k, -oo, oo)), 2 * a / (1 - a) ** 2),
+    "cut at both ends": equal(Sum(noise * a ** Abs(j - z), (j, 1, n - 1)) + (a**z + a ** (n - z)) / (1 + a), 1),
+    "subset selection's total": equal(few * T / (few * T + more) + more / (few * T + more), 1),
+    "how often the own value is kept": at_most(few * T / (few * T + more), T * few / (few + more)),
+    "absorption": equal(binomial(d, m) * m, d * few),
+    "a bound on pairs": at_most(binomial(d, 2), d**2 / 2),
+}
+FALSE = {
+    "total, one factor": equal(Sum(noise * a ** Abs(k - x), (k, -oo, oo)), 1 + a),
+    "variance, one power": equal(Sum(noise * a ** Abs(k) * k**2, (k, -oo, oo)), 2 * a / (1 - a) ** 3),
+    "cut, no denominator": equal(Sum(noise * a ** Abs(j - z), (j, 1, n - 1)) + a**z / (1 + a) + a ** (n - z), 1),
+    "selection, the other class": equal(more * T / (few * T + more) + more / (few * T + more), 1),
+    "kept at least half": at_most(Rational(1, 2), few * T / (few * T + more)),
+    "absorption, one less": equal(binomial(d, m) * m, (d - 1) * few),
+    "pairs, a third": at_most(binomial(d, 2), d**2 / 3),
+}
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_true_sums_are_proved(name: str) -> None:
+    settled = settle(TRUE[name])
+    assert settled.verdict is Verdict.PROVED, settled.evidence
+    assert recheck.part(settled.to_dict()) == Verdict.PROVED
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_false_sums_are_refuted(name: str) -> None:
+    assert settle(FALSE[name]).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        Sum(T ** Abs(k - x), (k, -oo, oo)),  # diverges
+        Sum(a ** Abs(k - Rational(1, 2)), (k, -oo, oo)),  # no whole number in the middle
+        Sum(a ** Abs(j - x), (j, 1, n)),  # the middle may lie outside
+        binomial(d, m),
+        binomial(d - 1, m + 1) / binomial(d - 2, m),  # which may be 0 / 0
+    ],
+)
+def test_what_has_no_closed_form_that_always_holds_is_refused(expression: Expr) -> None:
+    with pytest.raises(ValueError, match=r"write (it|them) out"):
+        equal(expression, 1)
+
+
+def test_only_sums_may_run_to_infinity() -> None:
+    with pytest.raises(ValueError, match="finite real expression"):
+        at_most(x, oo)
+
+
+def _verdict(parts: tuple[Statement, ...]) -> Verdict:
+    return combine([settle(part).verdict for part in parts])
+
+
+def _geometric(kept: Expr = noise) -> SymbolicChannel:
+    return SymbolicChannel("geometric", x, {k: kept * a ** Abs(k - x)})
+
+
+def test_geometric_noise_is_private_and_no_more_than_it_is() -> None:
+    near = Variable("x2", x - 1, x + 1, integer=True)
+    law = _geometric()
+    assert _verdict(is_private(law, T, neighbour=law.at({x: near}))) is Verdict.PROVED
+    assert _verdict(is_private(law, ROOT_T, neighbour=law.at({x: near}))) is Verdict.REFUTED
+    assert _verdict(is_private(law, T)) is Verdict.REFUTED  # between any two inputs
+    assert _verdict((equal(law.mean(), x), equal(law.variance(), 2 * a / (1 - a) ** 2))) is Verdict.PROVED
+
+
+def test_truncated_geometric_noise_is_private_for_every_range() -> None:
+    law = SymbolicChannel(
+        "cut", z, {0: a**z / (1 + a), j: noise * a ** Abs(j - z), n: a ** (n - z) / (1 + a)}, public=n
+    )
+    lower = Variable("w", 0, n - 1, integer=True)
+    below, above = law.at({z: lower}), law.at({z: lower + 1})
+    assert _verdict(is_private(below, T, neighbour=above)) is Verdict.PROVED
+    assert _verdict(is_private(below, ROOT_T, neighbour=above)) is Verdict.REFUTED
+
+
+def test_a_family_that_adds_up_to_something_else_is_no_channel() -> None:
+    with pytest.raises(BadClaimError, match="must add up to 1"):
+        require_channel(_geometric(1 - a))
+    inside = Variable("j", 0, n, integer=True)
+    with pytest.raises(BadClaimError, match="outputs 0 and j must differ"):
+        require_channel(SymbolicChannel("twice", x, {0: Rational(1, 2), inside: 1 / (2 * n + 2)}, public=n))
+
+
+def test_a_vector_of_bits_is_private_as_its_product() -> None:
+    b, c = (Variable(name, 0, 1, integer=True) for name in "bc")
+    p, q = ((1 + bit * (ROOT_T - 1)) / (ROOT_T + 1) for bit in (b, c))
+    bits = SymbolicChannel(
+        "two bits", (b, c), {(1, 1): p * q, (1, 0): p * (1 - q), (0, 1): (1 - p) * q, (0, 0): (1 - p) * (1 - q)}
+    )
+    assert _verdict(is_private(bits, T)) is Verdict.PROVED
+    assert _verdict(is_private(bits, (1 + T) / 2)) is Verdict.REFUTED
+    with pytest.raises(ValueError, match="vectors, which have no moments"):
+        bits.mean()
+    with pytest.raises(ValueError, match="numbers can be put in where outputs are listed"):
+        bits.bind(epsilon=1)
+    with pytest.raises(BadClaimError, match="must differ"):
+        require_channel(SymbolicChannel("same", b, [((b - b, 1), Rational(1, 2)), ((0, 1), Rational(1, 2))]))
+
+
+@pytest.mark.parametrize(
+    ("atoms", "pieces", "message"),
+    [
+        ({(0, 1): 1, 2: 0}, (), "tuples of one length"),
+        ({(0, 1): 1, (2,): 0}, (), "tuples of one length"),
+        ({(0, 1): 1}, [(0, 1, 0)], "tuples of one length"),
+        ({(x, 1): 1}, (), "must not depend on its inputs"),
+        ({k: Rational(1, 2), x: Rational(1, 2)}, (), "must not depend on its inputs"),
+        ({Variable("k", x, oo, integer=True): 1}, (), "the domain of k depends on an input"),
+    ],
+)
+def test_outputs_that_do_not_go_together_are_refused(atoms: dict, pieces: list, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SymbolicChannel("odd", x, atoms, pieces)
+
+
+def test_a_delta_needs_outputs_that_are_listed() -> None:
+    with pytest.raises(BadClaimError, match="delta needs a channel of at most 6 outputs"):
+        is_private(_geometric(), T, delta=Rational(1, 100))
