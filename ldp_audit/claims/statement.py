@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 from sympy import Abs, Add, Expr, I, Rational, nan, oo, sympify, zoo
@@ -59,6 +60,10 @@ class Statement:
 
     def variables(self) -> list[Variable]:
         """The variables, each after those that its domain or link mentions; the constant of an O-statement first."""
+        return list(self._variables)
+
+    @cached_property
+    def _variables(self) -> list[Variable]:
         found = variables_of([self.left, self.right])
         found = in_order(found, lambda variable: is_linked(variable, found))
         if self.constant is not None:
@@ -90,7 +95,8 @@ class Statement:
         record: dict[str, Any] = {"label": self.label, "quantifier": self.quantifier}
         if self.constant is not None:
             record["constant"] = self.constant.name
-        record["variables"] = [describe_variable(v, self.variables()) for v in self.variables()]
+        variables = self.variables()
+        record["variables"] = [describe_variable(v, variables) for v in variables]
         record["left"], record["relation"], record["right"] = written(self.left), self.relation, written(self.right)
         if self.wrote is not None:
             record["written"] = f"{written(self.wrote[0])} {self.relation} {written(self.wrote[1])}"
@@ -121,6 +127,7 @@ class _Arithmetic(StrPrinter):
         return "Pi()"
 
 
+@lru_cache(maxsize=4096)
 def written(expression: Expr) -> str:
     """The expression in Python's arithmetic notation."""
     return _Arithmetic().doprint(expression)

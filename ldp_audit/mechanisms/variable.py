@@ -120,7 +120,7 @@ def variables_of(expressions: Iterable[Expr]) -> list[Variable]:
     """
     found: dict[Variable, None] = {}
     for expression in expressions:
-        for symbol in sorted(expression.free_symbols, key=str):
+        for symbol in sorted(expression.free_symbols, key=_by_name):
             _visit(symbol, found, ())  # pyright: ignore[reportArgumentType]
     by_name: dict[str, Variable] = {}
     for variable in found:
@@ -211,6 +211,10 @@ def _end(name: str, side: str, value: Any) -> Expr:
     return end
 
 
+def _by_name(symbol: Any) -> str:
+    return symbol.name
+
+
 def _visit(symbol: Symbol, found: dict[Variable, None], path: tuple[Symbol, ...]) -> None:
     if symbol in found:
         return
@@ -224,7 +228,7 @@ def _visit(symbol: Symbol, found: dict[Variable, None], path: tuple[Symbol, ...]
     needs = symbol.lower.free_symbols | symbol.upper.free_symbols
     if symbol.argument is not None and not ranges_over_all_exponentials(symbol):
         needs |= symbol.argument.free_symbols
-    for needed in sorted(needs, key=str):
+    for needed in sorted(needs, key=_by_name):
         _visit(needed, found, (*path, symbol))  # pyright: ignore[reportArgumentType]
     found[symbol] = None
 
