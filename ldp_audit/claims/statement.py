@@ -126,6 +126,10 @@ class _Arithmetic(StrPrinter):
     def _print_Pi(self, _expression: Expr) -> str:  # noqa: N802  # pyright: ignore[reportIncompatibleMethodOverride]
         return "Pi()"
 
+    def _print_Function(self, expression: Expr) -> str:  # noqa: N802  # pyright: ignore[reportIncompatibleMethodOverride]
+        # A program is a chain of functions, whose parts many statements share.
+        return f"{expression.func.__name__}({', '.join(map(written, expression.args))})"
+
 
 @lru_cache(maxsize=4096)
 def written(expression: Expr) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, islice
 
 from sympy import Symbol
@@ -54,16 +55,26 @@ def points(variables: list[Variable], limit: int) -> Iterator[Point]:
     Simple: few variables away from their first choice, and those not far down their list of choices.
     """
     free = [variable for variable in variables if not is_linked(variable, variables)]
-    # Ends that are numbers give the same choices at every point, and those on an open end never lie inside.
-    fixed = {v: _choices(v, {}) for v in free if v.lower.is_number and v.upper.is_number}
-    usable = [
-        [rank for rank, choice in enumerate(fixed[v]) if inside_domain([v], {v: choice})]
-        if v in fixed
-        else list(range(len(_REAL)))
-        for v in free
-    ]
-    tried = (_point(free, ranks, fixed) for ranks in islice(_ranks(usable), _TRIES))
+    usable = [_usable(v) if _is_fixed(v) else list(range(len(_REAL))) for v in free]
+    tried = (_point(free, ranks) for ranks in islice(_ranks(usable), _TRIES))
     yield from islice((point for point in tried if point is not None and inside_domain(variables, point)), limit)
+
+
+def _is_fixed(variable: Variable) -> bool:
+    """Whether its choices are the same at every point, as its ends are numbers."""
+    return bool(variable.lower.is_number and variable.upper.is_number)
+
+
+@lru_cache(maxsize=1024)
+def _usable(variable: Variable) -> list[int]:
+    """The ranks of choices inside its domain, which an open end is not."""
+    choices = _fixed_choices(variable)
+    return [rank for rank, choice in enumerate(choices) if inside_domain([variable], {variable: choice})]
+
+
+@lru_cache(maxsize=1024)
+def _fixed_choices(variable: Variable) -> list[Fraction]:
+    return _choices(variable, {})
 
 
 def _ranks(usable: list[list[int]]) -> Iterator[tuple[int, ...]]:
@@ -99,12 +110,10 @@ def _compositions(among: list[list[int]], total: int) -> Iterator[tuple[int, ...
                 yield (*rest, last)
 
 
-def _point(
-    variables: list[Variable], ranks: tuple[int, ...], fixed: Mapping[Variable, list[Fraction]]
-) -> Point | None:
+def _point(variables: list[Variable], ranks: tuple[int, ...]) -> Point | None:
     point: dict[Symbol, Fraction] = {}
     for variable, rank in zip(variables, ranks, strict=True):
-        choices = fixed[variable] if variable in fixed else _choices(variable, point)
+        choices = _fixed_choices(variable) if _is_fixed(variable) else _choices(variable, point)
         if rank >= len(choices):
             return None
         point[variable] = choices[rank]
