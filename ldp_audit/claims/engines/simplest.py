@@ -55,26 +55,18 @@ def points(variables: list[Variable], limit: int) -> Iterator[Point]:
     Simple: few variables away from their first choice, and those not far down their list of choices.
     """
     free = [variable for variable in variables if not is_linked(variable, variables)]
-    usable = [_usable(v) if _is_fixed(v) else list(range(len(_REAL))) for v in free]
+    usable = [_usable(variable) for variable in free]
     tried = (_point(free, ranks) for ranks in islice(_ranks(usable), _TRIES))
     yield from islice((point for point in tried if point is not None and inside_domain(variables, point)), limit)
 
 
-def _is_fixed(variable: Variable) -> bool:
-    """Whether its choices are the same at every point, as its ends are numbers."""
-    return bool(variable.lower.is_number and variable.upper.is_number)
-
-
 @lru_cache(maxsize=1024)
 def _usable(variable: Variable) -> list[int]:
-    """The ranks of choices inside its domain, which an open end is not."""
-    choices = _fixed_choices(variable)
+    """The ranks of choices inside its domain, which an open end is not; all, where its ends lean on others."""
+    if not (variable.lower.is_number and variable.upper.is_number):
+        return list(range(len(_REAL)))
+    choices = _choices(variable, {})
     return [rank for rank, choice in enumerate(choices) if inside_domain([variable], {variable: choice})]
-
-
-@lru_cache(maxsize=1024)
-def _fixed_choices(variable: Variable) -> list[Fraction]:
-    return _choices(variable, {})
 
 
 def _ranks(usable: list[list[int]]) -> Iterator[tuple[int, ...]]:
@@ -113,7 +105,7 @@ def _compositions(among: list[list[int]], total: int) -> Iterator[tuple[int, ...
 def _point(variables: list[Variable], ranks: tuple[int, ...]) -> Point | None:
     point: dict[Symbol, Fraction] = {}
     for variable, rank in zip(variables, ranks, strict=True):
-        choices = _fixed_choices(variable) if _is_fixed(variable) else _choices(variable, point)
+        choices = _choices(variable, point)
         if rank >= len(choices):
             return None
         point[variable] = choices[rank]
@@ -127,6 +119,12 @@ def _choices(variable: Variable, point: Point) -> list[Fraction]:
         upper = None if variable.upper.is_infinite else _inner(value(variable.upper, point), up=False)
     except ZeroDivisionError:
         return []
+    return _simple(lower, upper, variable.integer_valued)
+
+
+@lru_cache(maxsize=4096)
+def _simple(lower: Fraction | None, upper: Fraction | None, whole: bool) -> list[Fraction]:  # noqa: FBT001  (a key of the cache)
+    """Simple numbers from the lower end up, or from the upper one down, or between both; whole ones, if asked for."""
     if lower is not None and upper is not None:
         choices = [lower + (upper - lower) * step for step in _BETWEEN]
     elif lower is not None:
@@ -135,7 +133,7 @@ def _choices(variable: Variable, point: Point) -> list[Fraction]:
         choices = [upper - step for step in _ABOVE]
     else:
         choices = _REAL
-    if variable.integer_valued:
+    if whole:
         choices = sorted({Fraction(round(choice)) for choice in choices}, key=lambda size: (abs(size), size))
     return list(dict.fromkeys(choices))
 
