@@ -82,7 +82,7 @@ def _ranks(usable: list[list[int]]) -> Iterator[tuple[int, ...]]:
         for chosen in combinations(sometimes, moved):
             places = sorted([*always, *chosen], reverse=True)
             among = [[rank for rank in usable[place] if rank > 0] for place in places]
-            for total in range(len(places), sum(map(max, among)) + 1):
+            for total in range(sum(map(min, among)), sum(map(max, among)) + 1):
                 for steps in _compositions(among, total):
                     ranks = [0] * len(usable)
                     for place, step in zip(places, steps, strict=True):
@@ -91,14 +91,16 @@ def _ranks(usable: list[list[int]]) -> Iterator[tuple[int, ...]]:
 
 
 def _compositions(among: list[list[int]], total: int) -> Iterator[tuple[int, ...]]:
-    """Ranks, one of each list, that add up to `total`."""
+    """Ranks, one of each ascending list, that add up to `total`."""
     if not among:
         if total == 0:
             yield ()
         return
+    before = among[:-1]
+    least, most = sum(ranks[0] for ranks in before), sum(ranks[-1] for ranks in before)
     for last in among[-1]:
-        if last <= total - len(among) + 1:
-            for rest in _compositions(among[:-1], total - last):
+        if least <= total - last <= most:
+            for rest in _compositions(before, total - last):
                 yield (*rest, last)
 
 
