@@ -14,6 +14,7 @@ of the middle between two floats: those come from balls. The checker counts in i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MOST_BITS, _UNIT, _LARGEST = 24, 46, 16
+_COLUMN = 2**16
+"""Words at a time: what stays in a processor's cache is worked on ten times faster than all words at once."""
 _DOUBT = 2.0**-20
 """Of a float's last bit; the logarithms of float64 are a thousand times more exact."""
 
@@ -65,21 +68,33 @@ def counted(bits: int, x: Fraction, y: Fraction) -> int:
     import numpy as np
 
     noise = _noise(bits)
-    mine, theirs = (_reports(float(at), noise, bits) for at in (x, y))
-    places = np.searchsorted(theirs, mine)
-    places[places == len(theirs)] = 0
-    return int(np.count_nonzero(theirs[places] != mine))
+    theirs = np.concatenate([*_reports(float(y), noise, bits), [np.inf]])
+    return sum(_missing(mine, theirs) for mine in _reports(float(x), noise, bits))
 
 
 def _is_input(at: Fraction, bits: int) -> bool:
     return abs(at) <= _LARGEST and (at * 2**_UNIT).denominator == 1 and nearest(at, bits) == at
 
 
-def _reports(at: float, noise: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
-    """The reports of all words, which ascend. Sums are exact in float64, whose bits reach from 2**5 to 2**-46."""
+def _reports(at: float, noise: NDArray[np.float64], bits: int) -> Iterator[NDArray[np.float64]]:
+    """The reports of all words, which ascend, in columns.
+
+    Sums are exact in float64, whose bits reach from 2**5 to 2**-46.
+    """
+    last = len(noise) - 1
+    for start in range(0, last, _COLUMN):
+        yield _rounded(at + noise[start : min(start + _COLUMN, last)], bits)
+    for end in range(len(noise), 0, -_COLUMN):
+        yield _rounded(at - noise[max(0, end - _COLUMN) : end][::-1], bits)
+
+
+def _missing(mine: NDArray[np.float64], theirs: NDArray[np.float64]) -> int:
+    """How many of these reports are none of theirs; both ascend, and theirs end with infinity."""
     import numpy as np
 
-    return _rounded(np.concatenate([at + noise[:-1], at - noise[::-1]]), bits)
+    first, last = np.searchsorted(theirs, mine[[0, -1]])
+    near = theirs[first : last + 1]
+    return int(np.count_nonzero(near[np.searchsorted(near, mine)] != mine))
 
 
 def _noise(bits: int) -> NDArray[np.float64]:
@@ -87,13 +102,16 @@ def _noise(bits: int) -> NDArray[np.float64]:
     import numpy as np
 
     top = 2 ** (bits - 1)
-    logs = np.log(np.arange(1, top + 1) / top)
-    fractions, exponents = np.frexp(logs)
-    scaled = np.ldexp(fractions, bits)
-    whole = np.rint(scaled)
-    for place in np.flatnonzero(np.abs(scaled - whole) > 0.5 - _DOUBT).tolist():
-        whole[place] = _certain(place + 1, top, bits - int(exponents[place]))
-    return np.ldexp(whole, exponents - bits)
+    noise = np.empty(top)
+    for start in range(0, top, _COLUMN):
+        column = noise[start : start + _COLUMN]
+        fractions, exponents = np.frexp(np.log(np.arange(start + 1, start + 1 + len(column)) / top))
+        scaled = np.ldexp(fractions, bits)
+        whole = np.rint(scaled)
+        for place in np.flatnonzero(np.abs(scaled - whole) > 0.5 - _DOUBT).tolist():
+            whole[place] = _certain(start + place + 1, top, bits - int(exponents[place]))
+        column[:] = np.ldexp(whole, exponents - bits)
+    return noise
 
 
 def _certain(m: int, top: int, shift: int) -> int:

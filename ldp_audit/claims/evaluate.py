@@ -222,4 +222,4 @@ def _fraction(end: arb) -> Fraction:
     mantissa, exponent = (int(part) for part in end.mid().man_exp())
     if abs(exponent) > _LARGEST:
         raise OverflowError("a number is too large to be written down")
-    return Fraction(mantissa) * Fraction(2) ** exponent
+    return Fraction(mantissa << max(0, exponent), 1 << max(0, -exponent))

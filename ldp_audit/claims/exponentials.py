@@ -77,8 +77,8 @@ def unified(expressions: Sequence[Expr]) -> list[Expr]:
     variables = variables_of(expressions)
     ends = [end for v in variables for end in (v.lower, v.upper) if not end.is_infinite]
     linked = [v for v in variables if v.exp_of is not None]
-    nodes = sorted({node for side in (*expressions, *ends) for node in side.atoms(exp, log, Pow)}, key=str)
-    nodes = [node for node in nodes if _is_power(node) or (isinstance(node, log) and node.free_symbols)]
+    powers = {node for side in (*expressions, *ends) for node in side.atoms(exp, log, Pow) if node.free_symbols}
+    nodes = sorted((node for node in powers if isinstance(node, log) or _is_power(node)), key=str)
     if len(linked) < 2 and not nodes:
         return expressions
     letters = _Letters(variables)
@@ -346,9 +346,9 @@ class _Letters:
                 total += base.exp_of * power
             else:
                 rest.append((base, power))
-        alone = [(base, power) for base, power in rest if base.free_symbols and _certain(base > 0)]
-        if not apart and (len(rest) > 1 or not alone):
-            alone = []
+        # Of one factor that is no power the logarithm is the same either way.
+        asked = rest if apart or (len(rest) == 1 and rest[0][1] != 1) else []
+        alone = [(base, power) for base, power in asked if base.free_symbols and _certain(base > 0)]
         total += Add(*(power * self._variable(base) for base, power in alone))
         left = Mul(*(base**power for base, power in rest if (base, power) not in alone))
         return total if left == 1 else total + self._variable(left)

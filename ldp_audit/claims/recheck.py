@@ -6,7 +6,7 @@ recheck_report.py puts the verdicts of claims together again from what `part` re
 stay short.)"""
 import ast, math, operator, re
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 from ldp_audit.claims.recheck_alone import alone
 from ldp_audit.claims.recheck_effort import RefusedError as RefusedError
@@ -22,13 +22,16 @@ RELATIONS = {"==": operator.eq, "!=": operator.ne, "<=": operator.le, "<": opera
 def total(p, q):
     take(1 + (len(p) + len(q)) // 4, size((*p.values(), *q.values())))
     return {m: c for m in {**p, **q} if (c := p.get(m, 0) + q.get(m, 0))}
+@lru_cache(maxsize=2**14)
+def merged(m, n):
+    powers = dict(m)
+    powers.update((name, powers.get(name, 0) + exponent) for name, exponent in n)
+    return tuple(sorted(powers.items()))
 def times(p, q):
     take(16 * len(p) * len(q), size((*p.values(), *q.values())))
     result = {}
     for (m, a), (n, b) in product(p.items(), q.items()):
-        powers = dict(m)
-        powers.update((name, powers.get(name, 0) + exponent) for name, exponent in n)
-        key = tuple(sorted(powers.items()))
+        key = merged(m, n)
         result[key] = result.get(key, 0) + a * b
     return {m: c for m, c in result.items() if c}
 def ratio_sum(a, b):
@@ -36,7 +39,7 @@ def ratio_sum(a, b):
     return (total(a[0], b[0]), a[1]) if alike else (total(times(a[0], b[1]), times(b[0], a[1])), times(a[1], b[1]))
 def same(a, b): return times(a[0], b[1]) == times(b[0], a[1])
 RATIOS = {
-    int: lambda n: ({(): Fraction(n)} if n else {}, {(): Fraction(1)}),
+    int: lambda n: ({(): n} if n else {}, {(): 1}),
     ast.Add: ratio_sum,
     ast.Mult: lambda a, b: (times(a[0], b[0]), times(a[1], b[1])),
     ast.Div: lambda a, b: (times(a[0], b[1]), times(a[1], require(b[0], "a division by zero"))),
@@ -58,7 +61,7 @@ def parsed(text):
 def names(text): return {node.id for node in ast.walk(parsed(text)) if isinstance(node, ast.Name)} - INTERVALS.keys()
 def difference(a, b, algebra): return algebra[ast.Add](a, algebra[ast.Mult](algebra[int](-1), b))
 def evaluate(text, env, algebra, nonzero=None):
-    """The value of an arithmetic expression; a divisor must be made of what is listed as nonzero, if it is given."""
+    """The value of an expression, a text or parsed; a divisor must be made of what is listed as nonzero, if given."""
     def walk(node):
         if isinstance(node, ast.Constant) and type(node.value) is int:
             return algebra[int](node.value)
@@ -69,7 +72,7 @@ def evaluate(text, env, algebra, nonzero=None):
         if isinstance(node, ast.Call) and not node.keywords and algebra is RATIOS:  # of numbers, with an exact value
             parts = list(map(walk, node.args))
             require(all({*top, *bottom} <= {()} for top, bottom in parts), "a function of what is no number")
-            low, high = INTERVALS[node.func.id](*((top.get((), 0) / bottom[()],) * 2 for top, bottom in parts))
+            low, high = INTERVALS[node.func.id](*((Fraction(top.get((), 0), bottom[()]),) * 2 for top, bottom in parts))
             return RATIOS[int](require(low == high and (low,), "a function without an exact value")[0])
         if isinstance(node, ast.Call) and not node.keywords:
             return algebra[node.func.id](*map(walk, node.args))
@@ -77,22 +80,23 @@ def evaluate(text, env, algebra, nonzero=None):
         if isinstance(node.op, ast.Sub):
             return difference(walk(node.left), walk(node.right), algebra)
         if isinstance(node.op, ast.Pow):
-            exponent, top = evaluate(ast.unparse(node.right), env if algebra is INTERVALS else {}, INTERVALS)
+            exponent, top = evaluate(node.right, env if algebra is INTERVALS else {}, INTERVALS)
             require(exponent == top and abs(top) < (200 if algebra is RATIOS else 10**5), f"{top} is a bad exponent")
-            require(exponent > 0 or apart(node.left), f"{ast.unparse(node.left)!r} may be zero")
+            require(exponent > 0 or apart(node.left), "a base may be zero")
             return power(walk(node.left), exponent, algebra)
-        require(not isinstance(node.op, ast.Div) or apart(node.right), f"{ast.unparse(node.right)!r} may be zero")
+        require(not isinstance(node.op, ast.Div) or apart(node.right), "a divisor may be zero")
         return algebra[type(node.op)](walk(node.left), walk(node.right))
     def apart(node):
-        """Whether a divisor is a product of powers of what is known not to vanish."""
+        """True for a divisor that is a product of powers of what is known not to vanish; refuses another."""
         if nonzero is None:
             return True
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Pow):
             return apart(node.left) and (isinstance(node.op, ast.Pow) or apart(node.right))
         value = walk(node)
         known = [RATIOS[int](node.value)] if isinstance(node, ast.Constant) and node.value else nonzero
-        return any(same(form, value) or same(form, difference(algebra[int](0), value, algebra)) for form in known)
-    return walk(parsed(text))
+        alike = any(same(form, value) or same(form, difference(algebra[int](0), value, algebra)) for form in known)
+        return alike or require(alike, f"{ast.unparse(node)!r} may be zero")
+    return walk(parsed(text) if isinstance(text, str) else text)
 
 def sign(node, opens):
     """Of a form: 2 if positive for all positive slacks, 1 if not negative, 0 if its shape does not tell."""
@@ -189,7 +193,7 @@ def everywhere(left, relation, right, variables, evidence, given):
     needed = reached([left, right, *given.values()], variables)
     texts = [left, right, *given.values(), *(text for n in needed for end in ends(variables[n]) for text in end[::2])]
     for name, v in variables.items():
-        itself = {((name, 1),): Fraction(1)}, {(): Fraction(1)}
+        itself = {((name, 1),): 1}, {(): 1}
         env[name] = evaluate(given[name], env, RATIOS) if name in given else itself
         slacks = {"lo_": v["lower"], "hi_": v["upper"]} if name not in given else {}
         if "log_of" in v:
@@ -238,15 +242,15 @@ def series(text, degree):
 def derivative(ratio, x, rates):
     """Of a quotient by x, where some names stand for functions of x with these derivatives."""
     def along(polynomial):
-        found = {}, {(): Fraction(1)}
+        found = {}, {(): 1}
         for monomial, c in polynomial.items():
             for name, power in monomial:
                 if name == x or name in rates:
                     rest = tuple((n, e - (n == name)) for n, e in monomial if e > 1 or n != name)
-                    one = {rest: c * power}, {(): Fraction(1)}
+                    one = {rest: c * power}, {(): 1}
                     found = ratio_sum(found, one if name == x else RATIOS[ast.Mult](one, rates[name]))
         return found
-    top, bottom = ((part, {(): Fraction(1)}) for part in ratio)
+    top, bottom = ((part, {(): 1}) for part in ratio)
     lost = RATIOS[ast.Mult](top, along(ratio[1]))
     gained = RATIOS[ast.Mult](along(ratio[0]), bottom)
     return RATIOS[ast.Div](difference(gained, lost, RATIOS), RATIOS[ast.Mult](bottom, bottom))

@@ -61,10 +61,14 @@ def nearest(number: Fraction, digits: int) -> Fraction:
     """The number rounded to so many significant bits, ties to even; the definition of Fl on rationals."""
     if not number:
         return number
-    exponent = number.numerator.bit_length() - number.denominator.bit_length()
-    exponent -= abs(number) < Fraction(2) ** exponent  # now 2**exponent <= |number| < 2**(exponent + 1)
-    unit = Fraction(2) ** (exponent + 1 - digits)
-    return round(number / unit) * unit  # round() of a Fraction takes a tie to the even one
+    top, bottom = number.numerator, number.denominator
+    exponent = top.bit_length() - bottom.bit_length()
+    exponent -= abs(top) << max(0, -exponent) < bottom << max(0, exponent)
+    shift = exponent + 1 - digits  # now 2**exponent <= |number| < 2**(exponent + 1), and its last bit is 2**shift
+    bottom <<= max(0, shift)
+    whole, rest = divmod(top << max(0, -shift), bottom)
+    whole += 2 * rest > bottom or (2 * rest == bottom and whole % 2)
+    return Fraction(whole << max(0, shift), 1 << max(0, -shift))
 
 
 def up(number: Fraction) -> Fraction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 from sympy import Abs, Add, Expr, I, Rational, nan, oo, sympify, zoo
@@ -61,6 +62,10 @@ class Statement:
 
     def variables(self) -> list[Variable]:
         """The variables, each after those that its domain or link mentions; the constant of an O-statement first."""
+        return list(self._variables)
+
+    @cached_property
+    def _variables(self) -> list[Variable]:
         found = variables_of([self.left, self.right])
         found = in_order(found, lambda variable: is_linked(variable, found))
         if self.constant is not None:
@@ -92,7 +97,8 @@ class Statement:
         record: dict[str, Any] = {"label": self.label, "quantifier": self.quantifier}
         if self.constant is not None:
             record["constant"] = self.constant.name
-        record["variables"] = [describe_variable(v, self.variables()) for v in self.variables()]
+        variables = self.variables()
+        record["variables"] = [describe_variable(v, variables) for v in variables]
         record["left"], record["relation"], record["right"] = written(self.left), self.relation, written(self.right)
         if self.wrote is not None:
             record["written"] = f"{written(self.wrote[0])} {self.relation} {written(self.wrote[1])}"
@@ -122,7 +128,12 @@ class _Arithmetic(StrPrinter):
     def _print_Pi(self, _expression: Expr) -> str:  # noqa: N802  # pyright: ignore[reportIncompatibleMethodOverride]
         return "Pi()"
 
+    def _print_Function(self, expression: Expr) -> str:  # noqa: N802  # pyright: ignore[reportIncompatibleMethodOverride]
+        # A program is a chain of functions, whose parts many statements share.
+        return f"{expression.func.__name__}({', '.join(map(written, expression.args))})"
 
+
+@lru_cache(maxsize=4096)
 def written(expression: Expr) -> str:
     """The expression in Python's arithmetic notation."""
     return _Arithmetic().doprint(expression)

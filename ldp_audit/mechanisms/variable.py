@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from sympy import Basic, Expr, Float, Rational, S, Symbol, exp, nan, oo, sympify, zoo
+from sympy import Basic, Expr, Float, Number, Rational, S, Symbol, exp, nan, oo, sympify, zoo
 
 Ends = Literal["", "left", "right", "both"]
 OPEN_ENDS: dict[tuple[bool, bool], Ends] = {
@@ -120,7 +120,7 @@ def variables_of(expressions: Iterable[Expr]) -> list[Variable]:
     """
     found: dict[Variable, None] = {}
     for expression in expressions:
-        for symbol in sorted(expression.free_symbols, key=str):
+        for symbol in sorted(expression.free_symbols, key=_by_name):
             _visit(symbol, found, ())  # pyright: ignore[reportArgumentType]
     by_name: dict[str, Variable] = {}
     for variable in found:
@@ -187,14 +187,15 @@ def replacements(what: str, variables: Iterable[Variable], values: Mapping[Varia
 def exact(value: Any) -> Any:
     """The value as a SymPy expression; ValueError for one that holds a float, which has no exact meaning."""
     expression = sympify(value)
-    inexact = sorted(map(str, expression.atoms(Float))) if isinstance(expression, Basic) else []
+    numbers = expression.atoms(Number, type(zoo)) if isinstance(expression, Basic) else set()
+    inexact = sorted(str(number) for number in numbers if isinstance(number, Float))
     if inexact:
         raise ValueError(
             f"{', '.join(inexact)} is a floating-point number; write it exactly, as Rational('0.1') or as a fraction"
         )
-    if isinstance(expression, Basic) and any(_digits(number) > 4000 for number in expression.atoms(Rational)):
+    if any(_digits(number) > 4000 for number in numbers if isinstance(number, Rational)):
         raise ValueError("a number of more than 4000 digits cannot be reported; write it as a power")
-    if isinstance(expression, Basic) and expression.has(zoo, nan):
+    if zoo in numbers or nan in numbers:
         raise ValueError(f"{expression} divides by zero")
     return expression
 
@@ -211,6 +212,10 @@ def _end(name: str, side: str, value: Any) -> Expr:
     return end
 
 
+def _by_name(symbol: Any) -> str:
+    return symbol.name
+
+
 def _visit(symbol: Symbol, found: dict[Variable, None], path: tuple[Symbol, ...]) -> None:
     if symbol in found:
         return
@@ -224,7 +229,7 @@ def _visit(symbol: Symbol, found: dict[Variable, None], path: tuple[Symbol, ...]
     needs = symbol.lower.free_symbols | symbol.upper.free_symbols
     if symbol.argument is not None and not ranges_over_all_exponentials(symbol):
         needs |= symbol.argument.free_symbols
-    for needed in sorted(needs, key=str):
+    for needed in sorted(needs, key=_by_name):
         _visit(needed, found, (*path, symbol))  # pyright: ignore[reportArgumentType]
     found[symbol] = None
 

@@ -84,6 +84,17 @@ def test_logarithms_are_rounded_right_where_floats_cannot_tell(bits: int) -> Non
         assert -sizes[top - m] * Fraction(2) ** -46 == exact
 
 
+def test_columns_of_words_do_not_change_the_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns of three words, so that their borders fall everywhere; in both counts with numpy."""
+    pairs = [(number(x), number(y)) for x, y in PAIRS]
+    whole = [counted(9, x, y) for x, y in pairs]
+    monkeypatch.setattr(engine, "_COLUMN", 3)
+    monkeypatch.setattr(checker, "_BLOCK", 3)
+    for (x, y), expected in zip(pairs, whole, strict=True):
+        assert counted.__wrapped__(9, x, y) == expected
+        assert checker._count_fast(9, int(x * 2**46), int(y * 2**46)) == expected  # pyright: ignore[reportPrivateUsage]
+
+
 ROUNDABLE = [1, 2, 3, -1, -2, -3, 5, -5, 6, 7, -7, 12, -20, 24, 28, -28, 0, 1000, -999]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from sympy import GoldenRatio, Max, Min, Rational, Sum, Symbol, exp, log, oo, sin, sqrt
 
-from ldp_audit.claims.engines import certificate, identity, smt
+from ldp_audit.claims.engines import certificate, identity, simplest, smt
 from ldp_audit.claims.settling import BadClaimError, settle
 from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, order, prints_as, somewhere
 from ldp_audit.claims.verdict import Verdict
@@ -162,6 +164,16 @@ def test_numbers_too_large_to_print_are_left_open() -> None:
     assert settle(less(0, exp(exp(100)))).verdict is Verdict.UNDECIDED
     with pytest.raises(ValueError, match="more than 4000 digits"):
         less(0, Rational(10) ** 5000)
+
+
+def test_no_point_is_sought_on_an_open_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each first choice of an open interval is its end; 30 variables that must all move took all tries and hours."""
+    monkeypatch.setattr(simplest, "_TRIES", 40)
+    for count in (3, 30):
+        many = [Variable(f"u_{place}", 0, 1, open="both") for place in range(count)]
+        found = list(simplest.points(many, 40))
+        assert len(found) == 40
+        assert set(found[0].values()) == {Fraction(1, 2)}
 
 
 def test_many_variables_are_no_hang() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, islice
 
 from sympy import Symbol
@@ -54,47 +55,59 @@ def points(variables: list[Variable], limit: int) -> Iterator[Point]:
     Simple: few variables away from their first choice, and those not far down their list of choices.
     """
     free = [variable for variable in variables if not is_linked(variable, variables)]
-    given = 0
-    for ranks in islice(_ranks(len(free)), _TRIES):
-        point = _point(free, ranks)
-        if point is None or not inside_domain(variables, point):
-            continue
-        yield point
-        given += 1
-        if given >= limit:
-            return
+    usable = [_usable(variable) for variable in free]
+    tried = (_point(free, ranks) for ranks in islice(_ranks(usable), _TRIES))
+    yield from islice((point for point in tried if point is not None and inside_domain(variables, point)), limit)
 
 
-def _ranks(count: int) -> Iterator[tuple[int, ...]]:
-    """Which choice each variable takes: few moved first; the inputs, which are listed last, before the parameters."""
-    for moved in range(count + 1):
-        for places in combinations(reversed(range(count)), moved):
-            for total in range(moved, moved * (len(_REAL) - 1) + 1):
-                for steps in _compositions(moved, total):
-                    ranks = [0] * count
+@lru_cache(maxsize=1024)
+def _usable(variable: Variable) -> list[int]:
+    """The ranks of choices inside its domain, which an open end is not; all, where its ends lean on others."""
+    if not (variable.lower.is_number and variable.upper.is_number):
+        return list(range(len(_REAL)))
+    choices = _choices(variable, {})
+    return [rank for rank, choice in enumerate(choices) if inside_domain([variable], {variable: choice})]
+
+
+def _ranks(usable: list[list[int]]) -> Iterator[tuple[int, ...]]:
+    """Which choice each variable takes: few moved first; the inputs, which are listed last, before the parameters.
+
+    usable: for each variable the ranks that it may take, ascending; one that may not take 0 is always moved.
+    """
+    if not all(usable):
+        return
+    always = [place for place, ranks in enumerate(usable) if ranks[0] > 0]
+    sometimes = [place for place in reversed(range(len(usable))) if usable[place][0] == 0 and len(usable[place]) > 1]
+    for moved in range(len(sometimes) + 1):
+        for chosen in combinations(sometimes, moved):
+            places = sorted([*always, *chosen], reverse=True)
+            among = [[rank for rank in usable[place] if rank > 0] for place in places]
+            for total in range(sum(map(min, among)), sum(map(max, among)) + 1):
+                for steps in _compositions(among, total):
+                    ranks = [0] * len(usable)
                     for place, step in zip(places, steps, strict=True):
                         ranks[place] = step
                     yield tuple(ranks)
 
 
-def _compositions(count: int, total: int) -> Iterator[tuple[int, ...]]:
-    """`count` ranks from 1 up that add up to `total`."""
-    if count == 0:
+def _compositions(among: list[list[int]], total: int) -> Iterator[tuple[int, ...]]:
+    """Ranks, one of each ascending list, that add up to `total`."""
+    if not among:
         if total == 0:
             yield ()
         return
-    for last in range(1, min(total - count + 1, len(_REAL) - 1) + 1):
-        for rest in _compositions(count - 1, total - last):
-            yield (*rest, last)
+    before = among[:-1]
+    least, most = sum(ranks[0] for ranks in before), sum(ranks[-1] for ranks in before)
+    for last in among[-1]:
+        if least <= total - last <= most:
+            for rest in _compositions(before, total - last):
+                yield (*rest, last)
 
 
 def _point(variables: list[Variable], ranks: tuple[int, ...]) -> Point | None:
     point: dict[Symbol, Fraction] = {}
     for variable, rank in zip(variables, ranks, strict=True):
-        try:
-            choices = _choices(variable, point)
-        except ZeroDivisionError:
-            return None
+        choices = _choices(variable, point)
         if rank >= len(choices):
             return None
         point[variable] = choices[rank]
@@ -102,8 +115,18 @@ def _point(variables: list[Variable], ranks: tuple[int, ...]) -> Point | None:
 
 
 def _choices(variable: Variable, point: Point) -> list[Fraction]:
-    lower = None if variable.lower.is_infinite else _inner(value(variable.lower, point), up=True)
-    upper = None if variable.upper.is_infinite else _inner(value(variable.upper, point), up=False)
+    """What the variable may be beside those already placed; nothing where one of its ends is undefined."""
+    try:
+        lower = None if variable.lower.is_infinite else _inner(value(variable.lower, point), up=True)
+        upper = None if variable.upper.is_infinite else _inner(value(variable.upper, point), up=False)
+    except ZeroDivisionError:
+        return []
+    return _simple(lower, upper, variable.integer_valued)
+
+
+@lru_cache(maxsize=4096)
+def _simple(lower: Fraction | None, upper: Fraction | None, whole: bool) -> list[Fraction]:  # noqa: FBT001  (a key of the cache)
+    """Simple numbers from the lower end up, or from the upper one down, or between both; whole ones, if asked for."""
     if lower is not None and upper is not None:
         choices = [lower + (upper - lower) * step for step in _BETWEEN]
     elif lower is not None:
@@ -112,7 +135,7 @@ def _choices(variable: Variable, point: Point) -> list[Fraction]:
         choices = [upper - step for step in _ABOVE]
     else:
         choices = _REAL
-    if variable.integer_valued:
+    if whole:
         choices = sorted({Fraction(round(choice)) for choice in choices}, key=lambda size: (abs(size), size))
     return list(dict.fromkeys(choices))
 

@@ -54,7 +54,7 @@ class FloatProgram:
         """The implemented epsilon, where it is finite: the larger log ratio of the two ends' words."""
         upper = self.upper_words(1) / self.upper_words(-1)
         lower = self.lower_words(-1) / self.lower_words(1)
-        return Max(log(upper), log(lower), evaluate=False)
+        return Max(log(upper, evaluate=False), log(lower, evaluate=False), evaluate=False)
 
 
 def probability(t: Any, center: Any, radius: Any, side: int, fl: Callable[[Any], Any]) -> Any:
