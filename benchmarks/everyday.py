@@ -97,7 +97,8 @@ class Accountants:
             return f"no answer in {self.limit:g} s"
         lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
         if done.returncode or not lines:
-            return (done.stderr.strip().splitlines() or ["no answer"])[-1].partition("Error: ")[2][:40]
+            said = done.stderr.strip().splitlines() or ["no answer"]
+            return said[-1].partition("Error: ")[2][:40] or said[-1][:40]
         return Answer(**json.loads(lines[-1]))
 
 
@@ -138,7 +139,7 @@ def compared(name: str, accountants: Accountants) -> Comparison:
 
 
 def settled(ours: Answer, peer: Answer) -> bool:
-    """Whether the peer's seconds can be compared: it takes longer than we do, or is as tight."""
+    """Whether no finer discretisation is needed: the peer takes longer than we do, or is as tight."""
     error = max(2 * (ours.upper - ours.least), _ROUNDING * ours.upper)
     return ours.cpu <= max(peer.cpu, _INSTANT) or peer.upper <= ours.least + error
 
@@ -157,14 +158,18 @@ def broken(one: Comparison) -> list[str]:
     slack = question.tolerance if isinstance(question, Calibration) else _ROUNDING * ours.upper
     if isinstance(default, Answer) and not _below(default, ours) and default.upper < ours.upper - slack:
         found.append(f"looser by {ours.upper - default.upper:.1g}")
-    if one.refined and ours.cpu > max(one.refined.cpu, _INSTANT) and settled(ours, one.refined):
-        found.append("slower at equal error")
+    if one.refined and not _below(one.refined, ours) and settled(ours, one.refined):
+        found += ["slower at equal error"] if ours.cpu > max(one.refined.cpu, _INSTANT) else []
     return found
 
 
 def _below(peer: Answer, ours: Answer) -> bool:
     """Whether the peer's answer lies below our lower bound."""
     return peer.upper < ours.least * (1 - _ROUNDING)
+
+
+def _no_bound(peer: Answer, ours: Answer) -> str:
+    return " (no upper bound)" if _below(peer, ours) else ""
 
 
 def _row(one: Comparison) -> str:
@@ -174,9 +179,8 @@ def _row(one: Comparison) -> str:
         ours = [f"{one.ours.upper:.9g}", f"{width:.1g}", f"{one.ours.cpu:.3f}", f"{one.ours.megabytes:.0f}"]
     peer = [one.default if isinstance(one.default, str) else "", "", ""]
     if isinstance(one.default, Answer) and isinstance(one.ours, Answer) and one.refined:
-        below = " (no upper bound)" if _below(one.default, one.ours) else ""
-        peer = [f"{one.default.upper - one.ours.upper:.1g}{below}", f"{one.default.cpu:.3f}"]
-        finer = "" if one.discretisation == DISCRETISATIONS[0] else f" at {one.discretisation}"
+        peer = [f"{one.default.upper - one.ours.upper:.1g}{_no_bound(one.default, one.ours)}", f"{one.default.cpu:.3f}"]
+        finer = "" if one.refined is one.default else f" at {one.discretisation}{_no_bound(one.refined, one.ours)}"
         peer += [f"{one.refined.cpu / one.ours.cpu:.2g}{finer}"]
     return f"| {' | '.join([one.name, *ours, *peer, ', '.join(broken(one))])} |"
 
