@@ -87,7 +87,7 @@ class Accountants:
 
     def _ask(self, python: str, script: str, name: str, setting: str) -> Answer | str:
         path = Path(__file__).resolve().parent / "accounting_peers" / f"{script}.py"
-        command = [python, str(path), name, setting, str(self.gib)]
+        command = [python, str(path), name, setting, str(self.gib), "once"]
         environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         try:
             done = subprocess.run(  # noqa: S603

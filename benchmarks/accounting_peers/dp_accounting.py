@@ -6,7 +6,6 @@ off is its default, 1e-15, or a thousandth of delta where that is less.
 """
 
 import math
-import sys
 
 import measure
 
@@ -72,7 +71,7 @@ def calibrated(case, setting: str):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] in measure.QUESTIONS:
+    if measure.ONCE:
         measure.measure_once(bounds, calibrated)
     else:
         measure.measure(bounds)

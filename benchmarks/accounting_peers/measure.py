@@ -2,8 +2,9 @@
 
 A script of this folder is called with CASE SETTING GIB and prints one line of JSON: lower, upper (nats), seconds (the
 median of the repetitions after the first one), first (seconds of that one), imports (seconds), and megabytes, the peak.
-More than so many GiB of memory it does not get. Of an everyday question the line says lower, upper, cpu (seconds of the
-processor, of one answer) and megabytes, by which the peak exceeds what the imports took.
+More than so many GiB of memory it does not get. With `once` behind GIB the case is an everyday question, answered once,
+and the line says lower, upper, cpu (seconds of the processor) and megabytes, by which the peak exceeds what the imports
+took.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ sys.path.append(str(_HERE.parent))
 from accounting_cases import CASES, Case
 from everyday_cases import QUESTIONS, Calibration
 
+ONCE = sys.argv[4:] == ["once"]
 _REPETITIONS, _ENOUGH = 9, 3.0
 
 

@@ -2,7 +2,6 @@
 
 import importlib
 import pkgutil
-import sys
 
 import measure
 
@@ -55,7 +54,7 @@ def import_all():
 
 
 if __name__ == "__main__":
-    if sys.argv[1] in measure.QUESTIONS:
+    if measure.ONCE:
         import_all()
         measure.measure_once(bounds, calibrated)
     else:
