@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
+import statistics
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -186,22 +186,28 @@ def _row(one: Comparison) -> str:
 
 
 def _summary(found: Sequence[Comparison]) -> str:
-    failed = [one.name for one in found if broken(one)]
     answers = [(one.ours, one.name) for one in found if isinstance(one.ours, Answer)]
+    if not answers:
+        return "no answers"
+    slowest, largest = max(answers, key=lambda pair: pair[0].cpu), max(answers, key=lambda pair: pair[0].megabytes)
     pairs = [(one.ours, one.refined) for one in found if isinstance(one.ours, Answer) and one.refined]
-    slowest, largest = (
-        max(answers, key=lambda pair: value(pair[0])) for value in (lambda a: a.cpu, lambda a: a.megabytes)
-    )
-    ratios = sorted(peer.cpu / ours.cpu for ours, peer in pairs)
-    text = f"{len(found)} questions, {len(failed)} of them break a limit{': ' if failed else ''}{'; '.join(failed)}. "
-    text += f"Slowest: {slowest[0].cpu:.2f} s ({slowest[1]}); most memory: {largest[0].megabytes:.0f} MB ({largest[1]})"
-    wider = [name for ours, name in answers if ours.upper - ours.least > 1e-6 * ours.upper]
-    text += f"; wider than 1e-6 of the answer: {len(wider)}{f' ({chr(59).join(wider)})' if wider else ''}. "
-    quicker = sum(ratio >= 1 for ratio in ratios)
-    middle = ratios[len(ratios) // 2] if ratios else math.nan
-    return (
-        text + f"The peer answers {len(ratios)}; we are quicker in {quicker}, the median of the ratios is {middle:.2g}."
-    )
+    ratios = [peer.cpu / ours.cpu for ours, peer in pairs if not _below(peer, ours)]
+    compared_with = f"{sum(ratio >= 1 for ratio in ratios)} of {len(ratios)} comparisons with the peer"
+    lines = [
+        f"{len(found)} questions. Break a limit: {_named([one.name for one in found if broken(one)])}.",
+        f"Slowest: {slowest[0].cpu:.2f} s ({slowest[1]}). Most memory: {largest[0].megabytes:.0f} MB ({largest[1]}).",
+        f"Wider than 1e-6 of the answer: {_named([name for ours, name in answers if _wide(ours)])}.",
+        f"Quicker in {compared_with}, median ratio {statistics.median(ratios):.2g}." if ratios else "No peer answered.",
+    ]
+    return "\n".join(lines)
+
+
+def _named(names: Sequence[str]) -> str:
+    return f"{len(names)} ({'; '.join(names)})" if names else "none"
+
+
+def _wide(ours: Answer) -> bool:
+    return ours.upper - ours.least > 1e-6 * ours.upper
 
 
 def _python(text: str | None) -> str | None:
