@@ -7,7 +7,7 @@ OUT ?= report
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help report docs fuzz site bench bench-samplers bench-coverage bench-accounting bench-auditors bench-implementation bench-training golden package test test-slow test-peers lint format constraints clean
+.PHONY: help report docs fuzz site bench bench-samplers bench-coverage bench-accounting bench-everyday bench-auditors bench-implementation bench-training bench-reading golden package test test-slow test-peers lint format constraints clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -54,11 +54,17 @@ bench-training: $(VENV)/.installed-dev ## rounds of clients beside the plain loo
 bench-accounting: $(VENV)/.installed-dev ## compositions beside peers; PEERS="--peer NAME=PYTHON ..."
 	$(BIN)/python benchmarks/accounting.py $(PEERS)
 
+bench-everyday: $(VENV)/.installed-dev ## everyday questions beside three limits; PEERS="--peer dp_accounting=PYTHON"
+	$(BIN)/python benchmarks/everyday.py $(PEERS)
+
 bench-implementation: $(VENV)/.installed-dev ## seconds and memory of enumerating 2**24 words
 	$(BIN)/python benchmarks/implementation.py
 
 golden: $(VENV)/.installed-dev ## ask the golden questions again and compare; ARGS="--only account --processes 2"
 	$(ONE_THREAD) $(BIN)/python benchmarks/golden.py compare $(ARGS)
+
+bench-reading: $(VENV)/.installed-dev ## how many files and functions one call enters; ARGS="--list compose"
+	$(BIN)/python benchmarks/reading.py $(ARGS)
 
 lint: $(VENV)/.installed-dev ## ruff (lint and format) and pyright
 	$(BIN)/ruff check

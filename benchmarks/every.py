@@ -24,6 +24,7 @@ BENCHMARKS = {
     "samplers": ("what a report costs, beside numpy's generator and the peers that are installed", ""),
     "implementation": ("enumerating every word of a generator: seconds and memory", ""),
     "accounting": ("compositions beside peers: epsilon, error, seconds", ""),
+    "everyday": ("everyday questions beside limits and dp-accounting: width, seconds, memory", ""),
     "training": (
         "a round of clients beside the plain loop over them, and Flower's simulation",
         "--only linear,mlp,cnn",

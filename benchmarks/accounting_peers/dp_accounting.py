@@ -9,18 +9,24 @@ import math
 
 import measure
 
+import dp_accounting
 from dp_accounting.pld import privacy_loss_distribution as pld
 
 
 def part(kind: str, parameters: tuple[float, ...], **how):
     """One mechanism's distribution."""
     if kind == "rr":
-        return pld.from_randomized_response(2 / (1 + math.exp(parameters[0])), 2, **how)
+        k = parameters[1] if len(parameters) > 1 else 2
+        return pld.from_randomized_response(k / (k - 1 + math.exp(parameters[0])), k, **how)
     if kind == "laplace":
         return pld.from_laplace_mechanism(parameters[0], **how)
     if kind == "gaussian":
         return pld.from_gaussian_mechanism(parameters[0], **how)
-    return pld.from_gaussian_mechanism(parameters[1], sampling_prob=parameters[0], **how)
+    if kind == "sampled":
+        return pld.from_gaussian_mechanism(parameters[1], sampling_prob=parameters[0], **how)
+    if kind == "sampled laplace":
+        return pld.from_laplace_mechanism(parameters[1], sampling_prob=parameters[0], **how)
+    raise NotImplementedError(f"has no {kind}")
 
 
 def epsilon(case, interval: float, *, pessimistic: bool) -> float:
@@ -40,5 +46,32 @@ def bounds(case, setting: str):
     return (epsilon(case, float(interval), pessimistic=False) if both else None), upper
 
 
+def event(case, noise: float):
+    """The calibrated mechanism's uses."""
+    kind, parameters, times = case.part(noise)
+    if kind == "laplace":
+        return dp_accounting.SelfComposedDpEvent(dp_accounting.LaplaceDpEvent(noise), times)
+    if kind == "sampled":
+        drawn = dp_accounting.PoissonSampledDpEvent(parameters[0], dp_accounting.GaussianDpEvent(noise))
+        return dp_accounting.SelfComposedDpEvent(drawn, times)
+    raise NotImplementedError(f"calibrates no {kind}")
+
+
+def calibrated(case, setting: str):
+    """A noise that does; its accountant cannot be asked from below."""
+    value = dp_accounting.calibrate_dp_mechanism(
+        lambda: dp_accounting.pld.PLDAccountant(value_discretization_interval=float(setting)),
+        lambda noise: event(case, noise),
+        case.epsilon,
+        case.delta,
+        dp_accounting.ExplicitBracketInterval(case.low, case.high),
+        tol=case.tolerance,
+    )
+    return None, float(value)
+
+
 if __name__ == "__main__":
-    measure.measure(bounds)
+    if measure.ONCE:
+        measure.measure_once(bounds, calibrated)
+    else:
+        measure.measure(bounds)

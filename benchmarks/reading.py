@@ -1,0 +1,149 @@
+"""What a reader must open: the files of ours whose functions one call enters, from a trace.
+
+    python benchmarks/reading.py [--only CASE] [--list CASE] [--strict]
+
+Each case is one call, in a process of its own that has imported everything beforehand. Counted are the functions under
+ldp_audit/ that are entered in any thread, and their files; lambdas and comprehensions count for their file alone, the
+bodies of modules not at all. Worker processes are not traced: the cases ask for none. --list prints the files of one
+case with the number of functions entered in each; --strict exits 1 where a case enters more files than its limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import io
+import json
+import pkgutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import ldp_audit
+
+ROOT = Path(ldp_audit.__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class Case:
+    """limit: how many files the call may enter.   prepare: imports what the call needs, and returns it."""
+
+    limit: int
+    says: str
+    prepare: Callable[[], Callable[[], Any]]
+
+
+def _compose() -> Callable[[], Any]:
+    from ldp_audit.accounting import compose
+    from ldp_audit.mechanisms import Laplace, RandomizedResponse
+
+    return lambda: compose([(RandomizedResponse(0.1), 100), (Laplace(20.0), 50)]).epsilon(delta=1e-6)
+
+
+def _audit() -> Callable[[], Any]:
+    from ldp_audit import audit
+
+    def sampler(x: float, n: int, rng: Any) -> Any:
+        return x + rng.laplace(scale=0.8, size=n)
+
+    return lambda: audit(sampler, inputs=(0.0, 1.0), claimed_epsilon=1.0).describe()
+
+
+def _command(limit: int, line: str) -> Case:
+    def prepare() -> Callable[[], Any]:
+        from ldp_audit.cli import main
+
+        return lambda: main(line.split())
+
+    return Case(limit, f"ldp-audit {line}", prepare)
+
+
+CASES = {
+    "compose": Case(12, "the README's mixed composition, its epsilon", _compose),
+    "audit": Case(14, "the README's audit of a sampler, described", _audit),
+    "lemma": _command(50, "check --paper ldp-fl --only LF-L2 --out report"),
+    "round": _command(80, "train ldp-fl --set n=2 --set rounds=1 --set model=softmax --workers 1 --out trained"),
+}
+
+
+def main() -> int:
+    """Print a table or a list; 1 if a limit is exceeded and --strict given."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=CASES)
+    parser.add_argument("--list", choices=CASES)
+    parser.add_argument("--strict", action="store_true")
+    parser.add_argument("--trace", choices=CASES, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.trace:
+        sys.stdout.write(json.dumps(traced(CASES[options.trace])))
+        return 0
+    if options.list:
+        sys.stdout.writelines(f"{n:4d}  {file}\n" for file, n in sorted(_in_a_process(options.list).items()))
+        return 0
+    sys.stdout.write("| case | files | limit | functions | call |\n|---|---|---|---|---|\n")
+    over = False
+    for name in [options.only] if options.only else CASES:
+        files, case = _in_a_process(name), CASES[name]
+        over |= len(files) > case.limit
+        sys.stdout.write(f"| {name} | {len(files)} | {case.limit} | {sum(files.values())} | {case.says} |\n")
+    return int(over and options.strict)
+
+
+def traced(case: Case) -> dict[str, int]:
+    """The files that the case enters, run in an empty folder and with nothing printed."""
+    for module in pkgutil.walk_packages([str(ROOT)], "ldp_audit."):
+        if not module.name.endswith("__main__"):
+            with contextlib.suppress(ImportError):  # of what an extra would install
+                importlib.import_module(module.name)
+    call, nowhere = case.prepare(), contextlib.redirect_stdout(io.StringIO())
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), nowhere, entered_codes() as codes:
+        call()
+    return by_file(codes)
+
+
+@contextlib.contextmanager
+def entered_codes() -> Iterator[set[CodeType]]:
+    """The code objects that are entered meanwhile, by this thread and by those that it starts."""
+    codes: set[CodeType] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_name != "<module>":
+            codes.add(frame.f_code)
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        yield codes
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def by_file(codes: Iterable[CodeType], root: Path = ROOT) -> dict[str, int]:
+    """Files under the root, relative to it, and how many functions of each with a name of their own are among these."""
+    counts: Counter[str] = Counter()
+    for code in codes:
+        path = Path(code.co_filename)
+        if path.is_relative_to(root):
+            counts[path.relative_to(root).as_posix()] += not code.co_name.startswith("<")
+    return dict(counts)
+
+
+def _in_a_process(name: str) -> dict[str, int]:
+    command = [sys.executable, str(Path(__file__).resolve()), "--trace", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        raise SystemExit(f"{name} failed: {done.stderr.strip().splitlines()[-1]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
