@@ -110,12 +110,13 @@ def test_false_sums_are_refuted(name: str) -> None:
         Sum(T ** Abs(k - x), (k, -oo, oo)),  # diverges
         Sum(a ** Abs(k - Rational(1, 2)), (k, -oo, oo)),  # no whole number in the middle
         Sum(a ** Abs(j - x), (j, 1, n)),  # the middle may lie outside
+        Sum(j, (j, 2, x)),  # from 2 to 0
         binomial(d, m),
         binomial(d - 1, m + 1) / binomial(d - 2, m),  # which may be 0 / 0
     ],
 )
 def test_what_has_no_closed_form_that_always_holds_is_refused(expression: Expr) -> None:
-    with pytest.raises(ValueError, match=r"write (it|them) out"):
+    with pytest.raises(ValueError, match=r"write (it|them) out|no one meaning"):
         equal(expression, 1)
 
 
