@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tests.truth.cases import FAMILIES, Case, case, family_of
-from tests.truth.library import ask
+from tests.truth.library import Bounds, ask
 from tests.truth.questions import Judgement
 
 
@@ -48,24 +48,36 @@ def limited(seconds: float) -> Iterator[None]:
 
 def run(one: Case, limit: float = 60.0) -> Record:
     """Ask and judge one case."""
-    start = middle = time.process_time()
+    start = time.process_time()
+    answer = _answered(one, limit)
+    middle = time.process_time()
+    judgement = answer if isinstance(answer, Judgement) else _judged(one, answer, limit)
+    return Record(one, judgement, middle - start, time.process_time() - middle)
+
+
+def _answered(one: Case, limit: float) -> Bounds | Judgement:
     try:
         with limited(limit):
-            answer = ask(one.code)
-        middle = time.process_time()
-        with limited(limit):
-            judgement = one.question.judge(answer)
+            return ask(one.code)
     except ValueError as error:
-        judgement = Judgement("refused", str(error))
+        return Judgement("refused", str(error))
     except TooLongError:
-        judgement = Judgement("too long" if middle == start else "truth too long")
-    end = time.process_time()
-    return Record(one, judgement, (middle if middle > start else end) - start, end - middle if middle > start else 0.0)
+        return Judgement("too long")
+    except (ArithmeticError, LookupError, TypeError, AttributeError, RuntimeError, MemoryError) as error:
+        return Judgement("WRONG", f"{type(error).__name__}: {error}")
+
+
+def _judged(one: Case, answer: Bounds, limit: float) -> Judgement:
+    try:
+        with limited(limit):
+            return one.question.judge(answer)
+    except TooLongError:
+        return Judgement("truth too long")
 
 
 def table(records: Iterable[Record]) -> str:
     """A line a family."""
-    head = ("family", *_COUNTED, "median width", "worst", "slowest s", "all s")
+    head = ("family", *_COUNTED, "median width", "worst (case)", "slowest s (case)", "all s", "truth s")
     lines = [head]
     by_family: dict[str, list[Record]] = {name: [] for name in FAMILIES}
     for record in records:
@@ -80,10 +92,11 @@ def table(records: Iterable[Record]) -> str:
 
 def _line(name: str, listed: list[Record]) -> tuple[str, ...]:
     counts = [sum(one.judgement.status.endswith(kind) for one in listed) for kind in _KINDS]
-    widths = sorted(one.judgement.width for one in listed if not math.isnan(one.judgement.width))
-    shown = (f"{widths[len(widths) // 2]:.1e}", f"{widths[-1]:.1e}") if widths else ("-", "-")
-    times = [one.seconds for one in listed]
-    return (name, str(len(listed)), *map(str, counts), *shown, f"{max(times):.2f}", f"{sum(times):.0f}")
+    wide = sorted((one.judgement.width, one.case.number) for one in listed if not math.isnan(one.judgement.width))
+    shown = (f"{wide[len(wide) // 2][0]:.1e}", f"{wide[-1][0]:.1e} ({wide[-1][1]})") if wide else ("-", "-")
+    slow, number = max((one.seconds, one.case.number) for one in listed)
+    times = f"{slow:.2f} ({number})", f"{sum(one.seconds for one in listed):.0f}"
+    return (name, str(len(listed)), *map(str, counts), *shown, *times, f"{sum(x.truth_seconds for x in listed):.0f}")
 
 
 _KINDS = ("WRONG", "rounding", "refused", "too long")

@@ -16,6 +16,7 @@ from flint import arb
 from tests.truth import parts
 from tests.truth.parts import Part, Rng, budget, pick, round_to
 from tests.truth.questions import Budget, DeltaAt, EpsilonAt, Question, Truth, ValueOf
+from tests.truth.transform import Cumulant, SmoothSum, of_laplace, of_normal, of_outcomes, of_sampled_normal
 from tests.truth.truths import (
     ZERO,
     Copies,
@@ -23,6 +24,7 @@ from tests.truth.truths import (
     Divergence,
     Laplace,
     LaplaceBeside,
+    ManyResponses,
     Normal,
     Outcomes,
     Sampled,
@@ -271,13 +273,20 @@ def _powers(part: Part, times: int) -> list[Divergence]:
 
 def finite_sum(rng: Rng) -> Asked:
     """Finitely many outcomes: every vector of counts."""
-    shape = int(rng.integers(5))
+    shape = int(rng.integers(7))
+    if shape == 5:
+        some = [parts.response(budget(rng, 1e-2, 3.0, 0.0)) for _ in range(int(rng.integers(6, 12)))]
+        return _composed(rng, [(part, 1) for part in some], _powers)
+    if shape == 6:
+        epsilon, times = budget(rng, 1e-4, 1.0, 0.0), int(10 ** rng.uniform(2, 6))
+        truth = Truth((ManyResponses(epsilon, times),), epsilon * times)
+        return _ask(rng, f"compose([(RandomizedResponse({epsilon!r}), {times})])", truth, _typical(truth, 1e-9))
     if shape == 0:
         part = parts.response(budget(rng, 1e-4, 10.0))
         return _composed(rng, [(part, int(rng.integers(2, 201)))], _powers)
     if shape == 1:
-        both = [parts.response(budget(rng, 1e-3, 5.0)) for _ in range(2)]
-        return _composed(rng, [(part, int(rng.integers(1, 61))) for part in both], _powers)
+        both, most = [parts.response(budget(rng, 1e-3, 5.0)) for _ in range(2)], int(pick(rng, (10, 60, 200)))
+        return _composed(rng, [(part, int(rng.integers(1, most + 1))) for part in both], _powers)
     if shape == 2:
         some = [parts.any_finite(rng, largest=5.0, sizes=5) for _ in range(int(rng.integers(2, 6)))]
         return _composed(rng, [(part, 1) for part in some], _powers)
@@ -372,6 +381,45 @@ def sampled_normal_sum(rng: Rng) -> Asked:
     code = "compose([" + ", ".join(f"({p.code}, {times})" for p, times in listed) + "])"
     truth = Truth((total, total.back()), sum(p.reach * times for p, times in listed))
     return _ask(rng, code, truth, _typical(truth, 1e-9), by_delta=None if shape == 2 else False)
+
+
+def smooth_sum(rng: Rng) -> Asked:
+    """Many sampled Gaussians, or many uses of other mechanisms beside a Gaussian."""
+    sigma, rate = round_to(float(np.exp(rng.uniform(-0.7, 2.3))), 4), float(pick(rng, (0.001, 0.01, 0.05, 0.2)))
+    alone = rng.random() < 0.4
+    steps = int(pick(rng, (1000, 10_000, 100_000) if alone else (10, 100, 1000)))
+    listed = [(parts.poisson(parts.gaussian(sigma), rate), steps)]
+    ways = [[(of_sampled_normal(rate, 1 / sigma, swapped=swapped), steps)] for swapped in (False, True)]
+    if not alone:
+        noise = round_to(float(np.exp(rng.uniform(-0.5, 3))), 4)
+        others: list[tuple[Part, Cumulant, int]] = [(parts.gaussian(noise), of_normal(1 / noise), 1)]
+        for _ in range(int(rng.integers(1, 4))):
+            finite, spread = parts.any_finite(rng, largest=2.0, sizes=6), parts.laplace(budget(rng, 0.01, 1.0, 0.0))
+            times = int(10 ** rng.uniform(0, 2.5))
+            others.append(
+                (finite, of_outcomes(finite.outcomes[0]), times)
+                if rng.random() < 0.6
+                else (spread, of_laplace(spread.reach), times)
+            )
+        keep = int(rng.integers(2))
+        listed = listed * keep + [(part, times) for part, _, times in others]
+        ways = [way * keep + [(cumulant, times) for _, cumulant, times in others] for way in ways]
+    code = "compose([" + ", ".join(f"({p.code}, {times})" for p, times in listed) + "])"
+    truth = Truth(tuple(SmoothSum(tuple(way)) for way in ways), sum(p.reach * times for p, times in listed))
+    return _ask(rng, code, truth, _typical(truth, 1e-9))
+
+
+def protocol(rng: Rng) -> Asked:
+    """A protocol's total: by the losses themselves, or the sum of the epsilons."""
+    rounds, delta = int(rng.integers(2, 13)), float(pick(rng, (1e-3, 1e-5, 1e-10)))
+    one, two = parts.response(budget(rng, 0.01, 1.0, 0.0), 2), parts.piecewise(budget(rng, 0.01, 1.0, 0.0))
+    steps = f"Step({one.code}, ('rounds', 3)), Step({two.code}, ('rounds',))"
+    total = one.outcomes[0].power(3 * rounds).times(two.outcomes[0].power(rounds))
+    truth = Truth((total,), rounds * (3 * one.reach + two.reach))
+    code = f"account(Protocol('survey', ({steps}), rounds={rounds}), delta={delta!r})"
+    if rng.random() < 0.2:
+        return f"{code}.total('basic').epsilon", EpsilonAt(truth, 0.0)
+    return f"{code}.total('exact')", EpsilonAt(truth, delta)
 
 
 def conversion(rng: Rng) -> Asked:
@@ -485,15 +533,17 @@ def from_points(rng: Rng) -> Asked:
 
 
 FAMILIES: dict[str, tuple[int, Callable[[Rng], Asked]]] = {
-    "single": (10, single),
-    "sampled": (6, sampled),
-    "with replacement": (3, with_replacement),
+    "single": (8, single),
+    "sampled": (5, sampled),
+    "with replacement": (2, with_replacement),
     "shuffle": (5, shuffling),
-    "finite sum": (5, finite_sum),
-    "three-valued sum": (3, three_valued_sum),
-    "normal sum": (4, normal_sum),
+    "finite sum": (6, finite_sum),
+    "three-valued sum": (2, three_valued_sum),
+    "normal sum": (3, normal_sum),
     "laplace sum": (3, laplace_sum),
     "sampled normal sum": (2, sampled_normal_sum),
+    "smooth sum": (4, smooth_sum),
+    "protocol": (1, protocol),
     "conversion": (5, conversion),
     "calibration": (2, calibration),
     "trade-off": (1, trade_off),

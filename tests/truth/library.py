@@ -10,10 +10,15 @@ import numpy as np
 import ldp_audit.accounting
 import ldp_audit.mechanisms
 from ldp_audit.accounting.conversion import conversions
+from ldp_audit.accounting.protocols.protocol import Protocol, Step
+from ldp_audit.accounting.protocols.protocol_report import account
 
 NAMES: dict[str, Any] = {
     "np": np,
     "inf": math.inf,
+    "account": account,
+    "Protocol": Protocol,
+    "Step": Step,
     **{name: getattr(ldp_audit.accounting, name) for name in ldp_audit.accounting.__all__},
     **{name: getattr(ldp_audit.mechanisms, name) for name in ldp_audit.mechanisms.__all__},
     **{name: getattr(conversions, name) for name in conversions.__all__},
@@ -25,7 +30,8 @@ Bounds = tuple[float, float]
 def ask(code: str) -> Bounds:
     """The lower and the upper bound that an expression in the public names gives.
 
-    A conversion says from which side it holds; a single number is an upper bound; a calibration is its parameter.
+    A conversion says from which side it holds; a single number is an upper bound; a calibration is its parameter and
+    the nearest that is excluded.
     """
     answer = eval(code, dict(NAMES))
     if isinstance(answer, conversions.Converted):
@@ -36,4 +42,6 @@ def ask(code: str) -> Bounds:
     if isinstance(answer, tuple):
         low, high = answer
         return float(low), float(high)
+    if hasattr(answer, "lower"):
+        return answer.lower, answer.epsilon
     return -math.inf, float(answer)

@@ -146,7 +146,8 @@ class EpsilonAt(Question):
     def wrong(self) -> list[Bounds]:
         if not 1e-290 < self.delta < 1:
             return []
-        least, most = (self._root(end) for end in (0, 1))
+        least = self._root(0)
+        most = least * (1 + 1e-8) if self.truth.cap is None else self._root(1)
         found = [(-math.inf, least * (1 - 1e-6))] if 0 < least < math.inf else []
         return [*found, (most * (1 + 1e-6), math.inf)] if 0 < most < math.inf else found
 
@@ -159,7 +160,7 @@ class EpsilonAt(Question):
             low, high = high, 4 * high
             if high > 1e7:
                 return math.inf
-        for _ in range(60):
+        while high - low > 1e-9 * high and high > 1e-300:
             middle = (low + high) / 2
             low, high = (middle, high) if self.truth.at(middle)[end] > self.delta else (low, middle)
         return high

@@ -13,7 +13,19 @@ from tests.truth import parts
 from tests.truth.__main__ import Record, describe, main, run, table
 from tests.truth.cases import FAMILIES, Case, case, family_of
 from tests.truth.questions import DeltaAt, EpsilonAt, Question, Truth
-from tests.truth.truths import Copies, Divergence, Laplace, LaplaceBeside, Normal, Outcomes, Sampled, binomial
+from tests.truth.transform import Cumulant, SmoothSum, of_laplace, of_normal, of_outcomes, of_sampled_normal
+from tests.truth.truths import (
+    Copies,
+    Divergence,
+    Laplace,
+    LaplaceBeside,
+    ManyResponses,
+    Normal,
+    Outcomes,
+    Sampled,
+    SampledNormalBeside,
+    binomial,
+)
 
 FEW, MANY = 60, 2000
 KEPT = 0.8
@@ -124,6 +136,26 @@ def test_reversed_pairs_keep_the_identity() -> None:
         for gamma in (arb(0.9), arb(1.3), arb(1.9)):
             other = 1 - gamma + gamma * pair.at(1 / gamma)
             assert abs(pair.back().at(gamma) - other) < 1e-20, pair
+
+
+def test_transforms_agree_with_integrals() -> None:
+    finite, noise, shift = parts.hybrid(0.9).outcomes[0], Normal(arb(0.7)), arb(0.9)
+    beside = SampledNormalBeside(arb(0.3), arb(1.1), noise)
+    pairs: list[tuple[list[tuple[Cumulant, int]], Divergence]] = [
+        ([(of_outcomes(finite), 2)], parts.beside(finite.power(2), noise)),
+        ([(of_laplace(0.9), 1)], LaplaceBeside(shift, noise)),
+        ([(of_sampled_normal(0.3, 1.1, swapped=False), 1)], beside),
+        ([(of_sampled_normal(0.3, 1.1, swapped=True), 1)], beside.back()),
+    ]
+    for cumulants, pair in pairs:
+        for epsilon in (0.0, 0.5, 3.0):
+            assert SmoothSum(((of_normal(0.7), 1), *cumulants)).delta(epsilon).overlaps(pair.delta(epsilon)), pair
+
+
+def test_many_responses_are_a_power() -> None:
+    some, pair = ManyResponses(0.1, 150), parts.response(0.1).outcomes[0].power(150)
+    for epsilon in (0.0, 2.0, 14.9):
+        assert some.delta(epsilon).overlaps(pair.delta(epsilon))
 
 
 def test_program_runs_one_case(capsys: pytest.CaptureFixture[str]) -> None:

@@ -107,6 +107,35 @@ def _binomials(count: int) -> list[int]:
     return [math.comb(count, i) for i in range(count + 1)]
 
 
+@dataclass(frozen=True)
+class ManyResponses(Divergence):
+    """Randomised response on two values, very many times: the terms from the first positive one on."""
+
+    epsilon: float
+    times: int
+
+    def at(self, gamma: arb) -> arb:
+        odds, n = exp(self.epsilon), self.times
+        truth = odds / (1 + odds)
+        level = float((gamma.log() / self.epsilon).mid())
+        first = max(0, math.floor((level + n) / 2) - 2)
+        if first > n:
+            return ZERO
+        term = (arb(n + 1).lgamma() - arb(first + 1).lgamma() - arb(n - first + 1).lgamma()).exp()
+        term *= truth**first * (1 - truth) ** (n - first)
+        total = ZERO
+        for k in range(first, n + 1):
+            total += term * (1 - gamma * (self.epsilon * arb(n - 2 * k)).exp()).nonnegative_part()
+            ratio = odds * (n - k) / (k + 1)
+            if ratio < 0.999999 and term * 10**6 < total * arb(2) ** -150:  # those left add up to at most 10**6 of this
+                return total.union(total + term * 10**6)
+            term *= ratio
+        return total
+
+    def back(self) -> ManyResponses:
+        return self
+
+
 class Trivial(Divergence):
     """delta = 1: what is known from above where nothing is."""
 
