@@ -386,12 +386,15 @@ def sampled_normal_sum(rng: Rng) -> Asked:
 def smooth_sum(rng: Rng) -> Asked:
     """Many sampled Gaussians, or many uses of other mechanisms beside a Gaussian."""
     sigma, rate = round_to(float(np.exp(rng.uniform(-0.7, 2.3))), 4), float(pick(rng, (0.001, 0.01, 0.05, 0.2)))
-    alone = rng.random() < 0.4
-    steps = int(pick(rng, (1000, 10_000, 100_000) if alone else (10, 100, 1000)))
+    steps = int(pick(rng, (10, 100, 1000, 10_000, 100_000)))
+    alone = (
+        steps >= 100 and steps * rate**2 * math.expm1(sigma**-2) > 0.1
+    )  # else the sum is not smooth enough by itself
     listed = [(parts.poisson(parts.gaussian(sigma), rate), steps)]
     ways = [[(of_sampled_normal(rate, 1 / sigma, swapped=swapped), steps)] for swapped in (False, True)]
+    keep = 1 if alone else int(rng.integers(2))
     if not alone:
-        noise = round_to(float(np.exp(rng.uniform(-0.5, 3))), 4)
+        noise = round_to(float(np.exp(rng.uniform(-0.5, 2))), 4)
         others: list[tuple[Part, Cumulant, int]] = [(parts.gaussian(noise), of_normal(1 / noise), 1)]
         for _ in range(int(rng.integers(1, 4))):
             finite, spread = parts.any_finite(rng, largest=2.0, sizes=6), parts.laplace(budget(rng, 0.01, 1.0, 0.0))
@@ -401,12 +404,12 @@ def smooth_sum(rng: Rng) -> Asked:
                 if rng.random() < 0.6
                 else (spread, of_laplace(spread.reach), times)
             )
-        keep = int(rng.integers(2))
         listed = listed * keep + [(part, times) for part, _, times in others]
         ways = [way * keep + [(cumulant, times) for _, cumulant, times in others] for way in ways]
     code = "compose([" + ", ".join(f"({p.code}, {times})" for p, times in listed) + "])"
-    truth = Truth(tuple(SmoothSum(tuple(way)) for way in ways), sum(p.reach * times for p, times in listed))
-    return _ask(rng, code, truth, _typical(truth, 1e-9))
+    sums = tuple(SmoothSum(tuple(way)) for way in ways[: 1 + keep])
+    truth = Truth(sums, sum(p.reach * times for p, times in listed))
+    return _ask(rng, code, truth, max(one.typical() for one in sums))
 
 
 def protocol(rng: Rng) -> Asked:

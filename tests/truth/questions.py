@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from flint import arb
+from scipy.optimize import brentq
 
 from tests.truth.library import Bounds
 from tests.truth.truths import Divergence, Number
@@ -160,10 +161,12 @@ class EpsilonAt(Question):
             low, high = high, 4 * high
             if high > 1e7:
                 return math.inf
-        while high - low > 1e-9 * high and high > 1e-300:
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.truth.at(middle)[end] > self.delta else (low, middle)
-        return high
+
+        def excess(epsilon: float) -> float:
+            log = (self.truth.at(epsilon)[end] / self.delta).log()
+            return max(-100.0, min(100.0, float(log.mid()))) if log.is_finite() else -100.0
+
+        return float(brentq(excess, low, high, xtol=1e-300, rtol=1e-10))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
