@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 from flint import arb
 
+from tests.truth.draws import Rng, budget, pick
 from tests.truth.truths import (
     ZERO,
     Divergence,
@@ -23,9 +24,6 @@ from tests.truth.truths import (
     fraction,
 )
 
-Rng = np.random.Generator
-HOSTILE = (1e-9, 1e-3, 0.1, 1.0, 10.0, 50.0)
-
 
 @dataclass(frozen=True)
 class Part:
@@ -38,21 +36,6 @@ class Part:
     @property
     def outcomes(self) -> tuple[Outcomes, ...]:
         return tuple(one for one in self.directions if isinstance(one, Outcomes))
-
-
-def pick(rng: Rng, values: tuple) -> object:
-    return values[int(rng.integers(len(values)))]
-
-
-def budget(rng: Rng, low: float = 1e-4, high: float = 20.0, hostile: float = 0.3) -> float:
-    """An epsilon, log-uniform or hostile."""
-    if rng.random() < hostile:
-        return float(pick(rng, tuple(one for one in HOSTILE if low <= one <= high or hostile == 1.0)))
-    return round_to(float(np.exp(rng.uniform(math.log(low), math.log(high)))), 6)
-
-
-def round_to(value: float, digits: int) -> float:
-    return float(f"{value:.{digits}g}")
 
 
 def response(epsilon: float, k: int = 2) -> Part:

@@ -4,8 +4,8 @@ With M(s) = E_P[e**(s L)] of the summed loss L and any c > 0,
 
     delta(epsilon) = (1/pi) Re of the integral over y > 0 of M(s) e**(-s epsilon) / (s (s + 1)), s = c + i y,
 
-by the trapezoid rule through the saddle point c, whose step is halved until the value stands. The ball's radius is a
-thousand times what rounding and the rule were seen to leave.
+by the trapezoid rule through the saddle point c, whose step begins at c/6, or at the peak's width, and is halved until
+the value stands. The ball's radius is a thousand times what rounding and the rule were seen to leave.
 """
 
 from __future__ import annotations
@@ -62,14 +62,15 @@ class SmoothSum(Divergence):
 
         found: Any = minimize_scalar(height, bounds=(-8.0, 7.0), method="bounded")
         c, top = math.exp(float(found.x)), float(found.fun)
-        before = math.inf
+        near = self._cumulant(c * np.array([0.999, 1.0, 1.001], dtype=complex)).real
+        spread = math.sqrt(max(0.0, near[0] + near[2] - 2 * near[1])) / (c * 0.001)
+        step, before = min(c / 6, 1 / spread if spread > 0 else c), math.inf
         for halving in range(_MOST_HALVINGS):
-            now = self._trapezoids(epsilon, c, c / 6 / 2**halving, top)
-            if abs(now - before) < _AGREE or now == -math.inf:
-                break
+            now = self._trapezoids(epsilon, c, step / 2**halving, top)
+            if math.isfinite(now) and abs(now - before) < _AGREE:
+                return now, now
             before = now
-        beyond = now == -math.inf or abs(now - before) >= _AGREE
-        return (-math.inf, top + math.log(c * (c + 1))) if beyond else (now, now)
+        return -math.inf, top + math.log(c * (c + 1))
 
     def _trapezoids(self, epsilon: float, c: float, step: float, top: float) -> float:
         """ln of the integral over pi, if it is positive.   top: ln of the integrand at c."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, product
@@ -258,17 +258,13 @@ class LaplaceBeside(Divergence):
     def _smooth(self, gamma: arb) -> arb:
         level, other = gamma.log(), self.other
         assert isinstance(other, Normal)
-        scale = self.at_ends(gamma)
+        scale = (other.at(gamma / exp(self.shift)) / 2).lower()  # that of the largest loss alone, by which errors count
 
         def density(u: acb, _analytic: object) -> acb:
             return ((u - self.shift) / 2).exp() / 4 * other.at_complex(level - u)
 
         found = acb.integral(density, -self.shift, self.shift, rel_tol=arb(2) ** -100, abs_tol=scale * arb(2) ** -100)
         return cast(arb, found.real)
-
-    def at_ends(self, gamma: arb) -> arb:
-        """A lower bound of the value, by which errors are measured: that of the largest loss alone."""
-        return (self.other.at(gamma / exp(self.shift)) / 2).lower()
 
     def _in_pieces(self, gamma: arb) -> arb:
         """Sums of exponentials between the kinks: Gauss and Legendre's rule, whose error is far below 1e-30 here."""
@@ -399,78 +395,3 @@ class CopiesCap(Divergence):
 
 def binomial(count: int, chance: arb) -> list[arb]:
     return [math.comb(count, i) * chance**i * (1 - chance) ** (count - i) for i in range(count + 1)]
-
-
-def histograms(rows: Sequence[Sequence[arb]]) -> dict[tuple[int, ...], arb]:
-    """The distribution of how often each output occurs, of independent reports with these probabilities."""
-    found = {(0,) * len(rows[0]): ONE}
-    for row in rows:
-        longer: dict[tuple[int, ...], arb] = {}
-        for counts, mass in found.items():
-            for j, chance in enumerate(row):
-                key = (*counts[:j], counts[j] + 1, *counts[j + 1 :])
-                longer[key] = longer.get(key, ZERO) + mass * chance
-        found = longer
-    return found
-
-
-def shuffled(first: Sequence[arb], second: Sequence[arb], others: Sequence[Sequence[arb]]) -> Outcomes:
-    """The shuffled reports of one client, by the first or the second row, and of the others, as a pair."""
-    base = histograms(others) if others else {(0,) * len(first): ONE}
-    masses: dict[tuple[int, ...], list[arb]] = {}
-    for counts, mass in base.items():
-        for j, (p, q) in enumerate(zip(first, second, strict=True)):
-            key = (*counts[:j], counts[j] + 1, *counts[j + 1 :])
-            entry = masses.setdefault(key, [ZERO, ZERO])
-            entry[0], entry[1] = entry[0] + mass * p, entry[1] + mass * q
-    return Outcomes.of((p, q) for p, q in masses.values())
-
-
-def clones(epsilon: Number, clients: int) -> Outcomes:
-    """Above every mechanism of this epsilon, shuffled: Feldman, McMillan, Talwar (FOCS 2021), Theorem 3.1."""
-    odds = exp(epsilon)
-    truth = odds / (1 + odds)
-    masses: dict[tuple[int, int], list[arb]] = {}
-    for copies, mass in enumerate(binomial(clients - 1, 1 / odds)):
-        for ahead, share in enumerate(binomial(copies, fraction(1, 2))):
-            for key, p, q in (
-                ((ahead + 1, copies - ahead), truth, 1 - truth),
-                ((ahead, copies - ahead + 1), 1 - truth, truth),
-            ):
-                entry = masses.setdefault(key, [ZERO, ZERO])
-                entry[0], entry[1] = entry[0] + mass * share * p, entry[1] + mass * share * q
-    return Outcomes.of((p, q) for p, q in masses.values())
-
-
-def renyi(pair: Outcomes, order: float) -> arb:
-    """ln(sum of p**a q**(1 - a)) / (a - 1); at order 1 the sum of p ln(p/q)."""
-    if order == 1:
-        return sum((p * (p / q).log() for p, q in pair.pairs), ZERO)
-    alpha = arb(order)
-    total = sum(((alpha * p.log() + (1 - alpha) * q.log()).exp() for p, q in pair.pairs), ZERO)
-    return total.log() / (alpha - 1)
-
-
-def miss_rate(pair: Outcomes, false_alarm: float) -> arb:
-    """The least miss rate of a test with this false-alarm rate: the supremum over gamma of 1 - H(gamma) - gamma alpha.
-
-    The function is concave and piecewise linear, so that the largest value is at a ratio p/q (or at 0).
-    """
-    values = [1 - pair.at(p / q) - p / q * false_alarm for p, q in pair.pairs if not q.is_zero()]
-    return max([ZERO, *values], key=lambda value: float(value.mid()))
-
-
-def normal_quantile(upper: arb) -> arb:
-    """x with P(N > x) = upper."""
-    return arb(2).sqrt() * (2 * upper).erfcinv()
-
-
-def least_mu(pair: Outcomes) -> arb:
-    """The least mu of Gaussian differential privacy: the largest Phi^-1(1 - alpha) - Phi^-1(beta) over the corners."""
-    ordered = sorted(pair.pairs, key=lambda one: float((one[0] / one[1]).mid()), reverse=True)
-    alarm, hit, best = ZERO, ZERO, ZERO
-    for p, q in ordered[:-1]:
-        alarm, hit = alarm + q, hit + p
-        found = normal_quantile(alarm) - normal_quantile(hit)
-        best = max(best, found, key=lambda value: float(value.mid()))
-    return best
