@@ -25,8 +25,10 @@ from tests.truth.truths import Divergence, Outcomes
 Cumulant = Callable[[NDArray[np.complex128]], Any]
 """ln E_P[e**(s L)] at complex s."""
 
-_NODES, _MOST_NODES, _MOST_HALVINGS = 200, 20_000, 8
-_AGREE, _SLACK, _SLACK_EACH = 1e-11, 1e-9, 2e-14
+_NODES, _MOST_NODES, _MOST_HALVINGS = 200, 40_000, 7
+_AGREE, _CANCELLED, _SLACK, _SLACK_EACH = 1e-11, 1e-5, 1e-9, 2e-14
+_LEAST = 1e-290
+"""Below it doubles have lost digits, or are 0."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,9 @@ class SmoothSum(Divergence):
     parts: tuple[tuple[Cumulant, int], ...]
 
     def at(self, gamma: arb) -> arb:
-        low, high = self._log_bounds(float(gamma.log().mid()))
-        value = arb(0) if low == -math.inf else arb(low).exp()
+        low, high = self._bounds(float(gamma.log().mid()))
         count = sum(times for _, times in self.parts)
-        return value.union(arb(high).exp()) * (1 + arb(0, _SLACK + count * _SLACK_EACH))
+        return arb(low).union(arb(high)) * (1 + arb(0, _SLACK + count * _SLACK_EACH))
 
     def back(self) -> Divergence:
         raise NotImplementedError("the reversed sum has the reversed cumulants")
@@ -53,36 +54,47 @@ class SmoothSum(Divergence):
     def _cumulant(self, s: NDArray[np.complex128]) -> Any:
         return sum((times * part(s) for part, times in self.parts), np.zeros_like(s))
 
-    def _log_bounds(self, epsilon: float) -> tuple[float, float]:
-        """ln delta, twice; where the integral cannot be had, 0 and Chernoff's bound M(c) e**(-c epsilon)."""
+    def _bounds(self, epsilon: float) -> tuple[float, float]:
+        """delta, twice; where the integral cannot be had, 0 and the lesser of 1 and Chernoff's M(c) e**(-c epsilon).
 
-        def height(log_c: float) -> float:
-            s = np.array([complex(math.exp(log_c))])
-            return float((self._cumulant(s) - s * epsilon - np.log(s * (s + 1)))[0].real)
+        Where epsilon is below the mean loss, along a line with -1 < c < 0: that integral is delta - 1.
+        """
+        step = 1e-4
+        below, above = self._cumulant(np.array([-step, step], dtype=complex)).real
+        near_one = above - below > 2 * step * epsilon
+        place: Callable[[float], float] = (lambda z: -1 / (1 + math.exp(z))) if near_one else math.exp
+
+        def height(z: float) -> float:
+            c = place(z)
+            return float(self._cumulant(np.array([complex(c)]))[0].real) - c * epsilon - math.log(abs(c * (c + 1)))
 
         found: Any = minimize_scalar(height, bounds=(-8.0, 7.0), method="bounded")
-        c, top = math.exp(float(found.x)), float(found.fun)
-        near = self._cumulant(c * np.array([0.999, 1.0, 1.001], dtype=complex)).real
-        spread = math.sqrt(max(0.0, near[0] + near[2] - 2 * near[1])) / (c * 0.001)
-        step, before = min(c / 6, 1 / spread if spread > 0 else c), math.inf
+        c, top = place(float(found.x)), float(found.fun)
+        nearest = min(abs(c), abs(c + 1))  # of the poles
+        near = self._cumulant(c + nearest * np.array([-0.001, 0.0, 0.001], dtype=complex)).real
+        spread = math.sqrt(max(0.0, near[0] + near[2] - 2 * near[1])) / (nearest * 0.001)
+        step, before = min(nearest / 6, 1 / spread if spread > 0 else nearest), math.nan
         for halving in range(_MOST_HALVINGS):
             now = self._trapezoids(epsilon, c, step / 2**halving, top)
-            if math.isfinite(now) and abs(now - before) < _AGREE:
-                return now, now
+            if abs(now - before) < _AGREE * abs(now):
+                value = now * math.exp(top)
+                if near_one:
+                    return 1 + value, 1 + value
+                return (value, value) if value > _LEAST else (0.0, _LEAST)
             before = now
-        return -math.inf, top + math.log(c * (c + 1))
+        return 0.0, 1.0 if near_one else min(1.0, math.exp(top) * c * (c + 1) + _LEAST)
 
     def _trapezoids(self, epsilon: float, c: float, step: float, top: float) -> float:
-        """ln of the integral over pi, if it is positive.   top: ln of the integrand at c."""
-        total, at = 0.0, 0
-        while at < _MOST_NODES:
+        """The integral over pi, in parts of e**top; not a number where too many nodes are needed, or terms cancel."""
+        total, size = 0.0, 0.0
+        for at in range(0, _MOST_NODES, _NODES):
             s = c + 1j * step * np.arange(at, at + _NODES)
-            terms = np.exp(self._cumulant(s) - s * epsilon - np.log(s * (s + 1)) - top).real
+            terms = (np.exp(self._cumulant(s) - s * epsilon - top) / (s * (s + 1))).real
             total += float(terms.sum()) - (0.5 * float(terms[0]) if at == 0 else 0.0)
-            at += _NODES
-            if np.max(np.abs(terms)) < 1e-16 * total:
-                break
-        return top + math.log(step * total / math.pi) if total > 0 else -math.inf
+            size += float(np.abs(terms).sum())
+            if np.max(np.abs(terms)) < 1e-16 * abs(total):
+                return step * total / math.pi if abs(total) > _CANCELLED * size else math.nan
+        return math.nan
 
 
 def of_normal(mu: float) -> Cumulant:
@@ -124,7 +136,7 @@ def of_sampled_normal(rate: float, mu: float, *, swapped: bool) -> Cumulant:
         loss = np.logaddexp(math.log1p(-rate), math.log(rate) + mu * x - mu * mu / 2)
         logs = -x * x / 2 + math.log(step / math.sqrt(2 * math.pi))
         exponents = np.multiply.outer(power, loss) + logs
-        top = exponents.real.max()
-        return top + np.log(np.exp(exponents - top).sum(axis=-1))
+        top = exponents.real.max(axis=-1)
+        return top + np.log(np.exp(exponents - top[..., None]).sum(axis=-1))
 
     return cumulant
