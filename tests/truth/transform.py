@@ -131,10 +131,11 @@ def of_sampled_normal(rate: float, mu: float, *, swapped: bool) -> Cumulant:
 
     def cumulant(s: NDArray[np.complex128]) -> Any:
         power = -s if swapped else s + 1
-        step = min(0.02, 0.1 / mu)
-        x = np.arange(-14.0, 14.0 + max(0.0, float(power[0].real)) * mu, step)
+        step = 2.0 ** math.floor(math.log2(min(0.02, 0.1 / mu)))  # so that no point of the grid is rounded
+        x = step * np.arange(-14 // step, (14 + max(0.0, float(power[0].real)) * mu) // step)
         loss = np.logaddexp(math.log1p(-rate), math.log(rate) + mu * x - mu * mu / 2)
-        logs = -x * x / 2 + math.log(step / math.sqrt(2 * math.pi))
+        logs = -x * x / 2
+        logs -= math.log(float(np.exp(logs).sum()))  # they add up to 1 but for rounding
         exponents = np.multiply.outer(power, loss) + logs
         top = exponents.real.max(axis=-1)
         return top + np.log(np.exp(exponents - top[..., None]).sum(axis=-1))
