@@ -1,6 +1,7 @@
-"""Sums and binomial coefficients in closed form, so that the engines see rational terms and exponentials alone.
+"""Sums, integrals and binomial coefficients in closed form: the engines see rational terms and exponentials alone.
 
-SymPy sums and simplifies; here it is seen to that the result holds on the whole domain, or the expression is refused.
+SymPy sums and simplifies; integrals are of powers times exponentials, by their antiderivative. A closed form that would
+not hold on the whole domain is refused.
 """
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
@@ -18,6 +19,7 @@ from sympy import (
     Dummy,
     Expr,
     Integer,
+    Integral,
     Mul,
     Not,
     Piecewise,
@@ -30,12 +32,15 @@ from sympy import (
     cosh,
     coth,
     exp,
+    expand,
     expand_func,
     expand_mul,
     factorial,
+    ff,
     floor,
     gamma,
     oo,
+    sign,
     simplify,
     sinh,
     tanh,
@@ -46,14 +51,94 @@ from ldp_audit.mechanisms.variable import Variable, variables_of
 
 
 def by_exponentials(expression: Expr) -> Expr:
-    """Hyperbolic functions by exp, whole steps by Ceil, and sums by their closed form.
+    """Hyperbolic functions by exp, whole steps by Ceil, and sums and integrals by their closed form.
 
-    Raises ValueError for a sum without one.
+    Raises ValueError for a sum or an integral without one.
     """
     if expression.has(cosh, sinh, tanh, coth):
         expression = expression.rewrite([cosh, sinh, tanh, coth], exp)
     expression = expression.replace(ceiling, Ceil).replace(floor, lambda inner: -Ceil(-inner))
-    return expression.replace(Sum, _closed) if expression.has(Sum) else expression
+    expression = expression.replace(Sum, _closed) if expression.has(Sum) else expression
+    return expression.replace(Integral, _integrated) if expression.has(Integral) else expression
+
+
+def _integrated(term: Expr, *limits: Any) -> Expr:
+    """The integral of powers of a variable times exponentials of it, cut where an Abs or a sign of it turns.
+
+    Where cuts lie to each other must follow from the domains. Raises ValueError for any other integrand.
+    """
+    whole = Integral(term, *limits)
+    if len(limits) != 1 or len(limits[0]) != 3:
+        raise ValueError(f"{whole} must be over one variable with both ends")
+    z, low, high = limits[0]
+    turns = {node: _solved(node.args[0], z) for node in term.atoms(Abs, sign) if node.has(z)}
+    cuts: list[Expr] = []
+    for cut in dict.fromkeys([low, high, *turns.values()]):
+        place = next((i for i, other in enumerate(cuts) if _lies_before(cut, other)), len(cuts))
+        if not all(_lies_before(other, cut) for other in cuts[:place]):
+            raise ValueError(
+                f"{whole}: the order of {cut} and {', '.join(map(str, cuts))} must follow from their domains"
+            )
+        cuts.insert(place, cut)
+    first, last = cuts.index(low), cuts.index(high)
+    if first > last:
+        raise ValueError(f"{whole} must not run backwards")
+    parts = []
+    for place in range(first, last):
+        side = {
+            node: 1 if (cuts.index(c) <= place) == bool(node.args[0].coeff(z, 1) > 0) else -1
+            for node, c in turns.items()
+        }
+        inside = {node: way if isinstance(node, sign) else way * node.args[0] for node, way in side.items()}
+        parts.append(_between_cuts(term.xreplace(inside), z, cuts[place], cuts[place + 1], whole))
+    return Add(*parts)
+
+
+def _solved(argument: Expr, z: Expr) -> Expr:
+    slope, rest = argument.expand().coeff(z, 1), argument.expand().coeff(z, 0)
+    if not slope.is_Rational or slope == 0 or expand_mul(slope * z + rest - argument) != 0:
+        raise ValueError(f"Abs or sign of {argument} must be of a multiple of {z}, plus what does not mention it")
+    return expand_mul(-rest / slope)
+
+
+def _lies_before(one: Expr, other: Expr) -> bool:
+    if -oo in (one, other) or oo in (one, other):
+        return one == -oo or other == oo
+    return _is_at_least(expand_mul(other - one), 0)
+
+
+def _between_cuts(term: Expr, z: Expr, low: Expr, high: Expr, whole: Expr) -> Expr:
+    """Term by term, C z**k exp(a z) has the integral C exp(a z) sum_i (-1)**i k!/(k-i)! z**(k-i)/a**(i+1)."""
+    letters = [one for one in term.atoms(Pow) if isinstance(one.base, Variable) and one.base.exp_of and one.exp.has(z)]
+    term = term.xreplace({one: exp(one.exp * one.base.exp_of) for one in letters})
+    found: list[Expr] = []
+    for part in Add.make_args(expand(term, deep=True)):
+        constant, factors = part.as_independent(z, as_Add=False)
+        rate, power = Integer(0), Integer(0)
+        for factor in Mul.make_args(factors):
+            base, exponent = factor.as_base_exp()
+            slope = factor.exp.coeff(z, 1) if isinstance(factor, exp) else Integer(0)
+            if slope != 0 and factor.exp == slope * z:
+                rate += slope
+            elif base == z and exponent.is_Integer and exponent >= 0:
+                power += exponent
+            elif factor != 1:
+                raise ValueError(f"{whole} has a factor {factor}, and no closed form; write it out")
+        grows = rate != 0 and certain(rate > 0)
+        if rate != 0 and not grows and not certain(rate < 0):
+            raise ValueError(f"{whole}: the sign of {rate} must follow from the domains")
+        if rate == 0:
+            steps = [z ** (power + 1) / (power + 1)]
+        else:
+            steps = [
+                (-1) ** i * ff(power, i) * z ** (power - i) * exp(rate * z) / rate ** (i + 1) for i in range(power + 1)
+            ]
+        for end, way in ((high, 1), (low, -1)):
+            if not end.is_infinite:
+                found.append(way * constant * Add(*steps).subs(z, end))
+            elif rate == 0 or grows is (end == oo):
+                raise ValueError(f"{whole} is infinite")
+    return Add(*found)
 
 
 def _closed(term: Expr, *limits: Any) -> Expr:
