@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, overload
 
 from ldp_audit.accounting.figure import Figure
 from ldp_audit.claims.statement import Statement, at_most, less
@@ -36,11 +36,14 @@ def _made(parts: Parts, what: str) -> tuple[Statement, ...]:
     try:
         found = parts()
     except Exception as error:  # a user's function may raise anything; its own words are the best message
-        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        raise ValueError(f"{what} cannot be built: {kind}{error}") from error
+        raise ValueError(f"{what} cannot be built: {_said(error)}") from error
     if not isinstance(found, Sequence):
         raise ValueError(f"{what} must be made as a sequence of statements, got {found!r}")
     return tuple(_statements(found, what))  # pyright: ignore[reportArgumentType]
+
+
+def _said(error: Exception) -> str:
+    return f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
 @dataclass(frozen=True)
@@ -194,11 +197,61 @@ class Claim:
         }
 
 
+class Claims(Sequence[Claim]):
+    """Claims in the order of their source, each built when it is first asked for.
+
+    made: a function for each id, or the claims themselves.
+    Raises ValueError for one id twice; and where a claim is asked for, if its function fails or gives it another id.
+    """
+
+    def __init__(self, made: Sequence[Claim] | Mapping[str, Callable[[], Claim]]) -> None:
+        if isinstance(made, Mapping):
+            self._makers, self._built = dict(made), {}
+        else:
+            ids = [claim.id for claim in made]
+            twice = sorted({one for one in ids if ids.count(one) > 1})
+            if twice:
+                raise ValueError(f"claim ids must be unique, got {', '.join(twice)} more than once")
+            self._makers, self._built = dict.fromkeys(ids), {claim.id: claim for claim in made}
+        self.ids: tuple[str, ...] = tuple(self._makers)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, place: int) -> Claim: ...
+    @overload
+    def __getitem__(self, place: slice) -> Claims: ...
+    def __getitem__(self, place: int | slice) -> Claim | Claims:
+        return self.only(self.ids[place]) if isinstance(place, slice) else self.named(self.ids[place])
+
+    def named(self, name: str) -> Claim:
+        """The claim of that id."""
+        maker = self._makers[name]
+        if name not in self._built and maker is not None:
+            try:
+                claim = maker()
+            except Exception as error:  # a user's function may raise anything; its own words are the best message
+                raise ValueError(f"claim {name} cannot be built: {_said(error)}") from error
+            if not isinstance(claim, Claim) or claim.id != name:
+                raise ValueError(f"claim {name} must be built as a Claim of this id, got {claim!r}")
+            self._built[name] = claim
+        return self._built[name]
+
+    def only(self, ids: Sequence[str]) -> Claims:
+        """Those of the given ids, in the source's order."""
+        chosen = Claims({})
+        chosen.ids = tuple(one for one in self.ids if one in ids)
+        chosen._makers, chosen._built = self._makers, self._built
+        return chosen
+
+
 @dataclass(frozen=True)
 class Paper:
     """A source of claims.
 
-    key: what the command line calls it.   title, authors, venue: for the report.   claims: in the source's order.
+    key: what the command line calls it.   title, authors, venue: for the report.
+    claims: in the source's order; or for each id a function that makes the claim when it is asked for (`Claims`).
     figures: a function that makes them.   mechanisms: what the claims are about, printed by the report.
     """
 
@@ -206,12 +259,23 @@ class Paper:
     title: str
     authors: str = ""
     venue: str = ""
-    claims: Sequence[Claim] = ()
+    claims: Claims = field(default_factory=lambda: Claims(()))
     figures: Callable[[], Sequence[Figure]] | None = None
     mechanisms: Sequence[SymbolicChannel | SymbolicWeights] = ()
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            key: str,
+            title: str,
+            authors: str = "",
+            venue: str = "",
+            claims: Sequence[Claim] | Mapping[str, Callable[[], Claim]] = (),
+            figures: Callable[[], Sequence[Figure]] | None = None,
+            mechanisms: Sequence[SymbolicChannel | SymbolicWeights] = (),
+        ) -> None: ...
+
     def __post_init__(self) -> None:
-        ids = [claim.id for claim in self.claims]
-        twice = sorted({one for one in ids if ids.count(one) > 1})
-        if twice:
-            raise ValueError(f"claim ids must be unique in {self.key!r}, got {', '.join(twice)} more than once")
+        if not isinstance(self.claims, Claims):
+            object.__setattr__(self, "claims", Claims(self.claims))

@@ -78,28 +78,29 @@ def _chosen(options: argparse.Namespace) -> list[Paper]:
     chosen = papers_asked_for(options)
     if not options.only:
         return chosen
-    known = [claim.id for paper in chosen for claim in paper.claims]
+    known = [name for paper in chosen for name in paper.claims.ids]
     unknown = [name for name in options.only if name not in known]
     if unknown:
         raise ValueError(f"unknown claim {', '.join(unknown)}; known: {', '.join(known)}")
-    return [replace(paper, claims=tuple(c for c in paper.claims if c.id in options.only)) for paper in chosen]
+    return [replace(paper, claims=paper.claims.only(options.only)) for paper in chosen]
 
 
 def _settle(paper: Paper, options: argparse.Namespace, failed: list[str]) -> list[SettledClaim]:
     """The claims that could be settled; what is wrong with the others is added to the failed ones."""
-    from ldp_audit.claims.settling import BadClaimError, settle_claim
+    from ldp_audit.claims.settling import settle_claim
 
     outcomes = []
-    for place, claim in enumerate(paper.claims, start=1):
+    for place, name in enumerate(paper.claims.ids, start=1):
         try:
+            claim = paper.claims.named(name)
             outcome = settle_claim(claim, options.seconds)
-        except BadClaimError as error:
+        except ValueError as error:
             failed.append(str(error))
-            print(f"[{place:3d}/{len(paper.claims)}] {claim.id:<12} ERROR        {_short(str(error), 90)}", flush=True)
+            print(f"[{place:3d}/{len(paper.claims)}] {name:<12} ERROR        {_short(str(error), 90)}", flush=True)
             continue
         outcomes.append(outcome)
         if not options.quiet:
-            heading = f"[{place:3d}/{len(paper.claims)}] {claim.id:<12} {outcome.verdict:<12} {outcome.seconds:6.3f} s"
+            heading = f"[{place:3d}/{len(paper.claims)}] {name:<12} {outcome.verdict:<12} {outcome.seconds:6.3f} s"
             note = "" if claim.source == "paper" else f"({claim.source}) "
             print(f"{heading}  {_short(note + claim.says, 76)}", flush=True)
     return outcomes

@@ -72,9 +72,9 @@ def _differences(report: dict[str, Any], source: str) -> list[tuple[str, str]]:
     loaded = [papers.load(key) for key in known] or [load_claims(source)]
     made, failed = [], []
     for paper in loaded:
-        for claim in paper.claims:
+        for name in paper.claims.ids:
             try:
-                made.append(stated_record(paper, claim))
+                made.append(stated_record(paper, paper.claims.named(name)))
             except ValueError as error:
-                failed.append((claim.id, f"the source cannot build it: {error}"))
+                failed.append((name, f"the source cannot build it: {error}"))
     return [*failed, *against(report, made)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -43,7 +44,10 @@ def add_arguments(report: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Gather, write, and say where; 1 where --fail-on asks for it, else 0. Raises ValueError for bad input."""
+    """Gather, write, and say where; 1 where --fail-on asks for it, 2 where a claim is not well formed, else 0.
+
+    Raises ValueError for other bad input.
+    """
     from ldp_audit.reports import junit, whole, write
 
     start = time.perf_counter()
@@ -63,7 +67,10 @@ def run(options: argparse.Namespace) -> int:
     print(
         f"report: {options.out / 'index.html'} ({len(files)} files, {size:.1f} MB, {time.perf_counter() - start:.0f} s)"
     )
-    return 1 if any(junit.fails(claim, options.fail_on) for claim in report["claims"]) else 0
+    for error in report["failed"]:
+        print(f"not settled: {error}", file=sys.stderr)
+    refused = any(junit.fails(claim, options.fail_on) for claim in report["claims"])
+    return 2 if report["failed"] else int(refused)
 
 
 def _gathered(options: argparse.Namespace, progress: Progress) -> dict[str, Any]:
@@ -90,16 +97,19 @@ def _settled(papers: Sequence[Any], progress: Progress) -> dict[str, Any]:
     from ldp_audit.claims.settling import settle_claim
     from ldp_audit.reports import document
 
-    pairs = []
+    pairs, failed = [], []
     for paper in papers:
         settled = []
-        for place, claim in enumerate(paper.claims, start=1):
+        for place, name in enumerate(paper.claims.ids, start=1):
             progress(f"claims of {paper.key}: {place} of {len(paper.claims)}")
-            settled.append(settle_claim(claim))
+            try:
+                settled.append(settle_claim(paper.claims.named(name)))
+            except ValueError as error:
+                failed.append(str(error))
         pairs.append((paper, settled))
     progress("figures")
     figures = [(paper.key, figure) for paper in papers if paper.figures for figure in paper.figures()]
-    return document.build(pairs, figures)
+    return document.build(pairs, figures, failed)
 
 
 def _protocols(options: argparse.Namespace) -> list[str]:

@@ -10,6 +10,7 @@ from sympy import Integer, Rational
 
 from ldp_audit.accounting.shuffling.shuffle import shuffle
 from ldp_audit.accounting.shuffling.shuffle_theorems import feldman_2021
+from ldp_audit.claims.claim import Claims
 from ldp_audit.claims.papers.ldp_fl import amplification
 from ldp_audit.claims.recheck import part as recheck_part
 from ldp_audit.claims.settling import SettledClaim, settle, settle_claim
@@ -21,7 +22,7 @@ EXPECTED = {"LF-SHUF": "REFUTED", "LF-ERL": "PROVED"}
 
 @pytest.fixture(scope="module")
 def settled() -> dict[str, SettledClaim]:
-    return {claim.id: settle_claim(claim) for claim in amplification.CLAIMS}
+    return {claim.id: settle_claim(claim) for claim in Claims(amplification.CLAIMS)}
 
 
 def test_the_engines_reach_the_verdicts(settled: dict[str, SettledClaim]) -> None:
@@ -36,7 +37,7 @@ def test_the_independent_checker_accepts_every_part(settled: dict[str, SettledCl
 
 
 def test_every_correction_is_proved(settled: dict[str, SettledClaim]) -> None:
-    for claim in amplification.CLAIMS:
+    for claim in Claims(amplification.CLAIMS):
         assert claim.corrected is not None
         labels = [part.label for part in claim.corrected.parts]
         found = {part.statement.label: part.verdict for part in settled[claim.id].all_parts()}
@@ -80,12 +81,12 @@ FALSE = {
 
 @pytest.mark.parametrize("name", FALSE)
 def test_larger_levels_are_not_proved(name: str) -> None:
-    corrected = amplification.CLAIMS[0].corrected
+    corrected = Claims(amplification.CLAIMS)[0].corrected
     assert corrected is not None
     assert settle(replace(corrected.parts[0], right=FALSE[name]())).verdict is Verdict.REFUTED
 
 
 def test_a_promise_that_is_kept_is_not_refuted() -> None:
     """With 10 for each of two weights, 20 in the center is what the counts give: the check can go the other way."""
-    part = amplification.CLAIMS[0].parts[0]
+    part = Claims(amplification.CLAIMS)[0].parts[0]
     assert settle(replace(part, left=amplification.nothing_sent(500, 10, 2, Integer(20)))).verdict is Verdict.PROVED

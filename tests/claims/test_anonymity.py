@@ -13,6 +13,7 @@ from ldp_audit.accounting.conversion.gaussian_dp import gdp_within
 from ldp_audit.accounting.laws.finite_laws import product_law
 from ldp_audit.accounting.membership.membership_limit import advantage, break_even_clients
 from ldp_audit.accounting.membership.membership_settings import SETTINGS, Setting
+from ldp_audit.claims.claim import Claims
 from ldp_audit.claims.papers.ldp_fl import anonymity
 from ldp_audit.claims.recheck import part as recheck_part
 from ldp_audit.claims.settling import SettledClaim, settle, settle_claim
@@ -24,7 +25,7 @@ EXPECTED = {"LF-SIGNAL": "PROVED", "LF-NEED": "PROVED", "LF-MEMBER": "ENUMERATED
 
 @pytest.fixture(scope="module")
 def settled() -> dict[str, SettledClaim]:
-    return {claim.id: settle_claim(claim) for claim in anonymity.CLAIMS}
+    return {claim.id: settle_claim(claim) for claim in Claims(anonymity.CLAIMS)}
 
 
 def test_the_engines_reach_the_verdicts(settled: dict[str, SettledClaim]) -> None:
@@ -32,7 +33,7 @@ def test_the_engines_reach_the_verdicts(settled: dict[str, SettledClaim]) -> Non
 
 
 def test_they_are_ours_and_never_counted_as_the_paper_s() -> None:
-    assert {claim.source for claim in anonymity.CLAIMS} == {"derived"}
+    assert {claim.source for claim in Claims(anonymity.CLAIMS)} == {"derived"}
 
 
 def test_the_independent_checker_accepts_every_part(settled: dict[str, SettledClaim]) -> None:
@@ -44,7 +45,7 @@ def test_the_independent_checker_accepts_every_part(settled: dict[str, SettledCl
 
 def twins() -> list[Statement]:
     """Each equality with its right side moved by a hundredth."""
-    parts = [part for claim in anonymity.CLAIMS for part in claim.parts if part.relation == "=="]
+    parts = [part for claim in Claims(anonymity.CLAIMS) for part in claim.parts if part.relation == "=="]
     return [replace(part, right=part.right * Rational(101, 100)) for part in parts]
 
 
@@ -87,7 +88,7 @@ FALSE = {
 @pytest.mark.parametrize("name", FALSE)
 def test_no_false_neighbour_is_proved(name: str) -> None:
     claim, place, change = FALSE[name]
-    part = {one.id: one for one in anonymity.CLAIMS}[claim].parts[place]
+    part = {one.id: one for one in Claims(anonymity.CLAIMS)}[claim].parts[place]
     twin = change(part)
     assert twin != part
     assert settle(twin).verdict is Verdict.REFUTED

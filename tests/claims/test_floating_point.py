@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sympy import Rational
 
+from ldp_audit.claims.claim import Claims
 from ldp_audit.claims.evaluate import exact_value
 from ldp_audit.claims.papers.ldp_fl import float_noise, floating_point
 from ldp_audit.claims.papers.ldp_fl.float_program import (
@@ -113,7 +114,7 @@ def test_no_number_of_a_claim_leaves_its_dtypes_normal_range() -> None:
 def test_the_laplace_program_in_numpy_never_makes_the_report(dtype: type, shift: int) -> None:
     """The words around the report of 0 for u = 3/8, with x = 1: numpy's ln may be off by an ulp, the gap is as wide."""
     name = {24: "FP-LAPLACE", 53: "FP-LAPLACE53"}[shift]
-    (claim,) = (one for one in float_noise.CLAIMS if one.id == name)
+    (claim,) = (one for one in Claims(float_noise.CLAIMS) if one.id == name)
     report = dtype(float(exact_value(claim.parts[0].right, {})))
     assert report == pytest.approx(math.log(0.75), rel=1e-7)
     centre = int((math.exp(float(report) - 1) / 2) * 2.0**shift)
@@ -165,4 +166,4 @@ def test_neighbouring_false_claims_are_refuted(statement: Statement) -> None:
 
 def test_the_dtypes_are_those_of_the_claim() -> None:
     assert DTYPES == {"bfloat16": 8, "half": 11, "float32": 24, "float64": 53}
-    assert all(claim.source == "derived" for claim in (*floating_point.CLAIMS, *float_noise.CLAIMS))
+    assert all(claim.source == "derived" for claim in (*Claims(floating_point.CLAIMS), *Claims(float_noise.CLAIMS)))

@@ -251,16 +251,16 @@ def finite_violations() -> Claim:
 PAPER = Paper(
     key="own",
     title="What the toolkit says itself: privacy profiles, and decisions by finitely many bits",
-    claims=(
-        two_point(),
-        randomized_response(),
-        piecewise(),
-        selections(),
-        exponential_selection(),
-        laplace(),
-        gaussian(),
-        vanishing_probability(),
-        safe_threshold(),
-        finite_violations(),
-    ),
+    claims={
+        "PR-DUCHI": two_point,
+        "PR-RR": randomized_response,
+        "PR-PM": piecewise,
+        "PR-SEL": selections,
+        "PR-EXP": exponential_selection,
+        "PR-LAP": laplace,
+        "PR-GAUSS": gaussian,
+        "FP-LOW": vanishing_probability,
+        "FP-SAFE": safe_threshold,
+        "FP-OVER": finite_violations,
+    },
 )

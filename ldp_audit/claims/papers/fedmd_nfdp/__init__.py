@@ -21,12 +21,12 @@ PAPER = Paper(
     title="Federated Model Distillation with Noise-Free Differential Privacy",
     authors="Lichao Sun, Lingjuan Lyu",
     venue="IJCAI 2021",
-    claims=(
-        *sampling.CLAIMS,
-        *guarantee.CLAIMS,
-        *comparison.CLAIMS,
-        *tables.CLAIMS,
-        *experiments.CLAIMS,
-    ),
+    claims={
+        **sampling.CLAIMS,
+        **guarantee.CLAIMS,
+        **comparison.CLAIMS,
+        **tables.CLAIMS,
+        **experiments.CLAIMS,
+    },
     figures=_figures,
 )

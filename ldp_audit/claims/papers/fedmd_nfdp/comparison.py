@@ -124,4 +124,8 @@ def much_more() -> Claim:
     )
 
 
-CLAIMS = (lemma_1(), lemma_1_induction(), much_more())
+CLAIMS = {
+    "NF-L1": lemma_1,
+    "NF-L1ind": lemma_1_induction,
+    "NF-MUCH": much_more,
+}

@@ -166,4 +166,10 @@ def accuracies() -> Claim:
     )
 
 
-CLAIMS = (figure_2(), more_parties(), basic_composition(), noise_to_match(), accuracies())
+CLAIMS = {
+    "NF-FIG2": figure_2,
+    "NF-PARTY": more_parties,
+    "NF-LDPorder": basic_composition,
+    "NF-LDPnoise": noise_to_match,
+    "NF-ACC": accuracies,
+}

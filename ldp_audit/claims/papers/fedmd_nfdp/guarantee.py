@@ -233,4 +233,9 @@ def best_attack() -> Claim:
     )
 
 
-CLAIMS = (epsilon_is_idle(), sharp_contrast(), one_draw_for_all_queries(), best_attack())
+CLAIMS = {
+    "NF-FLAT": epsilon_is_idle,
+    "NF-BALLE": sharp_contrast,
+    "NF-POST": one_draw_for_all_queries,
+    "NF-MIA": best_attack,
+}

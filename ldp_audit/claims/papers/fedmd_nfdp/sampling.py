@@ -188,4 +188,10 @@ def everything_sampled() -> Claim:
     )
 
 
-CLAIMS = (record_level_ldp(), theorem_1(), theorem_2(), merged_cases(), everything_sampled())
+CLAIMS = {
+    "NF-LDPname": record_level_ldp,
+    "NF-T1": theorem_1,
+    "NF-T2": theorem_2,
+    "NF-PRF": merged_cases,
+    "NF-KN": everything_sampled,
+}

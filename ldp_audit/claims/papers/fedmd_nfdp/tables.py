@@ -283,13 +283,13 @@ def same_configuration() -> Claim:
     )
 
 
-CLAIMS = (
-    table_2_epsilon(),
-    table_2_decimal(),
-    table_2_draws(),
-    table_2_rounding(),
-    small_numbers(),
-    larger_budget(),
-    distillation(),
-    same_configuration(),
-)
+CLAIMS = {
+    "NF-TAB2ln": table_2_epsilon,
+    "NF-TAB2log10": table_2_decimal,
+    "NF-TAB2k": table_2_draws,
+    "NF-TAB2round": table_2_rounding,
+    "NF-VAC": small_numbers,
+    "NF-OUT": larger_budget,
+    "NF-TAB3": distillation,
+    "NF-TAB23": same_configuration,
+}

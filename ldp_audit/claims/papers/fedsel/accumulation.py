@@ -221,4 +221,10 @@ def more_accurate() -> Claim:
     )
 
 
-CLAIMS = (equal_in_range(), theorem_3_2(), clipped_and_not(), for_every_mechanism(), more_accurate())
+CLAIMS = {
+    "FS-T32eq": equal_in_range,
+    "FS-T32": theorem_3_2,
+    "FS-T32mix": clipped_and_not,
+    "FS-T32gen": for_every_mechanism,
+    "FS-T32mse": more_accurate,
+}

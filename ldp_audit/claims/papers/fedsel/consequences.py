@@ -187,11 +187,11 @@ def time_complexity() -> Claim:
     )
 
 
-CLAIMS = (
-    dimension_dependence(),
-    estimates_the_gradient(),
-    smaller_batch(),
-    small_portion(),
-    some_portion(),
-    time_complexity(),
-)
+CLAIMS = {
+    "FS-SNR": dimension_dependence,
+    "FS-BIAS": estimates_the_gradient,
+    "FS-MU": smaller_batch,
+    "FS-MUsmall": small_portion,
+    "FS-MUopt": some_portion,
+    "FS-TIME": time_complexity,
+}

@@ -357,15 +357,15 @@ def whole_vector() -> Claim:
     )
 
 
-CLAIMS = (
-    likelier_top(),
-    lemma_2(),
-    expected_sparsity(),
-    sum_of_the_proof(),
-    empty_answer(),
-    bound_on_the_excess(),
-    monotone(),
-    excess_at_k(),
-    calibration(),
-    whole_vector(),
-)
+CLAIMS = {
+    "FS-L2like": likelier_top,
+    "FS-L2": lemma_2,
+    "FS-L2c": expected_sparsity,
+    "FS-L2sum": sum_of_the_proof,
+    "FS-L2bot": empty_answer,
+    "FS-L2excess": bound_on_the_excess,
+    "FS-L2mono": monotone,
+    "FS-L2k": excess_at_k,
+    "FS-L2cal": calibration,
+    "FS-L2bits": whole_vector,
+}

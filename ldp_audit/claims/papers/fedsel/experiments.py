@@ -59,4 +59,7 @@ def accuracies() -> Claim:
     )
 
 
-CLAIMS = (gains_exceed_losses(), accuracies())
+CLAIMS = {
+    "FS-TAB3": gains_exceed_losses,
+    "FS-ACC": accuracies,
+}

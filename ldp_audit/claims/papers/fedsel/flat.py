@@ -175,4 +175,9 @@ def same_error_bound() -> Claim:
     )
 
 
-CLAIMS = (flat_sampling(), projection_recovers(), projection_is_isometric(), same_error_bound())
+CLAIMS = {
+    "FS-FLAT": flat_sampling,
+    "FS-RP": projection_recovers,
+    "FS-RPiso": projection_is_isometric,
+    "FS-VAL": same_error_bound,
+}

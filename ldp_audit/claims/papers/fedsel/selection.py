@@ -355,15 +355,15 @@ def approaching_top_one() -> Claim:
     )
 
 
-CLAIMS = (
-    definition_2(),
-    ties(),
-    proportional_to_the_gradient(),
-    lemma_1(),
-    lemma_1_all_vectors(),
-    one_dimension(),
-    lemma_3(),
-    sampling_is_best(),
-    exp_is_worse(),
-    approaching_top_one(),
-)
+CLAIMS = {
+    "FS-D2": definition_2,
+    "FS-TIES": ties,
+    "FS-EXPprop": proportional_to_the_gradient,
+    "FS-L1": lemma_1,
+    "FS-L1lit": lemma_1_all_vectors,
+    "FS-L1d1": one_dimension,
+    "FS-L3": lemma_3,
+    "FS-PSopt": sampling_is_best,
+    "FS-EXPtop": exp_is_worse,
+    "FS-NPK": approaching_top_one,
+}

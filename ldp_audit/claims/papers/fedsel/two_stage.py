@@ -296,12 +296,12 @@ def whole_vector() -> Claim:
     )
 
 
-CLAIMS = (
-    definition_3(),
-    theorem_3_1(),
-    theorem_3_1_with_encoding(),
-    no_clip_in_the_pseudocode(),
-    all_epochs(),
-    table_2(),
-    whole_vector(),
-)
+CLAIMS = {
+    "FS-D3": definition_3,
+    "FS-T31": theorem_3_1,
+    "FS-T31pe": theorem_3_1_with_encoding,
+    "FS-CLIP": no_clip_in_the_pseudocode,
+    "FS-EPOCH": all_epochs,
+    "FS-MUB": table_2,
+    "FS-LDPV": whole_vector,
+}

@@ -307,12 +307,12 @@ def table_1() -> Claim:
     )
 
 
-CLAIMS = (
-    equation_2(),
-    noise_around_the_sparse_vector(),
-    selection_probability(),
-    noise_of_one_value(),
-    theorem_4_1(),
-    acceptable_batch(),
-    table_1(),
-)
+CLAIMS = {
+    "FS-E2": equation_2,
+    "FS-E2noise": noise_around_the_sparse_vector,
+    "FS-PIJ": selection_probability,
+    "FS-ZETA": noise_of_one_value,
+    "FS-T41": theorem_4_1,
+    "FS-BATCH": acceptable_batch,
+    "FS-TAB1": table_1,
+}

@@ -277,14 +277,14 @@ def range_feedback() -> Claim:
     )
 
 
-CLAIMS = (
-    corollary_1(),
-    corollary_1_damaged_upper(),
-    corollary_1_damaged_lower(),
-    bias_with_own_ranges(),
-    client_chosen_range(),
-    client_chosen_range_links(),
-    range_of_own_weights(),
-    post_processing(),
-    range_feedback(),
-)
+CLAIMS = {
+    "LF-C1": corollary_1,
+    "LF-C1ocrU": corollary_1_damaged_upper,
+    "LF-C1ocrL": corollary_1_damaged_lower,
+    "LF-RBIAS": bias_with_own_ranges,
+    "LF-RANGE": client_chosen_range,
+    "LF-RLINK": client_chosen_range_links,
+    "LF-RANGE2": range_of_own_weights,
+    "LF-POST": post_processing,
+    "LF-RFEED": range_feedback,
+}

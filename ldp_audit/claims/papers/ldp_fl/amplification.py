@@ -149,4 +149,7 @@ def closed_form(n: int, delta: Expr) -> Expr:
     return log(1 + (t - 1) / (t + 1) * (8 * sqrt(t * log(4 / delta) / n) + 8 * t / n))
 
 
-CLAIMS = (central_epsilon(), unlinkable_reports())
+CLAIMS = {
+    "LF-SHUF": central_epsilon,
+    "LF-ERL": unlinkable_reports,
+}

@@ -188,4 +188,9 @@ def best_advantage(d: int) -> Expr:
     )
 
 
-CLAIMS = (signal(), clientsneeded(), membership(), client_found())
+CLAIMS = {
+    "LF-SIGNAL": signal,
+    "LF-NEED": clientsneeded,
+    "LF-MEMBER": membership,
+    "LF-FOUND": client_found,
+}

@@ -117,11 +117,11 @@ def accuracies() -> Claim:
     )
 
 
-CLAIMS = (
-    cldp_budget(),
-    adaptive_gain(),
-    adaptive_gain_is_largest_on_cifar(),
-    fixed_range_near_twenty(),
-    fmnist_settings(),
-    accuracies(),
-)
+CLAIMS = {
+    "LF-CLDP": cldp_budget,
+    "LF-TAB1": adaptive_gain,
+    "LF-TAB1c": adaptive_gain_is_largest_on_cifar,
+    "LF-TAB1b": fixed_range_near_twenty,
+    "LF-FMN": fmnist_settings,
+    "LF-ACC": accuracies,
+}

@@ -237,9 +237,9 @@ def gaussian() -> Claim:
     )
 
 
-CLAIMS = (
-    laplace(),
-    laplace_53(),
-    piecewise(),
-    gaussian(),
-)
+CLAIMS = {
+    "FP-LAPLACE": laplace,
+    "FP-LAPLACE53": laplace_53,
+    "FP-PM": piecewise,
+    "FP-GAUSS": gaussian,
+}

@@ -183,9 +183,9 @@ def _at(t: Expr, bits: int, side: int) -> Expr:
     return next_whole(p * 2**bits)
 
 
-CLAIMS = (
-    float32(),
-    centre(),
-    float64(),
-    dtypes(),
-)
+CLAIMS = {
+    "FP-32": float32,
+    "FP-CENTRE": centre,
+    "FP-53": float64,
+    "FP-DTYPE": dtypes,
+}

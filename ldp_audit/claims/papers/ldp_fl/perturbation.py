@@ -233,14 +233,14 @@ def theorem_1() -> Claim:
     )
 
 
-CLAIMS = (
-    definition_1(),
-    smaller_is_stronger(),
-    probabilities_sum_to_one(),
-    generalises_duchi(),
-    are_probabilities(),
-    no_clip_in_the_pseudocode(),
-    wider_range_noisier(),
-    size_of_the_crowd(),
-    theorem_1(),
-)
+CLAIMS = {
+    "DEF-POINT": definition_1,
+    "LF-DEF2": smaller_is_stronger,
+    "LF-EQ2a": probabilities_sum_to_one,
+    "LF-EQ2b": generalises_duchi,
+    "LF-EQ2c": are_probabilities,
+    "LF-CLIP": no_clip_in_the_pseudocode,
+    "LF-RVAR": wider_range_noisier,
+    "LF-CROWD": size_of_the_crowd,
+    "LF-T1": theorem_1,
+}

@@ -317,15 +317,15 @@ def noise_free_limit() -> Claim:
     )
 
 
-CLAIMS = (
-    composition(),
-    without_shuffling(),
-    model_shuffling(),
-    enough_per_weight(),
-    curse_of_dimensionality(),
-    amplification_domain(),
-    anonymity(),
-    whole_vector_comparison(),
-    total_budget(),
-    noise_free_limit(),
-)
+CLAIMS = {
+    "LF-COMP": composition,
+    "LF-SEQ": without_shuffling,
+    "LF-MODEL": model_shuffling,
+    "LF-UNLINK": enough_per_weight,
+    "LF-CURSE": curse_of_dimensionality,
+    "LF-AMPdom": amplification_domain,
+    "LF-ANON": anonymity,
+    "LF-CMP": whole_vector_comparison,
+    "LF-EPSTOT": total_budget,
+    "LF-EPSINF": noise_free_limit,
+}

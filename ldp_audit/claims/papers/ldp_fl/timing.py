@@ -207,11 +207,11 @@ def median_of_proposals() -> Claim:
     )
 
 
-CLAIMS = (
-    delays_unlink(),
-    exposed_by_an_offset(),
-    waiting_time(),
-    waiting_costs_nothing(),
-    small_t(),
-    median_of_proposals(),
-)
+CLAIMS = {
+    "LF-TIMElink": delays_unlink,
+    "LF-TIMEcont": exposed_by_an_offset,
+    "LF-TIME": waiting_time,
+    "LF-TIMEneg": waiting_costs_nothing,
+    "LF-T0": small_t,
+    "LF-MEDIAN": median_of_proposals,
+}

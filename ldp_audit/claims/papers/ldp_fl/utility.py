@@ -381,17 +381,17 @@ def theorem_2() -> Claim:
     )
 
 
-CLAIMS = (
-    lemma_1(),
-    lemma_1_after_clipping(),
-    lemma_1_sampled_clients(),
-    lemma_2(),
-    equation_6(),
-    lemma_3(),
-    equation_7(),
-    many_clients(),
-    largest_deviation(),
-    bernstein_chain(),
-    order_of_the_exponent(),
-    theorem_2(),
-)
+CLAIMS = {
+    "LF-L1": lemma_1,
+    "LF-L1clip": lemma_1_after_clipping,
+    "LF-L1samp": lemma_1_sampled_clients,
+    "LF-L2": lemma_2,
+    "LF-E6": equation_6,
+    "LF-L3": lemma_3,
+    "LF-E7": equation_7,
+    "LF-L3n": many_clients,
+    "LF-E9a": largest_deviation,
+    "LF-E9b": bernstein_chain,
+    "LF-E9O": order_of_the_exponent,
+    "LF-T2": theorem_2,
+}
