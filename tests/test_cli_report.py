@@ -52,6 +52,16 @@ def test_the_report_of_my_own_claims_is_whole_and_its_pages_pass(tmp_path: Path,
     assert main(["recheck", str(out / "report.json")]) == 0
 
 
+def test_a_claim_that_cannot_be_built_is_listed_on_the_first_page(tmp_path: Path, capsys: Captured) -> None:
+    path, out = tmp_path / "failing.py", tmp_path / "out"
+    path.write_text(CLAIMS.replace("parts=[at_most(x, 0)]", "parts=lambda: [at_most(nobody, 0)]"))
+    assert main(["report", "--claims", str(path), "--out", str(out), *NOTHING_ELSE]) == 2
+    said = "claim G-2: its parts cannot be built: NameError: name 'nobody' is not defined"
+    assert f"not settled: {said}" in capsys.readouterr().err
+    assert said in parse((out / "index.html").read_text()).text
+    assert said in (out / "report.md").read_text()
+
+
 @pytest.mark.parametrize(("fail_on", "code"), [([], 0), (["--fail-on", "refuted"], 1)])
 def test_a_refuted_claim_fails_only_where_it_is_asked_for(
     tmp_path: Path, claims: str, fail_on: list[str], code: int

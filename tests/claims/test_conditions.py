@@ -123,3 +123,24 @@ def test_the_checker_derives_the_condition_again() -> None:
     assert "changes the left of a part" in _forged(other_statement)[0]
     assert _forged(wider)
     assert "it is not shown that the condition restricts x" in _forged(unproved)[0]
+
+
+def test_claims_are_made_one_at_a_time_and_fail_alone() -> None:
+    made: list[str] = []
+
+    def good() -> Claim:
+        made.append("G")
+        return Claim("G", "here", "good")
+
+    def other() -> Claim:
+        return Claim("X", "here", "of another id")
+
+    claims = Paper("k", "t", claims={"G": good, "B": lambda: Claim("", "here", "no id"), "O": other}).claims
+    assert (claims.ids, len(claims), made) == (("G", "B", "O"), 3, [])
+    assert claims[0] is claims.named("G")
+    assert made == ["G"]
+    for name, message in (("B", "claim B cannot be built: a claim needs an id"), ("O", "as a Claim of this id")):
+        with pytest.raises(ValueError, match=message):
+            claims.named(name)
+    assert [claim.id for claim in claims[:1]] == ["G"]
+    assert claims.only(["O", "G"]).ids == ("G", "O")

@@ -39,6 +39,7 @@ def summary(report: dict[str, Any]) -> Section:
     """Three parts, each a few lines, with links to the whole."""
     papers = [paper for paper in report["papers"] if _own(report, paper)]
     blocks: list[Block] = [Paragraph(_lead(report, papers), "lead")]
+    blocks += [Paragraph(f"Not settled, as it is not well formed: {error}", "note") for error in report["failed"]]
     blocks += _claimed(report, papers)
     blocks += _true(report, papers)
     blocks += _costs(report)
