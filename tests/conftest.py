@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections import defaultdict
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from ldp_audit.claims import papers
 from ldp_audit.claims.settling import SettledClaim, settle_claim
 from ldp_audit.reports import document
+from tests.covering import covering, numbered
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
@@ -21,11 +23,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without `--slow`: nothing of full size, and of a product of parameters a covering share."""
     if config.getoption("--slow"):
         return
+    left_out = {item for item in items if "slow" in item.keywords}
+    products: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if "slow" in item.keywords:
-            item.add_marker(pytest.mark.skip(reason="full size: run with --slow"))
+        if "covering" in item.keywords and item not in left_out:
+            products[item.nodeid.partition("[")[0]].append(item)
+    for cases in products.values():
+        (mark,) = cases[0].iter_markers("covering")
+        left_out |= set(cases) - {cases[place] for place in covering(numbered(cases), *mark.args)}
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=list(left_out))
 
 
 @pytest.fixture(scope="session")
