@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from ldp_audit.claims import papers
-from ldp_audit.claims.settling import SettledClaim, settle_claim
+from ldp_audit.claims.settling import SettledClaim
 from ldp_audit.reports import document
 from tests.covering import covering, numbered
+from tests.settled_papers import settled_paper
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
@@ -40,7 +41,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def ldp_fl_settled() -> list[SettledClaim]:
-    return [settle_claim(claim) for claim in papers.load("ldp-fl").claims]
+    return list(settled_paper("ldp-fl"))
 
 
 @pytest.fixture(scope="session")
