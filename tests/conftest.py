@@ -24,17 +24,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without `--slow`: nothing of full size, and of a product of parameters a covering share."""
+    """Without `--slow`: nothing of full size, and of every product of parameters a share that holds all pairs."""
     if config.getoption("--slow"):
         return
     left_out = {item for item in items if "slow" in item.keywords}
     products: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if "covering" in item.keywords and item not in left_out:
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec") and item not in left_out:
             products[item.nodeid.partition("[")[0]].append(item)
     for cases in products.values():
-        (mark,) = cases[0].iter_markers("covering")
-        left_out |= set(cases) - {cases[place] for place in covering(numbered(cases), *mark.args)}
+        mark = cases[0].get_closest_marker("covering")
+        chosen = covering(numbered(cases), *(mark.args if mark else ()))
+        left_out |= set(cases) - {cases[place] for place in chosen}
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=list(left_out))
 

@@ -1,8 +1,8 @@
 """Few combinations of parameters that hold all pairs of values: what CI runs of a full product.
 
 A fault shows at one value, or where two values meet, far more often than only where three do (Kuhn, Wallace and Gallo,
-IEEE TSE 30(6), 2004). So `@pytest.mark.covering()` keeps of a test's product a covering array of strength 2, and
-`covering(1)` every value once; the whole product runs with `--slow`.
+IEEE TSE 30(6), 2004). So of every test with three `parametrize` or more CI runs a covering array of strength 2, and of
+a test with `@pytest.mark.covering(1)` every value once; the whole product runs with `--slow`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ def covering(cases: Sequence[Mapping[str, int]], strength: int = 2) -> list[int]
     Greedy: next is the case with the most that is new; among equals, the one whose values were used least. What is
     still equal is settled by a checksum, so that the first values do not all meet each other.
     """
+    if len(cases[0]) <= strength:
+        return list(range(len(cases)))
     parts = [set(combinations_of(case, strength)) for case in cases]
     missing = set().union(*parts)
     used: Counter[tuple[str, int]] = Counter()

@@ -14,7 +14,7 @@ SIZES = [(7, 7, 3), (4, 8, 6), (2, 2, 2, 2, 2), (5, 3), (6,)]
 FILE = """
     import pytest
 
-    @pytest.mark.covering({strength})
+    {mark}
     @pytest.mark.parametrize("a", [0, 1, pytest.param(2, marks=pytest.mark.slow)])
     @pytest.mark.parametrize("b", range(4))
     @pytest.mark.parametrize("c", range(2))
@@ -57,12 +57,12 @@ def test_pairs_take_few_cases_and_values_one_each() -> None:
     assert len(covering(product_of((4, 8, 6)), 1)) == 8
 
 
-@pytest.mark.parametrize(("strength", "options", "passed"), [("", [], 8), ("1", [], 4), ("", ["--slow"], 25)])
-def test_what_runs(pytester: pytest.Pytester, strength: str, options: list[str], passed: int) -> None:
-    """Without `--slow` also nothing of full size; a case that is asked for by name runs whether it is chosen or not."""
+@pytest.mark.parametrize(("strength", "options", "passed"), [(2, [], 8), (1, [], 4), (3, [], 16), (2, ["--slow"], 25)])
+def test_what_runs(pytester: pytest.Pytester, strength: int, options: list[str], passed: int) -> None:
+    """Without a marker all pairs; without `--slow` also nothing of full size; a case that is asked for by name runs whether it is chosen or not."""
     pytester.makeconftest("from tests.conftest import pytest_addoption, pytest_collection_modifyitems")
     pytester.makeini("[pytest]\nmarkers =\n    slow: s\n    covering: c")
-    path = pytester.makepyfile(FILE.format(strength=strength))
+    path = pytester.makepyfile(FILE.format(mark="" if strength == 2 else f"@pytest.mark.covering({strength})"))
     pytester.runpytest(*options).assert_outcomes(passed=passed, deselected=25 - passed)
     for name in ("0-0-0", "1-3-0", "0-2-1"):
         pytester.runpytest(f"{path.name}::test_product[{name}]").assert_outcomes(passed=1)
