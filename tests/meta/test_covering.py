@@ -59,7 +59,7 @@ def test_pairs_take_few_cases_and_values_one_each() -> None:
 
 @pytest.mark.parametrize(("strength", "options", "passed"), [(2, [], 8), (1, [], 4), (3, [], 16), (2, ["--slow"], 25)])
 def test_what_runs(pytester: pytest.Pytester, strength: int, options: list[str], passed: int) -> None:
-    """Without a marker all pairs; without `--slow` also nothing of full size; a case that is asked for by name runs whether it is chosen or not."""
+    """All pairs without a marker, all cases with `--slow`; one that is asked for by name, chosen or not."""
     pytester.makeconftest("from tests.conftest import pytest_addoption, pytest_collection_modifyitems")
     pytester.makeini("[pytest]\nmarkers =\n    slow: s\n    covering: c")
     path = pytester.makepyfile(FILE.format(mark="" if strength == 2 else f"@pytest.mark.covering({strength})"))
