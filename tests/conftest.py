@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 import json
+from collections import defaultdict
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from ldp_audit.claims import papers
-from ldp_audit.claims.settling import SettledClaim, settle_claim
+from ldp_audit.claims.settling import SettledClaim
 from ldp_audit.reports import document
+from tests.covering import covering, numbered
+from tests.settled_papers import settled_paper
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
@@ -21,16 +24,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without `--slow`: nothing of full size, and of every product of parameters a share that holds all pairs."""
     if config.getoption("--slow"):
         return
+    left_out = {item for item in items if "slow" in item.keywords}
+    products: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if "slow" in item.keywords:
-            item.add_marker(pytest.mark.skip(reason="full size: run with --slow"))
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec") and item not in left_out:
+            products[item.nodeid.partition("[")[0]].append(item)
+    for cases in products.values():
+        mark = cases[0].get_closest_marker("covering")
+        chosen = covering(numbered(cases), *(mark.args if mark else ()))
+        left_out |= set(cases) - {cases[place] for place in chosen}
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=list(left_out))
 
 
 @pytest.fixture(scope="session")
 def ldp_fl_settled() -> list[SettledClaim]:
-    return [settle_claim(claim) for claim in papers.load("ldp-fl").claims]
+    return list(settled_paper("ldp-fl"))
 
 
 @pytest.fixture(scope="session")

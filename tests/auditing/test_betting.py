@@ -35,6 +35,7 @@ def exact_mean(p: float, q: float, epsilon: float, delta: float, *, sizes: tuple
     return float(np.sum(weight * np.exp(capital.log_capital[:, 0])))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("epsilon", "delta"), CLAIMS)
 @pytest.mark.parametrize("q_share", [1e-3, 0.1, 0.5, 0.9, 1.0])
 def test_the_mean_capital_is_at_most_one_where_the_claim_holds(epsilon: float, delta: float, q_share: float) -> None:

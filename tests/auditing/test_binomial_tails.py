@@ -16,6 +16,7 @@ from ldp_audit.auditing.bounds.binomial_tails import deviation, lower_limit, low
 TRIALS = (1, 2, 30, 1_000, 1_000_000, 10**9)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("tail", [1e-12, 1e-4, 0.025, 0.4])
 @pytest.mark.parametrize("trials", TRIALS)
 def test_the_limits_have_the_tails_that_were_asked_for(trials: int, tail: float) -> None:
@@ -93,6 +94,7 @@ def test_the_ends_are_exact() -> None:
     assert upper_limit(0, 10, 0.05) == pytest.approx(1 - 0.05**0.1, rel=1e-15)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("tail", [1e-99, 1e-101, 1e-150, 1e-200, 1e-300])
 @pytest.mark.parametrize("trials", [1, 2, 37, 200, 5000])
 def test_limits_at_the_least_errors_are_numbers_on_the_safe_side(trials: int, tail: float) -> None:

@@ -37,6 +37,7 @@ def checked(bits: int, x: Fraction, y: Fraction) -> int:
     return int(low)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("pair", PAIRS)
 @pytest.mark.parametrize("bits", [2, 5, 8])
 def test_it_is_the_count_of_the_claims_own_program(bits: int, pair: tuple[str, str]) -> None:
@@ -52,6 +53,7 @@ def _report(at: Fraction, word: int, bits: int) -> Fraction:
     return exact_value(float_noise.laplace_report(x, Integer(word), bits), {})
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("pair", PAIRS)
 @pytest.mark.parametrize("bits", [11, 13, 14, 16, pytest.param(19, marks=pytest.mark.slow)])
 def test_engine_and_checker_count_the_same(bits: int, pair: tuple[str, str]) -> None:

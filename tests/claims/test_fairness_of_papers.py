@@ -10,6 +10,7 @@ from ldp_audit.claims.settling import SettledClaim, says_nothing, settle_claim
 from ldp_audit.claims.statement import at_most, equal
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import Variable
+from tests.settled_papers import settled_paper
 
 CLAIMS = [claim for key in papers.PAPERS for claim in papers.load(key).claims]
 AGAINST = (Verdict.REFUTED, Verdict.CONDITIONAL, Verdict.VACUOUS)
@@ -30,22 +31,20 @@ def unlooked(settled: SettledClaim) -> bool:
     return claim.source == "paper" and settled.verdict in AGAINST and not told
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
-def test_every_part_says_something(claim: Claim) -> None:
+def test_every_part_says_something() -> None:
     """Would catch a part that SymPy has worked out to `x == x`, on which no verdict may rest."""
-    assert idle(claim) == []
+    assert {claim.id: labels for claim in CLAIMS if (labels := idle(claim))} == {}
 
 
-@pytest.mark.parametrize("claim", [one for one in CLAIMS if one.source == "paper"], ids=lambda claim: claim.id)
-def test_what_is_held_against_a_paper_says_where_it_was_looked(claim: Claim) -> None:
-    assert not unlooked(settle_claim(claim))
+def test_what_is_held_against_a_paper_says_where_it_was_looked() -> None:
+    settled = [one for key in papers.PAPERS for one in settled_paper(key)]
+    assert [one.claim.id for one in settled if unlooked(one)] == []
 
 
-@pytest.mark.parametrize("claim", [one for one in CLAIMS if one.kindest], ids=lambda claim: claim.id)
-def test_a_kindest_reading_is_another_one_and_is_shown_with_where_it_was_looked_for(claim: Claim) -> None:
-    assert claim.kindest is not None
-    assert claim.kindest.parts != claim.parts
-    assert claim.looked.strip()
+def test_a_kindest_reading_is_another_one_and_is_shown_with_where_it_was_looked_for() -> None:
+    kind = [(claim, claim.kindest) for claim in CLAIMS if claim.kindest]
+    assert kind
+    assert [claim.id for claim, kindest in kind if kindest.parts == claim.parts or not claim.looked.strip()] == []
 
 
 x, y = Variable("x", 0, 1), Variable("y", 0, 2)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from ldp_audit.claims import recheck
 
 MANY = "one constant for all"
@@ -199,10 +197,17 @@ FORGED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
-def test_it_is_refused(forged: dict) -> None:
-    with pytest.raises(Exception):  # noqa: B017, PT011  (refused in words or by what malformed evidence runs into)
+def is_refused(forged: dict) -> bool:
+    """Whether it is not let through, be it in words or by what malformed evidence runs into."""
+    try:
         recheck.part(forged)
+    except Exception:  # noqa: BLE001
+        return True
+    return False
+
+
+def test_every_forgery_is_refused() -> None:
+    assert [name for name, forged in FORGED.items() if not is_refused(forged)] == []
 
 
 def test_an_honest_record_of_the_same_make_is_accepted() -> None:

@@ -84,13 +84,17 @@ def test_the_checker_loads_no_engine() -> None:
     assert not [name for name in loaded if name.startswith("ldp_audit.claims.engines")]
 
 
-def test_a_changed_verdict_is_refused_and_the_claim_named(ldp_fl_report: dict) -> None:
+def test_a_changed_verdict_is_refused_and_the_claim_named(ldp_fl_report: dict, request: pytest.FixtureRequest) -> None:
+    """Each claim with two other verdicts in turn; with `--slow` with all."""
     assert any(map(is_counted, ldp_fl_report["claims"]))
-    for claim in ldp_fl_report["claims"]:
-        for verdict in [Verdict.PROVED] if is_counted(claim) else Verdict:
+    for place, claim in enumerate(ldp_fl_report["claims"]):
+        others = [verdict for verdict in Verdict if verdict != claim["verdict"]]
+        if not request.config.getoption("--slow"):
+            others = [others[place % len(others)], others[(place + 3) % len(others)]]
+        for verdict in [Verdict.PROVED] if is_counted(claim) else others:
             changed = alone(ldp_fl_report, claim)
             changed["claims"][0]["verdict"] = str(verdict)
-            assert (claim["id"] in complaints(changed)) == (verdict != claim["verdict"])
+            assert claim["id"] in complaints(changed)
 
 
 def test_a_changed_verdict_of_a_part_or_a_correction_is_refused(ldp_fl_report: dict) -> None:
@@ -145,8 +149,8 @@ def test_a_changed_coefficient_in_a_proof_is_refused(ldp_fl_report: dict) -> Non
     assert seen > 100
 
 
-def test_a_changed_coefficient_in_a_statement_is_refused(ldp_fl_report: dict) -> None:
-    """A side is moved by 1: proofs no longer fit, printed values no longer agree.
+def test_a_changed_coefficient_in_a_statement_is_refused(ldp_fl_report: dict, request: pytest.FixtureRequest) -> None:
+    """A side is moved by 1, up or down in turn (with `--slow` both): proofs and printed values no longer agree.
 
     A cover by boxes has no numbers of the statement in it and may show the moved one as well: an inequality that is
     shown so is moved until it is false, and `!=` is left out.
@@ -154,6 +158,8 @@ def test_a_changed_coefficient_in_a_statement_is_refused(ldp_fl_report: dict) ->
     for claim in ldp_fl_report["claims"]:
         for place, part in enumerate(parts_of(claim)):
             rewrites = ("({}) + 1",) if is_counted(claim) else ("({}) + 1", "({}) - 1")
+            if not request.config.getoption("--slow"):
+                rewrites = (rewrites[place % len(rewrites)],)
             if _is_cover(part["evidence"]):
                 rewrites = ("({}) + 10**12",) if part["relation"] in ("<", "<=") else ()
             for rewrite in rewrites:

@@ -35,7 +35,7 @@ def test_the_implemented_epsilon_is_at_most_the_exact_one(epsilon: float, bits: 
     assert m.implemented(bits).exact_epsilon() <= m.exact_epsilon() + 1e-15
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+@pytest.mark.parametrize("epsilon", [1.0, *(pytest.param(one, marks=pytest.mark.slow) for one in (0.1, 8.0))])
 def test_densities_are_private_on_their_grid(epsilon: float) -> None:
     for law in (SLIDE, PIECEWISE):
         m = law.bind(epsilon=epsilon)

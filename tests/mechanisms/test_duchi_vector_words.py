@@ -45,6 +45,7 @@ def test_sixty_four_bits_lose_nearly_nothing() -> None:
         assert DuchiVector(1e-3, d).implemented(3).exact_epsilon() == 0
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize(("epsilon", "bits"), [(1.0, 4), (1.0, 64), (4.0, 6), (0.01, 5)])
 def test_it_is_a_mechanism_with_the_law_of_its_counts(d: int, epsilon: float, bits: int) -> None:

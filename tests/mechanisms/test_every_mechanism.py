@@ -121,10 +121,10 @@ def test_epsilon_and_delta_are_the_largest_over_all_reports_and_attained_at_the_
 
 
 @every
-@pytest.mark.parametrize("bits", [3, 8, 24, 64])
-def test_what_is_implemented_has_at_most_the_exact_epsilon(name: str, bits: int) -> None:
+def test_what_is_implemented_has_at_most_the_exact_epsilon(name: str) -> None:
     m = MECHANISMS[name]
-    assert m.implemented(bits).exact_epsilon() <= m.exact_epsilon() + 1e-15
+    for bits in (3, 8, 24, 64):
+        assert m.implemented(bits).exact_epsilon() <= m.exact_epsilon() + 1e-15, f"{bits} bits"
 
 
 @every

@@ -91,12 +91,12 @@ def _every_copy_alike(drawn: np.ndarray) -> np.ndarray:
     return copies[0]
 
 
-def _two_points() -> Iterator[tuple[type, TwoPoint]]:
-    """Radii over the range of each dtype, and past it, with centers that are 0, of the radius, and much larger."""
+def _two_points(radii: int) -> Iterator[tuple[type, TwoPoint]]:
+    """So many radii over the range of each dtype, and past it; centers that are 0, of the radius, and much larger."""
     for dtype in DTYPES:
         limits = np.finfo(dtype)
         smallest, largest = math.log10(float(limits.smallest_subnormal)), math.log10(float(limits.max)) - 2
-        for exponent in np.linspace(max(smallest - 3, -307), largest, 12):
+        for exponent in np.linspace(max(smallest - 3, -307), largest, radii):
             for ratio in (0.0, 0.7, -40.0):
                 for epsilon in (1e-15, 0.01, 1.0, 50.0):
                     m = TwoPoint(epsilon, ratio * 10**exponent, 10**exponent)
@@ -139,16 +139,19 @@ def _assert_threshold(upper: np.ndarray, m: TwoPoint, x: float, completion: int)
     assert max(fewest, 0) <= count <= largest, f"another threshold decides: {m}, x = {x!r}"
 
 
-def test_two_points_are_told_apart_by_the_stated_threshold_alone(scripted: Script) -> None:
-    """Radii below 4e-35 in float32 once overflowed the scale of the short way: each input had a report of its own."""
+def test_two_points_are_told_apart_by_the_stated_threshold_alone(
+    scripted: Script, request: pytest.FixtureRequest
+) -> None:
+    """Would catch a scale that overflows at some radius, so that each input has a report of its own."""
     tried = dict.fromkeys(DTYPES, 0)
-    for dtype, m in _two_points():
+    radii = 12 if request.config.getoption("--slow") else 5
+    for dtype, m in _two_points(radii):
         for x in _inside(m, dtype, (-1.0, -0.37, 1e-3, 1.0)):
             for completion in (0, LAST):
                 drawn = m.sample(_filled(x, dtype), rng=scripted(completion))
                 _assert_threshold(drawn == dtype(m.outputs()[1]), m, x, completion)
             tried[dtype] += 1
-    assert min(tried.values()) > 100, tried
+    assert min(tried.values()) > 8 * radii, tried
 
 
 @pytest.mark.parametrize("radius", [1e-44, 1e-36, 5e-35, 1.0])
@@ -164,6 +167,7 @@ def test_mechanisms_that_are_made_of_two_points_decide_by_their_threshold(script
         _assert_threshold(np.asarray(sparse[1])[:, 0] > 0, m, x, completion)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("k", [2, 3, 10, 127, 128, 129, 1000, 5000])
 @pytest.mark.parametrize("epsilon", [1e-9, 0.1, 1.0, 5.0, 9.0, 20.0, 50.0])
 def test_randomised_response_gives_each_lie_the_stated_words(scripted: Script, epsilon: float, k: int) -> None:
@@ -182,6 +186,7 @@ def test_randomised_response_gives_each_lie_the_stated_words(scripted: Script, e
                 assert each // 2**48 <= wrong.min() <= wrong.max() <= -(-each // 2**48)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("epsilon", [1e-15, 1e-6, 0.1, 1.0, 8.0, 13.0, 25.0, 50.0])
 def test_piecewise_cells_are_those_of_whole_numbers(scripted: Script, epsilon: float, dtype: type) -> None:

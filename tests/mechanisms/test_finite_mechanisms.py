@@ -69,12 +69,11 @@ def test_exact_epsilon_is_the_largest_log_ratio(row: Row) -> None:
 
 
 @rows
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 1.5])
-def test_delta_is_the_largest_hockey_stick_divergence(row: Row, share: float) -> None:
-    level = share * row.mechanism.exact_epsilon()
+def test_delta_is_the_largest_hockey_stick_divergence(row: Row) -> None:
     laws = [row.law(x) for x in row.inputs]
-    brute = max(float(np.maximum(p - math.exp(level) * q, 0).sum()) for p, q in product(laws, laws))
-    assert row.mechanism.delta(level) == pytest.approx(brute, rel=1e-9, abs=1e-15)
+    for level in np.array([0.0, 0.3, 0.9, 1.5]) * row.mechanism.exact_epsilon():
+        brute = max(float(np.maximum(p - math.exp(level) * q, 0).sum()) for p, q in product(laws, laws))
+        assert row.mechanism.delta(level) == pytest.approx(brute, rel=1e-9, abs=1e-15), f"epsilon {level}"
 
 
 @rows

@@ -11,6 +11,7 @@ import pytest
 from ldp_audit.mechanisms import Gaussian
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("sigma", [0.05, 0.5, 1.0, 30.0, 1e6])
 @pytest.mark.parametrize("level", [0.0, 1e-9, 0.3, 1.0, 8.0, 50.0])
 def test_the_profile_in_four_hundred_digits(sigma: float, level: float) -> None:

@@ -107,6 +107,7 @@ class _Choosing(Drawn):
         return (self.chooses >> 48).astype(np.int16)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 1, 4)])
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 40.0, 700.0])

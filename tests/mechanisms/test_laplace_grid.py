@@ -142,6 +142,7 @@ def draw(m: Any, x: np.ndarray, library: str) -> np.ndarray:
     return m.sample(x, rng=np.random.default_rng(6))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int64])
 @pytest.mark.parametrize("shape", [(), (0,), (2, 1, 3)])
 def test_tensors_give_tensors_of_the_same_kind(dtype: torch.dtype, shape: tuple[int, ...]) -> None:

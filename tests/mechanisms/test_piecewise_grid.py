@@ -218,6 +218,7 @@ def test_two_inputs_reach_the_same_outputs(a: float) -> None:
     assert second <= cells
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 1, 4)])
 @pytest.mark.parametrize("epsilon", [1.0, 40.0])

@@ -83,6 +83,7 @@ def test_it_is_a_mechanism_with_the_law_of_its_counts(epsilon: float, k: int, bi
     assert np.max(np.log(table[:, first] / table[:, second])) == pytest.approx(m.exact_epsilon(), rel=1e-9, abs=1e-14)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("k", [2, 3, 10, 127, 128, 200, 1000])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 @pytest.mark.parametrize("dtype", [np.int64, np.float32])
@@ -162,6 +163,7 @@ def test_uniform_reports_where_no_count_is_safe() -> None:
 INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dtype", [*INTEGERS, np.float16, np.float32, np.float64])
 def test_reports_have_the_shape_and_dtype_of_the_values(way: str, dtype: type) -> None:
@@ -180,6 +182,7 @@ def test_reports_have_the_shape_and_dtype_of_the_values(way: str, dtype: type) -
     assert m.sample(crossed, rng=rng).shape == (4, 3)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int64, torch.bfloat16, torch.float32, torch.float64])
 @pytest.mark.parametrize("shape", [(), (0,), (2, 1, 4)])
 def test_tensors_give_tensors_of_the_same_kind(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
@@ -189,6 +192,7 @@ def test_tensors_give_tensors_of_the_same_kind(dtype: torch.dtype, shape: tuple[
     assert bool(((drawn >= 0) & (drawn < 10)).all())
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("bad", ["k", -1.0, 4000.0, 0.5, math.nan, math.inf, 1 + 1e-12, -0.25])
 def test_values_that_are_no_labels_are_refused(way: str, bad: float | str) -> None:

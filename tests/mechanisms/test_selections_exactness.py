@@ -49,6 +49,7 @@ def summed(epsilon: float, d: int, k: int) -> tuple[float, float, float]:
         return float(epsilon + excess), float(inside), float(outside)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("d", "k"), [*SIZES, *LARGE])
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_perturbed_encoding_is_the_sum_over_its_two_binomials(epsilon: float, d: int, k: int) -> None:
@@ -80,6 +81,7 @@ def test_the_sums_agree_with_the_generating_polynomial(epsilon: float, d: int, k
     assert summed(epsilon, d, k)[0] == pytest.approx(float(exact), rel=1e-14, abs=0)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("d", "k"), [*SIZES, *LARGE])
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_perturbed_sampling_keeps_its_digits(epsilon: float, d: int, k: int) -> None:
@@ -92,6 +94,7 @@ def test_perturbed_sampling_keeps_its_digits(epsilon: float, d: int, k: int) -> 
     assert m.delta(epsilon * 0.75) == pytest.approx(delta, rel=1e-12, abs=0)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("d", [2, 3, 12, 1001, 1_000_000])
 @pytest.mark.parametrize("epsilon", [1e-9, 0.1, 1.0, 50.0])
 def test_exponential_selection_is_the_sum_over_its_ranks(epsilon: float, d: int) -> None:
@@ -130,6 +133,7 @@ def test_large_epsilons_do_not_overflow(epsilon: float) -> None:
         assert m.implemented().exact_epsilon() < 64
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("epsilon", [1e-9, 0.5, 1.0, 5.0, 50.0])
 @pytest.mark.parametrize("d", [2, 3, 10, 1_000_000])
 def test_exponential_selection_just_below_epsilon_has_all_its_digits(epsilon: float, d: int) -> None:

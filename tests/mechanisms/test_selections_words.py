@@ -52,6 +52,7 @@ def test_the_implemented_epsilon_never_exceeds_the_exact_one(selection: Any, eps
             assert m.implemented(bits).exact_epsilon() <= epsilon
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("d", [2, 3, 30, 1_000_000])
 @pytest.mark.parametrize("epsilon", [2.95e-16, *EPSILONS])
@@ -200,6 +201,7 @@ def test_numpy_and_torch_draw_from_the_law(m: Any, x: list, bits: int) -> None:
             assert_frequency(int(np.sum(reports == y)), 20_000, math.exp(implemented.log_prob(y, x)))
 
 
+@pytest.mark.covering(1)
 @mechanisms
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 1, 4)])
 def test_reports_have_the_shape_of_the_batch(m: Any, x: list, shape: tuple[int, ...]) -> None:

@@ -17,6 +17,7 @@ from tests.frequency import assert_frequency
 from tests.replay import Drawn
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("bits", [2, 3, 8, 24, 53, 64])
 @pytest.mark.parametrize("epsilon", [1e-9, 0.5, 1.0, 10.0, 30.0, 44.0, 45.0, 200.0, math.inf])
 def test_the_implemented_epsilon_never_exceeds_the_claimed_one(epsilon: float, bits: int) -> None:
@@ -51,6 +52,7 @@ def test_it_is_a_mechanism_with_the_law_of_its_counts(epsilon: float, bits: int,
     assert m.delta(level) == pytest.approx(max(0.0, gap), rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 1, 4)])
 def test_tensors_give_tensors_of_the_same_kind(dtype: torch.dtype, shape: tuple[int, ...]) -> None:

@@ -149,6 +149,7 @@ def test_no_pair_of_inputs_has_more(selection: Any, value: Any, numbers: list[fl
     assert np.max(np.abs(np.log(rows[0][seen] / rows[1][seen]))) <= m.exact_epsilon() + 1e-12
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 @pytest.mark.parametrize("selection", SELECTIONS, ids=repr)
 def test_the_moments_are_sums_over_the_reports(selection: Any, value: Any) -> None:
@@ -209,6 +210,7 @@ def test_what_is_sampled_has_a_probability_in_its_own_dtype(value: Any, kind: st
     assert np.all(np.isfinite(m.implemented().log_prob((index, y), x)))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("bits", [2, 6, 24, 64])
 @pytest.mark.parametrize("selection", SELECTIONS, ids=repr)
 def test_what_is_implemented_is_a_two_stage_mechanism_with_at_most_that_epsilon(selection: Any, bits: int) -> None:

@@ -13,11 +13,12 @@ LATEX += [
 ]
 
 
-@pytest.mark.parametrize("latex", LATEX)
-def test_every_formula_of_the_papers_is_typeset(latex: str) -> None:
-    element = mathml(latex)
-    assert element.startswith("<math ")
-    assert "\\" not in element.split(">", 1)[1], "a command was left untranslated"
+def test_every_formula_of_the_papers_is_typeset() -> None:
+    """No command is left untranslated."""
+    typeset = {latex: mathml(latex) for latex in LATEX}
+    assert len(typeset) > 100
+    assert [latex for latex, element in typeset.items() if not element.startswith("<math ")] == []
+    assert [latex for latex, element in typeset.items() if "\\" in element.split(">", 1)[1]] == []
 
 
 @pytest.mark.parametrize(

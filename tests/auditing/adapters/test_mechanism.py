@@ -15,6 +15,7 @@ from tests.mechanisms.test_every_mechanism import MECHANISMS
 BATCHED = [name for name in MECHANISMS if name != "SubsampleRelease"]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("name", BATCHED)
 @pytest.mark.parametrize("which", [0, 1])
 def test_every_mechanism_reports_as_its_sample_does(name: str, which: int) -> None:

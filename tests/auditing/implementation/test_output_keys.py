@@ -56,6 +56,7 @@ def test_whole_numbers_and_booleans_lead_back(dtype: str) -> None:
     assert read[1] == read[2]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("dtype", ["bool", "float16", "bfloat16", "float32", "float64", "int64"])
 @pytest.mark.parametrize("columns", [1, 2, 3, 5])
 def test_rows_lead_back(dtype: str, columns: int) -> None:

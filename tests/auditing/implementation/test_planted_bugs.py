@@ -36,6 +36,7 @@ def within(word: tuple[int, ...], first: int, end: int) -> bool:
     return first <= word[0] < end
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("bits", [*SMALL, *LARGE])
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_sound_twin_holds_at_its_nominal_epsilon_and_at_its_own(epsilon: float, bits: int) -> None:
@@ -48,6 +49,7 @@ def test_the_sound_twin_holds_at_its_nominal_epsilon_and_at_its_own(epsilon: flo
     assert run(sampler, claim(sampler)).verdict == "holds"
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("bits", [*SMALL, *LARGE])
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_a_threshold_off_by_one_word_is_found(epsilon: float, bits: int) -> None:
@@ -68,6 +70,7 @@ def test_a_threshold_off_by_one_word_is_found(epsilon: float, bits: int) -> None
     assert within(worst.word, rarer, 2**bits)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("bits", SMALL)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_a_threshold_off_by_one_word_in_the_safe_direction_holds(epsilon: float, bits: int) -> None:
@@ -77,6 +80,7 @@ def test_a_threshold_off_by_one_word_in_the_safe_direction_holds(epsilon: float,
         assert run(twin.moved(HIGH, 0, -1), claim(twin)).verdict == "holds"
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("bits", SMALL)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_a_count_rounded_down_at_one_end_is_judged_by_the_nominal_claim(epsilon: float, bits: int) -> None:
@@ -90,6 +94,7 @@ def test_a_count_rounded_down_at_one_end_is_judged_by_the_nominal_claim(epsilon:
     assert run(twin.moved(HIGH, 0, 1), epsilon).verdict == ("violated" if bad else "holds")
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("bits", [*SMALL, *LARGE])
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_not_above_instead_of_below_is_found(epsilon: float, bits: int) -> None:
@@ -107,6 +112,7 @@ def test_not_above_instead_of_below_is_found(epsilon: float, bits: int) -> None:
     assert worst.ratio == (math.inf if rarer == 1 else pytest.approx((2**bits - rarer - 1) / (rarer - 1), rel=1e-12))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("bits", [*SMALL, *LARGE])
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_an_output_that_one_input_cannot_reach_is_found(epsilon: float, bits: int) -> None:
@@ -123,6 +129,7 @@ def test_an_output_that_one_input_cannot_reach_is_found(epsilon: float, bits: in
     assert (only.example.below, only.example.above) == (None, 1.75)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("bits", SMALL)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_a_single_word_with_an_output_of_its_own_is_found(epsilon: float, bits: int) -> None:
@@ -142,6 +149,7 @@ def test_a_single_word_with_an_output_of_its_own_is_found(epsilon: float, bits: 
     assert found.delta(epsilon) >= 1 / size
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("bits", [*SMALL, *LARGE])
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_a_sign_flipped_for_one_input_is_found(epsilon: float, bits: int) -> None:
@@ -155,6 +163,7 @@ def test_a_sign_flipped_for_one_input_is_found(epsilon: float, bits: int) -> Non
     assert reached[HIGH].example.output in (-1.75, 1.25)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("bits", SMALL)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_a_zero_with_the_sign_of_the_input_is_found(epsilon: float, bits: int) -> None:
@@ -166,6 +175,7 @@ def test_a_zero_with_the_sign_of_the_input_is_found(epsilon: float, bits: int) -
     assert {math.copysign(1.0, one.example.output) for one in found.pairs[0].exclusive} == {1.0, -1.0}
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("bits", [*SMALL, *LARGE])
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_a_clamp_that_depends_on_the_input_is_found(epsilon: float, bits: int) -> None:
@@ -186,6 +196,7 @@ def test_one_word_of_twenty_four_bits() -> None:
     assert run(twin.moved(HIGH, 0, 1), claim(twin)).verdict == "violated"
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("bits", [53, 64])
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_one_word_of_more_bits_is_found_by_structure(epsilon: float, bits: int) -> None:

@@ -52,6 +52,7 @@ def exponential(draw: Draw, law: ExponentialSelectionWords, dtype: Any, bits: in
     return implementation(mapped, inputs, bits, words=True, claimed_epsilon=claimed)
 
 
+@pytest.mark.covering(1)
 @every_whole
 @every_epsilon
 @pytest.mark.parametrize("bits", BITS)
@@ -82,6 +83,7 @@ def channels(epsilon: float) -> Iterator[FiniteChannel]:
     yield FiniteChannel([[1 - 2 * lie if i == j else lie for j in range(3)] for i in range(3)], [-1.5, 0.0, 7.0])
 
 
+@pytest.mark.covering(1)
 @every_number
 @every_epsilon
 @pytest.mark.parametrize("bits", BITS)

@@ -41,6 +41,7 @@ class Weighed:
     probabilities: np.ndarray
 
 
+@pytest.mark.covering(1)
 @every_float
 @every_epsilon
 def test_laplace(monkeypatch: Any, draw: Draw, epsilon: float, dtype: Any) -> None:
@@ -116,6 +117,7 @@ def _with_ends(reports: np.ndarray, chance: np.ndarray, beyond: float, end: floa
     return Weighed(found, total)
 
 
+@pytest.mark.covering(1)
 @every_float
 @every_epsilon
 def test_gaussian(draw: Draw, epsilon: float, dtype: Any) -> None:

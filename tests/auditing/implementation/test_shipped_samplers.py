@@ -45,6 +45,7 @@ from tests.auditing.implementation.shipped_runs import (
 )
 
 
+@pytest.mark.covering(1)
 @every_float
 @every_epsilon
 @pytest.mark.parametrize("bits", BITS)
@@ -63,6 +64,7 @@ def test_two_point(draw: Draw, epsilon: float, dtype: Any, center: float, radius
         assert found.epsilon == pytest.approx(law.exact_epsilon(), rel=1e-12)
 
 
+@pytest.mark.covering(1)
 @every_epsilon
 @pytest.mark.parametrize("dtype", [*FLOATS, *WHOLE], ids=str)
 @pytest.mark.parametrize("bits", BITS)
@@ -76,6 +78,7 @@ def test_randomized_response(draw: Draw, epsilon: float, dtype: Any, k: int, bit
     assert found.epsilon == pytest.approx(law.exact_epsilon(), rel=1e-12)
 
 
+@pytest.mark.covering(1)
 @every_float
 @every_epsilon
 def test_piecewise(draw: Draw, epsilon: float, dtype: Any) -> None:
@@ -112,6 +115,7 @@ def test_hybrid(draw: Draw, epsilon: float, dtype: Any) -> None:
     assert found.epsilon <= law.exact_epsilon() * (1 + 1e-12)
 
 
+@pytest.mark.covering(1)
 @every_float
 @every_epsilon
 def test_duchi_vector(draw: Draw, epsilon: float, dtype: Any) -> None:
@@ -128,6 +132,7 @@ def test_duchi_vector(draw: Draw, epsilon: float, dtype: Any) -> None:
     assert found.epsilon == pytest.approx(law.exact_epsilon(), rel=1e-12)
 
 
+@pytest.mark.covering(1)
 @every_epsilon
 @pytest.mark.parametrize("dtype", [*BOOLEANS, *WHOLE], ids=str)
 @pytest.mark.parametrize("selection", [PerturbedSampling, PerturbedEncoding.calibrated])
@@ -215,6 +220,7 @@ def test_random_projection(draw: Draw, epsilon: float, dtype: Any) -> None:
     assert found.epsilon == pytest.approx(m.implemented(8).exact_epsilon(), rel=1e-12)
 
 
+@pytest.mark.covering(1)
 @every_float
 @every_epsilon
 @pytest.mark.parametrize("rounding", [0.3, *(pytest.param(turn, marks=pytest.mark.slow) for turn in (0.0, 1.0))])

@@ -32,6 +32,7 @@ from tests.auditing.implementation.shipped_runs import (
 )
 
 
+@pytest.mark.covering(1)
 @every_float
 @pytest.mark.parametrize("scale", [0.02, 1.0, 100.0])
 def test_laplace_reports_are_a_function_of_the_sum_alone(monkeypatch: Any, dtype: Any, scale: float) -> None:
@@ -62,6 +63,7 @@ def test_laplace_reports_are_a_function_of_the_sum_alone(monkeypatch: Any, dtype
     assert all(np.array_equal(first, other) for other in others)
 
 
+@pytest.mark.covering(1)
 @every_float
 @every_epsilon
 @pytest.mark.parametrize(
@@ -89,6 +91,7 @@ def test_two_point_with_64_bits_by_structure(
         assert found.epsilon == pytest.approx(law.exact_epsilon(), rel=1e-12)
 
 
+@pytest.mark.covering(1)
 @every_epsilon
 @pytest.mark.parametrize("dtype", [np.int64, np.float16, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("k", [4, pytest.param(10, marks=pytest.mark.slow)])
@@ -113,6 +116,7 @@ def test_randomized_response_with_64_bits_by_structure(
     assert found.epsilon == pytest.approx(m.implemented().exact_epsilon(), rel=1e-12)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("epsilon", [0.01, 4.0, 10.0, 50.0])
 @every_float
 def test_a_label_written_as_minus_zero_is_the_label_zero(epsilon: float, dtype: Any) -> None:
@@ -136,6 +140,7 @@ def test_no_input_of_the_widest_range_loses_a_report() -> None:
     assert np.mean(reports > 0) > 0.9
 
 
+@pytest.mark.covering(1)
 @every_float
 @every_epsilon
 def test_no_input_is_refused_and_no_report_is_infinite(epsilon: float, dtype: Any) -> None:

@@ -49,6 +49,7 @@ def uniforms(program: Any, count: int, dtype: Any, seed: int = 0) -> list[Any]:
     return [torch.from_numpy(u).to(dtype) if isinstance(dtype, torch.dtype) else u.astype(dtype) for u in drawn]
 
 
+@pytest.mark.covering(1)
 @every_program
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_all_operations_stay_in_the_dtype_and_near_the_formula(program: Any, dtype: Any) -> None:

@@ -55,6 +55,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("n", [1, 25, 1000])
 @pytest.mark.parametrize("name", NAMES)
 def test_learners_bear_odd_samples(name, n):

@@ -62,6 +62,7 @@ def test_equal_seeds_give_equal_runs_whatever_else_is_drawn() -> None:
     assert finished(seed=8)[1] != first
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("scores", SCORES)
 def test_every_method_runs_with_all_scores(method: str, scores: str) -> None:

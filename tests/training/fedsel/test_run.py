@@ -98,6 +98,7 @@ def test_seeds_differ_and_repeat() -> None:
     assert (one.weights != other.weights).any()
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("epsilon", [1e-9, 50.0])
 @pytest.mark.parametrize("name", ["EXP-PM", "PE-HM", "PS-DUCHI", "PE-PM-C", "HM", "PM-RP", "PE"])
 def test_the_ends_of_the_ranges_train(epsilon: float, name: str) -> None:

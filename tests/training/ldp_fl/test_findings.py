@@ -87,6 +87,7 @@ def test_every_finding_is_tested() -> None:
     assert tuple(CASES) == findings.FINDINGS
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("finding", findings.FINDINGS)
 @pytest.mark.parametrize(("place", "verdict"), [(1, "seen"), (2, "not seen"), (3, "opposite")])
 def test_a_finding_is_seen_not_seen_and_opposite(
