@@ -12,8 +12,8 @@ from ldp_audit.cli.files import check_writable, read_json, write_json
 from ldp_audit.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from ldp_audit.auditing.implementation import Implementation
     from ldp_audit.auditing.result import AuditResult
+    from ldp_audit.implementations import Implementation
 
 
 def add_arguments(audit: argparse.ArgumentParser) -> None:
@@ -137,7 +137,7 @@ def _check_together(options: argparse.Namespace) -> None:
 
 
 def _implemented(options: argparse.Namespace, progress: Progress) -> Implementation:
-    from ldp_audit.auditing.implementation.audit_implementation import implementation_of
+    from ldp_audit.implementations.audit_implementation import implementation_of
     from ldp_audit.mechanisms import target
 
     _need_target(options)

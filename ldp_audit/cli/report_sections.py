@@ -77,7 +77,7 @@ def implementation(say: Say) -> list[dict[str, Any]]:
     """The textbook programs' channels; bfloat16, which needs torch, is left out."""
     from dataclasses import replace
 
-    from ldp_audit.auditing.textbook.findings import findings
+    from ldp_audit.implementations.textbook_findings import findings
 
     found = []
     for row in findings():

@@ -1,0 +1,150 @@
+"""Maps of too many words to enumerate, and of no known order: what random words show. It can only refute.
+
+That no word leads to an output cannot be seen from some of the words. What can: an event that outputs of one input
+fall into and those of the other do not. Besides ranges of the output, two kinds of events are looked at that
+floating-point noise betrays itself by: the last bit that is set, and whether an output has been seen before. They are
+learned on some samples and counted on others; Clopper-Pearson limits of the two probabilities bound epsilon and delta.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ldp_audit.auditing.arguments import check_confidence, check_count
+from ldp_audit.auditing.bounds.binomial_tails import lower_limit, upper_limit
+from ldp_audit.auditing.counts.counting import Test, count_all
+from ldp_audit.auditing.events.choice import Choice, Sample, choose
+from ldp_audit.auditing.events.input_search import InputSearch, as_search
+from ldp_audit.auditing.outputs import Outputs
+from ldp_audit.auditing.program import Program
+from ldp_audit.auditing.result import Witness
+from ldp_audit.auditing.scores import Score
+from ldp_audit.auditing.two_proportions import Counts
+from ldp_audit.implementations.evaluation import SamplerMap
+from ldp_audit.implementations.grid import Grid
+from ldp_audit.implementations.implementation_result import PairChannel
+from ldp_audit.implementations.joint_counts import JointCounts
+from ldp_audit.implementations.local_grain import LocalGrain
+from ldp_audit.implementations.lower_bounds import LowerBounds
+from ldp_audit.implementations.one_uniform import random_words
+from ldp_audit.implementations.seen_before import SeenBefore
+
+_SEARCH = 0
+_SHARES = {"seen": 4, "learn": 8, "cut": 8, "compare": 8}  # one part in so many of the samples; the rest is counted
+_TOTAL = 2**64  # of the whole numbers that limits are rounded to, downwards
+
+
+def by_samples(
+    sampler_map: SamplerMap,
+    inputs: Sequence[Any] | InputSearch,
+    grid: Grid,
+    uniforms: int,
+    *,
+    samples: int,
+    seed: int,
+    progress: Callable[[str], None] | None,
+    confidence: float = 1 - 1e-6,
+) -> tuple[tuple[PairChannel, ...], tuple[str, ...]]:
+    """Lower bounds for each pair of inputs, and what they rest on.
+
+    sampler_map: (x, u1, ..., uk) -> outputs: numbers, labels, or rows.   uniforms: k.
+    samples: of each input, >= 10.   confidence: of all bounds together.
+    Raises ValueError for bad arguments, and where the map fails or returns what cannot be read.
+    """
+    check_count("samples", samples, 10)
+    check_confidence(confidence)
+
+    def sampler(x: Any, n: int, rng: np.random.Generator) -> Any:
+        with np.errstate(all="ignore"):  # the ends of the grid, such as ln 0, are part of it
+            return sampler_map(x, *(grid.uniforms(random_words(rng, grid.size, n)) for _ in range(uniforms)))
+
+    search = as_search(inputs)
+    program = Program(sampler, seed)
+    program.fit_rows(program.outputs(search.inputs[0], 1, (_SEARCH, 0)).dimension)
+    channels, rests_on = [], []
+    for first, second in search.pairs:
+        if progress is not None:
+            progress(
+                f"inputs {first + 1} and {second + 1} of {len(search.inputs)}: looking for events that tell them apart"
+            )
+        bounds, witness = _pair(program, search.inputs, (first, second), samples, (1 - confidence) / len(search.pairs))
+        channels.append(bounds)
+        rests_on.append(_in_words(witness))
+    limits = f"lower bounds from random words; all hold with confidence {confidence}"
+    return tuple(channels), (limits, *rests_on)
+
+
+def _pair(
+    program: Program, inputs: Sequence[Any], places: tuple[int, int], samples: int, error: float
+) -> tuple[LowerBounds, Witness]:
+    """Choose an event, and perhaps a bolder one, then count both on samples of their own."""
+    trials = samples - sum(samples // share for share in _SHARES.values())
+    choice = _choice(program, inputs, places, samples, trials, error)
+    events = (choice.event, *(() if choice.rare is None else (choice.rare.event,)))
+    pair = inputs[places[0]], inputs[places[1]]
+    tally = count_all(Test(events, pair, places, trials, program.rows), program)
+    swapped = (choice.swapped, False if choice.rare is None else choice.rare.swapped)
+    found = []
+    for event, counts, turned in zip(events, tally, swapped, strict=False):
+        hits = counts.swapped() if turned else counts
+        witness = Witness(pair[::-1] if turned else pair, event, hits)
+        found.append((_limits(hits, error / len(events)), witness, turned))
+    best, witness, turned = max(found, key=lambda one: (one[0].epsilon, one[0].delta(0.0)))
+    if turned:
+        best = JointCounts(best.total, tuple((second, first, number) for first, second, number in best.rows))
+    return LowerBounds(*pair, best), witness
+
+
+def _choice(
+    program: Program, inputs: Sequence[Any], places: tuple[int, int], samples: int, trials: int, error: float
+) -> Choice:
+    drawn = [_drawn(program, inputs[place], place, samples) for place in places]
+    first, second = (Sample(**{name: part for name, part in one.items() if name != "seen"}) for one in drawn)
+    return choose(
+        first,
+        second,
+        trials=trials,
+        error=error,
+        delta=0.0,
+        rng=np.random.default_rng(np.random.SeedSequence(program.seed, spawn_key=(_SEARCH, *places, 0, 0))),
+        scores=_scores(drawn[0]["seen"], drawn[1]["seen"]),
+    )
+
+
+def _drawn(program: Program, x: Any, place: int, samples: int) -> dict[str, Outputs]:
+    return {
+        name: program.many(x, samples // share, (_SEARCH, place, which))
+        for which, (name, share) in enumerate(_SHARES.items())
+    }
+
+
+def _scores(first: Outputs, second: Outputs) -> tuple[Score | None, ...] | None:
+    """For single numbers also what betrays floating-point noise; None for rows, for which there are learners."""
+    if first.dimension > 1:
+        return None
+    if first.labels is not None or second.labels is not None:
+        return (None,)
+    numbers = first.known_numbers, second.known_numbers
+    return None, LocalGrain.learn(*numbers), SeenBefore.learn(*numbers)
+
+
+def _limits(counts: Counts, error: float) -> JointCounts:
+    """A binary channel, which that of the event dominates with probability >= 1 - error; one row if it is void."""
+    p = lower_limit(counts.hits, counts.trials, error / 2)
+    q = upper_limit(counts.other_hits, counts.other_trials, error / 2)
+    if p <= q:
+        return JointCounts(_TOTAL, ((_TOTAL, _TOTAL, 1),))
+    likelier, other = math.floor(p * _TOTAL), math.ceil(q * _TOTAL)
+    return JointCounts(_TOTAL, ((likelier, other, 1), (_TOTAL - likelier, _TOTAL - other, 1)))
+
+
+def _in_words(witness: Witness) -> str:
+    """One line; codes of grains are spelled out."""
+    if not isinstance(witness.event.score, LocalGrain):
+        return witness.describe()
+    words = witness.event.score.in_words(witness.event.intervals)
+    return witness.describe().replace(witness.event.describe(), words)
