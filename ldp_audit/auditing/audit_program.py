@@ -14,25 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from ldp_audit.auditing.arguments import check_arguments
-from ldp_audit.auditing.bounds.curves import Curves
-from ldp_audit.auditing.bounds.power import Reach
-from ldp_audit.auditing.counts.checkpoint import opened, remembered
-from ldp_audit.auditing.counts.counting import Test, count_all
-from ldp_audit.auditing.counts.distribute import runner_of
-from ldp_audit.auditing.counts.record import counted
-from ldp_audit.auditing.counts.repeats import suspected_by_few
-from ldp_audit.auditing.counts.reporter import reporter
-from ldp_audit.auditing.declared.independent_audit import audit_independent
-from ldp_audit.auditing.declared.law_score import Law
-from ldp_audit.auditing.declared.law_search import law_choice
-from ldp_audit.auditing.declared.product_law import ProductLaw
-from ldp_audit.auditing.events.choice import Choice, Rare
-from ldp_audit.auditing.events.event_search import Found, coverage_floor, searched
-from ldp_audit.auditing.events.input_search import InputSearch, as_search
+from ldp_audit.auditing.bounds import Counts, Region
+from ldp_audit.auditing.choice import Choice, Rare
+from ldp_audit.auditing.curves import Curves
+from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, searched
+from ldp_audit.auditing.grey_box import ProductLaw, law_choice
+from ldp_audit.auditing.independent_audit import audit_independent
+from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.program import Program, Sampler
+from ldp_audit.auditing.record import counted, opened, remembered
 from ldp_audit.auditing.result import AuditResult, Witness, judged
+from ldp_audit.auditing.scores.law_score import Law
 from ldp_audit.auditing.sequential import audit_sequentially
-from ldp_audit.auditing.two_proportions import Counts, Region
+from ldp_audit.auditing.test import Test, count_all, reporter, suspected_by_few
+from ldp_audit.auditing.workers import runner_of
 
 _CALLS_SHARE = 0.01
 _RARE_SHARE = 0.01

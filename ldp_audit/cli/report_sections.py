@@ -120,7 +120,7 @@ def _of_the_law(program: Any, epsilon: float) -> float:
 def audits(say: Say) -> list[dict[str, Any]]:
     """The audits of `AUDITED`."""
     from ldp_audit.auditing import audit
-    from ldp_audit.auditing.counts.target_sampler import TargetSampler
+    from ldp_audit.auditing.adapters.target_sampler import TargetSampler
 
     found = []
     for target, inputs, about in AUDITED:

@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.arguments import check_confidence, check_count
-from ldp_audit.auditing.bounds.binomial_tails import lower_limit, upper_limit
-from ldp_audit.auditing.counts.counting import Test, count_all
-from ldp_audit.auditing.events.choice import Choice, Sample, choose
-from ldp_audit.auditing.events.input_search import InputSearch, as_search
+from ldp_audit.auditing.bounds import Counts, lower_limit, upper_limit
+from ldp_audit.auditing.choice import Choice, Sample, choose
+from ldp_audit.auditing.event_search import InputSearch, as_search
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.result import Witness
 from ldp_audit.auditing.scores import Score
-from ldp_audit.auditing.two_proportions import Counts
+from ldp_audit.auditing.test import Test, count_all
 from ldp_audit.implementations.evaluation import SamplerMap
 from ldp_audit.implementations.grid import Grid
 from ldp_audit.implementations.implementation_result import PairChannel

@@ -17,7 +17,7 @@ import numpy as np
 
 from ldp_audit.auditing.adapters import as_sampler
 from ldp_audit.auditing.arguments import check_count, check_seed
-from ldp_audit.auditing.events.input_search import InputSearch, as_search
+from ldp_audit.auditing.event_search import InputSearch, as_search
 from ldp_audit.auditing.program import ProgramError, Sampler
 from ldp_audit.implementations.attainability import by_samples
 from ldp_audit.implementations.claim import claim_as_floats

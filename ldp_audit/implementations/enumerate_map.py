@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.arguments import check_count, check_seed
-from ldp_audit.auditing.events.input_search import InputSearch, as_search
+from ldp_audit.auditing.event_search import InputSearch, as_search
 from ldp_audit.auditing.program import ProgramError
 from ldp_audit.implementations.claim import claim_as_floats
 from ldp_audit.implementations.evaluation import CHECKED, Evaluation, SamplerMap

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldp_audit.auditing.scores.grain import Grain
+from ldp_audit.auditing.scores.floating_point import Grain
 
 _RANGES = 16
 _WIDTH = 4096  # above the number of grains

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.bounds.binomial_tails import lower_limit
-from ldp_audit.auditing.events.input_search import InputSearch, as_search
+from ldp_audit.auditing.bounds import lower_limit
+from ldp_audit.auditing.event_search import InputSearch, as_search
 from ldp_audit.auditing.result import shown
 from ldp_audit.implementations.bracket import Search, search, words_below
 from ldp_audit.implementations.evaluation import SamplerMap

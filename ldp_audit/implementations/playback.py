@@ -11,10 +11,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from ldp_audit.auditing.adapters.random_state import seeded_globals
-from ldp_audit.auditing.adapters.torch_tensors import is_tensor
+from ldp_audit.auditing.adapters.adapted_sampler import seeded_globals
 from ldp_audit.auditing.program import ProgramError, Sampler
 from ldp_audit.auditing.result import shown
+from ldp_audit.auditing.torch_tensors import is_tensor
 from ldp_audit.implementations.fake_generator import FakeGenerator
 from ldp_audit.implementations.output_keys import OutputKeys, array_of_numbers, check_plain, objects, same
 from ldp_audit.implementations.outside_randomness import OutsideRandomness

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.adapters import AdaptedSampler
-from ldp_audit.auditing.adapters.random_state import seeded_globals
-from ldp_audit.auditing.adapters.torch_tensors import as_numpy, is_tensor
+from ldp_audit.auditing.adapters.adapted_sampler import seeded_globals
 from ldp_audit.auditing.program import CHUNK_ROWS, Sampler
+from ldp_audit.auditing.torch_tensors import as_numpy, is_tensor
 from ldp_audit.implementations.enumerate_map import MOST_ENUMERATED
 from ldp_audit.implementations.one_uniform import unit_of
 from ldp_audit.implementations.playback import Layout, Playback, differ, guarded, joined

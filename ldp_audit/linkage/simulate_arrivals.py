@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.auditing.bounds.binomial_tails import lower_limit, upper_limit
+from ldp_audit.auditing.bounds import lower_limit, upper_limit
 from ldp_audit.linkage.arrivals import Arrivals, whole_number
 from ldp_audit.linkage.assign_by_time import assign_by_time
 from ldp_audit.linkage.attribution import Attribution, Share

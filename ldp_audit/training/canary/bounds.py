@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.audit_program import audit
-from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.bounds import Counts, Region
+from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.result import CONSISTENT, VIOLATED, Witness, plain
-from ldp_audit.auditing.two_proportions import Counts, Region
 from ldp_audit.training.canary.canary import Canary, Promise
 
 Progress = Callable[[str], None] | None
