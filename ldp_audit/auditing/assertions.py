@@ -6,10 +6,9 @@ test is planned for the event that was found: at its probability, taken low, a r
 wanted power. An event that shows a part of the violation only is caught by later looks at 4 and 16 times the samples,
 which nothing but a near miss sets off. Every look has a share of false_alarm, so that all of them together keep it.
 
-What a privacy assertion promises, and how many samples that takes: worked out before the search, then kept.
-
-The search must find an event that shows the violation, so it is sized for the rarest event that the promise covers.
-Where the outputs are a handful of values, their rarest one takes the place of that, and the search becomes cheap.
+What the assertion promises, and how many samples that takes, is worked out before the search, and kept. The search must
+find an event that shows the violation, so it is sized for the rarest event that the promise covers. Where the outputs
+are a handful of values, their rarest one takes the place of that, and the search becomes cheap.
 """
 
 from __future__ import annotations

@@ -21,14 +21,12 @@ The bound is the infimum of ln((p - delta)/q) over the region, found on cells of
 [a, b] the least p is a, and the greatest q is taken at b and with the worse of the weights at a and b, between which
 all others lie.
 
-The tails of a binomial count as functions of its probability, and the probabilities that give a wanted tail.
-
-P(X >= k | p) = I_p(k, n - k + 1), the regularised incomplete beta function, grows in p. Its inverse is found by SciPy,
-which stops at a relative error of up to 2**-26 (measured: 5e-9 for 1,000 hits of a million); one step of Newton's
-leaves what the tail itself is off by. That was measured against 40 digits: 3e-11 relative up to 10**10 trials for the
-smaller of the two tails, but for few hits of many trials 1e-17 a trial for the larger one, or 1e-8 for 10**9. The
-complement of betainc is slow in SciPy; where trials are few, betainc at 1 - p, whose rounding costs 1e-16 a trial, is
-as good and takes a twelfth of the time.
+The tails of a binomial count, and the probabilities that give a wanted tail: P(X >= k | p) = I_p(k, n - k + 1), the
+regularised incomplete beta function, grows in p. Its inverse is found by SciPy, which stops at a relative error of up
+to 2**-26 (measured: 5e-9 for 1,000 hits of a million); one step of Newton's leaves what the tail itself is off by. That
+was measured against 40 digits: 3e-11 relative up to 10**10 trials for the smaller of the two tails, but for few hits of
+many trials 1e-17 a trial for the larger one, or 1e-8 for 10**9. The complement of betainc is slow in SciPy; where
+trials are few, betainc at 1 - p, whose rounding costs 1e-16 a trial, is as good and takes a twelfth of the time.
 
 For tails below 1e-100 SciPy's inverse is nan here and there, and now and then beyond the truth. There the limit is that
 of the union bound, P(X >= k | p) <= C(n, k) p**k, which is lower and certain.

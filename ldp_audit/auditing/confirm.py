@@ -3,9 +3,8 @@
 It is the cheapest answer to "is that so?", and to "is it mended?", where the target is the mended program. Runs of it
 with other seeds, on other machines, can be merged (`merge`).
 
-Counts of several runs, from several machines, added up to one bound.
-
-The sum of binomial counts of one event on one pair is binomial, and its bound exact, if
+`merge` adds up the counts of several runs, from several machines, to one bound. The sum of binomial counts of one event
+on one pair is binomial, and its bound exact, if
 - the event, its direction, the pair, the claim and the design were fixed before any of the samples was drawn: the other
   runs took them from the first one's file (`--confirm FIRST --seed K`), which may be its state as soon as the search is
   through;
@@ -34,7 +33,7 @@ from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.program import CONFIRM, CONFIRMED_AGAIN, Program, Sampler
 from ldp_audit.auditing.record import DAMAGE, KeyedCounts, Record, State, arguments_of, counted, record_in
 from ldp_audit.auditing.result import AuditResult, Witness, judged, plain
-from ldp_audit.auditing.test import Test, count_all, reporter
+from ldp_audit.auditing.test import Test, Unkept, count_all, reporter
 from ldp_audit.auditing.workers import runner_of
 
 _SAME = ("target", "inputs", "calls_for_one", "claimed_epsilon", "claimed_delta", "confidence", "design_epsilon")
@@ -138,12 +137,12 @@ def confirm(
     else:
         program.learn_dimension(again.inputs[0], (again.stage, 0))
     test = Test((again.event,), again.inputs, (0, 1), again.samples, program.rows, again.stage)
-    state = None
+    state: State | Unkept = Unkept()
     if resume is not None:
         fields = ("calls_for_one", "claimed_epsilon", "claimed_delta", "confidence", "samples")
         settings = {name: getattr(again, name) for name in fields}
         state = State(resume, arguments_of(sampler, again.inputs, seed=seed, **settings))
-        state.fix(test, again.design_epsilon)
+    state.fix(test, again.design_epsilon)
     report = reporter(progress, 1 - again.confidence, again.design_epsilon, again.claimed_delta)
     (counts,) = count_all(test, program, report, runner=runner_of(workers, scheduler), state=state)
     claim = (again.claimed_epsilon, again.claimed_delta)

@@ -2,10 +2,8 @@
 
 Where there are many pairs, all are compared on small samples first, and the best of them again on larger ones.
 
-Which inputs to try: extremes, a grid, random ones, and pairs that the user names.
-
-Local privacy holds between any two inputs. Where a claim is about neighbouring ones alone (central privacy), say which
-are neighbours.
+The inputs to try are extremes, a grid, random ones, and pairs that the user names (`search`). Local privacy holds
+between any two inputs. Where a claim is about neighbouring ones alone (central privacy), say which are neighbours.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 r"""Does a sampler follow the law that it declares? An exact test of the law itself, not of its epsilon alone.
 
-The outputs of each input are counted in cells whose probabilities the law gives (`cell_probabilities.py`), and events
-made of these cells are tested (`fit_events.py`), one by one on each input and pooled over all of them.
+The outputs of each input are counted in cells whose probabilities the law gives (`law_cells`), and events made of
+these cells are tested (`fit_events`), one by one on each input and pooled over all of them.
 
 A count of one input is binomial, and its two tails are exact. A pooled count is a sum of independent binomials; beyond
 1 from its mean, each tail is at most the binomial's with the average probability (Hoeffding, "On the Distribution of
@@ -13,7 +13,7 @@ So a sampler that follows the law is called different with probability at most 1
 What would have been caught is stated beside every verdict: a test rejects at every count beyond a critical one, so the
 change of a probability with which the count passes it in 95% of all runs follows exactly.
 
-The events that a test of fit counts, by kind. They depend on the laws alone.
+The events that are counted, by kind; they depend on the laws alone:
 
 likeliest   "y is among the likeliest outputs of its law", over all inputs;
 pooled      single cells and "y <= v" over all inputs, where their cells are the same; else, for intervals, "y lies
@@ -69,7 +69,7 @@ def fit(
 
     sampler: (x, n, rng) -> n independent outputs on input x, as `audit` takes it.
     law: a mechanism of `ldp_audit.mechanisms`, or an object with log_prob(y, x) and outputs or breakpoints(x); see
-        `law_outputs.py`. For a program on a coarse grid hand over what it draws from, `mechanism.implemented()`.
+        `law_cells`. For a program on a coarse grid hand over what it draws from, `mechanism.implemented()`.
     inputs: one or more that the law accepts.   samples: of each input.   confidence: in [0.5, 1), of the verdict.
     seed: the same seed gives the same result.   timeout: seconds that one call may take.
     tolerance: a difference of an event's probability that is none, in [0, 1): 1e-4 forgives a grid.

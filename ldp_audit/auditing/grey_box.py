@@ -1,15 +1,14 @@
 """The event that a declared law proposes, for a test that assumes nothing.
 
 Search samples are drawn as ever, and each is kept as its log-likelihood ratio alone: one number, however long the
-output is. Where they agree with the law, it says where to cut the ratio (`law_cuts`). Where they do not, the event is
+output is. Where they agree with the law, it says where to cut the ratio (`cuts_of`). Where they do not, the event is
 chosen on samples alone, so that a program which does not follow its law is judged by what it does.
 
-What a declared law promises of the events {ratio >= c}, its log-likelihood ratio cut at different levels c.
+The events are {ratio >= c}, the log-likelihood ratio cut at different levels c. Search samples of the program on x give
+p = P(ratio >= c | x). The law gives p/q without the noise of a second sample, as q = E[1_{ratio >= c} e**-ratio | x];
+so that the best of many cuts does not win by luck.
 
-Search samples of the program on x give p = P(ratio >= c | x). The law gives p/q without the noise of a second sample,
-as q = E[1_{ratio >= c} e**-ratio | x]; so that the best of many cuts does not win by luck.
-
-The law of a vector whose coordinates are independent given the input: a law for each coordinate.
+A `ProductLaw` is that of a vector whose coordinates are independent given the input, one law a coordinate:
 
     ln P(y | x) = sum over j of ln P_j(y_j | encode(x)_j)
 
@@ -22,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from scipy import special
@@ -144,6 +143,15 @@ def _levels(descending: np.ndarray) -> np.ndarray:
     return distinct[np.unique(np.concatenate([even, rare]))]
 
 
+@runtime_checkable
+class SampledLaw(Law, Protocol):
+    """A law that can be drawn from."""
+
+    def sample(self, x: Any, *, rng: np.random.Generator) -> Any:
+        """One output on each of the inputs x."""
+        ...
+
+
 @dataclass(frozen=True)
 class ProductLaw:
     """Coordinate j of an output follows laws[j] at encode(x)[j], independently of the others.
@@ -162,7 +170,7 @@ class ProductLaw:
         if not laws:
             raise ValueError("laws must be one or more, got none")
         for law in laws:
-            if not callable(getattr(law, "log_prob", None)):
+            if not isinstance(law, Law):
                 raise ValueError(f"laws must have log_prob(y, x), got {law!r:.200}")
         object.__setattr__(self, "laws", laws)
 
@@ -241,6 +249,6 @@ class ProductLaw:
 
 
 def _drawn(law: Any, x: Any, n: int, rng: np.random.Generator) -> np.ndarray:
-    if not callable(getattr(law, "sample", None)):
+    if not isinstance(law, SampledLaw):
         raise ValueError(f"laws must have sample(x, rng=rng) to draw from, got {law!r:.200}")
     return np.asarray(law.sample(np.broadcast_to(np.asarray(x), (n, *np.shape(x))).copy(), rng=rng), dtype=np.float64)

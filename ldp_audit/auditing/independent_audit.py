@@ -1,14 +1,12 @@
 """Auditing a program whose coordinates are declared independent given the input, with the law at hand (grey box).
 
 From the declared product law comes an event for each coordinate, fixed on search samples; fresh samples count all of
-them, and `independent` turns the counts into one bound. What is assumed of the program is the structure of the law
-alone, and it is said with the bound: the coordinates that are used are independent given the input. That they follow
-the law's probabilities is not assumed. The counted samples are also asked whether any two events go together
+them, and `independent_bound` turns the counts into one bound. What is assumed of the program is the structure of the
+law alone, and it is said with the bound: the coordinates that are used are independent given the input. That they
+follow the law's probabilities is not assumed. The counted samples are also asked whether any two events go together
 (`dependence`); if so, no bound is claimed. The usual audit, which assumes nothing, is to be read beside this one.
 
-An event for each coordinate, for the bound of `independent`, chosen from a declared product law.
-
-Coordinate j's events are {y_j: ln P_j(y_j|x) - ln P_j(y_j|x') >= c_j}, of gain L_j and variance V_j (`law_cuts`). The
+Coordinate j's events are {y_j: ln P_j(y_j|x) - ln P_j(y_j|x') >= c_j}, of gain L_j and variance V_j (`cuts_of`). The
 cuts c_j maximise sum L_j - z (sum V_j)**(1/2); a coordinate that would take more than it gives is left out.
 """
 

@@ -34,13 +34,11 @@ function with b >= 1, the density of l is log-concave, so that its ratio to I fa
 those of the normal density, and T' is enclosed between their quotients at the two ends. The result is a lower bound up
 to the rounding of floating point, for which a margin is taken off.
 
-Events that should be independent of each other: how unlikely what was seen of them together would then be.
-
-Given how often two events happened in n outputs, k and l times, independence makes the number g of outputs with both
-hypergeometric. Its log-concave tail beyond g is at most P(g) / (1 - P(g + 1)/P(g)): a p-value that is never too small.
-All pairs together are looked at through the sum of g - k l / n, for dependence that is spread thinly; its p-value is
-that of the normal approximation. Dependence of three or more events that no pair shows goes unseen: this refutes
-independence, and never proves it.
+Whether events that should be independent of each other are (`dependence`). Given how often two events happened in n
+outputs, k and l times, independence makes the number g of outputs with both hypergeometric. Its log-concave tail beyond
+g is at most P(g) / (1 - P(g + 1)/P(g)): a p-value that is never too small. All pairs together are looked at through the
+sum of g - k l / n, for dependence that is spread thinly; its p-value is that of the normal approximation. Dependence of
+three or more events that no pair shows goes unseen: this refutes independence, and never proves it.
 """
 
 from __future__ import annotations

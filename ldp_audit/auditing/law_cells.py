@@ -1,39 +1,36 @@
 """The outputs of a declared law at one input, in cells with exact probabilities; fixed by the law, not by any sample.
 
 Every output is a cell of its own, up to 1024 of them. More numbers, or a density, are cut into intervals: at 32 equal
-shares, in endless tails down to ten expected samples, and where the density jumps (`cells_of_densities.py`). What a law
-may be is in `law_outputs.py`.
+shares, in endless tails down to ten expected samples, and where the density jumps (`Density`).
 
-What a law's outputs are: finitely many, very many numbers, or a density with or without atoms.
-
-A law is a mechanism of `ldp_audit.mechanisms`, or an object with `log_prob(y, x)`, the log of a mass or of a density,
-nats, and one of
+A law has finitely many outputs, very many numbers, or a density with or without atoms. It is a mechanism of
+`ldp_audit.mechanisms`, or an object with `log_prob(y, x)`, the log of a mass or of a density, nats, and one of
 
     outputs         finitely many reports: a sequence, or a method without arguments; log_prob is a mass there
     breakpoints(x)  ascending finite numbers, between which the density is smooth and beyond which it has no mass worth
                     1e-12; log_prob takes an array of y. With `outputs` too, those are atoms beside the density.
 
-A density, or a grid of very many points, cut into intervals whose masses are known to 1e-9 or better.
-
-Cuts lie where the density jumps, at 32 equal shares, and, of a law without an end, at the shares 2**-6, 2**-7 ... of
-either tail down to ten expected samples. No interval is so narrow by design that the steps of a program's grid, of
-which it holds hundreds, could be taken for a difference of laws. Where exactly a share ends does not matter; the mass
-of what results does, and is integrated by Gauss-Legendre rules, halved until two of them agree.
+A density, or a grid of very many points, is cut into intervals whose masses are known to 1e-9 or better. Cuts lie where
+the density jumps, at 32 equal shares, and, of a law without an end, at the shares 2**-6, 2**-7 ... of either tail down
+to ten expected samples. No interval is so narrow by design that the steps of a program's grid, of which it holds
+hundreds, could be taken for a difference of laws. Where exactly a share ends does not matter; the mass of what results
+does, and is integrated by Gauss-Legendre rules, halved until two of them agree.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Label, Outputs, canonical, cut
+from ldp_audit.auditing.scores.law_score import Law
 
 MASS_ERROR = 1e-9
 """How far a law's probabilities may be from adding up to 1, and the computed from the true ones."""
@@ -192,9 +189,25 @@ def _may_be_label(y: Any) -> bool:
     return isinstance(y, bool) or not is_number(y)
 
 
+@runtime_checkable
+class FiniteLaw(Protocol):
+    """A law that says what its outputs are: a sequence, or a method without arguments."""
+
+    outputs: Any
+
+
+@runtime_checkable
+class SmoothLaw(Protocol):
+    """A law with a density."""
+
+    def breakpoints(self, x: Any) -> Any:
+        """Ascending finite numbers, between which the density on input x is smooth; see above."""
+        ...
+
+
 def require_law(law: Any) -> None:
     """ValueError unless there is a log_prob."""
-    if not callable(getattr(law, "log_prob", None)):
+    if not isinstance(law, Law):
         raise ValueError(f"law must have log_prob(y, x), got {cut(law)}; {_ACCEPTED}")
 
 
@@ -219,9 +232,9 @@ def outputs_of(law: Any) -> list[tuple[Any, ...]]:
 
 def _given(law: Any) -> Sequence[Any] | None:
     """What the law itself says."""
-    outputs = getattr(law, "outputs", None)
+    outputs = law.outputs if isinstance(law, FiniteLaw) else None
     outputs = outputs() if callable(outputs) else outputs
-    if outputs is None or isinstance(outputs, str | bytes) or not hasattr(outputs, "__iter__"):
+    if isinstance(outputs, str | bytes) or not isinstance(outputs, Iterable):
         return None
     return list(outputs)
 
@@ -287,7 +300,7 @@ def _knots(law: Any, x: Any) -> Sequence[float] | np.ndarray | None:
         piecewise = mechanisms.Piecewise(law.epsilon)
         left, right = piecewise.inner(x)
         return [-piecewise.reach(), float(left), float(right), piecewise.reach()]
-    return law.breakpoints(x) if callable(getattr(law, "breakpoints", None)) else None
+    return law.breakpoints(x) if isinstance(law, SmoothLaw) else None
 
 
 def vectorised(law: Any, x: Any) -> Callable[[np.ndarray], np.ndarray]:

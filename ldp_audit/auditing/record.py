@@ -1,8 +1,7 @@
-"""What a run counted, as its JSON says it: one event on one pair of inputs, and which samples the counts are of.
+"""The serialised result of a test: event, input pair, counts, and the keys of the calls that they came from.
 
-A confirmation takes the event from here, and a merger the counts.
-
-The state of an audit in a file, so that a long one goes on after a kill, and ends as if nothing had happened.
+It is a section of a result's JSON, from which a confirmation takes the event, and a merger the counts. While an audit
+runs, `State` keeps the same in a file, so that a long run goes on after a kill, and ends as if nothing had happened.
 
 The file holds the arguments, what the search found, and the counts of every chunk that is done. The search is not made
 again: its event was fixed before the first count, and stays so. Counts are added per chunk, whose generators do not
@@ -25,10 +24,10 @@ from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.choice import Choice, Rare
 from ldp_audit.auditing.event_search import Found, InputSearch, coverage_floor
 from ldp_audit.auditing.events import Event
-from ldp_audit.auditing.program import SEARCH, Program, Sampler, name_of, source_digest
+from ldp_audit.auditing.program import Program, Sampler, name_of, source_digest
 from ldp_audit.auditing.result import plain
 from ldp_audit.auditing.scores.score import read_place
-from ldp_audit.auditing.test import Ledger, Range, Test, joined
+from ldp_audit.auditing.test import Ledger, Range, Test, Unkept, joined
 
 KIND = "audit-state"
 _VERSION = 1
@@ -222,10 +221,10 @@ def opened(
     samples: int,
     confidence: float,
     **others: Any,
-) -> State | None:
-    """The state of an audit; None without a path.   others: further arguments that its counts depend on."""
+) -> State | Unkept:
+    """The state of an audit, which is kept nowhere without a path.   others: further arguments of its counts."""
     if path is None:
-        return None
+        return Unkept()
     settings = {"claimed_epsilon": claim[0], "claimed_delta": claim[1], "confidence": confidence}
     settings |= {"samples": int(samples), "seed": program.seed, "pairs": search.pairs, **others}
     return State(Path(path), arguments_of(program.sampler, search.inputs, **settings))
@@ -292,21 +291,6 @@ class State:
     def _write(self) -> None:
         write_atomically(self.path, json.dumps(self._document, indent=1, allow_nan=False) + "\n")
         self._written = time.monotonic()
-
-
-def remembered(state: State | None, program: Program, first: Any, search: Callable[[], Found]) -> Found:
-    """What the state knows of the search; else the search is made, and kept.
-
-    first: the first input, one output of which tells the program's dimension, as at the beginning of a search.
-    """
-    found = None if state is None else state.found
-    if found is None:
-        found = search()
-        if state is not None:
-            state.keep_found(found)
-        return found
-    program.learn_dimension(first, (SEARCH, 0))
-    return found
 
 
 def read(path: Path) -> Any:

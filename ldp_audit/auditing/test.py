@@ -3,11 +3,11 @@
 Chunk i of an input has a generator of its own, so that the counts do not depend on who counts which chunk, or when:
 one process or many, at once or after an interruption, the sums are the same.
 
-Programs that repeat themselves: a fixed seed, a small one, a cache. Many small calls show what one large one hides.
-
-Each call asks for one output, with a fresh generator. An honest program's outputs are then as independent as ever, and
-this is one more test of an event; a program that ignores the generator, or keeps few of its bits, gives outputs that it
-gave before on the one input and not on the other. Seeds of more than about ten bits are beyond these few calls.
+Programs that repeat themselves (a fixed seed, a small one, a cache) have a test of their own (`suspected`): many small
+calls show what one large one hides. Each call asks for one output, with a fresh generator. An honest program's outputs
+are then as independent as ever, and this is one more test of an event; a program that ignores the generator, or keeps
+few of its bits, gives outputs that it gave before on the one input and not on the other. Seeds of more than about ten
+bits are beyond these few calls.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Tally = tuple[Counts, ...]
 Range = tuple[int, int]
 """The chunks first .. last - 1."""
 
-_SECONDS = 1.0  # between two lines, at least
+_SECONDS = 1.0  # between two lines of progress, at least
 FIRST_CALLS = 128
 """Calls of each input before a test is proposed."""
 
@@ -149,6 +149,26 @@ class Keeper(Protocol):
         ...
 
 
+class Unkept:
+    """A `Keeper` that keeps nothing: a run that starts afresh, and is not continued."""
+
+    found: None = None
+    """What an earlier search settled on."""
+
+    def keep_found(self, found: object) -> None:
+        """Take note of what the search settled on."""
+
+    def fix(self, test: Test, design_epsilon: float) -> None:
+        """Take note of the test."""
+
+    def ledger(self, test: Test) -> Ledger:  # noqa: ARG002  (nothing is kept of any test)
+        """See `Keeper`."""
+        return Ledger()
+
+    def keep(self, ledger: Ledger, *, now: bool = False) -> None:
+        """See `Keeper`."""
+
+
 class IncompleteError(ProgramError):
     """The program failed while its outputs were counted.   partial: what was counted before, for JSON."""
 
@@ -196,7 +216,8 @@ def count_all(
     Raises IncompleteError where the program fails: of several failures that of the lowest chunk, so that who counts
     does not change the message.
     """
-    ledger = Ledger() if state is None else state.ledger(test)
+    keeper: Keeper = Unkept() if state is None else state
+    ledger = keeper.ledger(test)
     failed: Part | None = None
     try:
         with closing((runner or Serial()).parts(test, program, Pending(ledger.missing(test.chunks)))) as parts:
@@ -204,13 +225,11 @@ def count_all(
                 ledger = ledger.plus(part)
                 if part.error is not None:
                     failed = part if failed is None or part.last < failed.last else failed
-                if state is not None:
-                    state.keep(ledger)
+                keeper.keep(ledger)
                 if report is not None and ledger.tally is not None and ledger.missing(test.chunks):
                     report(ledger.tally)
     finally:
-        if state is not None:
-            state.keep(ledger, now=True)
+        keeper.keep(ledger, now=True)
     if failed is not None:
         raise IncompleteError(str(failed.error), partial_counts(test, ledger)) from failed.error
     if ledger.tally is None or ledger.missing(test.chunks):

@@ -3,8 +3,7 @@
 from ldp_audit.implementations.audit_implementation import implementation_of
 from ldp_audit.implementations.enumerate_map import implementation
 from ldp_audit.implementations.grid import Grid
-from ldp_audit.implementations.implementation_result import Example, Exclusive, Implementation, PairChannel
-from ldp_audit.implementations.joint_counts import JointCounts
+from ldp_audit.implementations.implementation_result import Example, Exclusive, Implementation, JointCounts, PairChannel
 
 __all__ = [
     "Example",

@@ -4,13 +4,22 @@ That no word leads to an output cannot be seen from some of the words. What can:
 fall into and those of the other do not. Besides ranges of the output, two kinds of events are looked at that
 floating-point noise betrays itself by: the last bit that is set, and whether an output has been seen before. They are
 learned on some samples and counted on others; Clopper-Pearson limits of the two probabilities bound epsilon and delta.
+
+The last bit is scored range by range of the output (`LocalGrain`): two inputs of one size leave the same grains, though
+not in the same places: near y = 1 the sum 1 + noise is as fine as the double allows, and -1 + noise is as coarse as
+noise near 2.
+
+Whether an output has been seen (`SeenBefore`) tells two inputs apart that share few outputs. Where an input leads to M
+outputs, n of which were seen, a new one of its outputs is among them with probability about n / M; an output of another
+input, only where the two share it. So the outputs need not be listed, nor understood.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -22,19 +31,18 @@ from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.result import Witness
 from ldp_audit.auditing.scores import Score
+from ldp_audit.auditing.scores.floating_point import Grain
 from ldp_audit.auditing.test import Test, count_all
-from ldp_audit.implementations.evaluation import SamplerMap
+from ldp_audit.implementations.evaluation import SamplerMap, random_words
 from ldp_audit.implementations.grid import Grid
-from ldp_audit.implementations.implementation_result import PairChannel
-from ldp_audit.implementations.joint_counts import JointCounts
-from ldp_audit.implementations.local_grain import LocalGrain
-from ldp_audit.implementations.lower_bounds import LowerBounds
-from ldp_audit.implementations.one_uniform import random_words
-from ldp_audit.implementations.seen_before import SeenBefore
+from ldp_audit.implementations.implementation_result import JointCounts, LowerBounds, PairChannel
 
 _SEARCH = 0
 _SHARES = {"seen": 4, "learn": 8, "cut": 8, "compare": 8}  # one part in so many of the samples; the rest is counted
 _TOTAL = 2**64  # of the whole numbers that limits are rounded to, downwards
+_RANGES = 16
+_WIDTH = 4096  # above the number of grains
+_LEAST = -1100  # below the grain of the smallest double
 
 
 def by_samples(
@@ -147,3 +155,100 @@ def _in_words(witness: Witness) -> str:
         return witness.describe()
     words = witness.event.score.in_words(witness.event.intervals)
     return witness.describe().replace(witness.event.describe(), words)
+
+
+@dataclass(frozen=True)
+class LocalGrain:
+    """A whole number that says in which range a number lies, and log2 of the unit of its last bit that is set.
+
+    edges: ascending; range i is [edges[i-1], edges[i]), the first and the last without end.
+    """
+
+    edges: tuple[float, ...]
+
+    KIND: ClassVar[str] = "local grain"
+
+    @staticmethod
+    def learn(first: np.ndarray, second: np.ndarray) -> LocalGrain:
+        """Ranges of equal shares of a pooled sample."""
+        pooled = np.concatenate([first, second])
+        pooled = pooled[np.isfinite(pooled)]
+        shares = np.arange(1, _RANGES) / _RANGES
+        return LocalGrain(tuple(np.unique(np.quantile(pooled, shares)).tolist()) if len(pooled) else ())
+
+    def of(self, numbers: np.ndarray) -> np.ndarray:
+        """See `Score`."""
+        ranges = np.searchsorted(np.array(self.edges), numbers, side="right")
+        return ranges * float(_WIDTH) + (Grain().of(numbers) - _LEAST)
+
+    def in_words(self, intervals: tuple[tuple[float, float], ...]) -> str:
+        """Intervals of this score as what they say of y: four at most, the others as a number."""
+        ends = [-math.inf, *self.edges, math.inf]
+        parts = []
+        for low, high in intervals:
+            least, most = max(0, low), min(len(ends) * _WIDTH, high)
+            codes = math.ceil(least), math.ceil(most) - 1  # an end next to a whole number excludes, or includes, it
+            for place in range(codes[0] // _WIDTH, min(codes[1] // _WIDTH, len(ends) - 2) + 1):
+                first, last = (min(max(code - place * _WIDTH + _LEAST, -1074), 1024) for code in codes)
+                grain = f"2**{first}" if first == last else f"2**{first} .. 2**{last}"
+                parts.append(f"{ends[place]:.6g} <= y < {ends[place + 1]:.6g} with a last bit of {grain}")
+        more = [f"{len(parts) - 4} more such ranges"] if len(parts) > 4 else []
+        return " or ".join(parts[:4] + more)
+
+    def describe(self) -> str:
+        """See `Score`."""
+        return f"{_WIDTH} * (which of {len(self.edges) + 1} ranges y is in) + {-_LEAST} + log2(last bit of y)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `Score`."""
+        return {"kind": self.KIND, "edges": list(self.edges)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """See `Score`."""
+        return cls(tuple(map(float, data["edges"])))
+
+
+@dataclass(frozen=True, eq=False)
+class SeenBefore:
+    """1 where a number is among the first outputs, 2 where among the second, 3 where among both, else 0.
+
+    first, second: ascending, each different, float64.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+
+    KIND: ClassVar[str] = "seen before"
+
+    @staticmethod
+    def learn(first: np.ndarray, second: np.ndarray) -> SeenBefore:
+        """From a sample of each input, of which no event is chosen and no bound computed."""
+        return SeenBefore(np.unique(first), np.unique(second))
+
+    def of(self, numbers: np.ndarray) -> np.ndarray:
+        """See `Score`."""
+        return _among(numbers, self.first) + 2.0 * _among(numbers, self.second)
+
+    def describe(self) -> str:
+        """See `Score`."""
+        return (
+            f"(1 if y is among {len(self.first)} outputs of the first input that were seen before) + "
+            f"(2 if among {len(self.second)} of the second)"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `Score`."""
+        return {"kind": self.KIND, "first": self.first.tolist(), "second": self.second.tolist()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """See `Score`."""
+        return cls(np.array(data["first"], dtype=np.float64), np.array(data["second"], dtype=np.float64))
+
+
+def _among(numbers: np.ndarray, known: np.ndarray) -> np.ndarray:
+    if not len(known):
+        return np.zeros(len(numbers))
+    places = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+    return (known[places] == numbers).astype(np.float64)

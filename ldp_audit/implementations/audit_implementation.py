@@ -2,6 +2,10 @@
 
 Where the program's draws can be played back, its words are enumerated, or read by structure, or sampled, as
 `implementation` does with a map. Where they cannot, it is sampled as it is, which can only refute.
+
+The rows that a function of one value returns reach the counts as they are (`without_merging`): its adapter makes rows
+of floats of (2**53 + 1, 0.5), of (True, 0.5) and of a masked array, which serves samples well; but counts are about
+what an observer sees: such rows are refused, before they are equal to others.
 """
 
 from __future__ import annotations
@@ -11,27 +15,30 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.adapters import as_sampler
+from ldp_audit.auditing.adapters import AdaptedSampler, as_sampler
+from ldp_audit.auditing.adapters.function_of_one_value import one_value_draw
 from ldp_audit.auditing.arguments import check_count, check_seed
 from ldp_audit.auditing.event_search import InputSearch, as_search
 from ldp_audit.auditing.program import ProgramError, Sampler
 from ldp_audit.implementations.attainability import by_samples
-from ldp_audit.implementations.claim import claim_as_floats
-from ldp_audit.implementations.enumerate_map import MOST_ENUMERATED, implementation
-from ldp_audit.implementations.exact_rows import without_merging
+from ldp_audit.implementations.enumerate_map import MOST_ENUMERATED, claim_as_floats, implementation
+from ldp_audit.implementations.fake_generator import NotEnumerable
 from ldp_audit.implementations.grid import Grid
 from ldp_audit.implementations.implementation_result import Implementation
+from ldp_audit.implementations.output_keys import array_of_numbers, check_plain
 from ldp_audit.implementations.program_map import COMPARED, ROWS, TRACES, ProgramMap, map_of
-from ldp_audit.implementations.tape import NotEnumerable
 
 MECHANISM_BITS = 16
 """Bits of a decision of a shipped mechanism that is built anew to be enumerated."""
+
 MOST_SINGLE_BITS = 16
 """Bits of all draws together, up to which a program is called once for each word."""
+
 MAP_BITS = 24
 """Bits of a uniform of a map (x, u), where none are asked for."""
 
@@ -185,3 +192,33 @@ def _as_it_is(
         assumptions=(f"the program's words could not be enumerated: {reason}", *assumptions),
         seconds=time.perf_counter() - start,
     )
+
+
+def without_merging(sampler: Sampler) -> Sampler:
+    """The sampler, which refuses such rows where it is an adapter of a function of one value."""
+    if not isinstance(sampler, AdaptedSampler) or not isinstance(sampler.draw, partial):
+        return sampler
+    if sampler.draw.func is not one_value_draw:
+        return sampler
+    f, takes = sampler.draw.args
+    return replace(sampler, draw=partial(one_value_draw, _checked(f), takes))
+
+
+def _checked(f: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(f)
+    def program(*arguments: Any, **named: Any) -> Any:
+        output = f(*arguments, **named)
+        _check(output)
+        return output
+
+    return program
+
+
+def _check(output: Any) -> None:
+    if isinstance(output, np.ndarray):
+        try:
+            check_plain(output)
+        except ValueError as error:
+            raise NotEnumerable(str(error)) from None
+    if isinstance(output, list | tuple) and output and array_of_numbers(output) is None:
+        raise NotEnumerable("it returns rows that are not all numbers of one type, which its adapter makes equal")

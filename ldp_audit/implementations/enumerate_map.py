@@ -7,32 +7,45 @@ bisection, and of any other map outputs are sampled that one input can reach and
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.arguments import check_count, check_seed
+from ldp_audit.auditing.arguments import check_claim, check_count, check_seed
 from ldp_audit.auditing.event_search import InputSearch, as_search
 from ldp_audit.auditing.program import ProgramError
-from ldp_audit.implementations.claim import claim_as_floats
+from ldp_audit.implementations.attainability import by_samples
 from ldp_audit.implementations.evaluation import CHECKED, Evaluation, SamplerMap
+from ldp_audit.implementations.fake_generator import NotEnumerable
 from ldp_audit.implementations.grid import Grid
-from ldp_audit.implementations.implementation_result import Example, Implementation, Method, PairChannel
-from ldp_audit.implementations.outside_randomness import OutsideRandomness
-from ldp_audit.implementations.own_generators import OwnGenerators
-from ldp_audit.implementations.pair_channel import CountedPair, Exemplar, counted_pair, with_word
-from ldp_audit.implementations.tape import NotEnumerable
-from ldp_audit.implementations.word_counts import WordCounts, word_counts
+from ldp_audit.implementations.implementation_result import (
+    Example,
+    Exclusive,
+    Implementation,
+    JointCounts,
+    Method,
+    PairChannel,
+)
+from ldp_audit.implementations.monotone import by_structure
+from ldp_audit.implementations.output_keys import OutputKeys
+from ldp_audit.implementations.outside_randomness import OutsideRandomness, OwnGenerators
 
 MOST_ENUMERATED = 26
 """Bits of all uniforms together, up to which every word is evaluated."""
+
 _FUNCTION = (
     "each output is a function of x and its own words alone, the same each time "
     f"({CHECKED} words of each input, evaluated three times in two orders, do not contradict it)"
 )
 _HELD = 2**28  # bytes of inputs' word counts that are kept for the pairs to come; others are counted again
+_BLOCK = 2**15  # keys that are looked at together: they stay in a processor's cache
+_RUN = 64  # keys in order one after the other, on average, from which on runs are merged
+_FEW = 2**16  # pairs of counts that are counted without sorting
 
 
 def implementation(
@@ -84,16 +97,12 @@ def implementation(
             pairs = _enumerated(Evaluation(sampler_map, grid, int(uniforms), int(seed), progress), search)
         assumptions = (_FUNCTION,)
     elif monotone:
-        from ldp_audit.implementations.monotone import by_structure
-
         method = "monotone"
         with outside:
             pairs, assumptions = by_structure(
                 sampler_map, search, grid, samples=int(samples), seed=int(seed), progress=progress
             )
     else:
-        from ldp_audit.implementations.attainability import by_samples
-
         pairs, assumptions = by_samples(
             sampler_map, search, grid, int(uniforms), samples=int(samples), seed=int(seed), progress=progress
         )
@@ -170,3 +179,229 @@ def _words_of_examples(
 
 def _hashable(key: Any) -> Any:
     return key.tobytes() if isinstance(key, np.void) else int(key)
+
+
+@dataclass(frozen=True)
+class Exemplar:
+    """An output to show.   place: the number of the input that reaches it.   example: still without its word."""
+
+    place: int
+    key: Any
+    example: Example
+
+
+@dataclass(frozen=True)
+class CountedPair:
+    """Two inputs' joint counts.   inputs: the two.   exemplars: at most one for each."""
+
+    inputs: tuple[Any, Any]
+    places: tuple[int, int]
+    counts: JointCounts
+    exemplars: tuple[Exemplar, ...]
+
+    def channel(self, worked_out: Callable[[Exemplar], Example]) -> PairChannel:
+        """With its examples worked out, that is, with their words."""
+        examples = {one.place: worked_out(one) for one in self.exemplars}
+        exclusive = []
+        for side, place in enumerate(self.places):
+            outputs, words = self.counts.exclusive(side)
+            if outputs:
+                share = words / self.counts.total
+                pair = self.inputs[side], self.inputs[1 - side]
+                exclusive.append(Exclusive(*pair, outputs, words, share, examples[place]))
+        only = [one.example for one in sorted(exclusive, key=lambda one: -one.words)]
+        worst = next(iter(only or examples.values()), None)
+        return PairChannel(*self.inputs, self.counts, tuple(exclusive), worst)
+
+
+def counted_pair(
+    inputs: Sequence[Any], places: tuple[int, int], sides: tuple[WordCounts, WordCounts], total: int, keys: OutputKeys
+) -> CountedPair:
+    """Join two inputs' counts and choose what to show: in each direction the exclusive output of most words.
+
+    inputs: all of them.   places: the numbers of these two.   total: words of each.
+    Where no output is exclusive, the one of largest ratio is chosen, unless the two cannot be told apart at all.
+    """
+    joined = SideBySide(*sides, total)
+    exemplars = []
+    for side in (0, 1):
+        exclusive = [row for row in joined.counts.rows if row[1 - side] == 0]
+        if exclusive:
+            key = joined.key_in(max(exclusive, key=lambda row: row[side]))
+            nearest = _nearest(sides[1 - side], key, keys)
+            exemplars.append(_exemplar(inputs, (places[side], places[1 - side]), key, keys, nearest, math.inf))
+    row = joined.counts.worst_row
+    if not exemplars and row[0] != row[1]:
+        side = 0 if row[0] > row[1] else 1
+        ratio = row[side] / row[1 - side]
+        pair = places[side], places[1 - side]
+        exemplars.append(_exemplar(inputs, pair, joined.key_in(row), keys, (None, None), ratio))
+    return CountedPair((inputs[places[0]], inputs[places[1]]), places, joined.counts, tuple(exemplars))
+
+
+def with_word(example: Example, word: tuple[int, ...], uniform: tuple[float, ...]) -> Example:
+    """The example with the words that lead to it."""
+    return replace(example, word=word, uniform=uniform)
+
+
+def _nearest(side: WordCounts, key: Any, keys: OutputKeys) -> tuple[Any, Any]:
+    """The outputs of a side that are nearest to one it cannot reach, below and above; a NaN is near nothing."""
+    if not keys.ordered or _is_nan(keys.output(key)):
+        return None, None
+    below, above = (None if near is None else keys.output(near) for near in side.neighbours(key))
+    return below, None if _is_nan(above) else above
+
+
+def _is_nan(output: Any) -> bool:
+    return bool(output != output)
+
+
+def _exemplar(
+    inputs: Sequence[Any], pair: tuple[int, int], key: Any, keys: OutputKeys, nearest: tuple[Any, Any], ratio: float
+) -> Exemplar:
+    reached, unreached = (inputs[place] for place in pair)
+    example = Example(keys.output(key), (), (), *nearest, ratio, reached, unreached)
+    return Exemplar(pair[0], key, example)
+
+
+@dataclass(frozen=True)
+class WordCounts:
+    """keys: the different outputs' keys, ascending.   words: how many words lead to each, uint32, the same shape."""
+
+    keys: np.ndarray
+    words: np.ndarray
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that it takes."""
+        return self.keys.nbytes + self.words.nbytes
+
+    def neighbours(self, key: Any) -> tuple[Any, Any]:
+        """The nearest keys below and above one that is not among them; None at the ends."""
+        place = int(np.searchsorted(self.keys, key))
+        return self.keys[place - 1] if place else None, self.keys[place] if place < len(self.keys) else None
+
+
+def word_counts(keys: np.ndarray) -> WordCounts:
+    """Count the keys of all words, fewer than 2**32 of them. Sorts them in place."""
+    keys.sort(kind="stable" if _mostly_in_order(keys) else None)
+    ranges = [slice(first - 1, first + _BLOCK) for first in range(1, len(keys), _BLOCK)]
+    distinct = 1 + sum(int(np.count_nonzero(keys[one][1:] != keys[one][:-1])) for one in ranges)
+    starts = np.zeros(distinct, dtype=np.uint32)
+    filled = 1
+    for one in ranges:
+        new = np.flatnonzero(keys[one][1:] != keys[one][:-1]) + (one.start + 1)
+        starts[filled : filled + len(new)] = new
+        keys[filled : filled + len(new)] = keys[new]  # what it overwrites was read, or is the same
+        filled += len(new)
+    starts[:-1] = starts[1:] - starts[:-1]
+    starts[-1] = len(keys) - starts[-1]
+    return WordCounts(keys[:distinct] if 2 * distinct > len(keys) else keys[:distinct].copy(), starts)
+
+
+def _mostly_in_order(keys: np.ndarray) -> bool:
+    """Whether the keys rise, or fall, nearly everywhere, as a monotone map's do: merging runs is then faster."""
+    rises = falls = 0
+    for first in range(1, len(keys), _BLOCK):
+        block = keys[first - 1 : first + _BLOCK]
+        if block.dtype.kind == "V":
+            return False  # bytes have no `<` in numpy
+        rises += int(np.count_nonzero(block[1:] > block[:-1]))
+        falls += int(np.count_nonzero(block[1:] < block[:-1]))
+    return min(rises, falls) * _RUN < len(keys)
+
+
+class SideBySide:
+    """Two inputs' counts joined by their keys, block by block.
+
+    counts: the compressed joint counts.
+    """
+
+    def __init__(self, first: WordCounts, second: WordCounts, total: int) -> None:
+        self._sides = first, second
+        self._blocks = list(_blocks(first, second))
+        self._tallies = [_tally(*self._joined(block)[1:]) for block in self._blocks]
+        outputs: Counter[tuple[int, int]] = Counter()
+        for tally in self._tallies:
+            outputs.update(tally)
+        self.counts = JointCounts(total, tuple(sorted((*pair, number) for pair, number in outputs.items())))
+
+    def key_in(self, row: tuple[int, int, int]) -> Any:
+        """The key in the middle of those that make up a row of the counts: a typical one, where there are many."""
+        left = row[2] // 2
+        for block, tally in zip(self._blocks, self._tallies, strict=True):
+            here = tally.get(row[:2], 0)
+            if left < here:
+                keys, first, second = self._joined(block)
+                return np.sort(keys[(first == row[0]) & (second == row[1])])[left]
+            left -= here
+        raise ValueError(f"row must be one of the counts, got {row!r}")
+
+    def _joined(self, block: tuple[slice, slice]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The keys of a block, and beside them the words of the first and of the second input."""
+        (keys, words), (others, other_words) = (
+            (side.keys[part], side.words[part]) for side, part in zip(self._sides, block, strict=True)
+        )
+        if not len(keys) or not len(others):
+            return np.concatenate([keys, others]), _filled(words, len(others), 1), _filled(other_words, len(keys), 0)
+        places = np.searchsorted(keys, others)
+        np.minimum(places, len(keys) - 1, out=places)
+        known = keys[places] == others
+        beside = np.zeros_like(words)
+        beside[places[known]] = other_words[known]
+        alone = ~known
+        missing = np.zeros(int(alone.sum()), dtype=words.dtype)
+        return (
+            np.concatenate([keys, others[alone]]),
+            np.concatenate([words, missing]),
+            np.concatenate([beside, other_words[alone]]),
+        )
+
+
+def _filled(words: np.ndarray, zeros: int, side: int) -> np.ndarray:
+    """The words with so many zeros after them (side 1) or before them (side 0)."""
+    none = np.zeros(zeros, dtype=words.dtype)
+    return np.concatenate([words, none] if side else [none, words])
+
+
+def _blocks(first: WordCounts, second: WordCounts) -> Iterator[tuple[slice, slice]]:
+    """Ranges of both that hold the same interval of keys, at most `_BLOCK` of each."""
+    starts, sides = [0, 0], (first.keys, second.keys)
+    while any(start < len(keys) for start, keys in zip(starts, sides, strict=True)):
+        windows = [keys[start : start + _BLOCK] for start, keys in zip(starts, sides, strict=True)]
+        whole = [start + _BLOCK >= len(keys) for start, keys in zip(starts, sides, strict=True)]
+        last = [window[-1:] for window, all_of_it in zip(windows, whole, strict=True) if not all_of_it]
+        if last:
+            end = np.sort(np.concatenate(last))[0]
+            stops = [int(np.searchsorted(window, end, side="right")) for window in windows]
+        else:
+            stops = [len(window) for window in windows]
+        stops = [start + stop for start, stop in zip(starts, stops, strict=True)]
+        yield slice(starts[0], stops[0]), slice(starts[1], stops[1])
+        starts = stops
+
+
+def _tally(first: np.ndarray, second: np.ndarray) -> dict[tuple[int, int], int]:
+    """How often each pair of counts occurs."""
+    base = int(second.max()) + 1
+    codes = first.astype(np.int64) * base + second
+    if (int(first.max()) + 1) * base <= _FEW:
+        outputs = np.bincount(codes)
+        codes = np.flatnonzero(outputs)
+        outputs = outputs[codes]
+    else:
+        codes, outputs = np.unique(codes, return_counts=True)
+    pairs = (divmod(code, base) for code in codes.tolist())
+    return dict(zip(pairs, outputs.tolist(), strict=True))
+
+
+def claim_as_floats(claimed_epsilon: float | None, claimed_delta: float) -> tuple[float | None, float]:
+    """Both as floats. Raises ValueError, as `check_claim` does, and for what no float is large enough for."""
+    check_claim(claimed_epsilon, claimed_delta)
+    try:
+        return None if claimed_epsilon is None else float(claimed_epsilon), float(claimed_delta)
+    except OverflowError:
+        raise ValueError(
+            f"claimed_epsilon must be a number >= 0, or None, got a {type(claimed_epsilon).__name__} beyond the "
+            "largest float, 1.8e308; math.inf claims nothing"
+        ) from None

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 from torch.utils import _python_dispatch as dispatch
 
-from ldp_audit.implementations.tape import Draw, Tape
+from ldp_audit.implementations.fake_generator import Draw, Tape
 
 _SINGLE, _DOUBLE = (torch.float32, 24), (torch.float64, 53)
 

@@ -1,9 +1,7 @@
 """What reports that should be unlinkable give away: attacks, each with its exact or bounded success."""
 
-from ldp_audit.linkage.arrivals import Arrivals
-from ldp_audit.linkage.assign_by_time import TimeLinks, assign_by_time
 from ldp_audit.linkage.attacks import attacks
-from ldp_audit.linkage.attribution import Attribution, table
+from ldp_audit.linkage.attribution import Arrivals, Attribution, table
 from ldp_audit.linkage.by_identifier import (
     full_models,
     name_by_channel,
@@ -11,27 +9,30 @@ from ldp_audit.linkage.by_identifier import (
     tell_pair_by_identifier,
 )
 from ldp_audit.linkage.by_time import (
+    TimeLinks,
+    assign_by_time,
     exposed_reports,
     find_late_report,
     link_two_clients,
     name_report,
+    name_report_normal_errors,
+    name_report_uniform_errors,
     name_reports_of_id,
     start_interval,
     tell_pair,
     tell_start,
 )
 from ldp_audit.linkage.by_value import (
+    LinkedPairs,
     OwnRange,
     ValueLinks,
     link_by_value,
+    linked_pairs,
     name_by_value,
     ranges_of,
     ranges_shown,
 )
-from ldp_audit.linkage.linked_pairs import LinkedPairs, linked_pairs
-from ldp_audit.linkage.random_starts import name_report_normal_errors, name_report_uniform_errors
-from ldp_audit.linkage.simulate_arrivals import simulate_arrivals
-from ldp_audit.linkage.timing_table import TimingRow, timing_table
+from ldp_audit.linkage.simulate_arrivals import TimingRow, simulate_arrivals, timing_table
 
 __all__ = [
     "Arrivals",

@@ -11,8 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from ldp_audit.linkage.arrivals import Arrivals, whole_number
-from ldp_audit.linkage.attribution import Attribution
+from ldp_audit.linkage.attribution import Arrivals, Attribution, whole_number
 from ldp_audit.linkage.by_identifier import full_models
 from ldp_audit.linkage.by_time import (
     exposed_reports,

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.linkage.arrivals import whole_number
-from ldp_audit.linkage.attribution import Attribution
+from ldp_audit.linkage.attribution import Attribution, whole_number
 from ldp_audit.mechanisms.inputs import array_of
 
 

@@ -14,21 +14,41 @@ that are D <= T apart, (derivations ours)
 * d reports known to be of one client, whose start is s_1 or s_2: total variation 1 - (1 - q)^d.
 * Two clients, d ids: an id is resolved with probability r = 1 - (1 - q)^2; all resolved ones are linked, of the others
   each is a coin: the best partition into clients is right with ((1 + r) / 2)^d + ((1 - r) / 2)^d.
-* Two reports: the law of their two times, sent by one client or by two, is constant on pairs of cells (`arrivals`).
+* Two reports: the law of their two times, sent by one client or by two, is constant on pairs of cells (`Arrivals`).
+
+Where the clients' offsets are themselves random, as errors of prediction are: LDP-FL's waiting time T_W = T_S - t_LC -
+t_C uses predicted times. If what they miss is independent, of one distribution function F, a moment is in no client's
+window with probability (1 - F(t) + F(t - T))^n, so that the expected length of the union of the windows, and with it
+the success of naming one report from its time and the starts, is
+
+    (1/(n T)) int 1 - (1 - F(t) + F(t - T))^n dt.
+
+For errors uniform on an interval of length L, whose n - 1 spacings exceed x with probability (1 - x/L)^n each, it is
+1/n + (n-1)/n L/(T (n+1)) (1 - (1 - T/L)_+^(n+1)). (Derivations ours; Section 3.1.2 predicts without error.)
+
+Which clients can have sent which reports, given arrival times and known starts (`assign_by_time`): of an id each client
+sends one report. Put its n reports in the order of arrival and the clients in that of their starts: the k-th report
+fits the k-th client (any two in the wrong order can be exchanged). Where report k comes before client k + 1 starts, or
+report k + 1 after client k's window, no assignment crosses from the first k to the rest: one that did would have some
+report i <= k from a client v > k, so t_k >= t_i >= s_v >= s_(k+1), and likewise t_(k+1) <= s_k + T. Everywhere else
+exchanging the two is possible. The order falls into blocks: a report in a block of its own is attributed without doubt,
+and one guess in each block is right in expectation, whatever its size.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.special import betainc
+from numpy.typing import ArrayLike, NDArray
+from scipy.integrate import quad
+from scipy.special import betainc, ndtr
 
-from ldp_audit.linkage.arrivals import Arrivals, exact_number, whole_number
-from ldp_audit.linkage.attribution import Attribution, power
+from ldp_audit.linkage.attribution import Arrivals, Attribution, exact_number, power, whole_number
 from ldp_audit.mechanisms.inputs import finite
 
 
@@ -187,3 +207,176 @@ def start_interval(times: ArrayLike, window: float) -> tuple[float, float]:
 def _overlap(offset: Any, window: Any) -> Fraction:
     """1 - q: the share of a window that a window `offset` apart holds too."""
     return 1 - min(Arrivals.one_late(2, offset, window).spread(), Fraction(1))
+
+
+def name_report_uniform_errors(n: int, length: Any, window: Any) -> Attribution:
+    """Name a report's client where starts are uniform on an interval of this length >= 0, and known. Exact.
+
+    exposed: the share of reports that arrive where no other client's can.
+    """
+    clients, spread = whole_number("n", n), _share(length, window)
+    short = max(Fraction(0), 1 - 1 / spread) if spread else Fraction(0)
+    gap = spread * (1 - power(short, clients + 1)) / (clients + 1)
+    return Attribution(
+        attack="by time, one report, starts uniformly random",
+        clients=clients,
+        reports=clients,
+        success=(1 + (clients - 1) * gap) / clients,
+        chance=Fraction(1, clients),
+        exposed=_alone(clients, float(spread)) if clients > 1 else Fraction(1),
+        exact=True,
+    )
+
+
+def name_report_normal_errors(n: int, sigma: float, window: float) -> Attribution:
+    """Name a report's client where starts are normal, of standard deviation sigma >= 0, and known.
+
+    By quadrature; `bounds` are its own estimate of its error.
+    """
+    clients, scale = whole_number("n", n), float(_share(sigma, window))
+    exposed, success, error = Fraction(1, 1) if clients == 1 else 0.0, 1 / clients, 0.0
+    if scale > 0:
+        success, error = _integral(lambda t: _covered(_within(t, scale), clients), scale)
+        success, error = min(1.0, success / clients), error / clients
+        exposed = min(1.0, _integral(lambda t: _single(_within(t, scale), clients), scale)[0])
+    return Attribution(
+        attack="by time, one report, starts normally random",
+        clients=clients,
+        reports=clients,
+        success=success,
+        chance=Fraction(1, clients),
+        exposed=exposed,
+        exact=scale == 0,
+        bounds=(max(0.0, success - error), min(1.0, success + error)),
+        note="by quadrature",
+    )
+
+
+def _share(length: Any, window: Any) -> Fraction:
+    spread, whole = exact_number("the spread of the starts", length), exact_number("window", window)
+    if spread < 0 or whole <= 0:
+        raise ValueError(f"the spread of the starts must be >= 0 and window > 0, got {length!r} and {window!r}")
+    return spread / whole
+
+
+def _within(t: float, scale: float) -> float:
+    """The probability that the window of one client, of length 1, holds the moment t."""
+    return float(ndtr(t / scale) - ndtr((t - 1) / scale))
+
+
+def _covered(share: float, n: int) -> float:
+    return 1.0 if share >= 1 else -math.expm1(n * math.log1p(-share))
+
+
+def _single(share: float, n: int) -> float:
+    """The probability, over n, that exactly one window holds a moment that each holds with this probability."""
+    return share * (1 - share) ** (n - 1)
+
+
+def _integral(value: Any, scale: float) -> tuple[float, float]:
+    """Over all times; in pieces, so that the steep ends of the window are seen."""
+    reach = 40 * scale
+    points = sorted({-reach, -8 * scale, 0.0, 8 * scale, 0.5, 1 - 8 * scale, 1.0, 1 + 8 * scale, 1 + reach})
+    points = [point for point in points if -reach <= point <= 1 + reach]
+    pieces = [quad(value, a, b, limit=200) for a, b in pairwise(points)]
+    return float(np.sum([piece[0] for piece in pieces])), float(np.sum([piece[1] for piece in pieces]))
+
+
+def _alone(n: int, spread: float) -> float:
+    """The share of reports where only their client's window is open, starts uniform on an interval of this length."""
+    if spread == 0:
+        return 0.0
+
+    def single(t: float) -> float:
+        return _single(max(0.0, min(t, spread) - max(t - 1, 0.0)) / spread, n)
+
+    ends = sorted({0.0, min(1.0, spread), max(1.0, spread), 1 + spread})
+    return min(1.0, float(sum(quad(single, a, b, limit=200)[0] for a, b in pairwise(ends))))
+
+
+@dataclass(frozen=True)
+class TimeLinks:
+    """Who can have sent each report; arrays of the shape of the times.
+
+    order: the clients, as `starts` numbers them, in the order of their starts.
+    first, candidates: the candidates of a report are so many clients from place `first` of this order on.
+    """
+
+    order: NDArray[np.int64]
+    first: NDArray[np.int64]
+    candidates: NDArray[np.int64]
+
+    @property
+    def clients(self) -> NDArray[np.int64]:
+        """The only client that can have sent it, or -1 where several can."""
+        return np.where(self.candidates == 1, self.order[self.first], -1)
+
+    def guess(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """One of each report's candidates, all equally likely, independently: right with probability 1 / candidates."""
+        return self.order[self.first + rng.integers(self.candidates)]
+
+    @property
+    def exposed(self) -> float:
+        """The share of reports that are attributed without doubt."""
+        return float(np.mean(self.candidates == 1))
+
+    @property
+    def success(self) -> float:
+        """The expected share of right names, where one of the candidates is guessed. At most what is possible."""
+        return float(np.mean(1 / self.candidates))
+
+
+def assign_by_time(times: ArrayLike, starts: ArrayLike, window: float, *, tolerance: float = 0.0) -> TimeLinks:
+    """The candidates of each report.
+
+    times: shape (ids, n), for each id the arrivals of its n reports, one a client, in any order; or shape (reports,),
+        where ids are unknown or reports are missing: each is then judged alone.
+    starts: when each client's window begins, shape (n,).   window: T > 0, in the same unit.
+    tolerance: >= 0; windows are longer by this at both ends, for clocks that round.
+    Raises ValueError for other shapes, and where a report, or the n of an id, fit no clients.
+    """
+    arrived, begin = finite("times", times), finite("starts", starts)
+    length, slack = float(finite("window", window)), float(finite("tolerance", tolerance))
+    if begin.ndim != 1 or begin.size == 0:
+        raise ValueError(f"starts must have shape (n,) with n >= 1, got {begin.shape}")
+    if arrived.ndim not in (1, 2) or (arrived.ndim == 2 and arrived.shape[1] != begin.size):
+        raise ValueError(f"times must have shape (ids, {begin.size}) or (reports,), got {arrived.shape}")
+    if not (length > 0 and slack >= 0):
+        raise ValueError(f"window must be positive and tolerance >= 0, got window={window!r}, tolerance={tolerance!r}")
+    order = np.argsort(begin, kind="stable")
+    opens, closes = begin[order] - slack, begin[order] + length + slack
+    if arrived.ndim == 1:
+        first, last = _windows_around(arrived, opens, closes)
+        return TimeLinks(order, first, last - first)
+    ranks = np.argsort(arrived, axis=1, kind="stable")
+    sorted_first, sorted_last = _blocks(np.take_along_axis(arrived, ranks, axis=1), opens, closes)
+    first, last = np.empty_like(ranks), np.empty_like(ranks)
+    np.put_along_axis(first, ranks, sorted_first, axis=1)
+    np.put_along_axis(last, ranks, sorted_last, axis=1)
+    return TimeLinks(order, first, last - first)
+
+
+def _windows_around(times: Any, opens: Any, closes: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The clients first .. last - 1, in the order of starts, whose windows hold each time."""
+    first = np.searchsorted(closes, times, side="left").astype(np.int64)
+    last = np.searchsorted(opens, times, side="right").astype(np.int64)
+    if np.any(first >= last):
+        raise ValueError(f"times must lie in some client's window, got {float(times[first >= last][0])!r}")
+    return first, last
+
+
+def _blocks(times: Any, opens: Any, closes: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The candidates first .. last - 1 of each of the reports of an id, in order: those of its block that it fits."""
+    if np.any((times < opens) | (times > closes)):
+        row = int(np.argmax(np.any((times < opens) | (times > closes), axis=1)))
+        raise ValueError(f"times must fit one report to each client in every row, row {row} does not")
+    places = np.arange(len(opens))
+    cut = (times[:, :-1] < opens[1:]) | (times[:, 1:] > closes[:-1])
+    begins = np.zeros(times.shape, dtype=np.int64)
+    begins[:, 1:] = np.where(cut, places[1:], 0)
+    finishes = np.full(times.shape, len(opens), dtype=np.int64)
+    finishes[:, :-1] = np.where(cut, places[1:], len(opens))
+    begins = np.maximum.accumulate(begins, axis=1)
+    finishes = np.minimum.accumulate(finishes[:, ::-1], axis=1)[:, ::-1]
+    first, last = _windows_around(times, opens, closes)
+    return np.maximum(first, begins), np.minimum(last, finishes)

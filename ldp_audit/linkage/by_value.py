@@ -13,10 +13,17 @@ e^epsilon. Section 3.1.1 lets clients choose (c, r); Section 5 sets them "by the
 
 (Derivations ours.) Values are compared as the floats that they are: equal centers and radii give the same bits if all
 clients run one program, and are then not told apart; two programs that round r A differently are.
+
+Values that complete each other (`complements`): of m clients with the same two reports, each id occurs m times among
+both together.
+
+Each id gets two words of 64 bits; the ids of a value have the sum of its words, modulo 2**64. Two values complete each
+other only if their sums and those of all ids agree, which is then checked id by id.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,9 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ldp_audit.linkage.arrivals import whole_number
-from ldp_audit.linkage.attribution import Attribution
-from ldp_audit.linkage.complements import complements
+from ldp_audit.linkage.attribution import Attribution, whole_number
 from ldp_audit.mechanisms.inputs import array_of, finite
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.two_point import TwoPoint
@@ -207,3 +212,100 @@ def _support(epsilon: float, center: float, radius: float, dtype: np.dtype) -> t
     if not np.isfinite([low, high]).all():
         raise ValueError(f"dtype {dtype} cannot hold the reports of center {center!r}, radius {radius!r}")
     return low, high
+
+
+def complements(labels: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The group of each value: that of its only partner, or its own.
+
+    labels: which of the values 0 .. k - 1 each report has; ids: its id; one shape.
+    A value that holds every id equally often is complete without a partner. Shape (k,), the least value of a group.
+    """
+    known, place = np.unique(ids.ravel(), return_inverse=True)
+    values = labels.ravel()
+    words = _words(len(known))
+    count = int(values.max()) + 1
+    sums = np.zeros((2, count), dtype=np.uint64)
+    for row, word in zip(sums, words, strict=True):
+        np.add.at(row, values, word[place])
+    sizes = np.bincount(values, minlength=count)
+    keys = [(int(a), int(b), int(size)) for a, b, size in zip(*sums, sizes, strict=True)]
+    whole = (int(words[0].sum()), int(words[1].sum()), len(known))
+    partners = _partners(keys, whole)
+    order = np.argsort(values, kind="stable")
+    places = np.split(place[order], np.cumsum(sizes)[:-1])
+    groups = np.arange(count)
+    for value, others in partners.items():
+        if len(others) == 1 and partners[others[0]] == [value]:
+            times = np.bincount(np.concatenate([places[value], places[others[0]]]), minlength=len(known))
+            if times.min() == times.max():
+                groups[value] = min(value, others[0])
+    return groups
+
+
+def _words(count: int) -> NDArray[np.uint64]:
+    """Two words for each id; always the same, so that a linking can be repeated."""
+    return np.random.default_rng(0).integers(2**64, size=(2, count), dtype=np.uint64)
+
+
+def _partners(keys: list[tuple[int, int, int]], whole: tuple[int, int, int]) -> dict[int, list[int]]:
+    """The values whose sums complete each value's to m of all ids, for any m; complete values are left out."""
+    most = 2 * max(size for _, _, size in keys) // whole[2]
+    multiples = {m: tuple(m * part % 2**64 for part in whole[:2]) for m in range(1, most + 1)}
+    by_key: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+    for value, key in enumerate(keys):
+        if key[:2] != multiples.get(key[2] // whole[2]) or key[2] % whole[2]:
+            by_key[key].append(value)
+    found: dict[int, list[int]] = {}
+    for key, members in by_key.items():
+        for m, (first, second) in multiples.items():
+            rest = ((first - key[0]) % 2**64, (second - key[1]) % 2**64, m * whole[2] - key[2])
+            for value in members if rest[2] > 0 and rest in by_key else ():
+                found.setdefault(value, []).extend(by_key[rest])
+    return found
+
+
+@dataclass(frozen=True)
+class LinkedPairs:
+    """Pairs of reports: in all, of one client, linked by the attack, and both."""
+
+    pairs: int
+    same: int
+    linked: int
+    right: int
+
+    @property
+    def precision(self) -> Fraction:
+        """Of the pairs that were linked, the share that are one client's; 1 where none was linked."""
+        return Fraction(self.right, self.linked) if self.linked else Fraction(1)
+
+    @property
+    def recall(self) -> Fraction:
+        """Of the pairs that are one client's, the share that were linked; 1 where there is none."""
+        return Fraction(self.right, self.same) if self.same else Fraction(1)
+
+
+def linked_pairs(labels: ArrayLike, clients: ArrayLike) -> LinkedPairs:
+    """Compare a linking with the truth; exact counts, without visiting the pairs.
+
+    labels: the class of each report as the attack has it, whole numbers; -1: not linked to any.
+    clients: who sent it, whole numbers, in the same shape. Raises ValueError for anything else.
+    """
+    said, true = (array_of(name, given) for name, given in (("labels", labels), ("clients", clients)))
+    if said.dtype.kind not in "iu" or true.dtype.kind not in "iu" or said.shape != true.shape:
+        raise ValueError(
+            f"labels and clients must be whole numbers of one shape, got {said.dtype} {said.shape}, "
+            f"{true.dtype} {true.shape}"
+        )
+    linked = said.ravel() >= 0
+    said, true = said.ravel(), true.ravel()
+    both = np.stack([said[linked], true[linked]])
+    return LinkedPairs(
+        pairs=said.size * (said.size - 1) // 2,
+        same=_pairs(np.unique(true, return_counts=True)[1]),
+        linked=_pairs(np.unique(said[linked], return_counts=True)[1]),
+        right=_pairs(np.unique(both, axis=1, return_counts=True)[1]),
+    )
+
+
+def _pairs(counts: NDArray[np.int64]) -> int:
+    return sum(count * (count - 1) // 2 for count in counts.tolist())

@@ -30,6 +30,7 @@ from ldp_audit.accounting.membership.membership_limit import (
 from ldp_audit.accounting.membership.membership_simulation import SimulatedTest, simulate
 from ldp_audit.auditing.arguments import check_count
 from ldp_audit.auditing.result import plain
+from ldp_audit.linkage.attacks import attacks
 from ldp_audit.linkage.attribution import Attribution, table
 
 PLACINGS: tuple[Others, ...] = ("one end", "center")
@@ -227,8 +228,6 @@ def _attacks(
 ) -> tuple[Attribution, ...]:
     if window is None:
         return ()
-    from ldp_audit.linkage import attacks
-
     return tuple(attacks(n, d, rounds, epsilon, window=window, offset=offset))
 
 

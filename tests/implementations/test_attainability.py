@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 from ldp_audit.auditing.program import ProgramError
-from ldp_audit.implementations.attainability import by_samples
+from ldp_audit.implementations.attainability import LocalGrain, SeenBefore, by_samples
 from ldp_audit.implementations.enumerate_map import implementation
 from ldp_audit.implementations.grid import Grid
 from ldp_audit.implementations.implementation_result import PairChannel
-from ldp_audit.implementations.local_grain import LocalGrain
-from ldp_audit.implementations.seen_before import SeenBefore
 
 SAMPLES = 30_000
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.implementations.fake_generator import FakeGenerator
-from ldp_audit.implementations.tape import Draw, NotEnumerable, Tape
+from ldp_audit.implementations.fake_generator import Draw, FakeGenerator, NotEnumerable, Tape
 
 Generator = np.random.Generator
 

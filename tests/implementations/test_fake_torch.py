@@ -11,8 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ldp_audit.implementations import fake_torch  # noqa: E402
+from ldp_audit.implementations.fake_generator import NotEnumerable, Tape  # noqa: E402
 from ldp_audit.implementations.fake_torch import FakeTorch  # noqa: E402
-from ldp_audit.implementations.tape import NotEnumerable, Tape  # noqa: E402
 
 HALVES = [torch.float16, torch.bfloat16]
 DTYPES = [torch.float32, torch.float64, *HALVES]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_audit.implementations.joint_counts import JointCounts
+from ldp_audit.implementations.implementation_result import JointCounts
 
 
 def counts_of(first: list[int], second: list[int]) -> JointCounts:

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from ldp_audit.auditing.program import ProgramError
 from ldp_audit.implementations import monotone
-from ldp_audit.implementations.bracket import search
 from ldp_audit.implementations.enumerate_map import implementation
+from ldp_audit.implementations.evaluation import OneUniform
 from ldp_audit.implementations.grid import Grid
 from ldp_audit.implementations.implementation_result import PairChannel
-from ldp_audit.implementations.one_uniform import OneUniform
+from ldp_audit.implementations.monotone import search
 from ldp_audit.implementations.output_keys import OutputKeys
 from tests.frequency import assert_frequency
 

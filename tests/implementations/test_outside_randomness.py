@@ -21,8 +21,7 @@ import torch
 
 from ldp_audit.auditing.program import ProgramError
 from ldp_audit.implementations import implementation, implementation_of
-from ldp_audit.implementations.outside_randomness import OutsideRandomness
-from ldp_audit.implementations.own_generators import OwnGenerators
+from ldp_audit.implementations.outside_randomness import OutsideRandomness, OwnGenerators
 
 RARE = 1e-6
 OWN, OWN_TORCH, OWN_PYTHON = np.random.default_rng(5), torch.Generator().manual_seed(9), random.Random(3)

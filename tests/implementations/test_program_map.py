@@ -13,8 +13,8 @@ from ldp_audit.auditing.adapters import as_sampler
 from ldp_audit.auditing.program import ProgramError
 from ldp_audit.implementations import implementation
 from ldp_audit.implementations.audit_implementation import implementation_of, uniforms_of
+from ldp_audit.implementations.fake_generator import NotEnumerable
 from ldp_audit.implementations.program_map import ProgramMap, map_of
-from ldp_audit.implementations.tape import NotEnumerable
 from ldp_audit.mechanisms import RandomizedResponse, TwoPoint
 
 INPUTS = (-1.0, 1.0)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.implementations import word_counts
-from ldp_audit.implementations.word_counts import SideBySide, WordCounts
+from ldp_audit.implementations import enumerate_map as word_counts
+from ldp_audit.implementations.enumerate_map import SideBySide, WordCounts
 
 
 @pytest.fixture(params=[1, 7, 2**15])

@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_audit.linkage import complements, link_by_value, linked_pairs, name_by_value, ranges_of, ranges_shown
+from ldp_audit.linkage import by_value as complements
+from ldp_audit.linkage import link_by_value, linked_pairs, name_by_value, ranges_of, ranges_shown
 from ldp_audit.mechanisms import TwoPoint
 
 EPSILON = 1.0

@@ -1,9 +1,8 @@
-"""What an adapter returns: a sampler that says whether a seed decides its outputs.
+"""What an adapter returns, a sampler that says whether a seed decides its outputs, and what adapters are made of.
 
-The generators that programs share without being handed them: numpy.random, random, and those of numba and torch.
-
-Each is a Mersenne twister. Its 624 words are drawn from the caller's generator, not from a seed of 32 bits, with which
-two among some thousands of calls would share their numbers.
+`seeded_globals` seeds the generators that programs share without being handed them: numpy.random, random, and those of
+numba and torch. Each is a Mersenne twister. Its 624 words are drawn from the caller's generator, not from a seed of 32
+bits, with which two among some thousands of calls would share their numbers.
 """
 
 from __future__ import annotations

@@ -32,10 +32,11 @@ def from_function(f: Callable[..., Any], *, errors: Literal["raise", "output"] =
         raise ValueError(f"f must be a function of one value, got {f!r:.200}; {_ACCEPTED}")
     takes = _how_it_takes_rng(f)
     program = f if errors == "raise" else partial(_or_error, f)
-    return AdaptedSampler(partial(_draw, program, takes), repeatable=takes != "none")
+    return AdaptedSampler(partial(one_value_draw, program, takes), repeatable=takes != "none")
 
 
-def _draw(f: Callable[..., Any], takes: str, x: Any, n: int, rng: np.random.Generator) -> list[Any]:
+def one_value_draw(f: Callable[..., Any], takes: str, x: Any, n: int, rng: np.random.Generator) -> list[Any]:
+    """n outputs on input x by n calls of f.   takes: how f takes rng."""
     if takes == "position":
         return one_by_one(f, n, x, rng)
     if takes == "keyword":

@@ -1,7 +1,8 @@
-"""How fine the last bit of a number is: what floating-point noise tells of the number that it was added to.
+"""Scores of a number's representation: its unit in the last place, and the sign of zeros.
 
-The double y = m 2**e with odd m has the grain e. Noise near 0 is finer than noise near 1, so that 0 + noise and
-1 + noise, near 0, end in bits of different places (Mironov, CCS 2012). Noise on a grid has no such trace.
+Floating-point addition leaks the summand through low-order bits. The double y = m 2**e with odd m has the grain e.
+Noise near 0 is finer than noise near 1, so that 0 + noise and 1 + noise, near 0, end in bits of different places
+(Mironov, CCS 2012). Noise on a grid has no such trace.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ of the output, and a bound from its event holds all the same: the law guides the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn, Protocol
+from typing import Any, ClassVar, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -18,10 +18,11 @@ _DECIMALS = 10  # of the ratio, nats; so that a plateau is one value in spite of
 _VALUES = 2**18  # numbers that a law is evaluated at in one call: what it holds meanwhile fits into a cache
 
 
+@runtime_checkable
 class Law(Protocol):
     """An exact law of a program's outputs, as the mechanisms of `ldp_audit.mechanisms` are.
 
-    It may also have log_ratio(y, x, other), as a `ProductLaw` does, which is then used for the ratio.
+    It may also be a `RatioLaw`, as a `ProductLaw` is; for tests of fit also one of those in `law_cells`.
     """
 
     def log_prob(self, y: Any, x: Any) -> Any:
@@ -29,6 +30,15 @@ class Law(Protocol):
 
         returns: shape (n,); shape (n, d) is read as d independent coordinates.
         """
+        ...
+
+
+@runtime_checkable
+class RatioLaw(Law, Protocol):
+    """A law that computes the log-likelihood ratio itself."""
+
+    def log_ratio(self, y: Any, x: Any, other: Any) -> Any:
+        """ln P(y | x) - ln P(y | other), nats, shape (n,)."""
         ...
 
 
@@ -77,9 +87,8 @@ def log_ratio(law: Law, y: np.ndarray, x: Any, other: Any) -> np.ndarray:
     y: float64, shape (n,) or (n, d), without NaN.   x, other: inputs, as the law takes them.
     Raises ValueError where the law cannot be evaluated.
     """
-    own = getattr(law, "log_ratio", None)
-    if own is not None:
-        return np.round(own(y, x, other), _DECIMALS)
+    if isinstance(law, RatioLaw):
+        return np.round(law.log_ratio(y, x, other), _DECIMALS)
     first, second = _logs(law, y, x), _logs(law, y, other)
     with np.errstate(invalid="ignore"):
         ratio = first - second

@@ -1,24 +1,22 @@
-"""Do coordinates tell more together than one by one? A quick test, to learn costly scores only where they can help.
+"""What learned scores share: cells of a coordinate, tables of log-likelihood ratios, a test for interactions.
 
-On one half of the rows, a logistic regression on the cells of single coordinates is fitted; on the other half its
-residuals (input minus prediction) are summed over each pair of cells. Where single coordinates tell everything, each
-sum is close to normal with the variance that the prediction states (Rao's score test, 1948).
+Do coordinates tell more together than one by one (`interactions`)? A quick test, so that costly scores are learned only
+where they can help. On one half of the rows, a logistic regression on the cells of single coordinates is fitted; on the
+other half its residuals (input minus prediction) are summed over each pair of cells. Where single coordinates tell
+everything, each sum is close to normal with the variance that the prediction states (Rao's score test, 1948).
 
-Tables of log-likelihood ratios from counts, with no more levels than the counts can tell apart.
+Tables of log-likelihood ratios have no more levels than the counts can tell apart (`clustered`). For cell counts x_i of
+one input and y_i of the other, two neighbouring cells are told apart by the likelihood-ratio statistic G^2 of their 2 x
+2 table (Wilks 1938: about chi-squared with one degree of freedom if their ratios are equal). The least distinct
+neighbours are joined until all are distinct; what is left has weight log((x + 1/2) / (y + 1/2)).
 
-For cell counts x_i of one input and y_i of the other, two neighbouring cells are told apart by the likelihood-ratio
-statistic G^2 of their 2 x 2 table (Wilks 1938: about chi-squared with one degree of freedom if their ratios are equal).
-The least distinct neighbours are joined until all are distinct; what is left has weight log((x + 1/2) / (y + 1/2)).
+One coordinate is cut into cells for a table: its repeated values alone, what is left at quantiles (`cuts`). Edges e_0 <
+e_1 < ... make cells (-inf, e_0), [e_0, e_1), ..., [e_last, inf]; a number's code is its cell, from 0. A score that is a
+table of codes is defined for every number, infinite ones included.
 
-Cutting one coordinate into cells for a table: its repeated values alone, what is left at quantiles.
-
-Edges e_0 < e_1 < ... make cells (-inf, e_0), [e_0, e_1), ..., [e_last, inf]; a number's code is its cell, from 0. A
-score that is a table of codes is defined for every number, infinite ones included.
-
-Linear algebra on one thread while a score is learned.
-
-The matrices are small. Many threads gain little, lose a lot where the processor's cores are shared with others (a
-hundredfold was seen), and may add in another order, so that a seed would not give the same result everywhere.
+Linear algebra runs on one thread while a score is learned (`one_thread`). The matrices are small. Many threads gain
+little, lose a lot where the processor's cores are shared with others (a hundredfold was seen), and may add in another
+order, so that a seed would not give the same result everywhere.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every score offers."""
+"""What every score offers, and how its numbers are written to JSON and read back."""
 
 from __future__ import annotations
 

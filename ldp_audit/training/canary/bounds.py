@@ -2,7 +2,7 @@
 
 `ldp_audit.audit` does it where repetitions are cheap. Where each is a training there are a few hundred, all drawn
 beforehand: the first part chooses the event (a score above or below a threshold), the others are counted, and the
-bound is the auditor's exact region of two binomial proportions (`two_proportions`).
+bound is the auditor's exact region of two binomial proportions (`auditing.bounds`).
 """
 
 from __future__ import annotations
