@@ -26,7 +26,7 @@ import pytest
 
 if TYPE_CHECKING:
     from ldp_audit.auditing import AuditResult
-    from ldp_audit.auditing.fitting.goodness_of_fit import FitResult
+    from ldp_audit.auditing.fitting import FitResult
     from ldp_audit.auditing.program import Sampler
 
 _RANDOM = "random"
@@ -48,10 +48,10 @@ class Ldp:
         """Fail where the sampler's epsilon is shown to be above the claim, and where nothing could have been shown.
 
         options: delta, detects, detects_epsilon, power, false_alarm, rarest, seed, max_samples, timeout, as of
-        `ldp_audit.auditing.assertions.assertion.assert_private`; the seed is the test's unless it is given here.
+        `ldp_audit.auditing.assertions.assert_private`; the seed is the test's unless it is given here.
         """
         __tracebackhide__ = True
-        from ldp_audit.auditing.assertions.assertion import NoPowerError, PrivacyViolation, assert_private
+        from ldp_audit.auditing.assertions import NoPowerError, PrivacyViolation, assert_private
 
         with self._session.seeded(options):
             try:
@@ -66,10 +66,10 @@ class Ldp:
         """Fail where the sampler is shown not to follow the law that it declares.
 
         options: samples, false_alarm, seed, timeout, tolerance, as of
-        `ldp_audit.auditing.assertions.assertion.assert_fits`.
+        `ldp_audit.auditing.assertions.assert_fits`.
         """
         __tracebackhide__ = True
-        from ldp_audit.auditing.assertions.assertion import LawMismatch, assert_fits
+        from ldp_audit.auditing.assertions import LawMismatch, assert_fits
 
         with self._session.seeded(options):
             try:

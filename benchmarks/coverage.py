@@ -27,7 +27,7 @@ from scipy import special
 
 from ldp_audit import audit
 from ldp_audit.auditing import Counts, Region
-from ldp_audit.auditing.bounds.betting import stopping_times
+from ldp_audit.auditing.betting import stopping_times
 from ldp_audit.mechanisms import DuchiVector, Laplace, RandomizedResponse, TwoPoint
 
 ALPHA = 0.05

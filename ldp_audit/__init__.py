@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ldp_audit.auditing import fit as fit
     from ldp_audit.auditing import plan as plan
     from ldp_audit.auditing import search as search
-    from ldp_audit.auditing.implementation import implementation as implementation
+    from ldp_audit.implementations import implementation as implementation
     from ldp_audit.mechanisms import TwoPoint as TwoPoint
 
 __all__ = ["TwoPoint", "audit", "fit", "implementation", "plan", "search"]
@@ -21,7 +21,7 @@ _HOME = {
     "TwoPoint": "ldp_audit.mechanisms",
     "audit": "ldp_audit.auditing",
     "fit": "ldp_audit.auditing",
-    "implementation": "ldp_audit.auditing.implementation",
+    "implementation": "ldp_audit.implementations",
     "plan": "ldp_audit.auditing",
     "search": "ldp_audit.auditing",
 }

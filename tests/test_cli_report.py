@@ -92,7 +92,8 @@ def test_everything_is_gathered_and_a_report_can_be_made_from_it(tmp_path: Path,
 
 def test_textbook_programs_are_held_to_what_the_mechanism_has_on_paper(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Gaussian has no pure epsilon: its program is not accused of that, but of more delta than the law's."""
-    from ldp_audit.auditing.textbook import TextbookBoxMuller, TextbookTwoPoint, findings
+    from ldp_audit.auditing.textbook import TextbookBoxMuller, TextbookTwoPoint
+    from ldp_audit.implementations import textbook_findings as findings
 
     rows = [
         findings.Finding(TextbookTwoPoint(1.0), "float16", (-1.0, 1.0)),

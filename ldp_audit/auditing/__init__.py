@@ -1,7 +1,7 @@
 """Is this program what they claim? Statistical audits of any sampler, with bounds that hold at their confidence."""
 
 from ldp_audit.auditing.adapters import as_sampler
-from ldp_audit.auditing.assertions.assertion import (
+from ldp_audit.auditing.assertions import (
     LawMismatch,
     NoPowerError,
     PrivacyViolation,
@@ -9,17 +9,16 @@ from ldp_audit.auditing.assertions.assertion import (
     assert_private,
 )
 from ldp_audit.auditing.audit_program import audit
-from ldp_audit.auditing.bounds.curves import Curves
-from ldp_audit.auditing.bounds.power import plan
-from ldp_audit.auditing.declared.independent_audit import IndependentBound
-from ldp_audit.auditing.declared.law_score import Law, LawScore
-from ldp_audit.auditing.declared.product_law import ProductLaw
-from ldp_audit.auditing.events.input_search import InputSearch, search
-from ldp_audit.auditing.fitting.fit_result import FitResult, FitWitness
-from ldp_audit.auditing.fitting.goodness_of_fit import fit
+from ldp_audit.auditing.bounds import Counts, Region
+from ldp_audit.auditing.curves import Curves
+from ldp_audit.auditing.event_search import InputSearch, search
+from ldp_audit.auditing.fitting import FitResult, FitWitness, fit
+from ldp_audit.auditing.grey_box import ProductLaw
+from ldp_audit.auditing.independent_audit import IndependentBound
+from ldp_audit.auditing.power import plan
 from ldp_audit.auditing.program import ProgramError
 from ldp_audit.auditing.result import AuditResult, Witness
-from ldp_audit.auditing.two_proportions import Counts, Region
+from ldp_audit.auditing.scores.law_score import Law, LawScore
 
 __all__ = [
     "AuditResult",

@@ -14,25 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from ldp_audit.auditing.arguments import check_arguments
-from ldp_audit.auditing.bounds.curves import Curves
-from ldp_audit.auditing.bounds.power import Reach
-from ldp_audit.auditing.counts.checkpoint import opened, remembered
-from ldp_audit.auditing.counts.counting import Test, count_all
-from ldp_audit.auditing.counts.distribute import runner_of
-from ldp_audit.auditing.counts.record import counted
-from ldp_audit.auditing.counts.repeats import suspected_by_few
-from ldp_audit.auditing.counts.reporter import reporter
-from ldp_audit.auditing.declared.independent_audit import audit_independent
-from ldp_audit.auditing.declared.law_score import Law
-from ldp_audit.auditing.declared.law_search import law_choice
-from ldp_audit.auditing.declared.product_law import ProductLaw
-from ldp_audit.auditing.events.choice import Choice, Rare
-from ldp_audit.auditing.events.event_search import Found, coverage_floor, searched
-from ldp_audit.auditing.events.input_search import InputSearch, as_search
-from ldp_audit.auditing.program import Program, Sampler
+from ldp_audit.auditing.bounds import Counts, Region
+from ldp_audit.auditing.choice import Choice, Rare
+from ldp_audit.auditing.curves import Curves
+from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, searched
+from ldp_audit.auditing.grey_box import ProductLaw, law_choice
+from ldp_audit.auditing.independent_audit import audit_independent
+from ldp_audit.auditing.power import Reach
+from ldp_audit.auditing.program import SEARCH, Program, Sampler
+from ldp_audit.auditing.record import counted, opened
 from ldp_audit.auditing.result import AuditResult, Witness, judged
+from ldp_audit.auditing.scores.law_score import Law
 from ldp_audit.auditing.sequential import audit_sequentially
-from ldp_audit.auditing.two_proportions import Counts, Region
+from ldp_audit.auditing.test import Test, count_all, reporter, suspected_by_few
+from ldp_audit.auditing.workers import runner_of
 
 _CALLS_SHARE = 0.01
 _RARE_SHARE = 0.01
@@ -105,11 +100,13 @@ def audit(
     budget = _budget(1 - confidence, curves=curves, independent=product is not None)
     claim, runner = (claimed_epsilon, claimed_delta), runner_of(workers, scheduler)
     state = opened(resume, program, search, claim, samples, confidence, curves=curves, floating_point=floating_point)
-    found = remembered(
-        state,
-        program,
-        named[0],
-        lambda: searched(
+
+    # 1. Search: some of the samples choose the pair, the direction and the event.
+    found = state.found
+    if found is not None:
+        program.learn_dimension(named[0], (SEARCH, 0))  # as the search does first
+    else:
+        found = searched(
             program,
             search,
             samples,
@@ -118,18 +115,21 @@ def audit(
             progress,
             curves=curves,
             floating_point=floating_point,
-        ),
-    )
+        )
+        state.keep_found(found)
     if law is not None:
         found = _with_law(found, program, law, named, samples, budget["event"], claimed_delta)
+
+    # 2. Test: the event is fixed, and counted on fresh samples.
     rare = found.choice.rare
     events = (found.choice.event, *(() if rare is None else (rare.event,)), *found.levels)
     test = Test(events, found.pair(named), found.places, samples - found.spent, program.rows)
-    design, floor = found.choice.design_epsilon(claimed_delta), coverage_floor(found.learned)
-    if state is not None:
-        state.fix(test, design)
+    design = found.choice.design_epsilon(claimed_delta)
+    state.fix(test, design)
     report = reporter(progress, budget["event"], design, claimed_delta)
     counts, *others = count_all(test, program, report, runner=runner, state=state)
+
+    # 3. Bound: the least epsilon that the counts allow, for each part of the error.
     findings = [_finding(Witness(test.pair, events[0], counts), budget["event"], design, claim)]
     if rare is not None:
         usual = findings[0].epsilon
@@ -137,6 +137,7 @@ def audit(
     repeated, calls = _repeats(program, named, found.places, budget["calls"], claim, samples)
     findings += repeated
     best = max(findings, key=lambda finding: finding.epsilon)
+    floor = coverage_floor(found.learned)
     sections = {"counted": counted(program, test, counts, design, claim, confidence, floor).to_dict()}
     if curves:
         sections["curves"] = Curves(tuple(others), budget["curves"]).to_dict()

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ldp_audit.auditing.torch_tensors import as_numpy, is_tensor
+
 Label = str | int | bool | None
 """A label as it is compared and written into JSON; other objects stand for themselves by their repr."""
 
@@ -128,8 +130,6 @@ def _without_tensors(raw: Any) -> Any:
     """A tensor of torch's, or those in a list, as arrays of numpy."""
     if "torch" not in sys.modules:
         return raw
-    from ldp_audit.auditing.adapters.torch_tensors import as_numpy, is_tensor  # here, as the adapters import this
-
     if not isinstance(raw, list):
         return as_numpy(raw) if is_tensor(raw) else raw
     if not any(map(is_tensor, {type(value): value for value in raw}.values())):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,11 +26,66 @@ Sampler = Callable[[Any, int, np.random.Generator], Any]
 """(x, n, rng) -> n independent outputs on input x."""
 
 
+SEARCH, TEST, CALLS, COORDINATES, FIT, CONFIRM, PILOT, LOOK = 0, 1, 2, 3, 5, 7, 10, 11
+"""First numbers of a call's key: the stage of an audit that it belongs to, so that no two stages draw the same outputs.
+
+Looks are LOOK, LOOK + 1, ...; a confirmation of a confirmation's file is CONFIRM + CONFIRMED_AGAIN, and so on.
+"""
+CONFIRMED_AGAIN = 1000
+
 _KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "S": "text"}
 
 
 class ProgramError(ValueError):
     """The program under audit raised, hung, or returned what cannot be read. Says on which input and in which call."""
+
+
+class NamedSampler(ABC):
+    """A sampler that is known by its text, so that other processes can load it and files can name it."""
+
+    @abstractmethod
+    def __call__(self, x: Any, n: int, rng: np.random.Generator) -> Any:
+        """n outputs on input x."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Its text."""
+
+    @property
+    @abstractmethod
+    def source(self) -> Path | None:
+        """The file that defines it, where there is one."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Load it now, so that loading is no part of a call that is timed."""
+
+
+def name_of(sampler: Sampler) -> str:
+    """The sampler's text, or package.module:name."""
+    if isinstance(sampler, NamedSampler):
+        return sampler.name
+    named = sampler if hasattr(sampler, "__qualname__") else type(sampler)
+    return f"{named.__module__}:{named.__qualname__}"  # type: ignore[union-attr]
+
+
+def source_of(sampler: Any) -> Path | None:
+    """The file that defines it, or that its module is; None where there is none."""
+    if isinstance(sampler, NamedSampler):
+        return sampler.source
+    module = sys.modules.get(getattr(sampler, "__module__", None) or type(sampler).__module__)
+    file = getattr(module, "__file__", None)
+    return Path(file) if file and Path(file).is_file() else None
+
+
+def source_digest(sampler: Sampler) -> str | None:
+    """SHA-256 of the file that defines it, which tells an edited program from the one that was begun with.
+
+    None where there is no such file. The modules that the file imports are not looked at.
+    """
+    source = source_of(sampler)
+    return None if source is None else hashlib.sha256(source.read_bytes()).hexdigest()
 
 
 @dataclass(slots=True)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ldp_audit.auditing.bounds.power import Reach
-from ldp_audit.auditing.event import Event
-from ldp_audit.auditing.two_proportions import Counts
+from ldp_audit.auditing.bounds import Counts
+from ldp_audit.auditing.events import Event
+from ldp_audit.auditing.power import Reach
 
 VIOLATED, CONSISTENT, INCONCLUSIVE = "violated", "consistent", "inconclusive"
 

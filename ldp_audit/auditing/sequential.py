@@ -20,18 +20,15 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.arguments import check_arguments
-from ldp_audit.auditing.bounds.betting import Capital, epsilon_grid, next_batch, stopping_times
-from ldp_audit.auditing.bounds.binomial_tails import lower_limit
-from ldp_audit.auditing.bounds.power import HIGHEST_CLAIM
-from ldp_audit.auditing.counts.counting import SEARCH, TEST, added
-from ldp_audit.auditing.counts.repeats import FIRST_CALLS, suspected
-from ldp_audit.auditing.events.choice import Choice, Sample, choose, expected_bound
-from ldp_audit.auditing.events.event_search import coverage_floor
-from ldp_audit.auditing.events.input_search import InputSearch, as_search
+from ldp_audit.auditing.betting import Capital, epsilon_grid, next_batch, stopping_times
+from ldp_audit.auditing.bounds import Counts, Region, lower_limit
+from ldp_audit.auditing.choice import Choice, Sample, choose, expected_bound
+from ldp_audit.auditing.event_search import InputSearch, as_search, coverage_floor
 from ldp_audit.auditing.outputs import Outputs, concatenated, unrepeated
-from ldp_audit.auditing.program import CHUNK_VALUES, Program
+from ldp_audit.auditing.power import HIGHEST_CLAIM
+from ldp_audit.auditing.program import CHUNK_VALUES, SEARCH, TEST, Program
 from ldp_audit.auditing.result import AuditResult, Witness, judged
-from ldp_audit.auditing.two_proportions import Counts, Region
+from ldp_audit.auditing.test import FIRST_CALLS, added, suspected
 
 _CALLS_SHARE = 0.01
 _FIRST_SEARCH = 1024  # samples of each input

@@ -12,8 +12,8 @@ from ldp_audit.cli.files import check_writable, read_json, write_json
 from ldp_audit.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from ldp_audit.auditing.implementation import Implementation
     from ldp_audit.auditing.result import AuditResult
+    from ldp_audit.implementations import Implementation
 
 
 def add_arguments(audit: argparse.ArgumentParser) -> None:
@@ -100,8 +100,8 @@ def _inputs(text: str) -> list[Any]:
 def run(options: argparse.Namespace) -> int:
     """Audit, confirm, merge or run the words; 1 if the claim is violated, 3 if the audit could not have found
     anything, else 0. Raises ValueError for bad input."""
-    from ldp_audit.auditing.counts.counting import IncompleteError
     from ldp_audit.auditing.program import ProgramError
+    from ldp_audit.auditing.test import IncompleteError
 
     check_writable(options)
     _check_together(options)
@@ -137,7 +137,7 @@ def _check_together(options: argparse.Namespace) -> None:
 
 
 def _implemented(options: argparse.Namespace, progress: Progress) -> Implementation:
-    from ldp_audit.auditing.implementation.audit_implementation import implementation_of
+    from ldp_audit.implementations.audit_implementation import implementation_of
     from ldp_audit.mechanisms import target
 
     _need_target(options)
@@ -158,7 +158,7 @@ def _implemented(options: argparse.Namespace, progress: Progress) -> Implementat
 
 def _audited(options: argparse.Namespace, progress: Progress) -> AuditResult:
     from ldp_audit.auditing import audit
-    from ldp_audit.auditing.counts.target_sampler import TargetSampler
+    from ldp_audit.auditing.adapters.target_sampler import TargetSampler
 
     _need_target(options)
     sampler = TargetSampler(options.target)
@@ -209,9 +209,9 @@ def _inputs_of(options: argparse.Namespace, loaded: Any, input_of: Callable[[Any
 def _confirmed(options: argparse.Namespace, progress: Progress) -> AuditResult:
     from dataclasses import replace
 
+    from ldp_audit.auditing.adapters.target_sampler import TargetSampler
     from ldp_audit.auditing.confirm import confirm, input_of, program_of, witness_in
-    from ldp_audit.auditing.counts.record import record_in
-    from ldp_audit.auditing.counts.target_sampler import TargetSampler
+    from ldp_audit.auditing.record import record_in
 
     document = read_json(options.confirm)
     if isinstance(document, dict) and document.get("kind") == "audit" and "counted" not in document:
@@ -234,7 +234,7 @@ def _confirmed(options: argparse.Namespace, progress: Progress) -> AuditResult:
 
 
 def _merged(options: argparse.Namespace, _: Progress) -> AuditResult:
-    from ldp_audit.auditing.counts.merge import merge
+    from ldp_audit.auditing.confirm import merge
 
     return merge([(str(path), read_json(path)) for path in options.merge])
 
@@ -243,7 +243,7 @@ def _seed_of(options: argparse.Namespace) -> int:
     """The seed that was named, that of the run which goes on, or a random one."""
     import secrets
 
-    from ldp_audit.auditing.counts.checkpoint import seed_in
+    from ldp_audit.auditing.record import seed_in
 
     if options.seed != "random":
         return options.seed or 0

@@ -26,7 +26,7 @@ def add_arguments(linkage: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the report; 0. Raises ValueError for bad input."""
-    from ldp_audit.auditing.linkage.linkage_report import linkage_report
+    from ldp_audit.linkage.linkage_report import linkage_report
 
     check_writable(options)
     progress = Progress(options.quiet)

@@ -77,7 +77,7 @@ def implementation(say: Say) -> list[dict[str, Any]]:
     """The textbook programs' channels; bfloat16, which needs torch, is left out."""
     from dataclasses import replace
 
-    from ldp_audit.auditing.textbook.findings import findings
+    from ldp_audit.implementations.textbook_findings import findings
 
     found = []
     for row in findings():
@@ -120,7 +120,7 @@ def _of_the_law(program: Any, epsilon: float) -> float:
 def audits(say: Say) -> list[dict[str, Any]]:
     """The audits of `AUDITED`."""
     from ldp_audit.auditing import audit
-    from ldp_audit.auditing.counts.target_sampler import TargetSampler
+    from ldp_audit.auditing.adapters.target_sampler import TargetSampler
 
     found = []
     for target, inputs, about in AUDITED:

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.auditing.assertions.assertion import LawMismatch, PrivacyViolation, assert_fits, assert_private
-from ldp_audit.auditing.assertions.assertion_plan import LOOKS, Goal, Room
-from ldp_audit.auditing.counts.repeats import FIRST_CALLS
+from ldp_audit.auditing.assertions import LOOKS, Goal, LawMismatch, PrivacyViolation, Room, assert_fits, assert_private
 from ldp_audit.auditing.program import ProgramError
+from ldp_audit.auditing.test import FIRST_CALLS
 from tests.frequency import FALSE_ALARM
 
 Sampler = Callable[[Any, int, np.random.Generator], np.ndarray]

@@ -9,8 +9,8 @@ import pytest
 
 from ldp_audit import audit, search
 from ldp_audit.auditing import ProgramError
-from ldp_audit.auditing.counts.repeats import FIRST_CALLS
-from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.events import Event
+from ldp_audit.auditing.test import FIRST_CALLS
 from tests.auditing import samplers
 from tests.frequency import assert_frequency
 

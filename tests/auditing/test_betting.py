@@ -11,8 +11,8 @@ import pytest
 from scipy import special, stats
 
 from ldp_audit import plan
-from ldp_audit.auditing.bounds.betting import Capital, epsilon_grid, nearest_on_edge, next_batch, stopping_times
-from ldp_audit.auditing.bounds.binomial_tails import lower_limit
+from ldp_audit.auditing.betting import Capital, epsilon_grid, nearest_on_edge, next_batch, stopping_times
+from ldp_audit.auditing.bounds import lower_limit
 from tests.frequency import FALSE_ALARM
 
 CLAIMS = [(0.0, 0.0), (0.1, 0.0), (1.0, 0.0), (4.0, 0.0), (1.0, 0.1), (0.0, 0.3), (3.0, 1e-3)]

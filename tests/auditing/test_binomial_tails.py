@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from ldp_audit.auditing.bounds.binomial_tails import deviation, lower_limit, lower_limits, probability, upper_limit
+from ldp_audit.auditing.bounds import deviation, lower_limit, lower_limits, probability, upper_limit
 
 TRIALS = (1, 2, 30, 1_000, 1_000_000, 10**9)
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ldp_audit.auditing.events.cells import learned
+from ldp_audit.auditing.events import learned
 from ldp_audit.auditing.outputs import read
 
 

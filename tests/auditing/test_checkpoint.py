@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 
 from ldp_audit.auditing import AuditResult, audit
-from ldp_audit.auditing.counts import checkpoint
-from ldp_audit.auditing.counts.checkpoint import State, arguments_of, found_from_dict, found_to_dict, seed_in
-from ldp_audit.auditing.counts.counting import IncompleteError, Ledger
-from ldp_audit.auditing.counts.repeats import FIRST_CALLS
-from ldp_audit.auditing.events.event_search import searched
+from ldp_audit.auditing import record as checkpoint
+from ldp_audit.auditing.event_search import searched
 from ldp_audit.auditing.program import CHUNK_ROWS, Program
+from ldp_audit.auditing.record import State, arguments_of, found_from_dict, found_to_dict, seed_in
+from ldp_audit.auditing.test import FIRST_CALLS, IncompleteError, Ledger
 from tests.auditing.samplers import atom_and_density, labels
 
 SAMPLES = 6 * CHUNK_ROWS

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.auditing.event import Event
-from ldp_audit.auditing.events.choice import Choice, Sample, choose, expected_bound
+from ldp_audit.auditing.bounds import Counts, Region
+from ldp_audit.auditing.choice import Choice, Sample, choose, expected_bound
+from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import read
 from ldp_audit.auditing.program import Program
-from ldp_audit.auditing.two_proportions import Counts, Region
 from tests.auditing import samplers
 
 

@@ -13,13 +13,13 @@ import pytest
 from scipy import stats
 
 from ldp_audit.auditing import audit
-from ldp_audit.auditing.bounds.power import Reach
+from ldp_audit.auditing.bounds import Region
 from ldp_audit.auditing.confirm import Retest, confirm, input_of, program_of, witness_in
-from ldp_audit.auditing.counts.counting import IncompleteError
-from ldp_audit.auditing.counts.record import record_in
-from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.events import Event
+from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.program import Program
-from ldp_audit.auditing.two_proportions import Region
+from ldp_audit.auditing.record import record_in
+from ldp_audit.auditing.test import IncompleteError
 
 Json = dict[str, Any]
 

@@ -13,7 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_audit.auditing.counts.counting import (
+from ldp_audit.auditing.events import Event
+from ldp_audit.auditing.program import Program, ProgramError
+from ldp_audit.auditing.test import (
     IncompleteError,
     Ledger,
     Part,
@@ -23,8 +25,6 @@ from ldp_audit.auditing.counts.counting import (
     count_all,
     count_part,
 )
-from ldp_audit.auditing.event import Event
-from ldp_audit.auditing.program import Program, ProgramError
 
 CHUNKS, ROWS = 7, 100
 EVENTS = (Event(((0.5, math.inf),)), Event(((-math.inf, 0.1),)))

@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 from scipy import special
 
-from ldp_audit.auditing.bounds.binomial_tails import lower_limit, upper_limit
-from ldp_audit.auditing.bounds.curves import Curves, level_events
-from ldp_audit.auditing.counts.counting import Test, count_all
-from ldp_audit.auditing.event import Event
-from ldp_audit.auditing.events.choice import Choice, Sample, choose
+from ldp_audit.auditing.bounds import Counts, lower_limit, upper_limit
+from ldp_audit.auditing.choice import Choice, Sample, choose
+from ldp_audit.auditing.curves import Curves, level_events
+from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.program import Program
-from ldp_audit.auditing.two_proportions import Counts
+from ldp_audit.auditing.test import Test, count_all
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 from tests.frequency import FALSE_ALARM
 

@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.auditing.counts import dask_cluster
-from ldp_audit.auditing.counts.counting import IncompleteError, Tally, Test, count_all
-from ldp_audit.auditing.counts.dask_cluster import DaskCluster
-from ldp_audit.auditing.counts.distribute import LocalProcesses, runner_of
-from ldp_audit.auditing.event import Event
+from ldp_audit.auditing import workers as dask_cluster
+from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.program import Program
+from ldp_audit.auditing.test import IncompleteError, Tally, Test, count_all
+from ldp_audit.auditing.workers import DaskCluster, LocalProcesses, runner_of
 from tests.auditing.worker_samplers import Bad, Unloadable, uniform
 
 CHUNKS, ROWS = 24, 1000

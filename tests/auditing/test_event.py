@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import read
 from ldp_audit.auditing.scores.coordinate import Coordinate
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.fitting.goodness_of_fit import fit
+from ldp_audit.auditing.fitting import fit
 from ldp_audit.mechanisms import (
     SymbolicChannel,
     Variable,

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from ldp_audit.auditing.events.cell_probabilities import cells_of
-from ldp_audit.auditing.fitting.goodness_of_fit import fit
+from ldp_audit.auditing.fitting import fit
+from ldp_audit.auditing.law_cells import cells_of
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.program import ProgramError
 from ldp_audit.mechanisms import (

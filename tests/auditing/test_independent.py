@@ -5,13 +5,11 @@ import numpy as np
 import pytest
 from scipy import special
 
-from ldp_audit.auditing.bounds.binomial_tails import lower_limit, upper_limit
-from ldp_audit.auditing.bounds.dependence import dependence
-from ldp_audit.auditing.bounds.independent import epsilon_lower_if_independent
-from ldp_audit.auditing.declared.independent_audit import STAGE, IndependentTest, audit_independent
-from ldp_audit.auditing.declared.product_law import ProductLaw
+from ldp_audit.auditing.bounds import Counts, lower_limit, upper_limit
+from ldp_audit.auditing.grey_box import ProductLaw
+from ldp_audit.auditing.independent_audit import STAGE, IndependentTest, audit_independent
+from ldp_audit.auditing.independent_bound import dependence, epsilon_lower_if_independent
 from ldp_audit.auditing.program import Program
-from ldp_audit.auditing.two_proportions import Counts
 from ldp_audit.mechanisms import Laplace, RandomizedResponse
 from tests.frequency import FALSE_ALARM
 
@@ -248,7 +246,7 @@ def test_the_chunks_add_up_and_the_search_draws_other_outputs_than_the_test():
 
 
 def test_the_check_is_made_on_fewer_outputs_where_there_are_many_pairs(monkeypatch):
-    monkeypatch.setattr("ldp_audit.auditing.declared.independent_audit._CHECK_WORK", 8 * 8 * 5000.0)
+    monkeypatch.setattr("ldp_audit.auditing.independent_audit._CHECK_WORK", 8 * 8 * 5000.0)
     program = Program(_rappor, 0, rows=1000)
     found = audit_independent(program, (0, 1), RAPPOR, samples=20_000, error=0.05)
     assert found.checks[0].outputs == 5000

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ldp_audit import search
-from ldp_audit.auditing.events.input_search import as_search
+from ldp_audit.auditing.event_search import as_search
 
 
 def test_a_range_gives_its_ends_a_grid_and_random_points() -> None:

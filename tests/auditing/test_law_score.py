@@ -4,15 +4,14 @@ import math
 import numpy as np
 import pytest
 
-from ldp_audit.auditing.counts.counting import Test, count_all
-from ldp_audit.auditing.declared.law_score import LawScore, log_ratio
-from ldp_audit.auditing.declared.law_search import law_choice
-from ldp_audit.auditing.declared.product_law import ProductLaw
-from ldp_audit.auditing.event import Event
-from ldp_audit.auditing.events.choice import Sample, choose
+from ldp_audit.auditing.bounds import Region
+from ldp_audit.auditing.choice import Sample, choose
+from ldp_audit.auditing.events import Event
+from ldp_audit.auditing.grey_box import ProductLaw, law_choice
 from ldp_audit.auditing.outputs import read
 from ldp_audit.auditing.program import Program
-from ldp_audit.auditing.two_proportions import Region
+from ldp_audit.auditing.scores.law_score import LawScore, log_ratio
+from ldp_audit.auditing.test import Test, count_all
 from ldp_audit.mechanisms import FiniteChannel, Laplace, PerturbedEncoding, Piecewise, RandomizedResponse
 
 
@@ -49,7 +48,7 @@ def test_long_samples_are_scored_in_parts_with_the_same_result(monkeypatch):
     y = np.random.default_rng(0).normal(size=(1000, 3))
     score = LawScore(Laplace(2.0), (np.zeros(3), np.ones(3)))
     whole = score.of(y)
-    monkeypatch.setattr("ldp_audit.auditing.declared.law_score._VALUES", 100)
+    monkeypatch.setattr("ldp_audit.auditing.scores.law_score._VALUES", 100)
     assert np.array_equal(score.of(y), whole)
 
 

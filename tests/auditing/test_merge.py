@@ -16,10 +16,9 @@ import pytest
 from scipy import stats
 
 from ldp_audit.auditing import audit
-from ldp_audit.auditing.confirm import Retest, confirm, witness_in
-from ldp_audit.auditing.counts.merge import merge
-from ldp_audit.auditing.event import Event
-from ldp_audit.auditing.two_proportions import Counts, Region
+from ldp_audit.auditing.bounds import Counts, Region
+from ldp_audit.auditing.confirm import Retest, confirm, merge, witness_in
+from ldp_audit.auditing.events import Event
 
 Json = dict[str, Any]
 SAMPLES = 40_000

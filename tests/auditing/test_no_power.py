@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.auditing import audit
-from ldp_audit.auditing.assertions.assertion import NoPowerError, assert_private
+from ldp_audit.auditing.assertions import NoPowerError, assert_private
 from ldp_audit.auditing.confirm import confirm, witness_in
 from ldp_audit.auditing.outputs import read, unrepeated
 from ldp_audit.cli import main

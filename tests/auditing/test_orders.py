@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.auditing.events.cells import Cells
-from ldp_audit.auditing.events.orders import half_lines, ratio_orders
+from ldp_audit.auditing.events import Cells, half_lines, ratio_orders
 
 
 def runs(cells: Cells, size: int) -> list[list[int]]:

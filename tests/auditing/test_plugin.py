@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from ldp_audit import mechanisms
-from ldp_audit.auditing.assertions import assertion
-from ldp_audit.auditing.fitting import goodness_of_fit
+from ldp_audit.auditing import assertions as assertion
+from ldp_audit.auditing import fitting as goodness_of_fit
 
 pytest_plugins = ["pytester"]
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from ldp_audit.auditing.bounds.power import Reach, detectable_epsilon, plan
-from ldp_audit.auditing.two_proportions import Counts, Region
+from ldp_audit.auditing.bounds import Counts, Region
+from ldp_audit.auditing.power import Reach, detectable_epsilon, plan
 from tests.frequency import FALSE_ALARM
 
 RUNS = 300

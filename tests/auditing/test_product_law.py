@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from ldp_audit.auditing.declared.law_score import LawScore
-from ldp_audit.auditing.declared.product_law import ProductLaw
+from ldp_audit.auditing.grey_box import ProductLaw
+from ldp_audit.auditing.scores.law_score import LawScore
 from ldp_audit.mechanisms import FiniteChannel, Laplace, Piecewise, RandomizedResponse
 from tests.frequency import assert_frequency
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ldp_audit import audit
-from ldp_audit.auditing.counts.repeats import FIRST_CALLS, first_calls, suspected, suspected_by_few
 from ldp_audit.auditing.program import Program
+from ldp_audit.auditing.test import FIRST_CALLS, first_calls, suspected, suspected_by_few
 
 ERROR = 0.0005
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy import special
 
-from ldp_audit.auditing.counts.repeats import FIRST_CALLS
-from ldp_audit.auditing.events.input_search import search
+from ldp_audit.auditing.event_search import search
 from ldp_audit.auditing.program import Program, ProgramError
 from ldp_audit.auditing.result import AuditResult
 from ldp_audit.auditing.sequential import audit_sequentially
+from ldp_audit.auditing.test import FIRST_CALLS
 from tests.auditing.samplers import (
     LOG_3,
     atom_and_density,

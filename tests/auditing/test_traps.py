@@ -15,13 +15,12 @@ import pytest
 from scipy import stats
 
 from ldp_audit.auditing import Counts, Region, audit, plan
-from ldp_audit.auditing.bounds.binomial_tails import lower_limit, upper_limit
-from ldp_audit.auditing.counts.counting import Test as Count
-from ldp_audit.auditing.counts.counting import added, count_all
-from ldp_audit.auditing.counts.repeats import FIRST_CALLS
-from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.bounds import lower_limit, upper_limit
+from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import read
 from ldp_audit.auditing.program import Program
+from ldp_audit.auditing.test import FIRST_CALLS, added, count_all
+from ldp_audit.auditing.test import Test as Count
 from tests.auditing.samplers import randomized_response, two_point
 from tests.frequency import FALSE_ALARM
 from tests.zoo import encodings

@@ -11,9 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from ldp_audit.auditing import two_proportions
-from ldp_audit.auditing.bounds.binomial_tails import lower_limit, probability, upper_limit
-from ldp_audit.auditing.two_proportions import Counts, Region
+from ldp_audit.auditing import bounds as two_proportions
+from ldp_audit.auditing.bounds import Counts, Region, lower_limit, probability, upper_limit
 from tests.frequency import FALSE_ALARM
 
 ERROR = 0.05
@@ -275,7 +274,7 @@ def test_few_trials_beside_many_take_no_more_cells_than_equal_ones(
         looked.append(len(deviations))
         return probability(hits, trials, deviations)
 
-    monkeypatch.setattr("ldp_audit.auditing.two_proportions.probability", counting)
+    monkeypatch.setattr("ldp_audit.auditing.bounds.probability", counting)
     assert math.isfinite(Region(counts, error, design, delta).log_ratio_lower(delta))
     assert sum(looked) < 1000
 

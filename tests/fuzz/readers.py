@@ -14,13 +14,11 @@ import torch
 
 from ldp_audit import audit
 from ldp_audit.accounting.protocols.protocol_file import load_protocol
-from ldp_audit.auditing.confirm import witness_in
-from ldp_audit.auditing.counts.checkpoint import State, seed_in
-from ldp_audit.auditing.counts.counting import Test
-from ldp_audit.auditing.counts.merge import merge
-from ldp_audit.auditing.counts.record import record_in
-from ldp_audit.auditing.counts.target_sampler import TargetSampler
-from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.adapters.target_sampler import TargetSampler
+from ldp_audit.auditing.confirm import merge, witness_in
+from ldp_audit.auditing.events import Event
+from ldp_audit.auditing.record import State, record_in, seed_in
+from ldp_audit.auditing.test import Test
 from ldp_audit.claims import papers
 from ldp_audit.claims.recheck_report import recheck_claims
 from ldp_audit.claims.settling import settle_claim

@@ -19,8 +19,8 @@ PUBLIC = [
     "ldp_audit.mechanisms",
     "ldp_audit.claims",
     "ldp_audit.auditing",
-    "ldp_audit.auditing.implementation",
-    "ldp_audit.auditing.linkage",
+    "ldp_audit.implementations",
+    "ldp_audit.linkage",
     "ldp_audit.accounting",
     "ldp_audit.training.canary",
 ]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.auditing.counts import dask_cluster
+from ldp_audit.auditing import workers as dask_cluster
 from ldp_audit.training.experiments.spread import Event, Spending, Task, Work, crew_of, key, spread
 from ldp_audit.training.experiments.spread_dask import DaskCrew
 from ldp_audit.training.experiments.spread_processes import LocalCrew

@@ -39,7 +39,7 @@ class Specimen:
 class Deviation:
     """A mistake that costs accuracy or truth, and no privacy: the claim holds, the declared law does not.
 
-    No audit of epsilon may object to it; `ldp_audit.auditing.fitting.goodness_of_fit.fit` is the tool.
+    No audit of epsilon may object to it; `ldp_audit.auditing.fitting.fit` is the tool.
 
     law: what both programs are said to draw from, as `fit` takes it.   inputs: which the law accepts.
     """

@@ -13,7 +13,7 @@ import pytest
 
 from ldp_audit import audit
 from ldp_audit.auditing.adapters import from_function
-from ldp_audit.auditing.fitting.goodness_of_fit import fit
+from ldp_audit.auditing.fitting import fit
 from tests.zoo import DEVIATIONS, SPECIMENS, Deviation, Specimen
 from tests.zoo.responses import ERROR
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler
-from ldp_audit.auditing.adapters.one_by_one import one_by_one
+from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler, one_by_one
 
 
 def from_diffprivlib(mechanism: Any) -> AdaptedSampler:

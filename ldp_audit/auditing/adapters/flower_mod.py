@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler
-from ldp_audit.auditing.adapters.one_by_one import one_by_one
-from ldp_audit.auditing.adapters.random_state import seeded_globals
+from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler, one_by_one, seeded_globals
 
 _SENT = {"num_examples": 1}
 """The client's only number besides its weights. A mod that changes it, or adds others, sends them too."""

@@ -9,9 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler
-from ldp_audit.auditing.adapters.one_by_one import one_by_one
-from ldp_audit.auditing.adapters.random_state import seeded_globals
+from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler, one_by_one, seeded_globals
 
 _ACCEPTED = "accepted: f(x), f(x, rng)"
 
@@ -34,10 +32,11 @@ def from_function(f: Callable[..., Any], *, errors: Literal["raise", "output"] =
         raise ValueError(f"f must be a function of one value, got {f!r:.200}; {_ACCEPTED}")
     takes = _how_it_takes_rng(f)
     program = f if errors == "raise" else partial(_or_error, f)
-    return AdaptedSampler(partial(_draw, program, takes), repeatable=takes != "none")
+    return AdaptedSampler(partial(one_value_draw, program, takes), repeatable=takes != "none")
 
 
-def _draw(f: Callable[..., Any], takes: str, x: Any, n: int, rng: np.random.Generator) -> list[Any]:
+def one_value_draw(f: Callable[..., Any], takes: str, x: Any, n: int, rng: np.random.Generator) -> list[Any]:
+    """n outputs on input x by n calls of f.   takes: how f takes rng."""
     if takes == "position":
         return one_by_one(f, n, x, rng)
     if takes == "keyword":

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler
-from ldp_audit.auditing.adapters.one_by_one import one_by_one
-from ldp_audit.auditing.adapters.whole_batches import in_batches
+from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler, in_batches, one_by_one
 
 
 def from_mechanism(mechanism: Any) -> AdaptedSampler:

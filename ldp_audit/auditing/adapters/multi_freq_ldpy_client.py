@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler
-from ldp_audit.auditing.adapters.one_by_one import one_by_one
-from ldp_audit.auditing.adapters.random_state import seeded_globals
+from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler, one_by_one, seeded_globals
 
 
 def from_multi_freq_ldpy(client: Callable[..., Any], *arguments: Any, **named: Any) -> AdaptedSampler:

@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler
-from ldp_audit.auditing.adapters.random_state import seeded_globals
-from ldp_audit.auditing.adapters.torch_tensors import seeded_generator
-from ldp_audit.auditing.adapters.whole_batches import in_batches
+from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler, in_batches, seeded_globals
+from ldp_audit.auditing.torch_tensors import seeded_generator
 
 
 def from_torch(f: Callable[..., Any], *, device: str = "cpu", dtype: Any = None) -> AdaptedSampler:

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ldp_audit.auditing.declared.law_score import LawScore
 from ldp_audit.auditing.scores.additive import Additive
 from ldp_audit.auditing.scores.coordinate import Coordinate
 from ldp_audit.auditing.scores.equals import Equals
-from ldp_audit.auditing.scores.grain import Grain
+from ldp_audit.auditing.scores.floating_point import Grain, ZeroSign
+from ldp_audit.auditing.scores.law_score import LawScore
 from ldp_audit.auditing.scores.linear import Linear
 from ldp_audit.auditing.scores.pattern import Pattern
 from ldp_audit.auditing.scores.score import Score
 from ldp_audit.auditing.scores.summary import Summary
 from ldp_audit.auditing.scores.trees import Trees
-from ldp_audit.auditing.scores.zero_sign import ZeroSign
 
 KINDS: tuple[type[Score], ...] = (
     Coordinate,

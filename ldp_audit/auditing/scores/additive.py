@@ -14,9 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldp_audit.auditing.scores.cuts import cell_counts, codes, cuts
-from ldp_audit.auditing.scores.json_numbers import read_edges, read_finite, read_list, read_place, written
-from ldp_audit.auditing.scores.log_ratios import Levels, clustered, joined
+from ldp_audit.auditing.scores.learning import Levels, cell_counts, clustered, codes, cuts, joined
+from ldp_audit.auditing.scores.score import read_edges, read_finite, read_list, read_place, written
 
 _BINS = 24
 _CUT_ROWS = 5000

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldp_audit.auditing.scores.distance import distance
-from ldp_audit.auditing.scores.json_numbers import read_place
+from ldp_audit.auditing.scores.learning import distance
+from ldp_audit.auditing.scores.score import read_place
 
 _TRIED = 3
 

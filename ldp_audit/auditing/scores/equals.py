@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldp_audit.auditing.scores.json_numbers import read_numbers, written
+from ldp_audit.auditing.scores.score import read_numbers, written
 
 
 @dataclass(frozen=True)

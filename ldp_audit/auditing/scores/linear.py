@@ -15,9 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldp_audit.auditing.scores.distance import distance, noise
-from ldp_audit.auditing.scores.json_numbers import read_finite, read_list, read_place
-from ldp_audit.auditing.scores.one_thread import one_thread
+from ldp_audit.auditing.scores.learning import distance, noise, one_thread
+from ldp_audit.auditing.scores.score import read_finite, read_list, read_place
 
 _LIMIT = 30.0  # scales from the centre at which a coordinate is clipped
 _GRID = 2.0**-30

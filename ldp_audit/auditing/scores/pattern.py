@@ -15,9 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldp_audit.auditing.scores.cuts import codes, cuts
-from ldp_audit.auditing.scores.interactions import interactions
-from ldp_audit.auditing.scores.json_numbers import read_edges, read_list, read_place, written
+from ldp_audit.auditing.scores.learning import codes, cuts, interactions
+from ldp_audit.auditing.scores.score import read_edges, read_list, read_place, written
 
 _BINS = (16, 6, 2)  # cells of a coordinate, tried in this order
 _CUT_ROWS = 5000  # of each input; fewer of long vectors

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldp_audit.auditing.scores.distance import distance, noise
-from ldp_audit.auditing.scores.json_numbers import read_numbers, written
+from ldp_audit.auditing.scores.learning import distance, noise
+from ldp_audit.auditing.scores.score import read_numbers, written
 
 _TRIED = 3
 _ROWS = 4000  # of each input; fewer of long vectors

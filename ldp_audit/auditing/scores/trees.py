@@ -14,10 +14,9 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from ldp_audit.auditing.scores.cuts import codes, cuts
-from ldp_audit.auditing.scores.interactions import interactions
-from ldp_audit.auditing.scores.json_numbers import read_finite, read_list, read_numbers, read_place, written
+from ldp_audit.auditing.scores.learning import codes, cuts, interactions
 from ldp_audit.auditing.scores.pattern import Pattern
+from ldp_audit.auditing.scores.score import read_finite, read_list, read_numbers, read_place, written
 
 _ROWS = 20_000
 _CUT_ROWS = 5000

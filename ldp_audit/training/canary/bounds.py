@@ -2,7 +2,7 @@
 
 `ldp_audit.audit` does it where repetitions are cheap. Where each is a training there are a few hundred, all drawn
 beforehand: the first part chooses the event (a score above or below a threshold), the others are counted, and the
-bound is the auditor's exact region of two binomial proportions (`two_proportions`).
+bound is the auditor's exact region of two binomial proportions (`auditing.bounds`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.audit_program import audit
-from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.bounds import Counts, Region
+from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.result import CONSISTENT, VIOLATED, Witness, plain
-from ldp_audit.auditing.two_proportions import Counts, Region
 from ldp_audit.training.canary.canary import Canary, Promise
 
 Progress = Callable[[str], None] | None

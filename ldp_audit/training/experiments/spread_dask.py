@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
-from ldp_audit.auditing.counts.dask_cluster import client_of
+from ldp_audit.auditing.workers import client_of
 from ldp_audit.training.experiments.spread import LOSSES, Event, Say, Task, Work, computed
 
 _ONE_AT_A_TIME = Lock()

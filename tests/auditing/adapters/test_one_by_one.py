@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from ldp_audit.auditing.adapters.one_by_one import flattened, one_by_one
+from ldp_audit.auditing.adapters.adapted_sampler import flattened, one_by_one
 from ldp_audit.auditing.outputs import read
 
 

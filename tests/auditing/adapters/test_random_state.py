@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from ldp_audit.auditing.adapters.random_state import seeded_globals
-from ldp_audit.auditing.adapters.torch_tensors import generator_state, seeded_generator
+from ldp_audit.auditing.adapters.adapted_sampler import seeded_globals
+from ldp_audit.auditing.torch_tensors import generator_state, seeded_generator
 
 
 def raw(words: np.ndarray, count: int) -> list[int]:

@@ -9,14 +9,13 @@ import math
 import numpy as np
 import pytest
 
-from ldp_audit.auditing.declared.law_score import LawScore
-from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.scores import KINDS, score_from_dict
-from ldp_audit.auditing.scores.grain import Grain
+from ldp_audit.auditing.scores.floating_point import Grain, ZeroSign
+from ldp_audit.auditing.scores.law_score import LawScore
 from ldp_audit.auditing.scores.linear import Linear
 from ldp_audit.auditing.scores.summary import PLAIN, WITH_VALUE, Summary
-from ldp_audit.auditing.scores.zero_sign import ZeroSign
 from tests.auditing.scores.examples import EXAMPLES
 
 ELSEWHERE = (Grain, ZeroSign, LawScore)  # two of single numbers; one of a law that JSON cannot hold

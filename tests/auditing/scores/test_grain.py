@@ -7,7 +7,7 @@ import pytest
 
 from ldp_audit import audit
 from ldp_audit.auditing.scores import score_from_dict
-from ldp_audit.auditing.scores.grain import Grain
+from ldp_audit.auditing.scores.floating_point import Grain
 from ldp_audit.mechanisms import Laplace
 
 

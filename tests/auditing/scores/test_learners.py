@@ -13,8 +13,7 @@ import pytest
 
 from ldp_audit.auditing.scores import LEARNERS, score_from_dict
 from ldp_audit.auditing.scores.additive import Additive
-from ldp_audit.auditing.scores.interactions import interactions
-from ldp_audit.auditing.scores.log_ratios import clustered, gain, joined
+from ldp_audit.auditing.scores.learning import clustered, gain, interactions, joined
 from ldp_audit.auditing.scores.trees import Trees
 from tests.auditing.scores.programs import index_and_value, unary_encoding
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ldp_audit import audit
-from ldp_audit.auditing.events.choice import Sample, choose
+from ldp_audit.auditing.choice import Sample, choose
 from ldp_audit.auditing.outputs import Outputs
 from tests.auditing.scores import programs
 from tests.auditing.scores.programs import ALL_BITS

@@ -9,17 +9,16 @@ import numpy as np
 import pytest
 
 from ldp_audit import audit
-from ldp_audit.auditing.events.choice import Choice, Sample, choose
+from ldp_audit.auditing.choice import Choice, Sample, choose
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.scores import LEARNERS, Score
 from ldp_audit.auditing.scores.additive import Additive
 from ldp_audit.auditing.scores.coordinate import Coordinate
-from ldp_audit.auditing.scores.grain import Grain
+from ldp_audit.auditing.scores.floating_point import Grain, ZeroSign
 from ldp_audit.auditing.scores.linear import Linear
 from ldp_audit.auditing.scores.pattern import Pattern
 from ldp_audit.auditing.scores.summary import Summary
 from ldp_audit.auditing.scores.trees import Trees
-from ldp_audit.auditing.scores.zero_sign import ZeroSign
 from tests.auditing.scores.programs import index_and_value
 
 ROWS, FRESH = 10_000, 400_000

@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from ldp_audit import audit
-from ldp_audit.auditing.event import Event
+from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.scores import score_from_dict
-from ldp_audit.auditing.scores.zero_sign import ZeroSign
+from ldp_audit.auditing.scores.floating_point import ZeroSign
 
 
 def leaky(x: float, n: int, rng: np.random.Generator) -> np.ndarray:

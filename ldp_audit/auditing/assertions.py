@@ -1,0 +1,441 @@
+"""A privacy claim as an assertion: it names the violation that it catches, and how seldom it fails for nothing.
+
+The event is searched for on samples of its own. They are so many that an event of probability `rarest` which shows
+the violation stands out; where the outputs are a handful of values, their rarest one takes the place of `rarest`. The
+test is planned for the event that was found: at its probability, taken low, a ratio of e**violation is seen with the
+wanted power. An event that shows a part of the violation only is caught by later looks at 4 and 16 times the samples,
+which nothing but a near miss sets off. Every look has a share of false_alarm, so that all of them together keep it.
+
+What the assertion promises, and how many samples that takes, is worked out before the search, and kept. The search must
+find an event that shows the violation, so it is sized for the rarest event that the promise covers. Where the outputs
+are a handful of values, their rarest one takes the place of that, and the search becomes cheap.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ldp_audit.auditing.arguments import check_count, check_seed, is_number
+from ldp_audit.auditing.bounds import Counts, Region, lower_limit
+from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, search_size, searched
+from ldp_audit.auditing.fitting import FitResult, fit
+from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
+from ldp_audit.auditing.power import detectable_epsilon, plan
+from ldp_audit.auditing.program import LOOK, PILOT, Program, Sampler
+from ldp_audit.auditing.result import AuditResult, Witness, judged, shown
+from ldp_audit.auditing.test import FIRST_CALLS, Test, count_all, suspected
+
+_NEAR_MISS = 0.05  # a later look is taken where a test at this error would reject
+CALLS = "calls"
+LOOKS = (("early", 0.125, 0.05), ("planned", 1.0, 0.84), ("late", 4.0, 0.05), ("last", 16.0, 0.05))
+"""Name, samples as a multiple of the plan, share of the error; programs that repeat themselves have the last 0.01."""
+
+_SEARCHED = 12  # times the plan for the rarest event is what the search is told that it serves; it takes 0.08 of that
+_FEW_VALUES = 64
+_ROUNDED = 1.03  # probabilities are rounded down to powers of it, so that plans can be remembered
+
+
+class PrivacyViolation(AssertionError):  # noqa: N818 - it reads as what it reports
+    """The program's epsilon is above the claim. The message shows the witness; result is the whole audit."""
+
+    def __init__(self, result: AuditResult) -> None:
+        super().__init__(_message(result))
+        self.result = result
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PrivacyViolation, (self.result,)
+
+
+class NoPowerError(AssertionError):
+    """The test could not have failed, whatever the program's epsilon is. The message says why; result is the audit."""
+
+    def __init__(self, result: AuditResult) -> None:
+        super().__init__("\n".join(["the test has no power, so that it does not pass", *result.notes[:1]]))
+        self.result = result
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NoPowerError, (self.result,)
+
+
+class LawMismatch(AssertionError):  # noqa: N818
+    """The sampler does not follow the law that it declares; result is the whole comparison."""
+
+    def __init__(self, result: FitResult) -> None:
+        super().__init__(result.describe())
+        self.result = result
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LawMismatch, (self.result,)
+
+
+def assert_private(
+    sampler: Sampler,
+    epsilon: float,
+    inputs: Sequence[Any] | InputSearch,
+    *,
+    delta: float = 0.0,
+    detects: float = 1.1,
+    detects_epsilon: float | None = None,
+    power: float = 0.99,
+    false_alarm: float = 1e-9,
+    rarest: float = 0.02,
+    seed: int = 0,
+    max_samples: int = 20_000_000,
+    timeout: float | None = None,
+) -> AuditResult:
+    """Raise PrivacyViolation if the sampler's epsilon is shown to be above the claim; else the audit's result.
+
+    Raises NoPowerError where that could not have been shown: where no event was seen, or no label comes twice.
+
+    sampler: (x, n, rng) -> n independent outputs on input x.   epsilon, delta: the claim; nats, finite, and in [0, 1).
+    inputs: two or more, all pairs of which are searched, in both directions; or what `search` returns.
+    detects: a true epsilon of so many times the claim is caught with this power; > 1. detects_epsilon says it in nats
+    instead, which a claim of epsilon 0 needs.
+    false_alarm: the chance, over seeds, that a sound sampler fails; in [1e-12, 0.5].
+    rarest: the power holds for violations that show in an event of at least this probability beyond delta.
+    max_samples: per input, the search included, but not the calls for one output each that look for programs which
+    repeat themselves.   timeout: seconds that one call may take.
+    Raises ValueError for bad arguments, and where the plan needs more than max_samples; ProgramError, a ValueError,
+    for a sampler that fails.
+    """
+    __tracebackhide__ = True
+    start = time.perf_counter()
+    goal = goal_of(epsilon, delta, detects, detects_epsilon, power, false_alarm)
+    check_samples(rarest, max_samples)
+    check_seed(seed)
+    named = as_search(inputs).inputs
+    program = Program(sampler, seed, timeout)
+    room = piloted(program, named, rarest)
+    room.check(goal, max_samples)
+    found = searched(program, inputs, room.searched(goal), goal.error("planned"), delta)
+    looks = _looks(program, named, found, goal, room.rarest, max_samples - room.pilot - found.spent)
+    drawn = room.pilot * len(named) + found.drawn + 2 * FIRST_CALLS
+    result = _result(looks, found, goal, room, drawn, seed, time.perf_counter() - start)
+    if result.violated:
+        raise PrivacyViolation(result)
+    if result.inconclusive:
+        raise NoPowerError(result)
+    return result
+
+
+def assert_fits(
+    sampler: Sampler,
+    law: Any,
+    inputs: Sequence[Any],
+    *,
+    samples: int = 100_000,
+    false_alarm: float = 1e-9,
+    seed: int = 0,
+    timeout: float | None = None,
+    tolerance: float = 0.0,
+) -> FitResult:
+    """Raise LawMismatch if the sampler is shown not to follow the law that it declares; see `goodness_of_fit.fit`.
+
+    samples: per input.   false_alarm: the chance that a sampler which follows its law fails; in [1e-12, 0.5].
+    seed, timeout, tolerance: as of `fit`, whose result says what would have been caught.
+    """
+    __tracebackhide__ = True
+    check_false_alarm(false_alarm)
+    check_seed(seed)
+    result = fit(
+        sampler,
+        law,
+        inputs,
+        samples=samples,
+        confidence=1 - false_alarm,
+        seed=seed,
+        timeout=timeout,
+        tolerance=tolerance,
+    )
+    if result.verdict == "differs":
+        raise LawMismatch(result)
+    return result
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Counts of all samples so far, the region that they give at this look's error, and its bound on epsilon."""
+
+    witness: Witness
+    region: Region
+    bound: float
+    near_miss: bool = False
+
+
+def _look(goal: Goal, name: str, witness: Witness) -> _Look:
+    region = goal.region(witness.counts, goal.error(name))
+    bound = region.epsilon_lower(goal.delta)
+    near = goal.region(witness.counts, _NEAR_MISS, fineness=0.05).epsilon_lower(goal.delta) > goal.epsilon
+    return _Look(witness, region, bound, near)
+
+
+def _looks(program: Program, inputs: Sequence[Any], found: Found, goal: Goal, rarest: float, most: int) -> list[_Look]:
+    """One after the other, until the claim is refuted, or the plan is carried out and was no near miss."""
+    looks = []
+    repeats = suspected(program, inputs, found.places, goal.error(CALLS), goal.epsilon)
+    if repeats is not None:
+        (counts,) = count_all(repeats, program)
+        looks.append(_look(goal, CALLS, Witness(repeats.pair, repeats.events[0], counts, calls_for_one=True)))
+    seen = found.choice.seen
+    low = lower_limit(seen.hits, seen.trials, (1 - goal.power) / 20)
+    planned = goal.samples(max(rarest, (low - goal.delta) / (1 - goal.delta)))
+    event, pair, total = found.choice.event, found.pair(inputs), None
+    for place, (name, multiple, _) in enumerate(LOOKS):
+        if looks and looks[-1].bound > goal.epsilon:
+            break
+        trials = min(math.ceil(multiple * planned), most)
+        more = trials - (total.trials if total is not None else 0)
+        if more < trials // 2 or (multiple > 1 and not looks[-1].near_miss):
+            break
+        (counts,) = count_all(Test((event,), pair, found.places, more, program.rows, LOOK + place), program)
+        total = counts if total is None else total + counts
+        looks.append(_look(goal, name, Witness(pair, event, total)))
+    return looks
+
+
+def _result(
+    looks: list[_Look], found: Found, goal: Goal, room: Room, drawn: int, seed: int, seconds: float
+) -> AuditResult:
+    best = max(looks, key=lambda look: look.bound)
+    tested = [look.witness.counts for look in looks if not look.witness.calls_for_one][-1:]
+    repeats = [look.witness.counts for look in looks if look.witness.calls_for_one]
+    violated = best.bound > goal.epsilon
+    notes = [goal.describe(room.rarest)]
+    if looks[-1].near_miss and not violated:
+        notes.append(f"a near miss: a test at error {_NEAR_MISS} would reject the claim, and there was no further look")
+    verdict, why = judged(
+        violated=violated, tested=[look.witness.counts for look in looks], unrepeated=found.unrepeated
+    )
+    return AuditResult(
+        verdict=verdict,
+        epsilon_lower=best.bound,
+        delta_lower=max(look.region.delta_lower(goal.epsilon) for look in looks),
+        claimed_epsilon=goal.epsilon,
+        claimed_delta=goal.delta,
+        confidence=1 - goal.false_alarm,
+        witness=best.witness,
+        reach=goal.detectable(found.choice.seen, tested[0].trials if tested else 1),
+        coverage_floor=coverage_floor(found.learned),
+        samples_used=drawn + sum(counts.trials + counts.other_trials for counts in tested + repeats),
+        seconds=seconds,
+        seed=seed,
+        budget={name: goal.error(name) for name in (*(look[0] for look in LOOKS), CALLS)},
+        notes=(*why, *notes),
+    )
+
+
+def _message(result: AuditResult) -> str:
+    """The witness in words, the numbers, the seed: what one needs to see why, and to see it again."""
+    witness = result.witness
+    one, two = (shown(x) for x in witness.inputs)
+    p, q = witness.counts.frequencies
+    at = f" at delta {result.claimed_delta:.6g}" if result.claimed_delta else ""
+    calls = ", each by a call of its own" if witness.calls_for_one else ""
+    return "\n".join(
+        [
+            f"epsilon{at} is at least {result.epsilon_lower:.6g}, and {result.claimed_epsilon:.6g} was claimed",
+            f"  inputs: {one} and {two}",
+            f"  event:  {witness.event.describe()}",
+            f"  seen:   {p:.6g} on input {one} ({witness.counts.hits} of {witness.counts.trials}{calls}), "
+            f"{q:.6g} on input {two} ({witness.counts.other_hits} of {witness.counts.other_trials})",
+            f"  chance that a sound sampler fails so: {1 - result.confidence:.2g}; seed {result.seed}",
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What the assertion promises: epsilon and delta are claimed, a true epsilon of violation is caught with power.
+
+    epsilon, violation: nats, 0 <= epsilon < violation.   delta: in [0, 1).   power, false_alarm: in (0, 1).
+    """
+
+    epsilon: float
+    delta: float
+    violation: float
+    power: float
+    false_alarm: float
+
+    def error(self, name: str) -> float:
+        """The share of the false alarms that this look, or the test for repeats, may spend."""
+        return self.false_alarm * ({look: share for look, _, share in LOOKS} | {CALLS: 0.01})[name]
+
+    def samples(self, share: float) -> int:
+        """Per input, for the planned look at an event of probability delta + share (1 - delta), share in (0, 1].
+
+        Half of the misses are left to the search.   Raises ValueError where no number of samples suffices.
+        """
+        __tracebackhide__ = True
+        probability = self._rounded(share)
+        power = 1 - (1 - self.power) / 2
+        error = self.error("planned")
+        try:
+            return _planned(self.epsilon, self.violation, 1 - error, power, self.delta, probability)
+        except ValueError as impossible:
+            raise ValueError(
+                f"detects must be further above the claim: epsilon {self.violation:.10g} cannot be told from "
+                f"{self.epsilon:.10g} by an event of probability {probability:.2g} ({impossible})"
+            ) from None
+
+    def detectable(self, seen: Counts, trials: int) -> float:
+        """The smallest epsilon that the planned look catches with probability 0.95, so often as the event was seen."""
+        p, _ = seen.smoothed
+        if p <= self.delta:
+            return math.inf
+        probability = self._rounded((p - self.delta) / (1 - self.delta))
+        return _detectable(probability, trials, self.error("planned"), self.epsilon, self.delta)
+
+    def _rounded(self, share: float) -> float:
+        """A probability delta + share (1 - delta), with the share rounded down."""
+        steps = math.ceil(-math.log(share) / math.log(_ROUNDED) - 1e-9)
+        return self.delta + (1 - self.delta) * _ROUNDED**-steps
+
+    def region(self, counts: Counts, error: float, fineness: float = 0.004) -> Region:
+        """The region that the plan reckoned with."""
+        return Region(counts, error, self.violation, self.delta, fineness)
+
+    def describe(self, rarest: float) -> str:
+        """The promise in words."""
+        beyond = " beyond delta" if self.delta else ""
+        return (
+            f"planned to catch a true epsilon of {self.violation:.6g} with probability {self.power:.6g}, "
+            f"where it shows in an event of probability {rarest:.2g}{beyond} or more"
+        )
+
+
+@lru_cache(maxsize=256)
+def _planned(
+    epsilon: float, violation: float, confidence: float, power: float, delta: float, probability: float
+) -> int:
+    return plan(epsilon, violation, confidence, power, claimed_delta=delta, probability=probability)
+
+
+@lru_cache(maxsize=256)
+def _detectable(probability: float, trials: int, error: float, epsilon: float, delta: float) -> float:
+    return detectable_epsilon(probability, trials, error, epsilon, delta)
+
+
+@dataclass(frozen=True)
+class Room:
+    """How the samples of an input are shared out, which a pilot settles.
+
+    pilot: samples of the pilot.   dimension: of an output.   rarest: probability of the rarest event to plan for.
+    """
+
+    pilot: int
+    dimension: int
+    rarest: float
+
+    def searched(self, goal: Goal) -> int:
+        """What the search is told that the whole audit has."""
+        return _SEARCHED * goal.samples(self.rarest)
+
+    def needed(self, goal: Goal) -> int:
+        """Samples of an input, at most, for the pilot, the search and the planned look."""
+        size = search_size(self.searched(goal), self.dimension)
+        search = 12 * size if 12 * size <= self.searched(goal) // 3 else 4 * size  # the search may be made again
+        return self.pilot + search + goal.samples(self.rarest)
+
+    def check(self, goal: Goal, max_samples: int) -> None:
+        """ValueError where the plan needs more than max_samples; it says what would do."""
+        __tracebackhide__ = True
+        needed = self.needed(goal)
+        if needed <= max_samples:
+            return
+        less = self._less(goal, max_samples)
+        if less is None:
+            advice = ""
+        elif goal.epsilon:
+            advice = f"; or detects={less.violation / goal.epsilon + 5e-4:.3f}"
+        else:
+            advice = f"; or detects_epsilon={less.violation * 1.001:.4g}"
+        if self.rarest * needed < 0.4 * max_samples:
+            advice += f"; or rarest={1.2 * self.rarest * needed / max_samples:.2g}"
+        raise ValueError(
+            f"max_samples must be at least {needed} to catch epsilon {goal.violation:.6g} where {goal.epsilon:.6g} is "
+            f"claimed, with power {goal.power:.6g} and false_alarm {goal.false_alarm:.2g}, got {max_samples}{advice}"
+        )
+
+    def _less(self, goal: Goal, max_samples: int) -> Goal | None:
+        """A greater violation, which max_samples suffice to catch; None where none was found."""
+        for _ in range(20):
+            excess = self.needed(goal) / max_samples
+            if excess <= 1:
+                return goal
+            goal = replace(goal, violation=goal.epsilon + (goal.violation - goal.epsilon) * 1.05 * math.sqrt(excess))
+        return None
+
+
+def piloted(program: Program, inputs: Sequence[Any], rarest: float) -> Room:
+    """So many samples that no output of probability `rarest` stays unseen, but for a chance of e**-20."""
+    __tracebackhide__ = True
+    size = math.ceil(20 / rarest)
+    drawn = [program.many(x, size, (PILOT, place)) for place, x in enumerate(inputs)]
+    if drawn[0].dimension > 1:
+        return Room(size, drawn[0].dimension, rarest)
+    counts = [_value_counts(outputs) for outputs in drawn]
+    values = set().union(*counts)
+    if len(values) > _FEW_VALUES:
+        return Room(size, 1, rarest)
+    seldom = min(max(count[value] for count in counts) for value in values)
+    return Room(size, 1, max(rarest, lower_limit(seldom, size, 1e-4)))
+
+
+def _value_counts(outputs: Outputs) -> Counter[Hashable]:
+    counts: Counter[Hashable] = Counter()
+    if outputs.numbers is not None:
+        values, times = np.unique(outputs.numbers[~np.isnan(outputs.numbers)], return_counts=True)
+        counts.update(dict(zip(values.tolist(), times.tolist(), strict=True)))
+    if outputs.labels is not None:
+        counts.update(("label", label) for label in outputs.labels if label is not NOT_A_LABEL)
+    return counts
+
+
+def goal_of(
+    epsilon: float, delta: float, detects: float, detects_epsilon: float | None, power: float, false_alarm: float
+) -> Goal:
+    """The goal that the arguments of an assertion describe. Raises ValueError that names the one which is wrong."""
+    __tracebackhide__ = True
+    if not (is_number(epsilon) and 0 <= epsilon < math.inf):
+        raise ValueError(f"epsilon must be a finite number >= 0, got {epsilon!r}")
+    if not (is_number(delta) and 0 <= delta < 1):
+        raise ValueError(f"delta must be in [0, 1), got {delta!r}")
+    if not (is_number(power) and 0 < power < 1):
+        raise ValueError(f"power must be in (0, 1), got {power!r}")
+    check_false_alarm(false_alarm)
+    if detects_epsilon is not None:
+        if not (is_number(detects_epsilon) and epsilon < detects_epsilon < math.inf):
+            raise ValueError(
+                f"detects_epsilon must be finite and above epsilon, which is {epsilon!r}, got {detects_epsilon!r}"
+            )
+        return Goal(float(epsilon), float(delta), float(detects_epsilon), power, false_alarm)
+    if not (is_number(detects) and 1 < detects < math.inf):
+        raise ValueError(f"detects must be a factor above 1, such as 1.1, got {detects!r}")
+    if epsilon == 0:
+        raise ValueError("detects is a factor of epsilon, which is 0: say detects_epsilon=..., in nats, instead")
+    return Goal(float(epsilon), float(delta), float(epsilon * detects), power, false_alarm)
+
+
+def check_false_alarm(false_alarm: float) -> None:
+    """ValueError outside [1e-12, 0.5]."""
+    __tracebackhide__ = True
+    if not (is_number(false_alarm) and 1e-12 <= false_alarm <= 0.5):
+        raise ValueError(f"false_alarm must be in [1e-12, 0.5], got {false_alarm!r}")
+
+
+def check_samples(rarest: float, max_samples: int) -> None:
+    """ValueError for a probability outside (0, 1), or a number of samples that is none."""
+    __tracebackhide__ = True
+    if not (is_number(rarest) and 0 < rarest < 1):
+        raise ValueError(f"rarest must be in (0, 1), got {rarest!r}")
+    check_count("max_samples", max_samples, 1)
+    if 20 / rarest > max_samples:
+        raise ValueError(f"rarest must be at least 20 / max_samples, {20 / max_samples:.2g}, got {rarest!r}")

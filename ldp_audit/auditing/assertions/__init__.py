@@ -1,1 +1,0 @@
-"""Privacy claims as assertions of a test suite."""

@@ -1,0 +1,356 @@
+r"""What two binomial counts say about the ratio of their probabilities: one exact confidence region for the pair.
+
+X of n runs on input x, and Y of m runs on input x', fell into one event. Let p, q be its probabilities. The tails
+
+    U(p) = P(X' >= X | p)   and   V(q) = P(Y' <= Y | q)
+
+are independent and, at the true p and q, each at least uniform: so the deviations d(p) = Phi^-1(1 - U(p)) and
+e(q) = Phi^-1(1 - V(q)) are at most as large as independent normal ones. With weights w1**2 + w2**2 = 1, which may
+depend on p and q but on no count, the pair (p, q) is covered by
+
+    w1 max(d(p), -4) + w2 e(q) < z
+
+except with probability Phi(-z) (Stouffer et al. 1949; exact for every n, m, p, q), and Phi(-4) Phi(-z) more for the
+cut at -4: where it changes the sum, the first deviation is below -4 and the second, independently, above z. The
+weights are those of the score test at a design ratio that is fixed beforehand, taken at p and at the q that the ratio
+gives to it, of which p is known the better. This is where the gain over two separate intervals comes from: the two
+deviations add in squares. Two Clopper-Pearson limits, of p at 0.1% of the error and of q at 0.05%, cut off the far ends
+of the region.
+
+The bound is the infimum of ln((p - delta)/q) over the region, found on cells of p and rounded downwards: on a cell
+[a, b] the least p is a, and the greatest q is taken at b and with the worse of the weights at a and b, between which
+all others lie.
+
+The tails of a binomial count, and the probabilities that give a wanted tail: P(X >= k | p) = I_p(k, n - k + 1), the
+regularised incomplete beta function, grows in p. Its inverse is found by SciPy, which stops at a relative error of up
+to 2**-26 (measured: 5e-9 for 1,000 hits of a million); one step of Newton's leaves what the tail itself is off by. That
+was measured against 40 digits: 3e-11 relative up to 10**10 trials for the smaller of the two tails, but for few hits of
+many trials 1e-17 a trial for the larger one, or 1e-8 for 10**9. The complement of betainc is slow in SciPy; where
+trials are few, betainc at 1 - p, whose rounding costs 1e-16 a trial, is as good and takes a twelfth of the time.
+
+For tails below 1e-100 SciPy's inverse is nan here and there, and now and then beyond the truth. There the limit is that
+of the union bound, P(X >= k | p) <= C(n, k) p**k, which is lower and certain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+_P_SHARE, _Q_SHARE = 0.001, 0.0005  # of the error, for the Clopper-Pearson limits of p and of q
+_CUT = 4.0  # deviations; below it the first tail says no more
+_LEAST_Q_SHARE = 0.7  # of p / ratio: the weights' q is no less; found best over counts from 72 to a million
+_LEAST_LIMIT = -20.0  # deviations; far beyond, the inverse of the tail underflows or is nan
+_SHAVE = 1e-10  # relative; above the errors of the tails and of their inverses
+_FIRST_CELLS, _MOST_PIECES, _ROUNDS = 24, 16, 12
+_FINER = 0.2  # as large a part of the fineness is what `exceeds` gives away
+_ROUGH = 0.02  # a fineness for which half of the first cells will do
+_FEW_TRIALS = 10_000
+_LEAST_TAIL = 1e-100
+_SLACK = 0.01  # nats off the union bound's logarithm, for the rounding of SciPy's betaln: 1e-3 for 10**12 trials
+_FURTHEST = 1e-3  # relative; no step is larger, since there the inverse has failed, or the density underflows
+
+
+@dataclass(frozen=True)
+class Counts:
+    """hits of trials on the input that makes the event likelier, other_hits of other_trials on the other one."""
+
+    hits: int
+    trials: int
+    other_hits: int
+    other_trials: int
+
+    def __post_init__(self) -> None:
+        for name, trials in (("trials", self.trials), ("other_trials", self.other_trials)):
+            if trials < 1:
+                raise ValueError(f"{name} must be at least 1, got {trials!r}")
+        for name, hits, trials in (
+            ("hits", self.hits, self.trials),
+            ("other_hits", self.other_hits, self.other_trials),
+        ):
+            if not 0 <= hits <= trials:
+                raise ValueError(f"{name} must be in 0 .. {trials}, got {hits!r}")
+
+    def __add__(self, more: Counts) -> Counts:
+        return Counts(
+            self.hits + more.hits,
+            self.trials + more.trials,
+            self.other_hits + more.other_hits,
+            self.other_trials + more.other_trials,
+        )
+
+    def swapped(self) -> Counts:
+        """The two inputs in the other order."""
+        return Counts(self.other_hits, self.other_trials, self.hits, self.trials)
+
+    @property
+    def frequencies(self) -> tuple[float, float]:
+        """The observed share of hits on either input."""
+        return self.hits / self.trials, self.other_hits / self.other_trials
+
+    @property
+    def smoothed(self) -> tuple[float, float]:
+        """The same with half a hit and half a miss more, and so within (0, 1); for guesses, not for bounds."""
+        return (self.hits + 0.5) / (self.trials + 1), (self.other_hits + 0.5) / (self.other_trials + 1)
+
+
+@dataclass(frozen=True)
+class Region:
+    """The confidence region of (p, q); its two bounds hold at once, with probability at least 1 - error.
+
+    error: in (0, 0.5].   design_epsilon, design_delta: where the region is meant to be tight. They change the tightness
+    and never the validity, but must be chosen without looking at the counts.   fineness: how much of the infimum may
+    be given away to the width of a cell, in standard deviations of the log ratio.
+    """
+
+    counts: Counts
+    error: float
+    design_epsilon: float = 1.0
+    design_delta: float = 0.0
+    fineness: float = 0.002
+
+    def __post_init__(self) -> None:
+        if not 0 < self.error <= 0.5:  # see `_most_q`
+            raise ValueError(f"error must be in (0, 0.5], got {self.error!r}")
+        if not (self.design_epsilon >= 0 and 0 <= self.design_delta < 1):
+            raise ValueError(
+                "design_epsilon must be >= 0 and design_delta in [0, 1), "
+                f"got {self.design_epsilon!r}, {self.design_delta!r}"
+            )
+
+    def epsilon_lower(self, delta: float = 0.0) -> float:
+        """A lower bound, nats, on every epsilon with p <= e**epsilon q + delta; 0 where nothing is known."""
+        return max(0.0, self.log_ratio_lower(delta, low=0.0))
+
+    def exceeds(self, epsilon: float, delta: float = 0.0) -> bool:
+        """Whether `epsilon_lower(delta)` is above epsilon (nats, >= 0), up to the fineness; much sooner known.
+
+        On a cell [a, b] of p, (a - delta) e**-epsilon is the least q that the claim allows: its deviation must be above
+        the cell's limit. Where even that of b is not above the limit at b alone, a point of the region obeys the claim.
+        """
+        _check_delta(delta)
+        if self.counts.hits == 0 or self._first_edges[0][0] <= delta:
+            return False
+        starts, ends = self._first_edges
+        for _ in range(_ROUNDS):
+            limits, at_ends = self._limits(starts, ends)
+            of_q = self._deviation_of_q(_allowed(np.append(starts, ends), epsilon, delta))
+            clear = of_q[len(starts) :] - at_ends
+            if np.any(clear <= _FINER * self.fineness):
+                return False
+            missing = limits + _SHAVE - of_q[: len(starts)]
+            open_ = missing > 0
+            if not np.any(open_):
+                return True
+            starts, ends = _split(starts[open_], ends[open_], 1 + missing[open_] / clear[open_])
+        return False
+
+    def distance(self, epsilon: float, delta: float = 0.0) -> float:
+        """About how far the claim lies outside the region, standard deviations; below 0 inside. Only a guess."""
+        if self.counts.hits == 0:
+            return -math.inf
+        ends = self._first_edges[1]
+        apart = self._deviation_of_q(_allowed(ends, epsilon, delta)) - self._limits(ends, ends)[1]
+        return float(np.min(apart / np.hypot(1.0, self._weight(ends))))
+
+    def log_ratio_lower(self, delta: float = 0.0, *, low: float = -math.inf) -> float:
+        """A lower bound on ln((p - delta) / q), which may be below 0; low: as of `_infimum`."""
+        _check_delta(delta)
+
+        def log_ratio(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+            with np.errstate(divide="ignore"):
+                return np.log(np.maximum(p - delta, 0.0)) - np.log(q)
+
+        p, q = self.counts.smoothed  # only how finely to look depends on them
+        gain = max(p - delta, math.sqrt(p * (1 - p) / self.counts.trials))
+        of_p = p * (1 - p) / self.counts.trials / gain**2
+        return self._infimum(log_ratio, math.sqrt(of_p + (1 - q) / q / self.counts.other_trials), low)
+
+    def delta_lower(self, epsilon: float) -> float:
+        """A lower bound on every delta with p <= e**epsilon q + delta, at this epsilon (nats, inf allowed)."""
+        if not epsilon >= 0:
+            raise ValueError(f"epsilon must be >= 0, got {epsilon!r}")
+        slope = math.exp(min(epsilon, 300.0))
+        p, q = self.counts.smoothed  # only how finely to look depends on them
+        spread = math.hypot(
+            math.sqrt(p * (1 - p) / self.counts.trials), slope * math.sqrt(q * (1 - q) / self.counts.other_trials)
+        )
+        return max(0.0, self._infimum(lambda p, q: p - slope * q, spread, 0.0))
+
+    def _infimum(self, value: Callable[[np.ndarray, np.ndarray], np.ndarray], spread: float, low: float) -> float:
+        """Of a function that grows in p and falls in q, over the region; never above it.
+
+        spread: about the standard deviation of the function of the two frequencies.   low: what is at most that is
+        looked at no closer.
+        """
+        if self.counts.hits == 0:
+            return -math.inf
+        fine, lowest, attained, settled = self.fineness * spread, -math.inf, math.inf, math.inf
+        starts, ends, most, borders = self._first_cells
+        for _ in range(_ROUNDS):
+            values, upper = value(starts, most), value(ends, most)
+            attained = min(attained, float(np.min(upper[borders], initial=math.inf)))
+            lowest = min(settled, float(values.min()))
+            wide = np.flatnonzero(values < attained - fine)
+            if len(wide) == 0 or lowest == -math.inf or attained <= low:
+                break
+            settled = min(settled, float(np.min(values, where=values >= attained - fine, initial=math.inf)))
+            wanted = fine + np.maximum(upper[wide] - attained, 0.0)
+            starts, ends = _split(starts[wide], ends[wide], (upper[wide] - values[wide]) / wanted)
+            most, borders = self._most_q(starts, ends)
+        return lowest - _SHAVE * max(1.0, abs(lowest)) if math.isfinite(lowest) else lowest
+
+    @cached_property
+    def _first_cells(self) -> tuple[np.ndarray, ...]:
+        """The first cells of p, with what `_most_q` says of them."""
+        starts, ends = self._first_edges
+        return starts, ends, *self._most_q(starts, ends)
+
+    @cached_property
+    def _first_edges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where cells of p start and end, up to 1: no p below is in the region, the last is past the cut."""
+        first, last = lower_limits(
+            self.counts.hits, self.counts.trials, np.array([_P_SHARE * self.error, special.ndtr(_CUT)])
+        )
+        cells = _FIRST_CELLS if self.fineness < _ROUGH else _FIRST_CELLS // 2
+        edges = np.ones(cells + 1)
+        edges[:-1] = np.minimum(first * np.exp(np.linspace(0.0, math.log(last / first), cells)), 1.0)
+        return edges[:-1], edges[1:]
+
+    def _most_q(self, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """For each cell of p: no q above this is in the region; and whether it is, at the cell's end, on its border.
+
+        The second is true up to a tenth of the fineness, and only says when the search may end.
+        """
+        limits, at_ends = self._limits(starts, ends)
+        most = probability(self.counts.other_hits, self.counts.other_trials, limits)
+        return most, limits - at_ends <= 0.1 * self.fineness
+
+    def _limits(self, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """For each cell of p: no deviation of q above the first is in the region; at its end, none above the second."""
+        z, most = self._deviations
+        of_p = np.maximum(deviation(self.counts.hits, self.counts.trials, ends), -_CUT)
+        # The limit of e is z (1 + s**2)**(1/2) - s d in s = w1 / w2, convex for z >= 0, that is, for error <= 1/2:
+        # greatest at the greatest or the least s of the cell, which its ends have.
+        s = self._weight(np.array([starts, ends]))
+        limits = np.maximum(np.minimum(z * np.hypot(1.0, s) - s * of_p, most), _LEAST_LIMIT)
+        return limits.max(axis=0), limits[1]
+
+    @cached_property
+    def _deviations(self) -> tuple[float, float]:
+        """The weighted sum's greatest value in the region, and e's."""
+        z = -special.ndtri(self.error * (1 - _P_SHARE - _Q_SHARE) / (1 + special.ndtr(-_CUT)))
+        return float(z), float(-special.ndtri(_Q_SHARE * self.error))
+
+    def _deviation_of_q(self, q: np.ndarray) -> np.ndarray:
+        """e(q), -inf where every q in [0, 1) is possible, and inf for q = 1, which none is."""
+        hits, trials = self.counts.other_hits, self.counts.other_trials
+        found = np.full_like(q, -math.inf) if hits == trials else -deviation(hits + 1, trials, q)
+        return np.where(q == 1, math.inf, found) if hits < trials else found
+
+    def _weight(self, p: np.ndarray) -> np.ndarray:
+        """w1 / w2: proportional to the standard deviations of X/n and of ratio * Y/m on the line of the design.
+
+        It falls in p, as p (1 - p) / (q (1 - q)) does, both for q = (p - delta) / ratio and for q = c p, c <= 1.
+        """
+        ratio = math.exp(min(self.design_epsilon, 300.0))
+        q = np.maximum((p - self.design_delta) / ratio, _LEAST_Q_SHARE * p / ratio)
+        of_p = p * (1 - p) / self.counts.trials
+        of_q = ratio**2 * q * (1 - q) / self.counts.other_trials
+        return np.sqrt(np.divide(of_p, of_q, out=np.zeros_like(of_p), where=of_p > 0))
+
+
+def _allowed(p: np.ndarray, epsilon: float, delta: float) -> np.ndarray:
+    """The least q that a claim allows beside p."""
+    return np.clip((p - delta) * math.exp(-epsilon), 0.0, 1.0)
+
+
+def _check_delta(delta: float) -> None:
+    if not 0 <= delta <= 1:
+        raise ValueError(f"delta must be in [0, 1], got {delta!r}")
+
+
+def _split(starts: np.ndarray, ends: np.ndarray, widths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The cells in pieces, as many as their widths say, and a quarter more; at most 16."""
+    pieces = np.clip(np.ceil(1.25 * widths), 2, _MOST_PIECES).astype(int)
+    which = np.repeat(np.arange(len(pieces)), pieces)
+    place = np.arange(len(which)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    steps = (ends - starts)[which] / pieces[which]
+    first = starts[which] + place * steps
+    after = np.where(place + 1 == pieces[which], ends[which], np.append(first[1:], 1.0))
+    return first, after
+
+
+def _far(trials: int) -> float:
+    """The deviation beyond which the other tail, the smaller one, is worked out."""
+    return 2.0 if trials <= _FEW_TRIALS else 0.0
+
+
+def _complement(a: int, b: int, p: np.ndarray) -> np.ndarray:
+    """1 - I_p(a, b)."""
+    return special.betainc(b, a, 1 - p) if a + b <= _FEW_TRIALS else special.betaincc(a, b, p)
+
+
+def deviation(hits: int, trials: int, p: np.ndarray) -> np.ndarray:
+    """Phi^-1(P(X < hits | p)), which falls in p; for hits >= 1."""
+    found = -special.ndtri(special.betainc(hits, trials - hits + 1, p))
+    late = found < -_far(trials)
+    found[late] = special.ndtri(_complement(hits, trials - hits + 1, p[late]))
+    return found
+
+
+def probability(hits: int, trials: int, deviations: np.ndarray) -> np.ndarray:
+    """The q with Phi^-1(P(Y > hits | q)) equal to the deviations; 1 for hits = trials."""
+    found = np.ones_like(deviations)
+    if hits < trials:
+        up = deviations > _far(trials)
+        found[up] = _greatest(hits, trials, special.ndtr(-deviations[up]))
+        found[~up] = lower_limits(hits + 1, trials, special.ndtr(deviations[~up]))
+    return found
+
+
+def lower_limit(hits: int, trials: int, error: float) -> float:
+    """The Clopper-Pearson lower limit of one proportion: at most the truth with probability >= 1 - error."""
+    return 0.0 if hits == 0 else float(lower_limits(hits, trials, np.array([error]))[0])
+
+
+def upper_limit(hits: int, trials: int, error: float) -> float:
+    """The Clopper-Pearson upper limit of one proportion: at least the truth with probability >= 1 - error."""
+    return 1.0 if hits >= trials else float(_greatest(hits, trials, np.array([error]))[0])
+
+
+def lower_limits(hits: int, trials: int, tail: np.ndarray) -> np.ndarray:
+    """The p with P(X >= hits | p) equal to the tail: `lower_limit` for several errors; for hits >= 1."""
+    a, b = hits, trials - hits + 1
+    found = _nearer(a, b, special.betaincinv(a, b, tail), lambda p: special.betainc(a, b, p) - tail)
+    deep = tail < _LEAST_TAIL
+    return np.where(deep, _by_union(hits, trials, tail), found) if np.any(deep) else found
+
+
+def _greatest(hits: int, trials: int, tail: np.ndarray) -> np.ndarray:
+    """The q with P(Y <= hits | q) equal to the tail."""
+    a, b = hits + 1, trials - hits
+    found = _nearer(a, b, special.betainccinv(a, b, tail), lambda q: tail - _complement(a, b, q))
+    deep = tail < _LEAST_TAIL
+    return np.where(deep, np.nextafter(1 - _by_union(b, trials, tail), 1.0), found) if np.any(deep) else found
+
+
+def _by_union(hits: int, trials: int, tail: np.ndarray) -> np.ndarray:
+    """A p with P(X >= hits | p) below the tail; for hits >= 1."""
+    log_choices = -special.betaln(hits + 1, trials - hits + 1) - np.log1p(trials)
+    with np.errstate(divide="ignore"):
+        return np.exp((np.log(tail) - log_choices - _SLACK) / hits)
+
+
+def _nearer(a: int, b: int, p: np.ndarray, excess: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """After one step of Newton's towards an excess of 0, whose derivative is the density of Beta(a, b)."""
+    with np.errstate(all="ignore"):
+        density = np.exp(special.xlogy(a - 1, p) + special.xlog1py(b - 1, -p) - special.betaln(a, b))
+        step = excess(p) / density
+    small = np.abs(step) <= _FURTHEST * np.minimum(p, 1 - p)  # False for nan
+    return np.where(small, p - step, p)

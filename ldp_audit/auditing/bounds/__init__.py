@@ -1,1 +1,0 @@
-"""What counts say: curves, bets, power, independent coordinates."""

@@ -1,0 +1,257 @@
+"""Choosing the event on three samples, none of which a bound is computed from.
+
+From the first, cells of the outputs and orders of the cells are learned, by likelihood ratio or by value. The second
+cuts each order at its best prefix. The third compares what is left, a dozen events a score, so that the best of them
+does not win by luck alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ldp_audit.auditing.bounds import Counts
+from ldp_audit.auditing.events import Cells, Event, Order, half_lines, ratio_orders
+from ldp_audit.auditing.events import learned as learned_cells
+from ldp_audit.auditing.outputs import Outputs
+from ldp_audit.auditing.scores import LEARNERS, Score
+from ldp_audit.auditing.scores.floating_point import Grain, ZeroSign
+
+_DOUBT_OF_MANY = 3.0  # standard deviations by which the best of some hundred prefixes flatters itself
+_DOUBT_OF_HOPE = 0.5  # and of a rare one, for it to be tested beside the other
+_WORTH_A_TEST = 0.1  # nats that a rare event must promise more than the other
+_DOUBT_OF_FEW = 3.5  # and by which the best of a dozen events must stand out, for a rarer one not to win by luck
+_READABLE = 0.001  # of the bound, given away for an event of fewer pieces
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The three search samples of one input."""
+
+    learn: Outputs
+    cut: Outputs
+    compare: Outputs
+
+    def parts(self) -> tuple[Outputs, Outputs, Outputs]:
+        """All three."""
+        return self.learn, self.cut, self.compare
+
+
+@dataclass(frozen=True)
+class Rare:
+    """An event of which too little was seen to rely on, but which may show much more than the others.
+
+    swapped: likelier on the second input.   hope: the bound that its test may well give.
+    """
+
+    event: Event
+    swapped: bool
+    hope: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An event, on which of the two inputs it is likelier, and what was seen of it in the comparing samples."""
+
+    event: Event
+    swapped: bool  # True: likelier on the second input
+    predicted: float  # the bound that its test is expected to give, less a margin for doubt
+    seen: Counts
+    rare: Rare | None = None  # a bolder guess on the same pair
+
+    @property
+    def promise(self) -> float:
+        """The greater of what the event and the rare one promise."""
+        return self.predicted if self.rare is None else max(self.predicted, self.rare.hope)
+
+    def design_epsilon(self, delta: float) -> float:
+        """The log ratio at which the test should be tight, guessed from the search samples."""
+        p, q = self.seen.smoothed
+        return max(0.0, math.log(max(p - delta, 1e-12) / q))
+
+
+def choose(
+    first: Sample,
+    second: Sample,
+    *,
+    trials: int,
+    error: float,
+    delta: float,
+    rng: np.random.Generator,
+    scores: tuple[Score | None, ...] | None = None,
+    floating_point: bool = False,
+) -> Choice:
+    """The event with the greatest predicted bound, over every score, cell order and direction.
+
+    trials: how many samples of each input the test will have.   error: the error that it may spend.
+    scores: what to compare; None: the number itself, or for vectors whatever the learners propose.
+    floating_point: whether to look at the last bits of numbers, and at the sign of zeros, too.
+    """
+    judge = _Judge(trials, error, delta)
+    tried = _scores(first, second, rng, floating_point=floating_point) if scores is None else iter(scores)
+    found = [one for score in tried for one in _best_of_score(first, second, score, judge)]
+    best = max(one.predicted for one in found)
+    equal = [one.choice() for one in found if one.predicted >= best - _READABLE * max(1.0, abs(best))]
+    safest = min(equal, key=lambda choice: len(choice.event.intervals) + len(choice.event.labels))
+    boldest = max(found, key=lambda one: one.hope)
+    return replace(safest, rare=boldest.rare() if boldest.hope > safest.predicted + _WORTH_A_TEST else None)
+
+
+def expected_bound(seen: Counts, trials: int, error: float, delta: float) -> float:
+    """What a test of an event is expected to give. No margin for doubt: it was seen in samples it was not chosen on."""
+    hits, n, other, m = np.array([[seen.hits], [seen.trials], [seen.other_hits], [seen.other_trials]])
+    return float(_Judge(trials, error, delta).predicted(hits, n, other, m, 0.0)[0])
+
+
+def scored(outputs: Outputs, score: Score | None) -> Outputs:
+    """The outputs with their numbers replaced by a score of them; the labels stay."""
+    return outputs if score is None else Outputs(score.of(outputs.known_numbers), outputs.labels)
+
+
+@dataclass(frozen=True)
+class _Judge:
+    trials: int
+    error: float
+    delta: float
+
+    def predicted(
+        self, hits: np.ndarray, n: np.ndarray, other: np.ndarray, m: np.ndarray, doubts: np.ndarray | float
+    ) -> np.ndarray:
+        """The expected bound of a test, less so many standard deviations of the seen ratio; vectorised over events."""
+        z = math.sqrt(max(0.0, -2 * math.log(min(1.0, 2.5 * self.error))))  # close to the normal quantile
+        p, q = (hits + 0.5) / (n + 1), (other + 0.5) / (m + 1)
+        ratio = np.log(np.maximum(p - self.delta, 1e-12) / q)
+        high = _wilson(q, m, doubts)  # an event never seen on the other input is not taken at its luckiest
+        return ratio - self._loss(p, high, self.trials, self.trials, z) - self._loss(p, q, n, m, doubts)
+
+    def _loss(
+        self, p: np.ndarray, q: np.ndarray, n: np.ndarray | int, m: np.ndarray | int, z: np.ndarray | float
+    ) -> np.ndarray:
+        """How far z deviations of n and m trials may lower the log ratio."""
+        lowest = np.maximum(_wilson(p, n, -z) - self.delta, 1e-12)
+        down = np.log(np.maximum(p - self.delta, 1e-12) / lowest)
+        up = np.log(_wilson(q, m, z) / q)
+        return np.hypot(down, up)
+
+
+def _wilson(frequency: np.ndarray, n: np.ndarray | int, z: np.ndarray | float) -> np.ndarray:
+    """Wilson's limit of a proportion, the lower one for negative z; sensible also where few or no hits were seen."""
+    middle = frequency + z * z / (2 * n)
+    reach = z * np.sqrt(frequency * (1 - frequency) / n + z * z / (4 * n * n))
+    return np.clip((middle + reach) / (1 + z * z / n), 1e-12, 1.0)
+
+
+def _scores(first: Sample, second: Sample, rng: np.random.Generator, *, floating_point: bool) -> Iterator[Score | None]:
+    if first.learn.dimension == 1:
+        yield None
+        if floating_point and first.learn.labels is None and second.learn.labels is None:
+            for bits in (Grain.learn, ZeroSign.learn):
+                yield from bits(first.learn.known_numbers, second.learn.known_numbers, rng)
+        return
+    for learner in LEARNERS:
+        yield from learner(first.learn.known_numbers, second.learn.known_numbers, rng)
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """Two prefixes of one order: the cells of the best one, and of a bolder guess. See `Choice` and `Rare`."""
+
+    cells: Cells
+    occupied: np.ndarray
+    score: Score | None
+    swapped: bool
+    member: np.ndarray
+    bold: np.ndarray
+    seen: Counts
+    predicted: float
+    hope: float
+
+    def choice(self) -> Choice:
+        event = self.cells.event(self.member, self.occupied, self.score)
+        return Choice(event, self.swapped, self.predicted, self.seen)
+
+    def rare(self) -> Rare:
+        return Rare(self.cells.event(self.bold, self.occupied, self.score), self.swapped, self.hope)
+
+
+def _best_of_score(first: Sample, second: Sample, score: Score | None, judge: _Judge) -> list[_Candidate]:
+    """The best prefix of each order, in either direction."""
+    learn = [scored(sample.learn, score) for sample in (first, second)]
+    cells = learned_cells(_joined([one.numbers for one in learn]), _joined([one.labels for one in learn]))
+    learned = [_counted(cells, one) for one in learn]
+    cut, compared = (
+        [_counted(cells, scored(sample, score)) for sample in samples]
+        for samples in ((first.cut, second.cut), (first.compare, second.compare))
+    )
+    every = [a + b + c for a, b, c in zip(learned, cut, compared, strict=True)]
+    occupied = every[0] + every[1] > 0
+    # Nested half-lines are too few to flatter themselves, so that all samples may cut and compare them; but where the
+    # score was learned on the first ones, it fits their noise, and they would promise more than fresh samples show.
+    unseen = every if score is None else [b + c for b, c in zip(cut, compared, strict=True)]
+    proposals = []
+    for one, two in ((0, 1), (1, 0)):
+        ways = [(order, cut, compared) for order in ratio_orders(cells, learned[one], learned[two])]
+        ways += [(order, unseen, unseen) for order in half_lines(cells)]
+        proposals += [
+            _Proposal(one == 1, order, cutting[one], cutting[two], comparing[one], comparing[two])
+            for order, cutting, comparing in ways
+        ]
+    members = _best_prefixes(proposals, judge)
+    hits = np.array([one.compare for one in proposals])
+    other = np.array([one.other_compare for one in proposals])
+    n, m = (np.maximum(counts.sum(axis=1), 1)[:, None] for counts in (hits, other))
+    x, y = (np.einsum("pwc,pc->pw", members, counts) for counts in (hits, other))
+    expected = judge.predicted(x, n, y, m, np.array([_DOUBT_OF_FEW, _DOUBT_OF_HOPE])).tolist()
+    seen = np.stack([counts[:, 0] for counts in (x, n, y, m)], axis=1).tolist()
+    return [
+        _Candidate(cells, occupied, score, one.swapped, usual, bold, Counts(*four), predicted, hope)
+        for one, (usual, bold), four, (predicted, hope) in zip(proposals, members, seen, expected, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Proposal:
+    """An order of cells for one direction, and the counts that cut it and compare it; swapped: as of `Choice`."""
+
+    swapped: bool
+    order: Order
+    cut: np.ndarray
+    other_cut: np.ndarray
+    compare: np.ndarray
+    other_compare: np.ndarray
+
+
+def _counted(cells: Cells, outputs: Outputs) -> np.ndarray:
+    """The counts of the cells, and last that of the outputs in none (labels that were not learned)."""
+    counts = cells.counts(outputs.numbers, outputs.labels)
+    return np.append(counts, len(outputs) - counts.sum())
+
+
+def _best_prefixes(proposals: Sequence[_Proposal], judge: _Judge) -> np.ndarray:
+    """The cells of each order's best prefix, with great doubt and with little: bool, shape (proposals, 2, cells).
+
+    All are judged in one call, since there are a dozen of them and most are short.
+    """
+    lengths = [len(one.order.ends) for one in proposals]
+    hits = np.concatenate([one.order.prefixes(one.cut) for one in proposals])
+    other = np.concatenate([one.order.prefixes(one.other_cut) for one in proposals])
+    n = np.repeat([max(1, int(one.cut.sum())) for one in proposals], lengths)
+    m = np.repeat([max(1, int(one.other_cut.sum())) for one in proposals], lengths)
+    doubts = np.array([[_DOUBT_OF_MANY], [_DOUBT_OF_HOPE]])
+    values = judge.predicted(hits, n, other, m, doubts)
+    masks = np.zeros((len(proposals), 2, len(proposals[0].cut)), dtype=bool)
+    first = 0
+    for one, length, mask in zip(proposals, lengths, masks, strict=True):
+        for which, best in enumerate(np.argmax(values[:, first : first + length], axis=1)):
+            mask[which, one.order.cells[: one.order.ends[best]]] = True
+        first += length
+    return masks
+
+
+def _joined(arrays: list[np.ndarray | None]) -> np.ndarray | None:
+    """Both samples' numbers, or labels; None where neither has any."""
+    known = [array for array in arrays if array is not None]
+    return np.concatenate(known) if known else None

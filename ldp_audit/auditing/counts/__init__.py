@@ -1,1 +1,0 @@
-"""Counting one event on two inputs: on processes and clusters, resumable, added up over machines."""

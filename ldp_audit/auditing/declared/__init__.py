@@ -1,1 +1,0 @@
-"""Audits that know the exact law that a program declares."""

@@ -1,0 +1,315 @@
+"""The search: which two inputs, in which direction, and which event. Nothing here is used for a bound.
+
+Where there are many pairs, all are compared on small samples first, and the best of them again on larger ones.
+
+The inputs to try are extremes, a grid, random ones, and pairs that the user names (`search`). Local privacy holds
+between any two inputs. Where a claim is about neighbouring ones alone (central privacy), say which are neighbours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ldp_audit.auditing.arguments import check_count, check_seed, is_number
+from ldp_audit.auditing.bounds import Counts
+from ldp_audit.auditing.choice import Choice, Sample, choose
+from ldp_audit.auditing.curves import level_events
+from ldp_audit.auditing.events import Event
+from ldp_audit.auditing.outputs import concatenated, unrepeated
+from ldp_audit.auditing.program import SEARCH, Program
+
+_MOST_NUMBERS = 2**21  # in the first of an input's search samples, so that memory is bounded
+_UNSURE = 0.05  # a log ratio whose search left this much doubt is searched again with more samples
+_SCREEN, _SCREENED, _KEPT = 10, 1_000, 4  # more pairs than this are screened with so many samples; so many are kept
+_MOST_INPUTS = 200
+
+
+@dataclass(frozen=True)
+class Found:
+    """The pair and the event that the search settled on.
+
+    places: the numbers of the inputs, the one that makes the event likelier first.
+    learned: samples of each input that proposals were learned from.   spent: search samples of each input, all in all.
+    drawn: search samples of all inputs.   unrepeated: the share of the pair's that are labels which came once only.
+    levels: further events, disjoint, for `Curves`; none unless asked for.
+    """
+
+    choice: Choice
+    places: tuple[int, int]
+    learned: int
+    spent: int
+    drawn: int
+    unrepeated: float = 0.0
+    levels: tuple[Event, ...] = ()
+
+    def pair(self, inputs: Sequence[Any]) -> tuple[Any, Any]:
+        """The two inputs."""
+        return inputs[self.places[0]], inputs[self.places[1]]
+
+
+def searched(
+    program: Program,
+    inputs: Sequence[Any] | InputSearch,
+    samples: int,
+    error: float,
+    delta: float,
+    progress: Callable[[str], None] | None = None,
+    *,
+    curves: bool = False,
+    floating_point: bool = False,
+) -> Found:
+    """Choose the pair, the direction and the event; a choice that left much doubt is made again on more samples.
+
+    samples: per input, of the whole audit.   error: what the test may spend.   curves: whether to choose levels too.
+    floating_point: as of `choose`.
+    """
+    named = as_search(inputs)
+    search = _Search(program, named.inputs, samples, error, delta, floating_point=floating_point)
+    pairs: Iterable[tuple[int, int]] = named.pairs
+    dimension = program.learn_dimension(named.inputs[0], (SEARCH, 0))
+    size = search_size(samples, dimension)
+    if len(named.pairs) > _SCREEN and size > _SCREENED:
+        if progress is not None:
+            progress(f"search: {len(named.pairs)} pairs of inputs")
+        pairs = search.best(pairs, _SCREENED, _KEPT)
+    found = search.found(pairs, size)
+    if _doubt(found.choice.seen) > _UNSURE and 12 * size <= samples // 3 and size * dimension <= _MOST_NUMBERS // 2:
+        if progress is not None:
+            progress(f"search: again with more samples, the best event is rare ({found.choice.event.describe()})")
+        found = search.found([(min(found.places), max(found.places))], 2 * size)
+    return replace(found, levels=search.levels(found)) if curves else found
+
+
+def search_size(samples: int, dimension: int) -> int:
+    """Of a search's first two samples, of each input; the third is twice as large."""
+    share = samples // 50 if dimension == 1 else samples // 25
+    most = max(10_000, _MOST_NUMBERS // dimension)
+    return max(1, min(samples // 10, max(5_000 if dimension == 1 else 20_000, share), most))
+
+
+def coverage_floor(learned: int) -> float:
+    """The probability below which an event stays unseen in so many samples, with probability 0.05 or more."""
+    return -math.expm1(math.log(0.05) / learned)
+
+
+class _Search:
+    """The samples drawn so far, input by input, and how choices are made on them."""
+
+    def __init__(
+        self,
+        program: Program,
+        inputs: Sequence[Any],
+        samples: int,
+        error: float,
+        delta: float,
+        *,
+        floating_point: bool,
+    ) -> None:
+        self.program, self.inputs = program, inputs
+        self.samples, self.error, self.delta, self.floating_point = samples, error, delta, floating_point
+        self.drawn: dict[int, list[Sample]] = {}
+
+    def best(self, pairs: Iterable[tuple[int, int]], size: int, kept: int) -> list[tuple[int, int]]:
+        """The pairs of greatest predicted bound."""
+        choices = self._choices(pairs, size)
+        return sorted(choices, key=lambda pair: -choices[pair].predicted)[:kept]
+
+    def found(self, pairs: Iterable[tuple[int, int]], size: int) -> Found:
+        """The best of the pairs, after so many more samples of each of their inputs (of the first two kinds each)."""
+        choices = self._choices(pairs, size)
+        pair = max(choices, key=lambda pair: choices[pair].promise)
+        places = (pair[1], pair[0]) if choices[pair].swapped else pair
+        sizes = {place: sum(map(_size, rounds)) for place, rounds in self.drawn.items()}
+        learned = sum(len(round_.learn) for round_ in self.drawn[pair[0]])
+        alone = unrepeated(outputs for place in pair for one in self.drawn[place] for outputs in one.parts())
+        return Found(choices[pair], places, learned, sizes[pair[0]], sum(sizes.values()), alone)
+
+    def levels(self, found: Found) -> tuple[Event, ...]:
+        """Of the pair that was found, from all its search samples."""
+        pair = found.places[::-1] if found.choice.swapped else found.places  # as `choose` was given them
+        first, second = (_merged(self.drawn[place]) for place in pair)
+        return level_events(first, second, found.choice)
+
+    def _choices(self, pairs: Iterable[tuple[int, int]], size: int) -> dict[tuple[int, int], Choice]:
+        pairs = list(pairs)
+        samples = {place: self._drawn(place, size) for place in sorted({place for pair in pairs for place in pair})}
+        return {pair: self._choice(samples, pair) for pair in pairs}
+
+    def _choice(self, samples: dict[int, Sample], pair: tuple[int, int]) -> Choice:
+        rng = np.random.default_rng(
+            np.random.SeedSequence(self.program.seed, spawn_key=(SEARCH, *pair, len(self.drawn[pair[0]])))
+        )
+        trials = self.samples - _size(samples[pair[0]])
+        return choose(
+            samples[pair[0]],
+            samples[pair[1]],
+            trials=trials,
+            error=self.error,
+            delta=self.delta,
+            rng=rng,
+            floating_point=self.floating_point,
+        )
+
+    def _drawn(self, place: int, size: int) -> Sample:
+        """All search samples of an input, with so many more."""
+        rounds = self.drawn.setdefault(place, [])
+        key = (SEARCH, place, len(rounds))
+        parts = [
+            self.program.many(self.inputs[place], times * size, (*key, which)) for which, times in enumerate((1, 1, 2))
+        ]
+        rounds.append(Sample(*parts))
+        return _merged(rounds)
+
+
+def _size(sample: Sample) -> int:
+    return len(sample.learn) + len(sample.cut) + len(sample.compare)
+
+
+def _merged(rounds: list[Sample]) -> Sample:
+    if len(rounds) == 1:
+        return rounds[0]
+    return Sample(
+        concatenated(one.learn for one in rounds),
+        concatenated(one.cut for one in rounds),
+        concatenated(one.compare for one in rounds),
+    )
+
+
+def _doubt(seen: Counts) -> float:
+    return math.sqrt(1 / (seen.hits + 0.5) + 1 / (seen.other_hits + 0.5))
+
+
+@dataclass(frozen=True)
+class InputSearch:
+    """Inputs and the pairs of them, by their places, that an audit may compare."""
+
+    inputs: tuple[Any, ...]
+    pairs: tuple[tuple[int, int], ...]
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+
+def search(
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    dimension: int | None = None,
+    universe: int | None = None,
+    size: int | None = None,
+    values: Iterable[Any] = (),
+    pairs: Iterable[tuple[Any, Any]] = (),
+    grid: int = 5,
+    random: int = 4,
+    adjacent: Callable[[Any, Any], bool] | None = None,
+    seed: int = 0,
+) -> InputSearch:
+    """Inputs for `audit`: numbers, vectors, sets, and what you name.
+
+    low, high: ends of the range of a number; with dimension, of each coordinate of a vector.
+    universe, size: inputs are sets of so many of the numbers 0 .. universe - 1, given as sorted tuples.
+    values: inputs to compare with each other and with the others.   pairs: two inputs each, compared with each other.
+    grid: points of the range, its ends included.   random: further random inputs.
+    adjacent: which of the pairs count; None: all of them.
+    Raises ValueError where nothing is left to compare, or for more than 200 inputs.
+    """
+    check_seed(seed)
+    check_count("grid", grid, 2)
+    check_count("random", random, 0)
+    rng = np.random.default_rng(seed)
+    found = list(values)
+    if low is not None or high is not None:
+        ends = _checked_range(low, high)
+        found += _numbers(*ends, grid, random, rng) if dimension is None else _vectors(*ends, dimension, random, rng)
+    if universe is not None or size is not None:
+        found += _sets(universe, size, random, rng)
+    found = _distinct(found)
+    compared = set(combinations(range(len(found)), 2))
+    for one, two in pairs:
+        compared.add((_place(found, one), _place(found, two)))
+    if adjacent is not None:
+        compared = {pair for pair in compared if adjacent(found[pair[0]], found[pair[1]])}
+    if not compared:
+        raise ValueError("search must leave a pair to compare: give low and high, universe and size, values or pairs")
+    if len(found) > _MOST_INPUTS:
+        raise ValueError(f"search must give at most {_MOST_INPUTS} inputs, got {len(found)}; name fewer of them")
+    return InputSearch(tuple(found), tuple(sorted(compared)))
+
+
+def as_search(inputs: Sequence[Any] | InputSearch) -> InputSearch:
+    """Two inputs or more, all of whose pairs count, unless a search says otherwise."""
+    if isinstance(inputs, InputSearch):
+        return inputs
+    if isinstance(inputs, str | bytes) or not hasattr(inputs, "__len__") or len(inputs) < 2:
+        raise ValueError(f"inputs must be two or more inputs, or a search(...), got {inputs!r:.200}")
+    if len(inputs) > _MOST_INPUTS:
+        raise ValueError(f"inputs must be at most {_MOST_INPUTS}, got {len(inputs)}")
+    if len(_distinct(list(inputs))) < 2:
+        raise ValueError(f"inputs must be two or more that differ, got {inputs!r:.200}")
+    return InputSearch(tuple(inputs), tuple(combinations(range(len(inputs)), 2)))
+
+
+def _checked_range(low: Any, high: Any) -> tuple[float, float]:
+    if not (is_number(low) and is_number(high)) or not -math.inf < low < high < math.inf:
+        raise ValueError(f"low and high must be finite numbers with low < high, got {low!r}, {high!r}")
+    return float(low), float(high)
+
+
+def _numbers(low: float, high: float, grid: int, random: int, rng: np.random.Generator) -> list[float]:
+    return [*np.linspace(low, high, grid).tolist(), *rng.uniform(low, high, random).tolist()]
+
+
+def _vectors(low: float, high: float, dimension: int, random: int, rng: np.random.Generator) -> list[tuple[float, ...]]:
+    """All low, all high, half and half, one coordinate apart from either, and random corners."""
+    check_count("dimension", dimension, 1)
+    lows, highs = np.full(dimension, low), np.full(dimension, high)
+    first_high, first_low = lows.copy(), highs.copy()
+    first_high[0], first_low[0] = high, low
+    alternating = np.where(np.arange(dimension) % 2 == 0, low, high)
+    corners = [lows, highs, first_high, first_low, alternating, lows + highs - alternating]
+    corners += [np.where(rng.random(dimension) < 0.5, low, high) for _ in range(random)]
+    return [tuple(corner.tolist()) for corner in corners]
+
+
+def _sets(universe: Any, size: Any, random: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """The first and the last, two that share all but one member, and random ones."""
+    for name, value in (("universe", universe), ("size", size)):
+        check_count(name, value, 1)
+    if size >= universe:
+        raise ValueError(f"size must be in 1 .. universe - 1, got size {size!r}, universe {universe!r}")
+    first = tuple(range(size))
+    sets = [first, tuple(range(universe - size, universe)), (*first[:-1], universe - 1)]
+    sets += [tuple(sorted(rng.choice(universe, size, replace=False).tolist())) for _ in range(random)]
+    return sets
+
+
+def _distinct(inputs: list[Any]) -> list[Any]:
+    kept: list[Any] = []
+    for one in inputs:
+        if not any(_same(one, other) for other in kept):
+            kept.append(one)
+    return kept
+
+
+def _place(inputs: list[Any], one: Any) -> int:
+    """Where the input is in the list, to which it is added if it is new."""
+    for place, other in enumerate(inputs):
+        if _same(one, other):
+            return place
+    inputs.append(one)
+    return len(inputs) - 1
+
+
+def _same(one: Any, other: Any) -> bool:
+    if type(one) is not type(other):
+        return False
+    try:
+        return bool(np.array_equal(one, other)) if isinstance(one, np.ndarray) else bool(one == other)
+    except ValueError:  # arrays within tuples: taken for different
+        return False

@@ -1,1 +1,0 @@
-"""Does a sampler follow the law that it declares?"""

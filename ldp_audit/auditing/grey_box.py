@@ -1,0 +1,254 @@
+"""The event that a declared law proposes, for a test that assumes nothing.
+
+Search samples are drawn as ever, and each is kept as its log-likelihood ratio alone: one number, however long the
+output is. Where they agree with the law, it says where to cut the ratio (`cuts_of`). Where they do not, the event is
+chosen on samples alone, so that a program which does not follow its law is judged by what it does.
+
+The events are {ratio >= c}, the log-likelihood ratio cut at different levels c. Search samples of the program on x give
+p = P(ratio >= c | x). The law gives p/q without the noise of a second sample, as q = E[1_{ratio >= c} e**-ratio | x];
+so that the best of many cuts does not win by luck.
+
+A `ProductLaw` is that of a vector whose coordinates are independent given the input, one law a coordinate:
+
+    ln P(y | x) = sum over j of ln P_j(y_j | encode(x)_j)
+
+One-time RAPPOR with d bits is d times randomised response, encode(x) being the bits that the hashes of x set
+(Erlingsson, Pihur, Korolova, "RAPPOR", CCS 2014); noise on each coordinate of a vector is another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from scipy import special
+
+from ldp_audit.auditing.bounds import Counts
+from ldp_audit.auditing.choice import Choice, Sample, choose, scored
+from ldp_audit.auditing.event_search import search_size
+from ldp_audit.auditing.events import Event
+from ldp_audit.auditing.outputs import Outputs, concatenated
+from ldp_audit.auditing.program import COORDINATES, Program
+from ldp_audit.auditing.scores.law_score import Law, LawScore, log_ratio
+
+_AGREES = 3.0  # standard deviations between what was seen and what the law says of the event
+_MOST_CUTS = 64
+
+
+def law_choice(
+    program: Program,
+    law: Law,
+    pair: tuple[Any, Any],
+    places: tuple[int, int],
+    *,
+    samples: int,
+    error: float,
+    delta: float,
+) -> tuple[Choice, int]:
+    """The best event of the law's score, with how many search samples of each input it took.
+
+    pair, places: two inputs and their numbers, in either order.   samples: of each input, the test included.
+    error: that the test may spend.   Raises ValueError where the outputs are labels alone, and what the law raises.
+    """
+    score = LawScore(law, pair)
+    size = search_size(samples, 1)
+    first, second = (
+        Sample(
+            *(
+                _ratios(program, score, x, times * size, (COORDINATES, place, 1, which))
+                for which, times in enumerate((1, 1, 2))
+            )
+        )
+        for x, place in zip(pair, places, strict=True)
+    )
+    rng = np.random.default_rng(np.random.SeedSequence(program.seed, spawn_key=(COORDINATES, *places, 1, 0, 0)))
+    found = choose(first, second, trials=samples - 4 * size, error=error, delta=delta, rng=rng)
+    if delta == 0 and all(part.labels is None for one in (first, second) for part in _parts(one)):
+        drawn = [np.concatenate([part.known_numbers for part in _parts(one)]) for one in (first, second)]
+        promised = [_promised(drawn, samples - 4 * size, error, swapped=swapped) for swapped in (False, True)]
+        found = max([found, *(one for one in promised if one is not None)], key=lambda choice: choice.predicted)
+    rare = None if found.rare is None else replace(found.rare, event=replace(found.rare.event, score=score))
+    return replace(found, event=replace(found.event, score=score), rare=rare), 4 * size
+
+
+def _promised(drawn: list[np.ndarray], trials: int, error: float, *, swapped: bool) -> Choice | None:
+    """The best cut if the law holds; None where the samples say otherwise."""
+    ratios = [-one for one in reversed(drawn)] if swapped else drawn
+    values = np.unique(np.concatenate(ratios))
+    cuts = cuts_of(values, values, ratios[0], trials)
+    z = max(0.0, float(-special.ndtri(error)))
+    bounds = cuts.gains - z * np.sqrt(cuts.variances)
+    best = int(np.argmax(bounds))
+    level = float(cuts.levels[best])
+    hits, other = (int(np.count_nonzero(one >= level)) for one in ratios)
+    seen = Counts(hits, len(ratios[0]), other, len(ratios[1]))
+    away = math.log((hits + 0.5) * (seen.other_trials + 1) / ((other + 0.5) * (seen.trials + 1))) - cuts.gains[best]
+    if abs(away) > _AGREES * math.sqrt(1 / (hits + 0.5) + 1 / (other + 0.5)):
+        return None
+    interval = (-math.inf, math.nextafter(-level, math.inf)) if swapped else (level, math.inf)
+    return Choice(Event((interval,)), swapped, float(bounds[best]), seen)
+
+
+def _parts(sample: Sample) -> tuple[Outputs, Outputs, Outputs]:
+    return sample.learn, sample.cut, sample.compare
+
+
+def _ratios(program: Program, score: LawScore, x: Any, n: int, key: tuple[int, ...]) -> Outputs:
+    """The ratios of n outputs, and the labels among them."""
+    parts = []
+    for call, first in enumerate(range(0, n, program.rows)):
+        outputs = program.outputs(x, min(program.rows, n - first), (*key, call))
+        parts.append(scored(outputs, score))
+    return concatenated(parts)
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Values in ascending order with their ratios, and for each level the gain ln(p/q) and its variance in the test."""
+
+    values: np.ndarray
+    ratios: np.ndarray
+    levels: np.ndarray
+    gains: np.ndarray
+    variances: np.ndarray
+
+
+def cuts_of(values: np.ndarray, ratios: np.ndarray, likelier: np.ndarray, trials: int) -> Cuts:
+    """values: distinct, ascending, shape (k,).   ratios: theirs, nats, infinite ones allowed.
+    likelier: the sample on x, among the values.   trials: of each input, that the test will have.
+    """
+    times = np.bincount(np.searchsorted(values, likelier), minlength=len(values))
+    with np.errstate(over="ignore"):
+        weights = times * np.exp(np.where(times > 0, -ratios, 0.0))
+    order = np.argsort(-ratios, kind="stable")
+    levels = _levels(ratios[order])
+    ends = np.searchsorted(-ratios[order], -levels, side="right") - 1
+    hits, other = np.cumsum(times[order])[ends], np.cumsum(weights[order])[ends]
+    p = np.clip(hits, 0.5, len(likelier) - 0.5) / len(likelier)
+    q = np.clip(p * other / np.maximum(hits, 0.5), 1 / trials, 1.0)
+    gains = np.where(hits > 0, np.log(p / q), -math.inf)
+    return Cuts(values, ratios, levels, gains, ((1 - p) / p + (1 - q) / q) / trials)
+
+
+def _levels(descending: np.ndarray) -> np.ndarray:
+    """Distinct ratios; of many those at equal shares, and those at ranks 1, 2, 4 ..., where events are rare."""
+    distinct = np.unique(descending)[::-1]
+    if len(distinct) <= _MOST_CUTS:
+        return distinct
+    even = np.linspace(0, len(distinct) - 1, _MOST_CUTS).astype(int)
+    rare = 2 ** np.arange(int(math.log2(len(distinct))))
+    return distinct[np.unique(np.concatenate([even, rare]))]
+
+
+@runtime_checkable
+class SampledLaw(Law, Protocol):
+    """A law that can be drawn from."""
+
+    def sample(self, x: Any, *, rng: np.random.Generator) -> Any:
+        """One output on each of the inputs x."""
+        ...
+
+
+@dataclass(frozen=True)
+class ProductLaw:
+    """Coordinate j of an output follows laws[j] at encode(x)[j], independently of the others.
+
+    laws:   one a coordinate, one or more.
+    encode: x -> the inputs of the coordinates, as many as laws. None: x is that vector already, or one number, which
+        every coordinate gets.
+    Raises ValueError for no laws, and for what has no log_prob.
+    """
+
+    laws: Sequence[Law]
+    encode: Callable[[Any], Sequence[Any] | np.ndarray] | None = None
+
+    def __post_init__(self) -> None:
+        laws = tuple(self.laws)
+        if not laws:
+            raise ValueError("laws must be one or more, got none")
+        for law in laws:
+            if not isinstance(law, Law):
+                raise ValueError(f"laws must have log_prob(y, x), got {law!r:.200}")
+        object.__setattr__(self, "laws", laws)
+
+    @property
+    def dimension(self) -> int:
+        """How many coordinates an output has."""
+        return len(self.laws)
+
+    def encoded(self, x: Any) -> tuple[Any, ...]:
+        """The inputs of the coordinates. Raises ValueError where there are not as many as laws."""
+        found = x if self.encode is None else self.encode(x)
+        if self.encode is None and np.ndim(found) == 0:
+            return (found,) * self.dimension
+        if np.ndim(found) == 0 or len(found) != self.dimension:
+            source = "x" if self.encode is None else f"encode({x!r:.80})"
+            raise ValueError(f"{source} must be {self.dimension} inputs, one a coordinate, got {found!r:.200}")
+        return tuple(found)
+
+    def log_prob(self, y: Any, x: Any) -> np.ndarray:
+        """Log probability or density, nats, of outputs y, shape (..., d), on the one input x. returns: shape (...)."""
+        y = self._vectors(y)
+        total = np.zeros(y.shape[:-1])
+        for law, (value,), places in self._groups(self.encoded(x)):
+            part = y[..., places]
+            total += np.reshape(law.log_prob(part.ravel(), value), part.shape).sum(axis=-1)
+        return total[()]
+
+    def log_ratio(self, y: Any, x: Any, other: Any) -> np.ndarray:
+        """ln P(y | x) - ln P(y | other), shape (n, d) to (n,): of the coordinates whose inputs differ, each as
+        `law_score.log_ratio` says it; 0 where one coordinate rules out x, and another the other input.
+        """
+        y = self._vectors(y)
+        total = np.zeros(len(y))
+        with np.errstate(invalid="ignore"):
+            for law, (one, two), places in self._groups(self.encoded(x), self.encoded(other)):
+                if not np.array_equal(one, two):
+                    part = y[:, places]
+                    total += log_ratio(law, part.ravel(), one, two).reshape(part.shape).sum(axis=1)
+        return np.where(np.isnan(total), 0.0, total)
+
+    def coordinate_log_ratio(self, place: int, y: np.ndarray, x: Any, other: Any) -> np.ndarray:
+        """ln P_j(y_j | x) - ln P_j(y_j | other) of one coordinate, j = place. y: shape (n,). returns: shape (n,)."""
+        return log_ratio(self.laws[place], y, self.encoded(x)[place], self.encoded(other)[place])
+
+    def carries(self, x: Any, other: Any) -> np.ndarray:
+        """Whether a coordinate's input differs between the two; boolean, shape (d,)."""
+        pairs = zip(self.encoded(x), self.encoded(other), strict=True)
+        return np.array([not np.array_equal(a, b) for a, b in pairs])
+
+    def sample(self, x: Any, *, rng: np.random.Generator, n: int | None = None) -> np.ndarray:
+        """One output, shape (d,), or n of them, shape (n, d), on the one input x; from the samplers of the laws.
+
+        Raises ValueError where a law has none.
+        """
+        if n is not None and n < 0:
+            raise ValueError(f"n must be at least 0, got {n!r}")
+        rows = 1 if n is None else n
+        columns = [_drawn(law, value, rows, rng) for law, value in zip(self.laws, self.encoded(x), strict=True)]
+        drawn = np.stack(columns, axis=1)
+        return drawn[0] if n is None else drawn
+
+    def _vectors(self, y: Any) -> np.ndarray:
+        y = np.asarray(y, dtype=np.float64)
+        if y.shape[-1:] != (self.dimension,):
+            raise ValueError(f"y must have shape (..., {self.dimension}), got {y.shape}")
+        return y
+
+    def _groups(self, *encoded: tuple[Any, ...]) -> list[tuple[Law, tuple[Any, ...], list[int]]]:
+        """Coordinates that have one law and the same inputs, numbers: a single call evaluates them all."""
+        found: dict[Any, tuple[Law, tuple[Any, ...], list[int]]] = {}
+        for place, (law, *values) in enumerate(zip(self.laws, *encoded, strict=True)):
+            simple = all(isinstance(value, int | float | np.number) for value in values)
+            key = (id(law), *map(float, values)) if simple else place
+            found.setdefault(key, (law, tuple(values), []))[2].append(place)
+        return list(found.values())
+
+
+def _drawn(law: Any, x: Any, n: int, rng: np.random.Generator) -> np.ndarray:
+    if not isinstance(law, SampledLaw):
+        raise ValueError(f"laws must have sample(x, rng=rng) to draw from, got {law!r:.200}")
+    return np.asarray(law.sample(np.broadcast_to(np.asarray(x), (n, *np.shape(x))).copy(), rng=rng), dtype=np.float64)

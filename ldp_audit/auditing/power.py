@@ -1,0 +1,222 @@
+"""What a test would have caught, and how many samples one needs: power that is guaranteed, not approximated.
+
+A test that rejects at counts (x, y) rejects at every larger x and smaller y too. So if it rejects at a corner that both
+counts pass with the wanted probability, its power is at least that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from ldp_audit.auditing.arguments import check_confidence
+from ldp_audit.auditing.bounds import Counts, Region
+
+_SHARES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])  # of the misses, given to the likelier side
+_FINENESS = 0.05
+_MOST = 10**12
+_MOST_EXCESS = 60.0  # nats above the claim
+_MOST_STEPS, _NEAR = 3, 0.05
+HIGHEST_CLAIM = 600.0
+"""Beyond it e**-epsilon is no normal float64, and no count can contradict the claim."""
+
+
+def plan(
+    claimed_epsilon: float,
+    violation: float,
+    confidence: float = 0.95,
+    power: float = 0.95,
+    *,
+    claimed_delta: float = 0.0,
+    probability: float = 0.5,
+) -> int:
+    """How many samples per input a test needs, to catch a true epsilon of `violation` with this power.
+
+    claimed_epsilon, violation: nats, 0 <= claimed < violation.   confidence: in [0.5, 1).   power: in (0, 1).
+    probability: of the event that shows the violation, on the input that makes it likelier; a rarer event needs more.
+    The samples are those of the test alone; `audit` takes a part of its samples to find the event.
+    Raises ValueError for what lies outside, and where 10**12 samples do not suffice.
+    """
+    _check_plan(claimed_epsilon, violation, confidence, power, claimed_delta, probability)
+
+    def catches(samples: int) -> bool:
+        region = _barely_passed(probability, violation, samples, 1 - confidence, claimed_delta, power)
+        return region.exceeds(claimed_epsilon, claimed_delta)
+
+    few, many = 1, 2
+    while not catches(many):
+        few, many = many, 2 * many
+        if many > _MOST:
+            raise ValueError(
+                f"violation {violation!r} cannot be told from claimed_epsilon {claimed_epsilon!r} with {_MOST:.0e} "
+                f"samples by an event of probability {probability!r}"
+            )
+    while many - few > max(1, many // 200):
+        middle = (few + many) // 2
+        if catches(middle):
+            many = middle
+        else:
+            few = middle
+    return many
+
+
+def detectable_epsilon(
+    probability: float,
+    trials: int,
+    error: float,
+    claimed_epsilon: float,
+    claimed_delta: float,
+    power: float = 0.95,
+    *,
+    design_epsilon: float | None = None,
+) -> float:
+    """The smallest true epsilon that a test of so many trials per input catches with this power; inf if it never does.
+
+    The violation is one of an event that keeps its probability on the likelier input: its other probability is
+    (probability - delta) e**-epsilon.   design_epsilon: that of the test's region, where it is fixed already; None: the
+    test is designed for the violation, as one is that learns its design from the same program.
+    """
+    if claimed_epsilon > HIGHEST_CLAIM:
+        return math.inf
+
+    def region(excess: float) -> Region:
+        violation = claimed_epsilon + excess
+        return _barely_passed(probability, violation, trials, error, claimed_delta, power, design=design_epsilon)
+
+    guess = _guess(probability, trials, error, claimed_epsilon, claimed_delta, power)
+    for _ in range(_MOST_STEPS):
+        missing = -_nats(region(guess), claimed_epsilon, claimed_delta)
+        guess = min(max(guess + missing, guess / 4), _MOST_EXCESS)
+        if abs(missing) <= _NEAR * guess:
+            break
+    return claimed_epsilon + _least_caught(lambda x: region(x).exceeds(claimed_epsilon, claimed_delta), guess)
+
+
+def _nats(region: Region, epsilon: float, delta: float) -> float:
+    """About how far the bound is above epsilon, nats."""
+    p, q = region.counts.smoothed
+    spread = math.sqrt(p * (1 - p) / region.counts.trials) / max(p - delta, 1e-12)
+    return region.distance(epsilon, delta) * math.hypot(spread, math.sqrt((1 - q) / q / region.counts.other_trials))
+
+
+def _least_caught(catches: Callable[[float], bool], excess: float) -> float:
+    """The least excess that is caught, to one percent, from a guess; inf above 60."""
+    fails, step = 0.0, 0.01
+    while not catches(excess):
+        fails, excess, step = excess, excess * (1 + step), 2 * step
+        if excess > _MOST_EXCESS:
+            return math.inf
+    step = 0.01
+    while fails < excess / (1 + step):
+        nearer = excess / (1 + step)
+        if catches(nearer):
+            excess, step = nearer, 2 * step
+        else:
+            fails, step = nearer, 0.01
+    while excess - fails > 0.0101 * excess:
+        middle = (fails + excess) / 2
+        fails, excess = (fails, middle) if catches(middle) else (middle, excess)
+    return excess
+
+
+def _guess(p: float, trials: int, error: float, claimed: float, delta: float, power: float) -> float:
+    """About the excess that is caught. Only where to look depends on it."""
+    excess = 0.01
+    for _ in range(4):  # a fixed point, of which a few digits will do
+        q = max(p - delta, 0.0) * math.exp(-claimed - excess)
+        _, needed = _best_share(p, q, trials, error, delta, power)
+        excess = min(max(needed, 1e-4), 4.0)
+    return excess
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What a test would have caught of an event that was seen so often; worked out when it is asked for.
+
+    trials: of each input.   error, claimed_delta, design_epsilon: as of `detectable_epsilon`.
+    claimed_epsilon: None counts as 0.
+    """
+
+    seen: Counts
+    trials: int
+    error: float
+    claimed_epsilon: float | None
+    claimed_delta: float
+    design_epsilon: float | None = None
+
+    @cached_property
+    def detectable_epsilon(self) -> float:
+        """The smallest true epsilon that is caught with probability 0.95; inf where the event (nearly) never shows it.
+
+        So for one that is too rare, or occurs (nearly) always.
+        """
+        p, _ = self.seen.smoothed
+        if p <= self.claimed_delta or self.seen.other_hits > 0.99 * self.seen.other_trials:
+            return math.inf
+        claim = (self.claimed_epsilon or 0.0, self.claimed_delta)
+        return detectable_epsilon(p, self.trials, self.error, *claim, design_epsilon=self.design_epsilon)
+
+
+def _barely_passed(
+    p: float, epsilon: float, trials: int, error: float, delta: float, power: float, *, design: float | None = None
+) -> Region:
+    """What is known at counts that are both passed with this power, where the event has p and (p - delta) e**-epsilon.
+
+    Where this rejects a claim, a test does with this power.   design: of the region; None: epsilon.
+    """
+    q = max(p - delta, 0.0) * math.exp(-epsilon)
+    share, _ = _best_share(p, q, trials, error, delta, power)
+    corner = _corner(p, q, trials, share * (1 - power), (1 - share) * (1 - power))
+    return Region(corner, error, epsilon if design is None else design, delta, _FINENESS)
+
+
+def _best_share(p: float, q: float, trials: int, error: float, delta: float, power: float) -> tuple[float, float]:
+    """The share of the misses that costs the least, and how far above the claim it needs the violation to be.
+
+    By the usual deviations of the two logarithms. The power is guaranteed with any share.
+    """
+    of_p = math.sqrt(p * (1 - p)) / max(p - delta, 1e-12)
+    of_q = math.sqrt((1 - q) / max(q, 1e-300))
+    one, two = (-special.ndtri(shares * (1 - power)) for shares in (_SHARES, 1 - _SHARES))
+    needed = (of_p * one + of_q * two - float(special.ndtri(error)) * math.hypot(of_p, of_q)) / math.sqrt(trials)
+    best = int(np.argmin(needed))
+    return float(_SHARES[best]), float(needed[best])
+
+
+def _corner(p: float, q: float, trials: int, miss: float, other_miss: float) -> Counts:
+    """Counts that are both passed, but for these chances."""
+    hits = _greatest_passed(trials, p, miss)
+    return Counts(hits, trials, trials - _greatest_passed(trials, 1 - q, other_miss), trials)
+
+
+def _greatest_passed(trials: int, p: float, miss: float) -> int:
+    """The greatest x with P(X >= x) >= 1 - miss."""
+    low, high = 0, trials + 1  # P(X >= 0) = 1, P(X >= trials + 1) = 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        if special.betainc(middle, trials - middle + 1, p) >= 1 - miss:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _check_plan(
+    claimed_epsilon: float, violation: float, confidence: float, power: float, delta: float, probability: float
+) -> None:
+    if not 0 <= claimed_epsilon < math.inf:
+        raise ValueError(f"claimed_epsilon must be a finite number >= 0, got {claimed_epsilon!r}")
+    if not claimed_epsilon < violation < math.inf:
+        raise ValueError(f"violation must be a finite epsilon above claimed_epsilon, got {violation!r}")
+    check_confidence(confidence)
+    if not 0 < power < 1:
+        raise ValueError(f"power must be in (0, 1), got {power!r}")
+    if not 0 <= delta < 1:
+        raise ValueError(f"claimed_delta must be in [0, 1), got {delta!r}")
+    if not delta < probability <= 1:
+        raise ValueError(f"probability must be in (claimed_delta, 1], got {probability!r}")

@@ -1,0 +1,254 @@
+"""Maps of too many words to enumerate, and of no known order: what random words show. It can only refute.
+
+That no word leads to an output cannot be seen from some of the words. What can: an event that outputs of one input
+fall into and those of the other do not. Besides ranges of the output, two kinds of events are looked at that
+floating-point noise betrays itself by: the last bit that is set, and whether an output has been seen before. They are
+learned on some samples and counted on others; Clopper-Pearson limits of the two probabilities bound epsilon and delta.
+
+The last bit is scored range by range of the output (`LocalGrain`): two inputs of one size leave the same grains, though
+not in the same places: near y = 1 the sum 1 + noise is as fine as the double allows, and -1 + noise is as coarse as
+noise near 2.
+
+Whether an output has been seen (`SeenBefore`) tells two inputs apart that share few outputs. Where an input leads to M
+outputs, n of which were seen, a new one of its outputs is among them with probability about n / M; an output of another
+input, only where the two share it. So the outputs need not be listed, nor understood.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ldp_audit.auditing.arguments import check_confidence, check_count
+from ldp_audit.auditing.bounds import Counts, lower_limit, upper_limit
+from ldp_audit.auditing.choice import Choice, Sample, choose
+from ldp_audit.auditing.event_search import InputSearch, as_search
+from ldp_audit.auditing.outputs import Outputs
+from ldp_audit.auditing.program import Program
+from ldp_audit.auditing.result import Witness
+from ldp_audit.auditing.scores import Score
+from ldp_audit.auditing.scores.floating_point import Grain
+from ldp_audit.auditing.test import Test, count_all
+from ldp_audit.implementations.evaluation import SamplerMap, random_words
+from ldp_audit.implementations.grid import Grid
+from ldp_audit.implementations.implementation_result import JointCounts, LowerBounds, PairChannel
+
+_SEARCH = 0
+_SHARES = {"seen": 4, "learn": 8, "cut": 8, "compare": 8}  # one part in so many of the samples; the rest is counted
+_TOTAL = 2**64  # of the whole numbers that limits are rounded to, downwards
+_RANGES = 16
+_WIDTH = 4096  # above the number of grains
+_LEAST = -1100  # below the grain of the smallest double
+
+
+def by_samples(
+    sampler_map: SamplerMap,
+    inputs: Sequence[Any] | InputSearch,
+    grid: Grid,
+    uniforms: int,
+    *,
+    samples: int,
+    seed: int,
+    progress: Callable[[str], None] | None,
+    confidence: float = 1 - 1e-6,
+) -> tuple[tuple[PairChannel, ...], tuple[str, ...]]:
+    """Lower bounds for each pair of inputs, and what they rest on.
+
+    sampler_map: (x, u1, ..., uk) -> outputs: numbers, labels, or rows.   uniforms: k.
+    samples: of each input, >= 10.   confidence: of all bounds together.
+    Raises ValueError for bad arguments, and where the map fails or returns what cannot be read.
+    """
+    check_count("samples", samples, 10)
+    check_confidence(confidence)
+
+    def sampler(x: Any, n: int, rng: np.random.Generator) -> Any:
+        with np.errstate(all="ignore"):  # the ends of the grid, such as ln 0, are part of it
+            return sampler_map(x, *(grid.uniforms(random_words(rng, grid.size, n)) for _ in range(uniforms)))
+
+    search = as_search(inputs)
+    program = Program(sampler, seed)
+    program.fit_rows(program.outputs(search.inputs[0], 1, (_SEARCH, 0)).dimension)
+    channels, rests_on = [], []
+    for first, second in search.pairs:
+        if progress is not None:
+            progress(
+                f"inputs {first + 1} and {second + 1} of {len(search.inputs)}: looking for events that tell them apart"
+            )
+        bounds, witness = _pair(program, search.inputs, (first, second), samples, (1 - confidence) / len(search.pairs))
+        channels.append(bounds)
+        rests_on.append(_in_words(witness))
+    limits = f"lower bounds from random words; all hold with confidence {confidence}"
+    return tuple(channels), (limits, *rests_on)
+
+
+def _pair(
+    program: Program, inputs: Sequence[Any], places: tuple[int, int], samples: int, error: float
+) -> tuple[LowerBounds, Witness]:
+    """Choose an event, and perhaps a bolder one, then count both on samples of their own."""
+    trials = samples - sum(samples // share for share in _SHARES.values())
+    choice = _choice(program, inputs, places, samples, trials, error)
+    events = (choice.event, *(() if choice.rare is None else (choice.rare.event,)))
+    pair = inputs[places[0]], inputs[places[1]]
+    tally = count_all(Test(events, pair, places, trials, program.rows), program)
+    swapped = (choice.swapped, False if choice.rare is None else choice.rare.swapped)
+    found = []
+    for event, counts, turned in zip(events, tally, swapped, strict=False):
+        hits = counts.swapped() if turned else counts
+        witness = Witness(pair[::-1] if turned else pair, event, hits)
+        found.append((_limits(hits, error / len(events)), witness, turned))
+    best, witness, turned = max(found, key=lambda one: (one[0].epsilon, one[0].delta(0.0)))
+    if turned:
+        best = JointCounts(best.total, tuple((second, first, number) for first, second, number in best.rows))
+    return LowerBounds(*pair, best), witness
+
+
+def _choice(
+    program: Program, inputs: Sequence[Any], places: tuple[int, int], samples: int, trials: int, error: float
+) -> Choice:
+    drawn = [_drawn(program, inputs[place], place, samples) for place in places]
+    first, second = (Sample(**{name: part for name, part in one.items() if name != "seen"}) for one in drawn)
+    return choose(
+        first,
+        second,
+        trials=trials,
+        error=error,
+        delta=0.0,
+        rng=np.random.default_rng(np.random.SeedSequence(program.seed, spawn_key=(_SEARCH, *places, 0, 0))),
+        scores=_scores(drawn[0]["seen"], drawn[1]["seen"]),
+    )
+
+
+def _drawn(program: Program, x: Any, place: int, samples: int) -> dict[str, Outputs]:
+    return {
+        name: program.many(x, samples // share, (_SEARCH, place, which))
+        for which, (name, share) in enumerate(_SHARES.items())
+    }
+
+
+def _scores(first: Outputs, second: Outputs) -> tuple[Score | None, ...] | None:
+    """For single numbers also what betrays floating-point noise; None for rows, for which there are learners."""
+    if first.dimension > 1:
+        return None
+    if first.labels is not None or second.labels is not None:
+        return (None,)
+    numbers = first.known_numbers, second.known_numbers
+    return None, LocalGrain.learn(*numbers), SeenBefore.learn(*numbers)
+
+
+def _limits(counts: Counts, error: float) -> JointCounts:
+    """A binary channel, which that of the event dominates with probability >= 1 - error; one row if it is void."""
+    p = lower_limit(counts.hits, counts.trials, error / 2)
+    q = upper_limit(counts.other_hits, counts.other_trials, error / 2)
+    if p <= q:
+        return JointCounts(_TOTAL, ((_TOTAL, _TOTAL, 1),))
+    likelier, other = math.floor(p * _TOTAL), math.ceil(q * _TOTAL)
+    return JointCounts(_TOTAL, ((likelier, other, 1), (_TOTAL - likelier, _TOTAL - other, 1)))
+
+
+def _in_words(witness: Witness) -> str:
+    """One line; codes of grains are spelled out."""
+    if not isinstance(witness.event.score, LocalGrain):
+        return witness.describe()
+    words = witness.event.score.in_words(witness.event.intervals)
+    return witness.describe().replace(witness.event.describe(), words)
+
+
+@dataclass(frozen=True)
+class LocalGrain:
+    """A whole number that says in which range a number lies, and log2 of the unit of its last bit that is set.
+
+    edges: ascending; range i is [edges[i-1], edges[i]), the first and the last without end.
+    """
+
+    edges: tuple[float, ...]
+
+    KIND: ClassVar[str] = "local grain"
+
+    @staticmethod
+    def learn(first: np.ndarray, second: np.ndarray) -> LocalGrain:
+        """Ranges of equal shares of a pooled sample."""
+        pooled = np.concatenate([first, second])
+        pooled = pooled[np.isfinite(pooled)]
+        shares = np.arange(1, _RANGES) / _RANGES
+        return LocalGrain(tuple(np.unique(np.quantile(pooled, shares)).tolist()) if len(pooled) else ())
+
+    def of(self, numbers: np.ndarray) -> np.ndarray:
+        """See `Score`."""
+        ranges = np.searchsorted(np.array(self.edges), numbers, side="right")
+        return ranges * float(_WIDTH) + (Grain().of(numbers) - _LEAST)
+
+    def in_words(self, intervals: tuple[tuple[float, float], ...]) -> str:
+        """Intervals of this score as what they say of y: four at most, the others as a number."""
+        ends = [-math.inf, *self.edges, math.inf]
+        parts = []
+        for low, high in intervals:
+            least, most = max(0, low), min(len(ends) * _WIDTH, high)
+            codes = math.ceil(least), math.ceil(most) - 1  # an end next to a whole number excludes, or includes, it
+            for place in range(codes[0] // _WIDTH, min(codes[1] // _WIDTH, len(ends) - 2) + 1):
+                first, last = (min(max(code - place * _WIDTH + _LEAST, -1074), 1024) for code in codes)
+                grain = f"2**{first}" if first == last else f"2**{first} .. 2**{last}"
+                parts.append(f"{ends[place]:.6g} <= y < {ends[place + 1]:.6g} with a last bit of {grain}")
+        more = [f"{len(parts) - 4} more such ranges"] if len(parts) > 4 else []
+        return " or ".join(parts[:4] + more)
+
+    def describe(self) -> str:
+        """See `Score`."""
+        return f"{_WIDTH} * (which of {len(self.edges) + 1} ranges y is in) + {-_LEAST} + log2(last bit of y)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `Score`."""
+        return {"kind": self.KIND, "edges": list(self.edges)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """See `Score`."""
+        return cls(tuple(map(float, data["edges"])))
+
+
+@dataclass(frozen=True, eq=False)
+class SeenBefore:
+    """1 where a number is among the first outputs, 2 where among the second, 3 where among both, else 0.
+
+    first, second: ascending, each different, float64.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+
+    KIND: ClassVar[str] = "seen before"
+
+    @staticmethod
+    def learn(first: np.ndarray, second: np.ndarray) -> SeenBefore:
+        """From a sample of each input, of which no event is chosen and no bound computed."""
+        return SeenBefore(np.unique(first), np.unique(second))
+
+    def of(self, numbers: np.ndarray) -> np.ndarray:
+        """See `Score`."""
+        return _among(numbers, self.first) + 2.0 * _among(numbers, self.second)
+
+    def describe(self) -> str:
+        """See `Score`."""
+        return (
+            f"(1 if y is among {len(self.first)} outputs of the first input that were seen before) + "
+            f"(2 if among {len(self.second)} of the second)"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `Score`."""
+        return {"kind": self.KIND, "first": self.first.tolist(), "second": self.second.tolist()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """See `Score`."""
+        return cls(np.array(data["first"], dtype=np.float64), np.array(data["second"], dtype=np.float64))
+
+
+def _among(numbers: np.ndarray, known: np.ndarray) -> np.ndarray:
+    if not len(known):
+        return np.zeros(len(numbers))
+    places = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+    return (known[places] == numbers).astype(np.float64)

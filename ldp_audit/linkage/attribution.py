@@ -1,0 +1,237 @@
+"""What a linkage attack achieves: how often its best guess is right, and how often a blind guess is.
+
+An attack names the client of a report, or says of several reports whether they are one client's. It never reads the
+weights: a report that is attributed to its client spends that client's budget together with its other reports.
+
+When reports may arrive (`Arrivals`): LDP-FL (Sun, Qian, Chen, IJCAI 2021), Section 3.1.2: a client delays each of its
+reports by U(0, T), after a waiting time that makes all clients start together. It does so by predictions: whatever
+these miss, and whatever the clocks are off, moves all of a client's reports alike. With start s_u, a report of client u
+arrives at a time uniform on [s_u, s_u + T], independently of the others. The starts cut time into cells; in a cell, the
+clients whose windows hold it are equally likely to have sent a report, and in the order of their starts they are
+neighbours.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from numbers import Rational, Real
+from typing import Any
+
+import numpy as np
+
+from ldp_audit.auditing.arguments import check_count
+
+Share = Fraction | float
+_LONGEST_WRITTEN = 256  # bits of a denominator
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """An attack's success.
+
+    attack: what is guessed from what.   clients, reports: how many, in all.
+    success: the probability that the guess is right; chance: that of the best guess that ignores what the attack uses.
+    exposed: the share of the reports (where the attack is about one client, of its reports) attributed without doubt.
+    exact: whether `success` follows from a closed formula or a complete count (a float where the fraction would be too
+        long); otherwise `bounds` hold it: always, or with probability `confidence` where it was simulated.
+    theory: what a formula says, beside a simulation.   note: what is assumed.
+    Raises ValueError unless the shares lie in [0, 1].
+    """
+
+    attack: str
+    clients: int
+    reports: int
+    success: Share
+    chance: Share
+    exposed: Share
+    exact: bool
+    bounds: tuple[Share, Share] | None = None
+    confidence: float | None = None
+    theory: Share | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("success", "chance", "exposed"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must lie in [0, 1], got {getattr(self, name)!r}")
+
+    @property
+    def advantage(self) -> Share:
+        """What is gained over chance, as a share of what could be: 0 by chance, 1 where every guess is right."""
+        return (self.success - self.chance) / (1 - self.chance) if self.chance < 1 else 0 * self.success
+
+    def describe(self) -> str:
+        """In words, one line."""
+        parts = [f"{self.attack}: right with probability {_shown(self.success)}, by chance {_shown(self.chance)}"]
+        parts.append(self._certainty())
+        if self.theory is not None:
+            parts.append(f"the formula says {_shown(self.theory)}")
+        parts.append(f"attributed without doubt {_shown(self.exposed)}")
+        return "; ".join(part for part in (*parts, self.note) if part)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: shares as floats; exact ones also as text, such as "25/32", unless they are very long."""
+        bounds = None if self.bounds is None else [float(end) for end in self.bounds]
+        shares: dict[str, Any] = {}
+        for name in ("success", "chance", "exposed", "theory"):
+            share = getattr(self, name)
+            shares[name] = None if share is None else float(share)
+            if isinstance(share, Fraction) and share.denominator.bit_length() <= _LONGEST_WRITTEN:
+                shares[f"{name}_fraction"] = str(share)
+        return {
+            "attack": self.attack,
+            "clients": self.clients,
+            "reports": self.reports,
+            **shares,
+            "exact": self.exact,
+            "bounds": bounds,
+            "confidence": self.confidence,
+            "note": self.note,
+        }
+
+    def _certainty(self) -> str:
+        if self.exact or self.bounds is None:
+            return ""
+        low, high = (f"{float(end):.6g}" for end in self.bounds)
+        how = "" if self.confidence is None else f" (simulated, confidence {self.confidence:.6g})"
+        return f"between {low} and {high}{how}"
+
+
+def table(rows: Sequence[Attribution]) -> str:
+    """The attacks as lines of plain text: attack, success, chance, exposed share; ">=" before a lower bound."""
+    width = max((len(row.attack) for row in rows), default=0)
+    head = f"{'attack':<{width}}  {'success':>12}  {'chance':>10}  {'exposed':>12}"
+    lines = []
+    for row in rows:
+        least = "" if row.exact or row.confidence else ">= "
+        success, exposed = (f"{least}{float(share):.6g}" for share in (row.success, row.exposed))
+        lines.append(f"{row.attack:<{width}}  {success:>12}  {float(row.chance):>10.6g}  {exposed:>12}")
+    return "\n".join([head, *lines])
+
+
+def power(base: Fraction, exponent: int) -> Share:
+    """base**exponent, base in [0, 1]: a Fraction where that has no more than some thousand digits, else a float."""
+    if base in (0, 1) or exponent * base.denominator.bit_length() <= 4096:
+        return base**exponent
+    lacking = float(1 - base)  # near 1 the base is known best by what it lacks
+    return math.exp(exponent * math.log1p(-lacking)) if lacking < 0.5 else float(base) ** exponent
+
+
+def _shown(share: Share) -> str:
+    if isinstance(share, Fraction) and 1 < share.denominator < 10**8:
+        return f"{share} = {float(share):.6g}"
+    return f"{float(share):.6g}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An interval of time in which the same clients may send.
+
+    length: in the unit of the window.   first, last: the clients first .. last - 1, in the order of their starts.
+    """
+
+    length: Fraction
+    first: int
+    last: int
+
+    @property
+    def clients(self) -> int:
+        """How many may have sent a report that arrives here, >= 1."""
+        return self.last - self.first
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """n clients' windows. Times are kept as exact fractions; a float counts as the number that it is.
+
+    window: T > 0.   starts: one a client, n >= 1, in any order, in the unit of the window.
+    Raises ValueError for anything else.
+    """
+
+    window: Fraction
+    starts: tuple[Fraction, ...]
+
+    def __post_init__(self) -> None:
+        window = exact_number("window", self.window)
+        if window <= 0:
+            raise ValueError(f"window must be positive, got {self.window!r}")
+        starts = tuple(exact_number("starts", start) for start in _members("starts", self.starts))
+        if not starts:
+            raise ValueError("starts must be one number a client, got none")
+        object.__setattr__(self, "window", window)
+        object.__setattr__(self, "starts", starts)
+
+    @classmethod
+    def of(cls, window: Any, starts: Iterable[Any]) -> Arrivals:
+        """The same, from numbers of any kind: Python's, numpy's, fractions; arrays."""
+        return cls(window, tuple(_members("starts", starts)))
+
+    @classmethod
+    def one_late(cls, n: int, offset: Any, window: Any) -> Arrivals:
+        """n >= 1 clients of which the last starts later than all others by `offset` (earlier, where it is negative)."""
+        clients = whole_number("n", n)
+        return cls(window, (*[Fraction(0)] * (clients - 1), exact_number("offset", offset)))
+
+    @classmethod
+    def of_shuffler(cls, shuffler: Any) -> Arrivals:
+        """Those of a `ldp_audit.mechanisms` ParameterShuffler: its offsets are what its predictions missed."""
+        return cls.of(shuffler.window, shuffler.offsets())
+
+    @property
+    def n(self) -> int:
+        """The number of clients."""
+        return len(self.starts)
+
+    def spread(self) -> Fraction:
+        """From the first start to the last, as a share of the window."""
+        return (max(self.starts) - min(self.starts)) / self.window
+
+    def cells(self) -> Iterator[Cell]:
+        """The intervals of time in which a report can arrive, in order; those that no window holds are left out."""
+        starts = sorted(self.starts)
+        ends = [start + self.window for start in starts]
+        points = sorted({*starts, *ends})
+        for left, right in pairwise(points):
+            first, last = bisect_right(ends, left), bisect_right(starts, left)
+            if first < last:
+                yield Cell(right - left, first, last)
+
+    def covered(self) -> Fraction:
+        """The length of time that at least one window holds, in windows: between 1 and n."""
+        return sum((cell.length for cell in self.cells()), Fraction(0)) / self.window
+
+    def exposed(self) -> tuple[Fraction, ...]:
+        """For each client, as `starts` has them: the share of its reports that arrive where no other's can."""
+        order = sorted(range(self.n), key=lambda client: self.starts[client])
+        shares = [Fraction(0)] * self.n
+        for cell in self.cells():
+            if cell.clients == 1:
+                shares[order[cell.first]] += cell.length / self.window
+        return tuple(shares)
+
+
+def exact_number(name: str, value: Any) -> Fraction:
+    """The number as a fraction; ValueError, naming the argument, for what is no finite real number."""
+    given = value.item() if isinstance(value, np.generic) else value
+    if isinstance(given, Rational) and not isinstance(given, bool):
+        return Fraction(int(given.numerator), int(given.denominator))
+    if isinstance(given, Real) and not isinstance(given, bool) and np.isfinite(float(given)):
+        return Fraction(float(given))
+    raise ValueError(f"{name} must be finite real numbers, got {value!r}")
+
+
+def whole_number(name: str, value: Any, least: int = 1) -> int:
+    """The value as an int; ValueError unless it is a whole number >= least."""
+    check_count(name, value, least)
+    return int(value)
+
+
+def _members(name: str, values: Any) -> list[Any]:
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ValueError(f"{name} must be a sequence of numbers, got {values!r}")
+    return list(values)

@@ -1,0 +1,108 @@
+"""Linking reports by what they are labelled with: the ids of the weights, and the channels on which they came.
+
+LDP-FL (Algorithm 3) labels each report with the position of its weight. Each client sends each id once: two reports of
+the same id are then of different clients, surely, and any two of different ids are one client's with probability 1/n,
+whatever the ids: they link nothing. Where clients send different ids (partial models, lost reports), a report of an id
+that k clients send is one of these k's: the expected share of right names is sum_j k_j (1/k_j) over sum_j k_j, the
+number of ids that anyone sends, over that of the reports; nothing is better, as an id's reports are exchangeable.
+
+A channel (an address, a connection, metadata) that a client uses more than once links what it sent there. Section 3.1.2
+asks for a fresh one for each client; a fresh one for each report is needed. (Derivations ours.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldp_audit.linkage.attribution import Attribution, whole_number
+from ldp_audit.mechanisms.inputs import array_of
+
+
+def name_by_identifier(sent: ArrayLike) -> Attribution:
+    """Name a report's client by its id, where the server knows which client sends which ids. Exact.
+
+    sent: which client sends which id, shape (n, d), of bools or 0 and 1.
+    chance: naming always the client that sends most.   Raises ValueError for anything else, or where nothing is sent.
+    """
+    who = _incidence(sent)
+    senders = who.sum(axis=0)
+    reports = int(senders.sum())
+    return Attribution(
+        attack="by id",
+        clients=who.shape[0],
+        reports=reports,
+        success=Fraction(int(np.sum(senders > 0)), reports),
+        chance=Fraction(int(who.sum(axis=1).max()), reports),
+        exposed=Fraction(int(np.sum(senders == 1)), reports),
+        exact=True,
+    )
+
+
+def full_models(n: int, d: int) -> Attribution:
+    """`name_by_identifier` where n clients send all d ids each: exactly chance, 1/n. Nothing of this size is stored."""
+    clients, ids = whole_number("n", n), whole_number("d", d)
+    share = Fraction(1, clients)
+    exposed = Fraction(int(clients == 1))
+    return Attribution("by id, each client sends each once", clients, clients * ids, share, share, exposed, exact=True)
+
+
+def tell_pair_by_identifier(sent: ArrayLike, first: int, second: int) -> Fraction:
+    """The probability that a report of one id and another report, of the same or another id, are one client's.
+
+    sent: as above.   first, second: columns of it. Over all such pairs of different reports, equally likely: 0 for the
+    same id; else the number of clients that send both, over the product of those that send each.
+    Raises ValueError where there is no such pair.
+    """
+    who = _incidence(sent)
+    for name, column in (("first", first), ("second", second)):
+        if whole_number(name, column, least=0) >= who.shape[1]:
+            raise ValueError(f"{name} must be an id in 0..{who.shape[1] - 1}, got {column!r}")
+    senders = int(who[:, first].sum()), int(who[:, second].sum())
+    pairs = senders[0] * (senders[1] - (first == second))
+    if pairs <= 0:
+        raise ValueError(f"there must be two reports, got {senders[0]} of id {first} and {senders[1]} of id {second}")
+    return Fraction(0 if first == second else int(np.sum(who[:, first] & who[:, second])), pairs)
+
+
+def name_by_channel(channels: Iterable[Iterable[Hashable]]) -> Attribution:
+    """Name a report's client by its channel, where the server knows who used which how often. Exact.
+
+    channels: for each client, the channel of each of its reports: numbers or text. As `success` is that of the best
+    guess for each channel once all is known, fresh channels count as known too; `linked_pairs` asks for less.
+    """
+    used = [list(one) for one in channels]
+    counts: dict[Hashable, dict[int, int]] = {}
+    for client, own in enumerate(used):
+        for channel in own:
+            of_channel = counts.setdefault(channel, {})
+            of_channel[client] = of_channel.get(client, 0) + 1
+    sizes = [len(own) for own in used]
+    if sum(sizes) == 0:
+        raise ValueError("channels must hold a report at least, got none")
+    reports = sum(sizes)
+    right = sum(max(clients.values()) for clients in counts.values())
+    exposed = sum(sum(clients.values()) for clients in counts.values() if len(clients) == 1)
+    return Attribution(
+        attack="by channel",
+        clients=len(used),
+        reports=reports,
+        success=Fraction(right, reports),
+        chance=Fraction(max(sizes), reports),
+        exposed=Fraction(exposed, reports),
+        exact=True,
+        note="the server knows who uses which channel",
+    )
+
+
+def _incidence(sent: Any) -> NDArray[np.bool_]:
+    given = array_of("sent", sent)
+    if given.ndim != 2 or given.dtype.kind not in "biu" or not np.all((given == 0) | (given == 1)):
+        raise ValueError(f"sent must have shape (n, d), of bools or 0 and 1, got {given.dtype} of shape {given.shape}")
+    if not given.any():
+        raise ValueError("sent must have a client that sends an id, got none")
+    return given.astype(bool)
