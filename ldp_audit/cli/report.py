@@ -44,7 +44,8 @@ def add_arguments(report: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Gather, write, and say where; 1 where --fail-on asks for it, else 0. Raises ValueError for bad input."""
-    from ldp_audit.reports import junit, whole, write
+    from ldp_audit.reports import junit, write
+    from ldp_audit.reports.sections import whole
 
     start = time.perf_counter()
     check_writable(options)
