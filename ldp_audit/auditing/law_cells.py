@@ -29,8 +29,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from ldp_audit.auditing.events import Event
-from ldp_audit.auditing.outputs import NOT_A_LABEL, Label, Outputs, canonical, cut
+from ldp_audit.auditing.outputs import NOT_A_LABEL, Label, Outputs, canonical
 from ldp_audit.auditing.scores.law_score import Law
+from ldp_audit.auditing.scores.score import cut
 
 MASS_ERROR = 1e-9
 """How far a law's probabilities may be from adding up to 1, and the computed from the true ones."""

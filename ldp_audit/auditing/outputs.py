@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ldp_audit.auditing.scores.score import cut
 from ldp_audit.auditing.torch_tensors import as_numpy, is_tensor
 
 Label = str | int | bool | None
@@ -242,9 +243,3 @@ def _member(value: Any) -> str:
     if isinstance(plain, float) and plain.is_integer():
         plain = int(plain)
     return repr(plain) if plain is None or isinstance(plain, str | bool | int | float) else str(canonical(plain))
-
-
-def cut(value: Any, most: int = 80) -> str:
-    """Anything in a message: one line, of so many characters at most."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= most else text[:most] + "..."

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.arguments import check_seed
-from ldp_audit.auditing.outputs import Outputs, concatenated, cut, read
+from ldp_audit.auditing.outputs import Outputs, concatenated, read
+from ldp_audit.auditing.scores.score import cut
 
 CHUNK_VALUES = 2**20
 """A call asks for at most this many numbers, so that memory does not grow with the samples."""

@@ -48,7 +48,8 @@ def run(options: argparse.Namespace) -> int:
 
     Raises ValueError for other bad input.
     """
-    from ldp_audit.reports import junit, whole, write
+    from ldp_audit.reports import junit, write
+    from ldp_audit.reports.sections import whole
 
     start = time.perf_counter()
     check_writable(options)

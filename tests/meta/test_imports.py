@@ -82,6 +82,36 @@ def test_imports_run_one_way() -> None:
     assert offenders == {}, "files that import a room from which they are to stay away"
 
 
+def folders_that_import_each_other(modules: dict[str, set[str]]) -> set[tuple[str, str]]:
+    """modules: each module with what it imports from. An __init__ hands on the names of its folder: it is left out."""
+    arrows = {(name.rpartition(".")[0], module.rpartition(".")[0]) for name in modules for module in modules[name]}
+    return {(one, other) for one, other in arrows if one < other and (other, one) in arrows}
+
+
+def modules_of(rooms: set[str]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    paths = [path for path in PACKAGE.rglob("*.py") if str(path.relative_to(PACKAGE)) not in ALIASES]
+    modules = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path for path in paths}
+    for name, path in modules.items():
+        if room_of(path) in rooms and path.name != "__init__.py":
+            nodes = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
+            froms = {f"{node.module}.{alias.name}" for node in nodes for alias in node.names}
+            froms |= {f"{node.module}" for node in nodes}
+            inits = {f"{module}.__init__" for module in froms}
+            found[name] = (froms | inits) & set(modules)
+    return found
+
+
+def test_no_two_folders_around_auditing_import_each_other() -> None:
+    assert not folders_that_import_each_other(modules_of({"auditing", "implementations", "linkage", "reports"}))
+
+
+def test_the_check_of_folders_can_fail() -> None:
+    assert folders_that_import_each_other({"a.b.c": {"a.d"}, "a.e": {"a.b.f"}}) == {("a", "a.b")}
+    assert not folders_that_import_each_other({"a.b.c": {"a.b.d"}, "a.e": {"a.b.f"}})
+    assert "ldp_audit.auditing.scores.__init__" in modules_of({"auditing"})["ldp_audit.auditing.events"]
+
+
 def test_the_check_of_directions_can_fail() -> None:
     assert not imports_of("from ldp_audit.claims import settle") <= ALLOWED["mechanisms"]
     assert imports_of("def f():\n    import ldp_audit.reports.html") == {"reports"}

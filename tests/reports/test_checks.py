@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ldp_audit.reports import check_pages, whole, write
-from ldp_audit.reports.checks.chromium import Browser, chromium, find_chromium
-from ldp_audit.reports.checks.in_browser import check_in_browser
-from ldp_audit.reports.checks.in_text import check_text
+from ldp_audit.reports import write
+from ldp_audit.reports.sections import whole
+from tests.reports import check_pages
+from tests.reports.checks.chromium import Browser, chromium, find_chromium
+from tests.reports.checks.in_browser import check_in_browser
+from tests.reports.checks.in_text import check_text
 from tests.reports.whole_report import hostile_report, whole_report
 
 Change = Callable[[str], str]

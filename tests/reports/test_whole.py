@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.reports import blocks, markdown, whole, write
+from ldp_audit.reports import blocks, markdown, write
 from ldp_audit.reports.blocks_markdown import text as markdown_text
-from ldp_audit.reports.checks.in_text import check_text
-from ldp_audit.reports.checks.page_tree import parse
-from ldp_audit.reports.sections import all_sections
+from ldp_audit.reports.sections import all_sections, whole
+from tests.reports.checks.in_text import check_text
+from tests.reports.checks.page_tree import parse
 from tests.reports.whole_report import HOSTILE, hostile_report, whole_report, without_sections
 
 REPORTS = {"plain": whole_report, "hostile": hostile_report, "empty": lambda: without_sections(whole_report())}

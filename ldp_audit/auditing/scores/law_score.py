@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 
-from ldp_audit.auditing.outputs import cut
+from ldp_audit.auditing.scores.score import cut
 
 _DECIMALS = 10  # of the ratio, nats; so that a plateau is one value in spite of rounding
 _VALUES = 2**18  # numbers that a law is evaluated at in one call: what it holds meanwhile fits into a cache

@@ -87,3 +87,9 @@ def _number(value: Any, name: str) -> float:
     if isinstance(number, bool) or not isinstance(number, int | float) or math.isnan(number):
         raise ValueError(f'{name} must be numbers, "inf" or "-inf", got {value!r:.80}')
     return float(number)
+
+
+def cut(value: Any, most: int = 80) -> str:
+    """Anything in a message: one line, of so many characters at most."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= most else text[:most] + "..."

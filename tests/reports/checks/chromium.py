@@ -59,7 +59,7 @@ def chromium(program: str, *, seconds: float = 30) -> Iterator[Browser]:
     with tempfile.TemporaryDirectory(prefix="ldp-audit-browser-", ignore_cleanup_errors=True) as profile:
         ends = [str(to_browser[0]), str(from_browser[1])]
         command = [sys.executable, "-ISc", _START, *ends, program, *_FLAGS, f"--user-data-dir={profile}", "about:blank"]
-        process = subprocess.Popen(  # noqa: S603  (the program was found by name, or named by the caller)
+        process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""The list of checks of a report's pages: `python -m ldp_audit.reports.check_pages DIR`; 1 where one fails.
+"""The list of checks of a report's pages: `python -m tests.reports.check_pages DIR`; 1 where one fails.
 
 Every page is parsed; a few are opened in Chromium, where it is installed (`--all`: every page).
 """
@@ -10,10 +10,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ldp_audit.reports.checks.chromium import chromium, find_chromium
-from ldp_audit.reports.checks.in_browser import check_in_browser
-from ldp_audit.reports.checks.in_text import check_text
-from ldp_audit.reports.checks.outcome import Outcome
+from tests.reports.checks.chromium import chromium, find_chromium
+from tests.reports.checks.in_browser import check_in_browser
+from tests.reports.checks.in_text import check_text
+from tests.reports.checks.outcome import Outcome
 
 
 def checked(folder: Path, *, program: str | None, every: bool = False) -> list[Outcome]:
@@ -38,7 +38,7 @@ def _names(folder: Path, *, every: bool) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the list."""
-    parser = argparse.ArgumentParser(prog="python -m ldp_audit.reports.check_pages", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.reports.check_pages", description=__doc__)
     parser.add_argument("folder", type=Path, metavar="DIR", help="what `ldp-audit report --out DIR` wrote")
     parser.add_argument("--browser", default=find_chromium(), metavar="PROGRAM", help="chromium where it is found")
     parser.add_argument("--all", action="store_true", help="open every page in the browser, not a few of each kind")
