@@ -20,6 +20,7 @@ from ldp_audit.auditing.confirm import Retest, confirm, witness_in
 from ldp_audit.auditing.counts.merge import merge
 from ldp_audit.auditing.event import Event
 from ldp_audit.auditing.two_proportions import Counts, Region
+from tests.together import together
 
 Json = dict[str, Any]
 SAMPLES = 40_000
@@ -103,7 +104,7 @@ def changed(document: Json, **changes: Any) -> Json:
     return document
 
 
-@pytest.mark.parametrize(
+@together(
     ("changes", "message"),
     [
         ({"target": "m:g"}, r"differ in target: .* and 'm:g'; only runs of one event"),
@@ -118,7 +119,6 @@ def changed(document: Json, **changes: Any) -> Json:
             r"are of different events, y <= -1 and y >= 0.5; .*run the others with --confirm a.json",
         ),
     ],
-    ids=["target", "pair", "epsilon", "delta", "confidence", "design", "calls", "event"],
 )
 def test_runs_of_anything_else_are_refused(changes: Json, message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -11,6 +11,7 @@ import pytest
 
 from ldp_audit.auditing.implementation.fake_generator import FakeGenerator
 from ldp_audit.auditing.implementation.tape import Draw, NotEnumerable, Tape
+from tests.together import together
 
 Generator = np.random.Generator
 
@@ -67,7 +68,7 @@ def script(tape: Tape) -> list[tuple[Draw, np.ndarray]]:
     return list(zip(tape.draws, tape.words, strict=True))
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@together("call", CALLS.values())
 def test_what_is_recorded_is_what_numpy_gives_in_value_type_and_shape(call: Callable[[Generator], Any]) -> None:
     """Catches a fake that returns an array where numpy returns a float, another dtype, or other values."""
     _, found = recorded(call)
@@ -78,7 +79,7 @@ def test_what_is_recorded_is_what_numpy_gives_in_value_type_and_shape(call: Call
     assert np.array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@together("call", CALLS.values())
 def test_words_played_back_give_the_same_whatever_the_seed(call: Callable[[Generator], Any]) -> None:
     tape, found = recorded(call)
     again = Tape(script(tape))
@@ -88,7 +89,7 @@ def test_words_played_back_give_the_same_whatever_the_seed(call: Callable[[Gener
     assert fake.untouched
 
 
-@pytest.mark.parametrize(("call", "reason"), REFUSED.values(), ids=REFUSED)
+@together(("call", "reason"), REFUSED.values())
 def test_other_draws_are_refused_by_name(call: Callable[[Generator], Any], reason: str) -> None:
     tape = Tape()
     with pytest.raises(NotEnumerable) as caught:
