@@ -15,6 +15,7 @@ from ldp_audit.auditing.assertions import LOOKS, Goal, LawMismatch, PrivacyViola
 from ldp_audit.auditing.program import ProgramError
 from ldp_audit.auditing.test import FIRST_CALLS
 from tests.frequency import FALSE_ALARM
+from tests.together import together
 
 Sampler = Callable[[Any, int, np.random.Generator], np.ndarray]
 
@@ -182,7 +183,7 @@ def test_no_more_than_max_samples_are_drawn_of_an_input() -> None:
     assert 0 <= sum(drawn.values()) - result.samples_used <= 2
 
 
-@pytest.mark.parametrize(
+@together(
     ("options", "says"),
     [
         ({"epsilon": -1.0}, "epsilon must be a finite number >= 0, got -1.0"),

@@ -21,6 +21,7 @@ from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.test import Test, count_all
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 from tests.frequency import FALSE_ALARM
+from tests.together import together
 
 EPSILONS = np.array([0.0, 0.3, 0.7, 0.95, 1.5, math.inf])
 ORDERS = np.array([1.0, 1.5, 2.0, 8.0, math.inf])
@@ -234,7 +235,7 @@ def test_outputs_that_only_one_input_has_show_at_every_epsilon() -> None:
     assert 2.0 < curves.renyi_lower(math.inf) < math.log(0.1 / 0.001)
 
 
-@pytest.mark.parametrize(
+@together(
     ("call", "message"),
     [
         (lambda curves: curves.delta_lower([-0.1]), "epsilons must be >= 0"),
@@ -245,7 +246,6 @@ def test_outputs_that_only_one_input_has_show_at_every_epsilon() -> None:
         (lambda curves: Curves((*curves.levels, Counts(1, 5, 1, 5)), 0.1), "levels must be counts of the same outputs"),
         (lambda curves: Curves((Counts(6, 10, 1, 10), Counts(6, 10, 1, 10)), 0.1), "levels must be of disjoint cells"),
     ],
-    ids=["epsilon", "nan", "order", "alpha", "error", "trials", "overlap"],
 )
 def test_bad_arguments_are_named(call: Callable, message: str) -> None:
     with pytest.raises(ValueError, match=message):

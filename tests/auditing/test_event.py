@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import read
 from ldp_audit.auditing.scores.coordinate import Coordinate
+from tests.together import together
 
 
 @given(
@@ -62,7 +63,7 @@ def test_an_event_is_described_in_words(event: Event, words: str) -> None:
     assert event.describe() == words
 
 
-@pytest.mark.parametrize(
+@together(
     "change",
     [
         {"intervals": [[1, 0]]},
@@ -73,7 +74,6 @@ def test_an_event_is_described_in_words(event: Event, words: str) -> None:
         {"score": {"kind": "pickle"}},
         {"score": {"kind": "coordinate", "place": -1}},
     ],
-    ids=["descending", "touching", "NaN", "text", "nested label", "unknown score", "bad score"],
 )
 def test_a_file_that_no_audit_wrote_is_refused(change: dict) -> None:
     data = Event(((0.0, 1.0),)).to_dict() | change

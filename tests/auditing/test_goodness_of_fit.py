@@ -32,6 +32,7 @@ from ldp_audit.mechanisms import (
     Variable,
 )
 from tests.frequency import FALSE_ALARM
+from tests.together import together
 
 SURE = 1 - FALSE_ALARM
 CHANNEL = FiniteChannel([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/8", "1/8", "3/4"]], ["a", None, 3])
@@ -91,7 +92,7 @@ def test_shipped_samplers_follow_their_laws(name: str, which: str) -> None:
     assert result.verdict == "consistent", result.describe()
 
 
-@pytest.mark.parametrize("name", LAWS)
+@together("name", LAWS)
 def test_another_law_of_the_same_family_is_told_apart(name: str) -> None:
     """A budget, or a scale, that is 1.3 times as large; missed below 1e-6 where 20,000 samples suffice for 1e-6."""
     mechanism, inputs = LAWS[name]
@@ -311,7 +312,7 @@ class Unnormalised:
         return math.log(0.4)
 
 
-@pytest.mark.parametrize(
+@together(
     ("law", "inputs", "options", "message"),
     [
         (object(), [0], {}, r"law must have log_prob\(y, x\)"),
@@ -326,20 +327,6 @@ class Unnormalised:
         (RandomizedResponse(1.0, 3), [0], {"confidence": 1.0}, r"confidence must be in \[0.5, 1\), got 1.0"),
         (RandomizedResponse(1.0, 3), [0], {"confidence": 0.4}, r"confidence must be in \[0.5, 1\), got 0.4"),
         (RandomizedResponse(1.0, 3), [0], {"tolerance": -0.1}, r"tolerance must be in \[0, 1\), got -0.1"),
-    ],
-    ids=[
-        "no law",
-        "unbound",
-        "total",
-        "long",
-        "certain",
-        "domain",
-        "vector",
-        "inputs",
-        "samples",
-        "confidence",
-        "odds",
-        "tol",
     ],
 )
 def test_bad_arguments_are_named(law: Any, inputs: list[Any], options: dict[str, Any], message: str) -> None:

@@ -19,6 +19,7 @@ from ldp_audit.auditing import audit
 from ldp_audit.auditing.bounds import Counts, Region
 from ldp_audit.auditing.confirm import Retest, confirm, merge, witness_in
 from ldp_audit.auditing.events import Event
+from tests.together import together
 
 Json = dict[str, Any]
 SAMPLES = 40_000
@@ -102,7 +103,7 @@ def changed(document: Json, **changes: Any) -> Json:
     return document
 
 
-@pytest.mark.parametrize(
+@together(
     ("changes", "message"),
     [
         ({"target": "m:g"}, r"differ in target: .* and 'm:g'; only runs of one event"),
@@ -117,7 +118,6 @@ def changed(document: Json, **changes: Any) -> Json:
             r"are of different events, y <= -1 and y >= 0.5; .*run the others with --confirm a.json",
         ),
     ],
-    ids=["target", "pair", "epsilon", "delta", "confidence", "design", "calls", "event"],
 )
 def test_runs_of_anything_else_are_refused(changes: Json, message: str) -> None:
     with pytest.raises(ValueError, match=message):

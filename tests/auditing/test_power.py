@@ -10,6 +10,7 @@ import pytest
 from ldp_audit.auditing.bounds import Counts, Region
 from ldp_audit.auditing.power import Reach, detectable_epsilon, plan
 from tests.frequency import FALSE_ALARM
+from tests.together import together
 
 RUNS = 300
 
@@ -130,7 +131,7 @@ def test_an_event_that_cannot_show_a_violation_detects_nothing(counts: Counts, d
     assert Reach(counts, 100_000, 0.001, math.inf, delta).detectable_epsilon == math.inf
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "options", "says"),
     [
         ((-1.0, 1.0), {}, r"claimed_epsilon must be a finite number >= 0, got -1\.0"),

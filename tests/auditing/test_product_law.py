@@ -7,6 +7,7 @@ from ldp_audit.auditing.grey_box import ProductLaw
 from ldp_audit.auditing.scores.law_score import LawScore
 from ldp_audit.mechanisms import FiniteChannel, Laplace, Piecewise, RandomizedResponse
 from tests.frequency import assert_frequency
+from tests.together import together
 
 
 def _bits(x):
@@ -72,7 +73,7 @@ class NoSampler:
         return np.zeros(np.shape(y))
 
 
-@pytest.mark.parametrize(
+@together(
     ("call", "message"),
     [
         (lambda: ProductLaw([]), "laws must be one or more"),
@@ -83,7 +84,6 @@ class NoSampler:
         (lambda: ProductLaw([NoSampler()]).sample(0, rng=np.random.default_rng(0)), "laws must have sample"),
         (lambda: MIXED.sample(0, rng=np.random.default_rng(0), n=-1), "n must be at least 0, got -1"),
     ],
-    ids=["no-law", "no-log-prob", "short-input", "short-encoding", "short-output", "no-sampler", "negative-n"],
 )
 def test_bad_arguments_are_named(call, message):
     with pytest.raises(ValueError, match=message):

@@ -14,6 +14,7 @@ from scipy import special, stats
 from ldp_audit.auditing import bounds as two_proportions
 from ldp_audit.auditing.bounds import Counts, Region, lower_limit, probability, upper_limit
 from tests.frequency import FALSE_ALARM
+from tests.together import together
 
 ERROR = 0.05
 _CONSTANTS = ("_P_SHARE", "_Q_SHARE", "_CUT", "_LEAST_Q_SHARE")
@@ -303,7 +304,7 @@ def test_counts_add_up_and_say_their_frequencies() -> None:
     assert total.frequencies == (0.5, 0.75)
 
 
-@pytest.mark.parametrize(
+@together(
     ("counts", "says"),
     [
         ((1, 0, 0, 1), "trials must be at least 1, got 0"),
@@ -318,7 +319,7 @@ def test_counts_that_cannot_be_are_refused(counts: tuple[int, int, int, int], sa
         Counts(*counts)
 
 
-@pytest.mark.parametrize("error", [0.0, 0.51, 1.0, -0.1, math.nan])
+@together("error", [0.0, 0.51, 1.0, -0.1, math.nan])
 def test_an_error_outside_of_0_and_a_half_is_refused(error: float) -> None:
     """Above a half the cells' ends are not their worst points, and the bound would be too high."""
     with pytest.raises(ValueError, match=r"error must be in \(0, 0.5\]"):

@@ -22,6 +22,7 @@ from ldp_audit.claims.settling import Settled, SettledClaim, settle, settle_clai
 from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, written
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import Variable
+from tests.together import together
 
 PAIRS = [("0", "1"), ("1", "0"), ("1/2", "1"), ("-3", "1/4"), ("0", "1/8"), ("16", "-16"), ("1", "1"), ("0", "2**-46")]
 
@@ -126,7 +127,7 @@ FALSE = {
 }
 
 
-@pytest.mark.parametrize("statement", FALSE.values(), ids=FALSE)
+@together("statement", FALSE.values())
 def test_false_masses_are_refuted(statement: Statement) -> None:
     settled = settle(statement)
     assert settled.verdict is Verdict.REFUTED
@@ -184,7 +185,7 @@ FORGED = {
 }
 
 
-@pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
+@together("forged", FORGED.values())
 def test_forged_inputs_are_refused(forged: str) -> None:
     evidence = {"kind": "value", "left": "0", "right": "1"}
     record = {"label": "", "quantifier": "for all", "variables": [], "left": "0", "relation": "<=", "right": forged}
@@ -202,7 +203,7 @@ def test_a_variable_cannot_be_called_like_it_nor_stand_in_it() -> None:
         words_alone(8, Variable("x", 0, 1), 0)
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         ((25, 0, 1), r"bits must be a whole number in 2..24, got 25"),

@@ -19,6 +19,7 @@ from ldp_audit.claims.recheck import part as recheck_part
 from ldp_audit.claims.settling import SettledClaim, settle, settle_claim
 from ldp_audit.claims.statement import Statement
 from ldp_audit.claims.verdict import Verdict
+from tests.together import together
 
 EXPECTED = {"LF-SIGNAL": "PROVED", "LF-NEED": "PROVED", "LF-MEMBER": "ENUMERATED", "LF-FOUND": "PROVED"}
 
@@ -85,7 +86,7 @@ FALSE = {
 }
 
 
-@pytest.mark.parametrize("name", FALSE)
+@together("name", FALSE)
 def test_no_false_neighbour_is_proved(name: str) -> None:
     claim, place, change = FALSE[name]
     part = {one.id: one for one in Claims(anonymity.CLAIMS)}[claim].parts[place]

@@ -13,6 +13,7 @@ from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, 
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.channel import Ind
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
+from tests.together import together
 
 x = Variable("x", 0, 1)
 opened = Variable("x", 0, 1, open="both")
@@ -22,7 +23,7 @@ positive = Variable("z", 0, oo, open="left")
 K = Variable("K", 0, oo, open="left")
 
 
-@pytest.mark.parametrize(
+@together(
     "statement",
     [
         at_most(0, x),
@@ -44,7 +45,6 @@ K = Variable("K", 0, oo, open="left")
         less(1 + EPSILON + EPSILON**2 / 2, T),
         at_most(0, real**2 - 2 * real + 1),
     ],
-    ids=str,
 )
 def test_true_statements_are_proved_with_a_form(statement: Statement) -> None:
     settled = settle(statement)

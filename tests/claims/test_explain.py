@@ -10,6 +10,7 @@ import pytest
 from flint import arb
 
 from ldp_audit.claims.explain import Cell, Choice, LocalChoice, Rule, explanations, prints
+from tests.together import together
 
 POWERS = Choice("power", [1, 2, 3])
 OFFSETS = Choice("offset", [0, 1, -1])
@@ -74,7 +75,7 @@ def test_one_wrong_digit_is_one_number_missed() -> None:
     assert [cell.name for cell in best.missed] == [wrong.name]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@together("seed", range(20))
 def test_random_digits_are_not_explained(seed: int) -> None:
     rng = random.Random(seed)
     cells = [Cell(f"n = {n}, k = {k}", f"0.{rng.randrange(10**5):05}", "share", {"n": n, "k": k}) for n, k in ROWS]
@@ -122,7 +123,7 @@ def test_an_undefined_formula_explains_nothing() -> None:
     assert found[0].chance() == 1
 
 
-@pytest.mark.parametrize(
+@together(
     ("value", "printed", "rule", "expected"),
     [
         (Fraction(1, 8), "0.12", "rounded", True),
@@ -168,7 +169,7 @@ def test_more_numbers_explained_are_less_likely_by_chance() -> None:
     assert chances[-1] == 1
 
 
-@pytest.mark.parametrize(
+@together(
     ("cells", "choices", "local", "message"),
     [
         ([], [], None, "cells must be there"),

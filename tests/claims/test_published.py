@@ -13,12 +13,13 @@ from ldp_audit.claims.settling import BadClaimError, settle
 from ldp_audit.claims.verdict import Verdict, combine
 from tests.claims.published import ENTRIES
 from tests.claims.published.entry import DIGITS, Entry, contradiction, fails, parts_of
+from tests.together import together
 
 MOST_UNDECIDED = 0.05
 """The share of all statements, neighbours included, that may stay open."""
 POINTS = 12
 EVERY = 3
-"""Without `--slow` the engines settle one entry in so many, themes in turn, as they are listed; with it all."""
+"""Without `--slow` the engines settle one entry in so many, as they are listed: a share of every theme; with it all."""
 BY_ID = {entry.id: entry for entry in ENTRIES}
 NOT_WRITTEN = (BadClaimError, TypeError, ValueError, NotImplementedError, AttributeError)
 """What building or settling raises for a construct that the engines do not know."""
@@ -77,7 +78,7 @@ def test_a_wrong_verdict_is_found() -> None:
             assert not complaint(entry, beside=True, verdict=Verdict.REFUTED)
 
 
-@pytest.mark.parametrize("source", sorted({entry.source for entry in ENTRIES}))
+@together("source", sorted({entry.source for entry in ENTRIES}))
 def test_the_truth_of_every_entry_by_numbers(source: str) -> None:
     entries = [entry for entry in ENTRIES if entry.source == source]
     with mp.workdps(DIGITS):

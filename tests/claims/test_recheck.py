@@ -25,6 +25,7 @@ from ldp_audit.claims.statement import at_most, less
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import Variable
 from ldp_audit.reports import document
+from tests.together import together
 
 SOURCE = Path(recheck.__file__)
 FUNCTIONS = Path(recheck_functions.__file__)
@@ -195,9 +196,7 @@ def test_missing_evidence_is_refused(ldp_fl_report: dict) -> None:
             assert claim["id"] in complaints(changed)
 
 
-@pytest.mark.parametrize(
-    "report", [[], {}, {"schema_version": 2, "claims": [{}]}, {"schema_version": 1, "claims": 3}, "x"]
-)
+@together("report", [[], {}, {"schema_version": 2, "claims": [{}]}, {"schema_version": 1, "claims": 3}, "x"])
 def test_what_is_no_report_is_said_to_be_none(report: Any) -> None:
     with pytest.raises(ValueError, match="not a report"):
         list(recheck_claims(report))
@@ -209,9 +208,7 @@ def test_a_malformed_claim_is_refused_not_a_crash(claim: Any) -> None:
     assert "malformed" in outcome.complaint
 
 
-@pytest.mark.parametrize(
-    "text", ["__import__('os').system('true')", "x.real", "[1]", "1.5", "'a'", "exp", "x if x else 1"]
-)
+@together("text", ["__import__('os').system('true')", "x.real", "[1]", "1.5", "'a'", "exp", "x if x else 1"])
 def test_nothing_but_arithmetic_is_read(text: str) -> None:
     record = settle(at_most(Variable("x", 0, 1), 1)).to_dict()
     record["evidence"]["gap"] = text

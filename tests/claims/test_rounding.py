@@ -16,6 +16,7 @@ from ldp_audit.claims.settling import settle
 from ldp_audit.claims.statement import at_most, equal, less, somewhere
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import Variable
+from tests.together import together
 
 TIES = [Fraction(2**24 + 1), Fraction(2**24 + 3), Fraction(-(2**24) - 1), Fraction(2**25 + 2), Fraction(0), Fraction(1)]
 
@@ -88,7 +89,7 @@ def test_statements_about_roundings_of_all_numbers_of_a_range() -> None:
     assert settle(less(x, next_whole(x) + Rational(1, 10))).verdict in (Verdict.PROVED, Verdict.UNDECIDED)
 
 
-@pytest.mark.parametrize("digits", [0, -1, 24.5, Rational(1, 2), None, "many"])
+@together("digits", [0, -1, 24.5, Rational(1, 2), None, "many"])
 def test_digits_that_are_no_number_of_bits_are_refused(digits: object) -> None:
     with pytest.raises(ValueError, match="digits must be a positive whole number of bits"):
         rounded(1, digits)  # type: ignore[arg-type]

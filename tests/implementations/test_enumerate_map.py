@@ -29,6 +29,7 @@ from ldp_audit.implementations import (
     enumerate_map,
     evaluation,
 )
+from tests.together import together
 
 SIGNS = (-1.0, 1.0)
 
@@ -176,7 +177,7 @@ def test_the_claim_is_compared_by_whole_numbers() -> None:
     assert "missed by less than the step from its numbers to the next floats" in undecided.describe()
 
 
-@pytest.mark.parametrize(
+@together(
     ("epsilon", "delta", "verdict"),
     [
         (None, 0.0, None),
@@ -205,7 +206,7 @@ def test_the_ends_of_a_claim(epsilon: float | None, delta: float, verdict: str |
     assert result.describe().startswith("no claim" if verdict is None else verdict)
 
 
-@pytest.mark.parametrize(
+@together(
     "map_",
     [
         lambda x, u: np.where(u < 0.25 + x / 4, "yes", "no"),
@@ -299,7 +300,7 @@ def _failing(x: float, u: np.ndarray) -> np.ndarray:
     raise RuntimeError("no luck")
 
 
-@pytest.mark.parametrize(
+@together(
     ("map_", "message"),
     [
         (_shorter, r"on input 0.0 .*: it returned 1023 outputs for 1024 words"),
@@ -317,7 +318,7 @@ def test_a_map_that_is_no_function_of_input_and_uniform_is_refused(map_: Any, me
         implementation(map_, (0.0, 1.0), 17)
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         ({"inputs": [1.0]}, "inputs must be two or more"),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.implementations.fake_generator import Draw, FakeGenerator, NotEnumerable, Tape
+from tests.together import together
 
 Generator = np.random.Generator
 
@@ -66,7 +67,7 @@ def script(tape: Tape) -> list[tuple[Draw, np.ndarray]]:
     return list(zip(tape.draws, tape.words, strict=True))
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@together("call", CALLS.values())
 def test_what_is_recorded_is_what_numpy_gives_in_value_type_and_shape(call: Callable[[Generator], Any]) -> None:
     """Catches a fake that returns an array where numpy returns a float, another dtype, or other values."""
     _, found = recorded(call)
@@ -77,7 +78,7 @@ def test_what_is_recorded_is_what_numpy_gives_in_value_type_and_shape(call: Call
     assert np.array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@together("call", CALLS.values())
 def test_words_played_back_give_the_same_whatever_the_seed(call: Callable[[Generator], Any]) -> None:
     tape, found = recorded(call)
     again = Tape(script(tape))
@@ -87,7 +88,7 @@ def test_words_played_back_give_the_same_whatever_the_seed(call: Callable[[Gener
     assert fake.untouched
 
 
-@pytest.mark.parametrize(("call", "reason"), REFUSED.values(), ids=REFUSED)
+@together(("call", "reason"), REFUSED.values())
 def test_other_draws_are_refused_by_name(call: Callable[[Generator], Any], reason: str) -> None:
     tape = Tape()
     with pytest.raises(NotEnumerable) as caught:

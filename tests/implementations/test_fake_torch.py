@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.together import together
+
 torch = pytest.importorskip("torch")
 
 from ldp_audit.implementations import fake_torch  # noqa: E402
@@ -99,7 +101,7 @@ def test_functions_that_draw_inside_are_played_back_too(call: Callable[[], Any])
     assert torch.equal(again, wanted)
 
 
-@pytest.mark.parametrize(("call", "reason"), REFUSED.values(), ids=REFUSED)
+@together(("call", "reason"), REFUSED.values())
 def test_what_is_not_modelled_is_refused_by_name(call: Callable[[], Any], reason: str) -> None:
     with torch.random.fork_rng(devices=()), pytest.raises(NotEnumerable) as caught:
         played(call)

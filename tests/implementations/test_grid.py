@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from ldp_audit.implementations import Grid
+from tests.together import together
 
 
-@pytest.mark.parametrize(
+@together(
     ("bits", "dtype", "name"),
     [
         (1, None, "float32"),
@@ -78,7 +79,7 @@ def test_uniforms_are_new_arrays(words: bool) -> None:
     assert given.tolist() == list(range(16))
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         ({"bits": 0}, r"bits must be a whole number in 1..53 for uniforms, got 0"),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.implementations import Example, Exclusive, Implementation, JointCounts, PairChannel
+from tests.together import together
 
 EXAMPLE = Example(np.float32(0.1), (3, 5), (0.1875, 0.3125), np.float32(-0.3), None, math.inf, -1.0, 1.0)
 ALONE = PairChannel(-1.0, 1.0, None, (Exclusive(-1.0, 1.0, 2, 3, 0.25, EXAMPLE),), EXAMPLE)
@@ -23,7 +24,7 @@ def result_of(*pairs: PairChannel, method: Any = "sampled", **claim: Any) -> Imp
     return Implementation(method, 4, 2, 256, pairs=pairs, assumptions=("the seed is secret",), seconds=0.5, **claim)
 
 
-@pytest.mark.parametrize(
+@together(
     ("result", "verdict"),
     [
         (result_of(NOTHING), "not refuted"),

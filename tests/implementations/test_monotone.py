@@ -19,6 +19,7 @@ from ldp_audit.implementations.implementation_result import PairChannel
 from ldp_audit.implementations.monotone import search
 from ldp_audit.implementations.output_keys import OutputKeys
 from tests.frequency import assert_frequency
+from tests.together import together
 
 DOUBLES = Grid(53)
 
@@ -250,7 +251,7 @@ def test_falling_maps_and_maps_that_turn_with_the_input_are_searched_like_rising
 # -- what is taken on trust ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@together(
     "sampler_map",
     [
         lambda x, u: x + np.cos(6 * u),
@@ -259,7 +260,6 @@ def test_falling_maps_and_maps_that_turn_with_the_input_are_searched_like_rising
         lambda x, u: np.array([0, 2, 1])[(3 * u).astype(int)],
         lambda x, u: (u * 2**53).astype(np.int64) ^ 1,
     ],
-    ids=["many values", "two values", "labels", "three numbers", "neighbours"],
 )
 def test_a_map_that_is_not_monotone_is_an_error_with_two_words_that_show_it(sampler_map: Any) -> None:
     """Catches a result that rests on an order which is not there."""

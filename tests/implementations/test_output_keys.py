@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
 
 from ldp_audit.implementations.output_keys import OutputKeys, array_of_numbers
+from tests.together import together
 
 FLOATS = ["float16", "float32", "float64"]
 
@@ -114,7 +115,7 @@ class Tagged:
         return "Tagged"
 
 
-@pytest.mark.parametrize(
+@together(
     "outputs",
     [
         [-1, 2**63, 2**63 + 1],
@@ -127,7 +128,6 @@ class Tagged:
         [{"a": 1}, {"a": True}],
         [np.datetime64("2020-01-01", "ns"), np.datetime64("2020-01-01", "us")],
     ],
-    ids=str,
 )
 def test_outputs_that_differ_have_keys_that_differ(outputs: list[Any]) -> None:
     """Would catch numbers that a common dtype makes equal: an observer of the outputs themselves tells them apart."""
@@ -143,7 +143,7 @@ def test_rows_of_numbers_of_one_type_are_numbers_and_others_labels() -> None:
     ] * 5
 
 
-@pytest.mark.parametrize(
+@together(
     ("raw", "message"),
     [
         (np.ma.array([0.0, 1.0], mask=[False, True]), "a masked array"),

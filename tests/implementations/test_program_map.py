@@ -16,6 +16,7 @@ from ldp_audit.implementations.audit_implementation import implementation_of, un
 from ldp_audit.implementations.fake_generator import NotEnumerable
 from ldp_audit.implementations.program_map import ProgramMap, map_of
 from ldp_audit.mechanisms import RandomizedResponse, TwoPoint
+from tests.together import together
 
 INPUTS = (-1.0, 1.0)
 Generator = np.random.Generator
@@ -151,7 +152,7 @@ def test_each_output_is_made_of_its_own_words(program: Any) -> None:
     assert np.array_equal(planned(program)(1.0, first, second), 1.0 + first + second_value)
 
 
-@pytest.mark.parametrize(
+@together(
     ("program", "reason"),
     [
         (rejects, "how much it draws varies"),
@@ -330,7 +331,7 @@ def test_maps_are_known_by_their_parameters_names() -> None:
     assert implementation_of(of_two, (0, 1), bits=5).words == 2**10
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         ({"bits": 0}, "bits must be a whole number in 1..64"),

@@ -30,6 +30,7 @@ from ldp_audit.implementations.textbook_findings import (
 )
 from ldp_audit.mechanisms import TwoPoint
 from tests.frequency import assert_frequency
+from tests.together import together
 
 PROGRAMS = [
     TextbookLaplace(),
@@ -236,7 +237,7 @@ def test_the_table_has_a_line_for_every_finding() -> None:
 NAMED = [name for name in textbook.__all__ if isinstance(getattr(textbook, name), GeneratorSampler)]
 
 
-@pytest.mark.parametrize("name", NAMED)
+@together("name", NAMED)
 def test_named_samplers_draw_reports_in_their_dtype(name: str) -> None:
     reports = getattr(textbook, name)(0.0, 9, np.random.default_rng(0))
     assert reports.shape == (9,)

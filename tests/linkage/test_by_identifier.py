@@ -18,6 +18,7 @@ from ldp_audit.linkage import (
     table,
     tell_pair_by_identifier,
 )
+from tests.together import together
 
 
 def matrices(n: int, d: int):
@@ -77,7 +78,7 @@ def test_channels_link_what_is_sent_on_them() -> None:
     assert (mixed.success, mixed.exposed) == (Fraction(5, 6), Fraction(1, 2))
 
 
-@pytest.mark.parametrize(
+@together(
     ("call", "message"),
     [
         (lambda: name_by_identifier([1, 0]), "sent must have shape"),

@@ -29,6 +29,7 @@ from ldp_audit.linkage import (
 )
 from ldp_audit.mechanisms import ParameterShuffler
 from tests.frequency import FALSE_ALARM, assert_frequency
+from tests.together import together
 
 STARTS = [
     (0,),
@@ -79,7 +80,7 @@ def best_names(starts: tuple[int, ...]) -> Fraction:
     return right / rounds
 
 
-@pytest.mark.parametrize("starts", STARTS)
+@together("starts", STARTS)
 def test_one_report_is_named_as_often_as_by_enumeration(starts: tuple[int, ...]) -> None:
     """Would catch a cell left out, counted twice, or a tie that is guessed too well."""
     masses: defaultdict[int, list[int]] = defaultdict(list)
@@ -100,7 +101,7 @@ def test_two_clients_are_named_with_one_half_plus_half_the_offset() -> None:
         assert name_report(Arrivals.of(6, (0, offset))).success == Fraction(1, 2) + Fraction(offset, 12)
 
 
-@pytest.mark.parametrize("starts", STARTS)
+@together("starts", STARTS)
 def test_the_best_names_of_an_id_lie_within_the_bounds(starts: tuple[int, ...]) -> None:
     """Would catch an upper bound that is too low, or an 'exact' that is not."""
     found, truth = name_reports_of_id(Arrivals.of(WINDOW, starts)), best_names(starts)
@@ -118,7 +119,7 @@ def test_disjoint_windows_name_everything() -> None:
     assert (found.success, found.exact, found.exposed) == (1, True, 1)
 
 
-@pytest.mark.parametrize(("n", "offset"), [*itertools.product((1, 2, 3, 4), (-3, 0, 1, 2, 4, 9))])
+@together(("n", "offset"), [*itertools.product((1, 2, 3, 4), (-3, 0, 1, 2, 4, 9))])
 def test_the_late_clients_report_is_found_as_often_as_by_enumeration(n: int, offset: int) -> None:
     starts = (*[0] * (n - 1), offset)
     right, rounds = Fraction(0), 0
@@ -140,7 +141,7 @@ def test_parting_two_clients_gives_the_claims_numbers() -> None:
     assert found == [Fraction(1, 2), Fraction(1417, 2592), Fraction(25, 32), 1]
 
 
-@pytest.mark.parametrize(("offset", "d"), [*itertools.product((0, 1, 3, 4), (1, 2, 3))])
+@together(("offset", "d"), [*itertools.product((0, 1, 3, 4), (1, 2, 3))])
 def test_parting_two_clients_agrees_with_the_best_partition(offset: int, d: int) -> None:
     starts, masses = (0, offset), defaultdict(lambda: defaultdict(Fraction))
     for ids in itertools.product(list(slots(starts)), repeat=d):
@@ -154,7 +155,7 @@ def test_parting_two_clients_agrees_with_the_best_partition(offset: int, d: int)
     assert link_two_clients(offset, WINDOW, d).success == sum(max(of.values()) for of in masses.values()) / total
 
 
-@pytest.mark.parametrize(("starts", "same"), [*itertools.product(STARTS[1:], (Fraction(1, 2), Fraction(1, 5)))])
+@together(("starts", "same"), [*itertools.product(STARTS[1:], (Fraction(1, 2), Fraction(1, 5)))])
 def test_two_reports_are_told_apart_as_often_as_by_enumeration(starts: tuple[int, ...], same: Fraction) -> None:
     n, masses = len(starts), defaultdict(lambda: [Fraction(0), Fraction(0)])
     for one, two in itertools.product(range(n), repeat=2):
@@ -167,7 +168,7 @@ def test_two_reports_are_told_apart_as_often_as_by_enumeration(starts: tuple[int
     assert found.chance == max(same, 1 - same)
 
 
-@pytest.mark.parametrize(("offset", "d"), [*itertools.product((0, 1, 3, 4, 7), (1, 2, 4))])
+@together(("offset", "d"), [*itertools.product((0, 1, 3, 4, 7), (1, 2, 4))])
 def test_a_start_is_told_as_often_as_the_total_variation_says(offset: int, d: int) -> None:
     first, second = (set(itertools.product(range(start, start + WINDOW), repeat=d)) for start in (0, offset))
     variation = 1 - Fraction(len(first & second), WINDOW**d)
@@ -214,7 +215,7 @@ def test_a_shufflers_errors_of_prediction_are_the_starts() -> None:
     assert name_report(perfect).success == Fraction(1, 2)
 
 
-@pytest.mark.parametrize("starts", STARTS)
+@together("starts", STARTS)
 def test_candidates_are_those_of_some_assignment(starts: tuple[int, ...]) -> None:
     """Times amid slots. Would catch a block cut too early (a sender excluded) and one that is never cut."""
     rounds = list(slots(starts))
@@ -341,7 +342,7 @@ def test_the_table_has_a_row_for_each_case_and_is_plain_numbers() -> None:
     assert all(type(number) in (int, float) for row in rows for number in row.to_dict().values())
 
 
-@pytest.mark.parametrize(
+@together(
     ("call", "message"),
     [
         (lambda: Arrivals.of(0, [1]), "window must be positive, got 0"),

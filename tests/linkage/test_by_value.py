@@ -11,6 +11,7 @@ import pytest
 from ldp_audit.linkage import by_value as complements
 from ldp_audit.linkage import link_by_value, linked_pairs, name_by_value, ranges_of, ranges_shown
 from ldp_audit.mechanisms import TwoPoint
+from tests.together import together
 
 EPSILON = 1.0
 
@@ -101,7 +102,7 @@ def test_two_reports_give_the_least_and_largest_weight_of_a_layer() -> None:
     assert (found.center, found.radius) == pytest.approx((center, radius), rel=1e-13)
 
 
-@pytest.mark.parametrize(("epsilon", "d"), [*itertools.product((1e-9, 0.5, 2.0, 50.0), (2, 3, 5))])
+@together(("epsilon", "d"), [*itertools.product((1e-9, 0.5, 2.0, 50.0), (2, 3, 5))])
 def test_the_least_probability_of_both_values_is_attained(epsilon: float, d: int) -> None:
     """Against all layers on a grid that reaches both ends. Would catch a bound that is wrong, or not attained."""
     share = 1 / (1 + np.exp(-epsilon))
@@ -166,7 +167,7 @@ def test_linked_pairs_count_as_by_visiting_every_pair() -> None:
     assert (nothing.precision, nothing.recall) == (1, 0)
 
 
-@pytest.mark.parametrize(
+@together(
     ("call", "message"),
     [
         (lambda: link_by_value([]), "reports must not be empty"),

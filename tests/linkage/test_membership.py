@@ -13,6 +13,7 @@ from ldp_audit.accounting.membership.membership_limit import advantage
 from ldp_audit.linkage.linkage_report import linkage_report
 from ldp_audit.linkage.membership import score
 from tests.frequency import assert_frequency
+from tests.together import together
 
 N, D, ROUNDS, EPSILON = 10, 20, 3, 1.0
 
@@ -72,7 +73,7 @@ def test_the_mirrored_hypothesis_has_the_mirrored_score() -> None:
     assert score(counts, 6, 1.5, client=-1.0, instead=1.0) == pytest.approx(score(6 - counts, 6, 1.5))
 
 
-@pytest.mark.parametrize(
+@together(
     ("counts", "arguments", "message"),
     [
         ([1, 7], {}, r"counts must be whole numbers in 0..6, got"),
@@ -126,7 +127,7 @@ def test_the_ends_give_a_report_too(n: int, d: int, epsilon: float) -> None:
         assert view.clients_needed >= 1
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         ({"d": 0}, "d must be a whole number >= 1, got 0"),

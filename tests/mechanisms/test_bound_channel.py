@@ -18,6 +18,7 @@ from ldp_audit.mechanisms.piecewise import PIECEWISE
 from ldp_audit.mechanisms.subsample_release import WITHOUT_REPLACEMENT
 from ldp_audit.mechanisms.two_point import TWO_POINT, TwoPoint
 from ldp_audit.mechanisms.variable import T, Variable
+from tests.together import together
 
 epsilons = st.one_of(st.floats(1e-9, 50.0), st.sampled_from([1e-9, 0.1, 1.0, 50.0]))
 x = Variable("x", 0, 1)
@@ -111,7 +112,7 @@ def test_numbers_are_those_of_the_definition() -> None:
     assert inside - outside == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(
+@together(
     ("values", "message"),
     [
         ({}, "needs a number for c, r, t"),

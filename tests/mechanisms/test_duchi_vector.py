@@ -12,6 +12,7 @@ import pytest
 from sympy import exp, simplify
 
 from ldp_audit.mechanisms import DuchiVector, T, TwoPoint
+from tests.together import together
 
 every_epsilon = pytest.mark.parametrize("epsilon", [1e-3, 1.0, math.log(3), 4.0])
 every_size = pytest.mark.parametrize(("d", "printed"), [(d, printed) for d in range(1, 6) for printed in (False, True)])
@@ -142,7 +143,7 @@ def test_the_definition_is_symbolic_and_adds_up() -> None:
     assert len(DuchiVector(1.0, 4, printed=True).symbolic().classes) == 3
 
 
-@pytest.mark.parametrize(
+@together(
     ("call", "message"),
     [
         (lambda: DuchiVector(0, 2), "epsilon must be a finite number > 0"),

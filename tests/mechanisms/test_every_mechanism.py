@@ -32,6 +32,7 @@ from ldp_audit.mechanisms import (
 from ldp_audit.mechanisms.catalogue import ENTRIES
 from ldp_audit.mechanisms.target import SHIPPED, load
 from tests.frequency import assert_frequency
+from tests.together import together
 
 MATRIX = [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/8", "1/8", "3/4"]]
 MECHANISMS: dict[str, Any] = {
@@ -78,7 +79,7 @@ def test_every_target_and_every_page_entry_is_in_the_list() -> None:
     assert {entry.name for entry in ENTRIES} == set(MECHANISMS) - {"FiniteChannel"}  # which has no law of its own
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@together("name", SHIPPED)
 def test_what_a_mechanism_prints_is_a_target_that_loads_it(name: str) -> None:
     assert load(repr(MECHANISMS[name])) == MECHANISMS[name]
 

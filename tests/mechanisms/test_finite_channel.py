@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit.mechanisms import FiniteChannel, RandomizedResponse
+from tests.together import together
 
 weights = st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3).filter(any), min_size=1, max_size=4)
 
@@ -116,7 +117,7 @@ def test_entries_are_the_exact_numbers_that_they_are() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@together(
     ("matrix", "message"),
     [
         ([], "at least one row and one column"),
@@ -157,7 +158,7 @@ def test_a_pickle_is_never_loaded(tmp_path: Path) -> None:
         FiniteChannel.from_file(tmp_path / "c.pkl")
 
 
-@pytest.mark.parametrize("entry", ["1e999999999", "1e-999999999", np.complex128(0.5), 0.5j, b"1"])
+@together("entry", ["1e999999999", "1e-999999999", np.complex128(0.5), 0.5j, b"1"])
 def test_entries_with_huge_exponents_and_complex_ones_are_refused(entry: Any) -> None:
     with pytest.raises(ValueError, match="matrix must be rows of numbers of one length"):
         FiniteChannel([[entry, 0], [0, 1]])

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from ldp_audit.mechanisms import FiniteChannel
 from ldp_audit.mechanisms.randomness import WORDS
 from tests.frequency import assert_frequency
+from tests.together import together
 
 rows_of_weights = st.integers(1, 6).flatmap(
     lambda outputs: st.lists(
@@ -121,7 +122,7 @@ def test_both_samplers_draw_from_the_law(library: str, bits: int) -> None:
         assert_frequency(int(np.sum(drawn[:, row] == label)), len(rows), math.exp(c.log_prob(label, row)))
 
 
-@pytest.mark.parametrize(
+@together(
     ("labels", "dtype"),
     [
         (["a", "bb"], np.dtype("<U2")),

@@ -18,6 +18,7 @@ from ldp_audit.mechanisms import (
     TwoPoint,
 )
 from tests.frequency import assert_frequency
+from tests.together import together
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def test_levels_must_be_levels(row: Row) -> None:
             row.mechanism.delta(bad)
 
 
-@pytest.mark.parametrize(
+@together(
     ("build", "message"),
     [
         (lambda: RandomizedResponse(1.0, 1), "k must be a whole number >= 2, got 1"),

@@ -9,6 +9,7 @@ import mpmath
 import pytest
 
 from ldp_audit.mechanisms import Gaussian
+from tests.together import together
 
 
 @pytest.mark.covering(1)
@@ -48,7 +49,7 @@ def test_moments() -> None:
         m.mean(math.nan)
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, math.inf, math.nan, "1"])
+@together("bad", [0.0, -1.0, math.inf, math.nan, "1"])
 def test_bad_parameters_are_named(bad: Any) -> None:
     with pytest.raises(ValueError, match="sigma must be a finite number > 0"):
         Gaussian(bad)

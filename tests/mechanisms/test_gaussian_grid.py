@@ -18,6 +18,7 @@ from ldp_audit.mechanisms import Gaussian
 from ldp_audit.mechanisms.gaussian_grid import GaussianGrid
 from ldp_audit.mechanisms.noise_grid import NoiseGrid
 from tests.frequency import assert_frequency
+from tests.together import together
 
 COARSE = [Gaussian(1.0, 0.7).implemented(12), Gaussian(3.0, 0.1).implemented(8), Gaussian(0.2, 5.0).implemented(16)]
 
@@ -132,7 +133,7 @@ def test_what_is_no_report_has_no_probability() -> None:
     assert m.log_prob([end + float(m.grid.spacing()), end / 7.7, math.nan], 0.0).tolist() == [-math.inf] * 3
 
 
-@pytest.mark.parametrize(
+@together(
     ("call", "message"),
     [
         (lambda: Gaussian(1.0).implemented(1), "bits must be a whole number >= 2 and <= 64"),

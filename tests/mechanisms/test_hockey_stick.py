@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit.mechanisms.hockey_stick import doubled, hockey_stick
+from tests.together import together
 
 laws = st.lists(st.integers(0, 10**40) | st.integers(0, 9), min_size=4, max_size=4).filter(any)
 
@@ -28,7 +29,7 @@ def test_all_digits_are_right(first: list[int], second: list[int], level: float)
     assert float(hockey_stick(p, q, level)) == pytest.approx(exact(first, second, level), rel=1e-14, abs=1e-300)
 
 
-@pytest.mark.parametrize("bits", range(4, 60, 5))
+@together("bits", range(4, 60, 5))
 def test_no_digit_is_lost_next_to_the_point_where_the_divergence_vanishes(bits: int) -> None:
     """Two laws whose largest log ratio is the level, but for a 2**-bits-th of it; plain floats fail."""
     second = [10**30, 3 * 10**30, 6 * 10**30, 7]

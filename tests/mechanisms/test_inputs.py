@@ -22,12 +22,13 @@ from ldp_audit.mechanisms import (
 )
 from ldp_audit.mechanisms.inputs import array_of, numbers_of
 from tests.mechanisms.test_every_mechanism import MECHANISMS
+from tests.together import together
 
 every = pytest.mark.parametrize("name", MECHANISMS)
 NO_NUMBERS: list[Any] = ["a", "1", b"1", 1j, None, True, [True], ..., [1, "a"], [[1], [1, 2]], np.array([1j])]
 
 
-@pytest.mark.parametrize("value", [*NO_NUMBERS, 10**400], ids=lambda value: repr(value)[:20])
+@together("value", [*NO_NUMBERS, 10**400])
 def test_what_is_no_number_is_refused_by_name(value: Any) -> None:
     with pytest.raises(ValueError, match=r"^epsilon must be "):
         numbers_of("epsilon", value)
@@ -75,7 +76,7 @@ def test_moments_take_tensors_that_require_a_gradient(m: Any) -> None:
         m.mean(torch.zeros(2, dtype=torch.bfloat16))
 
 
-@pytest.mark.parametrize("name", ["TwoPoint", "RandomizedResponse", "Piecewise", "Hybrid", "Laplace", "Gaussian"])
+@together("name", ["TwoPoint", "RandomizedResponse", "Piecewise", "Hybrid", "Laplace", "Gaussian"])
 def test_reports_that_are_no_numbers_are_refused(name: str) -> None:
     for y in ("a", None, 1j, ..., [1, "a"], [[1], [1, 2]], np.array([1j])):
         with pytest.raises(ValueError, match=r"^y must be "):

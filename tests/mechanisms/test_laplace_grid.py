@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from ldp_audit.mechanisms import Laplace
 from ldp_audit.mechanisms.laplace_grid import LaplaceGrid
 from tests.frequency import assert_frequency
+from tests.together import together
 
 COARSE = LaplaceGrid(Laplace(1.0), -2)  # g = 1/4, m = 4, t = 8
 UNEVEN = LaplaceGrid(Laplace(1.3, 0.7), -3)  # the sensitivity is 5.6 spacings
@@ -158,7 +159,7 @@ def test_what_is_no_grid_point_has_no_probability() -> None:
     assert COARSE.log_prob(np.zeros((2, 1)), np.zeros(3)).shape == (2, 3)
 
 
-@pytest.mark.parametrize(
+@together(
     ("call", "message"),
     [
         (lambda: Laplace(1.0).implemented(1), "bits must be a whole number >= 2 and <= 64"),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ldp_audit.mechanisms.noise_grid import NoiseGrid
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from tests.frequency import assert_frequency
+from tests.together import together
 
 
 class Scripted(NumpySource):
@@ -108,7 +109,7 @@ def test_whole_numbers_that_floats_cannot_hold_are_refused() -> None:
             NoiseGrid(0).rounded(wrong, source)
 
 
-@pytest.mark.parametrize(("exponent", "cells"), [(601, 1), (0.5, 1), (0, 0), (0, 2**33), (True, 1)])
+@together(("exponent", "cells"), [(601, 1), (0.5, 1), (0, 0), (0, 2**33), (True, 1)])
 def test_bad_grids_are_refused(exponent: Any, cells: Any) -> None:
     with pytest.raises(ValueError, match="must be a whole number in"):
         NoiseGrid(exponent, cells)

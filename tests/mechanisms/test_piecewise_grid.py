@@ -19,6 +19,7 @@ from ldp_audit.mechanisms.piecewise_grid import PiecewiseGrid
 from ldp_audit.mechanisms.randomness import NumpySource
 from tests.frequency import assert_frequency
 from tests.replay import Drawn, Given
+from tests.together import together
 
 ENDS = [1e-20, 1e-12, 1e-9, 0.1, 1.0, 4.0, 14.0, 20.0, 30.0, 44.0, 50.0, 200.0, 700.0]
 SMALL = [PiecewiseGrid(4, 3, 4, 6), PiecewiseGrid(1, 2, 5, 6), PiecewiseGrid(4, 1, 8, 6), PiecewiseGrid(8, 2, 8, 7)]
@@ -40,7 +41,7 @@ def places(grid: PiecewiseGrid) -> list[Fraction]:
     return [Fraction(k, 3) for k in range(-3 * grid.half, 3 * grid.half + 1)]
 
 
-@pytest.mark.parametrize("grid", [*SMALL, *(PiecewiseGrid.of(e, bits) for e in (0.5, 1.0, 3.0) for bits in (5, 8))])
+@together("grid", [*SMALL, *(PiecewiseGrid.of(e, bits) for e in (0.5, 1.0, 3.0) for bits in (5, 8))])
 def test_the_whole_channel_is_private_and_unbiased(grid: PiecewiseGrid) -> None:
     """epsilon and delta are the largest over all pairs, with exact fractions; the mean is the input."""
     if not grid.half:
@@ -91,7 +92,7 @@ def test_the_implemented_epsilon_is_at_most_the_claimed_one(epsilon: float, bits
         assert grid.exact_epsilon() == pytest.approx(float(mpmath.log(ratio)), rel=1e-13)
 
 
-@pytest.mark.parametrize("epsilon", ENDS)
+@together("epsilon", ENDS)
 def test_64_bits_cost_little_epsilon(epsilon: float) -> None:
     grid = Piecewise(epsilon).implemented()
     assert grid.exact_epsilon() <= epsilon

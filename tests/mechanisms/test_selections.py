@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.mechanisms import ExponentialSelection, PerturbedEncoding
+from tests.together import together
 
 TRUE_EPSILON = {
     (0.2, 2, 1): 0.266470, (0.2, 10, 1): 0.224385, (0.2, 10, 5): 0.221878,
@@ -39,7 +40,7 @@ def test_perturbed_encoding_is_the_law_of_all_flips(t: int | Fraction, d: int, k
         assert math.exp(m.log_prob(y, list(status))) == pytest.approx(float(probability), rel=1e-13, abs=0)
 
 
-@pytest.mark.parametrize(("key", "value"), TRUE_EPSILON.items(), ids=str)
+@together(("key", "value"), TRUE_EPSILON.items())
 def test_perturbed_encodings_true_epsilon(key: tuple, value: float) -> None:
     assert PerturbedEncoding(*key).exact_epsilon() == pytest.approx(value, abs=6e-7)
     assert PerturbedEncoding(*key).exact_epsilon() > key[0]

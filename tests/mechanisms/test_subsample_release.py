@@ -17,6 +17,7 @@ from ldp_audit.mechanisms import SubsampleRelease
 from ldp_audit.mechanisms.randomness import NumpySource
 from ldp_audit.mechanisms.subsample_release import _first_by_keys  # pyright: ignore[reportPrivateUsage]
 from tests.frequency import assert_frequency
+from tests.together import together
 
 SIZES = [(n, k, False) for n in range(1, 6) for k in range(n + 1)] + [
     (n, k, True) for n in range(1, 5) for k in range(4)
@@ -38,7 +39,7 @@ def divergence(p: dict, q: dict, t: Fraction) -> Fraction:
     return sum((max(Fraction(0), p.get(y, Fraction(0)) - t * q.get(y, Fraction(0))) for y in {*p, *q}), Fraction(0))
 
 
-@pytest.mark.parametrize(("n", "k", "replacement"), SIZES)
+@together(("n", "k", "replacement"), SIZES)
 def test_every_neighbour_in_both_directions(n: int, k: int, replacement: bool) -> None:
     m = SubsampleRelease(n, k, replacement)
     data = tuple(range(n))
@@ -81,7 +82,7 @@ LARGE = [
 ]
 
 
-@pytest.mark.parametrize(("n", "k", "replacement"), LARGE)
+@together(("n", "k", "replacement"), LARGE)
 def test_the_ends_of_n_and_k(n: int, k: int, replacement: bool) -> None:
     """At 60 digits, in both directions, from level 0 to within 1e-6 of where the profile ends."""
     m = SubsampleRelease(n, k, replacement)
@@ -107,7 +108,7 @@ def test_the_ends_of_n_and_k(n: int, k: int, replacement: bool) -> None:
     assert m.pair_delta("removed", math.inf) == (1.0 if k and (n == 1 if replacement else k == n) else 0.0)
 
 
-@pytest.mark.parametrize(("n", "k", "replacement"), SIZES)
+@together(("n", "k", "replacement"), SIZES)
 def test_log_prob_is_that_of_the_ordered_draws(n: int, k: int, replacement: bool) -> None:
     """All samples of the data and one label more, in every order; also at both neighbours' sizes."""
     m = SubsampleRelease(n, k, replacement)
@@ -142,7 +143,7 @@ def test_log_prob_keeps_its_digits_for_large_data(k: int) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@together(
     ("x", "y", "message"),
     [
         (7, [0, 1], "x must hold 5 records, or one more or less, and 2 to draw; got 7"),

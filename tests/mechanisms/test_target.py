@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ldp_audit.mechanisms import RandomizedResponse, SubsampleRelease, TwoPoint
 from ldp_audit.mechanisms.target import SHIPPED, load
+from tests.together import together
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,7 @@ def test_an_object_of_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert load("theirs_for_target:m") == TwoPoint(2.0)
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "message"),
     [
         ("Nothing(1)", "names no shipped mechanism; known: DuchiVector"),

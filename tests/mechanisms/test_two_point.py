@@ -19,6 +19,7 @@ from ldp_audit.mechanisms.two_point import (
 )
 from ldp_audit.mechanisms.variable import T
 from tests.frequency import assert_frequency
+from tests.together import together
 
 epsilons = st.one_of(st.floats(1e-9, 50.0), st.sampled_from([1e-9, 1e-3, 1.0, 36.0, 50.0]))
 centers = st.floats(-3, 3)
@@ -100,7 +101,7 @@ def test_infinite_epsilon_reports_the_ends() -> None:
     assert m.exact_epsilon() == math.inf
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         ({"epsilon": 0}, "epsilon must be a number > 0, got 0"),

@@ -4,6 +4,7 @@ import pytest
 from sympy import Symbol, oo
 
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable, exact, variables_of
+from tests.together import together
 
 
 def test_two_variables_of_one_name_and_different_domains_are_different() -> None:
@@ -41,7 +42,7 @@ def test_a_plain_symbol_is_refused_with_the_way_out() -> None:
         variables_of([Symbol("q")])
 
 
-@pytest.mark.parametrize("name", ["", "1x", "lambda", "a b", "lo_x", "hi_x"])
+@together("name", ["", "1x", "lambda", "a b", "lo_x", "hi_x"])
 def test_names_that_a_report_could_not_read_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="name must"):
         Variable(name, 0, 1)

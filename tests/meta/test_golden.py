@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.together import together
+
 FILE = Path(__file__).parents[2] / "benchmarks" / "golden.py"
 _SPEC = importlib.util.spec_from_file_location("golden", FILE)
 assert _SPEC is not None
@@ -18,7 +20,7 @@ _SPEC.loader.exec_module(golden)
 WIDE, EXACT = [1.0, 1.1], [2.0, 2.0]
 
 
-@pytest.mark.parametrize(
+@together(
     ("before", "after", "expected"),
     [
         (WIDE, WIDE, "equal"),
@@ -45,7 +47,7 @@ def test_bounds(before: list, after: list, expected: str) -> None:
     assert golden.judged({"bounds": before}, {"bounds": after}) == expected
 
 
-@pytest.mark.parametrize(
+@together(
     ("before", "after", "expected"),
     [
         ({"upper": 3.0}, {"upper": 3.0 * (1 + 5e-7)}, "moved"),

@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-import pytest
+from tests.together import together
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -36,7 +36,7 @@ def documented() -> set[str]:
     return {name for page in pages for name in re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE)}
 
 
-@pytest.mark.parametrize("module", PUBLIC)
+@together("module", PUBLIC)
 def test_every_public_name_is_in_the_reference(module: str) -> None:
     assert {f"{module}.{name}" for name in import_module(module).__all__} <= documented()
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ldp_audit.claims import papers
 from ldp_audit.reports.mathematics import mathml
+from tests.together import together
 
 LATEX = [claim.latex for key in papers.PAPERS for claim in papers.load(key).claims if claim.latex]
 LATEX += [
@@ -21,7 +20,7 @@ def test_every_formula_of_the_papers_is_typeset() -> None:
     assert [latex for latex, element in typeset.items() if "\\" in element.split(">", 1)[1]] == []
 
 
-@pytest.mark.parametrize(
+@together(
     "latex",
     [
         r"\text{<script>alert(1)</script>}",

@@ -16,6 +16,7 @@ from ldp_audit.reports.sections import all_sections, whole
 from tests.reports.checks.in_text import check_text
 from tests.reports.checks.page_tree import parse
 from tests.reports.whole_report import HOSTILE, hostile_report, whole_report, without_sections
+from tests.together import together
 
 REPORTS = {"plain": whole_report, "hostile": hostile_report, "empty": lambda: without_sections(whole_report())}
 
@@ -135,7 +136,7 @@ def test_no_file_leaves_the_folder() -> None:
         assert ".." not in name
 
 
-@pytest.mark.parametrize("name", ["../x", "a/b", "", "a b", "x.svg", ".hidden", 7])
+@together("name", ["../x", "a/b", "", "a b", "x.svg", ".hidden", 7])
 def test_a_figure_whose_name_is_no_file_name_is_refused(name: object) -> None:
     report = whole_report()
     report["figures"][0]["name"] = name

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from sympy import Rational, erf, exp, log, oo
 
 from ldp_audit.claims.settling import settle
 from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, order, somewhere
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 from ldp_audit.reports.wording import explain, formal
+from tests.together import together
 
 x = Variable("x", 0, 1)
 y = Variable("y", 0, oo)
@@ -17,7 +17,7 @@ whole = Variable("n", 1, 3, integer=True)
 K = Variable("K", 0, oo, open="left")
 
 
-@pytest.mark.parametrize(
+@together(
     ("statement", "formal_line", "explanation"),
     [
         (at_most(x, 2), "for all 0 <= x <= 1: x <= 2", "right - left = "),

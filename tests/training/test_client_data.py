@@ -12,6 +12,7 @@ import torch
 from ldp_audit.training.client_data import ClientData
 from ldp_audit.training.data.datasets import Images
 from ldp_audit.training.streams import Streams
+from tests.together import together
 
 
 def images(count: int = 103, writers: bool = True) -> Images:
@@ -73,7 +74,7 @@ def _over_seeds() -> list[ClientData]:
     return [ClientData.of(images(), 3, Streams(seed), "cpu", scheme="writers") for seed in range(40)]
 
 
-@pytest.mark.parametrize(
+@together(
     ("clients", "scheme", "message"),
     [
         (0, "iid", "clients must be in 1 .. 103, the training images, got 0"),
@@ -96,7 +97,7 @@ def test_writers_are_needed_where_they_are_asked_for() -> None:
         ClientData.of(images(writers=False), 3, Streams(1), "cpu", scheme="writers")
 
 
-@pytest.mark.parametrize(
+@together(
     ("x", "y", "sizes", "message"),
     [
         ((2, 3), (2, 3), [3, 3], "x must have shape (clients, samples, ...), got (2, 3)"),

@@ -12,6 +12,7 @@ import torch
 
 from ldp_audit.training.experiments import checkpoint
 from ldp_audit.training.experiments.driver import checked_record, digest, train
+from tests.together import together
 from tests.training.toy import Toy, ToyRun, points
 
 CPU = torch.device("cpu")
@@ -123,7 +124,7 @@ def test_records_are_json_and_infinite_settings_are_text() -> None:
     assert json.loads(json.dumps(record, allow_nan=False)) == record
 
 
-@pytest.mark.parametrize(
+@together(
     ("record", "message"),
     [
         ({"accuracy": float("nan")}, "be JSON-ready, without NaN"),

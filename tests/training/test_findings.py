@@ -20,6 +20,7 @@ from ldp_audit.training.experiments.findings import (
     within,
 )
 from tests.frequency import assert_frequency
+from tests.together import together
 
 RESULTS: dict[str, Any] = {
     "runs": [
@@ -81,7 +82,7 @@ def test_greater_has_three_verdicts(differences: list[float], verdict: str) -> N
     assert all(value is None or math.isfinite(value) for value in numbers.values())
 
 
-@pytest.mark.parametrize(
+@together(
     ("differences", "verdict"),
     [
         ([0.001, -0.002, 0.0, 0.001], "seen"),

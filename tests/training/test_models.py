@@ -10,6 +10,7 @@ from torch import nn
 
 from ldp_audit.training import models
 from ldp_audit.training.models import MODELS, build, check_model, initial_weights
+from tests.together import together
 
 SHAPES = {"cnn": (1, 28, 28), "digit-cnn": (1, 8, 8), "vgg": (3, 32, 32), "mlp": (1, 28, 28), "softmax": (1, 8, 8)}
 WEIGHTS = {"cnn": 28_938, "digit-cnn": 1_898, "vgg": 814_122, "mlp": 101_770, "softmax": 650}
@@ -72,7 +73,7 @@ def bare(shape: tuple[int, ...], classes: int) -> nn.Module:
     return Bare()
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         (

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ldp_audit.training.experiments.sweep import Job, Sweep, jobs_of, read_value, repeat_seed
+from tests.together import together
 from tests.training.toy import Toy
 
 
@@ -23,7 +24,7 @@ class Fields:
     either: int | str | None = 3
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "text", "value"),
     [
         ("whole", "12", 12),
@@ -52,7 +53,7 @@ def test_a_literal_is_read_by_the_type_of_its_values() -> None:
     assert read_value(Toy, "kind", "lazy") == "lazy"
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "text", "message"),
     [
         ("whole", "1.5", "whole must be a whole number, got '1.5'"),
@@ -101,7 +102,7 @@ def test_a_run_that_two_sweeps_share_is_run_once() -> None:
     assert all(isinstance(job, Job) and set(job.settings) >= {"epsilon", "rounds", "kind"} for job in jobs)
 
 
-@pytest.mark.parametrize(
+@together(
     ("build", "message"),
     [
         (lambda: Sweep({"rounds": 1}, {"rounds": (1, 2)}), "field 'rounds' must be either set or swept, got both"),

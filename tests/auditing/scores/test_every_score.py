@@ -17,6 +17,7 @@ from ldp_audit.auditing.scores.law_score import LawScore
 from ldp_audit.auditing.scores.linear import Linear
 from ldp_audit.auditing.scores.summary import PLAIN, WITH_VALUE, Summary
 from tests.auditing.scores.examples import EXAMPLES
+from tests.together import together
 
 ELSEWHERE = (Grain, ZeroSign, LawScore)  # two of single numbers; one of a law that JSON cannot hold
 NAMES = [kind.KIND for kind in KINDS if kind not in ELSEWHERE]
@@ -84,7 +85,7 @@ def test_an_event_on_a_score_is_the_same_after_json(name):
     assert EXAMPLES[name].describe() in again.describe()
 
 
-@pytest.mark.parametrize(("name", "number"), [(name, i) for name in NAMES for i in range(len(BROKEN[name]))])
+@together(("name", "number"), [(name, i) for name in NAMES for i in range(len(BROKEN[name]))])
 def test_what_no_score_wrote_is_refused(name, number):
     with pytest.raises(ValueError, match=name):
         score_from_dict({"kind": name, **BROKEN[name][number]})
@@ -98,7 +99,7 @@ def test_an_unknown_kind_is_refused(data):
         score_from_dict(data)
 
 
-@pytest.mark.parametrize("name", sorted(PLAIN) + sorted(WITH_VALUE))
+@together("name", sorted(PLAIN) + sorted(WITH_VALUE))
 def test_every_summary_is_a_number_for_every_vector(name):
     values = Summary(name, 1.0 if name in WITH_VALUE else None).of(ODD)
     assert not np.isnan(values).any()

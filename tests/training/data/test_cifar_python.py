@@ -14,6 +14,7 @@ import pytest
 
 from ldp_audit.training.data import load
 from ldp_audit.training.data.plain_pickle import ByteTable, read_pickle
+from tests.together import together
 from tests.training.data.image_files import (
     cifar_pixels,
     fine_and_coarse,
@@ -123,16 +124,14 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("kind", REFUSED)
+@together("kind", REFUSED)
 def test_anything_but_tables_lists_and_strings_is_refused(kind: str) -> None:
     data, message = REFUSED[kind]
     with pytest.raises(ValueError, match=message):
         read_pickle(data)
 
 
-@pytest.mark.parametrize(
-    ("rows", "columns"), [(3, 3073), (2, 3072), (4, 3072), (2**31 - 1, 2**31 - 1), (-3, -3072), (-1, 3072)]
-)
+@together(("rows", "columns"), [(3, 3073), (2, 3072), (4, 3072), (2**31 - 1, 2**31 - 1), (-3, -3072), (-1, 3072)])
 def test_an_array_whose_shape_is_not_that_of_its_bytes_is_refused(rows: int, columns: int) -> None:
     """Would catch an allocation by the shape that the file claims."""
     data = python_2_pickle(BATCH)

@@ -9,10 +9,9 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 from ldp_audit.training import data
 from ldp_audit.training.data import DATASETS
+from tests.together import together
 
 PAGE = (Path(__file__).parents[3] / "docs" / "data-images.md").read_text(encoding="utf-8")
 IMAGES = [name for name, source in DATASETS.items() if source.kind == "images"]
@@ -25,7 +24,7 @@ def test_the_snippet_prints_what_the_page_says() -> None:
     assert printed.getvalue().split() == re.findall(r"# prints (.*)", block)[0].split()
 
 
-@pytest.mark.parametrize("name", IMAGES)
+@together("name", IMAGES)
 def test_every_data_set_is_in_a_table_with_its_options(name: str) -> None:
     """Would catch a data set or an option that nobody wrote about."""
     module, _, function = DATASETS[name].loader.partition(":")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.training.data.one_hot import Intervals, OneHot
+from tests.together import together
 
 COLOURS = OneHot.of("colour", "red green", without="?", merged=(("lime", "green"), ("none", "?")))
 
@@ -58,7 +59,7 @@ def test_edges_must_ascend(edges: tuple[float, ...]) -> None:
         Intervals("age", edges)
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "?", "", "1_0"])
+@together("value", ["nan", "inf", "?", "", "1_0"])
 def test_an_interval_takes_finite_numbers_only(value: str) -> None:
     """Would catch a NaN that falls into the last interval."""
     with pytest.raises(ValueError, match=f"age must be a finite number, got {value!r}".replace("?", r"\?")):

@@ -12,6 +12,7 @@ from ldp_audit.training.data import recipe as module
 from ldp_audit.training.data.one_hot import OneHot
 from ldp_audit.training.data.recipe import Recipe, Target
 from ldp_audit.training.data.scaled import LeftOut, Scaled
+from tests.together import together
 
 RECIPES = [adult.RECIPE, bank.RECIPE, bank.WITHOUT_DURATION, kdd99.RECIPE, fair.RECIPE, randhie.RECIPE]
 DOCS = Path(__file__).parents[3] / "docs" / "data-tables.md"
@@ -41,7 +42,7 @@ def test_the_docs_list_every_table_and_its_width() -> None:
         assert f" {recipe.width} " in about.replace(",", " "), recipe.name
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: f"{recipe.name}-{recipe.width}")
+@together("recipe", RECIPES)
 def test_another_width_is_refused_and_names_are_distinct(recipe: Recipe) -> None:
     """Would catch an assertion of the width that never fails, and two columns of one name."""
     with pytest.raises(ValueError, match=f"must give {recipe.width + 1} columns, got {recipe.width}"):

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit.training.data.scaled import LeftOut, Ordinal, Scaled, numbers
+from tests.together import together
 
 
-@pytest.mark.parametrize(
+@together(
     ("column", "value", "expected"),
     [
         (Scaled("v", 0, 10), "0", -1.0),
@@ -57,7 +58,7 @@ def test_a_number_beyond_the_bounds_is_refused_and_not_clipped(value: str, how) 
         Scaled("v", 0, 10, how).encode(["5", value])
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e999", "", "x", "1_0", "0x1", "1,5"])
+@together("value", ["nan", "inf", "-inf", "1e999", "", "x", "1_0", "0x1", "1,5"])
 def test_what_is_no_finite_number_is_refused(value: str) -> None:
     """Would catch a NaN that passes every comparison, and what only Python reads as a number."""
     with pytest.raises(ValueError, match=f"v must be a finite number, got '{value}'"):

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from ldp_audit.training import data
 from ldp_audit.training.data.datasets import Table
 from tests.frequency import assert_frequency
+from tests.together import together
 
 
 def _load(name: str = "synthetic", **options) -> Table:
@@ -121,7 +122,7 @@ def test_the_smaller_set_has_its_size() -> None:
     assert _load("syn-l").x.shape == (60_000, 100)
 
 
-@pytest.mark.parametrize(
+@together(
     ("option", "value"),
     [
         ("records", 0),

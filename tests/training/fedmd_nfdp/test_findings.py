@@ -13,6 +13,7 @@ from ldp_audit.training.data import load
 from ldp_audit.training.experiments.findings import judge, within
 from ldp_audit.training.fedmd_nfdp import findings
 from ldp_audit.training.fedmd_nfdp.plan import FedMd
+from tests.together import together
 from tests.training.fedmd_nfdp.small import CPU
 
 SEEDS = range(6)
@@ -36,7 +37,7 @@ def made_up(points: Iterable[tuple[dict[str, Any], float]], agreement: float = 0
 BASE: tuple[dict[str, Any], float] = ({}, 0.7)
 
 
-@pytest.mark.parametrize(
+@together(
     ("question", "settings", "seen", "opposite"),
     [
         (findings.replacement_makes_no_difference, {"method": "nfdp-without"}, 0.71, 0.8),

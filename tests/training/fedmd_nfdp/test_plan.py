@@ -16,10 +16,11 @@ from ldp_audit.training.experiments.sweep import jobs_of
 from ldp_audit.training.fedmd_nfdp import presets
 from ldp_audit.training.fedmd_nfdp.plan import METHODS, FedMd
 from ldp_audit.training.fedmd_nfdp.printed import TABLE_2
+from tests.together import together
 from tests.training.fedmd_nfdp.small import CPU, finished, images, plan, run
 
 
-@pytest.mark.parametrize(
+@together(
     ("settings", "says"),
     [
         ({"method": "fedmd"}, "method must be one of nfdp-with"),
@@ -44,7 +45,7 @@ def test_bad_settings_are_refused_by_name(settings: dict[str, Any], says: str) -
         FedMd(**settings)
 
 
-@pytest.mark.parametrize(
+@together(
     ("settings", "says"),
     [
         (

@@ -12,6 +12,7 @@ from ldp_audit.training.experiments.sweep import jobs_of
 from ldp_audit.training.fedmd_nfdp.plan import FedMd
 from ldp_audit.training.fedmd_nfdp.presets import PAPER, presets
 from ldp_audit.training.fedmd_nfdp.printed import beside_the_paper
+from tests.together import together
 
 Settings = dict[str, Any]
 
@@ -107,7 +108,7 @@ def test_table_4_is_of_the_data_that_differ(data: str, preset: str, split: str, 
     assert (number, settings["split"], settings["scores"]) == (printed, split, "argmax")
 
 
-@pytest.mark.parametrize(
+@together(
     ("data", "changed"),
     [
         ("mnist-emnist", {"public_classes": 5}),

@@ -13,6 +13,7 @@ from ldp_audit.training.fedsel.protocol import protocol
 from ldp_audit.training.fedsel.senders import Sender
 from ldp_audit.training.fedsel.solution import NAMES, solution
 from ldp_audit.training.fedsel.two_stage import TwoStageSender
+from tests.together import together
 from tests.training.fedsel.tiny import started, table
 
 
@@ -42,7 +43,7 @@ CASES = [(name, 0.3, False) for name in NAMES if solution(name).private] + [
 ]
 
 
-@pytest.mark.parametrize(("name", "mu", "corrected"), CASES)
+@together(("name", "mu", "corrected"), CASES)
 def test_the_protocol_is_what_the_run_draws_from(name: str, mu: float | None, corrected: bool) -> None:
     """Catches an accounting of other budgets than the samplers', for every private solution."""
     run = started(solution=name, epochs=2, epsilon=9.0, mu=mu, corrected=corrected)

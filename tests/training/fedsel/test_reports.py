@@ -15,6 +15,7 @@ from ldp_audit.training.fedsel.sent import Sender, Sent
 from ldp_audit.training.fedsel.solution import NAMES, SELECTIONS, VALUES, solution
 from ldp_audit.training.fedsel.two_stage import TwoStageSender
 from ldp_audit.training.fedsel.value import MECHANISMS, Perturbed, second_moment
+from tests.together import together
 from tests.training.fedsel.tiny import far_from_mean, started, table
 
 VECTOR = torch.tensor([0.9, -0.3, 0.05, 2.0, -0.6])
@@ -32,7 +33,7 @@ def drawn(sender: Sender, before: torch.Tensor | None = None) -> Sent:
     return sender.send(rows, before, torch.Generator().manual_seed(5))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@together("name", NAMES)
 def test_reports_have_the_stated_means_and_variances(name: str) -> None:
     """Catches a wrong scale, selection law or second moment, and a lost clip. False alarms: 2e-6, by Bernstein.
 

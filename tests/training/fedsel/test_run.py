@@ -16,10 +16,11 @@ from ldp_audit.training.fedsel import run as run_module
 from ldp_audit.training.fedsel.plan import FedSel
 from ldp_audit.training.fedsel.presets import presets
 from ldp_audit.training.fedsel.solution import NAMES
+from tests.together import together
 from tests.training.fedsel.tiny import CPU, started, table, trained
 
 
-@pytest.mark.parametrize("name", NAMES)
+@together("name", NAMES)
 def test_every_solution_trains_and_records(name: str) -> None:
     """Catches a solution that fails, a record that is no JSON, and rounds that leave the weights as they were."""
     run = started(table(40), solution=name, epochs=2, share=0.5)
@@ -116,7 +117,7 @@ def test_original_accumulation_clips_after_the_learning_rate() -> None:
     assert started(solution="PS-DUCHI", learning_rate=1e5, epsilon=20.0).advance(1)["clipped"] == 0.0
 
 
-@pytest.mark.parametrize(
+@together(
     ("settings", "match"),
     [
         ({"epsilon": float("inf")}, "epsilon must be a finite number > 0, got inf"),

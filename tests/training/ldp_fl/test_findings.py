@@ -11,6 +11,7 @@ import pytest
 from ldp_audit.training.experiments.findings import Finding
 from ldp_audit.training.ldp_fl import findings
 from ldp_audit.training.ldp_fl.plan import LdpFl
+from tests.together import together
 
 SEEDS = 5
 Accuracy = Callable[[dict[str, Any]], float]
@@ -101,7 +102,7 @@ def test_a_finding_is_seen_not_seen_and_opposite(
     assert 0 < found.error_rate <= 0.01
 
 
-@pytest.mark.parametrize("finding", findings.FINDINGS)
+@together("finding", findings.FINDINGS)
 def test_without_its_runs_a_finding_says_nothing(finding: Callable[..., Finding | None]) -> None:
     """A verdict from runs that are about something else."""
     assert finding({"runs": []}) is None

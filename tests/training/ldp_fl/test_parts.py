@@ -16,12 +16,13 @@ from ldp_audit.training.ldp_fl.plan import LdpFl
 from ldp_audit.training.ldp_fl.presets import DEMONSTRATION, presets
 from ldp_audit.training.ldp_fl.printed import TABLE_1
 from ldp_audit.training.ldp_fl.ranges import AdaptiveRule, fixed_ranges, layers_of, noise_variance
+from tests.together import together
 from tests.training.ldp_fl.small import run
 
 MOMENTS = AdaptiveRule("moments", 2.0, 0.01, 1.0)
 
 
-@pytest.mark.parametrize(
+@together(
     ("settings", "message"),
     [
         ({"n": 0}, "n must be a whole number >= 1, got 0"),
@@ -136,7 +137,7 @@ def test_a_run_spends_every_weight_in_every_round() -> None:
     assert run(perturb=False).protocol() is None
 
 
-@pytest.mark.parametrize("name", ["demonstration", *presets()])
+@together("name", ["demonstration", *presets()])
 def test_every_preset_is_made_of_plans(name: str) -> None:
     """A ready command that fails at its start."""
     sweeps = DEMONSTRATION if name == "demonstration" else presets()[name]

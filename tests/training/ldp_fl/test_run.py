@@ -15,6 +15,7 @@ from ldp_audit.training import data
 from ldp_audit.training.ldp_fl import reporting
 from ldp_audit.training.ldp_fl.plan import LdpFl
 from ldp_audit.training.streams import Streams
+from tests.together import together
 from tests.training.ldp_fl.small import CPU, finished, images, plan, run
 
 
@@ -59,7 +60,7 @@ def test_a_restored_run_is_an_uninterrupted_one(settings: dict[str, Any]) -> Non
     assert_same_weights(whole, second)
 
 
-@pytest.mark.parametrize(
+@together(
     "damage",
     [
         {"weights": None},

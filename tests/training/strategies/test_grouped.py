@@ -12,6 +12,7 @@ from torch.nn.modules import module as every_module
 from torch.utils.hooks import RemovableHandle
 
 from ldp_audit.training.strategies import grouped
+from tests.together import together
 from tests.training.plain_clients import a_round, distance, tolerance
 
 
@@ -106,7 +107,7 @@ class OwnForward(nn.Sequential):
         return 2 * super().forward(input)
 
 
-@pytest.mark.parametrize(
+@together(
     ("model", "reason"),
     [
         (nn.Linear(8, 3), "Linear is no nn.Sequential"),

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from ldp_audit.training.strategies import pooling
+from tests.together import together
 
 
 def by_torch(x: Tensor) -> Tensor:
@@ -41,7 +42,7 @@ def test_what_is_no_number_stays_so_and_reaches_no_other_window() -> None:
     assert pooling.pool(x).isnan().flatten().tolist() == [False] * 6 + [True, False]
 
 
-@pytest.mark.parametrize(
+@together(
     ("layer", "taken"),
     [
         (nn.MaxPool2d(2), True),
