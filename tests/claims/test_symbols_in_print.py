@@ -19,6 +19,8 @@ Variable.__new__ = recorded
 for room in ("ldp_audit.claims.papers", "ldp_audit.mechanisms"):
     for module in pkgutil.walk_packages(importlib.import_module(room).__path__, room + "."):
         importlib.import_module(module.name)
+from ldp_audit.claims import papers
+made_claims = [claim for key in papers.PAPERS for claim in papers.load(key).claims]
 from ldp_audit.reports.mechanism_page import render
 render()
 print(json.dumps({"made": len(made), "several": {str(one): sorted(how) for one, how in made.items() if len(how) > 1}}))
