@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
-from sympy import Abs, Add, Expr, I, Rational, nan, oo, sympify, zoo
+from sympy import Abs, Add, Expr, Function, I, Rational, nan, oo, sympify, zoo
 from sympy.printing.str import StrPrinter
 
 from ldp_audit.claims.exponentials import unified
@@ -127,6 +127,10 @@ class _Arithmetic(StrPrinter):
 
     def _print_Pi(self, _expression: Expr) -> str:  # noqa: N802  # pyright: ignore[reportIncompatibleMethodOverride]
         return "Pi()"
+
+    def _print_Add(self, expr: Expr, order: str | None = None) -> str:  # noqa: N802
+        # SymPy orders terms by their numerical values, which a long program takes long to give.
+        return super()._print_Add(expr, order="none" if expr.atoms(Function) else order)
 
     def _print_Function(self, expression: Expr) -> str:  # noqa: N802  # pyright: ignore[reportIncompatibleMethodOverride]
         # A program is a chain of functions, whose parts many statements share.
