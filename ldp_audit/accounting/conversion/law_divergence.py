@@ -40,7 +40,6 @@ from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.laws.profile_hull import dominating_atoms
 from ldp_audit.accounting.sampling.loss_mixture import LossMixture
 from ldp_audit.accounting.sampling.mixed_loss import MixedLoss
-from ldp_audit.accounting.sampling.noise_copies import NoiseCopies
 from ldp_audit.accounting.sampling.symmetric_loss import SymmetricLoss
 
 _LEAST = (1e-5, 1e-2, 0.5)
@@ -114,8 +113,8 @@ def largest_noise(law: LossLaw) -> float:
         return largest_noise(law.upper)
     if isinstance(law, MixedLoss):
         return largest_noise(law.base)
-    if isinstance(law, NoiseCopies) and isinstance(law.noise, GaussianLoss):
-        return law.noise.mu * float(law.steps[-1])
+    if isinstance(law, LossMixture) and all(part.shift == 0 for part in law.parts):
+        return max(largest_noise(part.law) for part in law.parts)
     return law.mu if isinstance(law, GaussianLoss) else math.inf
 
 

@@ -35,7 +35,7 @@ _SHORTEST, _STEPWISE = 10.0, (1.42, 1.42, 2.0)
 end by the last again and again."""
 _REFINED = 1.5
 """If it grew by more at last, a line half as much longer is tried as well."""
-_MOST_NODES, _FALLEN = 2**15, 15.0
+_MOST_NODES, _FALLEN = 2**13, 15.0
 _FEW_BITS = 2.0**-10
 """Of how few bits a step is."""
 _TANGENTS = (1.0, 3.5, 7.5, 16.0)

@@ -30,6 +30,8 @@ much of it or of its logarithm."""
 _NEAR = 2.0
 """Nats of ln delta: a line that is wrong by more is no hint."""
 _MOST_ATOMS = 1000
+_MOST_DISTINCT = 50
+"""Of more different losses a grid is quicker."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +83,9 @@ class InvertedSum:
 
 
 def inverted_sum(grid: GridLoss) -> LossLaw:
-    """The grid's sum by inversion; the grid itself where a transform is not known, or where none decays."""
+    """The grid's sum by inversion; the grid itself where a transform is not known, none decays, or losses are many."""
+    if len(grid.parts) > _MOST_DISTINCT:
+        return grid
     found = [(transform_of(law), times) for law, times in grid.parts]
     known = [(one, times) for one, times in found if one is not None]
     if len(known) < len(found) or all(isinstance(one, AtomsTransform) for one, _ in known):
