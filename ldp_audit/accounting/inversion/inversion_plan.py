@@ -14,18 +14,18 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_audit.accounting.contour.contour_line import ContourLine, Tangent, contour_line
-from ldp_audit.accounting.contour.strip import ABOVE, OCTAVE, Strip, log_weight
-from ldp_audit.accounting.contour.transform import VAGUE, Transform, log_at_most
+from ldp_audit.accounting.inversion.inversion_line import InversionLine, Tangent, inversion_line
+from ldp_audit.accounting.inversion.transform import Transform
 
-_STEPS = tuple(OCTAVE // 4 // 4**level for level in range(9))
+_OCTAVE = 2**20
+"""Places between c and 2 c."""
+_LOWEST, _HIGHEST = -100 * _OCTAVE, 60 * _OCTAVE
+_STEPS = tuple(_OCTAVE // 4 // 4**level for level in range(9))
 """How many places lines are apart, from the widest distance to the finest."""
-_NEAR = OCTAVE // 32
+_NEAR = _OCTAVE // 32
 _LARGEST = 1e6
 _DEEPEST = -1e6
 """ln of an integrand below which no lower one is looked for."""
-_BELOW = 20.0
-"""How far below a bound that is small enough an integrand is, for the bound to be so."""
 _AWAY = 2.0
 """How many deviations a level may lie from that of its line's saddle point."""
 _PRECISE = 28.0
@@ -35,7 +35,7 @@ _SHORTEST, _STEPWISE = 10.0, (1.42, 1.42, 2.0)
 end by the last again and again."""
 _REFINED = 1.5
 """If it grew by more at last, a line half as much longer is tried as well."""
-MOST_NODES, _FALLEN = 2**15, 15.0
+_MOST_NODES, _FALLEN = 2**13, 15.0
 _FEW_BITS = 2.0**-10
 """Of how few bits a step is."""
 _TANGENTS = (1.0, 3.5, 7.5, 16.0)
@@ -48,96 +48,53 @@ Ends = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
-class ContourPlan:
-    """The lines of a sum of losses.
-
-    most_nodes: the most points that a line may have.   strip: where they lie, and so what they tell: what is said here
-    of delta is so of 1 - delta for the strip below 0.   to_the_end: whether a line that does not fall off as far as
-    wanted is used all the same, with its most points.
-    """
+class InversionPlan:
+    """The lines of a sum of losses, made when they are first asked for.   transform: of the sum."""
 
     transform: Transform
-    most_nodes: int = MOST_NODES
-    strip: Strip = ABOVE
-    to_the_end: bool = False
     _means: dict[float, float] = field(default_factory=dict)
     _abouts: dict[float, float] = field(default_factory=dict)
-    _lines: dict[int, ContourLine | None] = field(default_factory=dict)
+    _lines: dict[int, InversionLine | None] = field(default_factory=dict)
 
-    def line(self, epsilon: float) -> ContourLine | None:
+    def line(self, epsilon: float) -> InversionLine | None:
         """The line that serves this level; None where there is none."""
         if not self.falls:
             return None
         k = self._place(epsilon)
         if k not in self._lines:
-            self._lines[k] = self._made(self.strip.tilt(k))
+            self._lines[k] = self._made(_tilt(k))
         return self._lines[k]
 
     @cached_property
     def falls(self) -> bool:
         """Whether M falls off at all along a line; for larger c it falls off less, if single losses are the largest."""
-        return self.strip.sign < 0 or self.transform.log_limit(0.0) < self._about(0.0) - _FALLEN
+        return self.transform.log_limit(0.0) < self._about(0.0) - _FALLEN
 
-    def log_chernoff(self, epsilon: float, enough: float = _DEEPEST) -> float:
-        """ln of an upper bound of delta by a single tilt, for levels that no line serves; 0 where there is none.
-
-        enough: ln of a bound than which no smaller one is looked for.
-        """
-        k = self._place(epsilon, enough=enough - _BELOW)
-        while (c := self.strip.tilt(k)) and k > self.strip.lowest:
-            if math.isfinite(self.log_mean(c)) or self._about(c) <= _LARGEST:
-                break
-            k -= 2 * OCTAVE
-        tilts = [c for c in (c, *self.strip.ends) if math.isfinite(self.log_mean(c) + c * epsilon)]
-        known = [Tangent(c, self.log_mean(c)) for c in tilts]
-        return min([0.0, *(tangent.log_delta(epsilon) for tangent in known)])
-
-    def log_about(self, epsilon: float) -> float:
-        """About ln delta, by the saddle point of one of a few tilts."""
-        k = self._place(epsilon, _STEPS[:1])
-        c = self.strip.tilt(k)
-        if not math.isfinite(self._about(c)):
-            return -math.inf
-        size = self._height(k, epsilon) - 0.5 * math.log(2 * math.pi * self._saddle_point(c)[1])
-        return min(size, self._about(0.0), 0.0)
-
-    def deviation_at(self, epsilon: float) -> float:
-        """About the deviation of the sum, tilted for this level, nats."""
-        return math.sqrt(self._moments(self.strip.tilt(self._place(epsilon)))[1])
-
-    def line_at_hand(self, epsilon: float) -> ContourLine | None:
-        """The line that serves this level, if it was asked for."""
-        return self._lines.get(self._place(epsilon)) if self.falls else None
-
-    @cached_property
-    def masses(self) -> tuple[Ends, Ends]:
-        """ln of the ends of M(0) and of M(-1): what P and Q have of these outcomes."""
-        return self._ends_at(0.0), self._ends_at(-1.0)
-
-    def _ends_at(self, c: float) -> Ends:
-        found = self.transform.at(c, np.zeros(1))
-        if found is None:
-            return -math.inf, math.inf
-        log, error = float(found.log[0].real), float(found.error[0])
-        return log - error if error < VAGUE else -math.inf, log + error
+    def log_chernoff(self, epsilon: float) -> float:
+        """ln of an upper bound of delta by a single tilt, for epsilons that no line serves; 0 where there is none."""
+        k = self._place(epsilon)
+        while k > _LOWEST and not math.isfinite(self._log_mean(_tilt(k))):
+            k -= 2 * _OCTAVE
+        tangents = [Tangent(c, self._log_mean(c)) for c in (_tilt(k), 0.0)]
+        return min([0.0, *(one.log_delta(epsilon) for one in tangents if math.isfinite(one.log_mean))])
 
     def epsilon_near(self, log_delta: float) -> float:
         """About the level with this ln delta; not a number where none is found."""
 
         def before(k: int) -> bool:
-            return self.strip.sign * (self._saddle(self.strip.tilt(k))[1] - log_delta) > 0
+            return self._saddle(_tilt(k))[1] > log_delta
 
         step = _NEAR
         low = self._start
-        while low > self.strip.lowest and not before(low):
+        while low > _LOWEST and not before(low):
             low -= 32 * step
         high = low + step
-        while high < self.strip.highest and before(high):
+        while high < _HIGHEST and before(high):
             low, high = high, high + 16 * step
         while high - low > step:
             middle = (low + high) // (2 * step) * step
             low, high = (middle, high) if before(middle) else (low, middle)
-        (left, above), (right, below) = self._saddle(self.strip.tilt(low)), self._saddle(self.strip.tilt(high))
+        (left, above), (right, below) = self._saddle(_tilt(low)), self._saddle(_tilt(high))
         if not (math.isfinite(above) and math.isfinite(below)) or above == below:
             return math.nan
         return left + (right - left) * (above - log_delta) / (above - below)
@@ -146,18 +103,18 @@ class ContourPlan:
     def _start(self) -> int:
         """The line at about one deviation's tilt, if the loss were Gaussian."""
         k, step = 0, _STEPS[0]
-        while self._about(self.strip.tilt(k)) == math.inf and k > self.strip.lowest:
-            k -= 8 * OCTAVE
-        c = self.strip.tilt(k)
+        while self._about(_tilt(k)) == math.inf and k > _LOWEST:
+            k -= 8 * _OCTAVE
+        c = _tilt(k)
         variance = 2 * (self._about(c) - min(0.0, self._about(0.0))) / (c * (c + 1))
-        if self.strip.sign < 0 or not 0 < variance < math.inf:
+        if not 0 < variance < math.inf:
             return k
-        return max(self.strip.lowest, min(self.strip.highest, round(-OCTAVE / 2 * math.log2(variance) / step) * step))
+        return max(_LOWEST, min(_HIGHEST, round(-_OCTAVE / 2 * math.log2(variance) / step) * step))
 
-    def log_mean(self, c: float) -> float:
+    def _log_mean(self, c: float) -> float:
         """An upper bound of ln M(c), infinite where it cannot be told."""
         if c not in self._means:
-            self._means[c] = log_at_most(self.transform, c)
+            self._means[c] = self.transform.log_mean(c)
         return self._means[c]
 
     def _about(self, c: float) -> float:
@@ -168,28 +125,28 @@ class ContourPlan:
 
     def _height(self, k: int, epsilon: float) -> float:
         """About ln of the integrand at y = 0."""
-        c = self.strip.tilt(k)
-        return self._about(c) - c * epsilon + log_weight(c)
+        c = _tilt(k)
+        return self._about(c) - c * epsilon + _log_weight(c)
 
-    def _place(self, epsilon: float, steps: tuple[int, ...] = _STEPS, enough: float = _DEEPEST) -> int:
+    def _place(self, epsilon: float) -> int:
         """The place whose integrand is lowest, or low enough: it falls before, and rises from there on."""
-        step, enough = steps[0], max(enough, _DEEPEST)
+        step = _STEPS[0]
 
         def rising(k: int) -> bool:
             here = self._height(k, epsilon)
-            return k >= self.strip.highest or here < enough or not self._height(k + step, epsilon) < here
+            return k >= _HIGHEST or here < _DEEPEST or not self._height(k + step, epsilon) < here
 
         low = high = self._start // step * step
         jump = 4 * step
         if rising(low):
-            while low > self.strip.lowest and rising(low):
+            while low > _LOWEST and rising(low):
                 low, high, jump = low - jump, low, 2 * jump
         else:
             while not rising(high):
                 low, high, jump = high, high + jump, 2 * jump
         high = _bisected(rising, low, high, step)
-        for step in steps[1:]:
-            c = self.strip.tilt(high)
+        for step in _STEPS[1:]:
+            c = _tilt(high)
             saddle, curve = self._saddle_point(c)
             if not math.isfinite(self._about(c)) or abs(saddle - epsilon) <= _AWAY * math.sqrt(curve):
                 break
@@ -201,7 +158,7 @@ class ContourPlan:
         epsilon, curve = self._saddle_point(c)
         if not math.isfinite(epsilon):
             return math.inf, -math.inf
-        log_delta = self._about(c) - c * epsilon + log_weight(c) - 0.5 * math.log(2 * math.pi * curve)
+        log_delta = self._about(c) - c * epsilon + _log_weight(c) - 0.5 * math.log(2 * math.pi * curve)
         return epsilon, min(log_delta, 0.0)
 
     def _saddle_point(self, c: float) -> tuple[float, float]:
@@ -211,7 +168,7 @@ class ContourPlan:
 
     def _moments(self, c: float) -> tuple[float, float]:
         """About the first two derivatives of ln M at c, from two tilts at half a deviation from it, or nearer."""
-        room, here = self.strip.room(c), self._about(c)
+        room, here = c, self._about(c)
         away = room / 8
         while True:
             before, after = self._about(c - away), self._about(c + away)
@@ -226,31 +183,28 @@ class ContourPlan:
                 return (after - before) / (2 * away), variance
             away = min(away / 2, 0.5 / math.sqrt(variance))
 
-    def _made(self, c: float) -> ContourLine | None:
+    def _made(self, c: float) -> InversionLine | None:
         """The line through c; None where its sum would be too long, or M is not known to fall off."""
         epsilon, log_delta = self._saddle(c)
         if not math.isfinite(epsilon):
             return None
-        room = self.strip.room(c)
-        deviation = math.sqrt(self._moments(c)[1] + 1 / room**2)
+        deviation = math.sqrt(self._moments(c)[1] + 1 / c**2)
         tilts = [c + way * away / deviation for away in _TANGENTS for way in (-1, 1)] + [c * one for one in _RATIOS]
-        if self.strip.sign < 0:
-            tilts += [(1 + c) * one - 1 for one in _RATIOS]
-        tilts = [*self.strip.ends, *sorted(one for one in tilts if self.strip.holds(one))]
+        tilts = [0.0, *sorted(one for one in tilts if one >= 0)]
         tangents, period = self._tangents(c, epsilon, log_delta, tilts)
         # longer by as much as a level may lie beside the line's own
         period += _AWAY * deviation
         target = log_delta - _PRECISE + c * epsilon + math.log(math.pi)
-        found = self._reach(c, _SHORTEST / deviation, 2 * math.pi * self.most_nodes / period, target)
+        found = self._reach(c, _SHORTEST / deviation, 2 * math.pi * _MOST_NODES / period, target)
         if found is None:
             return None
         reach, log_beyond = found
         step = _few_bits(2 * math.pi / period)
         count = math.ceil(reach / step) + 1
-        if count > self.most_nodes:
+        if count > _MOST_NODES:
             return None
         values = self.transform.at(c, step * np.arange(count, dtype=np.float64))
-        return None if values is None else contour_line(c, step, values, log_beyond, tangents)
+        return None if values is None else inversion_line(c, step, values, log_beyond, tangents)
 
     def _reach(self, c: float, reach: float, most: float, target: float) -> tuple[float, float] | None:
         """Where a line may end, and ln of a bound on |M| from there on; None if that is too far."""
@@ -263,8 +217,7 @@ class ContourPlan:
                 break
             before, reach = reach, next(steps, _STEPWISE[-1]) * reach
         else:
-            last = most * (1 - 4 * _FEW_BITS)
-            return (last, self.transform.log_beyond(c, last)) if self.to_the_end else None
+            return None
         if reach > _REFINED * before > 0:
             middle = math.sqrt(before * reach)
             found = self.transform.log_beyond(c, middle)
@@ -281,13 +234,23 @@ class ContourPlan:
         found, period = [], 0.0
         for way in (-1, 1):
             about = [Tangent(one, self._about(one)) for one in tilts if way * (one - c) > 0]
-            known = (Tangent(one.tilt, self.log_mean(one.tilt)) for one in sorted(about, key=needed))
+            known = (Tangent(one.tilt, self._log_mean(one.tilt)) for one in sorted(about, key=needed))
             best = next((one for one in known if math.isfinite(one.log_mean)), None)
             if best is None:
                 return found, math.inf
             found.append(best)
             period = max(period, needed(best))
         return found, period
+
+
+def _tilt(place: int) -> float:
+    """c, which doubles with every octave of places."""
+    return 2.0 ** (place / _OCTAVE)
+
+
+def _log_weight(c: float) -> float:
+    """ln of 1/(c (c + 1))."""
+    return -math.log(c) - math.log1p(c)
 
 
 def _bisected(rising: Callable[[int], bool], low: int, high: int, step: int) -> int:

@@ -1,4 +1,4 @@
-"""Composition by a contour integral: certified ends against closed forms, exact sums, the grid, and itself."""
+"""Composition by inversion of the characteristic function: bounds against closed forms, sums and the grid."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from ldp_audit.accounting import compose, subsample
-from ldp_audit.accounting.contour import contour_plan
-from ldp_audit.accounting.contour.contour_line import ContourLine, Tangent
-from ldp_audit.accounting.contour.contour_loss import ContourLoss, by_contour
-from ldp_audit.accounting.contour.noise_transforms import GaussianTransform
 from ldp_audit.accounting.grids.grid_loss import GridLoss, compose_on_grid
+from ldp_audit.accounting.inversion import inversion_plan
+from ldp_audit.accounting.inversion.inversion_line import InversionLine, Tangent
+from ldp_audit.accounting.inversion.inverted_sum import InvertedSum, inverted_sum
+from ldp_audit.accounting.inversion.transform import GaussianTransform
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
@@ -22,13 +22,13 @@ _ROUNDING = 1e-12
 """To which share of itself the closed form is known, in ln delta."""
 
 
-def _contour(laws) -> ContourLoss:
-    found = by_contour(compose_on_grid(laws))
-    assert isinstance(found, ContourLoss)
+def _inverted(laws) -> InvertedSum:
+    found = inverted_sum(compose_on_grid(laws))
+    assert isinstance(found, InvertedSum)
     return found
 
 
-def _line(loss: ContourLoss, level: float) -> ContourLine:
+def _line(loss: InvertedSum, level: float) -> InversionLine:
     found = loss.plan.line(level)
     assert found is not None
     return found
@@ -41,7 +41,7 @@ def test_gaussian_compositions_enclose_the_closed_form(times, mu, log_delta):
     """Would catch any end on the wrong side, and errors that are bounded a thousand times too generously."""
     exact = GaussianLoss(mu * math.sqrt(times))
     level, _ = PrivacyLoss((exact,)).epsilon_bounds(log_delta=log_delta)
-    low, high = _line(_contour([(GaussianLoss(mu), times)]), level).ends(level)
+    low, high = _line(_inverted([(GaussianLoss(mu), times)]), level).log_delta_bounds(level)
     truth, _ = exact.log_delta_bounds(level)
     slack = _ROUNDING * (1 + abs(truth))
     assert low <= truth + slack
@@ -52,7 +52,7 @@ def test_gaussian_compositions_enclose_the_closed_form(times, mu, log_delta):
 @pytest.mark.parametrize("level", [-3.0, -0.5, 0.0, 0.2, 4.0, 13.0, 40.0])
 def test_levels_on_either_side_of_the_mean_enclose_the_closed_form(level):
     """Would catch a tilt that serves one side alone."""
-    loss, exact = _contour([(GaussianLoss(0.05), 400)]), GaussianLoss(1.0)
+    loss, exact = _inverted([(GaussianLoss(0.05), 400)]), GaussianLoss(1.0)
     low, high = loss.log_delta_bounds(level)
     truth, _ = exact.log_delta_bounds(level)
     assert low <= truth + _ROUNDING * (1 + abs(truth))
@@ -70,12 +70,12 @@ _SUMS = {
 
 @pytest.mark.parametrize("name", _SUMS)
 @pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-12])
-def test_the_grid_encloses_the_contour(name, delta):
+def test_the_grid_encloses_the_inverted(name, delta):
     """Two ways with nothing in common, each direction by itself. Would catch a law that is told wrongly to one."""
     loss = compose(_SUMS[name], width=1e-2)
     level = loss.epsilon(delta)
     for law in loss.directions:
-        assert isinstance(law, ContourLoss)
+        assert isinstance(law, InvertedSum)
         assert law.plan.line(level) is not None
         low, high = law.log_delta_bounds(level)
         grid_low, grid_high = law.grid.log_delta_bounds(level)
@@ -114,7 +114,7 @@ def test_sums_are_composed_again_and_mirrored_part_by_part():
 def test_sums_that_do_not_fall_off_are_left_to_the_grid():
     """Few unequal noises, and atoms alone. Would catch an integral that is cut where it still counts."""
     few = compose([(Laplace(1.0), 2), (Laplace(2.0), 1)]).directions[0]
-    assert isinstance(few, ContourLoss)
+    assert isinstance(few, InvertedSum)
     assert few.plan.line(1.5) is None
     assert few.log_delta_bounds(1.5) == few.grid.log_delta_bounds(1.5)
     responses = [(RandomizedResponse(0.1), 1000), (RandomizedResponse(1 / 3), 300)]
@@ -138,7 +138,7 @@ def test_a_billion_losses_have_ends_that_say_something(part):
 
 def test_ends_beyond_every_float_are_still_near():
     """delta about e**-45000. Would catch an underflow to a false 0."""
-    loss, exact = _contour([(GaussianLoss(1 / 30), 100)]), GaussianLoss(1 / 3)
+    loss, exact = _inverted([(GaussianLoss(1 / 30), 100)]), GaussianLoss(1 / 3)
     truth, _ = exact.log_delta_bounds(100.0)
     low, high = loss.log_delta_bounds(100.0)
     assert truth < -40_000
@@ -159,7 +159,7 @@ def test_bounded_losses_end_where_they_end():
 
 def _coarse(level: float) -> tuple[float, float, float]:
     """The ends and the truth of a line that is as short and as coarse as `_PRECISE` now says."""
-    low, high = _line(_contour([(GaussianLoss(0.05), 400)]), level).ends(level)
+    low, high = _line(_inverted([(GaussianLoss(0.05), 400)]), level).log_delta_bounds(level)
     return low, high, GaussianLoss(1.0).log_delta_bounds(level)[0]
 
 
@@ -168,8 +168,8 @@ _LEVELS = (0.3, 0.9, 2.0, 3.1, 4.4, 6.0)
 
 def test_a_coarse_line_has_wide_ends_that_enclose_the_truth(monkeypatch):
     """Would catch an error that is covered by another one's bound as long as both are small."""
-    monkeypatch.setattr(contour_plan, "_PRECISE", 1.0)
-    monkeypatch.setattr(contour_plan, "_AWAY", 0.1)
+    monkeypatch.setattr(inversion_plan, "_PRECISE", 1.0)
+    monkeypatch.setattr(inversion_plan, "_AWAY", 0.1)
     ends = [_coarse(level) for level in _LEVELS]
     assert all(low <= truth <= high for low, high, truth in ends)
     assert all(high - low > 1e-6 for low, high, _ in ends)
@@ -177,17 +177,17 @@ def test_a_coarse_line_has_wide_ends_that_enclose_the_truth(monkeypatch):
 
 def test_forgetting_what_comes_with_delta_is_caught(monkeypatch):
     """The planted bug: the trapezoid rule's neighbours count as nothing."""
-    monkeypatch.setattr(contour_plan, "_PRECISE", 1.0)
-    monkeypatch.setattr(contour_plan, "_AWAY", 0.1)
+    monkeypatch.setattr(inversion_plan, "_PRECISE", 1.0)
+    monkeypatch.setattr(inversion_plan, "_AWAY", 0.1)
     monkeypatch.setattr(GaussianTransform, "log_beyond", lambda *_: -1e6)
-    monkeypatch.setattr(contour_plan, "_SHORTEST", 8.0)
-    monkeypatch.setattr(ContourLine, "log_more", lambda *_: -1e6)
+    monkeypatch.setattr(inversion_plan, "_SHORTEST", 8.0)
+    monkeypatch.setattr(InversionLine, "log_more", lambda *_: -1e6)
     assert any(low > truth for low, _, truth in map(_coarse, _LEVELS))
 
 
 def test_forgetting_what_is_cut_off_is_caught(monkeypatch):
     """The planted bug: what lies beyond the last point of the line counts as nothing."""
-    monkeypatch.setattr(contour_plan, "_SHORTEST", 1.5)
+    monkeypatch.setattr(inversion_plan, "_SHORTEST", 1.5)
     monkeypatch.setattr(GaussianTransform, "log_beyond", lambda *_: -1e6)
     assert any(not low <= truth <= high for low, high, truth in map(_coarse, _LEVELS))
 
@@ -195,7 +195,7 @@ def test_forgetting_what_is_cut_off_is_caught(monkeypatch):
 def test_two_valued_losses_with_noise_enclose_their_sum_over_counts():
     """The truth is a sum of closed forms. Would catch an atom's mass that is rounded wrongly."""
     one = BinomialLoss(0.3, -0.3, 1)
-    loss, noise = _contour([(GaussianLoss(0.7), 1), (one, 25)]), GaussianLoss(0.7)
+    loss, noise = _inverted([(GaussianLoss(0.7), 1), (one, 25)]), GaussianLoss(0.7)
     counts = BinomialLoss(0.3, -0.3, 25).atoms()
     for level in (0.5, 3.0, 6.0):
         gains = [noise.log_delta_bounds(level - float(shift))[0] for shift in counts.losses]
@@ -209,7 +209,7 @@ def test_two_valued_losses_with_noise_enclose_their_sum_over_counts():
 def test_levels_that_no_line_can_tell_have_an_upper_end_all_the_same():
     """e**(c 700) is no number to sum: a smaller tilt has one. Would catch an upper end of 1 for ever."""
     law = compose([(RandomizedResponse(700.0), 1), (Gaussian(1.0), 1)]).directions[0]
-    assert isinstance(law, ContourLoss)
+    assert isinstance(law, InvertedSum)
     assert law.plan.line(1e4) is None
     low, high = law.log_delta_bounds(1e4)
     # the loss is at most 700 more than that of the noise

@@ -10,8 +10,6 @@ F(y) = M(s)/(s (s + 1)). By Poisson's summation formula, for any step h and with
   at most that at epsilon times r/(1 - r), r = e**(-|c - t| P), for one t < c (k < 0) and another t > c (k > 0).
 * The terms with |j| > J add up to at most B/(pi y), y = J h, B a bound on |M| from there on.
 * Rounding: of M as its `Transform` says, of the sum as added in pairs.
-
-For -1 < c < 0 all this is so of 1 - delta(epsilon), with -s for s before s + 1, and with -1 <= t <= 0 (`strip`).
 """
 
 from __future__ import annotations
@@ -23,20 +21,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.accounting.contour.transform import EPS, VAGUE, Values
+from ldp_audit.accounting.inversion.transform import EPS, VAGUE, Values
 
 _LARGEST_POWER = 600.0
 
 
 @dataclass(frozen=True, eq=False)
 class Tangent:
-    """A tilt t and an upper bound of ln M(t): what bounds delta by Chernoff, or for -1 <= t <= 0 what it lacks of 1."""
+    """A tilt t >= 0 and an upper bound of ln M(t): a Chernoff bound on delta."""
 
     tilt: float
     log_mean: float
 
     def log_delta(self, epsilon: float) -> float:
-        """ln of an upper bound of delta(epsilon), or of 1 less that."""
+        """ln of an upper bound of delta(epsilon)."""
         t = self.tilt
         most = -t * math.log1p(1 / t) - math.log1p(t) if t > 0 else 0.0
         rounding = 4 * EPS * (1 + abs(self.log_mean) + abs(most) + abs(t * epsilon))
@@ -44,11 +42,11 @@ class Tangent:
 
 
 @dataclass(frozen=True, eq=False)
-class ContourLine:
+class InversionLine:
     """The sum along one line.
 
-    c: > 0, or between -1 and 0.   step: h, of few bits, so that all y are exact.   top: a real number near ln M(c).
-    values: M(s)/(s (s + 1)) e**-top, its sign changed for c < 0, at y = 0, h, 2 h, ..., shape (m,), halved at 0.
+    c: > 0.   step: h, of few bits, so that all y are exact.   top: a real number near ln M(c).
+    values: M(s)/(s (s + 1)) e**-top at y = 0, h, 2 h, ..., shape (m,), halved at 0.
     height: the sum of the values' absolute values.   error: of the errors of the values, and that of rounding.
     turn: the sum of |value| y.   log_beyond: ln of B e**-top/(pi y).
     tangents: some tilts, c not among them.
@@ -64,8 +62,8 @@ class ContourLine:
     log_beyond: float
     tangents: Sequence[Tangent]
 
-    def ends(self, epsilon: float) -> tuple[float, float]:
-        """ln of a lower and of an upper end of delta(epsilon), or for c < 0 of 1 less that."""
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        """ln of a lower and of an upper bound of delta(epsilon)."""
         turns = self.step * np.arange(self.values.size) * epsilon
         real = self.values.real * np.cos(turns) + self.values.imag * np.sin(turns)
         found = self.step / math.pi * float(real.sum())
@@ -89,10 +87,10 @@ class ContourLine:
         return float(np.logaddexp(found[-1], found[1]))
 
 
-def contour_line(
+def inversion_line(
     c: float, step: float, values: Values, log_beyond: float, tangents: Sequence[Tangent]
-) -> ContourLine | None:
-    """The line through c; None where its values are of no use.
+) -> InversionLine | None:
+    """The line through c; None where its values are too large for floats.
 
     values: ln M at y = 0, h, 2 h, ...   log_beyond: ln of a bound on |M| from the last y on.
     """
@@ -104,14 +102,13 @@ def contour_line(
     if float((heights + np.where(known, 0.0, wrong)).max()) > _LARGEST_POWER:
         return None
     counted = np.where(known, np.exp(np.where(known, heights, 0.0) + 1j * values.log.imag) / (s * (s + 1)), 0.0)
-    counted *= math.copysign(1.0, c)
     counted[0] /= 2
     size = np.abs(counted)
     # of what is vague only its size is known
     most = np.exp(np.where(known, 0.0, heights + wrong)) / np.abs(s * (s + 1))
     errors = np.where(known, size * np.expm1(np.minimum(wrong, VAGUE)), most)
     height = float(size.sum())
-    return ContourLine(
+    return InversionLine(
         c,
         step,
         top,
