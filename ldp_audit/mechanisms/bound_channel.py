@@ -32,6 +32,7 @@ from ldp_audit.mechanisms.bound_roots import real_roots
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import in_interval, numbers_of, whole_numbers
 from ldp_audit.mechanisms.log_space import levels
+from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.mechanisms.variable import Variable
 
 _MOST_CORNERS, _MOST_OUTPUTS = 4096, 12
@@ -41,7 +42,7 @@ Inputs = tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class BoundChannel:
+class BoundChannel(Mechanism):
     """`SymbolicChannel.bind` makes it: the channel at the given numbers.
 
     channel: the definition.   values: a number for each parameter, by name; "epsilon" stands for t = e**epsilon too.
@@ -94,6 +95,10 @@ class BoundChannel:
         """The atoms' reports."""
         return tuple(float(output) for output in self._outputs)
 
+    def reports(self) -> tuple[float, ...] | None:
+        """The atoms' reports, for a law without a density."""
+        return None if self.channel.pieces else self.outputs()
+
     def mean(self, *x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """E[report | x]; one array an input, which broadcast."""
         return self._vectorised(self.channel.mean(), x)
@@ -102,8 +107,8 @@ class BoundChannel:
         """Var[report | x]; one array an input, which broadcast."""
         return self._vectorised(self.channel.variance(), x)
 
-    def sample(self, *x: ArrayLike, rng: Any) -> Any:
-        """One report for each input, from `implemented()`; see `ldp_audit.mechanisms.bound_sampling`."""
+    def sample(self, *x: ArrayLike, rng: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """One report for each input, from `implemented()`; one array an input."""
         return self.implemented().sample(*x, rng=rng)
 
     def implemented(self, bits: int = 64) -> Any:

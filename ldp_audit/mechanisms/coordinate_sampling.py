@@ -22,7 +22,8 @@ from sympy import oo
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, report_dtype
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.parameter import BUDGET, LENGTH, Parameter, check_parameters
+from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.parameter import BUDGET, LENGTH, Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, Source, source_of
 from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned, two_parts
 from ldp_audit.mechanisms.value_mechanism import ImplementedFactory, in_domain, require_value, worst_ends
@@ -33,7 +34,7 @@ SAMPLED = Variable("k", 1, LENGTH.variable, integer=True)
 
 
 @dataclass(frozen=True)
-class CoordinateSampling:
+class CoordinateSampling(Mechanism):
     """Inputs are vectors of d numbers in the value mechanism's domain; the report is k indices and their values.
 
     value: makes the value mechanism from its epsilon: a class such as `Piecewise`, or a function.
@@ -50,7 +51,7 @@ class CoordinateSampling:
     parameters = (BUDGET, LENGTH)
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        super().__post_init__()
         best = max(1, min(self.d, math.floor(self.epsilon / 2.5)))
         k = COORDINATES.check(best if self.k is None else self.k)
         if k > self.d:

@@ -24,6 +24,7 @@ from sympy import oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, finite, report_dtype, whole_numbers
+from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.mechanisms.parameter import LENGTH, Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned, two_parts
@@ -40,7 +41,7 @@ COMBINATIONS = Parameter("q", Variable("q", 1, oo, integer=True), typical=(1, 10
 
 
 @dataclass(frozen=True, eq=False)
-class RandomProjection:
+class RandomProjection(Mechanism):
     """Inputs are vectors g of d finite numbers; the report is an index in 0 .. q-1 and the perturbed u_i.
 
     value: see `value_mechanism.ValueMechanism`.
@@ -53,8 +54,6 @@ class RandomProjection:
     value: Any
     matrix: NDArray[np.float64]
     clip: bool = False
-
-    parameters = ()
 
     def __post_init__(self) -> None:
         require_value("value", self.value)

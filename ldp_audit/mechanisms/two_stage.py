@@ -26,6 +26,7 @@ from sympy import Integer
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import levels
+from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.ranking import indices, ranking, top_set
 from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned, two_parts
@@ -46,7 +47,7 @@ SELECTED = Variable("P", 0, 1)
 
 
 @dataclass(frozen=True)
-class TwoStage:
+class TwoStage(Mechanism):
     """Inputs are vectors of d numbers; the report is a coordinate's index and its perturbed value.
 
     selection: a mechanism that takes rankings (permutations of 1 .. d, as `ExponentialSelection` does) or status
@@ -60,8 +61,6 @@ class TwoStage:
     selection: Any
     value: Any
     clip: bool = False
-
-    parameters = ()
 
     def __post_init__(self) -> None:
         require_methods("selection", self.selection, "exact_epsilon", "worst_pair", "log_prob", "sample")

@@ -26,7 +26,7 @@ def corners(d: int) -> list[np.ndarray]:
 def test_the_implemented_epsilon_never_exceeds_the_claimed_one(epsilon: float, d: int, bits: int) -> None:
     """The ratio of the exact probabilities, in sixty digits; at 1, input-free, where there are too few words."""
     m = DuchiVector(epsilon, d).implemented(bits)
-    same, other = m.probabilities()
+    same, other, _ = m.probabilities()
     likely = m.mechanism.likely()
     assert same * likely + other * (2**d - likely) == 1
     assert same >= other > 0
@@ -51,7 +51,7 @@ def test_sixty_four_bits_lose_nearly_nothing() -> None:
 def test_it_is_a_mechanism_with_the_law_of_its_counts(d: int, epsilon: float, bits: int) -> None:
     """All words, roundings of the input and corners counted, in fractions."""
     m = DuchiVector(epsilon, d).implemented(bits)
-    same, other = m.probabilities()
+    same, other, _ = m.probabilities()
     for x in ([1.0] * d, [0.25] * d, [-0.5, *[0.75] * (d - 1)]):
         law = []
         for y in corners(d):
@@ -60,12 +60,14 @@ def test_it_is_a_mechanism_with_the_law_of_its_counts(d: int, epsilon: float, bi
                 rounding = math.prod((1 + Fraction(a) * int(s)) / 2 for a, s in zip(x, v, strict=True))
                 probability += rounding * (same if v @ y > 0 else other)
             law.append(float(probability))
-            assert math.exp(m.log_prob(m.reach() * y, x)) == pytest.approx(law[-1], rel=1e-12, abs=0)
-        reports = m.reach() * np.array(corners(d))
+            assert math.exp(m.log_prob(m.mechanism.reach() * y, x)) == pytest.approx(law[-1], rel=1e-12, abs=0)
+        reports = m.mechanism.reach() * np.array(corners(d))
         assert math.fsum(law) == pytest.approx(1, abs=1e-14)
-        assert m.mean(x) == pytest.approx(np.array(law) @ reports, rel=1e-9, abs=1e-12 * m.reach())
+        assert m.mean(x) == pytest.approx(np.array(law) @ reports, rel=1e-9, abs=1e-12 * m.mechanism.reach())
         assert m.variance(x) == pytest.approx(np.array(law) @ (reports - m.mean(x)) ** 2, rel=1e-9, abs=0)
-    first, second = (np.exp([float(m.log_prob(m.reach() * y, v)) for y in corners(d)]) for v in m.worst_pair())
+    first, second = (
+        np.exp([float(m.log_prob(m.mechanism.reach() * y, v)) for y in corners(d)]) for v in m.worst_pair()
+    )
     for level in (0.0, 0.3 * epsilon, 2 * epsilon):
         brute = np.maximum(first - math.exp(level) * second, 0).sum()
         assert m.delta(level) == pytest.approx(brute, rel=1e-9, abs=1e-14)
@@ -78,10 +80,10 @@ def test_both_samplers_draw_from_the_law(library: str, d: int, bits: int) -> Non
     """False alarm 1e-6 a corner; with 20,000 draws a probability off by 0.03 is missed with a chance below 1e-3."""
     m, trials, x = DuchiVector(1.5, d).implemented(bits), 20_000, np.linspace(-0.5, 1.0, d)
     drawn = draw(m, np.tile(x, (trials, 1)), library)
-    assert set(np.abs(drawn).ravel()) == {m.reach()}
+    assert set(np.abs(drawn).ravel()) == {m.mechanism.reach()}
     for y in corners(d):
         found = int(np.sum(np.all(np.sign(drawn) == y, axis=1)))
-        assert_frequency(found, trials, math.exp(m.log_prob(m.reach() * y, x)))
+        assert_frequency(found, trials, math.exp(m.log_prob(m.mechanism.reach() * y, x)))
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.mechanisms import Gaussian
-from ldp_audit.mechanisms.gaussian_grid import GaussianGrid
+from ldp_audit.mechanisms.gaussian import GaussianGrid
 from ldp_audit.mechanisms.noise_grid import NoiseGrid
 from tests.frequency import assert_frequency
 from tests.together import together

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit.mechanisms import Hybrid, TwoPoint
-from ldp_audit.mechanisms.piecewise_grid import PiecewiseGrid
+from ldp_audit.mechanisms.piecewise import PiecewiseGrid
 from tests.frequency import assert_frequency
 from tests.replay import Drawn
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit.mechanisms import Laplace
-from ldp_audit.mechanisms.laplace_grid import LaplaceGrid
+from ldp_audit.mechanisms.laplace import LaplaceGrid
 from tests.frequency import assert_frequency
 from tests.together import together
 

@@ -14,11 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit.mechanisms import Piecewise
-from ldp_audit.mechanisms.blocks import by_blocks
-from ldp_audit.mechanisms.piecewise_grid import PiecewiseGrid
-from ldp_audit.mechanisms.randomness import NumpySource
+from ldp_audit.mechanisms.piecewise import PiecewiseGrid
 from tests.frequency import assert_frequency
-from tests.replay import Drawn, Given
 from tests.together import together
 
 ENDS = [1e-20, 1e-12, 1e-9, 0.1, 1.0, 4.0, 14.0, 20.0, 30.0, 44.0, 50.0, 200.0, 700.0]
@@ -61,21 +58,6 @@ def test_the_whole_channel_is_private_and_unbiased(grid: PiecewiseGrid) -> None:
         assert grid.delta(level * grid.exact_epsilon()) == pytest.approx(float(gap), rel=1e-9, abs=1e-13)
     a, b = (laws[Fraction(round(x * grid.half))] for x in grid.worst_pair())
     assert max(p / q for p, q in zip(a, b, strict=True)) == worst
-
-
-@pytest.mark.parametrize("grid", SMALL)
-def test_all_words_together_give_the_law(grid: PiecewiseGrid) -> None:
-    """Every word with every rounding number, at inputs that need rounding up, down, by a tie and not at all."""
-    words = np.arange(-(2 ** (grid.bits - 1)), 2 ** (grid.bits - 1))
-    odd = np.arange(1 - 2**15, 2**15, 2)
-    source = Given({grid.bits: np.repeat(words, odd.size), 16: np.tile(odd, words.size)})
-    outputs = grid.outputs()
-    for x in (-1.0, 1.0, 0.3, -0.77, 0.5 / grid.half, max(-1.0, -1.5 / grid.half), (1 / 3 + 2**-16) / grid.half):
-        cells = grid._draw(np.full(words.size * odd.size, x), source)  # pyright: ignore[reportPrivateUsage]
-        shares = np.bincount(cells, minlength=grid.cells()) / cells.size
-        assert np.log(shares) == pytest.approx(grid.log_prob(outputs, x), rel=1e-12)
-        assert grid.mean(x) == pytest.approx(shares @ outputs, rel=1e-12, abs=1e-12)
-        assert grid.variance(x) == pytest.approx(shares @ outputs**2 - (shares @ outputs) ** 2, rel=1e-11)
 
 
 @given(st.floats(1e-12, 60.0), st.integers(2, 64))
@@ -143,49 +125,6 @@ def test_log_prob_knows_the_reports_of_a_dtype(dtype: type) -> None:
         PiecewiseGrid.of(1.0).log_prob(np.float16(0), 0.4)
 
 
-def test_every_way_to_draw_leads_from_the_same_words_to_the_same_reports() -> None:
-    """Blocks, in float32 arithmetic, against whole numbers: also at the window's edges and at the ends."""
-    for epsilon in (1e-9, 0.1, 1.0, 8.0, 13.0, 25.0):
-        grid = PiecewiseGrid.of(epsilon)
-        x = np.concatenate([np.random.default_rng(6).uniform(-1, 1, 200_000), [-1.0, 1.0, 0.0, -0.0]])
-        source = Drawn(7)
-        drawn = by_blocks(x, lambda size, grid=grid, source=source: grid.blocks(np.dtype(np.float64), size, source))
-        again = Given({64: np.concatenate(source.whole), 16: np.concatenate(source.short) >> 48})
-        cells = grid._draw(x, again)  # pyright: ignore[reportPrivateUsage]
-        assert np.array_equal(drawn, grid.outputs(cells))
-        assert 0 <= cells.min() < cells.max() < grid.cells()
-
-
-def test_words_next_to_the_thresholds_are_settled_by_whole_numbers() -> None:
-    """The first and last words of every sort, through the blocks of both dtypes."""
-    for epsilon in (0.5, 13.0, 25.0):
-        grid = PiecewiseGrid.of(epsilon)
-        steps = np.unique(np.concatenate([np.arange(-40, 40), np.arange(-grid.half - 2, grid.half + 3, 97)]))
-        edges = np.concatenate([steps, [-grid.half, grid.half]]) * grid.each
-        words = np.concatenate([edges - 1, edges, edges + grid.inner, [-(2**63), 2**63 - 1]])
-        for x0 in (-1.0, -0.25, 1.0):
-            for dtype in (np.float32, np.float64):
-                x, out = np.full(words.size, x0, dtype), np.empty(words.size, dtype)
-                source = _Fixed(words)
-                grid.blocks(np.dtype(dtype), words.size, source)(x, out)
-                cells = grid._draw(x, Given({64: words, 16: source.rounding}))  # pyright: ignore[reportPrivateUsage]
-                assert np.array_equal(out, grid.outputs(cells, dtype))
-
-
-class _Fixed(NumpySource):
-    """These words, and a rounding number that leaves places where they are."""
-
-    def __init__(self, words: np.ndarray) -> None:
-        super().__init__(np.random.default_rng(0))
-        self.given, self.rounding = words, np.ones(words.size, np.int64)
-
-    def words(self, shape: object, bits: int = 64) -> np.ndarray:
-        return self.given.copy()
-
-    def short_words(self, count: int) -> np.ndarray:
-        return np.ones(count, np.int16)
-
-
 @pytest.mark.parametrize("kind", ["blocks", "float32 blocks", "32 bits", "torch"])
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 @pytest.mark.parametrize("x", [-1.0, 0.3, 1.0])
@@ -200,7 +139,7 @@ def test_every_way_to_sample_draws_from_the_law(kind: str, epsilon: float, x: fl
         drawn = grid.sample(np.full(trials, x, dtype), rng=np.random.default_rng(8))
     assert np.all(np.isfinite(grid.log_prob(drawn, x)))
     masses = np.exp(grid.log_prob(grid.outputs(), x))
-    cells = grid._cell_of(drawn)[0]  # pyright: ignore[reportPrivateUsage]
+    cells = np.searchsorted(grid.outputs(dtype=drawn.dtype), drawn)
     first = round(x * grid.half) + grid.half
     middle, end = first + grid.inner // 2, first + grid.inner
     for low, high in itertools.pairwise([0, first, middle, end, grid.cells()]):

@@ -14,10 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit.mechanisms import RandomizedResponse
-from ldp_audit.mechanisms.blocks import by_blocks
-from ldp_audit.mechanisms.randomness import NumpySource
 from tests.frequency import assert_frequency
-from tests.replay import Drawn
 
 WAYS = {"short words": (1.0, 10), "rare lies": (9.0, 10), "whole words": (6.0, 3000), "int16 labels": (4.0, 200)}
 """Parameters that numpy samples in different ways."""
@@ -54,22 +51,6 @@ def test_the_ends_of_epsilon(epsilon: float, bits: int, k: int) -> None:
     assert drawn.max() < k
 
 
-@pytest.mark.parametrize("bits", [2, 6, 8, 11])
-@pytest.mark.parametrize("k", [2, 3, 4, 7])
-@pytest.mark.parametrize("epsilon", [0.05, 0.7, 3.0, 9.0])
-def test_all_words_together_give_the_law(bits: int, k: int, epsilon: float) -> None:
-    """Every word once, at every input; the shares are whole multiples of 2**-bits and must agree exactly."""
-    m = RandomizedResponse(epsilon, k).implemented(bits)
-    each, words = m.each(), np.arange(-(2 ** (bits - 1)), 2 ** (bits - 1))
-    if each is None:
-        return
-    for x in range(k):
-        reports = m._respond(np.full(words.shape, x), words, each, NumpySource.xp)  # pyright: ignore[reportPrivateUsage]
-        counts = np.bincount(reports, minlength=k)
-        assert all(counts[y] == each for y in range(k) if y != x)
-        assert np.log(counts / 2**bits) == pytest.approx(m.log_prob(np.arange(k), x), rel=1e-13, abs=1e-13)
-
-
 @given(st.floats(1e-9, 50.0), st.integers(2, 9), st.integers(2, 64), st.floats(0, 60))
 def test_it_is_a_mechanism_with_the_law_of_its_counts(epsilon: float, k: int, bits: int, level: float) -> None:
     m, labels = RandomizedResponse(epsilon, k).implemented(bits), np.arange(k)
@@ -81,56 +62,6 @@ def test_it_is_a_mechanism_with_the_law_of_its_counts(epsilon: float, k: int, bi
     assert m.delta(level) == pytest.approx(max(gaps), rel=1e-9, abs=1e-13)
     first, second = m.worst_pair()
     assert np.max(np.log(table[:, first] / table[:, second])) == pytest.approx(m.exact_epsilon(), rel=1e-9, abs=1e-14)
-
-
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("k", [2, 3, 10, 127, 128, 200, 1000])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-@pytest.mark.parametrize("dtype", [np.int64, np.float32])
-def test_short_words_settle_exactly_what_whole_words_would(k: int, epsilon: float, dtype: type) -> None:
-    """The same words, divided whole: every report agrees, also those next to a multiple."""
-    m, source = RandomizedResponse(epsilon, k).implemented(), Drawn(3)
-    each, x = m.each(), np.random.default_rng(5).integers(0, k, 300_001).astype(dtype)
-    assert each is not None
-    drawn = by_blocks(x, lambda size: m._by_short_words(each, size, source))  # pyright: ignore[reportPrivateUsage]
-    expected = m._respond(x, np.concatenate(source.short), each, np)  # pyright: ignore[reportPrivateUsage]
-    assert np.array_equal(drawn, expected)
-
-
-def test_short_words_at_every_edge() -> None:
-    """Every short word with the lowest and the highest word that it begins: no quotient is settled too early."""
-    for epsilon, k in ((0.3, 3), (1.0, 10), (2.0, 100), (5.0, 500)):
-        m = RandomizedResponse(epsilon, k).implemented()
-        each, beginnings = m.each(), np.arange(-(2**15), 2**15) << 48
-        assert each is not None
-        for whole in (beginnings, beginnings + (2**48 - 1)):
-            source = Drawn(0)
-            source.short_words = lambda count, whole=whole, source=source: _begin(source, whole)
-            draw = m._by_short_words(each, whole.size, source)  # pyright: ignore[reportPrivateUsage]
-            x, out = np.zeros(whole.size, np.int64), np.empty(whole.size, np.int64)
-            draw(x, out)
-            assert np.array_equal(out, m._respond(x, whole, each, np))  # pyright: ignore[reportPrivateUsage]
-
-
-def _begin(source: Drawn, whole: np.ndarray) -> np.ndarray:
-    source.short.append(whole)
-    return (whole >> 48).astype(np.int16)
-
-
-@pytest.mark.parametrize("k", [2, 3, 10, 100])
-@pytest.mark.parametrize("epsilon", [8.0, 20.0, 44.0, 60.0])
-def test_rare_lies_are_those_of_whole_words(k: int, epsilon: float) -> None:
-    """Short words near 0, where the lies are; all others are drawn too seldom to be told from the truth."""
-    m = RandomizedResponse(epsilon, k).implemented()
-    each = m.each()
-    assert each is not None
-    source = Drawn(1)
-    beginnings = np.arange(-600, 600).repeat(20) << 48
-    whole = beginnings + np.random.default_rng(2).integers(0, 2**48, beginnings.size)
-    source.short_words = lambda count: _begin(source, whole)
-    x, out = np.zeros(whole.size, np.int64), np.empty(whole.size, np.int64)
-    m._by_rare_lies(each, source)(x, out)  # pyright: ignore[reportPrivateUsage]
-    assert np.array_equal(out, m._respond(x, whole, each, np))  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.mark.parametrize("kind", ["numpy", "numpy, 24 bits", "torch"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from fractions import Fraction
 from itertools import permutations
 from typing import Any
@@ -15,14 +14,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_audit.mechanisms import (
-    ExponentialSelection,
-    PerturbedEncoding,
-    PerturbedSampling,
-    exponential_selection_words,
-    selection_words,
-)
-from ldp_audit.mechanisms.randomness import NumpySource
+from ldp_audit.mechanisms import ExponentialSelection, PerturbedEncoding, PerturbedSampling
 from tests.frequency import assert_frequency
 
 SIZES = [(2, 1), (5, 2), (7, 6), (1000, 999), (1_000_000, 1), (1_000_000, 1000), (1_000_000, 999_999)]
@@ -118,53 +110,11 @@ def test_exponential_selection_is_a_mechanism_too(epsilon: float, bits: int, d: 
     assert m.delta([m.exact_epsilon(), 100.0, math.inf]).tolist() == [0, 0, 0]
 
 
-class _Listed(NumpySource):
-    """Hands out every word once for each of `turns` ways to draw the index."""
-
-    def __init__(self, bits: int, turns: int) -> None:
-        super().__init__(np.random.default_rng(0))
-        self.listed, self.turn = np.tile(np.arange(2**bits) - 2**bits // 2, turns), np.repeat(range(turns), 2**bits)
-
-    def words(self, shape: Any, bits: int = 64) -> np.ndarray:
-        return self.listed if bits < 64 else self.turn
-
-    def below(self, bound: int, shape: Any) -> np.ndarray:
-        return self.turn % bound
-
-
-@pytest.mark.parametrize("selection", [PerturbedSampling, PerturbedEncoding])
-@pytest.mark.parametrize(("epsilon", "bits"), [(1.0, 6), (0.2, 8), (5.0, 7), (1e-6, 6), (1.0, 2)])
-@pytest.mark.parametrize(("d", "k"), [(2, 1), (5, 2), (5, 3), (4, 3)])
-def test_all_words_give_the_counts(
-    monkeypatch: pytest.MonkeyPatch, selection: Any, epsilon: float, bits: int, d: int, k: int
-) -> None:
-    """Every word with every index: the reports' frequencies are the fractions of `probabilities`."""
-    m, turns = selection(epsilon, d, k).implemented(bits), math.lcm(k, d - k, d)
-    monkeypatch.setattr(selection_words, "source_of", lambda rng: _Listed(bits, turns))
-    status = np.roll(np.arange(d) < k, 1)
-    drawn = Counter(m.sample(np.tile(status, (turns * 2**bits, 1)), rng=None).tolist())
-    inside, outside, none = m.probabilities()
-    expected = {-1: none} | {j: inside if status[j] else outside for j in range(d)}
-    assert {y: Fraction(drawn[y], turns * 2**bits) for y in range(-1, d)} == expected
-    for y, probability in expected.items():
-        assert math.exp(m.log_prob(y, status)) == pytest.approx(float(probability), rel=1e-12, abs=0)
-
-
-@pytest.mark.parametrize(("epsilon", "bits"), [(1.0, 8), (0.1, 10), (6.0, 9), (1.0, 2)])
-def test_all_numbers_below_the_sum_give_the_weights(monkeypatch: pytest.MonkeyPatch, epsilon: float, bits: int) -> None:
-    m, ranks = ExponentialSelection(epsilon, 5).implemented(bits), np.array([3, 5, 1, 2, 4])
-    total = int(m.weights().sum())
-    monkeypatch.setattr(exponential_selection_words, "source_of", lambda rng: _Listed(0, total))
-    drawn = np.bincount(m.sample(np.tile(ranks, (total, 1)), rng=None), minlength=5)
-    assert np.array_equal(drawn, m.weights()[ranks - 1])
-    assert np.exp(m.log_prob(np.arange(5), ranks)) == pytest.approx(drawn / total, rel=1e-12, abs=0)
-
-
 @pytest.mark.parametrize("selection", [PerturbedSampling, PerturbedEncoding])
 def test_few_words_ignore_the_input(selection: Any) -> None:
     """A ratio of whole numbers in [1, e**epsilon] does not exist there: False alarm 1e-6."""
     m = selection(1e-3, 6, 2).implemented(4)
-    assert m.leaving() is None
+    assert m.rarer() is None
     assert m.exact_epsilon() == 0 == m.delta(0.0)
     first, second = m.worst_pair()
     assert np.array_equal(m.log_prob(np.arange(6), first), m.log_prob(np.arange(6), second))
