@@ -22,10 +22,11 @@ from sympy import oo
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, report_dtype
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import BUDGET, LENGTH, Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, Source, source_of
 from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned, two_parts
+from ldp_audit.mechanisms.two_point import TwoPoint
 from ldp_audit.mechanisms.value_mechanism import ImplementedFactory, in_domain, require_value, worst_ends
 from ldp_audit.mechanisms.variable import Variable
 
@@ -49,6 +50,12 @@ class CoordinateSampling(Mechanism):
     k: Any = None  # a whole number once the mechanism is built
 
     parameters = (BUDGET, LENGTH)
+    example = Example(
+        "CoordinateSampling(TwoPoint, epsilon=1, d=3, k=2)",
+        "the law of one coordinate; w: its value; c = 0, r = 1; k of the d coordinates are sampled; t = e^(epsilon/k)",
+        build=lambda: CoordinateSampling(TwoPoint, 1.0, 3, 2),
+        composed="the value mechanism's, epsilon/k, k times over",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -25,6 +25,7 @@ from sympy import oo
 from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.inputs import array_of, as_reports, report_dtype, vectors
 from ldp_audit.mechanisms.log_space import excess, expit, levels
+from ldp_audit.mechanisms.mechanism import Example
 from ldp_audit.mechanisms.parameter import BUDGET, Parameter
 from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.staircase import FiniteStaircase, Logs, Staircase
@@ -68,6 +69,11 @@ class DuchiVector(Staircase):
     printed: bool = False
 
     parameters = (BUDGET, Parameter("d", Variable("d", 1, 100_000, integer=True), typical=(1, 50)))
+    example = Example(
+        "DuchiVector(epsilon=1, d=4)",
+        "v: the input, rounded to a corner; N corners of all M = 2^d lie on its side; t = e^epsilon",
+        worst=((0, {}), (1, {})),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

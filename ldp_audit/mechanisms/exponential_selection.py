@@ -17,11 +17,11 @@ from sympy import Integer, Sum, oo
 
 from ldp_audit.mechanisms.finite_precision import FinitePrecision, Thresholds
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import BUDGET
 from ldp_audit.mechanisms.randomness import log_ratio, source_of
 from ldp_audit.mechanisms.ranking import DIMENSION, log_prob_by_rank, require_ranking
-from ldp_audit.mechanisms.variable import Variable
+from ldp_audit.mechanisms.variable import EPSILON, Variable
 from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
 
 STEP_RATIO = Variable("y", 1, oo, open="left")
@@ -55,6 +55,12 @@ class ExponentialSelection(Mechanism):
     d: int
 
     parameters = (BUDGET, DIMENSION)
+    example = Example(
+        "ExponentialSelection(epsilon=1, d=4)",
+        "d: coordinates; i: a coordinate's rank by magnitude, 1 for the smallest; y = e^(epsilon/(d-1))",
+        worst=((0, {"index": "last"}), (0, {"index": "first"})),
+        exponents={STEP_RATIO: EPSILON / (DIMENSION.variable - 1)},
+    )
 
     @staticmethod
     def symbolic() -> SymbolicWeights:

@@ -26,7 +26,7 @@ from ldp_audit.mechanisms.hockey_stick import Doubled, doubled, hockey_stick
 from ldp_audit.mechanisms.inputs import finite, numbers_of
 from ldp_audit.mechanisms.laplace import INPUT, SENSITIVITY
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.noise_grid import NoiseGrid, floor_log2, require_moderate
 from ldp_audit.mechanisms.parameter import Parameter
 from ldp_audit.mechanisms.randomness import BITS, source_of
@@ -61,6 +61,10 @@ class Gaussian(Mechanism):
     sensitivity: float = 1.0
 
     parameters = (Parameter("sigma", SIGMA, typical=(0.1, 10.0)), SENSITIVITY)
+    example = Example(
+        "Gaussian(sigma=1)",
+        "x: the input; sigma: the standard deviation",
+    )
 
     @staticmethod
     def symbolic() -> SymbolicChannel:

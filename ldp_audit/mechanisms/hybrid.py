@@ -24,7 +24,7 @@ from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.finite_precision import FinitePrecision, Thresholds
 from ldp_audit.mechanisms.inputs import array_of, in_interval, numbers_of
-from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import BUDGET
 from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE, Piecewise, PiecewiseGrid
 from ldp_audit.mechanisms.randomness import NumpySource, log_ratio, source_of
@@ -58,6 +58,11 @@ class Hybrid(Mechanism):
     epsilon: float
 
     parameters = (BUDGET,)
+    example = Example(
+        "Hybrid(epsilon=1)",
+        "x: the input; alpha: the probability of PM; s = e^(epsilon/2)",
+        worst=((3, {}), (2, {})),
+    )
 
     @staticmethod
     def symbolic() -> SymbolicChannel:

@@ -21,7 +21,7 @@ from ldp_audit.mechanisms.density import OUTPUT
 from ldp_audit.mechanisms.inputs import finite, numbers_of
 from ldp_audit.mechanisms.laplace_noise import PARTS, discrete_laplace
 from ldp_audit.mechanisms.log_space import excess, levels
-from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.noise_grid import NoiseGrid, floor_log2, require_moderate
 from ldp_audit.mechanisms.parameter import Parameter
 from ldp_audit.mechanisms.randomness import BITS, source_of
@@ -58,6 +58,11 @@ class Laplace(Mechanism):
     sensitivity: float = 1.0
 
     parameters = (Parameter("scale", SCALE, typical=(0.1, 10.0)), SENSITIVITY)
+    example = Example(
+        "Laplace(scale=1)",
+        "x: the input; b: the scale; neighbours lie within D",
+        worst=((0, {"x": 0, "y": 0}), (0, {"x": SENSITIVITY.variable, "y": 0})),
+    )
 
     @staticmethod
     def symbolic() -> SymbolicChannel:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.parameter import Parameter, check_parameters
+
+
+@dataclass(frozen=True)
+class Example:
+    """One mechanism of a family, for the documents and for the tests over all families.
+
+    target: how it is written.   letters: what the letters of `symbolic()` stand for, in words.
+    worst: which two probabilities (atoms, pieces or classes, by number, and at which inputs) have the largest ratio;
+        None where the supports differ, no ratio bounds the density, or the law is that of one coordinate among several.
+    exponents: the letters that are powers of e without saying so.   build: makes it, if it is no TARGET.
+    composed: how epsilon is put together, for a law of one coordinate among several.
+    """
+
+    target: str
+    letters: str
+    worst: tuple[tuple[int, Mapping[str, Any]], tuple[int, Mapping[str, Any]]] | None = None
+    exponents: Mapping[Any, Any] = field(default_factory=dict)
+    build: Callable[[], Any] | None = None
+    composed: str = ""
 
 
 class Mechanism(ABC):
@@ -24,6 +44,9 @@ class Mechanism(ABC):
 
     parameters: ClassVar[Sequence[Parameter]] = ()
     """Its arguments that are numbers, with their domains; they are checked when it is built."""
+
+    example: ClassVar[Example | None] = None
+    """What the page of mechanisms shows; a family in the folder's registry has one, and a definition, `symbolic()`."""
 
     def __post_init__(self) -> None:
         check_parameters(self)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ldp_audit.mechanisms.mechanism import Example
 from ldp_audit.mechanisms.ranking import DIMENSION, TOP, SetSelection
 from ldp_audit.mechanisms.variable import T
 from ldp_audit.mechanisms.weights import SymbolicWeights
@@ -31,6 +32,12 @@ class PerturbedSampling(SetSelection):
     epsilon: float
     d: int
     k: int
+
+    example = Example(
+        "PerturbedSampling(epsilon=1, d=4, k=1)",
+        "d: coordinates; k: size of the top set; t = e^epsilon",
+        worst=((0, {}), (1, {})),
+    )
 
     @staticmethod
     def symbolic() -> SymbolicWeights:

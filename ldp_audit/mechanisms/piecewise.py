@@ -23,7 +23,7 @@ from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.inputs import array_of, as_reports, in_interval, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import excess, expit, levels
-from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import BUDGET
 from ldp_audit.mechanisms.randomness import BITS, NumpySource, Source, log_ratio, rarer_words, source_of
 from ldp_audit.mechanisms.short_words import MOST_CELLS, PLACES, Draw, Windows, by_blocks
@@ -56,6 +56,11 @@ class Piecewise(Mechanism):
     epsilon: float
 
     parameters = (BUDGET,)
+    example = Example(
+        "Piecewise(epsilon=1)",
+        "x: the input; s = e^(epsilon/2)",
+        worst=((1, {}), (0, {})),
+    )
 
     def reach(self) -> float:
         """C = (s + 1)/(s - 1) = 1/tanh(epsilon/4)."""

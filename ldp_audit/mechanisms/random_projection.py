@@ -24,10 +24,11 @@ from sympy import oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, finite, report_dtype, whole_numbers
-from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import LENGTH, Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned, two_parts
+from ldp_audit.mechanisms.two_point import TwoPoint
 from ldp_audit.mechanisms.value_mechanism import (
     finite_numbers,
     implemented,
@@ -54,6 +55,13 @@ class RandomProjection(Mechanism):
     value: Any
     matrix: NDArray[np.float64]
     clip: bool = False
+
+    example = Example(
+        "RandomProjection.drawn(TwoPoint(1), d=4, q=2, rng)",
+        "the law of one of q combinations; w: its value, clipped; t = e^epsilon",
+        build=lambda: RandomProjection.drawn(TwoPoint(1.0), 4, 2, np.random.default_rng(1)),
+        composed="the value mechanism's",
+    )
 
     def __post_init__(self) -> None:
         require_value("value", self.value)

@@ -24,7 +24,7 @@ from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
 from ldp_audit.mechanisms.finite_precision import FinitePrecision
 from ldp_audit.mechanisms.inputs import array_of, numbers_of, whole_numbers
 from ldp_audit.mechanisms.log_space import excess, expit, levels
-from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, log_ratio, rarer_words, source_of
 from ldp_audit.mechanisms.short_words import Draw, Labels, by_blocks
@@ -46,6 +46,11 @@ class RandomizedResponse(Mechanism):
     parameters = (
         Parameter("epsilon", Variable("epsilon", 0, oo, latex=EPSILON.latex), typical=(0.1, 10.0), infinite=True),
         Parameter("k", Variable("k", 2, oo, integer=True), typical=(2, 40)),
+    )
+    example = Example(
+        "RandomizedResponse(epsilon=1, k=3)",
+        "x: the value; t = e^epsilon",
+        worst=((0, {"x": 0}), (0, {"x": 1})),
     )
 
     def symbolic(self) -> SymbolicChannel:

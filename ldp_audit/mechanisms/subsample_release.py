@@ -20,7 +20,7 @@ from sympy import Expr, oo
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import Parameter
 from ldp_audit.mechanisms.randomness import BITS, Source, source_of
 from ldp_audit.mechanisms.variable import Variable
@@ -58,6 +58,10 @@ class SubsampleRelease(Mechanism):
     parameters = (
         Parameter("n", RECORDS, typical=(10, 10_000)),
         Parameter("k", Variable("k", 0, oo, integer=True), typical=(1, 100)),
+    )
+    example = Example(
+        "SubsampleRelease(n=10, k=3)",
+        "z: whether one record is in the data; n records with it, k draws",
     )
 
     def __post_init__(self) -> None:

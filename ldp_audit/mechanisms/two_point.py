@@ -28,7 +28,7 @@ from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.finite_precision import FinitePrecision
 from ldp_audit.mechanisms.inputs import array_of, as_reports, in_interval, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import excess, expit, levels
-from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, log_ratio, rarer_words, source_of
 from ldp_audit.mechanisms.short_words import SHORT, Draw, TwoReports, by_blocks
@@ -69,6 +69,11 @@ class TwoPoint(Mechanism):
         Parameter("epsilon", EPSILON, typical=(0.1, 10.0), infinite=True),
         Parameter("center", CENTER, typical=(-2.0, 2.0)),
         Parameter("radius", RADIUS, typical=(0.01, 3.0)),
+    )
+    example = Example(
+        "TwoPoint(epsilon=1)",
+        "w: the input; c, r: center and radius of its range; t = e^epsilon",
+        worst=((0, {"w": "upper"}), (0, {"w": "lower"})),
     )
 
     def __post_init__(self) -> None:

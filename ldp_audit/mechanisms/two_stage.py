@@ -26,10 +26,12 @@ from sympy import Integer
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
+from ldp_audit.mechanisms.perturbed_sampling import PerturbedSampling
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.ranking import indices, ranking, top_set
 from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned, two_parts
+from ldp_audit.mechanisms.two_point import TwoPoint
 from ldp_audit.mechanisms.value_mechanism import (
     domain_of,
     finite_numbers,
@@ -61,6 +63,13 @@ class TwoStage(Mechanism):
     selection: Any
     value: Any
     clip: bool = False
+
+    example = Example(
+        "TwoStage(PerturbedSampling(1, 3, 1), TwoPoint(0.5))",
+        "the law of one coordinate; w: its value; P: the selection's probability of it; t = e^(the value's epsilon)",
+        build=lambda: TwoStage(PerturbedSampling(1.0, 3, 1), TwoPoint(0.5)),
+        composed="the selection's plus the value mechanism's",
+    )
 
     def __post_init__(self) -> None:
         require_methods("selection", self.selection, "exact_epsilon", "worst_pair", "log_prob", "sample")

@@ -27,13 +27,25 @@ def render() -> str:
 
 
 def _section(entry: Entry) -> str:
-    mechanism = entry.mechanism()
-    lines = [f"## {entry.name}", "", entry.summary(), "", f"$${law_latex(entry.law())}$$", "", f"{entry.letters}.", ""]
+    mechanism, example = entry.mechanism(), entry.example
+    lines = [
+        f"## {entry.name}",
+        "",
+        entry.summary(),
+        "",
+        f"$${law_latex(entry.law())}$$",
+        "",
+        f"{example.letters}.",
+        "",
+    ]
     rows = [
         ("exact epsilon", _epsilon(entry)),
         ("bias", _formula(entry.bias())),
         ("variance", _formula(entry.variance())),
-        (f"worst pair of `{entry.example}`", f"{_inputs(mechanism)}; exact epsilon {mechanism.exact_epsilon():.10g}"),
+        (
+            f"worst pair of `{example.target}`",
+            f"{_inputs(mechanism)}; exact epsilon {mechanism.exact_epsilon():.10g}",
+        ),
         ("source", entry.sources()),
     ]
     lines += ["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows if text), ""]
@@ -42,8 +54,8 @@ def _section(entry: Entry) -> str:
 
 def _epsilon(entry: Entry) -> str:
     epsilon = entry.epsilon()
-    if entry.composed:
-        return entry.composed
+    if entry.example.composed:
+        return entry.example.composed
     return "infinite" if epsilon is None else f"${with_sums_named(epsilon, {})}$"
 
 
