@@ -224,8 +224,10 @@ def _given(law: Any) -> Sequence[Any] | None:
     """What the law itself says."""
     from ldp_audit.mechanisms.mechanism import Mechanism
 
-    if isinstance(law, Mechanism):
-        return law.reports()
+    return law.reports() if isinstance(law, Mechanism) else _stated(law)
+
+
+def _stated(law: Any) -> Sequence[Any] | None:
     outputs = law.outputs if isinstance(law, FiniteLaw) else None
     outputs = outputs() if callable(outputs) else outputs
     if isinstance(outputs, str | bytes) or not isinstance(outputs, Iterable):
@@ -256,31 +258,15 @@ def density_of(law: Any, x: Any) -> Density | None:
         return _flat(law, x) if law.channel.pieces else None
     if isinstance(law, LaplaceGrid):  # 2**40 points a scale: no test tells them from the density
         law = law.mechanism
-    if (knots := _knots(law, x)) is None:
+    knots = law.breakpoints(x) if isinstance(law, SmoothLaw) else None
+    if knots is None:
         return None
-    atoms = mechanisms.TwoPoint(law.epsilon).outputs() if isinstance(law, mechanisms.Hybrid) else _given(law) or ()
+    atoms = _stated(law) or ()
     ends = np.unique(np.asarray(knots, dtype=np.float64))
     if len(ends) < 2 or not np.isfinite(ends).all():
         raise ValueError(f"law's breakpoints must be two or more finite numbers, got {cut(knots)}")
     masses = masses_of(law, x, atoms)
     return Density(vectorised(law, x), ends, tuple(zip(map(float, atoms), masses.tolist(), strict=True)))
-
-
-def _knots(law: Any, x: Any) -> Sequence[float] | np.ndarray | None:
-    from ldp_audit import mechanisms
-
-    known = mechanisms.Laplace | mechanisms.Gaussian | mechanisms.Piecewise | mechanisms.Hybrid
-    if isinstance(law, known) and np.ndim(x) != 0:
-        raise ValueError(f"inputs must be single numbers for {cut(law)}, got {cut(x)}")
-    if isinstance(law, mechanisms.Laplace):
-        return float(x) + law.scale * np.array([-40.0, -15.0, -4.0, 0.0, 4.0, 15.0, 40.0])
-    if isinstance(law, mechanisms.Gaussian):
-        return float(x) + law.sigma * np.array([-9.0, -5.0, -2.0, 0.0, 2.0, 5.0, 9.0])
-    if isinstance(law, mechanisms.Piecewise | mechanisms.Hybrid):
-        piecewise = mechanisms.Piecewise(law.epsilon)
-        left, right = piecewise.inner(x)
-        return [-piecewise.reach(), float(left), float(right), piecewise.reach()]
-    return law.breakpoints(x) if isinstance(law, SmoothLaw) else None
 
 
 def vectorised(law: Any, x: Any) -> Callable[[np.ndarray], np.ndarray]:

@@ -98,9 +98,8 @@ class Entry:
 
 def _number(law: SymbolicChannel, value: Any) -> Any:
     """A number, or "lower" and "upper" for the input's ends."""
-    if value in ("lower", "upper"):
-        return getattr(law.inputs[0], value)
-    return value
+    ends = {"lower": law.inputs[0].lower, "upper": law.inputs[0].upper} if law.inputs else {}
+    return ends.get(value, value)
 
 
 def _paragraphs(module: Any) -> list[str]:

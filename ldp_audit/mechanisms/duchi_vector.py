@@ -19,6 +19,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
@@ -178,9 +179,9 @@ class DuchiVector(Staircase):
         """The corners, B times, in up to ten dimensions."""
         return list(product((-self.reach(), self.reach()), repeat=self.d)) if self.d <= 10 else None
 
-    def checked(self, x: Any, source: Source) -> tuple[Any, tuple[int, ...]]:
+    def checked(self, x: Any) -> tuple[Any, tuple[int, ...]]:
         """The vectors."""
-        values = vectors("x", source.array("x", x), self.d, -1, 1, source.xp)
+        values = vectors("x", x, self.d, -1, 1, array_namespace(x))
         return values, tuple(values.shape[:-1])
 
     def draw(self, x: Any, favoured: Any, source: Source) -> Any:

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import Integer, Sum, oo
 
-from ldp_audit.mechanisms.finite_precision import FinitePrecision, Thresholds
+from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import BUDGET
-from ldp_audit.mechanisms.randomness import log_ratio, source_of
+from ldp_audit.mechanisms.randomness import Source, log_ratio
 from ldp_audit.mechanisms.ranking import DIMENSION, log_prob_by_rank, require_ranking
 from ldp_audit.mechanisms.variable import EPSILON, Variable
 from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
@@ -123,7 +123,7 @@ _MOST_BITS = 62
 
 
 @dataclass(frozen=True)
-class FiniteSelection(FinitePrecision):
+class FiniteSelection(WholeWords):
     """Whole weights for the ranks; the rank is that into whose share a uniform whole number below their sum falls.
 
     The highest rank has the weight H, and rank i the weight H e**(-(d - i) epsilon / (d - 1)) rounded up. Only the
@@ -180,12 +180,8 @@ class FiniteSelection(FinitePrecision):
         weights = self.weights()
         return log_prob_by_rank(y, x, np.log(weights) - math.log(weights.sum()))
 
-    def sample(self, x: Any, *, rng: Any) -> Any:
-        """One index for each ranking; see `ExponentialSelection.sample`.
-
-        The drawn number falls into the share of one rank, and the coordinate of that rank is looked up.
-        """
-        source = source_of(rng)
-        xp, ranks = source.xp, require_ranking(source.array("x", x), self.mechanism.d)
+    def draw(self, x: Any, source: Source) -> Any:
+        """One index for each ranking: that of the rank into whose share the drawn number falls."""
+        xp, ranks = source.xp, require_ranking(x, self.mechanism.d)
         rank = Thresholds(self.weights()).draw(source, ranks.shape[:-1]) + 1
         return xp.argmax(xp.astype(ranks == rank[..., None], xp.uint8), axis=-1)

@@ -12,13 +12,14 @@ import itertools
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.mechanisms.mechanism import Mechanism
-from ldp_audit.mechanisms.randomness import BITS, WORDS, Source
+from ldp_audit.mechanisms.randomness import BITS, WORDS, NumpySource, Source, source_of
+from ldp_audit.mechanisms.short_words import Draw, by_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +90,50 @@ class AliasTable:
         return xp.where(own, slot, source.constant(self.others, xp.int64)[place])
 
 
-@dataclass(frozen=True)
 class FinitePrecision(Mechanism):
-    """The finite-precision distribution that `sample` draws from with `bits`-bit words.
+    """What a sampler draws from exactly: every probability is a whole number of words, or has an exact sampler.
 
-    mechanism: the ideal one, whose probabilities are rounded so that no ratio grows.   bits: of a word, 2..64.
-    Raises ValueError for anything else.
+    A subclass states how one report is drawn for each input; numpy arrays may have a faster way to the same reports.
+    """
+
+    @abstractmethod
+    def exact_epsilon(self) -> float:
+        """The implemented epsilon, nats, from whole counts: at most the mechanism's."""
+
+    @abstractmethod
+    def draw(self, x: Any, source: Source) -> Any:
+        """One report for each input; x is an array of the source's library. Raises ValueError for what is no input."""
+
+    def implemented(self, bits: int = 64) -> Self:
+        """Itself. ValueError unless bits are 2..64."""
+        BITS.check(bits)
+        return self
+
+    def fits_blocks(self, dtype: Any) -> bool:  # noqa: ARG002
+        """Whether `blocks` draws reports for numpy arrays of this dtype."""
+        return False
+
+    def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
+        """The function that draws blocks of at most so many inputs of this dtype, by `short_words`."""
+        raise NotImplementedError
+
+    def sample(self, x: Any, *, rng: Any) -> Any:
+        """One report for each input; see the mechanism's `sample`."""
+        source = source_of(rng)
+        return self.drawn(source.array("x", x), source)
+
+    def drawn(self, x: Any, source: Source) -> Any:
+        """`draw`, or the faster way where there is one."""
+        if isinstance(source, NumpySource) and self.fits_blocks(x.dtype):
+            return by_blocks(x, lambda size: self.blocks(x.dtype, size, source))
+        return self.draw(x, source)
+
+
+@dataclass(frozen=True)
+class WholeWords(FinitePrecision):
+    """A mechanism with its probabilities rounded to whole numbers of `bits`-bit words, so that no ratio grows.
+
+    mechanism: the ideal one.   bits: of a word, 2..64. Raises ValueError for anything else.
     """
 
     mechanism: Any
@@ -114,19 +153,6 @@ class FinitePrecision(Mechanism):
     def reports(self) -> Sequence[Any] | None:
         """The mechanism's."""
         return self.mechanism.reports()
-
-    def implemented(self, bits: int = 64) -> FinitePrecision:
-        """Itself: its probabilities are whole numbers of words. ValueError unless bits are 2..64."""
-        BITS.check(bits)
-        return self
-
-    @abstractmethod
-    def exact_epsilon(self) -> float:
-        """The implemented epsilon, nats, from whole counts: at most the mechanism's."""
-
-    @abstractmethod
-    def sample(self, x: Any, *, rng: Any) -> Any:
-        """See the mechanism's `sample`."""
 
 
 def _share_out(counts: Sequence[int], slot_bits: int) -> tuple[list[int], list[int]]:

@@ -21,15 +21,15 @@ from sympy import exp, oo, pi, sqrt
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
-from ldp_audit.mechanisms.finite_precision import AliasTable
+from ldp_audit.mechanisms.finite_precision import AliasTable, FinitePrecision
 from ldp_audit.mechanisms.hockey_stick import Doubled, doubled, hockey_stick
-from ldp_audit.mechanisms.inputs import finite, numbers_of
+from ldp_audit.mechanisms.inputs import finite, numbers_of, single
 from ldp_audit.mechanisms.laplace import INPUT, SENSITIVITY
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.noise_grid import NoiseGrid, floor_log2, require_moderate
 from ldp_audit.mechanisms.parameter import Parameter
-from ldp_audit.mechanisms.randomness import BITS, source_of
+from ldp_audit.mechanisms.randomness import BITS, Source
 from ldp_audit.mechanisms.variable import Variable
 
 SIGMA = Variable("sigma", 0, oo, open="left", latex=r"\sigma")
@@ -98,6 +98,10 @@ class Gaussian(Mechanism):
         z = (finite("y", y) - finite("x", x)) / self.sigma
         return (-(z**2) / 2 - math.log(self.sigma) - math.log(2 * math.pi) / 2)[()]
 
+    def breakpoints(self, x: Any) -> list[float]:
+        """The input, and two, five and nine standard deviations from it."""
+        return [single(x, self) + self.sigma * away for away in (-9.0, -5.0, -2.0, 0.0, 2.0, 5.0, 9.0)]
+
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """x: no bias."""
         return finite("x", x)[()]
@@ -135,7 +139,7 @@ _REACH, _PRECISION = 12, 320
 
 
 @dataclass(frozen=True)
-class GaussianGrid(Mechanism):
+class GaussianGrid(FinitePrecision):
     """Gaussian noise as it is sampled: a table of whole words on a grid that does not depend on the input.
 
     The grid's spacing g is about sigma / 1024 for words of 64 bits, and the sensitivity a whole number of spacings, if
@@ -187,11 +191,6 @@ class GaussianGrid(Mechanism):
     def counts(self) -> tuple[int, ...]:
         """How many words lead to a noise of -K .. K spacings: symmetric, falling from the middle, 2**bits in all."""
         return _counts(self.width(), self.bits) or ()
-
-    def implemented(self, bits: int = 64) -> GaussianGrid:
-        """Itself: its noise is a table of whole words. ValueError unless bits are 2..64."""
-        BITS.check(bits)
-        return self
 
     def table(self) -> AliasTable:
         """The sampler's table of the counts, for words of 64 bits."""
@@ -248,13 +247,11 @@ class GaussianGrid(Mechanism):
         noise = sum(count * (place - len(counts) // 2) ** 2 for place, count in enumerate(counts)) / 2**self.bits
         return ((noise + fraction * (1 - fraction)) * float(self.grid.spacing()) ** 2)[()]
 
-    def sample(self, x: Any, *, rng: Any) -> Any:
-        """One report per number; see `Gaussian.sample`."""
-        source = source_of(rng)
-        values = source.array("x", x)
-        steps = self.grid.rounded(values, source)
+    def draw(self, x: Any, source: Source) -> Any:
+        """One report per number."""
+        steps = self.grid.rounded(x, source)
         noise = self.table().draw(source, steps.shape) - len(self.counts()) // 2
-        return self.grid.reports(steps + noise, values, source.xp)
+        return self.grid.reports(steps + noise, x, source.xp)
 
     def _pair(self) -> tuple[Doubled, Doubled]:
         """The laws of the reports at a grid point, and at a whole sensitivity above it, n + f spacings.

@@ -22,13 +22,13 @@ from sympy import Rational
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.clipping import clip
-from ldp_audit.mechanisms.finite_precision import FinitePrecision, Thresholds
+from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
 from ldp_audit.mechanisms.inputs import array_of, in_interval, numbers_of
 from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import BUDGET
 from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE, Piecewise, PiecewiseGrid
-from ldp_audit.mechanisms.randomness import NumpySource, log_ratio, source_of
-from ldp_audit.mechanisms.short_words import Draw, by_blocks, mixed
+from ldp_audit.mechanisms.randomness import NumpySource, Source, log_ratio
+from ldp_audit.mechanisms.short_words import Draw, mixed
 from ldp_audit.mechanisms.two_point import FiniteTwoPoint, TwoPoint
 from ldp_audit.mechanisms.variable import ROOT_T, Variable
 
@@ -92,9 +92,17 @@ class Hybrid(Mechanism):
         """The inputs moved into [-1, 1]. Shape and dtype of x."""
         return clip(x, -1.0, 1.0)
 
+    def outputs(self) -> tuple[float, float]:
+        """The two points."""
+        return TwoPoint(self.epsilon).outputs()
+
+    def breakpoints(self, x: Any) -> list[float]:
+        """See `Piecewise.breakpoints`."""
+        return Piecewise(self.epsilon).breakpoints(x)
+
     def is_atom(self, y: ArrayLike) -> NDArray[np.bool_]:
         """Whether the report is one of the two points, where `log_prob` is a mass and not a density. Shape of y."""
-        return np.isin(numbers_of("y", y).astype(np.float64), TwoPoint(self.epsilon).outputs())
+        return np.isin(numbers_of("y", y).astype(np.float64), self.outputs())
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log mass of y at x where y is one of the two points (`is_atom`), else log density; broadcasts."""
@@ -130,7 +138,7 @@ class Hybrid(Mechanism):
 
 
 @dataclass(frozen=True)
-class FiniteHybrid(FinitePrecision):
+class FiniteHybrid(WholeWords):
     """A mixture of PM on its grid and of the two points, by whole numbers of words."""
 
     mechanism: Hybrid
@@ -181,22 +189,24 @@ class FiniteHybrid(FinitePrecision):
         mean = self.mean(x)
         return np.asarray(within + sum(float(share) * (part.mean(x) - mean) ** 2 for part, share in self._parts()))[()]
 
-    def sample(self, x: Any, *, rng: Any) -> Any:
-        """One report per input; see `Hybrid.sample`."""
-        parts = [part for part, _ in self._parts()]
-        if len(parts) == 1:
-            return parts[0].sample(x, rng=rng)
-        source, values = source_of(rng), source_of(rng).array("x", x)
-        if isinstance(source, NumpySource) and all(part.fits_blocks(values.dtype) for part in parts):
-            return by_blocks(values, lambda size: self.blocks(values.dtype, size, source))
-        first, second = (part.sample(values, rng=rng) for part in parts)
+    def draw(self, x: Any, source: Source) -> Any:
+        """One report per input: both parts', and one of them."""
+        reports = [part.drawn(x, source) for part, _ in self._parts()]
+        if len(reports) == 1:
+            return reports[0]
         counts = self.piecewise_words(), 2**self.bits - self.piecewise_words()
-        return source.xp.where(Thresholds(counts, self.bits).draw(source, values.shape) == 0, first, second)
+        return source.xp.where(Thresholds(counts, self.bits).draw(source, x.shape) == 0, *reports)
+
+    def fits_blocks(self, dtype: Any) -> bool:
+        """Where both parts' do."""
+        return all(part.fits_blocks(dtype) for part, _ in self._parts())
 
     def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
         """Draws blocks of at most so many inputs of this dtype: both reports, and which of them is given."""
-        piecewise, points = (part.blocks(dtype, size, source) for part, _ in self._parts())
-        return mixed(piecewise, points, self.piecewise_words(), dtype, size, source)
+        parts = [part.blocks(dtype, size, source) for part, _ in self._parts()]
+        if len(parts) == 1:
+            return parts[0]
+        return mixed(parts[0], parts[1], self.piecewise_words(), dtype, size, source)
 
     def _parts(self) -> list[tuple[PiecewiseGrid | FiniteTwoPoint, Fraction]]:
         """PM and the two points, each with its share, if it has any."""

@@ -18,13 +18,14 @@ from sympy import exp, oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
-from ldp_audit.mechanisms.inputs import finite, numbers_of
+from ldp_audit.mechanisms.finite_precision import FinitePrecision
+from ldp_audit.mechanisms.inputs import finite, numbers_of, single
 from ldp_audit.mechanisms.laplace_noise import PARTS, discrete_laplace
 from ldp_audit.mechanisms.log_space import excess, levels
 from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.noise_grid import NoiseGrid, floor_log2, require_moderate
 from ldp_audit.mechanisms.parameter import Parameter
-from ldp_audit.mechanisms.randomness import BITS, source_of
+from ldp_audit.mechanisms.randomness import BITS, Source
 from ldp_audit.mechanisms.variable import Variable
 
 SCALE = Variable("b", 0, oo, open="left")
@@ -92,6 +93,10 @@ class Laplace(Mechanism):
         """Log density of y at x; broadcasts."""
         return (-np.abs(finite("y", y) - finite("x", x)) / self.scale - math.log(2 * self.scale))[()]
 
+    def breakpoints(self, x: Any) -> list[float]:
+        """The input, and where the tails fall below e**-4, e**-15 and e**-40."""
+        return [single(x, self) + self.scale * away for away in (-40.0, -15.0, -4.0, 0.0, 4.0, 15.0, 40.0)]
+
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """x: no bias."""
         return finite("x", x)[()]
@@ -116,7 +121,7 @@ _FINE, _FEW, _WIDEST = 40, 10, 54
 
 
 @dataclass(frozen=True)
-class LaplaceGrid(Mechanism):
+class LaplaceGrid(FinitePrecision):
     """Laplace noise as it is sampled: discrete Laplace noise on a grid that does not depend on the input.
 
     The grid's spacing g is a power of two, so that inputs are rounded to it without error of division
@@ -172,11 +177,6 @@ class LaplaceGrid(Mechanism):
         least = self.shift() * Fraction(self.mechanism.scale) / Fraction(self.mechanism.sensitivity) + 1
         return math.ceil(least / PARTS) * PARTS
 
-    def implemented(self, bits: int = 64) -> LaplaceGrid:
-        """Itself: its decisions are exact. ValueError unless bits are 2..64."""
-        BITS.check(bits)
-        return self
-
     def domain(self) -> tuple[float, float]:
         """The mechanism's."""
         return self.mechanism.domain()
@@ -229,13 +229,11 @@ class LaplaceGrid(Mechanism):
         noise = 0.5 / math.sinh(0.5 / self.width()) ** 2
         return ((noise + fraction * (1 - fraction)) * math.ldexp(1.0, self.exponent) ** 2)[()]
 
-    def sample(self, x: Any, *, rng: Any) -> Any:
-        """One report per number; see `Laplace.sample`."""
-        source = source_of(rng)
-        values = source.array("x", x)
-        steps = self.grid().rounded(values, source)
+    def draw(self, x: Any, source: Source) -> Any:
+        """One report per number."""
+        steps = self.grid().rounded(x, source)
         noise = discrete_laplace(self.width(), steps.shape, source)
-        return self.grid().reports(steps + noise, values, source.xp)
+        return self.grid().reports(steps + noise, x, source.xp)
 
     def _delta_at(self, level: float) -> float:
         shift, width = self.shift(), self.width()

@@ -77,6 +77,13 @@ class Mechanism(ABC):
         """Every report, where they are finitely many numbers, labels or vectors and can be listed; else None."""
         return None
 
+    def breakpoints(self, x: Any) -> Sequence[float] | None:  # noqa: ARG002
+        """Of a law with a density: ascending finite numbers between which it is smooth at the input x; else None.
+
+        Beyond the outermost it has no mass worth 1e-12. Raises ValueError where x is no single input.
+        """
+        return None
+
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats, at the worst pair, in both orders; infinity where no epsilon holds."""
         first, second = self._worst_rows()

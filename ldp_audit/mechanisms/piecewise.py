@@ -21,12 +21,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.clipping import clip
-from ldp_audit.mechanisms.inputs import array_of, as_reports, in_interval, numbers_of, report_dtype
+from ldp_audit.mechanisms.finite_precision import FinitePrecision
+from ldp_audit.mechanisms.inputs import array_of, as_reports, in_interval, numbers_of, report_dtype, single
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import BUDGET
-from ldp_audit.mechanisms.randomness import BITS, NumpySource, Source, log_ratio, rarer_words, source_of
-from ldp_audit.mechanisms.short_words import MOST_CELLS, PLACES, Draw, Windows, by_blocks
+from ldp_audit.mechanisms.randomness import BITS, NumpySource, Source, log_ratio, rarer_words
+from ldp_audit.mechanisms.short_words import MOST_CELLS, PLACES, Draw, Windows
 from ldp_audit.mechanisms.variable import ROOT_T, Variable
 
 INPUT = Variable("x", -1, 1)
@@ -92,6 +93,11 @@ class Piecewise(Mechanism):
         values, half = _inputs(x), self._inner_length() / 2
         return values - half * (1 - values), values + half * (1 + values)
 
+    def breakpoints(self, x: Any) -> list[float]:
+        """The ends of the inner interval and of the outputs."""
+        left, right = self.inner(single(x, self))
+        return [-self.reach(), float(left), float(right), self.reach()]
+
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log density of y at x; broadcasts; -inf outside [-C, C]."""
         reports, (left, right) = numbers_of("y", y).astype(np.float64), self.inner(x)
@@ -122,7 +128,7 @@ def _inputs(x: ArrayLike) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class PiecewiseGrid(Mechanism):
+class PiecewiseGrid(FinitePrecision):
     """PM on a fixed grid: what can be sampled without showing the input in the low-order bits.
 
     The outputs are numbers that do not depend on the input: inner + outer cells, equally spaced and symmetric about 0.
@@ -196,11 +202,6 @@ class PiecewiseGrid(Mechanism):
         """All cells' reports, in float64."""
         return self.outputs().tolist()
 
-    def implemented(self, bits: int = 64) -> PiecewiseGrid:
-        """Itself: its probabilities are whole numbers of words. ValueError unless bits are 2..64."""
-        BITS.check(bits)
-        return self
-
     def worst_pair(self) -> tuple[float, float]:
         """The two ends: no inputs' windows have fewer cells in common."""
         return 1.0, -1.0
@@ -246,15 +247,12 @@ class PiecewiseGrid(Mechanism):
         rounding = float(step / self.half) * weight * (1 - weight)
         return (float(around) + float(slope) * mean**2 + rounding)[()]
 
-    def sample(self, x: Any, *, rng: Any) -> Any:
-        """One report per input; see `Piecewise.sample`."""
-        source = source_of(rng)
-        xp, values = source.xp, source.array("x", x)
-        if isinstance(source, NumpySource) and self.fits_blocks(values.dtype):
-            return by_blocks(values, lambda size: self.blocks(values.dtype, size, source))
-        inside = in_interval("x", values, -1, 1, xp)
+    def draw(self, x: Any, source: Source) -> Any:
+        """One report per input."""
+        xp = source.xp
+        inside = in_interval("x", x, -1, 1, xp)
         as_reports(source.constant(self.outputs([0, self.cells() - 1]), xp.float64), inside, xp)
-        return self._reports(self._draw(inside, source), inside, xp)
+        return self._reports(self._cells_for(inside, source), inside, xp)
 
     def fits_blocks(self, dtype: Any) -> bool:
         """Whether `blocks` can draw reports of this dtype: few enough cells for float32 to count, words of 64 bits."""
@@ -264,7 +262,7 @@ class PiecewiseGrid(Mechanism):
         """Draws blocks of at most so many inputs of this dtype, by the rule of `sample`, fast."""
         return Windows(self.inner, self.half, self.each, float(self.spacing())).blocks(dtype, size, source)
 
-    def _draw(self, x: Any, source: Source) -> Any:
+    def _cells_for(self, x: Any, source: Source) -> Any:
         """The cell that each input reports: words near 0 lead outside the window, `each` of them to each cell."""
         xp, half = source.xp, self.half
         place = xp.astype(x, xp.float64) * float(half)

@@ -21,13 +21,13 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
-from ldp_audit.mechanisms.finite_precision import FinitePrecision
+from ldp_audit.mechanisms.finite_precision import WholeWords
 from ldp_audit.mechanisms.inputs import array_of, numbers_of, whole_numbers
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import Parameter
-from ldp_audit.mechanisms.randomness import NumpySource, log_ratio, rarer_words, source_of
-from ldp_audit.mechanisms.short_words import Draw, Labels, by_blocks
+from ldp_audit.mechanisms.randomness import NumpySource, Source, log_ratio, rarer_words
+from ldp_audit.mechanisms.short_words import Draw, Labels
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 
 
@@ -117,7 +117,7 @@ class RandomizedResponse(Mechanism):
 
 
 @dataclass(frozen=True)
-class FiniteResponse(FinitePrecision):
+class FiniteResponse(WholeWords):
     """Randomised response with the epsilon of whole counts."""
 
     mechanism: RandomizedResponse
@@ -154,17 +154,18 @@ class FiniteResponse(FinitePrecision):
         """Var[report | x] of the label as a number. Shape of x."""
         return self.law().variance(x)
 
-    def sample(self, x: Any, *, rng: Any) -> Any:
-        """One report per value; see `RandomizedResponse.sample`."""
-        source, k = source_of(rng), self.mechanism.k
-        xp, values = source.xp, source.array("x", x)
-        _require_room(values.dtype, k, xp)
-        each = self.each()
+    def draw(self, x: Any, source: Source) -> Any:
+        """One report per value."""
+        xp, k, each = source.xp, self.mechanism.k, self.each()
+        _require_room(x.dtype, k, xp)
+        values = whole_numbers("x", x, 0, k - 1, xp)
         if each is None:
-            return xp.astype(source.below(k, whole_numbers("x", values, 0, k - 1, xp).shape), values.dtype)
-        if isinstance(source, NumpySource):
-            return by_blocks(values, lambda size: self.blocks(each, size, source))
-        return self._respond(whole_numbers("x", values, 0, k - 1, xp), source.words(values.shape, self.bits), each, xp)
+            return xp.astype(source.below(k, values.shape), values.dtype)
+        return self._respond(values, source.words(values.shape, self.bits), each, xp)
+
+    def fits_blocks(self, dtype: Any) -> bool:
+        """For words of 64 bits, unless reports are uniform."""
+        return self.bits == 64 and self.each() is not None and dtype.kind in "biuf"
 
     def _respond(self, values: Any, words: Any, each: int, xp: Any) -> Any:
         """The reports that these words lead to."""
@@ -181,16 +182,12 @@ class FiniteResponse(FinitePrecision):
         """The first quotient above those of the lies, which are the k - 1 below it: as near to 0 as can be."""
         return (self.mechanism.k - 1) // 2
 
-    def blocks(self, each: int, size: int, source: NumpySource) -> Draw:
+    def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
         """Draws blocks of at most so many values."""
-        xp, k = source.xp, self.mechanism.k
-        if self.bits == 64:
-            fast = Labels(k, each, self._most(), lambda words: self._turns(words, each, xp))
-            return fast.blocks(size, source)
-        return lambda values, out: np.copyto(
-            out,
-            self._respond(whole_numbers("x", values, 0, k - 1), source.words(values.shape, self.bits), each, xp),
-        )
+        each = self.each() or 1
+        _require_room(dtype, self.mechanism.k, source.xp)
+        fast = Labels(self.mechanism.k, each, self._most(), lambda words: self._turns(words, each, source.xp))
+        return fast.blocks(size, source)
 
 
 def _require_room(dtype: Any, k: int, xp: Any) -> None:

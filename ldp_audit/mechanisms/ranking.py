@@ -155,9 +155,9 @@ class SetSelection(Staircase):
         inside, outside, none = logs
         return np.where(chosen < 0, none, np.where(_at(chosen, status), inside, outside))[()]
 
-    def checked(self, x: Any, source: Source) -> tuple[Any, tuple[int, ...]]:
+    def checked(self, x: Any) -> tuple[Any, tuple[int, ...]]:
         """The sets as booleans."""
-        status = require_status(source.array("x", x), self.d, self.k)
+        status = require_status(x, self.d, self.k)
         return status, tuple(status.shape[:-1])
 
     def draw(self, x: Any, favoured: Any, source: Source) -> Any:

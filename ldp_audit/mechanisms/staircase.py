@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.mechanisms.finite_precision import FinitePrecision, Thresholds
+from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
 from ldp_audit.mechanisms.log_space import excess, levels
 from ldp_audit.mechanisms.mechanism import Mechanism
-from ldp_audit.mechanisms.randomness import Source, log_ratio, rarer_words, source_of
+from ldp_audit.mechanisms.randomness import Source, log_ratio, rarer_words
 
 Logs = tuple[float, float, float]
 """Log probabilities of one favoured output, of one other output, and of none."""
@@ -51,8 +51,8 @@ class Staircase(Mechanism):
         """`log_prob` for the law that gives one output of each side, and none, these log probabilities."""
 
     @abstractmethod
-    def checked(self, x: Any, source: Source) -> tuple[Any, tuple[int, ...]]:
-        """The inputs as an array of the source's library, and how many reports they ask for, as a shape.
+    def checked(self, x: Any) -> tuple[Any, tuple[int, ...]]:
+        """The inputs, and how many reports they ask for, as a shape.
 
         Raises ValueError for what is no input.
         """
@@ -97,7 +97,7 @@ class Staircase(Mechanism):
 
 
 @dataclass(frozen=True)
-class FiniteStaircase(FinitePrecision):
+class FiniteStaircase(WholeWords):
     """A staircase mechanism in whole numbers of words."""
 
     mechanism: Staircase
@@ -135,10 +135,9 @@ class FiniteStaircase(FinitePrecision):
         first, second, none = (log_ratio(*p.as_integer_ratio()) if p else -math.inf for p in self.probabilities())
         return self.mechanism.log_prob_by_side(y, x, (first, second, none))
 
-    def sample(self, x: Any, *, rng: Any) -> Any:
-        """One report for each input; see the mechanism's `sample`. What is no report is -1."""
-        source = source_of(rng)
-        (inputs, shape), none, rarer = self.mechanism.checked(x, source), self.none(), self.rarer()
+    def draw(self, x: Any, source: Source) -> Any:
+        """One report for each input; what is no report is -1."""
+        (inputs, shape), none, rarer = self.mechanism.checked(x), self.none(), self.rarer()
         counts = (none, rarer or 0, 2**self.bits - none - (rarer or 0))
         side = Thresholds(counts, self.bits).draw(source, shape)
         drawn = self.mechanism.draw(inputs, None if rarer is None else side == 2, source)

@@ -25,13 +25,13 @@ from sympy import oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.clipping import clip
-from ldp_audit.mechanisms.finite_precision import FinitePrecision
+from ldp_audit.mechanisms.finite_precision import WholeWords
 from ldp_audit.mechanisms.inputs import array_of, as_reports, in_interval, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import Parameter
-from ldp_audit.mechanisms.randomness import NumpySource, log_ratio, rarer_words, source_of
-from ldp_audit.mechanisms.short_words import SHORT, Draw, TwoReports, by_blocks
+from ldp_audit.mechanisms.randomness import NumpySource, Source, log_ratio, rarer_words
+from ldp_audit.mechanisms.short_words import SHORT, Draw, TwoReports
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 
 CENTER = Variable("c", -oo, oo)
@@ -163,7 +163,7 @@ class TwoPoint(Mechanism):
 
 
 @dataclass(frozen=True)
-class FiniteTwoPoint(FinitePrecision):
+class FiniteTwoPoint(WholeWords):
     """The two-point mechanism by a threshold for each input."""
 
     mechanism: TwoPoint
@@ -202,14 +202,10 @@ class FiniteTwoPoint(FinitePrecision):
         (low, high), (upper, lower) = self.outputs(), self._shares(x)
         return ((high - low) ** 2 * upper * lower)[()]
 
-    def sample(self, x: ArrayLike, *, rng: Any) -> Any:
-        """One report per input; see `TwoPoint.sample`."""
-        source = source_of(rng)
-        values = source.array("x", x)
-        if isinstance(source, NumpySource) and self.fits_blocks(values.dtype):
-            return by_blocks(values, lambda size: self.blocks(values.dtype, size, source))
+    def draw(self, x: Any, source: Source) -> Any:
+        """One report per input."""
         xp = source.xp
-        inside = in_interval("x", values, *self.mechanism.domain(), xp)
+        inside = in_interval("x", x, *self.mechanism.domain(), xp)
         low, high = as_reports(source.constant(self.outputs(), xp.float64), inside, xp)
         return xp.where(source.words(inside.shape, self.bits) < self._thresholds(inside, xp), high, low)
 

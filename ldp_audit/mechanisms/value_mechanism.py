@@ -6,7 +6,7 @@ Any object with these methods will do; the shipped ones are `TwoPoint`, `Piecewi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import array_api_compat.numpy as numpy_namespace
 import numpy as np
@@ -52,6 +52,15 @@ class ValueMechanism(Protocol):
         ...
 
 
+@runtime_checkable
+class Implementable(Protocol):
+    """What knows the finite-precision distribution that it draws from, as every `Mechanism` does."""
+
+    def implemented(self, bits: int) -> Any:
+        """That distribution, with words of so many bits."""
+        ...
+
+
 @dataclass(frozen=True)
 class ImplementedFactory:
     """Makes what a factory's value mechanism draws from with decisions of so many bits.
@@ -69,7 +78,7 @@ class ImplementedFactory:
 
 def implemented(name: str, mechanism: Any, bits: int) -> Any:
     """mechanism.implemented(bits); ValueError, naming the argument, where the mechanism does not offer it."""
-    if not hasattr(mechanism, "implemented"):
+    if not isinstance(mechanism, Implementable):
         raise ValueError(f"{name} must offer implemented(bits) for this, got {mechanism!r}")
     return mechanism.implemented(bits)
 
