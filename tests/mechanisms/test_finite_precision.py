@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_audit.mechanisms.alias_table import AliasTable
+from ldp_audit.mechanisms.finite_precision import AliasTable
 from ldp_audit.mechanisms.randomness import WORDS, NumpySource
 
 
