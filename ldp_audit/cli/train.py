@@ -85,17 +85,23 @@ def _listed(plan: type) -> str:
 
 def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
     """The document."""
-    from ldp_audit.training.experiments.data_choice import data_for
+    from ldp_audit.training.data import data_for
     from ldp_audit.training.experiments.experiment import run_experiment
 
     sweeps = _sweeps(options, plan)
+    embedded: str | None = getattr(plan, "embedded", None)
     check_writable(options)
     progress = Progress(options.quiet)
     try:
         return run_experiment(
             options.pipeline,
             sweeps,
-            data_for(plan, options.data, options.folder, _once("--data-option", options.data_option)),
+            data_for(
+                getattr(plan, "embedded", None),
+                options.data,
+                options.folder,
+                _once("--data-option", options.data_option),
+            ),
             seed=options.seed,
             device=options.device,
             threads=options.threads,

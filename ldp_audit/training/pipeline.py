@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import torch
 
     from ldp_audit.accounting.protocols.protocol import Protocol as SpendingProtocol
-    from ldp_audit.training.data.datasets import Images, Table
+    from ldp_audit.training.datasets import Images, Table
 
 PIPELINES = {
     "ldp-fl": "ldp_audit.training.ldp_fl.plan:LdpFl",

@@ -18,7 +18,7 @@ from ldp_audit.training.canary.canary import Canary
 if TYPE_CHECKING:
     import torch
 
-    from ldp_audit.training.data.datasets import Images, Table
+    from ldp_audit.training.datasets import Images, Table
     from ldp_audit.training.pipeline import Plan, Run
 
 Progress = Callable[[str], None]

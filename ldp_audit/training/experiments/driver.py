@@ -15,7 +15,7 @@ from ldp_audit.training.experiments import checkpoint
 if TYPE_CHECKING:
     import torch
 
-    from ldp_audit.training.data.datasets import Images, Table
+    from ldp_audit.training.datasets import Images, Table
     from ldp_audit.training.pipeline import Plan, Run
 
 Advance = Callable[[int, int, float, float], None]

@@ -29,7 +29,7 @@ from ldp_audit.training.experiments.sweep import Job, Sweep, jobs_of
 from ldp_audit.training.experiments.sweep_progress import Say, SweepProgress
 
 if TYPE_CHECKING:
-    from ldp_audit.training.data.datasets import Images, Table
+    from ldp_audit.training.datasets import Images, Table
 
 _MANIFEST = "sweep.json"
 _RUNS = "runs"

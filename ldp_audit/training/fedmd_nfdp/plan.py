@@ -16,7 +16,7 @@ from ldp_audit.training.option_checks import check_choice, check_number, check_w
 if TYPE_CHECKING:
     import torch
 
-    from ldp_audit.training.data.datasets import Images, Table
+    from ldp_audit.training.datasets import Images, Table
     from ldp_audit.training.fedmd_nfdp.run import FedMdRun
 
 METHODS = ("nfdp-with", "nfdp-without", "alone", "np", "ldp", "alone-np", "centralised")
@@ -123,7 +123,7 @@ class FedMd:
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedMdRun:
         """A run at its beginning; ValueError where the data do not fit the plan."""
-        from ldp_audit.training.data.datasets import Images
+        from ldp_audit.training.datasets import Images
         from ldp_audit.training.fedmd_nfdp.run import FedMdRun
 
         if not isinstance(data, Images):

@@ -19,7 +19,7 @@ from torch import nn
 from torch.nn import functional
 
 from ldp_audit.accounting.protocols.protocol import Protocol
-from ldp_audit.training.data.datasets import Images
+from ldp_audit.training.datasets import Images
 from ldp_audit.training.fedmd_nfdp import distillation, noise, spending
 from ldp_audit.training.fedmd_nfdp.architectures import names_of
 from ldp_audit.training.fedmd_nfdp.networks import network

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
-from ldp_audit.training.data.datasets import Images, Table
+from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.fedsel.findings import FINDINGS as FINDINGS
 from ldp_audit.training.fedsel.presets import DEMONSTRATION as DEMONSTRATION
 from ldp_audit.training.fedsel.presets import presets as presets

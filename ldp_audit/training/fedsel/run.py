@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from ldp_audit.accounting.protocols.protocol import Protocol
-from ldp_audit.training.data.datasets import Images, Table
+from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.fedsel import folds as cross_validation
 from ldp_audit.training.fedsel.accumulation import unsent
 from ldp_audit.training.fedsel.budget import split_of

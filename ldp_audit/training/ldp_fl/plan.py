@@ -15,7 +15,7 @@ from ldp_audit.training.option_checks import check_choice, check_flag, check_num
 if TYPE_CHECKING:
     import torch
 
-    from ldp_audit.training.data.datasets import Images, Table
+    from ldp_audit.training.datasets import Images, Table
     from ldp_audit.training.ldp_fl.run import LdpFlRun
 
 _LEAST = {"n": 1, "rounds": 1, "epochs": 1, "batch_size": 1}
@@ -120,7 +120,7 @@ class LdpFl:
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> LdpFlRun:
         """A run at its beginning; ValueError where the data do not fit the plan."""
-        from ldp_audit.training.data.datasets import Images
+        from ldp_audit.training.datasets import Images
         from ldp_audit.training.ldp_fl.run import LdpFlRun
 
         if not isinstance(data, Images) or not len(data.test_x):

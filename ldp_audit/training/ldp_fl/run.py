@@ -24,7 +24,7 @@ from ldp_audit.training.measure.layers import LayerMeasures
 from ldp_audit.training.streams import Streams
 
 if TYPE_CHECKING:
-    from ldp_audit.training.data.datasets import Images
+    from ldp_audit.training.datasets import Images
     from ldp_audit.training.ldp_fl.plan import LdpFl
 
 

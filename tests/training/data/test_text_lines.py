@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ldp_audit.training.data import text_lines as module
-from ldp_audit.training.data.text_lines import shown, text_lines, text_records
+from ldp_audit.training.data import files as module
+from ldp_audit.training.data.files import shown, text_lines, text_records
 
 FIELDS = ("a", "b", "c")
 

@@ -11,7 +11,7 @@ import pytest
 
 from ldp_audit.accounting.protocols.protocol_report import account
 from ldp_audit.mechanisms import SubsampleRelease
-from ldp_audit.training.data.datasets import Images, Table
+from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.experiments.sweep import jobs_of
 from ldp_audit.training.fedmd_nfdp import presets
 from ldp_audit.training.fedmd_nfdp.plan import METHODS, FedMd

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ldp_audit.mechanisms import SubsampleRelease
-from ldp_audit.training.data.datasets import Images
+from ldp_audit.training.datasets import Images
 from ldp_audit.training.fedmd_nfdp import run as run_module
 from ldp_audit.training.fedmd_nfdp.parties import sampled
 from ldp_audit.training.fedmd_nfdp.public_split import holdings

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from ldp_audit.training.data.datasets import Images
+from ldp_audit.training.datasets import Images
 from ldp_audit.training.experiments.sweep import jobs_of
 from ldp_audit.training.fedsel import run as run_module
 from ldp_audit.training.fedsel.plan import FedSel
