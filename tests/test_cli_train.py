@@ -165,7 +165,7 @@ def test_an_interrupt_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Monk
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ldp_audit.training.experiments.experiment.spread", interrupted)
+    monkeypatch.setattr("ldp_audit.training.experiment.spread", interrupted)
     assert main(["train", TOY, "--out", str(tmp_path), *QUICK]) == 130
     assert capsys.readouterr().err == f"ldp-audit train: interrupted; --resume goes on with {tmp_path}\n"
 

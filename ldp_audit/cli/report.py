@@ -173,10 +173,9 @@ def _demonstrations(options: argparse.Namespace, before: int, progress: Progress
     """The three pipelines', each kept in a folder of its own under --out."""
     from ldp_audit.reports import training_page, write
     from ldp_audit.training.data import data_for
-    from ldp_audit.training.experiments.experiment import run_experiment
-    from ldp_audit.training.experiments.plan_class import demonstration_of, plan_class
-    from ldp_audit.training.experiments.train_figures import figures
-    from ldp_audit.training.pipeline import PIPELINES
+    from ldp_audit.training.experiment import run_experiment
+    from ldp_audit.training.figures import figures
+    from ldp_audit.training.pipeline import PIPELINES, demonstration_of, plan_class
 
     found = []
     for name in PIPELINES if options.demonstrations else ():

@@ -25,13 +25,13 @@ from ldp_audit.claims.settling import settle_claim
 from ldp_audit.cli.files import read_json
 from ldp_audit.mechanisms import FiniteChannel, target
 from ldp_audit.reports import document
+from ldp_audit.training import checkpoint
 from ldp_audit.training.data import load
-from ldp_audit.training.experiments import checkpoint
-from ldp_audit.training.experiments.driver import identity_of, train
-from ldp_audit.training.experiments.experiment import run_experiment
-from ldp_audit.training.experiments.spread import Work, crew_of, spread
-from ldp_audit.training.experiments.spread import key as key_of
-from ldp_audit.training.experiments.sweep import Sweep, jobs_of
+from ldp_audit.training.driver import identity_of, train
+from ldp_audit.training.experiment import run_experiment
+from ldp_audit.training.spread import Work, crew_of, spread
+from ldp_audit.training.spread import key as key_of
+from ldp_audit.training.sweep import Sweep, jobs_of
 from tests.auditing.scores.examples import EXAMPLES
 from tests.fuzz.attack import Reader
 from tests.training.data.test_damaged_image_files import FORMATS

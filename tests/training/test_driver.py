@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from ldp_audit.training.experiments import checkpoint
-from ldp_audit.training.experiments.driver import checked_record, digest, train
+from ldp_audit.training import checkpoint
+from ldp_audit.training.driver import checked_record, digest, train
 from tests.together import together
 from tests.training.toy import Toy, ToyRun, points
 

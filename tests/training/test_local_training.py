@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from ldp_audit.training import local_work
+from ldp_audit.training import client_data as local_work
+from ldp_audit.training.client_data import draw_orders
 from ldp_audit.training.local_training import evaluate, strategies, train_clients
-from ldp_audit.training.local_work import draw_orders
 from ldp_audit.training.streams import Streams
 from tests.training.plain_clients import a_round, distance, tolerance
 

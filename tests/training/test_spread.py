@@ -14,10 +14,8 @@ from typing import Any
 import pytest
 
 from ldp_audit.auditing import workers as dask_cluster
-from ldp_audit.training.experiments.spread import Event, Spending, Task, Work, crew_of, key, spread
-from ldp_audit.training.experiments.spread_dask import DaskCrew
-from ldp_audit.training.experiments.spread_processes import LocalCrew
-from ldp_audit.training.experiments.sweep import Job, Sweep, jobs_of
+from ldp_audit.training.spread import DaskCrew, Event, LocalCrew, Spending, Task, Work, crew_of, key, spread
+from ldp_audit.training.sweep import Job, Sweep, jobs_of
 from tests.training.toy import Toy, points
 
 Records = list[dict[str, Any]]

@@ -18,7 +18,7 @@ from ldp_audit.training.data.cifar_classes import COARSE_CLASSES, COARSE_OF_FINE
 from ldp_audit.training.data.files import file_size, find_file, read_whole
 from ldp_audit.training.data.plain_pickle import ByteTable, read_pickle
 from ldp_audit.training.datasets import Images
-from ldp_audit.training.option_checks import check_flag
+from ldp_audit.training.pipeline import check_flag
 
 PIXELS = 3 * 32 * 32
 LABELS = {"fine": len(FINE_CLASSES), "coarse": len(COARSE_CLASSES)}

@@ -22,7 +22,7 @@ _CHUNK = 8192
 
 
 class Column(Protocol):
-    """How one field is coded: as a number (`Scaled`, `Ordinal`), as bits (`OneHot`, `Intervals`), or not (`LeftOut`)."""
+    """How one field is coded: a number (`Scaled`, `Ordinal`), bits (`OneHot`, `Intervals`), or nothing (`LeftOut`)."""
 
     @property
     def name(self) -> str:

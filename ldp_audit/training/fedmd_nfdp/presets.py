@@ -12,8 +12,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ldp_audit.training.experiments.sweep import Sweep
-from ldp_audit.training.fedmd_nfdp import architectures
+from ldp_audit.training.sweep import Sweep
+
+NETWORKS = (
+    "cnn-128-256+cnn-128-384+cnn-128-512+cnn-256-256+cnn-256-512"
+    "+cnn-64-128-256+cnn-64-128-192+cnn-128-192-256+cnn-128-128-128+cnn-128-128-192"
+)
+"""FedMD's ten, for images of 28x28 and 32x32."""
 
 _REPEATS = 5
 _MORE = 8
@@ -30,7 +35,7 @@ DEMONSTRATION = (
 
 PAPER: dict[str, Any] = {
     "public_classes": 10,
-    "networks": architectures.PAPER,
+    "networks": NETWORKS,
     "outputs": "all",
     "rounds": 20,
     "public_per_round": 5000,

@@ -6,8 +6,8 @@ Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Section 5.
 
 from __future__ import annotations
 
-from ldp_audit.training.experiments.sweep import Sweep
 from ldp_audit.training.fedsel.solution import SELECTIONS, VALUES
+from ldp_audit.training.sweep import Sweep
 
 EPSILON = 2.0
 """The budget at which solutions are compared: Table 3's."""

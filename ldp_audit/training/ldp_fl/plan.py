@@ -10,7 +10,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from ldp_audit.training.option_checks import check_choice, check_flag, check_number, check_whole
+from ldp_audit.training.ldp_fl.findings import FINDINGS as FINDINGS
+from ldp_audit.training.ldp_fl.findings import beside_the_paper as beside_the_paper
+from ldp_audit.training.ldp_fl.presets import DEMONSTRATION as DEMONSTRATION
+from ldp_audit.training.ldp_fl.presets import presets as presets
+from ldp_audit.training.pipeline import check_choice, check_flag, check_number, check_whole
 
 if TYPE_CHECKING:
     import torch

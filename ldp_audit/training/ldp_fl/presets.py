@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ldp_audit.training.experiments.sweep import Sweep
-from ldp_audit.training.ldp_fl.printed import CLIENTS, RADII, ROUNDS
+from ldp_audit.training.ldp_fl.findings import CLIENTS, RADII, ROUNDS
+from ldp_audit.training.sweep import Sweep
 
 BASE: dict[str, Any] = {"rounds": 6, "chunk": 100}
 """Of the demonstration: fewer rounds than the plan's own."""

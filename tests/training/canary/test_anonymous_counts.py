@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from ldp_audit.mechanisms import LayerRange, TwoPoint
-from ldp_audit.training.canary.anonymous_counts import AnonymousCounts, tables_of, upper_chances
-from ldp_audit.training.ldp_fl import reporting
+from ldp_audit.training.ldp_fl import reports as reporting
+from ldp_audit.training.ldp_fl.canaries import AnonymousCounts, tables_of, upper_chances
 from tests.frequency import assert_frequency
 
 

@@ -12,17 +12,17 @@ import torch
 from ldp_audit.mechanisms import LayerRange, TwoPoint
 from ldp_audit.mechanisms.parameter_shuffler import Messages
 from ldp_audit.training.canary import Promise, audit_run, canary_bounds
-from ldp_audit.training.canary.anonymous_counts import upper_chances
-from ldp_audit.training.canary.arrivals import arrival_canary
-from ldp_audit.training.canary.ldp_fl import (
+from ldp_audit.training.ldp_fl import reports as reporting
+from ldp_audit.training.ldp_fl.canaries import (
     ClientReports,
     anonymous_canary,
+    arrival_canary,
     looked_at,
     named_canary,
     others_of,
+    upper_chances,
     weight_canary,
 )
-from ldp_audit.training.ldp_fl import reporting
 from ldp_audit.training.ldp_fl.run import LdpFlRun
 from tests.training.ldp_fl.small import images, plan, run
 

@@ -11,7 +11,7 @@ import torch
 from ldp_audit.accounting import compose
 from ldp_audit.accounting.protocols.protocol_report import account
 from ldp_audit.mechanisms import Gaussian, Laplace
-from ldp_audit.training.fedmd_nfdp import noise
+from ldp_audit.training.fedmd_nfdp import spending as noise
 from ldp_audit.training.fedmd_nfdp.run import FedMdRun
 from ldp_audit.training.streams import Streams
 from tests.frequency import assert_frequency

@@ -12,10 +12,10 @@ import pytest
 from ldp_audit.accounting.protocols.protocol_report import account
 from ldp_audit.mechanisms import SubsampleRelease
 from ldp_audit.training.datasets import Images, Table
-from ldp_audit.training.experiments.sweep import jobs_of
 from ldp_audit.training.fedmd_nfdp import presets
+from ldp_audit.training.fedmd_nfdp.findings import TABLE_2
 from ldp_audit.training.fedmd_nfdp.plan import METHODS, FedMd
-from ldp_audit.training.fedmd_nfdp.printed import TABLE_2
+from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 from tests.training.fedmd_nfdp.small import CPU, finished, images, plan, run
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.training.experiments.sweep import jobs_of
+from ldp_audit.training.fedmd_nfdp.findings import beside_the_paper
 from ldp_audit.training.fedmd_nfdp.plan import FedMd
 from ldp_audit.training.fedmd_nfdp.presets import PAPER, presets
-from ldp_audit.training.fedmd_nfdp.printed import beside_the_paper
+from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 
 Settings = dict[str, Any]

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.training.experiments.sweep import jobs_of
 from ldp_audit.training.fedsel.findings import FINDINGS, beats_flat, gain_above_loss, repeat_means, top_beats_random
 from ldp_audit.training.fedsel.plan import FedSel
 from ldp_audit.training.fedsel.presets import DEMONSTRATION, presets
+from ldp_audit.training.sweep import jobs_of
 
 
 def results(means: dict[str, float], spread: float = 0.01, repeats: int = 10) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.training.experiments.sweep import jobs_of
+from ldp_audit.training.fedsel.findings import PRINTED, beside_the_paper, gains_and_losses
 from ldp_audit.training.fedsel.plan import FedSel
 from ldp_audit.training.fedsel.presets import presets
-from ldp_audit.training.fedsel.printed import PRINTED, beside_the_paper, gains_and_losses
+from ldp_audit.training.sweep import jobs_of
 
 
 def run(solution: str, accuracies: list[float], model: str = "svm") -> dict[str, object]:

@@ -9,12 +9,21 @@ import pytest
 import torch
 
 from ldp_audit.mechanisms import TwoStage
-from ldp_audit.training.fedsel import two_stage
-from ldp_audit.training.fedsel.selection import Largest, Uniform, oracle, probabilities, seen
-from ldp_audit.training.fedsel.sent import Sender, Sent
+from ldp_audit.training.fedsel import senders as two_stage
+from ldp_audit.training.fedsel.senders import (
+    MECHANISMS,
+    Largest,
+    Perturbed,
+    Sender,
+    Sent,
+    TwoStageSender,
+    Uniform,
+    oracle,
+    probabilities,
+    second_moment,
+    seen,
+)
 from ldp_audit.training.fedsel.solution import NAMES, SELECTIONS, VALUES, solution
-from ldp_audit.training.fedsel.two_stage import TwoStageSender
-from ldp_audit.training.fedsel.value import MECHANISMS, Perturbed, second_moment
 from tests.together import together
 from tests.training.fedsel.tiny import far_from_mean, started, table
 

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from ldp_audit.training.datasets import Images
-from ldp_audit.training.experiments.sweep import jobs_of
 from ldp_audit.training.fedsel import run as run_module
 from ldp_audit.training.fedsel.plan import FedSel
 from ldp_audit.training.fedsel.presets import presets
 from ldp_audit.training.fedsel.solution import NAMES
+from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 from tests.training.fedsel.tiny import CPU, started, table, trained
 

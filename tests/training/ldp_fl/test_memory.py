@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ldp_audit.training.ldp_fl import reporting
+from ldp_audit.training.ldp_fl import reports as reporting
 from tests.training.ldp_fl.small import run
 
 

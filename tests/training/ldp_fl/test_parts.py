@@ -10,12 +10,12 @@ import torch
 
 from ldp_audit.accounting.protocols.protocol import Shuffling
 from ldp_audit.mechanisms import TwoPoint
-from ldp_audit.training.experiments.sweep import jobs_of
-from ldp_audit.training.ldp_fl import reporting
+from ldp_audit.training.ldp_fl import reports as reporting
+from ldp_audit.training.ldp_fl.findings import TABLE_1
 from ldp_audit.training.ldp_fl.plan import LdpFl
 from ldp_audit.training.ldp_fl.presets import DEMONSTRATION, presets
-from ldp_audit.training.ldp_fl.printed import TABLE_1
-from ldp_audit.training.ldp_fl.ranges import AdaptiveRule, fixed_ranges, layers_of, noise_variance
+from ldp_audit.training.ldp_fl.run import AdaptiveRule, fixed_ranges, layers_of, noise_variance
+from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 from tests.training.ldp_fl.small import run
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.training.experiments.sweep import jobs_of
+from ldp_audit.training.ldp_fl.findings import TABLE_1, beside_the_paper
 from ldp_audit.training.ldp_fl.plan import LdpFl
 from ldp_audit.training.ldp_fl.presets import presets
-from ldp_audit.training.ldp_fl.printed import TABLE_1, beside_the_paper
+from ldp_audit.training.sweep import jobs_of
 
 
 def results(name: str, preset: str, **changed: Any) -> dict[str, Any]:

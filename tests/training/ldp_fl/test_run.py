@@ -12,7 +12,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from ldp_audit.training import data
-from ldp_audit.training.ldp_fl import reporting
+from ldp_audit.training.ldp_fl import reports as reporting
 from ldp_audit.training.ldp_fl.plan import LdpFl
 from ldp_audit.training.streams import Streams
 from tests.together import together

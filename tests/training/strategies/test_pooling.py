@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ldp_audit.training.strategies import pooling
+from ldp_audit.training import grouped as pooling
 from tests.together import together
 
 
@@ -58,10 +58,10 @@ def test_what_is_no_number_stays_so_and_reaches_no_other_window() -> None:
 )
 def test_other_windows_are_left_to_torch(layer: nn.Module, taken: bool) -> None:
     """Catches a setting that is ignored."""
-    assert pooling.takes(layer, torch.zeros(1, 1, 1, 6, 6)) is taken
-    assert not pooling.takes(layer, torch.zeros(1, 1, 1, 1, 6))
-    assert not pooling.takes(layer, torch.zeros(1, 1, 6, 6))  # no channels
-    assert not pooling.takes(layer, torch.zeros(2, 0, 1, 6, 6))  # no sample
+    assert pooling.pools(layer, torch.zeros(1, 1, 1, 6, 6)) is taken
+    assert not pooling.pools(layer, torch.zeros(1, 1, 1, 1, 6))
+    assert not pooling.pools(layer, torch.zeros(1, 1, 6, 6))  # no channels
+    assert not pooling.pools(layer, torch.zeros(2, 0, 1, 6, 6))  # no sample
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])

@@ -26,9 +26,8 @@ from typing import Any
 import torch
 from torch import Tensor, multiprocessing
 
-from ldp_audit.training.client_data import ClientData
-from ldp_audit.training.local_work import LocalWork, Trained
-from ldp_audit.training.strategies import grouped, loop
+from ldp_audit.training import grouped, strategies
+from ldp_audit.training.client_data import ClientData, LocalWork, Trained
 
 _SHARED = Path("/dev/shm")  # noqa: S108  where Linux keeps shared memory
 _ROOM = 2**30
@@ -129,19 +128,19 @@ def _serve(connection: Connection) -> None:
     try:
         while True:
             work, slots = connection.recv()
-            strategy = loop if grouped.why_not(work) is not None else grouped
+            train = grouped.train if grouped.why_not(work) is None else strategies.train_by_loop
             while (message := connection.recv()) is not None:
                 start, stop, slot = message
-                connection.send(_failure(strategy, work.part(start, stop), slots[slot]))
+                connection.send(_failure(train, work.part(start, stop), slots[slot]))
             del work, slots
     except (EOFError, OSError):  # the parent is gone
         return
 
 
-def _failure(strategy: Any, part: LocalWork, slot: Tensor) -> Exception | None:
+def _failure(train: Any, part: LocalWork, slot: Tensor) -> Exception | None:
     """Train these clients into the slot."""
     try:
-        ((_, weights),) = strategy.train(part, len(part))
+        ((_, weights),) = train(part, len(part))
     except Exception as error:  # noqa: BLE001  it is raised in the parent
         return error if isinstance(error, FloatingPointError) else RuntimeError(f"{type(error).__name__}: {error}")
     torch.cat([weights[name].flatten(1) for name in part.weights], dim=1, out=slot[: len(part)])

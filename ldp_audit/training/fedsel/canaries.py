@@ -18,14 +18,13 @@ import numpy as np
 import torch
 
 from ldp_audit.mechanisms import TwoStage
-from ldp_audit.training.canary.canary import Canary, Promise
-from ldp_audit.training.fedsel.selection import Uniform
-from ldp_audit.training.fedsel.sent import Sender, Sent
-from ldp_audit.training.fedsel.two_stage import TwoStageSender
+from ldp_audit.training.canary import Canary, Promise
+from ldp_audit.training.fedsel.senders import Sender, Sent, TwoStageSender, Uniform
 from ldp_audit.training.spend import spend_of
 
 if TYPE_CHECKING:
     from ldp_audit.training.fedsel.run import FedSelRun
+
 
 _VALUES = 2**21
 """Numbers that are held of the users' vectors."""
@@ -41,9 +40,9 @@ _ASSUMES = (
 )
 
 
-def canaries(run: FedSelRun, *, data: Any, seed: int, say: Callable[[str], None]) -> Iterator[Canary]:  # noqa: ARG001
-    """Of a private run; data and seed are not used."""
-    spend = spend_of(run, progress=say)
+def canaries(run: FedSelRun) -> Iterator[Canary]:
+    """Of a private run."""
+    spend = spend_of(run)
     if spend is None:
         return
     epochs, claimed = run.plan.epochs, spend["claimed"]

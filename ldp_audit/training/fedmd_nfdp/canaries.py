@@ -14,23 +14,25 @@ and becomes one number: the exact log-likelihood ratio.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
-from ldp_audit.training.canary.canary import Canary, Promise
-from ldp_audit.training.fedmd_nfdp import distillation, noise, spending
-from ldp_audit.training.fedmd_nfdp.parties import sampled
+from ldp_audit.training.canary import Canary, Promise
+from ldp_audit.training.fedmd_nfdp import distillation, spending
+from ldp_audit.training.fedmd_nfdp.networks import sampled
 from ldp_audit.training.fedmd_nfdp.plan import FedMd
+from ldp_audit.training.fedmd_nfdp.public_split import holdings
 from ldp_audit.training.spend import claim_of
 
 if TYPE_CHECKING:
     from ldp_audit.training.fedmd_nfdp.run import FedMdRun
+
 
 TRAININGS = 400
 """Of each world."""
@@ -90,7 +92,7 @@ class NoisyScores:
     added: the run's noise.   queries: of all rounds.   pair: two score vectors, shape (2, classes that differ).
     """
 
-    added: noise.Noise
+    added: spending.Noise
     queries: int
     pair: torch.Tensor
 
@@ -102,31 +104,31 @@ class NoisyScores:
         found = []
         for first in range(0, n, rows):
             scores = self.pair[world].expand(min(rows, n - first), self.queries, -1)
-            found.append(self.ratio(noise.noisy(scores.contiguous(), self.added, generator)))
+            found.append(self.ratio(spending.noisy(scores.contiguous(), self.added, generator)))
         return np.concatenate(found)
 
     def ratio(self, reports: torch.Tensor) -> np.ndarray:
         """ln P(reports | first) - ln P(reports | second), shape (rows, queries, classes) to (rows,)."""
         away = [(reports.double() - one.double()) / self._scale() for one in self.pair]
-        if isinstance(self.added, noise.Gaussian):
+        if isinstance(self.added, spending.Gaussian):
             ratio = (away[1].square() - away[0].square()) / 2
         else:
             ratio = away[1].abs() - away[0].abs()
         return ratio.sum(dim=(1, 2)).cpu().numpy().round(9)
 
     def _scale(self) -> float:
-        return self.added.sigma if isinstance(self.added, noise.Gaussian) else self.added.scale
+        return self.added.sigma if isinstance(self.added, spending.Gaussian) else self.added.scale
 
 
-def canaries(run: FedMdRun, *, data: Any, seed: int, say: Callable[[str], None]) -> Iterator[Canary]:  # noqa: ARG001
-    """Of a run that has not begun.   data: its images.   seed, say: not used."""
+def canaries(run: FedMdRun) -> Iterator[Canary]:
+    """Of a run that has not begun."""
     if run.noise is not None:
         yield noise_canary(run.plan, run.noise, run.records, run.device)
     elif run.plan.samples and run.plan.communicates:
-        yield record_canary(run, data)
+        yield record_canary(run)
 
 
-def record_canary(run: FedMdRun, data: Any) -> Canary:
+def record_canary(run: FedMdRun) -> Canary:
     """The record of party 0 that NFDP samples, or not."""
     plan = run.plan
     release = spending.sampling_of(plan, run.records)
@@ -140,7 +142,7 @@ def record_canary(run: FedMdRun, data: Any) -> Canary:
         unit="record",
         observer="the server: one score of a public image, that party 0 sends in the first round",
         worlds=("an odd image with an odd label is among the party's records", "it is not, one record less"),
-        draw=_party(run, data),
+        draw=_party(run),
         promises=tuple(promises),
         assumes=(
             "The attacker knows the party's other records, its network and its pre-trained weights, chose the canary, "
@@ -154,7 +156,7 @@ def record_canary(run: FedMdRun, data: Any) -> Canary:
     )
 
 
-def noise_canary(plan: FedMd, added: noise.Noise, records: int, device: torch.device) -> Canary:
+def noise_canary(plan: FedMd, added: spending.Noise, records: int, device: torch.device) -> Canary:
     """The noise of FedMD-LDP on scores that differ as much as any can."""
     reach = plan.clip_norm if plan.scores == "logits" else 1.0
     ends = [[reach], [-reach]] if plan.scores == "logits" else [[1.0, 0.0], [0.0, 1.0]]
@@ -175,11 +177,9 @@ def noise_canary(plan: FedMd, added: noise.Noise, records: int, device: torch.de
     )
 
 
-def _party(run: FedMdRun, data: Any) -> PartyRecords:
+def _party(run: FedMdRun) -> PartyRecords:
     """Party 0 with the canary in the place of its first record."""
-    from ldp_audit.training.fedmd_nfdp.public_split import holdings
-
-    plan, party = run.plan, run.parties[0]
+    plan, party, data = run.plan, run.parties[0], run.data
     share = holdings(data, plan, run.streams.numpy("parties")).private[0]
     x = torch.from_numpy(data.train_x[share]).to(run.device)
     y = torch.from_numpy(data.train_y[share] - run.first).to(run.device)

@@ -1,8 +1,8 @@
 """A whole experiment: the runs of some sweeps, what they spend, what an audit finds, and the findings, in one document.
 
 from ldp_audit.training.data import load
-from ldp_audit.training.experiments.experiment import run_experiment
-from ldp_audit.training.experiments.sweep import Sweep
+from ldp_audit.training.experiment import run_experiment
+from ldp_audit.training.sweep import Sweep
 
 sweeps = (Sweep({"rounds": 5}, {"epsilon": (0.5, 1.0, 2.0)}, repeats=3),)
 document = run_experiment("ldp-fl", sweeps, load("digits"), seed=1)
@@ -12,24 +12,25 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldp_audit.accounting.whole_file import write_whole
+from ldp_audit.training import results
+from ldp_audit.training.checkpoint import check_same
 from ldp_audit.training.device import device_of
-from ldp_audit.training.experiments import results
-from ldp_audit.training.experiments.checkpoint import check_same
-from ldp_audit.training.experiments.driver import plain_settings
-from ldp_audit.training.experiments.findings import judge
-from ldp_audit.training.experiments.plan_class import comparing_of, findings_of, plan_class
-from ldp_audit.training.experiments.spread import Canaries, Crew, Spending, Work, crew_of, spread
-from ldp_audit.training.experiments.sweep import Job, Sweep, jobs_of
-from ldp_audit.training.experiments.sweep_progress import Say, SweepProgress
+from ldp_audit.training.driver import plain_settings
+from ldp_audit.training.findings import judge
+from ldp_audit.training.pipeline import comparing_of, findings_of, plan_class
+from ldp_audit.training.spread import Canaries, Crew, Event, Spending, Work, crew_of, spread
+from ldp_audit.training.sweep import Job, Sweep, jobs_of
 
 if TYPE_CHECKING:
     from ldp_audit.training.datasets import Images, Table
+
 
 _MANIFEST = "sweep.json"
 _RUNS = "runs"
@@ -175,3 +176,69 @@ def _cores() -> int:
 def _first_jobs(jobs: Sequence[Job]) -> list[Job]:
     """The first run of each point, in the order of the points."""
     return list({repr(job.settings): job for job in reversed(jobs)}.values())[::-1]
+
+
+Say = Callable[[str], None]
+
+
+class SweepProgress:
+    """Lines for `say` as events are heard."""
+
+    def __init__(self, jobs: Sequence[Job], say: Say | None) -> None:
+        self._jobs, self._say = jobs, say
+        self._varied = [name for name in jobs[0].settings if len({repr(job.settings[name]) for job in jobs}) > 1]
+        self._begun: dict[int, tuple[float, float]] = {}  # a run's share when first heard of here, and its share now
+        self._start: float | None = None  # the first event: workers take their time to start
+        self._kept, self._ended, self._of = 0, 0, len(jobs)
+        self._after = ("", "", 0)
+
+    def heard(self, event: Event, finished: int) -> None:
+        """An event of a run, or of what `next` announced."""
+        if self._say is None:
+            return
+        if self._after[0]:
+            self._say("{0}: {3} of {2} {1}".format(*self._after, finished))
+            return
+        self._ended += event.record is not None
+        self._kept = finished - self._ended
+        if event.record is not None:
+            self._note(event.number, 1.0, 0.0)
+            self._say(f"{finished} of {self._of} runs{self._left()}")
+            return
+        self._note(event.number, event.round / event.rounds, (event.round - 1) / event.rounds)
+        job = self._jobs[event.number]
+        point = "".join(f"{name} {job.settings[name]}, " for name in self._varied)
+        self._say(
+            f"{finished} of {self._of} runs; {point}round {event.round} of {event.rounds}, "
+            f"accuracy {event.accuracy:.3f}{self._left()}"
+        )
+
+    def next(self, what: str, of: str, count: int) -> None:
+        """The runs are finished; next comes something about so many protocols or points."""
+        self._after = (what, of, count)
+        if self._say is not None and count:
+            self._say(f"{what}: 0 of {count} {of}")
+
+    def _note(self, number: int, share: float, first: float) -> None:
+        if self._start is None:
+            self._start, first = time.perf_counter(), share
+        self._begun[number] = (self._begun.get(number, (first, 0.0))[0], share)
+
+    def _left(self) -> str:
+        """By the pace so far: runs that were kept from before count neither as work done nor as work left."""
+        done = sum(now - first for first, now in self._begun.values())
+        under_way = sum(1 - now for _, now in self._begun.values() if now < 1)
+        waiting = self._of - self._kept - len(self._begun)
+        if done <= 0 or self._start is None:
+            return ""
+        return f"; {duration((time.perf_counter() - self._start) / done * (under_way + waiting))} left"
+
+
+def duration(seconds: float) -> str:
+    """45 s, 3 min 20 s, 2 h 5 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

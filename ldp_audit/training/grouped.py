@@ -8,16 +8,17 @@ pass: the gradient, as large as the weights, is never written down.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ldp_audit.training.local_work import LocalWork, Trained
-from ldp_audit.training.strategies import pooling, side_by_side
-from ldp_audit.training.strategies.own_calls import has_own_calls
+from ldp_audit.training.client_data import LocalWork, Trained
+from ldp_audit.training.strategies import has_own_calls
 
 Layer = Callable[[Tensor, dict[str, Tensor]], Tensor]
 """(activations (c, b, ...), stacked weights by name) -> activations (c, b, ...)."""
@@ -30,7 +31,7 @@ clients and batches of 10 on one core: 13 ms against 27 ms at 25 inputs, 32 ms a
 def train(work: LocalWork, chunk: int) -> Iterator[Trained]:
     """See `strategies`."""
     if any(isinstance(layer, nn.Conv2d) for layer in work.model.modules()):
-        return side_by_side.train(work, chunk, _train_chunk)
+        return side_by_side(work, chunk, _train_chunk)
     return map(_train_chunk, work.chunks(chunk))
 
 
@@ -178,8 +179,8 @@ def _samplewise(name: str, layer: nn.Module, rate: float) -> Layer:
     def forward(x: Tensor, weights: dict[str, Tensor]) -> Tensor:
         if x.ndim == 4:  # a sample is one plane, which torch takes for one channel too
             return forward(x.unsqueeze(2), weights).squeeze(2)
-        if pooling.takes(layer, x):
-            return pooling.pool(x)
+        if pools(layer, x):
+            return pool(x)
         y = layer(x.transpose(0, 1).flatten(1, 2))
         return y.unflatten(1, (x.shape[0], -1)).transpose(0, 1)
 
@@ -208,3 +209,101 @@ _LAYERS: dict[type[nn.Module], Callable[[str, nn.Module, float], Layer]] = {
     nn.Identity: _elementwise,
     nn.Flatten: _flatten,
 }
+
+
+_WINDOW = (2, (2, 2))
+
+
+def pools(layer: nn.Module, x: Tensor) -> bool:
+    """Whether `pool` does what this layer does to x."""
+    return (
+        isinstance(layer, nn.MaxPool2d)
+        and x.device.type == "cpu"
+        and x.ndim == 5
+        and x.numel() > 0
+        and min(x.shape[-2:]) >= 2
+        and layer.kernel_size in _WINDOW
+        and layer.stride in _WINDOW
+        and layer.padding in (0, (0, 0))
+        and layer.dilation in (1, (1, 1))
+        and not layer.ceil_mode
+    )
+
+
+def pool(x: Tensor) -> Tensor:
+    """x: (c, b, channels, height, width), to (c, b, channels, height // 2, width // 2).
+
+    Each plane is pooled alone, so the planes are taken in the order in which they lie in memory: nothing is copied.
+    """
+    order = sorted(range(3), key=x.stride, reverse=True)
+    back = [order.index(axis) for axis in range(3)]
+    planes = x.permute(*order, 3, 4)
+    pooled: Tensor = _Pool.apply(planes.flatten(0, 2))  # type: ignore[assignment]
+    return pooled.unflatten(0, planes.shape[:3]).permute(*back, 3, 4)
+
+
+class _Pool(torch.autograd.Function):
+    """Of planes (n, height, width). The backward pass is torch's own, which is told where each maximum was."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        height, width = x.shape[1] // 2 * 2, x.shape[2] // 2 * 2
+        corners = [x[:, row:height:2, column:width:2] for row in (0, 1) for column in (0, 1)]
+        upper, lower = torch.maximum(corners[0], corners[1]), torch.maximum(corners[2], corners[3])
+        below = lower > upper
+        right = ((corners[1] > corners[0]) & ~below) | ((corners[3] > corners[2]) & below)
+        first = torch.arange(0, height, 2, device=x.device)[:, None] * x.shape[2]
+        first = first + torch.arange(0, width, 2, device=x.device)
+        ctx.save_for_backward(torch.add(first, below, alpha=x.shape[2]).add_(right))
+        ctx.shape = x.shape
+        return torch.maximum(upper, lower)
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> Tensor:
+        (slope,), (places,) = slopes, ctx.saved_tensors
+        like = slope.new_empty(ctx.shape)
+        return torch.ops.aten.max_pool2d_with_indices_backward(
+            slope.contiguous(), like, [2, 2], [2, 2], [0, 0], [1, 1], ceil_mode=False, indices=places
+        )
+
+
+ROOM = 2**30
+"""Bytes that the weights, gradients and as much again of all chunks in work may take."""
+
+
+def at_once(work: LocalWork, chunk: int) -> int:
+    """How many chunks can be trained at once; 1 where that is not possible.
+
+    A user's own loss is called in the caller's thread alone: it need not be safe for several.
+    """
+    if work.data.x.device.type != "cpu" or work.loss.slope is None:
+        return 1
+    size = 3 * chunk * sum(weight.nbytes for weight in work.weights.values())
+    return max(1, min(torch.get_num_threads(), -(-len(work) // chunk), ROOM // size))
+
+
+def side_by_side(work: LocalWork, chunk: int, train_chunk: Callable[[LocalWork], Trained]) -> Iterator[Trained]:
+    """The chunks in order, each from train_chunk, with one more in work than threads; see `strategies`."""
+    threads = at_once(work, chunk)
+    if threads == 1:
+        yield from map(train_chunk, work.chunks(chunk))
+        return
+    before, waiting = torch.get_num_threads(), deque[Future[Trained]]()
+    executor = ThreadPoolExecutor(threads, "clients")
+    try:
+        for part in work.chunks(chunk):
+            waiting.append(executor.submit(_on_one_thread, train_chunk, part))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        try:
+            executor.shutdown(cancel_futures=True)
+        finally:  # of an interrupt while chunks come to their ends, too
+            torch.set_num_threads(before)
+
+
+def _on_one_thread(train_chunk: Callable[[LocalWork], Trained], part: LocalWork) -> Trained:
+    torch.set_num_threads(1)
+    return train_chunk(part)

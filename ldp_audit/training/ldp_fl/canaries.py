@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -23,23 +24,24 @@ from torch import Tensor
 
 from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.mechanisms.layer_range import LayerRange
-from ldp_audit.training.canary.anonymous_counts import AnonymousCounts, upper_chances
-from ldp_audit.training.canary.arrivals import arrival_canary
-from ldp_audit.training.canary.canary import Canary, Promise
-from ldp_audit.training.ldp_fl import reporting
+from ldp_audit.mechanisms.log_space import expit
+from ldp_audit.mechanisms.parameter_shuffler import ParameterShuffler, poisson_binomial
+from ldp_audit.training.canary import Canary, Promise
+from ldp_audit.training.ldp_fl import reports
 from ldp_audit.training.spend import DELTA, claim_of
 
 if TYPE_CHECKING:
     from ldp_audit.training.ldp_fl.run import LdpFlRun
 
+
 Step = Callable[[Mapping[str, Tensor], LayerRange, float, torch.Generator], dict[str, Tensor]]
-"""The noisy step: (weights, ranges, epsilon, generator) -> reports, as `reporting.reports`."""
+"""The noisy step: (weights, ranges, epsilon, generator) -> reports, as `reports.reports`."""
 
 _FAR = 4.0
 """Radii from the center to the canary's weights, before they are clipped."""
 
 _AT_ONCE = 2**21
-"""Reports that are held."""
+"""Reports, or messages, that are held."""
 
 _MOST_WEIGHTS = 20_000
 """That are looked at, the first ones of the network: more tell no less."""
@@ -65,7 +67,7 @@ class ClientReports:
     ranges: LayerRange
     epsilon: float
     device: torch.device
-    step: Step = reporting.reports
+    step: Step = reports.reports
 
     @property
     def dimensions(self) -> int:
@@ -130,17 +132,19 @@ class ClientReports:
         }
 
 
-def canaries(run: LdpFlRun, *, data: Any, seed: int, say: Callable[[str], None]) -> Iterator[Canary]:  # noqa: ARG001
-    """Of a private run that has not begun; it is trained up to its last round.   seed: of the pilot."""
+def canaries(run: LdpFlRun) -> Iterator[Canary | str]:
+    """Of a private run that has not begun; it is trained up to its last round."""
+    if not run.plan.private:
+        return
     for number in range(1, run.rounds):
-        say(f"audit: training, round {number} of {run.rounds - 1} before the last")
+        yield (f"audit: training, round {number} of {run.rounds - 1} before the last")
         run.advance(number)
     client = ClientReports(looked_at(run.weights), run.ranges, run.plan.epsilon, run.device, _step_of(run))
     claim = _claimed(run)
     yield named_canary(client, claim)
     if run.plan.chosen > 1:
         yield anonymous_canary(client, others_of(run), claim, _shuffled(run.plan.chosen, client))
-    yield weight_canary(client, client.most_telling(seed))
+    yield weight_canary(client, client.most_telling(run.streams.seed))
     if run.plan.permute and run.plan.chosen > 1:
         yield arrival_canary(run.plan.chosen, run.plan.epsilon, run.plan.window, run.device)
 
@@ -231,3 +235,140 @@ def _shuffled(n: int, client: ClientReports) -> Promise:
 
 def _repetitions(client: ClientReports) -> int:
     return max(2_000, min(20_000, 2**24 // client.dimensions))
+
+
+_LAWS_AT_ONCE = 2**22
+"""Numbers of one step of the laws."""
+
+
+class Tables(NamedTuple):
+    """Of each weight, a row each: shape (weights, n) and (weights, n + 1).
+
+    cumulative: of the others' count, 0 .. n - 1.   ratio: of the count with the canary, 0 .. n.
+    """
+
+    cumulative: NDArray[np.float64]
+    ratio: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AnonymousCounts:
+    """draw of a `Canary`: the log-likelihood ratio of all counts of a round.
+
+    chances: of an upper report, of the other clients, shape (n - 1, d).   epsilon: of a report.
+    upper: (world, rows, generator) -> whether the canary's reports are the upper ones, boolean, shape (rows, d).
+    rows: repetitions at a time.   device: of the generator.
+    """
+
+    chances: NDArray[np.float64]
+    epsilon: float
+    upper: Callable[[int, int, torch.Generator], NDArray[np.bool_]]
+    rows: int
+    device: torch.device
+
+    def __call__(self, world: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        """n sums of log-likelihood ratios."""
+        generator = torch.Generator(self.device).manual_seed(int(rng.integers(2**62)))
+        parts = [min(self.rows, n - first) for first in range(0, n, self.rows)]
+        return np.concatenate([self._ratios(world, rows, rng, generator) for rows in parts]).round(9)
+
+    def _ratios(self, world: int, rows: int, rng: np.random.Generator, generator: torch.Generator) -> np.ndarray:
+        upper, total = self.upper(world, rows, generator), np.zeros(rows)
+        for weight, (cumulative, ratio) in enumerate(zip(*self.tables, strict=True)):
+            others = np.searchsorted(cumulative, rng.random(rows), side="right")
+            total += ratio[np.minimum(others, len(cumulative) - 1) + upper[:, weight]]
+        return total
+
+    @cached_property
+    def tables(self) -> Tables:
+        """Computed once, some weights at a time."""
+        clients, weights = self.chances.shape
+        step = max(1, _LAWS_AT_ONCE // (clients + 2))
+        parts = [tables_of(self.chances[:, first : first + step], self.epsilon) for first in range(0, weights, step)]
+        return Tables(np.concatenate([one.cumulative for one in parts]), np.concatenate([one.ratio for one in parts]))
+
+
+def tables_of(chances: NDArray[np.float64], epsilon: float) -> Tables:
+    """The laws of some weights.   chances: shape (n - 1, weights)."""
+    law = poisson_binomial(chances)
+    none = np.zeros((1, law.shape[1]))
+    stays, moves = np.concatenate([law, none]), np.concatenate([none, law])
+    likely, rare = expit(epsilon), expit(-epsilon)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.log(rare * stays + likely * moves) - np.log(likely * stays + rare * moves)
+    bounded = np.clip(np.where(np.isnan(ratio), 0.0, ratio), -epsilon, epsilon)  # as it is, but for what underflows
+    return Tables(np.ascontiguousarray(np.cumsum(law, axis=0).T), np.ascontiguousarray(bounded.T))
+
+
+def upper_chances(
+    weights: Mapping[str, Tensor], ranges: LayerRange, epsilon: float, counts: Mapping[str, int]
+) -> NDArray[np.float64]:
+    """Of each client's report of each weight to be the upper one; shape (clients, weights).
+
+    weights: with a leading axis of clients; they are clipped into their ranges first.
+    counts: how many of each layer's weights are meant, the first ones.
+    """
+    found = []
+    for name, mechanism in ranges.mechanism(epsilon).items():
+        layer = mechanism.clip(weights[name].flatten(1)[:, : counts[name]].double().cpu().numpy())
+        found.append(np.exp(mechanism.log_prob(mechanism.outputs()[1], layer)))
+    return np.clip(np.concatenate(found, axis=1), 0.0, 1.0)
+
+
+_ORDER_DELTA = 0.01
+"""Where the promise is tested: the epsilon at a delta that few repetitions can resolve."""
+
+
+def arrival_canary(
+    n: int,
+    epsilon: float,
+    window: float,
+    device: torch.device,
+    *,
+    shuffle: Callable[[Tensor, torch.Generator], Any] | None = None,
+) -> Canary:
+    """The server, with the messages of one weight in the order of their arrival.
+
+    shuffle: (reports (n, repetitions), generator) -> messages; None: the shuffler that a run permutes with.
+    """
+    from ldp_audit.accounting import shuffle as shuffled_loss
+
+    shuffler = ParameterShuffler((0.0,) * n, (0.0,) * n, window)
+    mixed = shuffle or (lambda reports, generator: shuffler.sample(reports, rng=generator))
+    promised = shuffled_loss(TwoPoint(epsilon), n).epsilon(_ORDER_DELTA)
+    return Canary(
+        unit="weight",
+        observer=f"the server: how many of {n} reports of one weight are upper ones, and which arrived first",
+        worlds=("the weight at the upper end of its range", "at the lower end"),
+        draw=_Arrivals(n, epsilon, device, mixed),
+        promises=(Promise("exact", f"one report among {n}, for any others", promised, _ORDER_DELTA),),
+        assumes=("The other clients' weights lie at the center of the range.", "The run's own shuffler mixes them."),
+        samples=max(5_000, min(50_000, 2**22 // n)),
+    )
+
+
+@dataclass(frozen=True)
+class _Arrivals:
+    """draw of a `Canary`: 2 (number of upper reports) + whether the first to arrive is one.
+
+    Each id of the messages is one repetition: their delays are independent.
+    """
+
+    n: int
+    epsilon: float
+    device: torch.device
+    shuffle: Callable[[Tensor, torch.Generator], Any]
+
+    def __call__(self, world: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        generator = torch.Generator(self.device).manual_seed(int(rng.integers(2**62)))
+        rows = max(1, _AT_ONCE // self.n)
+        parts = [min(rows, n - first) for first in range(0, n, rows)]
+        return np.concatenate([self._drawn(world, size, generator) for size in parts])
+
+    def _drawn(self, world: int, size: int, generator: torch.Generator) -> np.ndarray:
+        true = torch.zeros((self.n, size), device=self.device)
+        true[0] = 1.0 - 2.0 * world
+        messages = self.shuffle(TwoPoint(self.epsilon).sample(true, rng=generator), generator)
+        ids, upper = messages.id.cpu().numpy(), (messages.value > 0).cpu().numpy()
+        _, first = np.unique(ids, return_index=True)
+        return 2.0 * np.bincount(ids, weights=upper, minlength=size) + upper[first]

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldp_audit.accounting.conversion.converted import plain
+from ldp_audit.training import checkpoint
 from ldp_audit.training.device import described, repeatable
-from ldp_audit.training.experiments import checkpoint
 
 if TYPE_CHECKING:
     import torch
 
     from ldp_audit.training.datasets import Images, Table
     from ldp_audit.training.pipeline import Plan, Run
+
 
 Advance = Callable[[int, int, float, float], None]
 """Called after each round with its number, how many there are, the accuracy, and the seconds that are left."""
