@@ -71,7 +71,7 @@ def train_clients(
     weights: the global ones by name, on data's device; they stay as they are.   chosen: distinct indices of clients.
     place: (round, ...), where the batches' order is drawn; the same for every strategy, so that all give the same
     weights up to rounding.   strategy: one of `strategies()`, or "auto".   chunk: clients at a time.
-    loss: a name in `losses.LOSSES`, or a function (outputs (b, k), targets (b, ...)) -> losses (b,).
+    loss: a name in `client_data.LOSSES`, or a function (outputs (b, k), targets (b, ...)) -> losses (b,).
     strict: FloatingPointError, naming client and round, where a loss or a weight is no finite number; false: all
     weights of such a client come out as NaN, and the others' as they are.
     Raises ValueError for bad arguments, at the call.

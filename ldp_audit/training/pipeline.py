@@ -5,7 +5,7 @@ The plan's module may also define
 
     FINDINGS             functions (results) -> Finding | None: what its paper found; see `findings`
     DEMONSTRATION        the sweeps that the findings need
-    presets()            sweeps by name, or a plan, or its settings: a paper's tables
+    presets              by name, or a function that gives them: sweeps, a plan, or its settings
     beside_the_paper     (results) -> rows of `findings.Row`: the paper's printed numbers beside the runs'
 
 and a run may have canaries (`canary.Audited`).
@@ -121,7 +121,9 @@ def demonstration_of(plan: type) -> tuple[Sweep, ...]:
 
 def presets_of(plan: type) -> dict[str, Any]:
     """The pipeline's presets by name; empty where it has none."""
-    return _beside(plan, "presets", dict)()
+    presets: Any = _beside(plan, "presets", {})
+    found: Any = presets() if callable(presets) else presets
+    return found
 
 
 def preset_of(plan: type, name: str) -> tuple[Sweep, ...]:

@@ -5,7 +5,7 @@
      "runs":     [{"settings": all fields, "seed", "rounds": [{"round", "accuracy", ...}], "seconds", "device"}, ...],
      "points":   [{"settings": the varied fields, "accuracy": {"mean", "low", "high", "repeats", "over"}}, ...],
      "spend":    [{"settings": a point's, ... see spend.py}, ...],
-     "audit":    [{"settings": a point's, ... see canary/audit_run.py}, ...], or None without --audit,
+     "audit":    [{"settings": a point's, ... see canary.audit_run}, ...], or None without --audit,
      "findings": [{"key", "says", "verdict", "numbers", "error_rate", "place", "note"}, ...],
      "printed":  [{"place", "what", "unit", "printed", "measured", "low", "high"}, ...]}: see Row
 
@@ -25,6 +25,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ldp_audit.training.findings import interval
+from ldp_audit.training.sweep import Paper
 
 SCHEMA_VERSION = 1
 _EACH_END = 0.025
@@ -150,6 +151,36 @@ class Row:
 
 Comparing = Callable[[Mapping[str, Any]], list[Row]]
 """One pipeline's `beside_the_paper`."""
+
+
+def beside(paper: Paper) -> Comparing:
+    """The comparison with a paper's [[printed]] tables: the cells of the results' data set that were run.
+
+    A table's `set`, and the settings that `said` names, hold for all of its cells; a cell's own settings are its keys
+    but for `what` and `value`. swept: a setting that must vary among the table's runs, lest a cell stand for another.
+    """
+
+    def compared(results: Mapping[str, Any]) -> list[Row]:
+        rows: list[Row] = []
+        for table in paper.printed:
+            if results["data"]["name"] not in table["data"] or not _swept(results, table):
+                continue
+            for cell in table["cells"]:
+                own = {name: value for name, value in cell.items() if name not in ("what", "value")}
+                rows += accuracy_rows(results, table["place"], cell["what"], cell["value"], **table["set"], **own)
+        return rows
+
+    return compared
+
+
+def _swept(results: Mapping[str, Any], table: Mapping[str, Any]) -> bool:
+    name = table.get("swept")
+    found = {
+        run["settings"][name]
+        for run in results["runs"]
+        if name and all(run["settings"][one] == table["set"][one] for one in table["said"])
+    }
+    return name is None or len(found) > 1
 
 
 def accuracy_rows(results: Mapping[str, Any], place: str, what: str, printed: float, **settings: Any) -> list[Row]:

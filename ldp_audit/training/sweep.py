@@ -1,7 +1,6 @@
 """Sweeps over a plan's fields: every combination of the varied fields' values, repeated with several seeds.
 
-A pipeline's plan module offers DEMONSTRATION, a tuple of sweeps that its findings need, and may offer `presets()`,
-named tuples of sweeps (a paper's tables). Both are plain data: nothing is run when they are made.
+A paper's own settings are data: a file `paper.toml` in its pipeline's folder (`read_paper`).
 """
 
 from __future__ import annotations
@@ -9,11 +8,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import tomllib
 import types
 import typing
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -57,6 +59,65 @@ class Sweep:
             {**self.settings, **dict(zip(names, values, strict=True))}
             for values in itertools.product(*self.varied.values())
         ]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What a `paper.toml` says.
+
+    demonstration: sweeps for the pipeline's findings.   presets: sweeps by name.   printed: the tables [[printed]],
+    with their data sets, settings and cells (`results.beside`).   document: the file, with None for the text "none".
+    """
+
+    demonstration: tuple[Sweep, ...]
+    presets: Mapping[str, tuple[Sweep, ...]]
+    printed: tuple[Mapping[str, Any], ...]
+    document: Mapping[str, Any]
+
+
+@lru_cache
+def read_paper(package: str) -> Paper:
+    """The `paper.toml` of a package.
+
+        repeats = 10                                      # of every sweep that says nothing else; 1 without it
+        [settings.mnist]                                  # of a plan; `base` names a table that it adds to
+        [[demonstration]]                                 # a sweep: base, set, vary, repeats
+        [presets]
+        name = [{ base = "mnist", set = { fraction = 0.5 }, vary = { epsilon = [1.0, inf] } }]
+        [[printed]]                                       # place, data, base, said, set, swept, cells
+
+    TOML has no null: as on the command line, the text "none" is None.
+    """
+    document = _nones(tomllib.loads((files(package) / "paper.toml").read_text(encoding="utf-8")))
+    settings: dict[str | None, dict[str, Any]] = {None: {}}
+    for name, table in document.get("settings", {}).items():
+        own = dict(table)
+        settings[name] = settings[own.pop("base", None)] | own
+
+    def sweep(table: Mapping[str, Any]) -> Sweep:
+        varied = {name: tuple(values) for name, values in table.get("vary", {}).items()}
+        whole = settings[table.get("base")] | table.get("set", {})
+        fixed = {name: value for name, value in whole.items() if name not in varied}
+        return Sweep(fixed, varied, table.get("repeats", document.get("repeats", 1)))
+
+    def cells(table: Mapping[str, Any]) -> dict[str, Any]:
+        said = {name: settings[table["base"]][name] for name in table["said"]}
+        return {**table, "set": said | table["set"]}
+
+    return Paper(
+        tuple(map(sweep, document.get("demonstration", ()))),
+        {name: tuple(map(sweep, tables)) for name, tables in document.get("presets", {}).items()},
+        tuple(map(cells, document.get("printed", ()))),
+        document,
+    )
+
+
+def _nones(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _nones(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_nones(part) for part in value]
+    return None if value == "none" else value
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ldp_audit.training.fedmd_nfdp.findings import FINDINGS as FINDINGS
+from ldp_audit.training.fedmd_nfdp.findings import PAPER
 from ldp_audit.training.fedmd_nfdp.findings import beside_the_paper as beside_the_paper
-from ldp_audit.training.fedmd_nfdp.presets import DEMONSTRATION as DEMONSTRATION
-from ldp_audit.training.fedmd_nfdp.presets import presets as presets
 from ldp_audit.training.pipeline import check_choice, check_number, check_whole
 
 if TYPE_CHECKING:
@@ -52,6 +51,9 @@ _LEAST = {
     "public_batch": 1,
     "private_batch": 1,
 }
+
+DEMONSTRATION = PAPER.demonstration
+presets = PAPER.presets
 
 
 @dataclass(frozen=True)

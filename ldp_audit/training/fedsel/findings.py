@@ -16,10 +16,16 @@ import statistics
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ldp_audit.training.fedsel.presets import EPSILON, LARGE
 from ldp_audit.training.fedsel.solution import SELECTIONS
 from ldp_audit.training.findings import Finding, Verdict, greater, interval
 from ldp_audit.training.results import Row, apart
+from ldp_audit.training.sweep import read_paper
+
+EPSILON = 2.0
+"""The budget at which solutions are compared: Table 3's."""
+
+LARGE = 8.0
+"""A large budget, for comparison."""
 
 ERROR_RATE = 0.01
 """The chance that a finding is called seen where it is not so, or opposite."""
@@ -31,7 +37,7 @@ _FEW_COLUMNS = (
 )
 
 _NOTHING_LEARNT = (
-    " Nothing learnt: there FedSel's models do no better than always answering the more frequent class (learnt.py). "
+    " Nothing learnt: there FedSel's models do no better than always answering the more frequent class. "
     "FedSel's steps are about 1 / d of the flat solution's, and the paper names no learning rate."
 )
 
@@ -332,32 +338,7 @@ def one_answer(results: Mapping[str, Any]) -> float | None:
     return None if positive is None else max(positive, 1 - positive)
 
 
-PRINTED: dict[tuple[str, str], tuple[float, ...]] = {
-    ("syn-l", "logistic"): (8.6074, 0.3517, 5.410, 1.192, 5.975, 0.4970),
-    ("syn-l", "svm"): (7.1950, 2.1593, 3.7704, 0.8533, 5.065, 2.0816),
-    ("bank", "logistic"): (2.4197, -0.157, 3.2338, 0.0464, 2.5525, 0.1463),
-    ("bank", "svm"): (4.3823, 0.4436, 3.4369, 0.2530, 4.0244, 0.0164),
-    ("kdd99", "logistic"): (2.0471, 0.5091, 2.5148, 0.2322, 2.0171, 0.3428),
-    ("kdd99", "svm"): (1.85629, -0.1625, 2.2168, 0.2288, 1.8291, 0.4465),
-    ("adult", "logistic"): (5.5745, 0.2935, 5.6445, 1.3096, 6.0535, 0.8091),
-    ("adult", "svm"): (5.5361, 0.1949, 5.6057, 0.9550, 5.1442, 0.3852),
-}
-"""By data set and model: gain and loss of EXP, of PE and of PS, percent. syn-l has C1 = 0.01 and C2 = 0.9."""
-
-_NAMES = {"a9a": "adult"}
-_SAID = {
-    "mu": 0.1,
-    "k": None,
-    "penalty": 1e-4,
-    "epochs": 1,
-    "share": 0.01,
-    "rounds": None,
-    "folds": 5,
-    "users": None,
-    "coordinates": None,
-    "corrected": False,
-}
-"""The paper's settings; the learning rate is none of them."""
+PAPER = read_paper(__package__)
 _IN_A_CELL = ("solution", "model", "epsilon")
 _EACH_END = 0.025
 
@@ -368,13 +349,14 @@ def beside_the_paper(results: Mapping[str, Any]) -> list[Row]:
     Runs with other settings than the paper states are left out; where those differ that it leaves open, such as the
     learning rate, each has its rows.
     """
-    runs = [run for run in results["runs"] if all(run["settings"].get(name) == value for name, value in _SAID.items())]
-    name = _NAMES.get(results["data"]["name"], results["data"]["name"])
-    rows = []
+    table = PAPER.document["table-3"]
+    said = table["said"].items()
+    runs = [run for run in results["runs"] if all(run["settings"].get(name) == value for name, value in said)]
+    rows: list[Row] = []
     for more, group in apart(runs, within=_IN_A_CELL):
-        for (data, model), printed in PRINTED.items():
-            if data == name:
-                rows += _cells(gains_and_losses({"runs": group}, model), model, printed, more)
+        for line in table["rows"]:
+            if results["data"]["name"] in line["data"]:
+                rows += _cells(gains_and_losses({"runs": group}, line["model"]), line, more)
     return rows
 
 
@@ -412,14 +394,12 @@ def _difference(values: Sequence[float]) -> Difference:
     return Difference(100 * mean, 100 * spread, 100 * low, 100 * high)
 
 
-def _cells(found: Mapping[str, GainAndLoss], model: str, printed: Sequence[float], more: str) -> list[Row]:
-    rows = []
-    for place, selection in enumerate(SELECTIONS):
-        for part, word in enumerate(("gain", "loss")):
-            if selection in found:
-                what = f"{model}, {selection}, {word}{more}"
-                rows.append(_row(what, found[selection][part], printed[2 * place + part]))
-    return rows
+def _cells(found: Mapping[str, GainAndLoss], line: Mapping[str, Any], more: str) -> list[Row]:
+    return [
+        _row(f"{line['model']}, {selection}, {word}{more}", difference, printed)
+        for selection, two in found.items()
+        for word, difference, printed in zip(("gain", "loss"), two, line[selection], strict=True)
+    ]
 
 
 def _row(what: str, found: Difference, printed: float) -> Row:

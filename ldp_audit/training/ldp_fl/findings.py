@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ldp_audit.training.findings import Finding, Verdict, greater, paired, rising, within
-from ldp_audit.training.results import Row, accuracy_rows
+from ldp_audit.training.results import beside
+from ldp_audit.training.sweep import read_paper
 
 ERROR_RATE = 0.01
 """The chance that a finding is called seen where it is not so, or opposite."""
@@ -225,36 +226,5 @@ def _private(run: Mapping[str, Any]) -> bool:
     return run["settings"]["epsilon"] != _NO_NOISE and run["settings"]["perturb"]
 
 
-TABLE_1 = {
-    ("mnist", 5.0): (0.9634, 0.9606),
-    ("mnist", 10.0): (0.9639, 0.9611),
-    ("fmnist", 5.0): (0.8595, 0.8754),
-    ("fmnist", 10.0): (0.8610, 0.8757),
-    ("cifar-10", 5.0): (0.1354, 0.5889),
-    ("cifar-10", 10.0): (0.1428, 0.6037),
-}
-"""The paper's accuracies by (data, epsilon): (fixed, adaptive)."""
-
-CLIENTS = {"mnist": 100, "fmnist": 200, "cifar-10": 500}
-ROUNDS = {"mnist": 10, "fmnist": 15, "cifar-10": 15}
-RADII = {"mnist": 0.075, "fmnist": 0.015, "cifar-10": 1.0}
-"""Of the fixed ranges, about 0."""
-
-_NAMES = {"fashion-mnist": "fmnist", "cifar-10-python": "cifar-10"}
-
-
-def beside_the_paper(results: Mapping[str, Any]) -> list[Row]:
-    """Table 1's cells for this data set."""
-    name = results["data"]["name"]
-    data, rows = _NAMES.get(name, name), []
-    for (table_data, epsilon), printed in TABLE_1.items():
-        for ranges, accuracy in zip(("fixed", "adaptive"), printed, strict=True):
-            if table_data == data:
-                point = {"ranges": ranges, "epsilon": epsilon, **_setting(table_data), "fraction": 1.0, "perturb": True}
-                rows += accuracy_rows(results, "Table 1", f"{ranges}, epsilon = {epsilon:g}", accuracy, **point)
-    return rows
-
-
-def _setting(data: str) -> dict[str, Any]:
-    """What the paper says of its setting (Section 5): other runs do not belong beside the table."""
-    return {"n": CLIENTS[data], "rounds": ROUNDS[data], "center": 0.0, "radius": RADII[data]}
+PAPER = read_paper(__package__)
+beside_the_paper = beside(PAPER)

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from ldp_audit.training.ldp_fl.findings import FINDINGS as FINDINGS
+from ldp_audit.training.ldp_fl.findings import PAPER
 from ldp_audit.training.ldp_fl.findings import beside_the_paper as beside_the_paper
-from ldp_audit.training.ldp_fl.presets import DEMONSTRATION as DEMONSTRATION
-from ldp_audit.training.ldp_fl.presets import presets as presets
 from ldp_audit.training.pipeline import check_choice, check_flag, check_number, check_whole
 
 if TYPE_CHECKING:
@@ -35,6 +34,9 @@ _MOST_RADII = 1e4
 _LEAST_EPSILON = 1e-12
 """Reports are c -+ r A in float32, with A up to 2e12: with these limits they and their squares are floats, and adaptive
 centers, which noise may move by about r A, keep apart from center -+ radius in float64."""
+
+DEMONSTRATION = PAPER.demonstration
+presets = PAPER.presets
 
 
 @dataclass(frozen=True)
