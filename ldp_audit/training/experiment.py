@@ -25,8 +25,9 @@ from ldp_audit.training.device import device_of
 from ldp_audit.training.driver import plain_settings
 from ldp_audit.training.findings import judge
 from ldp_audit.training.pipeline import comparing_of, findings_of, plan_class
-from ldp_audit.training.spread import Canaries, Crew, Event, Spending, Work, crew_of, spread
+from ldp_audit.training.spread import Canaries, Event, Spending, Work, spread
 from ldp_audit.training.sweep import Job, Sweep, jobs_of
+from ldp_audit.workers import Pool, cores, pool_of
 
 if TYPE_CHECKING:
     from ldp_audit.training.datasets import Images, Table
@@ -64,12 +65,12 @@ def run_experiment(
     name = str(device_of(device)) if scheduler is None else device
     work = Work.of(pipeline, data, name, threads)
     described = {**data.describe(), "digest": work.data_digest}
-    crew = _crew(workers, scheduler, name, len(jobs))
+    pool = _pool(workers, scheduler, name, len(jobs))
     with nullcontext() if folder is None else _alone(folder):
         if folder is not None:
             _claim(folder, _manifest(work, seed, described, jobs), resume=resume)
         kept = None if folder is None else folder / _RUNS
-        document = _run(work, jobs, crew, kept, data, seed, described, audit=audit, progress=progress)
+        document = _run(work, jobs, pool, kept, data, seed, described, audit=audit, progress=progress)
     document["findings"] = [finding.to_dict() for finding in judge(findings_of(plan), document)]
     document["printed"] = [row.to_dict() for row in comparing_of(plan)(document)]
     return document
@@ -78,7 +79,7 @@ def run_experiment(
 def _run(
     work: Work,
     jobs: Sequence[Job],
-    crew: Crew,
+    pool: Pool,
     kept: Path | None,
     data: Images | Table,
     seed: int,
@@ -90,7 +91,7 @@ def _run(
     """The runs, what they spend and the audits; findings are judged on that.   kept: the folder of finished runs."""
     plan = plan_class(work.pipeline)
     said = SweepProgress(jobs, progress)
-    records = spread(work, jobs, crew, folder=kept, progress=said.heard)
+    records = spread(work, jobs, pool, folder=kept, progress=said.heard)
     first = _first_jobs(jobs)
     protocols = [plan(**job.settings).start(data, seed=job.seed, device=device_of("cpu")).protocol() for job in first]
     distinct: list[Any] = []
@@ -98,12 +99,12 @@ def _run(
         if protocol is not None and protocol not in distinct:
             distinct.append(protocol)
     said.next("spend", "protocols", len(distinct))
-    spent = spread(work, [Spending(protocol) for protocol in distinct], crew, folder=kept, progress=said.heard)
+    spent = spread(work, [Spending(protocol) for protocol in distinct], pool, folder=kept, progress=said.heard)
     spend = [None if protocol is None else spent[distinct.index(protocol)] for protocol in protocols]
     audits = None
     if audit:
         said.next("audit", "points", len(first))
-        audits = spread(work, [Canaries(job) for job in first], crew, folder=kept, progress=said.heard)
+        audits = spread(work, [Canaries(job) for job in first], pool, folder=kept, progress=said.heard)
     return results.build(work.pipeline, seed, described, records, spend, audits)
 
 
@@ -161,16 +162,11 @@ def _claim(folder: Path, manifest: Mapping[str, Any], *, resume: bool) -> None:
     write_whole({file: json.dumps(manifest, indent=1, allow_nan=False) + "\n"})
 
 
-def _crew(workers: int | None, scheduler: str | None, device: str, jobs: int) -> Crew:
+def _pool(workers: int | None, scheduler: str | None, device: str, jobs: int) -> Pool:
     if workers is None:
         alone = scheduler is not None or not device.startswith("cpu")
-        workers = 1 if alone else max(1, min(jobs, _cores()))
-    return crew_of(workers, scheduler)
-
-
-def _cores() -> int:
-    """That this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        workers = 1 if alone else max(1, min(jobs, cores()))
+    return pool_of(workers, scheduler)
 
 
 def _first_jobs(jobs: Sequence[Job]) -> list[Job]:

@@ -5,8 +5,7 @@ round, in some seconds, and serve all later ones until `stop()` or the end of th
 them needs `if __name__ == "__main__":`. Samples, weights and results lie in memory that the processes share; each
 worker has room for two chunks, so that it trains one while another is handed out.
 
-Workers end when the parent does, however that ends: they read the end of their pipe, or fail to write to it. They
-ignore Ctrl-C, and the parent ends them when a round does not come to its end.
+Workers end when the parent does, however that ends, and the parent ends them when a round does not come to its end.
 """
 
 from __future__ import annotations
@@ -15,19 +14,19 @@ import atexit
 import os
 import pickle
 import shutil
-import signal
 from collections.abc import Iterator
 from copy import deepcopy
 from multiprocessing import current_process
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, multiprocessing
+from torch import Tensor
+from torch import multiprocessing as multiprocessing  # pickles tensors as shared memory
 
 from ldp_audit.training import grouped, strategies
 from ldp_audit.training.client_data import ClientData, LocalWork, Trained
+from ldp_audit.workers import Worker, cores
 
 _SHARED = Path("/dev/shm")  # noqa: S108  where Linux keeps shared memory
 _ROOM = 2**30
@@ -76,99 +75,82 @@ class _Crew:
 
     def __init__(self) -> None:
         self.process = os.getpid()
-        context = multiprocessing.get_context("spawn")
-        self._workers = []
-        for _ in range(_workers()):
-            ours, theirs = context.Pipe()
-            worker = context.Process(target=_serve, args=(theirs,), daemon=True)
-            worker.start()
-            theirs.close()
-            self._workers.append((worker, ours))
+        self.workers = [Worker(_Trainer(), daemon=True) for _ in range(_workers())]
 
     def trained(self, work: LocalWork, chunk: int) -> Iterator[Trained]:
         """Chunk i goes to worker i modulo their number, and comes back in order."""
-        connections = [connection for _, connection in self._workers]
+        workers = self.workers
         size = _chunk(work, chunk)
         shared = _shared(work)
-        slots = torch.empty(len(connections), _AHEAD, size, _dimension(work), dtype=work.data.x.dtype).share_memory_()
-        for place, connection in enumerate(connections):
-            _send(connection, (_without_weights(shared), slots[place]))
+        slots = torch.empty(len(workers), _AHEAD, size, _dimension(work), dtype=work.data.x.dtype).share_memory_()
+        for place, worker in enumerate(workers):
+            worker.send((_without_weights(shared), slots[place]))
+        for worker in workers:
+            _received(worker)
         bounds = [(start, min(start + size, len(work))) for start in range(0, len(work), size)]
-        for number, bound in enumerate(bounds[: _AHEAD * len(connections)]):
-            _send(connections[number % len(connections)], (*bound, number // len(connections) % _AHEAD))
+        for number, bound in enumerate(bounds[: _AHEAD * len(workers)]):
+            workers[number % len(workers)].send((*bound, number // len(workers) % _AHEAD))
         for number, (start, stop) in enumerate(bounds):
-            place, slot = number % len(connections), number // len(connections) % _AHEAD
-            _receive(connections[place])
+            place, slot = number % len(workers), number // len(workers) % _AHEAD
+            _received(workers[place])
             flat = slots[place, slot, : stop - start].clone()
-            later = number + _AHEAD * len(connections)
+            later = number + _AHEAD * len(workers)
             if later < len(bounds):
-                _send(connections[place], (*bounds[later], slot))
+                workers[place].send((*bounds[later], slot))
             yield work.clients[start:stop], _split(flat, work.weights)
-        for connection in connections:
-            _send(connection, None)
+        for worker in workers:
+            worker.send(None)
+        for worker in workers:
+            _received(worker)
 
     def stop(self) -> None:
         """End them, whatever they are doing."""
-        for worker, connection in self._workers:
-            connection.close()
+        for worker in self.workers:
             if self.process == os.getpid():
-                worker.kill()
-                worker.join()
-                worker.close()
+                worker.end()
 
 
 _idle: list[_Crew] = []
 atexit.register(stop)
 
 
-def _serve(connection: Connection) -> None:
-    """The life of a worker: rounds, and in each the chunks (start, stop, slot), until there are no more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    torch.set_num_threads(1)
-    try:
-        while True:
-            work, slots = connection.recv()
-            train = grouped.train if grouped.why_not(work) is None else strategies.train_by_loop
-            while (message := connection.recv()) is not None:
-                start, stop, slot = message
-                connection.send(_failure(train, work.part(start, stop), slots[slot]))
-            del work, slots
-    except (EOFError, OSError):  # the parent is gone
-        return
+class _Trainer:
+    """What a worker does: it takes a round (work, slots), then its chunks (start, stop, slot), then None."""
+
+    def __init__(self) -> None:
+        self.round: tuple[LocalWork, Tensor] | None = None
+
+    def __call__(self, message: Any, _: object) -> FloatingPointError | None:
+        """The error of a client that left the floats, which is raised in the parent."""
+        torch.set_num_threads(1)
+        if message is None or len(message) == 2:
+            self.round = message
+            return None
+        assert self.round is not None  # noqa: S101
+        (work, slots), (start, stop, slot) = self.round, message
+        train = grouped.train if grouped.why_not(work) is None else strategies.train_by_loop
+        part = work.part(start, stop)
+        try:
+            ((_, weights),) = train(part, len(part))
+        except FloatingPointError as error:
+            return error
+        torch.cat([weights[name].flatten(1) for name in part.weights], dim=1, out=slots[slot, : len(part)])
+        return None
 
 
-def _failure(train: Any, part: LocalWork, slot: Tensor) -> Exception | None:
-    """Train these clients into the slot."""
-    try:
-        ((_, weights),) = train(part, len(part))
-    except Exception as error:  # noqa: BLE001  it is raised in the parent
-        return error if isinstance(error, FloatingPointError) else RuntimeError(f"{type(error).__name__}: {error}")
-    torch.cat([weights[name].flatten(1) for name in part.weights], dim=1, out=slot[: len(part)])
-    return None
-
-
-def _send(connection: Connection, message: Any) -> None:
-    try:
-        connection.send(message)
-    except OSError as error:
-        raise RuntimeError(_GONE) from error
-
-
-def _receive(connection: Connection) -> None:
-    try:
-        failure = connection.recv()
-    except (EOFError, OSError) as error:
-        raise RuntimeError(_GONE) from error
-    if failure is not None:
-        raise failure
+def _received(worker: Worker) -> None:
+    message = worker.received()
+    if message is None:
+        raise RuntimeError(_GONE)
+    if message.value is not None or message.error is not None:
+        raise message.value or RuntimeError(message.error)
 
 
 _GONE = "a worker process ended; was it killed for memory, or does a script train outside `if __name__ == '__main__':`?"
 
 
 def _workers() -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, _MOST)
+    return min(cores(), _MOST)
 
 
 def _chunk(work: LocalWork, most: int) -> int:

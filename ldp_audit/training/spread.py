@@ -1,4 +1,4 @@
-"""The runs of a sweep: here one after another, on several processes of this machine, or on a Dask cluster.
+"""The runs of a sweep, what they spend and their audits, by a pool of workers, and kept in a folder.
 
 A run's numbers come from its settings and its seed, on one number of threads, so that they do not depend on who
 computes it. A run whose worker is lost is computed again by another one. Finished runs are kept in the output folder,
@@ -10,34 +10,24 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import multiprocessing
 import pickle
-import signal
-from collections import Counter, deque
 from collections.abc import Callable, Generator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ldp_audit.accounting.whole_file import write_whole
-from ldp_audit.auditing.workers import client_of
 from ldp_audit.training import checkpoint
 from ldp_audit.training.device import check_threads, device_of, repeatable
 from ldp_audit.training.driver import digest, plain_settings, train
 from ldp_audit.training.pipeline import plan_class
 from ldp_audit.training.spend import protocol_spend
 from ldp_audit.training.sweep import Job
+from ldp_audit.workers import Pool
 
 if TYPE_CHECKING:
     from ldp_audit.accounting.protocols.protocol import Protocol as SpendingProtocol
-
-
-LOSSES = 3
-"""Workers that one run may take down with it."""
 
 
 @dataclass(frozen=True)
@@ -113,55 +103,30 @@ class Task(NamedTuple):
 Say = Callable[[Event], None]
 
 
-class Crew(Protocol):
-    """Who computes."""
+def ends_of(work: Work, tasks: Sequence[Task], pool: Pool, say: Say) -> Generator[Event, None, None]:
+    """The ends of these tasks, in any order; rounds are said on the way, where the pool hears of them.
 
-    @property
-    def workers(self) -> int:
-        """How many compute at a time."""
-        ...
-
-    def events(self, work: Work, jobs: Sequence[Task], say: Say) -> Generator[Event, None, None]:
-        """The ends of these runs, in any order; rounds are said on the way, where the crew hears of them."""
-        ...
-
-
-def crew_of(workers: int = 1, scheduler: str | None = None) -> Crew:
-    """Who computes.   workers: processes here; 1: this one.   scheduler: address of a Dask scheduler.
-
-    Raises ValueError for fewer than one, and for both.
+    A cluster's workers keep no checkpoints: a run that is lost there begins anew.
     """
-    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-        raise ValueError(f"workers must be a whole number >= 1, got {workers!r}")
-    if scheduler is not None:
-        if workers != 1:
-            raise ValueError(f"workers must not be given with a scheduler, whose workers count, got {workers!r}")
-        from ldp_audit.training.spread import DaskCrew
-
-        return DaskCrew(scheduler)
-    if workers > 1:
-        from ldp_audit.training.spread import LocalCrew
-
-        return LocalCrew(workers)
-    return ThisProcess()
-
-
-@dataclass(frozen=True)
-class ThisProcess:
-    """A `Crew` of this process alone."""
-
-    workers: int = 1
-
-    def events(self, work: Work, jobs: Sequence[Task], say: Say) -> Generator[Event, None, None]:
-        """See `Crew`."""
-        for task in jobs:
-            yield computed(work, task, say)
+    if not tasks:
+        return
+    waiting = iter(tasks if pool.local else [task._replace(keep=None) for task in tasks])
+    ends = pool.run(computed, work, lambda *_: next(waiting, None), say)
+    try:
+        for task, event, error, lost, hint in ends:
+            if lost:
+                error = f"{lost} while they computed a run ({task.job}){hint}"
+            elif error is not None:
+                error = f"{error} ({task.job})"
+            yield event if error is None else Event(task.number, error=error)
+    finally:
+        ends.close()
 
 
 def spread(
     work: Work,
     jobs: Sequence[Job | Spending | Canaries],
-    crew: Crew,
+    pool: Pool,
     *,
     folder: Path | None = None,
     progress: Callable[[Event, int], None] | None = None,
@@ -186,7 +151,7 @@ def spread(
         if progress is not None:
             progress(event, finished)
 
-    events = crew.events(work, pending, say)
+    events = ends_of(work, pending, pool, say)
     try:
         for event in events:
             if event.record is None:
@@ -287,175 +252,3 @@ def _store(file: Path | None, record: dict[str, Any]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole({file: json.dumps(record, allow_nan=False)})
     file.with_suffix(".state").unlink(missing_ok=True)
-
-
-_ONE_AT_A_TIME = Lock()
-
-
-@dataclass(frozen=True)
-class DaskCrew:
-    """A `Crew` of the workers of a Dask scheduler.   address: such as tcp://host:8786.
-
-    Lost workers are replaced by the scheduler; workers may come and go.
-    """
-
-    address: str
-    workers: int = 1
-
-    def events(self, work: Work, jobs: Sequence[Task], say: Say) -> Generator[Event, None, None]:  # noqa: ARG002
-        """See `Crew`; rounds are not heard of."""
-        if not jobs:
-            return
-        from distributed import as_completed
-
-        client = client_of(self.address)
-        try:
-            # A task of its own, so that the scheduler can make the data again where a worker that held them is lost.
-            data = client.submit(_held, work.data, pure=False)
-            light, running = replace(work, data=b""), as_completed(loop=client.loop)
-            tasks: dict[str, Task] = {}
-            for task in jobs:
-                future = client.submit(_computed, light, task._replace(keep=None), data, pure=False)
-                tasks[future.key] = task
-                running.add(future)
-            for future in running:
-                yield _gathered(future, tasks[future.key])
-        finally:
-            client.close()
-
-
-def _held(data: bytes) -> bytes:
-    return data
-
-
-def _computed(work: Work, task: Task, data: bytes) -> Event:
-    """Runs in a worker, where torch's settings are one run's at a time."""
-    with _ONE_AT_A_TIME:
-        return computed(replace(work, data=data), task, lambda _: None)
-
-
-def _gathered(future: Any, task: Task) -> Event:
-    """The end of the run; where the cluster could not compute it, one with an error."""
-    from distributed import KilledWorker
-
-    try:
-        return future.result()
-    except KilledWorker:
-        return Event(task.number, error=f"{LOSSES} workers of the cluster died while they computed a run ({task.job})")
-    except Exception as error:  # noqa: BLE001  (whatever the cluster or the pipeline raised)
-        return Event(task.number, error=f"{type(error).__name__}: {error} ({task.job})")
-
-
-_NEVER_READY = (
-    " and nothing before; does the pipeline end its process, or does a script call spread(...) outside "
-    "`if __name__ == '__main__':`?"
-)
-
-
-@dataclass(frozen=True)
-class LocalCrew:
-    """A `Crew` of processes of this machine.   workers: at most so many, >= 2."""
-
-    workers: int
-
-    def events(self, work: Work, jobs: Sequence[Task], say: Say) -> Generator[Event, None, None]:
-        """See `Crew`."""
-        pending, losses = deque(jobs), Counter[int]()
-        crew = {one.connection: one for one in (_Process(work) for _ in range(min(self.workers, len(jobs))))}
-        try:
-            while True:
-                for process in crew.values():
-                    if process.task is None and pending:
-                        process.send(pending.popleft())
-                busy = [connection for connection, one in crew.items() if one.task is not None]
-                if not busy:
-                    return
-                for connection in wait(busy):
-                    process = crew[connection]  # type: ignore[index]
-                    event = process.received()
-                    if event is None:
-                        event = _lost(process, losses, pending)
-                        del crew[process.connection]
-                        process.end()
-                        replacement = _Process(work)
-                        crew[replacement.connection] = replacement
-                    if event is None:
-                        continue
-                    if event.record is None and event.error is None:
-                        say(event)
-                    else:
-                        yield event
-        finally:
-            for process in crew.values():
-                process.end()
-
-
-class _Process:
-    """One worker process, and the run that it computes at present."""
-
-    def __init__(self, work: Work) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.connection, theirs = context.Pipe()
-        self.task: Task | None = None
-        self.ready = False
-        # Not a daemon, as a pipeline may start processes of its own, which daemons may not.
-        self._process = context.Process(target=_serve, args=(theirs, work))
-        self._process.start()
-        theirs.close()
-
-    def send(self, task: Task) -> None:
-        """Have it computed."""
-        self.task = task
-        with suppress(OSError):  # where it is gone, `received` will tell
-            self.connection.send(task)
-
-    def received(self) -> Event | None:
-        """What it says; None where it is gone."""
-        try:
-            event: Event = self.connection.recv()
-        except (EOFError, OSError):
-            return None
-        self.ready = True
-        if event.record is not None or event.error is not None:
-            self.task = None
-        return event
-
-    def end(self) -> None:
-        """End the process, whatever it is doing."""
-        self._process.kill()
-        self._process.join()
-        self._process.close()
-        self.connection.close()
-
-
-def _lost(process: _Process, losses: Counter[int], pending: deque[Task]) -> Event | None:
-    """None, and the run is pending again; a failure once it has taken too many workers down."""
-    task = process.task
-    if task is None:
-        raise RuntimeError("a worker without a run was waited for")
-    losses[task.number] += 1
-    if losses[task.number] < LOSSES:
-        pending.appendleft(task)
-        return None
-    when = "" if process.ready else _NEVER_READY
-    return Event(task.number, error=f"{LOSSES} worker processes died while they computed a run ({task.job}){when}")
-
-
-def _serve(connection: Connection, work: Work) -> None:
-    """The life of a worker process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
-    while True:
-        try:
-            task = connection.recv()
-        except (EOFError, OSError):  # the parent is gone
-            return
-        try:
-            event = computed(work, task, connection.send)
-        except BrokenPipeError:
-            return
-        except Exception as error:  # noqa: BLE001  (a user's pipeline may raise anything)
-            event = Event(task.number, error=f"{type(error).__name__}: {error} ({task.job})")
-        try:
-            connection.send(event)
-        except OSError:
-            return

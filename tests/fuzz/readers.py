@@ -29,9 +29,10 @@ from ldp_audit.training import checkpoint
 from ldp_audit.training.data import load
 from ldp_audit.training.driver import identity_of, train
 from ldp_audit.training.experiment import run_experiment
-from ldp_audit.training.spread import Work, crew_of, spread
+from ldp_audit.training.spread import Work, spread
 from ldp_audit.training.spread import key as key_of
 from ldp_audit.training.sweep import Sweep, jobs_of
+from ldp_audit.workers import pool_of
 from tests.auditing.scores.examples import EXAMPLES
 from tests.fuzz.attack import Reader
 from tests.training.data.test_damaged_image_files import FORMATS
@@ -288,7 +289,7 @@ def _work() -> Work:
 
 
 def _runs(folder: Path) -> list[Any]:
-    return spread(_work(), _JOBS, crew_of(), folder=folder)
+    return spread(_work(), _JOBS, pool_of(), folder=folder)
 
 
 def _manifests(folder: Path) -> list[Any]:
@@ -335,7 +336,7 @@ READERS: tuple[Reader, ...] = (
         "finished run",
         f"{key_of(_work(), _JOBS[0])}.json",
         _runs,
-        lambda path: spread(_work(), _JOBS, crew_of(), folder=path.parent),
+        lambda path: spread(_work(), _JOBS, pool_of(), folder=path.parent),
     ),
     Reader("sweep.json", "sweep/sweep.json", _manifests, _resumed),
     *map(_images, FORMATS),

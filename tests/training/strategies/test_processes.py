@@ -46,7 +46,7 @@ def started(case: Round) -> Iterator[object]:
 
 def workers() -> list[int]:
     """The process numbers of the workers that wait."""
-    return [worker.pid for crew in processes._idle for worker, _ in crew._workers]
+    return [worker.number for crew in processes._idle for worker in crew.workers]
 
 
 def gone(number: int) -> bool:
