@@ -18,9 +18,9 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ldp_audit.accounting.whole_file import write_whole
+from ldp_audit.checkpoint import check_same
+from ldp_audit.files import write_whole
 from ldp_audit.training import results
-from ldp_audit.training.checkpoint import check_same
 from ldp_audit.training.device import device_of
 from ldp_audit.training.driver import plain_settings
 from ldp_audit.training.findings import judge
@@ -156,7 +156,7 @@ def _claim(folder: Path, manifest: Mapping[str, Any], *, resume: bool) -> None:
             was = json.loads(file.read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{file} is damaged: {error}") from None
-        check_same(str(folder), was, manifest)
+        check_same(f"{folder} is of another run", was, manifest)
         return
     folder.mkdir(parents=True, exist_ok=True)
     write_whole({file: json.dumps(manifest, indent=1, allow_nan=False) + "\n"})

@@ -17,10 +17,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from ldp_audit.accounting.whole_file import write_whole
-from ldp_audit.training import checkpoint
+from ldp_audit.checkpoint import DAMAGE, damaged
+from ldp_audit.files import write_whole
 from ldp_audit.training.device import check_threads, device_of, repeatable
-from ldp_audit.training.driver import digest, plain_settings, train
+from ldp_audit.training.driver import check_rounds, digest, plain_settings, train
 from ldp_audit.training.pipeline import plan_class
 from ldp_audit.training.spend import protocol_spend
 from ldp_audit.training.sweep import Job
@@ -227,8 +227,8 @@ def _read(file: Path, job: Job | Spending | Canaries) -> dict[str, Any]:
             _check_run(record, job)
         elif not isinstance(record, dict) or not record.keys() >= _KEYS[type(job)]:
             raise ValueError(f"it must hold {', '.join(sorted(_KEYS[type(job)]))}")
-    except (*checkpoint.DAMAGE, RecursionError) as error:
-        raise checkpoint.damaged(file, error) from None
+    except DAMAGE as error:
+        raise damaged(file, error) from None
     return record
 
 
@@ -238,7 +238,7 @@ def _check_run(record: Any, job: Job) -> None:
         raise ValueError("it is of other settings, or of another seed")
     if not record["rounds"] or not isinstance(record["device"], dict) or not 0 <= record["seconds"] < math.inf:
         raise ValueError("it has no rounds, seconds or device")
-    checkpoint.check_rounds(record["rounds"])
+    check_rounds(record["rounds"])
 
 
 def _refused(name: str) -> NoReturn:

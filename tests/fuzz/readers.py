@@ -25,9 +25,9 @@ from ldp_audit.claims.settling import settle_claim
 from ldp_audit.cli.files import read_json
 from ldp_audit.mechanisms import FiniteChannel, target
 from ldp_audit.reports import document
-from ldp_audit.training import checkpoint
+from ldp_audit.training import driver as checkpoint
 from ldp_audit.training.data import load
-from ldp_audit.training.driver import identity_of, train
+from ldp_audit.training.driver import train
 from ldp_audit.training.experiment import run_experiment
 from ldp_audit.training.spread import Work, spread
 from ldp_audit.training.spread import key as key_of
@@ -257,10 +257,6 @@ def _state(path: Path) -> object:
     return state.ledger(Test((found.choice.event,), (0, 1), (0, 1), fixed["trials"], fixed["rows"], fixed["stage"]))
 
 
-def _identity() -> dict[str, Any]:
-    return identity_of(_TOY, Toy(rounds=2), points(), 3, torch.device("cpu"), 1)
-
-
 def _checkpoints(folder: Path) -> list[bytes]:
     keep = folder / "kept.state"
     train(_TOY, Toy(rounds=2), points(), seed=3, device=torch.device("cpu"), keep=keep)
@@ -272,7 +268,7 @@ def _insides(folder: Path) -> list[bytes]:
 
 
 def _checkpoint(path: Path) -> object:
-    return checkpoint.read(path, _identity())
+    return train(_TOY, Toy(rounds=2), points(), seed=3, device=torch.device("cpu"), keep=path)
 
 
 def _hostile_torch() -> bytes:

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from ldp_audit.accounting.whole_file import CannotWriteError, check_place, is_stream, write_whole
 from ldp_audit.cli import main
+from ldp_audit.files import CannotWriteError, check_place, is_stream, write_whole
 
 
 @pytest.fixture(autouse=True)
