@@ -22,10 +22,9 @@ from ldp_audit.checkpoint import check_same
 from ldp_audit.files import write_whole
 from ldp_audit.training import results
 from ldp_audit.training.device import device_of
-from ldp_audit.training.driver import plain_settings
 from ldp_audit.training.findings import judge
 from ldp_audit.training.pipeline import comparing_of, findings_of, plan_class
-from ldp_audit.training.spread import Canaries, Event, Spending, Work, spread
+from ldp_audit.training.runs import Canaries, Event, Spending, Training, Work, plain_settings, spread
 from ldp_audit.training.sweep import Job, Sweep, jobs_of
 from ldp_audit.workers import Pool, cores, pool_of
 
@@ -91,7 +90,7 @@ def _run(
     """The runs, what they spend and the audits; findings are judged on that.   kept: the folder of finished runs."""
     plan = plan_class(work.pipeline)
     said = SweepProgress(jobs, progress)
-    records = spread(work, jobs, pool, folder=kept, progress=said.heard)
+    records = spread(work, [Training(job) for job in jobs], pool, folder=kept, progress=said.heard)
     first = _first_jobs(jobs)
     protocols = [plan(**job.settings).start(data, seed=job.seed, device=device_of("cpu")).protocol() for job in first]
     distinct: list[Any] = []

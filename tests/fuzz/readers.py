@@ -25,12 +25,10 @@ from ldp_audit.claims.settling import settle_claim
 from ldp_audit.cli.files import read_json
 from ldp_audit.mechanisms import FiniteChannel, target
 from ldp_audit.reports import document
-from ldp_audit.training import driver as checkpoint
+from ldp_audit.training import runs
 from ldp_audit.training.data import load
-from ldp_audit.training.driver import train
 from ldp_audit.training.experiment import run_experiment
-from ldp_audit.training.spread import Work, spread
-from ldp_audit.training.spread import key as key_of
+from ldp_audit.training.runs import Training, Work, spread, train
 from ldp_audit.training.sweep import Sweep, jobs_of
 from ldp_audit.workers import pool_of
 from tests.auditing.scores.examples import EXAMPLES
@@ -264,7 +262,7 @@ def _checkpoints(folder: Path) -> list[bytes]:
 
 
 def _insides(folder: Path) -> list[bytes]:
-    return [_checkpoints(folder)[0][len(checkpoint.HEAD) + 32 :]]
+    return [_checkpoints(folder)[0][len(runs.HEAD) + 32 :]]
 
 
 def _checkpoint(path: Path) -> object:
@@ -273,11 +271,11 @@ def _checkpoint(path: Path) -> object:
 
 def _hostile_torch() -> bytes:
     file = io.BytesIO()
-    torch.save({"kind": checkpoint.KIND, "state": _Code()}, file)
+    torch.save({"kind": runs.KIND, "state": _Code()}, file)
     return file.getvalue()
 
 
-_JOBS = jobs_of(Toy, (Sweep({"rounds": 2}),), 0)
+_JOBS = [Training(job) for job in jobs_of(Toy, (Sweep({"rounds": 2}),), 0)]
 
 
 def _work() -> Work:
@@ -327,10 +325,10 @@ READERS: tuple[Reader, ...] = (
     Reader("audit JSON, to merge", "audit.json", _results, _merge),
     Reader("audit state, to resume", "state.json", _states, _state),
     Reader("training checkpoint", "run.state", _checkpoints, _checkpoint, (b"", b"PK\x03\x04", _hostile_torch())),
-    Reader("checkpoint, digest right", "run.state", _insides, _checkpoint, (_hostile_torch(),), checkpoint.sealed),
+    Reader("checkpoint, digest right", "run.state", _insides, _checkpoint, (_hostile_torch(),), runs.sealed),
     Reader(
         "finished run",
-        f"{key_of(_work(), _JOBS[0])}.json",
+        f"{_JOBS[0].file(_work())}.json",
         _runs,
         lambda path: spread(_work(), _JOBS, pool_of(), folder=path.parent),
     ),

@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 
 from ldp_audit import workers as dask_cluster
-from ldp_audit.training.spread import Event, Spending, Task, Work, ends_of, key, spread
-from ldp_audit.training.sweep import Job, Sweep, jobs_of
+from ldp_audit.training.runs import Event, Spending, Task, Training, Work, ends_of, spread
+from ldp_audit.training.sweep import Sweep, jobs_of
 from ldp_audit.workers import Cluster, Ended, Processes, pool_of
 from tests.training.toy import Toy, points
 
 Records = list[dict[str, Any]]
 
 WORK = Work.of("tests.training.toy:Toy", points(), "cpu", 1)
-JOBS = jobs_of(Toy, [Sweep({}, {"epsilon": (0.1, 1.0)}, repeats=2)], seed=0)
+JOBS = [Training(job) for job in jobs_of(Toy, [Sweep({}, {"epsilon": (0.1, 1.0)}, repeats=2)], seed=0)]
 
 
 def plain(records: Records) -> Records:
@@ -35,8 +35,8 @@ def serial() -> Records:
     return plain(spread(WORK, JOBS, pool_of()))
 
 
-def failing(what: str, **others: Any) -> list[Job]:
-    return jobs_of(Toy, [Sweep({"fails": what, **others})], seed=0)
+def failing(what: str, **others: Any) -> list[Training]:
+    return [Training(job) for job in jobs_of(Toy, [Sweep({"fails": what, **others})], seed=0)]
 
 
 def test_two_processes_give_the_records_of_this_one_and_say_what_goes_wrong(serial: Records, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_runs_that_are_kept_are_not_computed_again(serial: Records, tmp_path: Pa
         plain(spread(WORK, JOBS, pool_of(), folder=tmp_path, progress=lambda event, _: heard.append(event))) == serial
     )
     assert {event.number for event in heard} == {3}
-    (tmp_path / f"{key(WORK, JOBS[0])}.json").write_text("{half")
+    (tmp_path / f"{JOBS[0].file(WORK)}.json").write_text("{half")
     with pytest.raises(ValueError, match=r"run-\w{16}.json is damaged: .*; delete it, and the run is computed again"):
         spread(WORK, JOBS, pool_of(), folder=tmp_path)
 
@@ -73,14 +73,14 @@ def test_a_files_name_follows_from_all_that_its_numbers_depend_on() -> None:
         Work.of("tests.training.toy:Toy", points(), "cuda", 1),
         Work.of("tests.training.toy:Toy", points(), "cpu", 2),
     ]
-    names = {key(work, job) for work in works for job in JOBS}
+    names = {job.file(work) for work in works for job in JOBS}
     assert len(names) == len(works) * len(JOBS)
 
 
 def test_what_goes_wrong_is_said_and_finished_runs_are_kept(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^the data do not fit$"):
         spread(WORK, [*JOBS[:1], *failing("refuses")], pool_of(), folder=tmp_path)
-    assert (tmp_path / f"{key(WORK, JOBS[0])}.json").exists()
+    assert (tmp_path / f"{JOBS[0].file(WORK)}.json").exists()
 
 
 def test_an_error_of_a_task_is_raised() -> None:

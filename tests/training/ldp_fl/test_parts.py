@@ -10,7 +10,7 @@ import torch
 
 from ldp_audit.accounting.protocols.protocol import Shuffling
 from ldp_audit.mechanisms import TwoPoint
-from ldp_audit.training.ldp_fl import reports as reporting
+from ldp_audit.training.ldp_fl import reports
 from ldp_audit.training.ldp_fl.findings import PAPER
 from ldp_audit.training.ldp_fl.plan import LdpFl
 from ldp_audit.training.ldp_fl.run import AdaptiveRule, fixed_ranges, layers_of, noise_variance
@@ -105,7 +105,7 @@ def test_blocks_are_the_same_however_clients_come() -> None:
 
     def in_chunks(sizes: list[int]) -> list[list[float]]:
         chunks = [(torch.arange(len(part)), {"a": part}) for part in rows.split(sizes)]
-        return [block["a"][:, 0].tolist() for block in reporting.blocks(chunks, 4)]
+        return [block["a"][:, 0].tolist() for block in reports.blocks(chunks, 4)]
 
     wanted = [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
     assert all(in_chunks(sizes) == wanted for sizes in ([10], [1] * 10, [4, 4, 2], [3, 6, 1], [9, 1]))
@@ -115,7 +115,7 @@ def test_a_report_is_one_of_two_values_of_its_layer() -> None:
     """Reports of another layer's range; weights beyond the range must be clipped first."""
     ranges = MOMENTS.ranges({"a.weight": torch.tensor([0.1, 0.3]), "b.weight": torch.tensor([-0.4, 0.1])})
     weights = {"a.weight": torch.full((9, 2), 5.0), "b.weight": torch.full((9, 2), -0.2)}
-    sent = reporting.reports(weights, ranges, 0.7, torch.Generator().manual_seed(1))
+    sent = reports.reports(weights, ranges, 0.7, torch.Generator().manual_seed(1))
     for name, mechanism in ranges.mechanism(0.7).items():
         low, high = mechanism.outputs()
         assert set(sent[name].flatten().tolist()) <= {float(torch.tensor(low)), float(torch.tensor(high))}
