@@ -19,10 +19,9 @@ import numpy as np
 
 from ldp_audit.accounting.laws.channel_loss import channel_loss
 from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING, symmetric_law
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.improper_loss import ImproperLoss
-from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.laws.profile_loss import ProfileLoss, stated_delta, stated_epsilon
 from ldp_audit.accounting.laws.selection_loss import selection_loss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss

@@ -20,9 +20,9 @@ from ldp_audit.accounting.conversion.renyi import laws_of
 from ldp_audit.accounting.inversion.inverted_sum import parts_of
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.finite_losses import as_atoms
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss
 from ldp_audit.accounting.laws.profile_hull import dominating_atoms
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 

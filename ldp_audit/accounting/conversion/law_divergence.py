@@ -32,11 +32,10 @@ from ldp_audit.accounting.inversion.transform import Transform
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, end_of
 from ldp_audit.accounting.laws.finite_losses import log_sum
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.improper_loss import ImproperLoss
-from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.laws.profile_hull import dominating_atoms
 from ldp_audit.accounting.sampling.loss_mixture import LossMixture
 from ldp_audit.accounting.sampling.mixed_loss import MixedLoss

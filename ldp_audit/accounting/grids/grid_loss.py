@@ -14,31 +14,79 @@ others, every tilt that reaches a level may be one of them alone: then they are 
 What is believed: the laws' cell masses, to 2**-52 (4 + 2 |ln mass|) of themselves, between edges that may be rounded
 by as much as 2**-50 of themselves. Reports are independent, or adaptive as far as each law dominates whatever was
 chosen (see `compose`).
+
+The hockey-stick divergence of a law on a grid near one level.
+
+With the tilted masses w_i at the losses g_i and K the ln of the sum that tilting divides by,
+
+    delta(epsilon) = e**(K - theta epsilon) v,    v = sum over x_i > 0 of w_i e**(-theta x_i) (1 - e**-x_i),
+
+where x_i = g_i - epsilon, so all that is small is in the factor before v. Two filters that only add give v at every
+point of the grid; between two points it is e**(-theta x) (gain + (1 - e**-x) weight), x nats before the next one. The
+factor of a mass is at most 1/(1 + theta), and rises and falls once with x, so that all of them add up to at most that
+and 1/(h theta (1 + theta)).
+
+How much a law can have grown by being put on a grid: the lower end from the upper one alone.
+
+Let L be the sum of independent losses, and L' the sum after some of them, or partial sums of them, have been moved to
+the ends of their cells: Xi = L' - L is a sum of steps. Given all that came before it a step lies in an interval of some
+length h, and e**-step has the mean 1; so v = e**-Xi has the mean 1 given L. Write d(epsilon) for the divergence of L,
+d' for that of L', and y = e**(epsilon - L). Then d' - d is the mean of
+
+    g(y) = E[(1 - y v)_+] - (1 - y)_+,     that is E[(1 - y v)_+] for y >= 1 and E[(y v - 1)_+] for y <= 1,
+
+which is convex on either side of 1. For w > 0 let a = e**w/(1 + e**w) and b = 1 - a. The second difference
+
+    a d(epsilon - w) + b d(epsilon + w) - d(epsilon)
+
+is the mean of a function of y that is linear between e**-w, 1 and e**w, tanh(w/2) at 1, and 0 outside. A convex
+function lies below its chord, so with c = g(1)/tanh(w/2)
+
+    g(y) <= c * (that function) + rest,
+
+where the rest is at most g(e**w) or g(e**-w) inside, and g(y) outside. As d <= d' everywhere,
+
+    d(epsilon) (1 - c) >= d'(epsilon) - c (a d'(epsilon - w) + b d'(epsilon + w)) - E[rest]     for c < 1.
+
+All of it is of the order V = sum h**2 times the first two derivatives of d, whatever the laws look like.
+
+* g(1) = E|1 - v|/2 <= sd(v)/2, and 1 + Var(v) is at most the product of 1 + 4 sinh(h/4)**2, the most for two points h
+  apart.
+* E[rest], by Chernoff and Hoeffding's lemma (the mean of each step lies in [0, h**2/8]), for any s, t >= 0:
+  E[rest] <= M (e**(-s w + (theta + s) V/8 + (theta + s)**2 V/8) + e**(-t w + (1 + t)**2 V/8)), where M is the mean of
+  e**(theta (L - epsilon)), at most that of L', which `TiltedProfile` takes out. If the sum of all h is at most w, then
+  there is no rest.
+
+Where the steps are too long for that, losses lie far apart, and this may tell more: L is at least L' less the sum of
+all h, so d(epsilon) >= d'(epsilon + that sum).
+
+Rounding may have moved the sum by `shift`, so d'(epsilon) is only known to lie between what is found at epsilon + shift
+and at epsilon - shift.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldp_audit.accounting.budget_arguments import whole
-from ldp_audit.accounting.grids.grid_parts import (
+from ldp_audit.accounting.grids.discretisation import (
     Discretisable,
     Part,
+    TiltedLaw,
     flat_parts,
     gridded_parts,
     log_any,
     log_infinite_of,
 )
-from ldp_audit.accounting.grids.grid_sum import grid_sum
-from ldp_audit.accounting.grids.spread_bound import below_grid
-from ldp_audit.accounting.grids.tilt_plan import WIDTH, Grid, Tilt, TiltPlan, tilt_plan
-from ldp_audit.accounting.grids.tilted_profile import TiltedProfile, profile_of
+from ldp_audit.accounting.grids.fft_sum import grid_sum
+from ldp_audit.accounting.grids.grid_plan import WIDTH, Grid, Tilt, TiltPlan, tilt_plan
 from ldp_audit.accounting.kept import Kept
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 
@@ -230,3 +278,115 @@ class GridLoss:
         reached = [law.masses(np.array([level - gap])) for (law, _), level in zip(self._laws, levels, strict=True)]
         logs = self._sum([float(cells.first[1]) for cells in reached])
         return logs + math.log(-math.expm1(-0.4 * (total - epsilon)))
+
+
+_FILTER = 8.0
+"""Relative errors of the filters in units of eps N."""
+
+
+@dataclass(frozen=True, eq=False)
+class TiltedProfile:
+    """What v is for a law on a grid, of which the masses are no longer kept.
+
+    first: the first index.
+    gains, weights: at each point the sums of w e**(-theta x) (1 - e**-x) and of w e**(-(1 + theta) x).
+    """
+
+    law: TiltedLaw
+    first: int
+    gains: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    def ends(self, epsilon: float) -> tuple[float, float]:
+        """A lower and an upper end of v for the law on the grid, the lower one without what came from below."""
+        law, value = self.law, 0.0
+        start = law.offset + law.spacing * self.first
+        place = max(0, math.floor(min((epsilon - start) / law.spacing, self.gains.size)) + 1)
+        if place < self.gains.size:
+            before = max(0.0, start + law.spacing * place - epsilon)
+            inner = float(self.gains[place]) - math.expm1(-before) * float(self.weights[place])
+            value = math.exp(-law.theta * before) * inner
+        rounding = _FILTER * _EPS * self.gains.size
+        error = law.misplaced / (1 + law.theta) + law.mass_error * self._factors(epsilon - start)
+        return value * (1 - rounding) - error - law.below / (1 + law.theta), value * (1 + rounding) + error
+
+    def _factors(self, above: float) -> float:
+        """The most that the factors of all masses add up to, `above` nats after the start."""
+        h, theta, size = self.law.spacing, self.law.theta, self.gains.size
+        widest = -math.expm1(-max(0.0, h * size - above))
+        found = size * min(widest, 1 / (1 + theta))
+        return min(found, 1 / (1 + theta) + 1 / (h * theta * (1 + theta))) if h * theta > 0 else found
+
+
+def profile_of(law: TiltedLaw) -> TiltedProfile:
+    """The profile of a law on a grid whose indices are consecutive."""
+    down, drop = math.exp(-law.theta * law.spacing), math.exp(-law.spacing)
+    weights = _filtered(law.masses, down * drop)
+    gains = _filtered(np.append(-math.expm1(-law.spacing) * down * weights[1:], 0.0), down)
+    none = replace(law, indices=law.indices[:0], masses=law.masses[:0])
+    return TiltedProfile(none, int(law.indices[0]), gains, weights)
+
+
+def _filtered(inputs: NDArray[np.float64], ratio: float) -> NDArray[np.float64]:
+    """At each place the sum of what is there and of what follows, each step times the ratio."""
+    from scipy.signal import lfilter  # half a second, which only grids need
+
+    return np.ascontiguousarray(np.asarray(lfilter([1.0], [1.0, -ratio], inputs[::-1]))[::-1])
+
+
+_REST = 19.0
+"""-ln of the share of the divergence that the rest may have, about."""
+
+_LARGEST_POWER = 600.0
+
+
+def below_grid(profile: TiltedProfile, epsilon: float, deviation: float) -> float:
+    """A lower end of v for the laws before they were put on the grid; it may be 0 or less, which says nothing.
+
+    deviation: about that of the tilted sum, nats.
+    """
+    moved = _moved(profile, epsilon)
+    return max(moved, _by_spread(profile, epsilon, deviation)) if profile.law.moves.reach else moved
+
+
+def _moved(profile: TiltedProfile, epsilon: float) -> float:
+    """The bound by the sum of all steps; the only one if there are none."""
+    theta, away = profile.law.theta, profile.law.moves.reach + profile.law.shift
+    low = profile.ends(epsilon + away)[0]
+    return low * math.exp(-theta * away) if low > 0 else -math.inf
+
+
+def _by_spread(profile: TiltedProfile, epsilon: float, deviation: float) -> float:
+    """The bound by second differences."""
+    moves, theta, shift = profile.law.moves, profile.law.theta, profile.law.shift
+    low = profile.ends(epsilon + shift)[0] * math.exp(-theta * shift)
+    need = _REST + max(math.log1p(2.5 * deviation * theta * (1 + theta)), -math.log(min(1.0, max(deviation, 1e-300))))
+    steep, spread = 1 + theta, moves.squares
+    width, rest = (steep + math.sqrt(steep * steep + 8 * need / spread)) * spread / 4, 0.0
+    if moves.reach <= width:
+        width = moves.reach
+    else:
+        rest = _rest(width, spread, theta)
+    if theta * (width + shift) > _LARGEST_POWER or moves.log_variance > 1:
+        return -math.inf
+    share = 0.5 * math.sqrt(math.expm1(moves.log_variance)) / math.tanh(width / 2)
+    if share > 0.9:
+        return -math.inf
+    return low - (share * _second_difference(profile, epsilon, width, low) + rest) / (1 - share)
+
+
+def _second_difference(profile: TiltedProfile, epsilon: float, width: float, low: float) -> float:
+    """An upper end of a d'(epsilon - w) + b d'(epsilon + w), less the lower end of d'(epsilon); in units of v."""
+    theta, shift = profile.law.theta, profile.law.shift
+    a = 1 / (1 + math.exp(-width))
+    left = profile.ends(epsilon - width - shift)[1] * math.exp(theta * (width + shift))
+    right = profile.ends(epsilon + width - shift)[1] * math.exp(theta * (shift - width))
+    return a * left + (1 - a) * right - low
+
+
+def _rest(width: float, spread: float, theta: float) -> float:
+    """The bound on E[rest] over M, at about the best s and t."""
+    s, t = max(0.0, 4 * width / spread - theta), max(0.0, 4 * width / spread - 1)
+    upper = -s * width + (theta + s) * (1 + theta + s) * spread / 8
+    lower = -t * width + (1 + t) ** 2 * spread / 8
+    return math.exp(min(_LARGEST_POWER, upper)) + math.exp(min(_LARGEST_POWER, lower))

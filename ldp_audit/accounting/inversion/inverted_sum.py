@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ldp_audit.accounting.grids.grid_loss import GridLoss
-from ldp_audit.accounting.inversion.inversion_plan import InversionPlan
+from ldp_audit.accounting.inversion.inversion import InversionPlan
 from ldp_audit.accounting.inversion.sampled_gaussian import SampledGaussian
 from ldp_audit.accounting.inversion.transform import (
     AtomsTransform,
@@ -18,10 +18,9 @@ from ldp_audit.accounting.inversion.transform import (
     Transform,
 )
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
-from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.sampling.mixed_loss import MixedLoss
 
 _SHARE, _DIGITS, _ROUNDING = 0.1, 1e-7, 1e-9

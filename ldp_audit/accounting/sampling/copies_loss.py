@@ -19,12 +19,11 @@ import math
 
 import numpy as np
 
-from ldp_audit.accounting.laws.binomial_terms import log_binomial
+from ldp_audit.accounting.laws.binomial_loss import log_binomial
 from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of
 from ldp_audit.accounting.laws.finite_losses import log_sum
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
-from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.sampling.fewer_losses import capped
 from ldp_audit.accounting.sampling.group_loss import pure_loss
 from ldp_audit.accounting.sampling.loss_mixture import mixture

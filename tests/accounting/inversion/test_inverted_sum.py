@@ -9,12 +9,12 @@ import pytest
 
 from ldp_audit.accounting import compose, subsample
 from ldp_audit.accounting.grids.grid_loss import GridLoss, compose_on_grid
-from ldp_audit.accounting.inversion import inversion_plan
-from ldp_audit.accounting.inversion.inversion_line import InversionLine, Tangent
+from ldp_audit.accounting.inversion import inversion as inversion_plan
+from ldp_audit.accounting.inversion.inversion import InversionLine, Tangent
 from ldp_audit.accounting.inversion.inverted_sum import InvertedSum, inverted_sum
 from ldp_audit.accounting.inversion.transform import GaussianTransform
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 

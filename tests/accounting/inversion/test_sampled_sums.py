@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ldp_audit.accounting import compose, subsample
 from ldp_audit.accounting.grids.grid_loss import compose_on_grid
 from ldp_audit.accounting.inversion.inverted_sum import inverted_sum
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.sampling.mixed_loss import MixedLoss
 from ldp_audit.accounting.sampling.sampling_rate import SamplingRate

@@ -1,4 +1,15 @@
-r"""Laws of the loss on a grid, from above, by 'connecting the dots'.
+r"""The parts of a sum of losses, listed so that a grid can take them: flat, each law once, few losses as atoms.
+
+The law of a sum of losses on a grid, tilted: what the FFT adds up.
+
+The tilt theta >= 0 multiplies the mass at a loss l by e**(theta l) and divides by their sum, so that what counts at a
+level far in the tail has the floats' full precision.
+
+A law on a grid stands for another one, whose losses have been moved to the ends of their cells, each so that the mean
+of e**-loss stays (see `gridding`). What that and rounding can have changed is carried along in numbers that add up when
+laws are added: see `TiltedLaw`.
+
+Laws of the loss on a grid, from above, by 'connecting the dots'.
 
 The masses p and q that P and Q have in the cell (g, g + h] are given to its two ends so that both are kept. The upper
 end gets the share
@@ -11,22 +22,176 @@ the grid is given an infinite loss, what lies below it that of the first point. 
 is not moved.
 
 Source: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the dots" (PETS 2022).
+
+The common spacing of the losses of several laws, where there is one: then a grid need not move any of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.accounting.grids.tilted_law import Moves, TiltedLaw, one_move
+from ldp_audit.accounting.budget_arguments import whole
+from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
+from ldp_audit.accounting.laws.finite_losses import as_atoms
+from ldp_audit.accounting.laws.improper_loss import log_lacking
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
-from ldp_audit.accounting.laws.loss_law import CellMasses, DiscretisableLaw
+from ldp_audit.accounting.laws.loss_law import CellMasses, DiscretisableLaw, LossLaw
 from ldp_audit.accounting.laws.rounded_atoms import rounding_of
+
+_RARE = -40.0
+
+Part = tuple[LossLaw, int]
+Discretisable = tuple[DiscretisableLaw, int]
+
+
+def flat_parts(laws: Iterable[Part]) -> list[Part]:
+    """The laws, each once with all its times; sums of two-valued losses as so many single ones.
+
+    Raises ValueError where times are not whole numbers >= 1, or a law cannot be put on a grid.
+    """
+    found: dict[Any, Part] = {}
+    for law, times in laws:
+        single, more = (BinomialLoss(law.high, law.low, 1), law.times) if isinstance(law, BinomialLoss) else (law, 1)
+        if as_atoms(single) is None and not hasattr(single, "masses"):
+            raise ValueError(f"laws must know the masses of cells, or list their losses; got {law!r}")
+        key = _key(single)
+        found[key] = (single, whole(times, "times") * more + (found[key][1] if key in found else 0))
+    return list(found.values())
+
+
+def gridded_parts(parts: Sequence[Part]) -> list[Discretisable]:
+    """The laws, as atoms where they have few losses."""
+    return [(as_atoms(law) or law, times) for law, times in parts]  # type: ignore[misc]
+
+
+def log_infinite_of(law: DiscretisableLaw) -> float:
+    """ln P(loss = inf)."""
+    return law.log_infinite if isinstance(law, LossAtoms) else law.masses(np.zeros(1)).infinite
+
+
+def log_any(logs: Iterable[tuple[float, int]]) -> float:
+    """ln of the probability that anything happens of what has these probabilities, each so many times."""
+    listed = list(logs)
+    added = float(np.logaddexp.reduce([log + math.log(times) for log, times in listed], initial=-math.inf))
+    if added < _RARE:  # where the sum is right to the last digit
+        return added
+    return log_lacking(math.fsum(times * log_lacking(log) for log, times in listed))
+
+
+def _key(law: LossLaw) -> Any:
+    """Equal for equal laws."""
+    if isinstance(law, LossAtoms):
+        return law.losses.tobytes(), law.log_probabilities.tobytes(), law.log_infinite
+    try:
+        hash(law)
+    except TypeError:
+        return id(law)
+    return law
+
+
+_LARGEST_POWER = 300.0
+
+
+@dataclass(frozen=True)
+class Moves:
+    """The steps by which losses were moved: e**-step has the mean 1, given all before, and lies in an interval.
+
+    reach, squares: the sums of the intervals' lengths h and of their squares, nats.
+    log_variance: the sum of ln(1 + 4 sinh(h/4)**2): the product of all e**-step has at most the variance e**that - 1.
+    """
+
+    reach: float = 0.0
+    squares: float = 0.0
+    log_variance: float = 0.0
+
+    def more(self, other: Moves, times: int = 1) -> Moves:
+        """With these as well, so many times."""
+        return Moves(
+            self.reach + times * other.reach,
+            self.squares + times * other.squares,
+            self.log_variance + times * other.log_variance,
+        )
+
+
+def one_move(spacing: float) -> Moves:
+    """One step between two points of a grid."""
+    half = spacing / 2
+    return Moves(spacing, spacing * spacing, math.log1p(4 * math.sinh(half / 2) ** 2) if half < 600 else half)
+
+
+@dataclass(frozen=True, eq=False)
+class TiltedLaw:
+    """Tilted masses at the losses offset + spacing * index.
+
+    indices, masses: ascending whole numbers, and masses that add up to 1 up to rounding, shape (m,).
+    log_sum: ln of the sum of the masses times e**(theta loss), right to `log_sum_error`.
+    mass_error, norm_error: how wrong each mass may be, and the root of the sum of all errors' squares.
+    misplaced: how much tilted mass may be at wrong places or missing.
+    below: how much tilted mass comes from below the grid.
+    log_infinite, log_cut: ln P(loss = inf), and the same with what was cut above the grid.
+    moves: how losses were moved.   shift: by how many nats rounding may have moved the loss.
+    """
+
+    spacing: float
+    theta: float
+    offset: float
+    indices: NDArray[np.int64]
+    masses: NDArray[np.float64]
+    log_sum: float
+    log_sum_error: float
+    mass_error: float = 0.0
+    norm_error: float = 0.0
+    misplaced: float = 0.0
+    below: float = 0.0
+    log_infinite: float = -math.inf
+    log_cut: float = -math.inf
+    moves: Moves = Moves()
+    shift: float = 0.0
+
+    def with_infinite(self, log_infinite: float, log_cut: float, below: float) -> TiltedLaw:
+        """The same law, with infinite losses and with what was below the grid."""
+        return replace(self, log_infinite=log_infinite, log_cut=log_cut, below=below)
+
+    def log_mean_power(self, slope: float, origin: float) -> float:
+        """ln of an upper bound on the tilted mean of e**(slope (index - origin))."""
+        # plain sums instead of products of vectors, whose threads are slow to start
+        powers = slope * (self.indices - origin)
+        top = float(powers.max())
+        if top < _LARGEST_POWER:
+            raised = np.exp(powers)
+            return math.log(float((raised * self.masses).sum()) + self.norm_error * math.sqrt(float((raised**2).sum())))
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.masses + self.norm_error) + powers
+        top = float(logs.max())
+        return top + math.log(float(np.exp(logs - top).sum()))
+
+    def binned(self, factor: int) -> TiltedLaw:
+        """The masses of so many consecutive indices together, at the first of them; errors likewise."""
+        starts = np.flatnonzero(np.diff(self.indices // factor, prepend=self.indices[0] // factor - 1))
+        masses = np.add.reduceat(self.masses, starts)
+        places = (self.indices[starts] // factor) * factor
+        return replace(self, indices=places, masses=masses, norm_error=math.sqrt(factor) * self.norm_error)
+
+    def moments(self) -> tuple[float, float]:
+        """Mean and variance of the tilted index."""
+        mean = float((self.masses * self.indices).sum())
+        return mean, float((self.masses * (self.indices - mean) ** 2).sum())
+
+    def norm(self) -> float:
+        """The root of the sum of the masses' squares."""
+        return math.sqrt(float((self.masses**2).sum()))
+
+    def farthest(self) -> float:
+        """The largest absolute index."""
+        return float(max(abs(self.indices[0]), abs(self.indices[-1])))
+
 
 _EPS = 2.0**-52
 _ON_GRID = 1e-9
@@ -246,3 +411,31 @@ def _collected(
 
 def _by_place(places: NDArray[np.int64], masses: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.bincount(places, masses).astype(np.float64, copy=False)
+
+
+_ROUNDING = 1e-13
+_FINEST = 2**20
+
+
+def common_spacing(losses: Sequence[NDArray[np.float64]]) -> float | None:
+    """The largest spacing of which all distances within each of the lists are multiples; None if there is none.
+
+    losses: ascending, nats, one list a law.   returns: a spacing that holds up to rounding (1e-13 of the largest
+    distance) and is at least 2**-20 of it; infinite where no law has two losses.
+    """
+    gaps = np.concatenate([np.empty(0), *(one - one[0] for one in losses)])
+    gaps = np.unique(gaps[gaps > 0])
+    if not gaps.size:
+        return np.inf
+    widest = float(gaps[-1])
+    rounding = _ROUNDING * max(widest, *(float(np.abs(one).max()) for one in losses))
+    parts = 1  # of the widest distance
+    while parts <= _FINEST:
+        left = gaps[np.abs(gaps - widest / parts * np.round(gaps / widest * parts)) > rounding]
+        if not left.size:
+            return widest / parts
+        share = Fraction(float(left[0]) / widest).limit_denominator(_FINEST)
+        if parts % share.denominator == 0:
+            return None
+        parts = math.lcm(parts, share.denominator)
+    return None

@@ -1,4 +1,13 @@
-r"""Adding laws on one grid by FFT, each any number of times, with a bound on every error.
+r"""The sum of many losses, by the way that moves them least.
+
+Losses that are moved to the ends of their cells are moved once on each grid on which they are added. So
+
+* laws whose losses all have one spacing are added on it, and none is moved;
+* else a law whose own losses have a spacing is added up on that, and only its sum is moved to the common grid;
+* the others are added in equal groups, on a finer grid, as a group spreads less than the whole at the same number of
+  points; then the groups' sums are moved to the common grid. A group is added in the same way, from smaller ones.
+
+Adding laws on one grid by FFT, each any number of times, with a bound on every error.
 
 The window. The transform's length holds all but 2 e**-35 of the tilted mass, by Chernoff's bound from the laws' own
 moments. What lies outside is added up at wrong places.
@@ -23,8 +32,71 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import next_fast_len
 
-from ldp_audit.accounting.grids.grid_parts import log_any
-from ldp_audit.accounting.grids.tilted_law import Moves, TiltedLaw
+from ldp_audit.accounting.grids.discretisation import Discretisable, Moves, TiltedLaw, gridded, log_any, regridded
+from ldp_audit.accounting.grids.grid_plan import Grid
+
+_STEEPEST = 300.0
+_TOGETHER = 8
+
+
+class _Ranged(NamedTuple):
+    """A law, how many times, and where a grid for it ends, nats."""
+
+    law: Discretisable
+    ends: tuple[float, float]
+
+
+def grid_sum(laws: Sequence[Discretisable], grid: Grid, theta: float, most: int) -> TiltedLaw | None:
+    """The tilted sum of these laws, each so many times; None where floats or `most` points will not do."""
+    if grid.common is not None:
+        known = zip(laws, grid.ranges, strict=True)
+        return added([(gridded(law, grid.common, theta, *ends), times) for (law, times), ends in known], most)
+    alone: list[tuple[TiltedLaw | None, int]] = []
+    others: list[_Ranged] = []
+    for (law, times), own, ends in zip(laws, grid.own, grid.ranges, strict=True):
+        if own is None:
+            others.append(_Ranged((law, times), ends))
+        else:
+            alone.append((added([(gridded(law, own, theta, *ends), times)], most), 1))
+    moved = [(_moved(law, grid.spacings[0]), times) for law, times in alone]
+    return _nested(others, grid.spacings, grid.groups, theta, most, moved)
+
+
+def _nested(
+    laws: Sequence[_Ranged],
+    spacings: Sequence[float],
+    groups: int,
+    theta: float,
+    most: int,
+    others: Sequence[tuple[TiltedLaw | None, int]] = (),
+) -> TiltedLaw | None:
+    """The sum of laws, and of others that are on the first grid, with groups of equal laws on the further grids."""
+    found = list(others)
+    equal = [] if len(spacings) == 1 else [_Ranged((law, n // groups), ends) for (law, n), ends in laws if n >= groups]
+    for (law, times), ends in laws:
+        if left := times if len(spacings) == 1 else times % groups:
+            found.append((gridded(law, spacings[0], theta, *ends), left))
+    if equal:
+        found.append((_moved(_nested(equal, spacings[1:], groups, theta, most), spacings[0]), groups))
+    known = [(law, times) for law, times in found if law is not None]
+    return _added(known, most) if len(known) == len(found) else None
+
+
+def _added(laws: Sequence[tuple[TiltedLaw, int]], most: int) -> TiltedLaw | None:
+    """The sum; of many laws from sums of a few, whose windows are shorter than that of all."""
+    while len(laws) > _TOGETHER:
+        sums = [added(laws[i : i + _TOGETHER], most) for i in range(0, len(laws), _TOGETHER)]
+        known = [(law, 1) for law in sums if law is not None]
+        if len(known) < len(sums):
+            return None
+        laws = known
+    return added(laws, most)
+
+
+def _moved(law: TiltedLaw | None, spacing: float) -> TiltedLaw | None:
+    """The law on another grid; None where one step of it changes the tilt's weights beyond the range of floats."""
+    return None if law is None or law.theta * spacing > _STEEPEST else regridded(law, spacing)
+
 
 _EPS = 2.0**-52
 _OUTSIDE, _DROPPED = -35.0, -45.0
@@ -34,7 +106,7 @@ _TRANSFORM, _POWER = 4.0, 6.0
 _LARGEST_INDEX = 2**60
 _BINS = 500.0
 """How many bins a standard deviation has, times the number of laws, when the window is chosen."""
-_STEEPEST = 700.0
+_STEEPEST_SLOPE = 700.0
 """No slope is needed that makes more of a law's farthest loss than e**700."""
 _LARGEST_GROWTH = 30.0
 _FEW_TIMES = 64
@@ -110,7 +182,7 @@ def _window(laws: Counted) -> Window:
     def reach(sign: int) -> int:
         ends = (float(law.indices[-1 if sign > 0 else 0]) for law, _ in laws)
         farthest = max(sign * (end - mean) for mean, end in zip(means, ends, strict=True))
-        slope, found = min(math.sqrt(-2 * _OUTSIDE) / deviation, _STEEPEST / max(1.0, farthest)), math.inf
+        slope, found = min(math.sqrt(-2 * _OUTSIDE) / deviation, _STEEPEST_SLOPE / max(1.0, farthest)), math.inf
         while True:
             logs = math.fsum(
                 times * law.log_mean_power(sign * slope, mean) for mean, (law, times) in zip(means, binned, strict=True)
