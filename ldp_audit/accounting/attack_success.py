@@ -26,7 +26,7 @@ from ldp_audit.accounting.detection_rate import detection_bounds
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, share
 from ldp_audit.losses.finite_losses import as_atoms
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.log_space import expit
 
 _ROUNDING = 2e-12
@@ -139,7 +139,7 @@ def precision(loss: PrivacyLoss, prior: float, false_alarm: float) -> float:
     return min(1.0, expit(odds) * (1 + _ROUNDING))
 
 
-def _tail(law: LossLaw, epsilon: float) -> tuple[float, float]:
+def _tail(law: PairLoss, epsilon: float) -> tuple[float, float]:
     """P(L > epsilon) for one direction: from the losses themselves, or by the slope of delta on both sides."""
     if epsilon >= law.largest():
         return 0.0, 0.0
@@ -158,6 +158,6 @@ def _tail(law: LossLaw, epsilon: float) -> tuple[float, float]:
     return least, max(most, least, high)
 
 
-def _ends(law: LossLaw, epsilon: float) -> tuple[float, float]:
+def _ends(law: PairLoss, epsilon: float) -> tuple[float, float]:
     low, high = law.log_delta_bounds(epsilon)
     return math.exp(low), math.exp(high)

@@ -25,12 +25,12 @@ from ldp_audit.accounting.shuffling.moment_bound import with_moments
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.budget_arguments import whole
 from ldp_audit.losses.discrete_loss import LossAtoms, rounded, rounding_of
-from ldp_audit.losses.enclosed_loss import BracketedLoss, ends_of, is_known
+from ldp_audit.losses.enclosed_loss import BracketedLoss
 from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, atoms_of, sum_of_losses
 from ldp_audit.losses.grid_loss import check_width, compose_on_grid
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.losses.inverted_sum import inverted_sum, parts_of
-from ldp_audit.losses.loss import ImproperLoss, LossLaw, log_finite
+from ldp_audit.losses.loss import ImproperLoss, PairLoss, log_finite
 from ldp_audit.losses.noise_losses import GaussianLoss
 
 ADAPTIVE = "a report's mechanism may depend on the reports before it, but not its privacy loss, nor how many there are"
@@ -42,7 +42,7 @@ MOST_ON_GRID = 10**10
 MOST_DISTINCT = 1e150
 """The ratio of sensitivity and sigma whose square, the loss, is still a float."""
 
-Counted = list[tuple[LossLaw, int]]
+Counted = list[tuple[PairLoss, int]]
 
 
 def compose(items: Iterable[tuple[Any, int]], *, width: float = WIDTH) -> PrivacyLoss:
@@ -74,10 +74,10 @@ def compose(items: Iterable[tuple[Any, int]], *, width: float = WIDTH) -> Privac
     return PrivacyLoss(directions, tuple(dict.fromkeys([*stated, ADAPTIVE] if spent else [])))
 
 
-def composed(laws: Sequence[tuple[LossLaw, int]], width: float = WIDTH) -> LossLaw:
+def composed(laws: Sequence[tuple[PairLoss, int]], width: float = WIDTH) -> PairLoss:
     """The law of the sum of independent losses, each so many times; times are whole, >= 1.   width: see `compose`."""
-    if not all(is_known(law) for law, _ in laws):
-        ends = [(ends_of(law), times) for law, times in laws]
+    if not all(law.known for law, _ in laws):
+        ends = [(law.enclosed(), times) for law, times in laws]
         lower, upper = (composed([(pair[i], times) for pair, times in ends], width) for i in (0, 1))
         return BracketedLoss(lower, with_moments(upper, laws))
     parts = [(_proper(law), times) for law, times in laws]
@@ -97,7 +97,7 @@ def _checked(item: Any) -> tuple[PrivacyLoss, int]:
     return privacy_loss(one), whole(times, "times", 0)
 
 
-def _proper(law: LossLaw) -> tuple[LossLaw, float, float]:
+def _proper(law: PairLoss) -> tuple[PairLoss, float, float]:
     """The finite loss, and ln of the masses of P and of Q that have one."""
     if isinstance(law, ImproperLoss):
         return law.common, law.log_first, law.log_second
@@ -111,7 +111,7 @@ def _proper(law: LossLaw) -> tuple[LossLaw, float, float]:
     return law, 0.0, 0.0
 
 
-def _finite(laws: Counted, width: float) -> LossLaw:
+def _finite(laws: Counted, width: float) -> PairLoss:
     """Of losses that are never infinite."""
     grouped = _grouped([(law, times) for law, times in _single(laws) if not _is_nothing(law)])
     if not grouped:
@@ -146,13 +146,13 @@ def _countable(laws: Counted) -> Counted:
     return laws
 
 
-def _is_nothing(law: LossLaw) -> bool:
+def _is_nothing(law: PairLoss) -> bool:
     return isinstance(law, LossAtoms) and law.losses.size == 1
 
 
 def _grouped(laws: Counted) -> Counted:
     """Equal losses once, with all their times: losses of two values singly, Gaussian noises as one."""
-    found: dict[Any, tuple[LossLaw, int]] = {}
+    found: dict[Any, tuple[PairLoss, int]] = {}
     noises = [(law.mu, times) for law, times in laws if isinstance(law, GaussianLoss)]
     if noises:
         scale = max(mu for mu, _ in noises)  # whose square may lie beyond the range of floats
@@ -167,7 +167,7 @@ def _grouped(laws: Counted) -> Counted:
     return list(found.values())
 
 
-def _key(law: LossLaw) -> Any:
+def _key(law: PairLoss) -> Any:
     """Equal for equal losses."""
     if isinstance(law, LossAtoms):
         return law.losses.tobytes(), law.log_probabilities.tobytes()

@@ -29,7 +29,7 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.discrete_loss import LossAtoms
 from ldp_audit.losses.finite_losses import as_atoms
 from ldp_audit.losses.hulls import levels_of
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
 
 _MOST_ATOMS = 200_000
@@ -58,7 +58,7 @@ def detection_bounds(loss: PrivacyLoss, alpha: float) -> tuple[float, float]:
     return max(0.0, low - _LEAST), min(1.0, high + _LEAST if high > 0 else 0.0)
 
 
-def _of_law(law: LossLaw, alpha: float) -> tuple[float, float]:
+def _of_law(law: PairLoss, alpha: float) -> tuple[float, float]:
     if alpha == 0:
         low, high = law.log_delta_bounds(math.inf)
         return _moved(low, -1), _moved(high, 1)
@@ -87,9 +87,9 @@ def _of_atoms(atoms: LossAtoms, log_alpha: float) -> float:
     return min(1.0, float(true[place]) + part)
 
 
-def bounds_of_profile(law: LossLaw, alpha: float) -> tuple[float, float]:
+def bounds_of_profile(law: PairLoss, alpha: float) -> tuple[float, float]:
     """The ends from delta at few levels of either sign. alpha: in (0, 1)."""
-    sides = _Side(law, alpha, mirrored=False), _Side(law.mirrored(), alpha, mirrored=True)
+    sides = _Side(law, alpha, mirrored=False), _Side(law.reversed(), alpha, mirrored=True)
     for _ in range(_MOST_LOOKS):
         high = min(side.highest for side in sides)
         side = min(sides, key=lambda one: one.least[0])
@@ -108,7 +108,7 @@ class _Side:
     least: the lower end, and the level at which to look next; None where that would not raise it.
     """
 
-    law: LossLaw
+    law: PairLoss
     alpha: float
     mirrored: bool
     levels: list[float] = field(default_factory=list)

@@ -19,7 +19,7 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.sampling.subsample import SECRECY, Adjacency
 from ldp_audit.losses.budget_arguments import whole
 from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING
-from ldp_audit.losses.loss import ImproperLoss, LossLaw
+from ldp_audit.losses.loss import ImproperLoss, PairLoss
 from ldp_audit.losses.sampled_loss import SamplingRate
 from ldp_audit.mechanisms.subsample_release import SubsampleRelease
 
@@ -42,10 +42,10 @@ def nfdp(
     if adjacency == "replace":
         return PrivacyLoss((_released(left_out, left_out),), (SECRECY,))
     released = _released(left_out, 0.0)
-    return PrivacyLoss((released, released.mirrored()), (SECRECY,))
+    return PrivacyLoss((released, released.reversed()), (SECRECY,))
 
 
-def _released(log_first: float, log_second: float) -> LossLaw:
+def _released(log_first: float, log_second: float) -> PairLoss:
     """Samples without the record, of these probabilities, are the same in both laws; no other sample is in both."""
     if log_first == -math.inf:
         return EVERYTHING

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 from scipy.optimize import brentq
 
 from ldp_audit.losses.budget_arguments import level, log_of_delta
-from ldp_audit.losses.enclosed_loss import end_of, least_largest
-from ldp_audit.losses.loss import LossLaw, hint_of
+from ldp_audit.losses.loss import PairLoss
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -36,14 +35,14 @@ class PrivacyLoss:
     Raises ValueError where there is no direction.
     """
 
-    directions: tuple[LossLaw, ...]
+    directions: tuple[PairLoss, ...]
     assumptions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.directions, tuple | list) or not all(
-            callable(getattr(law, "log_delta_bounds", None)) for law in self.directions
+            isinstance(law, PairLoss) for law in self.directions
         ):
-            raise ValueError(f"directions must be a tuple of laws, got {self.directions!r}")
+            raise ValueError(f"directions must be a tuple of losses of pairs (PairLoss), got {self.directions!r}")
         if not self.directions:
             raise ValueError("directions must hold one law or more, got none")
 
@@ -89,7 +88,7 @@ class PrivacyLoss:
         if self.exact:
             return upper, upper
         # of a law known from both sides each end is another law's, which lies elsewhere and takes its own time
-        apart = any(end_of(law, 1) is not law for law in self.directions)
+        apart = any(law.side(1) is not law for law in self.directions)
         return min(self._least(self._search(target, 0, upper) if apart else search, target, 0), upper), upper
 
     def epsilon(self, delta: float | None = None, *, log_delta: float | None = None) -> float:
@@ -111,8 +110,8 @@ class PrivacyLoss:
 
     def _search(self, target: float, end: int, near: float = math.nan) -> LevelSearch:
         """For the level where this end of ln delta is so large.   near: nats, where to begin if no law has a hint."""
-        laws = list({id(law): law for law in (end_of(law, end) for law in self.directions)}.values())
-        hints = [hint_of(law, target) for law in laws] if -math.inf < target < 0 else []
+        laws = list({id(law): law for law in (law.side(end) for law in self.directions)}.values())
+        hints = [law.epsilon_near(target) for law in laws] if -math.inf < target < 0 else []
         hint = max((hint for hint in hints if 0 < hint < math.inf), default=near)
         one = PrivacyLoss(tuple(laws))
         return LevelSearch(one.log_delta_bounds, one.largest(), hint)
@@ -120,7 +119,7 @@ class PrivacyLoss:
     def _least(self, search: LevelSearch, target: float, end: int) -> float:
         """The root of log delta = target for one of the ends: stated above it for the upper, below it for the lower."""
         if target == -math.inf:  # nothing above the largest loss is possible, and below it something may be
-            return search.largest if end else max(0.0, *(least_largest(law) for law in self.directions))
+            return search.largest if end else max(0.0, *(law.least_largest() for law in self.directions))
         return search.least(target, end)
 
 

@@ -22,7 +22,7 @@ from ldp_audit.accounting.laws.selection_loss import selection_loss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.enclosed_loss import mixture
 from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, symmetric_law
-from ldp_audit.losses.loss import ImproperLoss, LossLaw
+from ldp_audit.losses.loss import ImproperLoss, PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.profile_loss import ProfileLoss, stated_delta, stated_epsilon
 from ldp_audit.mechanisms.bound_sampling import GridChannel
@@ -52,43 +52,43 @@ def privacy_loss(mechanism: Any) -> PrivacyLoss:
     return PrivacyLoss((law_of(mechanism),))
 
 
-def law_of(mechanism: Any) -> LossLaw:
+def law_of(mechanism: Any) -> PairLoss:
     """The law of the dominating pair. Raises ValueError for what is no mechanism."""
     for kind, law in _LAWS:
         if isinstance(mechanism, kind):
             return law(mechanism)
-    if all(callable(getattr(mechanism, name, None)) for name in ("log_delta_bounds", "largest", "mirrored")):
+    if isinstance(mechanism, PairLoss):
         return mechanism
     if all(callable(getattr(mechanism, name, None)) for name in ("delta", "exact_epsilon")):
         return _by_profile(mechanism)
     raise ValueError(f"mechanism must have delta and exact_epsilon, or be a loss, got {mechanism!r}")
 
 
-def _randomized_response(m: RandomizedResponse) -> LossLaw:
+def _randomized_response(m: RandomizedResponse) -> PairLoss:
     if m.epsilon in (0.0, math.inf):
         return EVERYTHING if m.epsilon else NOTHING
     truth = -math.log1p((m.k - 1) * math.exp(-m.epsilon))
     return symmetric_law([m.epsilon], [truth], rest=(m.k - 2) * math.exp(truth - m.epsilon))
 
 
-def _two_point(m: TwoPoint) -> LossLaw:
+def _two_point(m: TwoPoint) -> PairLoss:
     return EVERYTHING if math.isinf(m.epsilon) else symmetric_law([m.epsilon], [-math.log1p(math.exp(-m.epsilon))])
 
 
-def _finite_selection(m: FiniteSelection) -> LossLaw:
+def _finite_selection(m: FiniteSelection) -> PairLoss:
     weights, half = m.weights(), m.mechanism.d // 2
     ahead, behind = weights[::-1][:half], weights[:half]
     losses, gains = np.log1p((ahead - behind) / behind), ahead > behind
     return symmetric_law(losses[gains], np.log(ahead[gains]) - math.log(sum(weights.tolist())))
 
 
-def _finite_hybrid(m: FiniteHybrid) -> LossLaw:
+def _finite_hybrid(m: FiniteHybrid) -> PairLoss:
     total, piecewise = 2**m.bits, m.piecewise_words()
     parts = [(m.piecewise(), piecewise), (m.points(), total - piecewise)]
     return mixture([(math.log(words / total), 0.0, law_of(part)) for part, words in parts if words])
 
 
-def _duchi_vector(m: DuchiVector) -> LossLaw:
+def _duchi_vector(m: DuchiVector) -> PairLoss:
     if not (m.printed and m.ties()):
         return _by_profile(m)
     likely, ties = m.likely(), m.ties()
@@ -97,7 +97,7 @@ def _duchi_vector(m: DuchiVector) -> LossLaw:
     return symmetric_law([m.epsilon, m.exact_epsilon(), shrunk], [apart - shrunk, tied, tied])
 
 
-def _two_stage(m: TwoStage) -> LossLaw:
+def _two_stage(m: TwoStage) -> PairLoss:
     """Each index's ratio, at the selection's worst pair, and the value's loss; no report has no value."""
     first, second = (np.asarray(z) for z in m.selection.worst_pair())
     one, two = (np.asarray(m.selection.log_prob(np.arange(m.d), z)) for z in (first, second))
@@ -115,13 +115,13 @@ def _snapped(ratios: Any, apart: Any, top: float, one: Any, two: Any) -> Any:
     return np.where(np.abs(ratios - steps) <= rounding, steps, ratios)
 
 
-def _coordinate_sampling(m: CoordinateSampling) -> LossLaw:
+def _coordinate_sampling(m: CoordinateSampling) -> PairLoss:
     from ldp_audit.accounting.compose import composed
 
     return composed([(law_of(m.coordinate()), m.k)])
 
 
-def _subsample_release(m: SubsampleRelease) -> LossLaw:
+def _subsample_release(m: SubsampleRelease) -> PairLoss:
     """A record is replaced by another: a sample that holds either shows which. It dominates removing and adding one."""
     if m.k == 0:
         return NOTHING
@@ -133,7 +133,7 @@ def _log_share(part: int, whole: int) -> float:
     return -math.inf if part <= 0 else math.log1p(-(whole - part) / whole)
 
 
-def _by_profile(m: Any) -> LossLaw:
+def _by_profile(m: Any) -> PairLoss:
     """Of the profile alone: of three losses where it is a chord, from which one point in the middle tells it."""
     top, start = stated_epsilon(m), stated_delta(m, 0.0)
     if top == 0:
@@ -148,7 +148,7 @@ def _by_profile(m: Any) -> LossLaw:
     return ProfileLoss(m)
 
 
-_LAWS: tuple[tuple[type, Callable[[Any], LossLaw]], ...] = (
+_LAWS: tuple[tuple[type, Callable[[Any], PairLoss]], ...] = (
     (RandomizedResponse, _randomized_response),
     (FiniteResponse, lambda m: _randomized_response(m.law())),
     (TwoPoint, _two_point),

@@ -24,7 +24,7 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.trade_off_curve import TradeOffCurve, rates_of
 from ldp_audit.losses.finite_losses import as_atoms
 from ldp_audit.losses.hulls import levels_of
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
 
 _MOST_ATOMS = 200_000
@@ -45,7 +45,7 @@ class TradeOffBounds(NamedTuple):
     upper: NDArray[np.float64] | np.float64
 
 
-def trade_off_bounds(loss: PrivacyLoss | LossLaw, alpha: ArrayLike) -> TradeOffBounds:
+def trade_off_bounds(loss: PrivacyLoss | PairLoss, alpha: ArrayLike) -> TradeOffBounds:
     """f between the worst neighbours, in whichever order they are worse.
 
     The ends are the same, to 1e-12, for finitely many losses and for Gaussian noise.
@@ -72,7 +72,7 @@ def trade_off_from_below(mechanism: Any, alpha: ArrayLike, levels: ArrayLike) ->
     return np.maximum(0.0, np.maximum(steep, flat).max(axis=-1))
 
 
-def _of_law(law: LossLaw, rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _of_law(law: PairLoss, rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if isinstance(law, GaussianLoss):
         found = np.asarray(ndtr(-ndtri(rates) - law.mu))
         return found, found
@@ -80,12 +80,12 @@ def _of_law(law: LossLaw, rates: NDArray[np.float64]) -> tuple[NDArray[np.float6
     if atoms is not None:
         found = np.asarray(TradeOffCurve.of_atoms(atoms)(rates))
         return found, found
-    sides = [_side(one, rates, value) for one, value in ((law, _at_least_one), (law.mirrored(), _at_most_one))]
+    sides = [_side(one, rates, value) for one, value in ((law, _at_least_one), (law.reversed(), _at_most_one))]
     lower, upper = (np.maximum(*ends) for ends in zip(*sides, strict=True))
     return lower, np.maximum(lower, np.minimum(upper, 1 - rates))
 
 
-def _side(law: LossLaw, rates: NDArray[np.float64], value: _Value) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _side(law: PairLoss, rates: NDArray[np.float64], value: _Value) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The ends of the supremum over the levels >= 0 of one law."""
     levels, logs = _looked_at(law, rates, value)
     scale, (low, high) = np.exp(levels), np.exp(logs.T)
@@ -109,7 +109,7 @@ def _at_most_one(delta: NDArray[np.float64], t: NDArray[np.float64], rate: _Rate
 
 
 def _looked_at(
-    law: LossLaw, rates: NDArray[np.float64], value: _Value
+    law: PairLoss, rates: NDArray[np.float64], value: _Value
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Levels >= 0, and ln of delta's ends there, shape (m, 2): many for a curve, for few rates those that matter."""
     few = rates.size <= _FEW

@@ -47,6 +47,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.loss import PairLoss
 
 MOST_TIMES = 10**18
 _MOST_FOR_A_HINT = 1e14  # beyond, cumulants of doubles have lost their digits
@@ -56,7 +57,7 @@ _NEAR_ONE, _MOST_LISTED = -1e-3, 1000
 
 
 @dataclass(frozen=True)
-class BinomialLoss:
+class BinomialLoss(PairLoss):
     """The sum of `times` losses that each take the value `high` or `low`.
 
     high, low: nats, finite, low < 0 < high.   times: 1 .. 10**18. P and Q's probabilities follow from the two values,
@@ -69,7 +70,10 @@ class BinomialLoss:
     low: float
     times: int
 
-    exact = True
+    @property
+    def exact(self) -> bool:
+        """See `PairLoss`."""
+        return True
 
     def __post_init__(self) -> None:
         if not all(isinstance(loss, int | float) for loss in (self.high, self.low)):
@@ -82,7 +86,7 @@ class BinomialLoss:
             raise ValueError(f"the sum of all losses must be in the range of floats, got {self!r}")
 
     def largest(self) -> float:
-        """See `LossLaw`: every report has the larger loss. The exact product, rounded up."""
+        """See `PairLoss`: every report has the larger loss. The exact product, rounded up."""
         exact = self.times * Fraction(self.high)
         nearest = float(exact)
         return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
@@ -92,7 +96,7 @@ class BinomialLoss:
         return self._law.logs
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`; both ends are the same."""
+        """See `PairLoss`; both ends are the same."""
         value = self._log_delta(epsilon)
         return value, value
 
@@ -124,7 +128,7 @@ class BinomialLoss:
                 return times * mean
         return math.nan
 
-    def mirrored(self) -> BinomialLoss:
+    def reversed(self) -> BinomialLoss:
         """The loss of (Q, P)."""
         return BinomialLoss(-self.low, -self.high, self.times)
 

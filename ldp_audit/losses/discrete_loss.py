@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.loss import CellMasses, ImproperLoss, LossLaw
+from ldp_audit.losses.loss import CellMasses, ImproperLoss, PairLoss
 from ldp_audit.numerics import log_lacking
 
 _SLACK = 1e-9
@@ -22,7 +22,7 @@ _NEAR_ONE, _WHOLE = -0.1, 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class LossAtoms:
+class LossAtoms(PairLoss):
     """The loss takes each of these values with these probabilities under P; under Q they weigh e**-loss of that.
 
     losses: nats, ascending, finite, shape (m,).   log_probabilities: ln P(loss), same shape.
@@ -36,7 +36,10 @@ class LossAtoms:
     log_infinite: float = -math.inf
     log_missing: float | None = None
 
-    exact = True
+    @property
+    def exact(self) -> bool:
+        """See `PairLoss`."""
+        return True
 
     def __post_init__(self) -> None:
         losses, logs = (np.asarray(a, dtype=np.float64) for a in (self.losses, self.log_probabilities))
@@ -76,11 +79,11 @@ class LossAtoms:
         return cls(np.array(losses), logs, _log_rest(infinite, finite), _log_rest(missing, shared))
 
     def largest(self) -> float:
-        """See `LossLaw`."""
+        """See `PairLoss`."""
         return math.inf if self.log_infinite > -math.inf or not self.losses.size else float(self.losses[-1])
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`; both ends are the same."""
+        """See `PairLoss`; both ends are the same."""
         first = int(np.searchsorted(self.losses, epsilon, side="right"))
         above = self.losses[first:]
         with np.errstate(divide="ignore"):
@@ -91,13 +94,18 @@ class LossAtoms:
             value = log_lacking(lacking) if abs(np.logaddexp(value, lacking)) < _WHOLE else value
         return value, value
 
-    def mirrored(self) -> LossAtoms:
+    def reversed(self) -> LossAtoms:
         """The loss of (Q, P): the negative values, weighed by Q; infinite where P has nothing."""
         weights = self.log_probabilities - self.losses
         return LossAtoms(-self.losses[::-1], weights[::-1], self.missing, self.log_infinite)
 
+    @property
+    def discretisable(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """See `DiscretisableLaw`."""
+        """See `PairLoss`."""
         cells = np.searchsorted(edges, self.losses, side="left")
         weights = self.log_probabilities - self.losses
         return CellMasses(
@@ -148,20 +156,23 @@ class RoundedAtoms(LossAtoms):
 
     error: float = 0.0
 
-    exact = False
+    @property
+    def exact(self) -> bool:
+        """See `PairLoss`."""
+        return False
 
     def largest(self) -> float:
-        """See `LossLaw`."""
+        """See `PairLoss`."""
         return super().largest() + self.error
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`; the ends are those of losses smaller and larger by the error."""
+        """See `PairLoss`; the ends are those of losses smaller and larger by the error."""
         low, high = (super(RoundedAtoms, self).log_delta_bounds(epsilon + way * self.error) for way in (1, -1))
         return _moved(low[0], -_MASSES), min(0.0, _moved(high[1], _MASSES))
 
-    def mirrored(self) -> RoundedAtoms:
+    def reversed(self) -> RoundedAtoms:
         """The loss of (Q, P)."""
-        law = super().mirrored()
+        law = super().reversed()
         return RoundedAtoms(law.losses, law.log_probabilities, law.log_infinite, law.log_missing, self.error)
 
 
@@ -170,7 +181,7 @@ def _moved(log_delta: float, by: float) -> float:
     return log_delta + by if log_delta < -0.1 else log_lacking(log_lacking(log_delta) - by)
 
 
-def rounded(law: LossLaw, error: float) -> LossLaw:
+def rounded(law: PairLoss, error: float) -> PairLoss:
     """The same list of losses, finite or not, each right to the error, nats; any other law as it is."""
     if error and isinstance(law, ImproperLoss):
         return replace(law, common=rounded(law.common, error))
@@ -184,7 +195,7 @@ def with_rounding(atoms: LossAtoms, error: float) -> LossAtoms:
     return RoundedAtoms(atoms.losses, atoms.log_probabilities, atoms.log_infinite, atoms.log_missing, error)
 
 
-def rounding_of(law: LossLaw) -> float:
+def rounding_of(law: PairLoss) -> float:
     """By how many nats the losses of a list may be rounded beyond their last digits."""
     if isinstance(law, ImproperLoss):
         return rounding_of(law.common)

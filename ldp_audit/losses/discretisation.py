@@ -32,7 +32,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,13 +41,13 @@ from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.budget_arguments import whole
 from ldp_audit.losses.discrete_loss import LossAtoms, rounding_of
 from ldp_audit.losses.finite_losses import as_atoms
-from ldp_audit.losses.loss import CellMasses, DiscretisableLaw, LossLaw
+from ldp_audit.losses.loss import CellMasses, PairLoss
 from ldp_audit.numerics import log_lacking
 
 _RARE = -40.0
 
-Part = tuple[LossLaw, int]
-Discretisable = tuple[DiscretisableLaw, int]
+Part = tuple[PairLoss, int]
+Discretisable = tuple[PairLoss, int]
 
 
 def flat_parts(laws: Iterable[Part]) -> list[Part]:
@@ -58,7 +58,7 @@ def flat_parts(laws: Iterable[Part]) -> list[Part]:
     found: dict[Any, Part] = {}
     for law, times in laws:
         single, more = (BinomialLoss(law.high, law.low, 1), law.times) if isinstance(law, BinomialLoss) else (law, 1)
-        if as_atoms(single) is None and not hasattr(single, "masses"):
+        if as_atoms(single) is None and not single.discretisable:
             raise ValueError(f"laws must know the masses of cells, or list their losses; got {law!r}")
         key = _key(single)
         found[key] = (single, whole(times, "times") * more + (found[key][1] if key in found else 0))
@@ -70,7 +70,7 @@ def gridded_parts(parts: Sequence[Part]) -> list[Discretisable]:
     return [(as_atoms(law) or law, times) for law, times in parts]  # type: ignore[misc]
 
 
-def log_infinite_of(law: DiscretisableLaw) -> float:
+def log_infinite_of(law: PairLoss) -> float:
     """ln P(loss = inf)."""
     return law.log_infinite if isinstance(law, LossAtoms) else law.masses(np.zeros(1)).infinite
 
@@ -84,7 +84,7 @@ def log_any(logs: Iterable[tuple[float, int]]) -> float:
     return log_lacking(math.fsum(times * log_lacking(log) for log, times in listed))
 
 
-def _key(law: LossLaw) -> Any:
+def _key(law: PairLoss) -> Any:
     """Equal for equal laws."""
     if isinstance(law, LossAtoms):
         return law.losses.tobytes(), law.log_probabilities.tobytes(), law.log_infinite
@@ -199,21 +199,8 @@ _BLOCK = 2**15
 _GAPS = 8
 
 
-class ListedPart(NamedTuple):
-    """The losses of a law between two ends, as its `atoms_between` gives them, where it has that and they are not many.
-
-    losses, logs: ascending, nats, and ln of their probabilities under P, shape (m,); none are infinite.
-    log_below, log_above: ln of the probability of what lies at the lower end or below, and above the upper end.
-    """
-
-    losses: NDArray[np.float64]
-    logs: NDArray[np.float64]
-    log_below: float
-    log_above: float
-
-
 def gridded(
-    law: DiscretisableLaw, spacing: float, theta: float, lowest: float = -math.inf, highest: float = math.inf
+    law: PairLoss, spacing: float, theta: float, lowest: float = -math.inf, highest: float = math.inf
 ) -> TiltedLaw:
     """The law on the grid of this spacing, tilted by theta >= 0.
 
@@ -224,8 +211,7 @@ def gridded(
         found = _of_atoms(law.losses[:kept], law.log_probabilities[:kept], spacing, theta, rounding_of(law))
         above = float(np.logaddexp.reduce(law.log_probabilities[kept:], initial=law.log_infinite))
         return found.with_infinite(law.log_infinite, above, 0.0)
-    between = getattr(law, "atoms_between", None)
-    listed: ListedPart | None = between(lowest, highest) if between else None
+    listed = law.atoms_between(lowest, highest)
     if listed is None:
         return _of_cells(law, spacing, theta, lowest, highest)
     losses, logs = listed.losses, listed.logs
@@ -307,7 +293,7 @@ def _of_atoms(
     return _tilted(offset, spacing, theta, indices, logs, moves=one_move(spacing), shift=3 * rounding)
 
 
-def _of_cells(law: DiscretisableLaw, spacing: float, theta: float, lowest: float, highest: float) -> TiltedLaw:
+def _of_cells(law: PairLoss, spacing: float, theta: float, lowest: float, highest: float) -> TiltedLaw:
     indices = np.arange(math.floor(lowest / spacing), math.ceil(highest / spacing) + 1, dtype=np.int64)
     points: NDArray[np.float64] = spacing * indices.astype(np.float64)
     cells = cell_masses(law, points)
@@ -346,7 +332,7 @@ def _shift_of_edges(cells: CellMasses, points: NDArray[np.float64], spacing: flo
     return float(np.exp(logs[~np.isnan(logs)].max(initial=-math.inf)))
 
 
-def cell_masses(law: DiscretisableLaw, edges: NDArray[np.float64]) -> CellMasses:
+def cell_masses(law: PairLoss, edges: NDArray[np.float64]) -> CellMasses:
     """The law's masses, asked for in blocks, as it may need many numbers for each."""
     starts = range(0, max(1, edges.size - 1), _BLOCK)
     with np.errstate(all="ignore"):

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.discrete_loss import LossAtoms, rounded, rounding_of, with_rounding
-from ldp_audit.losses.loss import ImproperLoss, LossLaw, log_finite
+from ldp_audit.losses.loss import ImproperLoss, PairLoss, log_finite
 from ldp_audit.numerics import log_lacking, log_ratio
 
 NOTHING = LossAtoms(np.zeros(1), np.zeros(1))
@@ -41,7 +41,7 @@ def symmetric_law(
     *,
     infinite: float | Fraction = 0,
     rest: float | Fraction | None = None,
-) -> LossLaw:
+) -> PairLoss:
     """The law with these positive losses, their mirror images, and 0.
 
     losses: nats, > 0, finite, in any order, shape (m,).   log_probabilities: under P, same shape.
@@ -79,7 +79,7 @@ def atoms_of(
     logs: NDArray[np.float64],
     log_infinite: float = -math.inf,
     log_missing: float = -math.inf,
-) -> LossLaw:
+) -> PairLoss:
     """The law of these atoms, in any order; those that differ by rounding alone become one."""
     common = log_finite(logs, log_infinite)
     if log_infinite > -math.inf or log_missing > -math.inf:
@@ -95,7 +95,7 @@ def atoms_of(
     return LossAtoms(losses, logs, log_missing=-math.inf)
 
 
-def as_atoms(law: LossLaw, most: int = 1000) -> LossAtoms | None:
+def as_atoms(law: PairLoss, most: int = 1000) -> LossAtoms | None:
     """The law as a list of its losses; None where that has no end or more than so many."""
     if isinstance(law, LossAtoms):
         return law
@@ -153,7 +153,7 @@ def _unchained(losses: NDArray[np.float64], reach: NDArray[np.float64], near: ND
     return kept
 
 
-def pure_loss(epsilon: float) -> LossLaw:
+def pure_loss(epsilon: float) -> PairLoss:
     """The loss of the worst mechanism of a pure epsilon, nats, >= 0 or infinite."""
     if epsilon == 0:
         return NOTHING
@@ -165,7 +165,7 @@ _LARGE = 1e3
 """Losses whose rounding moves delta by more than 1e-12 of itself."""
 
 
-def sum_of_losses(laws: Sequence[tuple[LossLaw, int]]) -> LossLaw | None:
+def sum_of_losses(laws: Sequence[tuple[PairLoss, int]]) -> PairLoss | None:
     """The law of the sum, each loss so many times; never infinite ones only.
 
     returns: exact up to losses of 1000 nats, enclosed beyond; None where a loss has no finite list of values, or the
@@ -188,7 +188,7 @@ def sum_of_losses(laws: Sequence[tuple[LossLaw, int]]) -> LossLaw | None:
     return rounded(found, own + given * (1 + 1e-9))
 
 
-def _fewest(laws: Sequence[tuple[LossLaw, int]]) -> int:
+def _fewest(laws: Sequence[tuple[PairLoss, int]]) -> int:
     """So many different sums there are at least; a law with too many values, or no list of them, counts as one value.
 
     |A + B| >= |A| + |B| - 1 for sets of numbers, as a_1 + b_1 < ... < a_m + b_1 < ... < a_m + b_n. (Sums that differ by
@@ -198,7 +198,7 @@ def _fewest(laws: Sequence[tuple[LossLaw, int]]) -> int:
     return 1 + sum(times * (atoms.losses.size - 1) for atoms, times in known if atoms is not None)
 
 
-def _power(law: LossLaw, times: int) -> LossAtoms | None:
+def _power(law: PairLoss, times: int) -> LossAtoms | None:
     """The sum of so many equal losses, by doubling."""
     if isinstance(law, BinomialLoss):
         return as_atoms(BinomialLoss(law.high, law.low, law.times * times), MOST_COMBINATIONS)

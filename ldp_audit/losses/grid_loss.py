@@ -89,6 +89,7 @@ from ldp_audit.losses.discretisation import (
 from ldp_audit.losses.fft_sum import grid_sum
 from ldp_audit.losses.grid_plan import WIDTH, Grid, Tilt, TiltPlan, tilt_plan
 from ldp_audit.losses.kept import Kept
+from ldp_audit.losses.loss import PairLoss
 
 _EPS = 2.0**-52
 _MOST_KEPT = 6
@@ -111,7 +112,7 @@ def check_width(width: float) -> None:
 def compose_on_grid(laws: Sequence[Part], *, width: float = WIDTH, points: int = 2**21) -> GridLoss:
     """The law of the sum of independent losses, each so many times.
 
-    laws: at least one; each a `DiscretisableLaw`, a law of finitely many losses, or the result of this function.
+    laws: at least one; each a `PairLoss`, a law of finitely many losses, or the result of this function.
     times: whole, >= 1.   width: nats, how much the two ends of an epsilon may differ; met where `points` allow.
     points: the most points of a grid, 1024 .. 2**24; each takes about 100 bytes.
     Raises ValueError for anything else.
@@ -136,7 +137,7 @@ class _Around(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class GridLoss:
+class GridLoss(PairLoss):
     """The loss of independent reports: `parts` hold each law and how many times. Made by `compose_on_grid`.
 
     Both ends of delta hold; at one delta their epsilons differ by about `width`, by more if `points` are too few.
@@ -149,19 +150,17 @@ class GridLoss:
         default_factory=lambda: Kept(_MOST_KEPT), init=False, repr=False
     )
 
-    exact = False
-
     def largest(self) -> float:
-        """See `LossLaw`."""
+        """See `PairLoss`."""
         return math.fsum(times * law.largest() for law, times in self.parts)
 
-    def mirrored(self) -> GridLoss:
-        """See `LossLaw`: the sum of the mirrored laws."""
-        mirrored = [(law.mirrored(), times) for law, times in self.parts]
+    def reversed(self) -> GridLoss:
+        """See `PairLoss`: the sum of the mirrored laws."""
+        mirrored = [(law.reversed(), times) for law, times in self.parts]
         return compose_on_grid(mirrored, width=self.width, points=self.points)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`. The first call near a level takes some transforms, later ones some microseconds."""
+        """See `PairLoss`. The first call near a level takes some transforms, later ones some microseconds."""
         if math.isnan(epsilon):
             raise ValueError("epsilon must be a number (nats), got nan")
         if epsilon >= self._highest:

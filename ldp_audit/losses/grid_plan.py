@@ -25,7 +25,7 @@ from scipy.optimize import brentq
 
 from ldp_audit.losses.discrete_loss import LossAtoms
 from ldp_audit.losses.discretisation import Discretisable, cell_masses, common_spacing
-from ldp_audit.losses.loss import DiscretisableLaw
+from ldp_audit.losses.loss import PairLoss
 
 WIDTH = 1e-4
 """Nats: how far apart the two ends of an epsilon may be, unless told otherwise."""
@@ -436,7 +436,7 @@ class Sketch:
         return float(self.edges[found[-1]] if found.size else self.edges[0])
 
 
-def sketch(law: DiscretisableLaw) -> Sketch:
+def sketch(law: PairLoss) -> Sketch:
     """The sketch of a law; of few atoms, these."""
     if isinstance(law, LossAtoms) and law.losses.size <= _MOST_ATOMS:
         above = np.append(np.logaddexp.accumulate(law.log_probabilities[:0:-1])[::-1], -math.inf)
@@ -453,7 +453,7 @@ def sketch(law: DiscretisableLaw) -> Sketch:
     return _of(law, np.unique(np.concatenate([edges, inner])))
 
 
-def _of(law: DiscretisableLaw, edges: NDArray[np.float64]) -> Sketch:
+def _of(law: PairLoss, edges: NDArray[np.float64]) -> Sketch:
     masses = cell_masses(law, edges)
     reached = (masses.first > -math.inf) & (masses.second > -math.inf)
     logs = masses.first[reached]

@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 
 from ldp_audit.losses.budget_arguments import level, log_of_delta
 from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.enclosed_loss import ends_of
 from ldp_audit.losses.finite_losses import NOTHING, as_atoms
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 
 _POINTS = 1500
 _DEEPEST = -745.0
@@ -47,7 +46,7 @@ _ROUNDED = 8
 
 
 @dataclass(frozen=True, eq=False)
-class HullLoss:
+class HullLoss(PairLoss):
     """The worst loss that has at most these deltas at these levels, in both orders of the neighbours.
 
     Its upper ends are those of the hull, and nothing is known from below. It is its own mirror image.
@@ -56,8 +55,6 @@ class HullLoss:
 
     levels: NDArray[np.float64]
     log_deltas: NDArray[np.float64]
-
-    exact = False
 
     @classmethod
     def of_points(cls, points: Iterable[tuple[float, float]]) -> HullLoss:
@@ -79,11 +76,11 @@ class HullLoss:
         return atoms_of_hull(self.levels, self.log_deltas, bounded=self.log_deltas[-1] == -math.inf)
 
     def largest(self) -> float:
-        """See `LossLaw`."""
+        """See `PairLoss`."""
         return max(0.0, float(self.levels[-1])) if self.log_deltas[-1] == -math.inf else math.inf
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`: below, nothing is known; above, the chord."""
+        """See `PairLoss`: below, nothing is known; above, the chord."""
         place = int(np.searchsorted(self.levels, epsilon, side="right"))
         if place == self.levels.size:
             return -math.inf, float(self.log_deltas[-1])
@@ -95,29 +92,34 @@ class HullLoss:
             from_right = log_right + float(np.log(-np.expm1(left - epsilon))) + (epsilon - right) - width
         return -math.inf, min(0.0, float(np.logaddexp(from_left, from_right)))
 
-    def mirrored(self) -> HullLoss:
+    def reversed(self) -> HullLoss:
         """The loss of (Q, P): the same."""
         return self
 
-    def enclosed(self) -> tuple[LossLaw, LossLaw]:
-        """Laws whose losses are known, for composition: that of nothing, and the hull's."""
-        return NOTHING, self.atoms
+    @property
+    def known(self) -> bool:
+        """See `PairLoss`."""
+        return False
+
+    def enclosed_end(self, end: int) -> PairLoss:
+        """See `PairLoss`: nothing, or the hull's losses."""
+        return self.atoms if end else NOTHING
 
 
-def dominating_atoms(law: LossLaw, deepest: float = _DEEPEST) -> LossAtoms:
+def dominating_atoms(law: PairLoss, deepest: float = _DEEPEST) -> LossAtoms:
     """Finitely many losses that dominate a law: the chords of its upper ends.
 
     What lies beyond the last level looked at counts as an infinite loss, unless the law has a largest one: with a
     probability of e**deepest, unless the law has more.
     """
-    listed = as_atoms(ends_of(law)[1], _MOST_ATOMS)
+    listed = as_atoms(law.enclosed_end(1), _MOST_ATOMS)
     if listed is not None:
         return listed
     points = [(float(e), law.log_delta_bounds(float(e))[1]) for e in levels_of(law, points_for(law), deepest)]
     lowest, largest = points[0][0], law.largest()
     if math.isfinite(largest):  # which may be rounded down
         points.append((largest + _ROUNDED * math.ulp(largest), -math.inf))
-    if math.isfinite(law.mirrored().largest()):  # no loss lies below the first level, so delta is 1 - t there
+    if math.isfinite(law.reversed().largest()):  # no loss lies below the first level, so delta is 1 - t there
         points[0] = lowest, math.log1p(-math.exp(lowest))
         levels, logs = hull(points)
         # but for levels so low that 1 - t is no other float than 1
@@ -190,28 +192,28 @@ def log_slope(left: tuple[float, float], right: tuple[float, float]) -> float:
     return fall - right[0] - math.log(-math.expm1(left[0] - right[0]))
 
 
-def points_for(law: LossLaw) -> int:
+def points_for(law: PairLoss) -> int:
     """At how many levels a law is looked at."""
     return _POINTS if law.exact else _POINTS // _FEWER
 
 
-def levels_of(law: LossLaw, count: int = _POINTS, deepest: float = _DEEPEST) -> NDArray[np.float64]:
+def levels_of(law: PairLoss, count: int = _POINTS, deepest: float = _DEEPEST) -> NDArray[np.float64]:
     """Where a law is looked at: across its losses, and more closely around 0; tails below e**deepest are left out.
 
     Of many losses together delta may be 1 up to a level far above 0: then there, where it falls.
     """
-    top, bottom = _reach(law, deepest), _reach(law.mirrored(), deepest)
+    top, bottom = _reach(law, deepest), _reach(law.reversed(), deepest)
     start, usual = _start(law, top), _reach(law, _USUAL)
     if start > 0:
-        spread = [np.array([-bottom, -_start(law.mirrored(), bottom), 0.0]), np.linspace(start, usual, count)]
+        spread = [np.array([-bottom, -_start(law.reversed(), bottom), 0.0]), np.linspace(start, usual, count)]
     else:
-        near, others = np.logspace(-6, 0, count // 4), _reach(law.mirrored(), _USUAL)
+        near, others = np.logspace(-6, 0, count // 4), _reach(law.reversed(), _USUAL)
         spread = [np.linspace(-others, usual, count), top * near, -bottom * near, np.zeros(1)]
     beyond = count if deepest < _DEEPEST else count // 4
     return np.unique(np.concatenate([*spread, np.linspace(usual, top, beyond), [-bottom]]))
 
 
-def _reach(law: LossLaw, deepest: float) -> float:
+def _reach(law: PairLoss, deepest: float) -> float:
     """A level behind which delta hardly falls; at most the largest loss."""
     largest = law.largest()
     limit = max(law.log_delta_bounds(math.inf)[1] + 1e-12, deepest)
@@ -226,7 +228,7 @@ def _reach(law: LossLaw, deepest: float) -> float:
     return reach
 
 
-def _start(law: LossLaw, top: float) -> float:
+def _start(law: PairLoss, top: float) -> float:
     """A level up to which delta is as good as 1; 0 if there is none that matters."""
 
     def whole(level: float) -> bool:
@@ -251,9 +253,9 @@ _LEAST = 1e-300
 """A t at which delta is at least 1 - t, where the first chord says no more."""
 
 
-def dominated_atoms(law: LossLaw, count: int | None = None) -> LossAtoms:
+def dominated_atoms(law: PairLoss, count: int | None = None) -> LossAtoms:
     """Finitely many losses that the law dominates. count: at how many levels it is looked at, about, if given."""
-    listed = as_atoms(ends_of(law)[0], _MOST_ATOMS)
+    listed = as_atoms(law.enclosed_end(0), _MOST_ATOMS)
     if listed is not None:
         return listed
     levels = levels_of(law, count or points_for(law))

@@ -11,7 +11,7 @@ from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.discrete_loss import LossAtoms
 from ldp_audit.losses.grid_loss import GridLoss
 from ldp_audit.losses.inversion import InversionPlan
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
 from ldp_audit.losses.sampled_loss import MixedLoss
@@ -34,28 +34,26 @@ _MOST_DISTINCT = 50
 
 
 @dataclass(frozen=True, eq=False)
-class InvertedSum:
+class InvertedSum(PairLoss):
     """The sum of losses whose transforms are known.   grid: the same sum on a grid.   transform: of the sum."""
 
     grid: GridLoss
     transform: Transform
     plan: InversionPlan = field(init=False, repr=False)
 
-    exact = False
-
     def __post_init__(self) -> None:
         object.__setattr__(self, "plan", InversionPlan(self.transform))
 
     def largest(self) -> float:
-        """See `LossLaw`."""
+        """See `PairLoss`."""
         return self._largest
 
-    def mirrored(self) -> LossLaw:
-        """See `LossLaw`."""
-        return inverted_sum(self.grid.mirrored())
+    def reversed(self) -> PairLoss:
+        """See `PairLoss`."""
+        return inverted_sum(self.grid.reversed())
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`. The first call near an epsilon takes some milliseconds, later ones some microseconds."""
+        """See `PairLoss`. The first call near an epsilon takes some milliseconds, later ones some microseconds."""
         if not math.isfinite(epsilon) or epsilon >= self._largest:
             return self.grid.log_delta_bounds(epsilon)
         line = self.plan.line(epsilon)
@@ -81,7 +79,7 @@ class InvertedSum:
         return self.grid.largest()
 
 
-def inverted_sum(grid: GridLoss) -> LossLaw:
+def inverted_sum(grid: GridLoss) -> PairLoss:
     """The grid's sum by inversion; the grid itself where a transform is not known, none decays, or losses are many."""
     if len(grid.parts) > _MOST_DISTINCT:
         return grid
@@ -92,7 +90,7 @@ def inverted_sum(grid: GridLoss) -> LossLaw:
     return InvertedSum(grid, SummedTransform(known))
 
 
-def transform_of(law: LossLaw) -> Transform | None:
+def transform_of(law: PairLoss) -> Transform | None:
     """The transform of one loss; None where it is not known, or where the loss may be infinite."""
     if isinstance(law, GaussianLoss):
         return GaussianTransform(law.mu)
@@ -107,7 +105,7 @@ def transform_of(law: LossLaw) -> Transform | None:
     return None
 
 
-def parts_of(law: LossLaw) -> Sequence[tuple[LossLaw, int]]:
+def parts_of(law: PairLoss) -> Sequence[tuple[PairLoss, int]]:
     """The losses of a sum and how often each counts; any other loss is its only part."""
     grid = law.grid if isinstance(law, InvertedSum) else law
     return grid.parts if isinstance(grid, GridLoss) else ((law, 1),)

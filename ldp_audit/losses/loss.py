@@ -20,41 +20,14 @@ Levels below 0, from those above 0 of the pair in the other order; of a symmetri
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.numerics import log_lacking
-
-
-class LossLaw(Protocol):
-    """The privacy loss of one ordered pair that dominates.
-
-    exact: the two ends of `log_delta_bounds` are one number, right to 1e-12 of itself for losses rounded as floats are:
-    it is that of an epsilon within a few units in the last place of the largest loss.
-    """
-
-    @property
-    def exact(self) -> bool:
-        """Whether the two ends below are the same."""
-        ...
-
-    def largest(self) -> float:
-        """The supremum of the loss, nats: infinite where P has mass that Q lacks, or where no ratio is the last."""
-        ...
-
-    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """Natural logarithms of a lower and an upper end of delta(epsilon); -inf for a true 0 alone.
-
-        epsilon: nats, any real number or an infinity.
-        """
-        ...
-
-    def mirrored(self) -> LossLaw:
-        """The law of the pair (Q, P)."""
-        ...
 
 
 class CellMasses(NamedTuple):
@@ -70,19 +43,92 @@ class CellMasses(NamedTuple):
     missing: float
 
 
-class DiscretisableLaw(LossLaw, Protocol):
-    """A law that also knows the masses of cells, so that it can be put on a grid."""
+class ListedPart(NamedTuple):
+    """The losses of a pair between two bounds, where they are not many.
+
+    losses, logs: ascending, nats, and ln of their probabilities under P, shape (m,); none are infinite.
+    log_below, log_above: ln of the probability of what lies at the lower bound or below, and above the upper bound.
+    """
+
+    losses: NDArray[np.float64]
+    logs: NDArray[np.float64]
+    log_below: float
+    log_above: float
+
+
+class PairLoss(ABC):
+    """The privacy loss of one ordered pair (P, Q) of distributions; what every loss of this room promises.
+
+    Four members are its own: `largest`, `log_delta_bounds`, `reversed` and, where the two bounds are one, `exact`. The
+    others have answers here. A loss whose masses are known on intervals says so by `discretisable` and gives `masses`;
+    one of which only delta is known says so by `known`, and gives two known ones that enclose it.
+    """
+
+    @property
+    def exact(self) -> bool:
+        """Whether both bounds on delta are one number, right to 1e-12 of itself for losses rounded as floats are."""
+        return False
+
+    @abstractmethod
+    def largest(self) -> float:
+        """The supremum of the loss, nats: infinite where P has mass that Q lacks, or where no ratio is the last."""
+
+    @abstractmethod
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        """Natural logarithms of a lower and an upper bound of delta(epsilon); -inf for a true 0 alone.
+
+        epsilon: nats, any real number or an infinity.
+        """
+
+    @abstractmethod
+    def reversed(self) -> PairLoss:
+        """The loss of the pair (Q, P)."""
+
+    def epsilon_near(self, log_delta: float) -> float:  # noqa: ARG002
+        """About the epsilon with this ln delta, nats: a hint for a search, with no claim; not a number for none."""
+        return math.nan
+
+    @property
+    def discretisable(self) -> bool:
+        """Whether `masses` answers."""
+        return False
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """The masses between the edges, right to about 1e-15 of themselves.
+        """The masses between the edges, right to about 1e-15 of themselves, for a discretisable loss.
 
         edges: nats, ascending, finite, shape (m,), m >= 1.
         """
-        ...
+        raise NotImplementedError(f"{type(self).__name__} knows no masses between {edges!r}")
+
+    def atoms_between(self, lowest: float, highest: float) -> ListedPart | None:  # noqa: ARG002
+        """The losses between two bounds, nats, where they are few enough to list; None else."""
+        return None
+
+    @property
+    def known(self) -> bool:
+        """Whether the losses themselves are known; if not, a sum is that of the two that enclose this one."""
+        return True
+
+    def enclosed_end(self, end: int) -> PairLoss:  # noqa: ARG002
+        """A known loss that this one dominates (0), or one that dominates it (1); itself where it is known."""
+        return self
+
+    def enclosed(self) -> tuple[PairLoss, PairLoss]:
+        """Both of them."""
+        return self.enclosed_end(0), self.enclosed_end(1)
+
+    def side(self, end: int) -> PairLoss:  # noqa: ARG002
+        """The loss whose lower (0) or upper (1) bound on delta is this one's, without the other side's work."""
+        return self
+
+    def least_largest(self) -> float:
+        """A lower bound of the supremum of the loss, nats."""
+        lower = self if self.exact else self.enclosed_end(0)
+        return self.largest() if lower is self else lower.least_largest()
 
 
 @dataclass(frozen=True)
-class ImproperLoss:
+class ImproperLoss(PairLoss):
     """The loss of two laws of which parts have nothing in common.
 
     common: the law of the finite loss, of the two conditional laws; itself never infinite in either order.
@@ -90,7 +136,7 @@ class ImproperLoss:
     Raises ValueError for logarithms above 0, and where only one is minus infinity.
     """
 
-    common: LossLaw
+    common: PairLoss
     log_first: float
     log_second: float
 
@@ -101,7 +147,7 @@ class ImproperLoss:
 
     @property
     def exact(self) -> bool:
-        """See `LossLaw`."""
+        """See `PairLoss`."""
         return self.common.exact
 
     @property
@@ -110,14 +156,14 @@ class ImproperLoss:
         return self.log_first - self.log_second if self.log_first > -math.inf else 0.0
 
     def largest(self) -> float:
-        """See `LossLaw`."""
+        """See `PairLoss`."""
         if self.log_first < 0:
             return math.inf
         top, shift = self.common.largest(), self.shift
         return top + shift + (2 * math.ulp(abs(top) + abs(shift)) if top and shift and top < math.inf else 0.0)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`: the infinite loss counts whole at every level."""
+        """See `PairLoss`: the infinite loss counts whole at every level."""
         infinite = log_lacking(self.log_first)
         if self.log_first == -math.inf:
             return infinite, infinite
@@ -128,28 +174,35 @@ class ImproperLoss:
 
     def epsilon_near(self, log_delta: float) -> float:
         """A hint where the level with this ln delta lies, nats; not a number where there is none."""
-        return self.shift + hint_of(self.common, log_delta - self.log_first)
+        return self.shift + self.common.epsilon_near(log_delta - self.log_first)
 
-    def mirrored(self) -> ImproperLoss:
+    def reversed(self) -> ImproperLoss:
         """The loss of (Q, P)."""
-        return ImproperLoss(self.common.mirrored(), self.log_second, self.log_first)
+        return ImproperLoss(self.common.reversed(), self.log_second, self.log_first)
+
+    @property
+    def discretisable(self) -> bool:
+        """See `PairLoss`."""
+        return self.common.discretisable
+
+    @property
+    def known(self) -> bool:
+        """See `PairLoss`."""
+        return self.common.known
+
+    def enclosed_end(self, end: int) -> PairLoss:
+        """See `PairLoss`."""
+        return self if self.known else replace(self, common=self.common.enclosed_end(end))
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """See `DiscretisableLaw`; for a `common` that is one."""
-        common: DiscretisableLaw = self.common  # type: ignore[assignment]
-        inner = common.masses(edges - self.shift)
+        """See `PairLoss`."""
+        inner = self.common.masses(edges - self.shift)
         return CellMasses(
             inner.first + self.log_first,
             inner.second + self.log_second,
             log_lacking(self.log_first),
             log_lacking(self.log_second),
         )
-
-
-def hint_of(law: LossLaw, log_delta: float) -> float:
-    """About the level with this ln delta, nats, if the law can tell; else not a number. No claim rests on it."""
-    near = getattr(law, "epsilon_near", None)
-    return float(near(log_delta)) if callable(near) else math.nan  # type: ignore[arg-type]
 
 
 def log_finite(logs: NDArray[np.float64], log_rest: float) -> float:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr
 
-from ldp_audit.losses.loss import CellMasses
+from ldp_audit.losses.loss import CellMasses, PairLoss
 from ldp_audit.numerics import log_lacking
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
@@ -39,7 +39,7 @@ _LITTLE = -2.5
 
 
 @dataclass(frozen=True)
-class GaussianLoss:
+class GaussianLoss(PairLoss):
     """The loss of Gaussian noise. It is its own mirror image; delta is right to about 1e-13 (1 + |ln delta| / 100).
 
     mu: sensitivity over standard deviation, > 0, finite; roots of sums of squares for compositions.
@@ -48,27 +48,35 @@ class GaussianLoss:
 
     mu: float
 
-    exact = True
+    @property
+    def exact(self) -> bool:
+        """See `PairLoss`."""
+        return True
 
     def __post_init__(self) -> None:
         if not 0 < self.mu < math.inf:
             raise ValueError(f"mu must be > 0 and finite, got {self.mu!r}")
 
     def largest(self) -> float:
-        """See `LossLaw`: no ratio is the last."""
+        """See `PairLoss`: no ratio is the last."""
         return math.inf
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`; both ends are the same, but for logarithms beyond the range of floats."""
+        """See `PairLoss`; both ends are the same, but for logarithms beyond the range of floats."""
         value = self._log_delta(epsilon)
         return value, max(value, _LEAST) if epsilon < math.inf else value
 
-    def mirrored(self) -> GaussianLoss:
+    def reversed(self) -> GaussianLoss:
         """The loss of (Q, P): the same."""
         return self
 
+    @property
+    def discretisable(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """See `DiscretisableLaw`."""
+        """See `PairLoss`."""
         z = edges / self.mu
         return CellMasses(_cells(z - self.mu / 2), _cells(z + self.mu / 2), -math.inf, -math.inf)
 
@@ -156,7 +164,7 @@ def _apart(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.fl
 
 
 @dataclass(frozen=True)
-class LaplaceLoss:
+class LaplaceLoss(PairLoss):
     """The loss of one number with Laplace noise. It is its own mirror image.
 
     epsilon: sensitivity over scale, nats, > 0, finite. Raises ValueError for anything else.
@@ -164,29 +172,37 @@ class LaplaceLoss:
 
     epsilon: float
 
-    exact = True
+    @property
+    def exact(self) -> bool:
+        """See `PairLoss`."""
+        return True
 
     def __post_init__(self) -> None:
         if not 0 < self.epsilon < math.inf:
             raise ValueError(f"epsilon must be > 0 and finite, got {self.epsilon!r}")
 
     def largest(self) -> float:
-        """See `LossLaw`."""
+        """See `PairLoss`."""
         return self.epsilon
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`; both ends are the same."""
+        """See `PairLoss`; both ends are the same."""
         if epsilon >= self.epsilon:
             return -math.inf, -math.inf
         value = log_lacking(epsilon if epsilon <= -self.epsilon else (epsilon - self.epsilon) / 2)
         return value, value
 
-    def mirrored(self) -> LaplaceLoss:
+    def reversed(self) -> LaplaceLoss:
         """The loss of (Q, P): the same."""
         return self
 
+    @property
+    def discretisable(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """See `DiscretisableLaw`."""
+        """See `PairLoss`."""
         top = self.epsilon
         inner = np.concatenate([[-top], np.clip(edges, -top, top), [top]])
         with np.errstate(divide="ignore"):

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.losses.finite_losses import symmetric_law
-from ldp_audit.losses.loss import LossLaw, of_mirrored
+from ldp_audit.losses.loss import PairLoss, of_mirrored
 
 Points = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ _UNKNOWN = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class ProfileLoss:
+class ProfileLoss(PairLoss):
     """The loss of a mechanism by its profile, which is believed to be exact. It is its own mirror image.
 
     mechanism: an object with `delta(epsilon)`, which takes arrays, and `exact_epsilon()`.
@@ -40,15 +40,12 @@ class ProfileLoss:
 
     mechanism: Any
 
-    exact = False
-    known = False
-
     def largest(self) -> float:
-        """See `LossLaw`."""
+        """See `PairLoss`."""
         return stated_epsilon(self.mechanism)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`; the ends differ by rounding, or where the profile is too small for the mechanism to tell."""
+        """See `PairLoss`; the ends differ by rounding, or where the profile is too small for the mechanism to tell."""
         if epsilon < 0:
             return of_mirrored(epsilon, self.log_delta_bounds(-epsilon))
         value = stated_delta(self.mechanism, epsilon)
@@ -56,16 +53,25 @@ class ProfileLoss:
             return math.log(value) - _ROUNDING, min(0.0, math.log(value) + _ROUNDING)
         return -math.inf, -math.inf if epsilon >= self.largest() else math.log(_UNKNOWN)
 
-    def mirrored(self) -> ProfileLoss:
+    def reversed(self) -> ProfileLoss:
         """The loss of (Q, P): the same."""
         return self
 
-    def enclosed(self) -> tuple[LossLaw, LossLaw]:
+    @property
+    def known(self) -> bool:
+        """See `PairLoss`."""
+        return False
+
+    def enclosed(self) -> tuple[PairLoss, PairLoss]:
         """A law that this one dominates, and one that dominates this one, both with finitely many losses."""
         return self._enclosed
 
+    def enclosed_end(self, end: int) -> PairLoss:
+        """See `PairLoss`."""
+        return self._enclosed[end]
+
     @cached_property
-    def _enclosed(self) -> tuple[LossLaw, LossLaw]:
+    def _enclosed(self) -> tuple[PairLoss, PairLoss]:
         levels = self._levels()
         values, least = np.exp([self.log_delta_bounds(float(level))[1] for level in levels]), 0.0
         if np.any(rises := np.diff(values) > _RISE):
@@ -109,7 +115,7 @@ def stated_epsilon(mechanism: Any) -> float:
     return value
 
 
-def _law(ratios: Points, values: Points, *, below: bool = False) -> LossLaw:
+def _law(ratios: Points, values: Points, *, below: bool = False) -> PairLoss:
     """The law whose profile joins these points and is constant after the last; ratios ascend from 1.
 
     below: rounding may have made a first slope steeper than symmetry allows; the law then has the steepest one.

@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.enclosed_loss import BracketedLoss, ends_of, is_known, known_end
+from ldp_audit.losses.enclosed_loss import BracketedLoss
 from ldp_audit.losses.finite_losses import NOTHING, as_atoms, atoms_of, symmetric_law
 from ldp_audit.losses.hulls import dominated_atoms, dominating_atoms
-from ldp_audit.losses.loss import CellMasses, DiscretisableLaw, LossLaw, of_mirrored
+from ldp_audit.losses.loss import CellMasses, PairLoss, of_mirrored
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.numerics import log_lacking, log_ratio
 
@@ -109,7 +109,7 @@ _LARGEST = 1e6
 """Nats: of larger losses a list's two masses, e**-loss of each other, have lost their digits."""
 
 
-def mixed(law: LossLaw, rate: SamplingRate) -> LossLaw:
+def mixed(law: PairLoss, rate: SamplingRate) -> PairLoss:
     """The loss of ((1 - q) Q + q P, Q) for the law of (P, Q): exact where that is, finitely many losses likewise."""
     if rate.log_drawn == -math.inf:
         return NOTHING
@@ -119,33 +119,33 @@ def mixed(law: LossLaw, rate: SamplingRate) -> LossLaw:
         return MixedLoss(law.base, law.rate.again(rate))
     if isinstance(law, BracketedLoss):
         return BracketedLoss(mixed(law.lower, rate), mixed(law.upper, rate))
-    large = isinstance(law, BinomialLoss) and max(law.largest(), law.mirrored().largest()) > _LARGEST
+    large = isinstance(law, BinomialLoss) and max(law.largest(), law.reversed().largest()) > _LARGEST
     atoms = None if large else as_atoms(law, _MOST_ATOMS)
     return MixedLoss(law, rate) if atoms is None else _mixed_atoms(atoms, rate)
 
 
 @dataclass(frozen=True)
-class MixedLoss:
+class MixedLoss(PairLoss):
     """The loss of ((1 - q) Q + q P, Q), or of (Q, (1 - q) Q + q P), for a law of any kind.
 
     base: the law of (P, Q), or of (Q, P).   rate: with 0 < q < 1.   record_first: which of the two pairs it is.
     """
 
-    base: LossLaw
+    base: PairLoss
     rate: SamplingRate
     record_first: bool = True
 
     @property
     def exact(self) -> bool:
-        """See `LossLaw`: as the base."""
+        """See `PairLoss`: as the base."""
         return self.base.exact
 
     def largest(self) -> float:
-        """See `LossLaw`."""
+        """See `PairLoss`."""
         return self._sign * float(self.rate.mixed(np.array(self._sign * self.base.largest())))
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`; the ends are as far apart as the base's."""
+        """See `PairLoss`; the ends are as far apart as the base's."""
         lowest = self.rate.log_left_out
         if self.record_first and epsilon <= lowest:  # no loss is below ln(1 - q)
             certain = math.log(-math.expm1(epsilon))
@@ -156,21 +156,26 @@ class MixedLoss:
         low, high = self.base.log_delta_bounds(float(self.unmixed(np.array(epsilon))))
         return share + low, share + high
 
-    def mirrored(self) -> MixedLoss:
+    def reversed(self) -> MixedLoss:
         """The loss of the other pair."""
-        return MixedLoss(self.base.mirrored(), self.rate, not self.record_first)
+        return MixedLoss(self.base.reversed(), self.rate, not self.record_first)
 
     @property
     def known(self) -> bool:
         """Whether its losses are: of a base that knows its own, and the masses of cells."""
-        return is_known(self.base) and hasattr(self.base, "masses")
+        return self.base.known and self.base.discretisable
 
-    def enclosed(self) -> tuple[LossLaw, LossLaw]:
-        """Two laws that enclose this one; with finitely many losses for a base that knows its own."""
-        return self._enclosed
+    @property
+    def discretisable(self) -> bool:
+        """See `PairLoss`."""
+        return self.base.discretisable
+
+    def enclosed_end(self, end: int) -> PairLoss:
+        """See `PairLoss`; of finitely many losses for a base that is known."""
+        return self if self.known else self._enclosed[end]
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """See `DiscretisableLaw`; for a base that is one."""
+        """See `PairLoss`; for a base that is one."""
         inner = self._base_masses(self.unmixed(edges))
         with_record, without = (inner.first, inner.second)[:: self._sign]
         drawn = np.logaddexp(without + self.rate.log_left_out, with_record + self.rate.log_drawn)
@@ -189,9 +194,9 @@ class MixedLoss:
         return self._sign * self.rate.unmixed(self._sign * losses)
 
     @cached_property
-    def _enclosed(self) -> tuple[LossLaw, LossLaw]:
-        lower, upper = ends_of(self.base)
-        if is_known(self.base):
+    def _enclosed(self) -> tuple[PairLoss, PairLoss]:
+        lower, upper = self.base.enclosed()
+        if self.base.known:
             lower, upper = dominated_atoms(lower), dominating_atoms(upper)
         return mixed_again(lower, self), mixed_again(upper, self)
 
@@ -201,7 +206,7 @@ class MixedLoss:
 
     def _base_masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """The base's masses; edges at -inf come first, those at inf last, and cells beyond them are empty."""
-        base: DiscretisableLaw = self.base  # type: ignore[assignment]
+        base = self.base
         finite = np.isfinite(edges)
         found = base.masses(edges[finite] if finite.any() else np.zeros(1))
         ends = int(np.count_nonzero(edges == -math.inf)), int(np.count_nonzero(edges == math.inf))
@@ -213,12 +218,12 @@ class MixedLoss:
         return found._replace(first=placed(found.first), second=placed(found.second))
 
 
-def mixed_again(law: LossLaw, like: MixedLoss) -> LossLaw:
+def mixed_again(law: PairLoss, like: MixedLoss) -> PairLoss:
     """The loss of a law that takes the place of another one's base."""
-    return mixed(law, like.rate) if like.record_first else mixed(law.mirrored(), like.rate).mirrored()
+    return mixed(law, like.rate) if like.record_first else mixed(law.reversed(), like.rate).reversed()
 
 
-def _mixed_atoms(base: LossAtoms, rate: SamplingRate) -> LossLaw:
+def _mixed_atoms(base: LossAtoms, rate: SamplingRate) -> PairLoss:
     losses = np.append(rate.mixed(base.losses), rate.log_left_out)
     second = np.append(base.log_probabilities - base.losses, base.missing)
     return atoms_of(losses, second + losses, base.log_infinite + rate.log_drawn)
@@ -227,7 +232,7 @@ def _mixed_atoms(base: LossAtoms, rate: SamplingRate) -> LossLaw:
 _BELOW_ZERO = -math.ulp(0.0)
 
 
-def symmetric(law: LossLaw, *, below: bool = False) -> LossLaw:
+def symmetric(law: PairLoss, *, below: bool = False) -> PairLoss:
     """The law that is its own mirror image and agrees with this one at epsilon >= 0.
 
     law: with P(loss > 0) + Q(loss > 0) <= 1, as mixtures of a symmetric law have.
@@ -243,58 +248,59 @@ def symmetric(law: LossLaw, *, below: bool = False) -> LossLaw:
     above = atoms.losses > 0
     losses, logs, log_infinite = atoms.losses[above], atoms.log_probabilities[above], atoms.log_infinite
     if below:
-        excess = max(0.0, float(np.logaddexp.reduce([*logs, *(logs - losses), log_infinite, log_infinite])))
+        excess = max(0.0, float(np.logaddexp.reduce([*logs, *(logs - losses), log_infinite])))
         logs, log_infinite = logs - excess, log_infinite - excess
     return symmetric_law(losses, logs, infinite=math.exp(log_infinite))
 
 
 @dataclass(frozen=True)
-class SymmetricLoss:
+class SymmetricLoss(PairLoss):
     """A law made symmetric, for one of any kind. It is its own mirror image.
 
     upper: the law whose losses above 0 it has.
     """
 
-    upper: LossLaw
+    upper: PairLoss
 
     @property
     def exact(self) -> bool:
-        """See `LossLaw`: as the other."""
+        """See `PairLoss`: as the other."""
         return self.upper.exact
 
     def largest(self) -> float:
-        """See `LossLaw`."""
+        """See `PairLoss`."""
         return max(0.0, self.upper.largest())
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`."""
+        """See `PairLoss`."""
         if epsilon >= 0:
             return self.upper.log_delta_bounds(epsilon)
         return of_mirrored(epsilon, self.upper.log_delta_bounds(-epsilon))
 
-    def mirrored(self) -> SymmetricLoss:
+    def reversed(self) -> SymmetricLoss:
         """The loss of (Q, P): the same."""
         return self
 
     @property
     def known(self) -> bool:
         """Whether its losses are."""
-        return is_known(self.upper)
+        return self.upper.known
 
-    def enclosed(self) -> tuple[LossLaw, LossLaw]:
-        """Those of the two that enclose the other one."""
-        return self.enclosed_end(0), self.enclosed_end(1)
+    @property
+    def discretisable(self) -> bool:
+        """See `PairLoss`."""
+        return self.upper.discretisable
 
-    def enclosed_end(self, end: int) -> LossLaw:
-        """One of these alone: the lower (0) or the upper (1) one."""
-        return symmetric(known_end(self.upper, end), below=not end)
+    def enclosed_end(self, end: int) -> PairLoss:
+        """See `PairLoss`."""
+        return self if self.known else symmetric(self.upper.enclosed_end(end), below=not end)
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """See `DiscretisableLaw`; for an upper half that is one."""
+        """See `PairLoss`; for an upper half that is one."""
         negative, at = edges[edges < 0], int(np.searchsorted(edges, 0.0))
-        upper: DiscretisableLaw = self.upper  # type: ignore[assignment]
+        upper = self.upper
         above = upper.masses(np.concatenate([[0.0], edges[edges > 0]]))
-        below: CellMasses = upper.mirrored().masses(np.append(negative, _BELOW_ZERO))  # type: ignore[attr-defined]
+        below: CellMasses = upper.reversed().masses(np.append(negative, _BELOW_ZERO))  # type: ignore[attr-defined]
         rest = (
             1 - sum(math.fsum(np.exp(side)) for side in (above.first[1:], below.first[:-1])) - math.exp(above.infinite)
         )

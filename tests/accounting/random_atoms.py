@@ -29,4 +29,4 @@ def losses() -> st.SearchStrategy[PrivacyLoss]:
 
 
 def _both(law: LossAtoms) -> PrivacyLoss:
-    return PrivacyLoss((law, law.mirrored()))
+    return PrivacyLoss((law, law.reversed()))

@@ -141,7 +141,7 @@ def test_two_values_and_an_infinite_one():
 def two_directions(k: int, n: int) -> PrivacyLoss:
     """A record removed, or added: a sample that holds it shows it."""
     law = LossAtoms(np.array([math.log1p(-k / n)]), np.array([math.log1p(-k / n)]), math.log(k / n))
-    return PrivacyLoss((law, law.mirrored()), ("the number of records is public",))
+    return PrivacyLoss((law, law.reversed()), ("the number of records is public",))
 
 
 def test_directions_are_composed_one_by_one():
@@ -236,7 +236,7 @@ def test_what_is_known_by_its_profile_alone_composes_between_two_ends():
         assert low <= high <= low + 1e-4
         assert low - 1e-9 <= ideal.delta(level)
         assert ideal.delta_bounds(level)[0] <= high + 1e-9
-    mirrored = loss.directions[0].mirrored()
+    mirrored = loss.directions[0].reversed()
     assert mirrored.largest() == pytest.approx(3.5)
 
 

@@ -50,7 +50,7 @@ def test_the_loss_is_that_of_all_samples(n: int, k: int, replacement: bool) -> N
     own, other = (released(records, k, **both) for records in (data, (n, *data[1:])))
     (law,) = nfdp(n, k, adjacency="replace", **both).directions
     assert_profile(law, own, other)
-    assert_profile(law.mirrored(), own, other)
+    assert_profile(law.reversed(), own, other)
     remove, add = nfdp(n, k, **both).directions
     if n - 1 >= (min(k, 1) if replacement else k):
         fewer = released(data[1:], k, **both)

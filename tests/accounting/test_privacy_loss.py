@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ldp_audit.accounting import LossAtoms, PrivacyLoss, compose, privacy_loss
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING
-from ldp_audit.losses.loss import ImproperLoss
+from ldp_audit.losses.loss import ImproperLoss, PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Laplace, Piecewise, RandomizedResponse
 
@@ -70,10 +70,8 @@ def test_two_directions_count_by_the_larger_one():
     assert loss.largest() == math.inf
 
 
-class Between:
+class Between(PairLoss):
     """A law known to a factor of two: would show which end is taken."""
-
-    exact = False
 
     def largest(self) -> float:
         return 1.0
@@ -82,7 +80,7 @@ class Between:
         high = LaplaceLoss(1.0).log_delta_bounds(epsilon)[0]
         return high - math.log(2), high
 
-    def mirrored(self) -> Between:
+    def reversed(self) -> Between:
         return self
 
 

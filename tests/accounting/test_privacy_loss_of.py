@@ -14,7 +14,6 @@ from sympy import Rational
 
 from ldp_audit.accounting import LossAtoms, PrivacyLoss, privacy_loss
 from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.enclosed_loss import ends_of
 from ldp_audit.losses.profile_loss import ProfileLoss
 from ldp_audit.mechanisms import (
     DuchiVector,
@@ -115,7 +114,7 @@ def test_neighbours_come_in_both_orders_so_each_law_is_its_own_mirror_image(mech
     (law,) = privacy_loss(mechanism).directions
     for level in (0.0, 0.1, 0.9, 3.0):
         forward = math.exp(law.log_delta_bounds(level)[1])
-        for one in (law, law.mirrored()):
+        for one in (law, law.reversed()):
             back = math.exp(one.log_delta_bounds(-level)[1])
             assert back == pytest.approx(1 - math.exp(-level) * (1 - forward), rel=1e-12, abs=1e-14)
 
@@ -204,14 +203,14 @@ def test_an_object_with_a_profile_is_enough():
 def test_a_profile_lies_between_the_two_laws_that_enclose_it(mechanism):
     """Would catch a chord from below or a tangent from above, also at negative levels and for the mirror images."""
     (law,) = privacy_loss(mechanism).directions
-    lower, upper = ends_of(law)
+    lower, upper = law.enclosed()
     for level in [*np.linspace(-6, 6, 61), 1e-4, 1.99]:
         least, most = map(math.exp, law.log_delta_bounds(float(level)))  # which differ by their rounding
         ends = [math.exp(one.log_delta_bounds(float(level))[0]) for one in (lower, upper)]
         assert ends[0] * (1 - 4e-16) <= most
         assert least <= ends[1] * (1 + 4e-16)
         assert ends[1] - ends[0] < 1e-4 * max(most, 0.01)
-        mirrored = [math.exp(one.mirrored().log_delta_bounds(float(level))[0]) for one in (lower, upper)]
+        mirrored = [math.exp(one.reversed().log_delta_bounds(float(level))[0]) for one in (lower, upper)]
         assert mirrored == pytest.approx(ends, rel=1e-9, abs=1e-12)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ldp_audit.accounting import PrivacyLoss, compose
 from ldp_audit.accounting.privacy_loss import LevelSearch, log_odds
 from ldp_audit.losses.enclosed_loss import BracketedLoss
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms import Hybrid, Laplace, Piecewise
 
 Ends = tuple[float, float]
@@ -108,10 +109,8 @@ def test_a_level_near_the_largest_sum_of_noises_is_told_to_its_last_digits() -> 
     assert 20.0 * (1 - 1e-11) <= low <= high == 20.0
 
 
-class Falling:
+class Falling(PairLoss):
     """A law of which ln delta is -1000 epsilon, but for a hole up to a level where nothing is known from below."""
-
-    exact = False
 
     def __init__(self, hole: float, hint: float) -> None:
         self.hole, self.hint = hole, hint
@@ -124,7 +123,7 @@ class Falling:
             return -math.inf, -math.inf
         return -1e9 if 0.05 < epsilon < self.hole else -1000 * epsilon - 1.0, -1000 * epsilon
 
-    def mirrored(self) -> Falling:
+    def reversed(self) -> Falling:
         return self
 
     def epsilon_near(self, log_delta: float) -> float:

@@ -19,7 +19,7 @@ from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.discrete_loss import LossAtoms
 from ldp_audit.losses.finite_losses import as_atoms
 from ldp_audit.losses.hulls import HullLoss
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, RandomizedResponse, SubsampleRelease
 from ldp_audit.reports.figures import svg
@@ -107,19 +107,17 @@ def test_laplace_lies_between_the_ends() -> None:
     assert not np.all(upper - 1e-4 >= exact)
 
 
-class Told:
+class Told(PairLoss):
     """A law that tells its delta alone, as sums of noises do."""
 
-    exact = False
-
-    def __init__(self, law: LossLaw) -> None:
+    def __init__(self, law: PairLoss) -> None:
         self.law = law
 
     def largest(self) -> float:
         return self.law.largest()
 
-    def mirrored(self) -> Told:
-        return Told(self.law.mirrored())
+    def reversed(self) -> Told:
+        return Told(self.law.reversed())
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         return self.law.log_delta_bounds(epsilon)

@@ -137,8 +137,8 @@ def test_mirrored_follows_from_the_other_order(high, low, times, share):
     """delta(-e) = 1 - e**-e + e**-e delta'(e): would catch a mirror image with wrong values."""
     loss, level = BinomialLoss(high, -low, times), min(share * times * min(high, low), 30.0)
     level = max(level, -30.0)
-    assert loss.mirrored().mirrored() == loss
-    forward, back = (math.exp(law.log_delta_bounds(e)[0]) for law, e in ((loss, level), (loss.mirrored(), -level)))
+    assert loss.reversed().reversed() == loss
+    forward, back = (math.exp(law.log_delta_bounds(e)[0]) for law, e in ((loss, level), (loss.reversed(), -level)))
     assert forward == pytest.approx(1 - math.exp(level) + math.exp(level) * back, abs=1e-9 * max(1, math.exp(level)))
 
 
@@ -196,7 +196,7 @@ def test_epsilon_at_many_reports_against_exact_sums(times, high, log_delta):
 )
 def test_the_chance_that_all_losses_are_the_same_likely_one_keeps_its_digits(high, low, times):
     """ln p was right to 2**-53 only, which n times it multiplies: delta was wrong by a percent or so, either way."""
-    for one in (BinomialLoss(high, low, times), BinomialLoss(high, low, times).mirrored()):
+    for one in (BinomialLoss(high, low, times), BinomialLoss(high, low, times).reversed()):
         p, q = one.log_probability()
         exact = (1 - arb(min(p, q)).exp()).log()
         assert float((arb(max(p, q)) / exact - 1).mid()) == pytest.approx(0, abs=1e-12)

@@ -20,13 +20,13 @@ from ldp_audit.losses.finite_losses import (
     sum_of_losses,
     symmetric_law,
 )
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
 
 Values = st.lists(st.integers(1, 60), min_size=1, max_size=3, unique=True)
 
 
-def law_of(values: list[int]) -> LossLaw:
+def law_of(values: list[int]) -> PairLoss:
     """Symmetric, of these losses in thirds of a nat, and 0."""
     return symmetric_law(np.array(values) / 3, np.log(np.full(len(values), 0.1)))
 

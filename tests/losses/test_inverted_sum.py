@@ -9,7 +9,7 @@ import pytest
 
 from ldp_audit.accounting import compose, subsample
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses import inversion as inversion_plan
+from ldp_audit.losses import inversion
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid
 from ldp_audit.losses.inversion import InversionLine, Tangent
@@ -106,7 +106,7 @@ def test_sums_are_composed_again_and_mirrored_part_by_part():
     assert compose([(half, 2)]).epsilon_bounds(1e-6) == whole.epsilon_bounds(1e-6)
     away, back = whole.directions
     for level in (0.0, 1.0):
-        assert away.mirrored().log_delta_bounds(level) == back.log_delta_bounds(level)
+        assert away.reversed().log_delta_bounds(level) == back.log_delta_bounds(level)
     assert away.largest() == math.inf
     assert back.largest() == pytest.approx(-300 * math.log1p(-0.05))
 
@@ -168,8 +168,8 @@ _LEVELS = (0.3, 0.9, 2.0, 3.1, 4.4, 6.0)
 
 def test_a_coarse_line_has_wide_ends_that_enclose_the_truth(monkeypatch):
     """Would catch an error that is covered by another one's bound as long as both are small."""
-    monkeypatch.setattr(inversion_plan, "_PRECISE", 1.0)
-    monkeypatch.setattr(inversion_plan, "_AWAY", 0.1)
+    monkeypatch.setattr(inversion, "_PRECISE", 1.0)
+    monkeypatch.setattr(inversion, "_AWAY", 0.1)
     ends = [_coarse(level) for level in _LEVELS]
     assert all(low <= truth <= high for low, high, truth in ends)
     assert all(high - low > 1e-6 for low, high, _ in ends)
@@ -177,17 +177,17 @@ def test_a_coarse_line_has_wide_ends_that_enclose_the_truth(monkeypatch):
 
 def test_forgetting_what_comes_with_delta_is_caught(monkeypatch):
     """The planted bug: the trapezoid rule's neighbours count as nothing."""
-    monkeypatch.setattr(inversion_plan, "_PRECISE", 1.0)
-    monkeypatch.setattr(inversion_plan, "_AWAY", 0.1)
+    monkeypatch.setattr(inversion, "_PRECISE", 1.0)
+    monkeypatch.setattr(inversion, "_AWAY", 0.1)
     monkeypatch.setattr(GaussianTransform, "log_beyond", lambda *_: -1e6)
-    monkeypatch.setattr(inversion_plan, "_SHORTEST", 8.0)
+    monkeypatch.setattr(inversion, "_SHORTEST", 8.0)
     monkeypatch.setattr(InversionLine, "log_more", lambda *_: -1e6)
     assert any(low > truth for low, _, truth in map(_coarse, _LEVELS))
 
 
 def test_forgetting_what_is_cut_off_is_caught(monkeypatch):
     """The planted bug: what lies beyond the last point of the line counts as nothing."""
-    monkeypatch.setattr(inversion_plan, "_SHORTEST", 1.5)
+    monkeypatch.setattr(inversion, "_SHORTEST", 1.5)
     monkeypatch.setattr(GaussianTransform, "log_beyond", lambda *_: -1e6)
     assert any(not low <= truth <= high for low, high, truth in map(_coarse, _LEVELS))
 

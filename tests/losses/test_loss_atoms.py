@@ -43,9 +43,9 @@ def test_delta_is_the_sum_over_the_outcomes(pair, level):
 @given(laws(), LEVELS)
 def test_the_mirror_image_is_the_other_order_and_twice_mirrored_is_the_law(pair, level):
     law = LossAtoms.of_laws(*pair)
-    mirrored = law.mirrored()
+    mirrored = law.reversed()
     assert math.exp(mirrored.log_delta_bounds(level)[0]) == pytest.approx(divergence(*pair[::-1], level), abs=1e-13)
-    again = mirrored.mirrored()
+    again = mirrored.reversed()
     assert np.allclose(again.losses, law.losses, atol=1e-15)
     assert np.allclose(again.log_probabilities, law.log_probabilities, atol=1e-13)
     assert (again.log_infinite, again.missing) == (law.log_infinite, law.missing)
@@ -83,7 +83,7 @@ def test_a_tiny_mass_that_only_one_law_has_is_kept():
     law = LossAtoms(np.zeros(1), np.zeros(1), math.log(1e-20), math.log(1e-30))
     assert law.largest() == math.inf
     assert law.log_delta_bounds(50.0)[0] == pytest.approx(math.log(1e-20))
-    assert law.mirrored().log_delta_bounds(50.0)[0] == pytest.approx(math.log(1e-30))
+    assert law.reversed().log_delta_bounds(50.0)[0] == pytest.approx(math.log(1e-30))
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_an_infinite_loss_taken_apart_says_the_same(pair, level):
     assert math.exp(back.log_delta_bounds(level)[0]) == pytest.approx(
         math.exp(law.log_delta_bounds(level)[0]), abs=1e-13
     )
-    mirrored = math.exp(apart.mirrored().log_delta_bounds(level)[0])
-    assert mirrored == pytest.approx(math.exp(law.mirrored().log_delta_bounds(level)[0]), abs=1e-13)
+    mirrored = math.exp(apart.reversed().log_delta_bounds(level)[0])
+    assert mirrored == pytest.approx(math.exp(law.reversed().log_delta_bounds(level)[0]), abs=1e-13)
 
 
 @pytest.mark.parametrize("logs", [(0.1, 0.0), (-math.inf, 0.0), (math.nan, 0.0)])
@@ -180,7 +180,7 @@ def test_a_mixture_of_continuous_parts_follows_its_parts(level):
         GaussianLoss(0.5).log_delta_bounds(level + 0.2)[0]
     )
     assert math.exp(law.log_delta_bounds(level)[0]) == pytest.approx(wanted, rel=1e-13)
-    again = law.mirrored().mirrored()
+    again = law.reversed().reversed()
     assert math.exp(again.log_delta_bounds(level)[0]) == pytest.approx(wanted, rel=1e-13)
     cells = law.masses(np.linspace(-2, 2, 9))
     assert np.exp(cells.first).sum() == pytest.approx(1, abs=1e-14)

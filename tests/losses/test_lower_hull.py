@@ -11,12 +11,12 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.sampling.subsample import subsample
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.hulls import dominated_atoms
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.sampled_loss import MixedLoss, SamplingRate
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
-LAWS: list[LossLaw] = [
+LAWS: list[PairLoss] = [
     GaussianLoss(1e-6),
     GaussianLoss(1.0),
     GaussianLoss(30.0),
@@ -29,9 +29,9 @@ LAWS: list[LossLaw] = [
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_the_hull_lies_below_and_near(law: LossLaw) -> None:
+def test_the_hull_lies_below_and_near(law: PairLoss) -> None:
     lower = dominated_atoms(law)
-    scale = min(8.0, law.largest(), law.mirrored().largest())
+    scale = min(8.0, law.largest(), law.reversed().largest())
     if isinstance(law, GaussianLoss):
         scale = law.mu * min(8.0, law.mu + 2)
     for share in (-1.0, -0.6, -0.2, -0.01, 0.0, 0.003, 0.1, 0.35, 0.8):
@@ -69,6 +69,6 @@ def test_prolonged_chords_do_not_cross_what_every_profile_is_at_least() -> None:
 def test_seen_from_behind_the_hull_lies_below_too() -> None:
     """Far below level 0 a profile is 1 in floats; a rounded 1 was taken for that, which says where losses lie."""
     loss = compose([(RandomizedResponse(1.0, k=3), 1000)]).directions[0]
-    lower = dominated_atoms(loss).mirrored()
+    lower = dominated_atoms(loss).reversed()
     for level in (0.0, 20.0, 200.0, 330.0, 400.0, 650.0):  # it is its own mirror image
         assert lower.log_delta_bounds(level)[1] <= loss.log_delta_bounds(level)[1] + 1e-9

@@ -17,13 +17,13 @@ from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.sampling.subsample import subsample
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.enclosed_loss import BracketedLoss, ends_of
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.enclosed_loss import BracketedLoss
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.sampled_loss import MixedLoss, SamplingRate, SymmetricLoss, mixed, symmetric
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
-LAWS: dict[str, LossLaw] = {
+LAWS: dict[str, PairLoss] = {
     "gaussian": GaussianLoss(1.5),
     "laplace": LaplaceLoss(1.0),
     "randomised response": privacy_loss(RandomizedResponse(1.0, 3)).directions[0],
@@ -130,7 +130,7 @@ def test_two_rounds_on_the_grid_enclose_the_double_integral(epsilon: float) -> N
     loss = subsample(Gaussian(1 / mu), rate=rate)
     for one, twice, sign in zip(loss.directions, compose([(loss, 2)]).directions, (1, -1), strict=True):
 
-        def gain(x: float, law: LossLaw = one, way: int = sign) -> float:
+        def gain(x: float, law: PairLoss = one, way: int = sign) -> float:
             ratio = math.log1p(rate * math.expm1(mu * x - mu * mu / 2))
             weight = log_normal(x) + (ratio if way > 0 else 0.0)
             return math.exp(weight + law.log_delta_bounds(epsilon - way * ratio)[0])
@@ -167,7 +167,7 @@ def assert_masses_agree(law: Any, edges: np.ndarray) -> None:
     for i, edge in enumerate(edges.tolist()):
         above = math.exp(infinite) + math.fsum(np.exp(first[i + 1 :]) - math.exp(edge) * np.exp(second[i + 1 :]))
         assert math.exp(law.log_delta_bounds(edge)[0]) == pytest.approx(above, abs=1e-13)
-    back = law.mirrored().masses(np.nextafter(-edges[::-1], -math.inf))  # the cells are closed at the other end
+    back = law.reversed().masses(np.nextafter(-edges[::-1], -math.inf))  # the cells are closed at the other end
     assert np.exp(back.first) == pytest.approx(np.exp(second[::-1]), abs=1e-9)
     assert (back.infinite, back.missing) == (missing, infinite)
 
@@ -176,9 +176,9 @@ def assert_masses_agree(law: Any, edges: np.ndarray) -> None:
 @pytest.mark.parametrize("name", ["randomised response", "improper"])
 def test_atoms_and_the_wrapper_say_the_same(name: str, rate: float) -> None:
     chance = SamplingRate.of_chance(rate)
-    for law, way in ((mixed(LAWS[name], chance), True), (mixed(LAWS[name].mirrored(), chance).mirrored(), False)):
-        wrapper = MixedLoss(LAWS[name], chance, way) if way else MixedLoss(LAWS[name].mirrored().mirrored(), chance)
-        wrapper = wrapper if way else MixedLoss(LAWS[name].mirrored(), chance).mirrored()
+    for law, way in ((mixed(LAWS[name], chance), True), (mixed(LAWS[name].reversed(), chance).reversed(), False)):
+        wrapper = MixedLoss(LAWS[name], chance, way) if way else MixedLoss(LAWS[name].reversed().reversed(), chance)
+        wrapper = wrapper if way else MixedLoss(LAWS[name].reversed(), chance).reversed()
         assert law.largest() == pytest.approx(wrapper.largest(), rel=1e-12)
         for epsilon in (-0.5, -0.1 * rate, 0.0, 0.3 * rate, 0.1):
             assert law.log_delta_bounds(epsilon) == pytest.approx(
@@ -198,7 +198,7 @@ def test_symmetric_leaves_a_symmetric_law_as_it_is() -> None:
 def test_a_base_without_masses_is_enclosed_for_composition(record_first: bool) -> None:
     """By its profile: a long sum of two-valued losses does not list its losses."""
     law = MixedLoss(BinomialLoss(1e-3, -1e-3, 400_000), SamplingRate.of_chance(0.2), record_first)
-    lower, upper = ends_of(law)
+    lower, upper = law.enclosed()
     for level in (-0.1, 0.0, 0.05, 0.15):
         found = [
             math.exp(one.log_delta_bounds(level)[end]) for one, end in ((lower, 0), (law, 0), (law, 1), (upper, 1))
@@ -206,16 +206,16 @@ def test_a_base_without_masses_is_enclosed_for_composition(record_first: bool) -
         assert found == sorted(found)
         assert found[3] < found[1] * 1.01 + 1e-12
     if record_first:  # its mirror image is no upper half of a symmetric law
-        assert ends_of(SymmetricLoss(law))[1].log_delta_bounds(0.05)[1] >= law.log_delta_bounds(0.05)[1]
+        assert SymmetricLoss(law).enclosed()[1].log_delta_bounds(0.05)[1] >= law.log_delta_bounds(0.05)[1]
     same = MixedLoss(GaussianLoss(1.0), SamplingRate.of_chance(0.2), record_first)
-    assert ends_of(same) == (same, same)
-    assert ends_of(SymmetricLoss(same)) == (SymmetricLoss(same),) * 2
+    assert same.enclosed() == (same, same)
+    assert SymmetricLoss(same).enclosed() == (SymmetricLoss(same),) * 2
 
 
 def test_both_ends_of_a_bracketed_base_reach_composition() -> None:
     inner = BracketedLoss(GaussianLoss(1.0), GaussianLoss(1.2))
     for law in (MixedLoss(inner, SamplingRate.of_chance(0.3)), MixedLoss(inner, SamplingRate.of_chance(0.3), False)):
-        lower, upper = ends_of(law)
+        lower, upper = law.enclosed()
         for level in (-0.2, 0.0, 0.1):
             assert (lower.log_delta_bounds(level)[0], upper.log_delta_bounds(level)[1]) == law.log_delta_bounds(level)
 

@@ -87,7 +87,7 @@ def test_laplace_ends(epsilon):
     law = LaplaceLoss(epsilon)
     assert law.log_delta_bounds(epsilon)[0] == -math.inf
     assert math.exp(law.log_delta_bounds(0.0)[0]) == pytest.approx(-math.expm1(-epsilon / 2), rel=1e-14)
-    assert law.mirrored() is law
+    assert law.reversed() is law
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])

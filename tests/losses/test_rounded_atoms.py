@@ -12,7 +12,7 @@ from ldp_audit.losses.discrete_loss import RoundedAtoms, rounded, rounding_of
 from ldp_audit.losses.enclosed_loss import mixture
 from ldp_audit.losses.finite_losses import as_atoms, atoms_of, sum_of_losses
 from ldp_audit.losses.grid_loss import compose_on_grid
-from ldp_audit.losses.loss import ImproperLoss, LossLaw
+from ldp_audit.losses.loss import ImproperLoss, PairLoss
 from ldp_audit.losses.noise_losses import LaplaceLoss
 
 ERROR = 0.125
@@ -23,7 +23,7 @@ FIRST, SECOND = np.array([0.3, 0.3, 0.4]), np.array([0.5, 0.3, 0.2])
 LOSSES = np.log(FIRST / SECOND)
 
 
-def planted(error: float = ERROR) -> LossLaw:
+def planted(error: float = ERROR) -> PairLoss:
     """Three losses, each of which may be wrong by as much as the list says."""
     return rounded(atoms_of(LOSSES, np.log(FIRST)), error)
 

@@ -23,7 +23,7 @@ from ldp_audit.losses.discrete_loss import LossAtoms
 from ldp_audit.losses.finite_losses import as_atoms
 from ldp_audit.losses.hulls import dominating_atoms
 from ldp_audit.losses.inverted_sum import parts_of
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
 
 _PROFILE = "Balle, Wang (2018), Theorem 8; Dong, Roth, Su (2022), Corollary 1"
@@ -85,7 +85,7 @@ def gdp_within(epsilon: float, delta: float | None = None, *, log_delta: float |
     return Converted.exact(mu, _PROFILE) if mu >= sys.float_info.min else Converted.lower(mu, _PROFILE)
 
 
-def gdp_of(loss: PrivacyLoss | LossLaw) -> Converted:
+def gdp_of(loss: PrivacyLoss | PairLoss) -> Converted:
     """The least mu of a loss: that of the best normal pair which no test between the neighbours beats.
 
     A curve with finitely many corners lies above the (convex) normal one if its corners do, so they alone decide.
@@ -113,7 +113,7 @@ def _surely_within(epsilon: float, target: float) -> float:
     return (1 - 1e-9) * max(by_distance, epsilon / (width / 2 + math.hypot(width / 2, math.sqrt(epsilon / 2))))
 
 
-def _of_law(law: LossLaw) -> tuple[float, bool]:
+def _of_law(law: PairLoss) -> tuple[float, bool]:
     """A mu, and whether it is exact: else that of noise with no smaller a delta, or of a sum's parts together."""
     if isinstance(law, GaussianLoss):
         return law.mu, True

@@ -29,10 +29,10 @@ from scipy.special import log_ndtr
 
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.enclosed_loss import BracketedLoss, LossMixture, end_of
+from ldp_audit.losses.enclosed_loss import BracketedLoss, LossMixture
 from ldp_audit.losses.hulls import dominating_atoms
 from ldp_audit.losses.inverted_sum import parts_of, transform_of
-from ldp_audit.losses.loss import ImproperLoss, LossLaw
+from ldp_audit.losses.loss import ImproperLoss, PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.sampled_loss import MixedLoss, SymmetricLoss
 from ldp_audit.losses.transform import Transform
@@ -51,7 +51,7 @@ Divergence = tuple[float, bool]
 """Nats, and whether it is exact, but for rounding; else an upper end."""
 
 
-def divergence_of(law: LossLaw, alpha: float) -> Divergence:
+def divergence_of(law: PairLoss, alpha: float) -> Divergence:
     """That of order alpha; alpha: >= 1, infinity among them. It is 0 for a loss that is always 0 alone."""
     value, exact = _divergence_of(law, alpha)
     if value < sys.float_info.min and law.largest() > 0:  # where floats have lost digits, or all of them
@@ -59,9 +59,9 @@ def divergence_of(law: LossLaw, alpha: float) -> Divergence:
     return value, exact
 
 
-def _divergence_of(law: LossLaw, alpha: float) -> Divergence:
+def _divergence_of(law: PairLoss, alpha: float) -> Divergence:
     """The same, rounded as floats are."""
-    law = end_of(law, 1) if isinstance(law, BracketedLoss) else law
+    law = law.side(1) if isinstance(law, BracketedLoss) else law
     if isinstance(law, LossAtoms):
         return _of_atoms(law, alpha), True
     if math.isinf(alpha):
@@ -88,11 +88,11 @@ def _divergence_of(law: LossLaw, alpha: float) -> Divergence:
     return min(_of_integral(law, alpha), _of_noise(law, alpha)), False
 
 
-def ratio_beyond(law: LossLaw, order: float) -> float:
+def ratio_beyond(law: PairLoss, order: float) -> float:
     """A bound on divergence over order from this order on, nats; infinite where none is known."""
     if math.isfinite(law.largest()):
         return law.largest() / order
-    law = end_of(law, 1) if isinstance(law, BracketedLoss) else law
+    law = law.side(1) if isinstance(law, BracketedLoss) else law
     if isinstance(law, ImproperLoss):
         return math.inf if law.log_first < 0 else ratio_beyond(law.common, order) + max(0.0, law.shift) / order
     if isinstance(law, LossMixture):
@@ -103,7 +103,7 @@ def ratio_beyond(law: LossLaw, order: float) -> float:
     return _square(largest_noise(law)) / 2
 
 
-def largest_noise(law: LossLaw) -> float:
+def largest_noise(law: PairLoss) -> float:
     """The mu of Gaussian noise that has no smaller a delta from level 0 on, in both orders of the pair; or infinity."""
     if isinstance(law, SymmetricLoss):
         return largest_noise(law.upper)
@@ -167,7 +167,7 @@ def _of_mixture(law: LossMixture, alpha: float) -> float:
     return math.log1p(math.fsum(terms) + _ROUNDING * float(np.abs(terms).sum())) / c
 
 
-def _of_integral(law: LossLaw, alpha: float) -> float:
+def _of_integral(law: PairLoss, alpha: float) -> float:
     """Where M is known on a line; else that of a law which dominates."""
     transform = _transform(law)
     if transform is None:
@@ -176,12 +176,12 @@ def _of_integral(law: LossLaw, alpha: float) -> float:
     return min(transform.log_mean(c) / c for c in {max(alpha - 1, least) for least in _LEAST})
 
 
-def _of_noise(law: LossLaw, alpha: float) -> float:
+def _of_noise(law: PairLoss, alpha: float) -> float:
     """Of noise without sampling; infinite where the law is no noise on a sample."""
     return divergence_of(law.base, alpha)[0] if isinstance(law, MixedLoss) else alpha * _square(largest_noise(law)) / 2
 
 
-def _of_dominating(law: LossLaw, alpha: float) -> float:
+def _of_dominating(law: PairLoss, alpha: float) -> float:
     atoms = _atoms(law)
     if math.isfinite(atoms.largest()):
         return _of_atoms(atoms, alpha)
@@ -196,13 +196,13 @@ def _of_dominating(law: LossLaw, alpha: float) -> float:
 
 
 @lru_cache(_KEPT)
-def _transform(law: LossLaw) -> Transform | None:
+def _transform(law: PairLoss) -> Transform | None:
     """With the rules that it has found so far."""
     return transform_of(law) if isinstance(law, MixedLoss) else None
 
 
 @lru_cache(_KEPT)
-def _atoms(law: LossLaw) -> LossAtoms:
+def _atoms(law: PairLoss) -> LossAtoms:
     return dominating_atoms(law, _DEEPEST)
 
 

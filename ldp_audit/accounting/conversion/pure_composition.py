@@ -19,7 +19,7 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.binomial_loss import MOST_TIMES, BinomialLoss
 from ldp_audit.losses.budget_arguments import level, share, whole
 from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING
-from ldp_audit.losses.loss import ImproperLoss, LossLaw
+from ldp_audit.losses.loss import ImproperLoss, PairLoss
 from ldp_audit.numerics import log_lacking
 
 _SUM = "the sum; Dwork, McSherry, Nissim, Smith (2006)"
@@ -83,7 +83,7 @@ def optimal_loss(epsilon: float, times: int, *, each_delta: float = 0.0) -> Priv
     times, _, each_delta = _checked(epsilon, times, 0.0, each_delta)
     known = (f"each of {times} mechanisms has epsilon {epsilon:g} and delta {each_delta:g}, and no more is known",)
     log_finite = times * _log_kept(each_delta)
-    common: LossLaw = BinomialLoss(epsilon, -epsilon, times) if 0 < epsilon < math.inf else NOTHING
+    common: PairLoss = BinomialLoss(epsilon, -epsilon, times) if 0 < epsilon < math.inf else NOTHING
     if math.isinf(epsilon) or log_finite == -math.inf:
         return PrivacyLoss((EVERYTHING,), known)
     return PrivacyLoss((ImproperLoss(common, log_finite, log_finite) if log_finite < 0 else common,), known)

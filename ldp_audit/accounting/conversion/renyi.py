@@ -17,7 +17,7 @@ from ldp_audit.accounting.conversion.converted import Converted
 from ldp_audit.accounting.conversion.law_divergence import divergence_of, laplace_divergence, of_excess
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, order, whole
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 
 Curve = Callable[[float], float]
 """A bound on the divergence at each order."""
@@ -31,7 +31,7 @@ _ORDERS = 1 + np.logspace(-6, 12, 73)
 _HUGE = 1e200
 
 
-def renyi_divergence(loss: PrivacyLoss | LossLaw, alpha: float) -> Converted:
+def renyi_divergence(loss: PrivacyLoss | PairLoss, alpha: float) -> Converted:
     """The divergence of order alpha, nats: the larger of the directions'.
 
     Exact for finitely many losses, for Gaussian and Laplace noise, and for sums of these; for any other law an upper
@@ -144,10 +144,10 @@ def renyi_to_delta(curve: Curve, epsilon: float, *, orders: Iterable[float] | No
     return Converted.delta(value, "upper", _TIGHTER)
 
 
-def laws_of(loss: PrivacyLoss | LossLaw) -> tuple[LossLaw, ...]:
+def laws_of(loss: PrivacyLoss | PairLoss) -> tuple[PairLoss, ...]:
     """The directions' laws. Raises ValueError for what is no loss."""
     laws = loss.directions if isinstance(loss, PrivacyLoss) else (loss,)
-    if not all(callable(getattr(law, "log_delta_bounds", None)) for law in laws):
+    if not all(isinstance(law, PairLoss) for law in laws):
         raise ValueError(f"loss must be a PrivacyLoss or a law of losses, got {loss!r}")
     return laws
 

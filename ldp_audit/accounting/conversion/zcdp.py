@@ -27,8 +27,7 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.sampling.fewer_losses import coarser
 from ldp_audit.losses.budget_arguments import level, log_of_delta
 from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.enclosed_loss import end_of
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 
 _FARTHEST = 1e12
 _MOST_CELLS = 5000
@@ -80,7 +79,7 @@ def laplace_zcdp(epsilon: float) -> Converted:
     return replace(laplace_renyi(epsilon, 1.0), source="Harrison, Manurangsi (2025): attained at order 1")
 
 
-def zcdp_of(loss: PrivacyLoss | LossLaw, tolerance: float = 1e-4) -> Converted:
+def zcdp_of(loss: PrivacyLoss | PairLoss, tolerance: float = 1e-4) -> Converted:
     """The least rho of a loss, from above: the supremum of D(alpha)/alpha; infinite where the loss may be.
 
     (alpha - 1) D(alpha) is convex, so between two orders it lies below its chord; the piece with the largest bound is
@@ -108,9 +107,9 @@ def zcdp_of(loss: PrivacyLoss | LossLaw, tolerance: float = 1e-4) -> Converted:
     return Converted.upper(min(max(_supremum(divergence, attained, far, tolerance), beyond), most), source)
 
 
-def _few(law: LossLaw) -> LossLaw:
+def _few(law: PairLoss) -> PairLoss:
     """A law of fewer losses above one of very many, that differs by far less than the tolerance; others as they are."""
-    law = end_of(law, 1)
+    law = law.side(1)
     if not isinstance(law, LossAtoms) or law.losses.size <= _MANY:
         return law
     return coarser(law, _MANY, 1) if np.array_equal(law.losses, -law.losses[::-1]) else law
@@ -147,7 +146,7 @@ def _chord_bound(low: float, at_low: float, high: float, at_high: float) -> floa
     return max((at_low + slope * (x - low)) / (x * (x - 1)) for x in places)
 
 
-def _by_range(laws: tuple[LossLaw, ...], mean: float) -> float:
+def _by_range(laws: tuple[PairLoss, ...], mean: float) -> float:
     """A bound from the width w of the losses alone: (alpha - 1) D(alpha) has a second derivative of w**2/4 at most."""
-    width = max(law.largest() + law.mirrored().largest() for law in laws)
+    width = max(law.largest() + law.reversed().largest() for law in laws)
     return max(mean, width * width / 8 + math.ulp(0.0))

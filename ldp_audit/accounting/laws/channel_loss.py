@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.losses.finite_losses import symmetric_law
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
 from ldp_audit.numerics import log_ratio
 
@@ -40,7 +40,7 @@ class _Test(NamedTuple):
     outputs: int
 
 
-def channel_loss(channel: FiniteChannel) -> LossLaw:
+def channel_loss(channel: FiniteChannel) -> PairLoss:
     """The loss of the dominating pair over all ordered pairs of rows."""
     rows = list(dict.fromkeys(_exact_rows(channel.matrix)))
     table, alike = _table(rows), _alike(rows)

@@ -15,13 +15,13 @@ import numpy as np
 
 from ldp_audit.losses.enclosed_loss import BracketedLoss
 from ldp_audit.losses.finite_losses import symmetric_law
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.exponential_selection import ExponentialSelection
 
 _MOST_RANKS, _BLOCKS = 200_000, 20_000
 
 
-def selection_loss(mechanism: ExponentialSelection, most: int = _MOST_RANKS, blocks: int = _BLOCKS) -> LossLaw:
+def selection_loss(mechanism: ExponentialSelection, most: int = _MOST_RANKS, blocks: int = _BLOCKS) -> PairLoss:
     """Exactly for d up to twice `most`; else between two laws of `blocks` blocks, or `most` if these are fewer.
 
     A block's losses are epsilon / `blocks` wide, and the laws differ as the square of that.

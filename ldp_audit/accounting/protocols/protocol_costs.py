@@ -12,7 +12,6 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Step
 from ldp_audit.losses.grid_plan import WIDTH
-from ldp_audit.losses.loss import hint_of
 from ldp_audit.mechanisms import RandomizedResponse, TwoPoint
 
 Scope = Literal["one use", "one round", "everything"]
@@ -113,7 +112,7 @@ class Ledger:
             return 0.0
         loss = self._composed(scope, ((one.placed or one.shuffled or one.single, one) for one in self.losses))
         target = math.log(self.delta)
-        above = tuple(law for law in loss.directions if not hint_of(law, target) < _CLEARLY * known)
+        above = tuple(law for law in loss.directions if not law.epsilon_near(target) < _CLEARLY * known)
         return PrivacyLoss(above).epsilon_bounds(self.delta)[0] if above else 0.0
 
     def _composed(self, scope: Scope, chosen: Iterable[tuple[PrivacyLoss, StepLoss]]) -> PrivacyLoss:

@@ -21,9 +21,9 @@ import numpy as np
 
 from ldp_audit.accounting.sampling.fewer_losses import capped
 from ldp_audit.losses.binomial_loss import log_binomial
-from ldp_audit.losses.enclosed_loss import BracketedLoss, ends_of, mixture
+from ldp_audit.losses.enclosed_loss import BracketedLoss, mixture
 from ldp_audit.losses.finite_losses import pure_loss
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.sampled_loss import SamplingRate, mixed
 from ldp_audit.numerics import log_ratio, log_sum
@@ -34,12 +34,12 @@ _MOST_EXPECTED = 1e6
 """Expected draws of one record beyond which all k draws are taken to be of it."""
 
 
-def copies_loss(law: LossLaw, n: int, k: int) -> LossLaw:
+def copies_loss(law: PairLoss, n: int, k: int) -> PairLoss:
     """Bounds on the loss from samples of n records with one of them to samples without it, by k >= 2 draws.
 
     law: of samples that differ in one record, its own mirror image.
     """
-    lower, upper = ends_of(law)
+    lower, upper = law.enclosed()
     rate = SamplingRate.with_replacement(n, k)
     top = law.largest()
     parts = [(log, 0.0, _group(upper, times, top)) for times, log in _times_drawn(n, k)]
@@ -47,11 +47,11 @@ def copies_loss(law: LossLaw, n: int, k: int) -> LossLaw:
     if math.isfinite(k * top):
         once = SamplingRate.of_chance(1 / n)
         highest, lowest = (k * way * float(once.mixed(np.array(way * top))) for way in (1, -1))
-        found = capped(capped(found, highest).mirrored(), lowest).mirrored()
+        found = capped(capped(found, highest).reversed(), lowest).reversed()
     return BracketedLoss(mixed(lower, rate), found)
 
 
-def _group(law: LossLaw, times: int, top: float) -> LossLaw:
+def _group(law: PairLoss, times: int, top: float) -> PairLoss:
     """The loss of so many records for the loss of one."""
     if times == 1:
         return law

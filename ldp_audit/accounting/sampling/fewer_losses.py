@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ldp_audit.losses.discrete_loss import LossAtoms
 from ldp_audit.losses.finite_losses import as_atoms, atoms_of, symmetric_law
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.numerics import log_sum
 
 Numbers = NDArray[np.float64]
@@ -28,7 +28,7 @@ class Masses(NamedTuple):
     seconds: Numbers
 
 
-def coarser(law: LossAtoms, most: int, end: int) -> LossLaw:
+def coarser(law: LossAtoms, most: int, end: int) -> PairLoss:
     """A law that is its own mirror image with at most so many losses above 0, below (end 0) or above (1)."""
     above = law.losses > 0
     losses, logs = law.losses[above], law.log_probabilities[above]
@@ -61,7 +61,7 @@ def fewer(masses: Masses, most: int, end: int) -> Masses:
     return Masses(firsts - seconds, seconds)
 
 
-def capped(law: LossLaw, bound: float) -> LossLaw:
+def capped(law: PairLoss, bound: float) -> PairLoss:
     """A law above one of which this is an upper end and that has no loss above the bound, nats; without larger ones.
 
     The other's profile is convex in t and 0 at the bound. So it lies below the chord from there to any corner of this

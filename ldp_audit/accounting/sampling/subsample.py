@@ -33,7 +33,7 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.sampling.copies_loss import copies_loss
 from ldp_audit.losses.budget_arguments import as_float, whole
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.sampled_loss import SamplingRate, mixed, symmetric
 
 Kind = Literal["poisson", "without", "with"]
@@ -76,10 +76,10 @@ def subsample(
         remove = add = _symmetric_law(loss, kind, adjacency)
     if kind == "with" and n and k and k > 1:
         found = copies_loss(remove, int(n), int(k))
-        return PrivacyLoss((symmetric(found),) if adjacency == "replace" else (found, found.mirrored()), stated)
+        return PrivacyLoss((symmetric(found),) if adjacency == "replace" else (found, found.reversed()), stated)
     if adjacency == "replace":
         return PrivacyLoss((symmetric(mixed(remove, chance)),), stated)
-    return PrivacyLoss((mixed(remove, chance), mixed(add.mirrored(), chance).mirrored()), stated)
+    return PrivacyLoss((mixed(remove, chance), mixed(add.reversed(), chance).reversed()), stated)
 
 
 def _chance(kind: Kind, rate: float | None, n: int | None, k: int | None, adjacency: Adjacency) -> SamplingRate:
@@ -101,7 +101,7 @@ def _chance(kind: Kind, rate: float | None, n: int | None, k: int | None, adjace
     return drawn(records, draws)
 
 
-def _both_ways(loss: PrivacyLoss) -> tuple[LossLaw, LossLaw]:
+def _both_ways(loss: PrivacyLoss) -> tuple[PairLoss, PairLoss]:
     """The laws from the data with the record, and to them."""
     first, *more = loss.directions
     if len(more) > 1:
@@ -109,7 +109,7 @@ def _both_ways(loss: PrivacyLoss) -> tuple[LossLaw, LossLaw]:
     return first, more[0] if more else first
 
 
-def _symmetric_law(loss: PrivacyLoss, kind: Kind, adjacency: Adjacency) -> LossLaw:
+def _symmetric_law(loss: PrivacyLoss, kind: Kind, adjacency: Adjacency) -> PairLoss:
     """The law of a loss whose neighbours come in both orders; ValueError where it is not the same both ways."""
     law = loss.directions[0]
     top = min(1.0, law.largest())
@@ -122,9 +122,9 @@ def _symmetric_law(loss: PrivacyLoss, kind: Kind, adjacency: Adjacency) -> LossL
     return law
 
 
-def _alike(law: LossLaw, level: float) -> bool:
+def _alike(law: PairLoss, level: float) -> bool:
     """Whether the loss and its mirror image agree at this level."""
-    ends = zip(law.log_delta_bounds(level), law.mirrored().log_delta_bounds(level), strict=True)
+    ends = zip(law.log_delta_bounds(level), law.reversed().log_delta_bounds(level), strict=True)
     return all(one == other or abs(one - other) < 1e-9 for one, other in ends)
 
 

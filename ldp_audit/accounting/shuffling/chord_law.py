@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ldp_audit.losses.finite_losses import symmetric_law
 from ldp_audit.losses.hulls import hull_from, log_slope
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 
 _BULK, _SMALLEST = -20.0, -800.0
 """ln of deltas: levels lie densely as far as the first, less so to the second; the smallest float is e**-745."""
@@ -34,7 +34,7 @@ _ROUNDING, _OF_THE_LOGARITHM = 1e-10, 4 * 2.0**-52
 """What the logarithms here may lose, with those digits of the slopes that are left."""
 
 
-def chord_law(levels: NDArray[np.float64], log_values: NDArray[np.float64]) -> LossLaw:
+def chord_law(levels: NDArray[np.float64], log_values: NDArray[np.float64]) -> PairLoss:
     """The law whose profile joins these points, or what is needed of them, and its own mirror image.
 
     levels: nats, ascending from 0, shape (m,), m >= 2; the last one is the largest loss.

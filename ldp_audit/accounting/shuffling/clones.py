@@ -45,7 +45,7 @@ from ldp_audit.accounting.shuffling.event_count import event_count
 from ldp_audit.accounting.shuffling.stop_loss import log_stop_loss
 from ldp_audit.losses.binomial_loss import binomial_window
 from ldp_audit.losses.budget_arguments import whole
-from ldp_audit.losses.loss import LossLaw, of_mirrored
+from ldp_audit.losses.loss import PairLoss, of_mirrored
 
 MOST_CLIENTS = 10**8
 MOST_EPSILON = 700.0
@@ -68,8 +68,8 @@ _FEW, _BELOW_LARGEST = 40, 1 - 1e-9
 
 
 @dataclass(frozen=True)
-class CountedPair:
-    """The pair of laws of the two counts, as a `LossLaw`. It is symmetric: its mirror image is itself.
+class CountedPair(PairLoss):
+    """The pair of laws of the two counts, as a `PairLoss`. It is symmetric: its mirror image is itself.
 
     epsilon0: nats, > 0, at most 700.   n: clients, 2 .. 10**8.
     log_clone: ln r, of each other client's chance of a U, and of a V.   log_no_clone: ln(1 - 2 r).
@@ -83,18 +83,16 @@ class CountedPair:
     log_share: float
     log_common: float = -math.inf
 
-    exact = False
-
     def largest(self) -> float:
-        """See `LossLaw`: epsilon0, where nobody else sent U or V."""
+        """See `PairLoss`: epsilon0, where nobody else sent U or V."""
         return self.epsilon0
 
-    def mirrored(self) -> CountedPair:
+    def reversed(self) -> CountedPair:
         """The same."""
         return self
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`; the ends differ by 2e-11 of themselves up to n = 10**4, by about 1e-4 at 10**8.
+        """See `PairLoss`; the ends differ by 2e-11 of themselves up to n = 10**4, by about 1e-4 at 10**8.
 
         Of very many clients the upper end stays above e**-3000.
         """
@@ -139,16 +137,21 @@ class CountedPair:
         least = 4 * math.ulp(0.0) / self._share(epsilon)  # of a share below the range of floats with all digits
         return (ROUNDING if self.n <= 10**6 else ROUNDING_OF_LARGE) + _OF_THE_LOGARITHM * abs(log_delta) + least
 
-    def enclosed(self) -> tuple[LossLaw, LossLaw]:
+    @property
+    def known(self) -> bool:
+        """See `PairLoss`."""
+        return False
+
+    def enclosed(self) -> tuple[PairLoss, PairLoss]:
         """Two laws whose losses are known, one that this one dominates and one that dominates it."""
         return self._one_count, self._dominating
 
-    def enclosed_end(self, end: int) -> LossLaw:
+    def enclosed_end(self, end: int) -> PairLoss:
         """The first (0) or the second (1) of them alone."""
         return self._dominating if end else self._one_count
 
     @cached_property
-    def _dominating(self) -> LossLaw:
+    def _dominating(self) -> PairLoss:
         if self.n <= _FEW:
             levels = self._own_levels()
         else:
@@ -166,7 +169,7 @@ class CountedPair:
         return np.unique(np.concatenate([[0.0], losses[losses < _BELOW_LARGEST * self.epsilon0], [self.epsilon0]]))
 
     @cached_property
-    def _one_count(self) -> LossLaw:
+    def _one_count(self) -> PairLoss:
         """Of the count of U alone, which forgets that of V."""
         rare, clone, common = (math.exp(log) for log in (self.log_share, self.log_clone, self.log_common))
         likely, gap = math.exp(self.epsilon0 + self.log_share), math.exp(self.log_share + _log_expm1(self.epsilon0))

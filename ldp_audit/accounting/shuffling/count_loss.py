@@ -28,9 +28,8 @@ from ldp_audit.accounting.anonymous_counts import Chance, loss_of_count
 from ldp_audit.accounting.shuffling.count_runs import Runs, runs_of
 from ldp_audit.accounting.shuffling.stop_loss import Trials
 from ldp_audit.losses.binomial_loss import binomial_window
-from ldp_audit.losses.discretisation import ListedPart
 from ldp_audit.losses.finite_losses import atoms_of
-from ldp_audit.losses.loss import CellMasses, LossLaw, of_mirrored
+from ldp_audit.losses.loss import CellMasses, ListedPart, PairLoss, of_mirrored
 
 _REACH = 800.0
 """-ln of how much rarer than the likeliest a count may be that is added up by itself; rarer ones by their tails."""
@@ -57,7 +56,7 @@ class _Listed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CountLoss:
+class CountLoss(PairLoss):
     """The loss of the count of upper reports of n clients.
 
     n: >= 2.   first, second: client 1's chances of an upper report.   others: each other client's; none is 0 or 1.
@@ -70,18 +69,16 @@ class CountLoss:
     others: Chance
     gap: float
 
-    exact = False
-
     def largest(self) -> float:
-        """See `LossLaw`: that of n upper reports, or of none."""
+        """See `PairLoss`: that of n upper reports, or of none."""
         return self._ends[1]
 
-    def mirrored(self) -> CountLoss:
+    def reversed(self) -> CountLoss:
         """The loss of (Q, P): the hypotheses in the other order."""
         return CountLoss(self.n, self.second, self.first, self.others, -self.gap)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`; the ends differ by rounding."""
+        """See `PairLoss`; the ends differ by rounding."""
         least, largest = self._ends
         if epsilon >= largest:
             return -math.inf, -math.inf
@@ -96,7 +93,7 @@ class CountLoss:
         margins += 16 * math.ulp(largest) / (largest - epsilon)  # which may be rounded
         return float(logs[0] - margins[0]), min(0.0, float(logs[1] + margins[1]))
 
-    def listed(self) -> tuple[LossLaw, LossLaw]:
+    def listed(self) -> tuple[PairLoss, PairLoss]:
         """Two lists of a few thousand losses: one that this law dominates, and one that dominates it.
 
         They differ by 1e-5 of themselves, which hardly grows with the number of counts that are added up; next to
@@ -105,7 +102,7 @@ class CountLoss:
         lower, upper = (self._law_of(runs) for runs in runs_of(self._trials))
         return lower, upper
 
-    def _law_of(self, runs: Runs) -> LossLaw:
+    def _law_of(self, runs: Runs) -> PairLoss:
         """Of a report that is nearly sure two large logarithms cancel: what that rounds is made good by the sum, 1."""
         logs = runs.log_masses + self._log_weights(runs.counts, 0)
         return atoms_of(self._losses(runs.counts), logs - math.log(math.fsum(np.exp(logs))))
@@ -118,8 +115,13 @@ class CountLoss:
             return abs(above) * error
         return gap * (error + 16 * math.ulp(largest) / (largest - epsilon)) + 4 * self.n * math.ulp(0.0)
 
+    @property
+    def discretisable(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
     def masses(self, edges: Numbers) -> CellMasses:
-        """See `DiscretisableLaw`."""
+        """See `PairLoss`."""
         listed, cuts = self._listed, self._counts_up_to(edges)
         # the pieces between these counts lie in one cell, and are listed as a whole or not at all
         ends = np.unique(np.concatenate([[-1, self.n, listed.first - 1, listed.last], cuts]))

@@ -15,13 +15,13 @@ from ldp_audit.accounting.anonymous_counts import Chance, loss_of_count
 from ldp_audit.accounting.shuffling.count_loss import CountLoss
 from ldp_audit.accounting.shuffling.stop_loss import Trials
 from ldp_audit.losses.finite_losses import NOTHING, atoms_of
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 
 MOST_LISTED = 20_000
 """Of more clients the counts are not listed one by one."""
 
 
-def event_count(n: int, first: Chance, second: Chance, others: Chance, gap: float) -> LossLaw:
+def event_count(n: int, first: Chance, second: Chance, others: Chance, gap: float) -> PairLoss:
     """The loss of the count between client 1's two hypotheses.
 
     n: clients, >= 1.   first, second: client 1's chances of the event, in (0, 1).

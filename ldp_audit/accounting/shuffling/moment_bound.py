@@ -23,7 +23,7 @@ from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.discrete_loss import LossAtoms
 from ldp_audit.losses.enclosed_loss import BracketedLoss
 from ldp_audit.losses.finite_losses import NOTHING
-from ldp_audit.losses.loss import LossLaw, hint_of
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 
 _PER_OCTAVE, _OCTAVES = 16, (-40, 40)
@@ -38,43 +38,50 @@ _ROUNDING, _OF_DIVERGENCE = 1e-13, 1e-11
 _KNOWN = (LossAtoms, BinomialLoss, GaussianLoss, LaplaceLoss)
 """Laws whose divergences are known."""
 
-Part = tuple[LossLaw, int]
+Part = tuple[PairLoss, int]
 
 
 @dataclass(frozen=True, eq=False)
-class MomentBound:
+class MomentBound(PairLoss):
     """A law that dominates a sum, with the smaller of its upper end and that of the moments; nothing is known below.
 
     law: dominates the sum.   parts: the losses that it is of, each so many times, as `with_moments` takes them.
     """
 
-    law: LossLaw
+    law: PairLoss
     parts: tuple[Part, ...]
     _near: dict[int, float] = field(default_factory=dict, init=False, repr=False)
     _sure: dict[int, float] = field(default_factory=dict, init=False, repr=False)
 
-    exact = False
-
     def largest(self) -> float:
-        """See `LossLaw`."""
+        """See `PairLoss`."""
         return self.law.largest()
 
-    def mirrored(self) -> MomentBound:
-        """See `LossLaw`."""
-        return MomentBound(self.law.mirrored(), tuple((law.mirrored(), times) for law, times in self.parts))
+    def reversed(self) -> MomentBound:
+        """See `PairLoss`."""
+        return MomentBound(self.law.reversed(), tuple((law.reversed(), times) for law, times in self.parts))
 
-    def enclosed(self) -> tuple[LossLaw, LossLaw]:
+    @property
+    def known(self) -> bool:
+        """See `PairLoss`."""
+        return False
+
+    def enclosed(self) -> tuple[PairLoss, PairLoss]:
         """For composition: that of nothing, and the law."""
         return NOTHING, self.law
 
+    def enclosed_end(self, end: int) -> PairLoss:
+        """See `PairLoss`."""
+        return self.law if end else NOTHING
+
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`."""
+        """See `PairLoss`."""
         if not 0 < epsilon < self.law.largest():
             return -math.inf, self.law.log_delta_bounds(epsilon)[1]
         place = self._best(lambda k: self._log_delta(k, self._divergence(k), epsilon))
         about = self._log_delta(place, self._divergence(place), epsilon)
-        law_is_above = about < -_CLEARLY and hint_of(self.law, about + _CLEARLY) > epsilon
-        law_is_below = hint_of(self.law, min(0.0, about) - _CLEARLY) < epsilon
+        law_is_above = about < -_CLEARLY and self.law.epsilon_near(about + _CLEARLY) > epsilon
+        law_is_below = self.law.epsilon_near(min(0.0, about) - _CLEARLY) < epsilon
         of_law = 0.0 if law_is_above else self.law.log_delta_bounds(epsilon)[1]
         of_moments = 0.0 if law_is_below else self._log_delta(place, self._bound(place), epsilon)
         return -math.inf, min(0.0, of_law, of_moments)
@@ -86,7 +93,7 @@ class MomentBound:
             return self._divergence(k) + (_log_lack(k) - log_delta) / _order(k)
 
         found = epsilon(self._best(epsilon))
-        other = hint_of(self.law, log_delta)
+        other = self.law.epsilon_near(log_delta)
         return min(found, other) if not math.isnan(other) else found
 
     def _best(self, value: Callable[[int], float]) -> int:
@@ -116,7 +123,7 @@ class MomentBound:
             self._sure[k] = most * (1 + _OF_DIVERGENCE)
         return self._sure[k]
 
-    def _most(self, law: LossLaw, alpha: float) -> float:
+    def _most(self, law: PairLoss, alpha: float) -> float:
         if isinstance(law, WorstPlacing):
             return self._moments[law].divergence(alpha)
         return renyi_divergence(law, alpha).value
@@ -127,7 +134,7 @@ class MomentBound:
         return {law: WorstMoments(law.epsilon0, law.n) for law in placed}
 
 
-def with_moments(upper: LossLaw, laws: Sequence[Part]) -> LossLaw:
+def with_moments(upper: PairLoss, laws: Sequence[Part]) -> PairLoss:
     """The law that dominates the sum of these, with what their moments say beside it.
 
     Unchanged where there is a single loss, or one whose divergences are not known, or none of shuffled reports.

@@ -23,10 +23,10 @@ from ldp_audit.accounting.anonymous_counts import (
 )
 from ldp_audit.accounting.laws.count_masses import checked_chances, count_masses, neighbouring_masses
 from ldp_audit.losses.finite_losses import atoms_of
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 
 
-def placed_count(n: int, epsilon: float, others: ArrayLike) -> LossLaw:
+def placed_count(n: int, epsilon: float, others: ArrayLike) -> PairLoss:
     """The loss while client 1 is at the upper end of its range, against the lower one.
 
     n: clients, 1 .. 10**6.   epsilon: of one report, nats, > 0, at most 350.

@@ -31,7 +31,7 @@ from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing, one_end
 from ldp_audit.losses.budget_arguments import whole
 from ldp_audit.losses.enclosed_loss import BracketedLoss
 from ldp_audit.losses.finite_losses import NOTHING, pure_loss
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.laplace import Laplace
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.randomized_response import RandomizedResponse
@@ -80,7 +80,7 @@ def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> 
         )
     law = _placed(epsilon0, n, others)
     stated = f"the others' values are placed: {others if isinstance(others, str) else 'by their chances'}"
-    return PrivacyLoss((law, law.mirrored()), (*TRUST, stated))
+    return PrivacyLoss((law, law.reversed()), (*TRUST, stated))
 
 
 def _epsilon_of(mechanism: Any) -> float:
@@ -99,7 +99,7 @@ def _has_two_values(mechanism: Any) -> bool:
     return isinstance(mechanism, TwoPoint) or (isinstance(mechanism, RandomizedResponse) and mechanism.k == 2)
 
 
-def _worst(mechanism: Any, epsilon0: float, n: int) -> tuple[LossLaw, ...]:
+def _worst(mechanism: Any, epsilon0: float, n: int) -> tuple[PairLoss, ...]:
     if _has_two_values(mechanism):
         return (WorstPlacing(epsilon0, n),)
     if isinstance(mechanism, RandomizedResponse):
@@ -109,10 +109,10 @@ def _worst(mechanism: Any, epsilon0: float, n: int) -> tuple[LossLaw, ...]:
         return (BracketedLoss(NOTHING, upper),)
     first, second, gap = chances
     lower = event_count(n, first, second, second, gap)
-    return BracketedLoss(lower, upper), BracketedLoss(lower.mirrored(), upper)
+    return BracketedLoss(lower, upper), BracketedLoss(lower.reversed(), upper)
 
 
-def _beyond(mechanism: Any, epsilon0: float, n: int) -> LossLaw:
+def _beyond(mechanism: Any, epsilon0: float, n: int) -> PairLoss:
     """Between no report's loss, and what the shuffled reports of a smaller epsilon tell.
 
     A two-valued report of a smaller epsilon is one of the larger epsilon, perturbed once more by itself, which the
@@ -144,7 +144,7 @@ def _worst_event(mechanism: Any, epsilon0: float) -> tuple[Chance, Chance, float
     return Chance(likely, 1 - likely), Chance(share, 1 - share), gap
 
 
-def _placed(epsilon0: float, n: int, others: Any) -> LossLaw:
+def _placed(epsilon0: float, n: int, others: Any) -> PairLoss:
     if isinstance(others, str) and others == "one end":
         return one_end(epsilon0, n)
     if isinstance(others, str) and others == "center":

@@ -18,7 +18,7 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.shuffling.clones import MOST_CLIENTS, MOST_EPSILON, clones, stronger_clones
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
 from ldp_audit.losses.budget_arguments import as_float, whole
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.laplace import Laplace
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.piecewise import Piecewise
@@ -142,7 +142,7 @@ def compared(epsilon0: float, n: int, delta: float) -> tuple[Amplification, ...]
             rows.append(Amplification(name, source, min(epsilon0, bound(epsilon0, n, delta))))
         except ValueError as error:
             rows.append(Amplification(name, source, epsilon0, str(error)))
-    numeric: list[tuple[str, str, Callable[[float, int], LossLaw]]] = [
+    numeric: list[tuple[str, str, Callable[[float, int], PairLoss]]] = [
         ("clones, any randomizer", "numerical", clones),
         ("clones, restricted class", "numerical", stronger_clones),
         ("two values, worst placing", "numerical, upper end", WorstPlacing),

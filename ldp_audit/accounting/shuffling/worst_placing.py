@@ -23,7 +23,7 @@ from ldp_audit.accounting.shuffling.event_count import event_count
 from ldp_audit.accounting.shuffling.split_counts import SplitCounts
 from ldp_audit.accounting.shuffling.worst_split import WorstSplit, worst_split
 from ldp_audit.losses.finite_losses import as_atoms
-from ldp_audit.losses.loss import LossLaw, of_mirrored
+from ldp_audit.losses.loss import PairLoss, of_mirrored
 from ldp_audit.mechanisms.log_space import expit
 
 MOST_ONE_BY_ONE = 1024
@@ -42,8 +42,8 @@ _RAREST = -250.0
 
 
 @dataclass(frozen=True)
-class WorstPlacing:
-    """The supremum over placings, as a `LossLaw`; it is its own mirror image.
+class WorstPlacing(PairLoss):
+    """The supremum over placings, as a `PairLoss`; it is its own mirror image.
 
     epsilon0: of one report, nats, > 0, at most 350.   n: clients, 2 .. 10**8.
     """
@@ -51,18 +51,16 @@ class WorstPlacing:
     epsilon0: float
     n: int
 
-    exact = False
-
     def largest(self) -> float:
-        """See `LossLaw`: epsilon0, whatever the others hold (nobody sends 1)."""
+        """See `PairLoss`: epsilon0, whatever the others hold (nobody sends 1)."""
         return self.epsilon0
 
-    def mirrored(self) -> WorstPlacing:
+    def reversed(self) -> WorstPlacing:
         """The same."""
         return self
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `LossLaw`; the ends differ by rounding up to 1024 clients.
+        """See `PairLoss`; the ends differ by rounding up to 1024 clients.
 
         Beyond by 5e-4, of 10**8 by up to 1e-2; by more where delta lies below all floats.
         """
@@ -73,11 +71,16 @@ class WorstPlacing:
         found = self._split(epsilon, *((_PRECISION, _BLOCKS) if self.n > MOST_ONE_BY_ONE else (0.0, _ALL_BLOCKS)))
         return min(0.0, found.low), min(0.0, found.high)
 
-    def enclosed(self) -> tuple[LossLaw, LossLaw]:
+    @property
+    def known(self) -> bool:
+        """See `PairLoss`."""
+        return False
+
+    def enclosed(self) -> tuple[PairLoss, PairLoss]:
         """Two laws whose losses are known: that of `placing`, which is about the worst, and one that dominates all."""
         return self.placing, self._dominating
 
-    def enclosed_end(self, end: int) -> LossLaw:
+    def enclosed_end(self, end: int) -> PairLoss:
         """The first (0) or the second (1) of them alone."""
         return self._dominating if end else self.placing
 
@@ -87,7 +90,7 @@ class WorstPlacing:
         return worst_split(level, self.n - 1, precision=precision, most=blocks, near=near)
 
     @cached_property
-    def _dominating(self) -> LossLaw:
+    def _dominating(self) -> PairLoss:
         dense, asked = _DENSER if self.n <= _FEWEST else _DENSE, (_COARSE, _FEW)
         levels = chord_levels(lambda e: self.placing.log_delta_bounds(e)[1], self.epsilon0, dense, _SPARSE)
         if self.n <= MOST_ONE_BY_ONE:
@@ -106,12 +109,12 @@ class WorstPlacing:
         return levels[(levels > 0) & (levels < self.epsilon0)]
 
     @cached_property
-    def placing(self) -> LossLaw:
+    def placing(self) -> PairLoss:
         """The loss while everybody is at the lower end, client 1 but in the second law."""
-        return one_end(self.epsilon0, self.n).mirrored()
+        return one_end(self.epsilon0, self.n).reversed()
 
 
-def one_end(epsilon0: float, n: int) -> LossLaw:
+def one_end(epsilon0: float, n: int) -> PairLoss:
     """The count's loss while all others are at the lower end, from client 1 at the upper one.
 
     epsilon0: nats, > 0.   n: clients, >= 1.

@@ -38,7 +38,7 @@ from ldp_audit.accounting.conversion.conversions import (
 )
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import RandomizedResponse, SubsampleRelease
 from tests.accounting.random_atoms import finite_losses, losses
@@ -185,10 +185,10 @@ def test_a_law_without_a_formula_is_bounded_from_above() -> None:
         largest = staticmethod(LaplaceLoss(1.0).largest)
         log_delta_bounds = staticmethod(LaplaceLoss(1.0).log_delta_bounds)
 
-        def mirrored(self) -> Unknown:
+        def reversed(self) -> Unknown:
             return self
 
-    law: LossLaw = Unknown()
+    law: PairLoss = Unknown()
     for alpha in (1.0, 2.0, 20.0):
         found, exact = renyi_divergence(law, alpha), laplace_renyi(1.0, alpha).value
         assert found.kind == "upper"

@@ -17,12 +17,12 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.sampling.subsample import subsample
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.finite_losses import as_atoms, symmetric_law
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 
-def random_law(rng: np.random.Generator) -> LossLaw:
+def random_law(rng: np.random.Generator) -> PairLoss:
     """Its own mirror image, with up to three losses above 0, and perhaps infinite ones."""
     count = int(rng.integers(1, 4))
     losses, masses = np.sort(rng.uniform(0.05, 2, count)), rng.uniform(0.1, 1, count)
@@ -31,7 +31,7 @@ def random_law(rng: np.random.Generator) -> LossLaw:
     return symmetric_law(losses, np.log(masses), infinite=infinite)
 
 
-def tangents(law: LossLaw) -> list[tuple[float, float]]:
+def tangents(law: PairLoss) -> list[tuple[float, float]]:
     """The power curve as the least of lines (at 0, slope)."""
     atoms = as_atoms(law)
     assert atoms is not None
@@ -42,7 +42,7 @@ def tangents(law: LossLaw) -> list[tuple[float, float]]:
     return found
 
 
-def most_of_any_mechanism(law: LossLaw, k: int, gain: dict[tuple[int, int], float]) -> float:
+def most_of_any_mechanism(law: PairLoss, k: int, gain: dict[tuple[int, int], float]) -> float:
     """The largest sum of gains times the chance of an event, over all mechanisms with the loss.
 
     A sample holds i copies of one record and j of the other, i + j <= k; neighbours differ in one of its records.
@@ -105,7 +105,7 @@ def test_noise_on_the_number_of_copies_gives_away_no_more(noise: GaussianLoss | 
 
 @pytest.mark.parametrize("adjacency", ["add/remove", "replace"])
 @pytest.mark.parametrize("base", [LaplaceLoss(1.0), BinomialLoss(1.0, -1.0, 1)])
-def test_the_largest_loss_is_that_of_a_pure_mechanism_drawn_again_and_again(base: LossLaw, adjacency: Any) -> None:
+def test_the_largest_loss_is_that_of_a_pure_mechanism_drawn_again_and_again(base: PairLoss, adjacency: Any) -> None:
     """k ln(1 + (t - 1)/n): each draw by itself."""
     loss = subsample(PrivacyLoss((base,)), kind="with", n=10, k=20, adjacency=adjacency)
     bound = 20 * math.log1p(math.expm1(1.0) / 10)

@@ -18,9 +18,9 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.sampling.subsample import subsample
 from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.enclosed_loss import BracketedLoss, ends_of
+from ldp_audit.losses.enclosed_loss import BracketedLoss
 from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.sampled_loss import SamplingRate, mixed
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
@@ -60,13 +60,13 @@ CHANNELS: dict[str, tuple[Channel, RandomizedResponse]] = {
 }
 
 
-def direction_delta(law: LossLaw, t: Fraction) -> float:
+def direction_delta(law: PairLoss, t: Fraction) -> float:
     low, high = law.log_delta_bounds(math.log(t))
     assert low == high
     return math.exp(low)
 
 
-def assert_dominates(law: LossLaw, first: Law, second: Law, levels: list[Fraction]) -> None:
+def assert_dominates(law: PairLoss, first: Law, second: Law, levels: list[Fraction]) -> None:
     """At every level, those below 0 too: composition needs them."""
     for t in levels:
         exact = hockey_stick(first, second, t)
@@ -74,7 +74,7 @@ def assert_dominates(law: LossLaw, first: Law, second: Law, levels: list[Fractio
         assert upper >= float(exact) * (1 - 1e-12) - 1e-15, (t, exact, upper)
 
 
-def assert_attained(law: LossLaw, first: Law, second: Law, levels: list[Fraction]) -> None:
+def assert_attained(law: PairLoss, first: Law, second: Law, levels: list[Fraction]) -> None:
     for t in levels:
         assert direction_delta(law, t) == pytest.approx(float(hockey_stick(first, second, t)), rel=1e-12, abs=1e-15)
 
@@ -139,7 +139,7 @@ def test_the_loss_without_replacement_is_attained(name: str, n: int, k: int) -> 
     first, second = (shown(without_replacement((x, *zeros), k), channel) for x in (1, 0))
     (law,) = subsample(mechanism, kind="without", n=n, k=k, adjacency="replace").directions
     assert_attained(law, first, second, LEVELS)
-    assert_attained(law.mirrored(), first, second, LEVELS)
+    assert_attained(law.reversed(), first, second, LEVELS)
     if k < n:
         fewer = shown(without_replacement(zeros, k), channel)
         remove, add = subsample(mechanism, kind="without", n=n, k=k).directions
@@ -181,13 +181,13 @@ def test_replacement_composes_where_one_pair_and_its_mirror_do_not() -> None:
     (twice,) = compose([(loss, 2)]).directions
     assert_dominates(twice, first, second, levels)
     alone = mixed(privacy_loss(RandomizedResponse(EPSILON)).directions[0], SamplingRate.without_replacement(n, k))
-    for law in (alone, alone.mirrored()):
+    for law in (alone, alone.reversed()):
         (squared,) = compose([(PrivacyLoss((law,)), 2)]).directions
         with pytest.raises(AssertionError):
             assert_dominates(squared, first, second, levels)
 
 
-LAWS: dict[str, LossLaw] = {
+LAWS: dict[str, PairLoss] = {
     "gaussian": GaussianLoss(1.5),
     "laplace": LaplaceLoss(1.0),
     "randomised response": privacy_loss(RandomizedResponse(1.0, 3)).directions[0],
@@ -202,8 +202,8 @@ levels = st.floats(0, 3)
 @settings(max_examples=40, deadline=None)
 @given(st.sampled_from(sorted(LAWS)), rates, rates, levels)
 def test_a_sample_of_a_sample_is_a_sample_of_the_product(name: str, one: float, two: float, epsilon: float) -> None:
-    twice = subsample(subsample(PrivacyLoss((LAWS[name], LAWS[name].mirrored())), rate=one), rate=two)
-    once = subsample(PrivacyLoss((LAWS[name], LAWS[name].mirrored())), rate=one * two)
+    twice = subsample(subsample(PrivacyLoss((LAWS[name], LAWS[name].reversed())), rate=one), rate=two)
+    once = subsample(PrivacyLoss((LAWS[name], LAWS[name].reversed())), rate=one * two)
     assert twice.log_delta_bounds(epsilon) == pytest.approx(once.log_delta_bounds(epsilon), rel=1e-9, abs=1e-9)
 
 
@@ -365,5 +365,5 @@ def test_so_many_draws_that_copies_are_no_longer_told_are_counted_and_composed(n
     low, high = loss.epsilon_bounds(1e-5)
     assert 0 < low <= high <= 1e6
     for law in loss.directions if n > 2 else ():  # which a grid asks for where many losses are composed
-        masses = ends_of(law)[1].masses(np.array([-1.0, 0.0, 1.0]))  # type: ignore[attr-defined]
+        masses = law.enclosed_end(1).masses(np.array([-1.0, 0.0, 1.0]))  # type: ignore[attr-defined]
         assert np.logaddexp.reduce(masses.first) == pytest.approx(0.0, abs=1e-9)

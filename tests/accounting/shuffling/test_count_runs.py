@@ -22,7 +22,7 @@ def law(n: int, epsilon: float, others: str, *, mirrored: bool) -> CountLoss:
     upper = Chance(expit(epsilon), expit(-epsilon))
     lower = Chance(upper.lower, upper.upper)
     found = CountLoss(n, upper, lower, Chance(0.5, 0.5) if others == "center" else lower, math.tanh(epsilon / 2))
-    return found.mirrored() if mirrored else found
+    return found.reversed() if mirrored else found
 
 
 @pytest.mark.parametrize("mirrored", [False, True])

@@ -23,14 +23,14 @@ from ldp_audit.accounting.shuffling.placed_count import placed_count
 from ldp_audit.accounting.shuffling.worst_moments import WorstMoments
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
 from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.enclosed_loss import BracketedLoss, end_of, ends_of
+from ldp_audit.losses.enclosed_loss import BracketedLoss
 from ldp_audit.losses.finite_losses import NOTHING
-from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms.log_space import expit
 
 
-def placed(epsilon0: float, n: int, upper: int) -> LossLaw:
+def placed(epsilon0: float, n: int, upper: int) -> PairLoss:
     """The count's loss with so many others at the upper end."""
     high = expit(epsilon0)
     return placed_count(n, epsilon0, [high] * upper + [expit(-epsilon0)] * (n - 1 - upper))
@@ -58,7 +58,7 @@ def test_it_is_an_upper_end_of_every_split_s(epsilon0: float, n: int) -> None:
     for alpha in (1 + 1e-6, 1.5, 4.0, 1e3):
         found = moments.divergence(alpha)
         for upper in {0, 1, n // 3, n - 1}:
-            for law in (placed(epsilon0, n, upper), placed(epsilon0, n, upper).mirrored()):
+            for law in (placed(epsilon0, n, upper), placed(epsilon0, n, upper).reversed()):
                 assert found >= renyi_divergence(law, alpha).value * (1 - 1e-9)
         assert found <= epsilon0
 
@@ -75,7 +75,7 @@ def test_no_mixture_of_placings_exceeds_the_sum_s_bound(
     first = data.draw(st.integers(0, times))
     one, two = (placed(epsilon0, n, data.draw(st.integers(0, n - 1))) for _ in range(2))
     if data.draw(st.booleans()):
-        one = one.mirrored()
+        one = one.reversed()
     mixed = composed([(part, count) for part, count in ((one, first), (two, times - first)) if count])
     for share in (0.0, 0.01, 0.1, 0.4):
         level = share * times * epsilon0
@@ -127,13 +127,13 @@ def test_a_sum_of_sums_has_the_parts_of_both() -> None:
     outer = with_moments(composed([(law.enclosed()[1], 40)]), [(BracketedLoss(NOTHING, inner), 10)])
     assert isinstance(outer, MomentBound)
     assert outer.parts == ((law, 40),)
-    assert outer.mirrored().parts == outer.parts
-    assert ends_of(BracketedLoss(NOTHING, inner))[1] is inner.law  # type: ignore[attr-defined]
+    assert outer.reversed().parts == outer.parts
+    assert BracketedLoss(NOTHING, inner).enclosed()[1] is inner.law  # type: ignore[attr-defined]
 
 
 def test_one_end_of_a_law_known_from_both_sides_is_asked_alone() -> None:
     law = WorstPlacing(1.0, 10)
     nested = BracketedLoss(BracketedLoss(NOTHING, law), law)
-    assert end_of(nested, 0) is NOTHING
-    assert end_of(nested, 1) is law
-    assert end_of(law, 0) is law
+    assert nested.side(0) is NOTHING
+    assert nested.side(1) is law
+    assert law.side(0) is law

@@ -129,7 +129,7 @@ def test_one_end_is_not_always_the_worst() -> None:
     """Of three clients at t = 3 and e**epsilon = 1.1 a split gives more away: why all of them are looked at."""
     levels = np.linspace(0.01, 1.05, 40)
     worst, placed = WorstPlacing(math.log(3), 3), one_end(math.log(3), 3)
-    ends = [max(placed.log_delta_bounds(x)[0], placed.mirrored().log_delta_bounds(x)[0]) for x in levels]
+    ends = [max(placed.log_delta_bounds(x)[0], placed.reversed().log_delta_bounds(x)[0]) for x in levels]
     assert any(worst.log_delta_bounds(x)[0] > end + 1e-6 for x, end in zip(levels, ends, strict=True))
 
 
