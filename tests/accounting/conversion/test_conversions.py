@@ -180,10 +180,16 @@ def test_divergences_add_up_over_reports() -> None:
 
 
 def test_a_law_without_a_formula_is_bounded_from_above() -> None:
-    class Unknown:
-        exact = True
-        largest = staticmethod(LaplaceLoss(1.0).largest)
-        log_delta_bounds = staticmethod(LaplaceLoss(1.0).log_delta_bounds)
+    class Unknown(PairLoss):
+        @property
+        def exact(self) -> bool:
+            return True
+
+        def largest(self) -> float:
+            return 1.0
+
+        def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+            return LaplaceLoss(1.0).log_delta_bounds(epsilon)
 
         def reversed(self) -> Unknown:
             return self
