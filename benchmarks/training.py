@@ -33,14 +33,10 @@ from pathlib import Path
 import torch
 from training_cases import BATCH, CASES, RATE, Case, samples, train_plainly
 
-from ldp_audit.training.client_data import ClientData
+from ldp_audit.training.client_data import ClientData, LocalWork, draw_orders, loss_of
 from ldp_audit.training.device import device_of
-from ldp_audit.training.local_training import strategies, train_clients
-from ldp_audit.training.local_work import LocalWork, draw_orders
-from ldp_audit.training.losses import loss_of
+from ldp_audit.training.local_training import STRATEGIES, choose_strategy, strategies, train_clients
 from ldp_audit.training.models import initial_weights
-from ldp_audit.training.strategies import STRATEGIES
-from ldp_audit.training.strategies.choose import choose_strategy
 from ldp_audit.training.streams import Streams
 
 _FLOWER_WANTED = 3

@@ -165,7 +165,7 @@ def test_an_interrupt_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Monk
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ldp_audit.training.experiments.experiment.spread", interrupted)
+    monkeypatch.setattr("ldp_audit.training.experiment.spread", interrupted)
     assert main(["train", TOY, "--out", str(tmp_path), *QUICK]) == 130
     assert capsys.readouterr().err == f"ldp-audit train: interrupted; --resume goes on with {tmp_path}\n"
 
@@ -173,7 +173,7 @@ def test_an_interrupt_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Monk
 def test_the_command_line_itself_loads_no_torch() -> None:
     """Another command would pay for it; the second half shows that the check can fail."""
     ours, check = (
-        "ldp_audit.cli.command_line, ldp_audit.training.experiments.data_choice",
+        "ldp_audit.cli.command_line, ldp_audit.training.data",
         "import sys, {}; sys.exit({!r} in sys.modules)",
     )
     for modules, heavy, loads in ((ours, "torch", 0), (ours, "argparse", 1)):

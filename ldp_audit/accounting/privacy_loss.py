@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ldp_audit.accounting.budget_arguments import level, log_of_delta
 from ldp_audit.accounting.laws.bracketed_loss import end_of, least_largest
@@ -74,7 +74,7 @@ class PrivacyLoss:
         returns: infinite ends where no epsilon is large enough. Raises ValueError for anything else.
         """
         target = log_of_delta(delta, log_delta)
-        if self._met_at_zero(target):
+        if target == 0:
             return 0.0, 0.0
         search = self._search(target, 1)
         upper = self._least(search, target, 1)
@@ -87,7 +87,7 @@ class PrivacyLoss:
     def epsilon(self, delta: float | None = None, *, log_delta: float | None = None) -> float:
         """The upper end of `epsilon_bounds`: never too small."""
         target = log_of_delta(delta, log_delta)
-        return 0.0 if self._met_at_zero(target) else self._least(self._search(target, 1), target, 1)
+        return 0.0 if target == 0 else self._least(self._search(target, 1), target, 1)
 
     def profile(self) -> PrivacyProfile:
         """delta as a function of epsilon, with its curves and tables."""
@@ -114,8 +114,3 @@ class PrivacyLoss:
         if target == -math.inf:  # nothing above the largest loss is possible, and below it something may be
             return search.largest if end else max(0.0, *(least_largest(law) for law in self.directions))
         return search.least(target, end)
-
-    def _met_at_zero(self, target: float) -> bool:
-        """Whether delta(0) is small enough by what a sum's laws can tell at once: the rest takes up to a second."""
-        bounds: list[Any] = [getattr(law, "log_delta_at_most", None) for law in self.directions]
-        return target == 0 or all(bound is not None and bound(0.0) <= target for bound in bounds)

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ldp_audit.accounting.whole_file import write_whole
 from ldp_audit.auditing.arguments import check_claim, check_confidence
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.choice import Choice, Rare
@@ -28,13 +27,12 @@ from ldp_audit.auditing.program import Program, Sampler, name_of, source_digest
 from ldp_audit.auditing.result import plain
 from ldp_audit.auditing.scores.score import read_place
 from ldp_audit.auditing.test import Ledger, Range, Test, Unkept, joined
+from ldp_audit.checkpoint import DAMAGE as DAMAGE
+from ldp_audit.checkpoint import Checkpoint, damaged
+from ldp_audit.checkpoint import plain as as_json
 
 KIND = "audit-state"
-_VERSION = 1
 _LARGEST = 1 << 28  # bytes
-DAMAGE = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
-"""What reading an edited document may run into: a missing key, a text for a number, an infinite count, a deep list."""
-
 _SECONDS = 2.0  # between two writes: so much work is lost at most
 
 
@@ -234,51 +232,44 @@ class State:
     """A `Keeper` on a file. Raises ValueError for a file that is no state, or that of another run."""
 
     def __init__(self, path: Path, arguments: dict[str, Any]) -> None:
-        self.path = path
-        self._document: dict[str, Any] = {
-            "schema_version": _VERSION,
-            "kind": KIND,
-            "arguments": json.loads(json.dumps(arguments)),
-            "found": None,
-            "test": None,
-            "done": [],
-            "tally": None,
-        }
-        if path.exists():
-            self._document = _matching(path, read(path), self._document)
+        says = "the state of an audit"
+        self._file = Checkpoint(path, KIND, says, f"is {says} of other arguments", arguments, read, _packed)
+        self._inputs = len(arguments["inputs"])
+        held = self._file.held("found", "test", "done", "tally") or {}
+        self._parts = {"found": None, "test": None, "done": [], "tally": None}
+        self._parts = {name: held.get(name, value) for name, value in self._parts.items()}
         self._written = time.monotonic()
 
     @property
     def found(self) -> Found | None:
         """What the search settled on; None before the test is fixed."""
-        data = self._document["found"]
-        inputs = self._document["arguments"]["inputs"]
-        return None if data is None else self._read(lambda: found_from_dict(data, len(inputs)))
+        data = self._parts["found"]
+        return None if data is None else self._read(lambda: found_from_dict(data, self._inputs))
 
     def keep_found(self, found: Found) -> None:
         """To be written with the test that follows from it."""
-        self._document["found"] = found_to_dict(found)
+        self._parts["found"] = found_to_dict(found)
 
     def fix(self, test: Test, design_epsilon: float) -> None:
         """The test whose counts are to be kept. ValueError where the file has counts of another one."""
-        described = json.loads(json.dumps({**_described(test), "design_epsilon": design_epsilon}))
+        described = as_json({**_described(test), "design_epsilon": design_epsilon})
         if test.trials < 1:
-            raise ValueError(f"{self.path} leaves no samples for the test, it is damaged")
-        if self._document["test"] not in (None, described):
-            raise ValueError(f"{self.path} holds the counts of another test; name another file, or delete it")
-        if self._document["test"] is None:
-            self._document["test"] = described
+            raise ValueError(f"{self._file.path} leaves no samples for the test, it is damaged")
+        if self._parts["test"] not in (None, described):
+            raise ValueError(f"{self._file.path} holds the counts of another test; name another file, or delete it")
+        if self._parts["test"] is None:
+            self._parts["test"] = described
             self._write()
         self._written = -math.inf  # the first counts are written at once
 
     def ledger(self, test: Test) -> Ledger:
         """See `Keeper`."""
-        return self._read(lambda: ledger_from_dict(self._document, test.chunks, test.rows, test.trials))
+        return self._read(lambda: ledger_from_dict(self._parts, test.chunks, test.rows, test.trials))
 
     def keep(self, ledger: Ledger, *, now: bool = False) -> None:
         """See `Keeper`. Every few seconds at most, unless `now`."""
-        self._document["done"] = [list(chunks) for chunks in ledger.done]
-        self._document["tally"] = None if ledger.tally is None else [_numbers(counts) for counts in ledger.tally]
+        self._parts["done"] = [list(chunks) for chunks in ledger.done]
+        self._parts["tally"] = None if ledger.tally is None else [_numbers(counts) for counts in ledger.tally]
         if now or time.monotonic() - self._written >= _SECONDS:
             self._write()
 
@@ -286,10 +277,10 @@ class State:
         try:
             return read_()
         except DAMAGE as error:
-            raise ValueError(f"{self.path} cannot be continued, it is damaged: {error}") from error
+            raise damaged(self._file.path, error) from error
 
     def _write(self) -> None:
-        write_atomically(self.path, json.dumps(self._document, indent=1, allow_nan=False) + "\n")
+        self._file.write(self._parts)
         self._written = time.monotonic()
 
 
@@ -316,9 +307,8 @@ def seed_in(path: Path) -> int | None:
         raise ValueError(f"{path} is not the state of an audit") from None
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """The whole text, or what was there before, whenever the process is killed. CannotWriteError names the file."""
-    write_whole({path: text})
+def _packed(document: dict[str, Any]) -> str:
+    return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
 
 def found_to_dict(found: Found) -> dict[str, Any]:
@@ -394,22 +384,3 @@ def _described(test: Test) -> dict[str, Any]:
         "rows": test.rows,
         "stage": test.stage,
     }
-
-
-def _matching(path: Path, document: Any, wanted: dict[str, Any]) -> dict[str, Any]:
-    if not isinstance(document, dict) or document.get("kind") != KIND or set(document) != set(wanted):
-        raise ValueError(f"{path} is not the state of an audit; name a file of such a run, or one that is not there")
-    if document["schema_version"] != _VERSION:
-        raise ValueError(f"{path} has schema_version {document['schema_version']!r}; accepted: {_VERSION}")
-    was, now = document["arguments"], wanted["arguments"]
-    if was != now:
-        changed = [name for name in now if not isinstance(was, dict) or was.get(name) != now[name]]
-        shown = "; ".join(f"{name} was {_cut(was, name)} and is {_cut(now, name)}" for name in changed)
-        raise ValueError(f"{path} is the state of an audit of other arguments: {shown or 'more of them'}")
-    return document
-
-
-def _cut(arguments: Any, name: str) -> str:
-    value = arguments.get(name) if isinstance(arguments, dict) else arguments
-    text = "unknown" if value is None else repr(value)
-    return text if len(text) <= 60 else text[:60] + "..."

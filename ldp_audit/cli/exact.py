@@ -21,7 +21,7 @@ def add_arguments(exact: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print epsilon, moments and profile; 0. Raises ValueError for bad input."""
     from ldp_audit.accounting.exact_summary import LEVELS, summarise
-    from ldp_audit.accounting.whole_file import check_place
+    from ldp_audit.files import check_place
     from ldp_audit.mechanisms import target
 
     if options.plot:

@@ -25,7 +25,7 @@ def check_writable(options: argparse.Namespace) -> None:
 
         write.check_writable(options.out)
     if options.json:
-        from ldp_audit.accounting.whole_file import check_place
+        from ldp_audit.files import check_place
 
         check_place(options.json)
 

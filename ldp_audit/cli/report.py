@@ -172,17 +172,16 @@ def _waited(accounts: dict[str, Future[dict[str, Any]]], progress: Progress) -> 
 def _demonstrations(options: argparse.Namespace, before: int, progress: Progress) -> list[dict[str, Any]]:
     """The three pipelines', each kept in a folder of its own under --out."""
     from ldp_audit.reports import training_page, write
-    from ldp_audit.training.experiments.data_choice import data_for
-    from ldp_audit.training.experiments.experiment import run_experiment
-    from ldp_audit.training.experiments.plan_class import demonstration_of, plan_class
-    from ldp_audit.training.experiments.train_figures import figures
-    from ldp_audit.training.pipeline import PIPELINES
+    from ldp_audit.training.data import data_for
+    from ldp_audit.training.experiment import run_experiment
+    from ldp_audit.training.figures import figures
+    from ldp_audit.training.pipeline import PIPELINES, demonstration_of, plan_class
 
     found = []
     for name in PIPELINES if options.demonstrations else ():
         plan = plan_class(name)
         folder = options.out / "training" / name
-        data = data_for(plan, None, None, {})
+        data = data_for(plan.embedded, None, None, {})
         again = (folder / "sweep.json").exists()
         results = run_experiment(name, demonstration_of(plan), data, folder=folder, resume=again, progress=progress)
         write.write_files(folder, training_page.rendered(results, figures(results)))

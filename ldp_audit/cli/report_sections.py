@@ -190,7 +190,7 @@ def training_read(folders: Sequence[Path]) -> list[dict[str, Any]]:
 def trained(document: dict[str, Any], place: int) -> dict[str, Any]:
     """An experiment without its rounds, and its figures, whose names are made the report's own."""
     from ldp_audit.reports.training_page import about, tables
-    from ldp_audit.training.experiments.train_figures import figures
+    from ldp_audit.training.figures import figures
 
     drawn = [figure.to_dict() for figure in figures(document)]
     runs = [{name: value for name, value in run.items() if name != "rounds"} for run in document["runs"]]

@@ -41,7 +41,7 @@ def add_arguments(train: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the tables; 0, or 1 where an audit found a violation. Raises ValueError for bad input."""
-    from ldp_audit.training.experiments.plan_class import plan_class
+    from ldp_audit.training.pipeline import plan_class
 
     plan = plan_class(options.pipeline)
     if options.list:
@@ -73,7 +73,7 @@ def _listed(plan: type) -> str:
     import dataclasses
 
     from ldp_audit.training.data import DATASETS
-    from ldp_audit.training.experiments.plan_class import presets_of
+    from ldp_audit.training.pipeline import presets_of
 
     lines = [f"settings of {plan.__name__}"]
     lines += [f"  {one.name} = {one.default!r}" for one in dataclasses.fields(plan)]
@@ -85,8 +85,8 @@ def _listed(plan: type) -> str:
 
 def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
     """The document."""
-    from ldp_audit.training.experiments.data_choice import data_for
-    from ldp_audit.training.experiments.experiment import run_experiment
+    from ldp_audit.training.data import data_for
+    from ldp_audit.training.experiment import run_experiment
 
     sweeps = _sweeps(options, plan)
     check_writable(options)
@@ -95,7 +95,12 @@ def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
         return run_experiment(
             options.pipeline,
             sweeps,
-            data_for(plan, options.data, options.folder, _once("--data-option", options.data_option)),
+            data_for(
+                getattr(plan, "embedded", None),
+                options.data,
+                options.folder,
+                _once("--data-option", options.data_option),
+            ),
             seed=options.seed,
             device=options.device,
             threads=options.threads,
@@ -112,8 +117,8 @@ def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
 
 def _sweeps(options: argparse.Namespace, plan: type) -> Sequence[Any]:
     """The preset's sweeps, or the demonstration's where nothing is set, with the user's settings in their place."""
-    from ldp_audit.training.experiments.plan_class import demonstration_of, preset_of
-    from ldp_audit.training.experiments.sweep import Sweep, read_value
+    from ldp_audit.training.pipeline import demonstration_of, preset_of
+    from ldp_audit.training.sweep import Sweep, read_value
 
     fixed = {name: read_value(plan, name, text) for name, text in _once("--set", options.set).items()}
     varied = {
@@ -176,7 +181,7 @@ def _written(options: argparse.Namespace, document: dict[str, Any]) -> None:
     if options.out is None:
         return
     from ldp_audit.reports import training_page, write
-    from ldp_audit.training.experiments.train_figures import figures
+    from ldp_audit.training.figures import figures
 
     files = training_page.rendered(document, figures(document))
     write.write_files(options.out, files)

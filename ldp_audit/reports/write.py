@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ldp_audit.accounting.whole_file import CannotWriteError, is_stream, write_whole
+from ldp_audit.files import CannotWriteError, is_stream, write_whole
 from ldp_audit.reports import document, html, markdown
 from ldp_audit.reports.figures import svg
 

@@ -1,16 +1,24 @@
-"""The samples of all clients in one padded tensor, and the ways to deal a data set to clients."""
+"""The samples of all clients in one padded tensor, the ways to deal a data set to clients, and one round's batches.
+
+Client i's samples are put in a fresh order in each epoch and cut into batches; the last may be smaller. The order of
+client i is the same whoever else is chosen: row i of one draw for the round and epoch. Every strategy is given this
+work, so that all train the same clients on the same batches.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
-from ldp_audit.training.data.datasets import Images
+from ldp_audit.training.datasets import Images
 from ldp_audit.training.streams import Streams
 
 
@@ -112,3 +120,173 @@ SCHEMES: dict[str, Callable[[Images, int, np.random.Generator], list[NDArray[np.
     "writers": _writers,
 }
 """(images, clients, rng) -> the indices of each client's images."""
+
+
+Trained = tuple[Tensor, dict[str, Tensor]]
+"""(the clients' indices, shape (c,); their weights by name, each with a leading axis of c)."""
+
+
+class Batch(NamedTuple):
+    """One step of c clients.
+
+    x, y: (c, b, ...).   share: (c, b): each client's sums to 1; 0 for padding, all 0 where it has no sample left.
+    """
+
+    x: Tensor
+    y: Tensor
+    share: Tensor
+
+
+@dataclass(frozen=True)
+class LocalWork:
+    """The local training of one round.
+
+    weights: the global ones, by name.   clients: indices into data, int64, on the CPU, shape (k,).
+    orders: int64, on the CPU, shape (epochs, k, m): the order of each client's samples; behind its size, its first one.
+    place: where in the run this is, for messages: (round, ...).
+    strict: whether a client that leaves the floats is an error; otherwise all of its weights come out as NaN.
+    """
+
+    model: nn.Module
+    weights: dict[str, Tensor]
+    data: ClientData
+    clients: Tensor
+    orders: Tensor
+    batch_size: int
+    learning_rate: float
+    loss: Loss
+    place: tuple[int, ...]
+    strict: bool = True
+
+    def __len__(self) -> int:
+        """The number of clients to train."""
+        return len(self.clients)
+
+    def chunks(self, size: int) -> Iterator[LocalWork]:
+        """The same work in pieces of at most so many clients."""
+        for start in range(0, len(self), size):
+            yield self.part(start, start + size)
+
+    def part(self, start: int, stop: int) -> LocalWork:
+        """The work of the clients start .. stop - 1, counted as they were chosen."""
+        fields = {**self.__dict__, "clients": self.clients[start:stop], "orders": self.orders[:, start:stop]}
+        return LocalWork(**fields)
+
+    def sizes(self) -> Tensor:
+        """The number of samples of each client, on the CPU, shape (k,)."""
+        return self.data.sizes.cpu()[self.clients]
+
+    def stacked(self) -> dict[str, Tensor]:
+        """The global weights, one copy a client."""
+        return {name: weight.expand(len(self), *weight.shape).clone() for name, weight in self.weights.items()}
+
+    def batches(self) -> Iterator[Batch]:
+        """Step by step, until the client with the most samples is through with its epochs."""
+        sizes, device, m = self.sizes(), self.data.x.device, self.data.x.shape[1]
+        places, most = (self.clients[:, None] * m + self.orders).to(device), int(sizes.max())
+        # index_select of rows copies memory; x[clients, places] takes five times as long on a CPU.
+        all_x, all_y = self.data.x.flatten(0, 1), self.data.y.flatten(0, 1)
+        steps = [(start, min(start + self.batch_size, most)) for start in range(0, most, self.batch_size)]
+        shares = [_shares(sizes, *step, all_x.dtype).to(device) for step in steps]
+        for order in places:
+            for (start, stop), share in zip(steps, shares, strict=True):
+                step = order[:, start:stop]
+                x, y = all_x.index_select(0, step.flatten()), all_y.index_select(0, step.flatten())
+                yield Batch(x.unflatten(0, step.shape), y.unflatten(0, step.shape), share)
+
+    def done(self, weights: dict[str, Tensor], losses: Tensor) -> Trained:
+        """What a strategy yields.   losses: the sum of each client's, shape (c,).
+
+        A client whose loss or some weight is no finite number: FloatingPointError, naming the first, or `strict`.
+        """
+        finite = losses.isfinite()
+        for weight in weights.values():
+            finite &= weight.flatten(1).sum(1).isfinite()  # a sum is no number where a term is none, and quicker
+        if bool(finite.all()):
+            return self.clients, weights
+        if self.strict:
+            client = int(self.clients[int((~finite).nonzero()[0])])
+            raise FloatingPointError(
+                f"client {client} in round {', '.join(map(str, self.place))}: the loss or a weight is no finite "
+                f"number; a learning_rate below {self.learning_rate:g} may help"
+            )
+        for weight in weights.values():
+            weight[~finite] = math.nan
+        return self.clients, weights
+
+
+def draw_orders(data: ClientData, clients: Tensor, epochs: int, streams: Streams, place: tuple[int, ...]) -> Tensor:
+    """The order of the clients' samples in each epoch, from streams' "batches"; see `LocalWork`."""
+    sizes, m = data.sizes.cpu()[clients], data.x.shape[1]
+    padded = torch.arange(m) >= sizes[:, None]
+    orders = []
+    for epoch in range(epochs):
+        keys = torch.from_numpy(streams.numpy("batches", *place, epoch).random((int(clients.max()) + 1, m)))[clients]
+        order = keys.masked_fill_(padded, 2.0).argsort(dim=1, stable=True)
+        orders.append(torch.where(padded, order[:, :1], order))
+    return torch.stack(orders)
+
+
+def _shares(sizes: Tensor, start: int, stop: int, dtype: torch.dtype) -> Tensor:
+    counted = (torch.arange(start, stop) < sizes[:, None]).to(dtype)
+    return counted / counted.sum(1, keepdim=True).clamp(min=1)
+
+
+LossFunction = Callable[[Tensor, Tensor], Tensor]
+"""(outputs (b, k), targets (b, ...)) -> the loss of each sample, shape (b,)."""
+
+
+class Loss(NamedTuple):
+    """value: see `LossFunction`.   slope: (outputs (..., k), targets (...)) -> derivative by the outputs (..., k)."""
+
+    value: LossFunction
+    slope: Callable[[Tensor, Tensor], Tensor] | None = None
+
+
+def loss_of(loss: str | LossFunction) -> Loss:
+    """The loss of this name, or a user's own function (a module's, where worker processes train).   ValueError else."""
+    if callable(loss):
+        return Loss(loss)
+    if loss not in LOSSES:
+        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, or a function, got {loss!r}")
+    return LOSSES[loss]
+
+
+def _cross_entropy(outputs: Tensor, labels: Tensor) -> Tensor:
+    return functional.cross_entropy(outputs, labels, reduction="none")
+
+
+def _cross_entropy_slope(outputs: Tensor, labels: Tensor) -> Tensor:
+    slope = torch.softmax(outputs, dim=-1)
+    return slope.scatter_add_(-1, labels[..., None], slope.new_full((), -1.0).expand(*labels.shape, 1))
+
+
+def _logistic(outputs: Tensor, signs: Tensor) -> Tensor:
+    return functional.softplus(-_margin(outputs, signs))
+
+
+def _logistic_slope(outputs: Tensor, signs: Tensor) -> Tensor:
+    signs = signs[..., None].to(outputs.dtype)
+    return -signs * torch.sigmoid(-signs * outputs)
+
+
+def _hinge(outputs: Tensor, signs: Tensor) -> Tensor:
+    return functional.relu(1 - _margin(outputs, signs))
+
+
+def _hinge_slope(outputs: Tensor, signs: Tensor) -> Tensor:
+    signs = signs[..., None].to(outputs.dtype)
+    return torch.where(signs * outputs < 1, -signs, 0.0)
+
+
+def _margin(outputs: Tensor, signs: Tensor) -> Tensor:
+    """y f(x) for one output and labels -1 or +1."""
+    return signs.to(outputs.dtype) * outputs.squeeze(-1)
+
+
+LOSSES = {
+    "cross-entropy": Loss(_cross_entropy, _cross_entropy_slope),
+    "logistic": Loss(_logistic, _logistic_slope),
+    "hinge": Loss(_hinge, _hinge_slope),
+}
+"""cross-entropy: k outputs, labels 0 .. k - 1. logistic, hinge (SVM): one output, labels -1 or +1."""

@@ -1,23 +1,53 @@
 """The clients' local training: plain SGD from the global weights, each client on its own samples (FedAvg's inner loop).
 
 A round of n clients and d weights is never held whole: trained clients are handed out chunk by chunk.
+
+Where the caller names no strategy, a rule chooses it, from measurements (`benchmarks/training.py`); no stopwatch at run
+time does, as strategies round differently and equal seeds must give equal numbers again:
+
+    closed-form    linear models, on any device
+    grouped        every nn.Sequential of layers that it knows: the fastest for MLPs and CNNs; on a CPU of several
+                   threads those with convolutions train as many chunks side by side
+    vmap           other models that vmap can take; but those with convolutions on a CPU of one thread go to
+    loop           as does what vmap cannot take
+
+`processes` is never chosen unasked: it starts processes, which a script must be written for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from ldp_audit.training.client_data import ClientData
-from ldp_audit.training.local_work import LocalWork, Trained, draw_orders
-from ldp_audit.training.losses import LossFunction, loss_of
+from ldp_audit.training import grouped, processes
+from ldp_audit.training import strategies as plain
+from ldp_audit.training.client_data import ClientData, LocalWork, LossFunction, Trained, draw_orders, loss_of
 from ldp_audit.training.models import check_model
-from ldp_audit.training.strategies import STRATEGIES
-from ldp_audit.training.strategies.choose import choose_chunk, choose_strategy
 from ldp_audit.training.streams import Streams
+
+_ON_GPU = 5
+"""Times as many clients at a time on a GPU; a guess."""
+
+
+class Strategy(NamedTuple):
+    """See the module `strategies`.   chunk: clients at a time on a CPU, where the caller does not say."""
+
+    train: Callable[[LocalWork, int], Iterator[Trained]]
+    why_not: Callable[[LocalWork], str | None]
+    chunk: int
+
+
+STRATEGIES = {
+    "loop": Strategy(plain.train_by_loop, plain.takes_all, 20),
+    "vmap": Strategy(plain.train_by_vmap, plain.not_by_vmap, 20),
+    "grouped": Strategy(grouped.train, grouped.why_not, 10),
+    "processes": Strategy(processes.train, processes.why_not, 20),
+    "closed-form": Strategy(plain.train_in_closed_form, plain.not_in_closed_form, 25),
+}
 
 
 def train_clients(
@@ -41,7 +71,7 @@ def train_clients(
     weights: the global ones by name, on data's device; they stay as they are.   chosen: distinct indices of clients.
     place: (round, ...), where the batches' order is drawn; the same for every strategy, so that all give the same
     weights up to rounding.   strategy: one of `strategies()`, or "auto".   chunk: clients at a time.
-    loss: a name in `losses.LOSSES`, or a function (outputs (b, k), targets (b, ...)) -> losses (b,).
+    loss: a name in `client_data.LOSSES`, or a function (outputs (b, k), targets (b, ...)) -> losses (b,).
     strict: FloatingPointError, naming client and round, where a loss or a weight is no finite number; false: all
     weights of such a client come out as NaN, and the others' as they are.
     Raises ValueError for bad arguments, at the call.
@@ -65,6 +95,24 @@ def train_clients(
     if reason is not None:
         raise ValueError(f"strategy {name!r} cannot train this: {reason}")
     return STRATEGIES[name].train(work, chunk or choose_chunk(work, name))
+
+
+def choose_strategy(work: LocalWork) -> str:
+    """The name of the strategy for this work, by the rule of the module."""
+    for name in ("closed-form", "grouped"):
+        if STRATEGIES[name].why_not(work) is None:
+            return name
+    convolves = any(isinstance(layer, nn.Conv1d | nn.Conv2d | nn.Conv3d) for layer in work.model.modules())
+    if convolves and work.data.x.device.type == "cpu" and torch.get_num_threads() == 1:
+        return "loop"
+    return "vmap" if STRATEGIES["vmap"].why_not(work) is None else "loop"
+
+
+def choose_chunk(work: LocalWork, name: str) -> int:
+    """How many clients at a time: the strategy's own number, fewer where the weights would not fit the room."""
+    size = sum(weight.nbytes for weight in work.weights.values())
+    usual = STRATEGIES[name].chunk * (1 if work.data.x.device.type == "cpu" else _ON_GPU)
+    return max(1, min(usual, grouped.ROOM // (3 * size)))
 
 
 def strategies() -> tuple[str, ...]:

@@ -1,19 +1,33 @@
 """What a pipeline is to the command line, the sweeps and the checkpoints: settings that start runs, runs of rounds.
 
-A pipeline's folder defines a frozen dataclass of settings (a `Plan`) and a class of runs (a `Run`). A third party's
-pipeline needs no more than these two.
+A pipeline is a frozen dataclass of settings (a `Plan`) and a class of runs (a `Run`); a third party's needs no more.
+The plan's module may also define
+
+    FINDINGS             functions (results) -> Finding | None: what its paper found; see `findings`
+    DEMONSTRATION        the sweeps that the findings need
+    presets              by name, or a function that gives them: sweeps, a plan, or its settings
+    beside_the_paper     (results) -> rows of `findings.Row`: the paper's printed numbers beside the runs'
+
+and a run may have canaries (`canary.Audited`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from ldp_audit.mechanisms.named_object import named_object
+from ldp_audit.training.findings import Question
+from ldp_audit.training.results import Comparing
+from ldp_audit.training.sweep import Sweep
 
 if TYPE_CHECKING:
     import torch
 
     from ldp_audit.accounting.protocols.protocol import Protocol as SpendingProtocol
-    from ldp_audit.training.data.datasets import Images, Table
+    from ldp_audit.training.datasets import Images, Table
 
 PIPELINES = {
     "ldp-fl": "ldp_audit.training.ldp_fl.plan:LdpFl",
@@ -68,3 +82,102 @@ class Run(Protocol):
     def protocol(self) -> SpendingProtocol | None:
         """What the whole run spends, as `accounting` describes a protocol; None where nothing is private."""
         ...
+
+
+def plan_class(name: str) -> type:
+    """The dataclass of settings: a shipped pipeline's ("ldp-fl"), or the user's own ("module:Class").
+
+    Raises ValueError for a name that leads to none.
+    """
+    target = PIPELINES.get(name, name)
+    if ":" not in target:
+        raise ValueError(f"pipeline must be one of {', '.join(PIPELINES)}, or module:Class, got {name!r}")
+    found: Any = named_object(target, f"pipeline {name!r}")
+    bases = found.__mro__ if isinstance(found, type) and dataclasses.is_dataclass(found) else ()
+    if not any(callable(vars(one).get("start")) for one in bases):
+        raise ValueError(f"pipeline {name!r} must be a dataclass of settings with a method start, got {found!r:.100}")
+    return found
+
+
+def embedded_data(plan: type) -> str | None:
+    """The name of the data that the pipeline runs on where none are named; None where the user's plan has none."""
+    return next((vars(one)["embedded"] for one in plan.__mro__ if "embedded" in vars(one)), None)
+
+
+def findings_of(plan: type) -> tuple[Question, ...]:
+    """The pipeline's FINDINGS; empty where it has none."""
+    return tuple(_beside(plan, "FINDINGS", ()))
+
+
+def comparing_of(plan: type) -> Comparing:
+    """The pipeline's `beside_the_paper`; no rows where it has none."""
+    return _beside(plan, "beside_the_paper", lambda _: [])
+
+
+def demonstration_of(plan: type) -> tuple[Sweep, ...]:
+    """The pipeline's DEMONSTRATION; one run of its defaults where it has none."""
+    return _sweeps(_beside(plan, "DEMONSTRATION", (Sweep(),)))
+
+
+def presets_of(plan: type) -> dict[str, Any]:
+    """The pipeline's presets by name; empty where it has none."""
+    presets: Any = _beside(plan, "presets", {})
+    found: Any = presets() if callable(presets) else presets
+    return found
+
+
+def preset_of(plan: type, name: str) -> tuple[Sweep, ...]:
+    """The sweeps of a preset. Raises ValueError, with the presets that there are, for an unknown one."""
+    presets = presets_of(plan)
+    if name not in presets:
+        known = ", ".join(presets) or "none, for this pipeline"
+        raise ValueError(f"preset must be one of {known}, got {name!r}")
+    return _sweeps(presets[name])
+
+
+def _beside(plan: type, name: str, default: Any) -> Any:
+    """What the plan's module defines under this name."""
+    return vars(sys.modules[plan.__module__]).get(name, default)
+
+
+def _sweeps(value: Any) -> tuple[Sweep, ...]:
+    """Sweeps, one sweep, a plan, or its settings."""
+    if isinstance(value, Sweep):
+        return (value,)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return (Sweep(dataclasses.asdict(value)),)
+    if isinstance(value, dict):
+        return (Sweep(value),)
+    if isinstance(value, Sequence):
+        return tuple(one for part in value for one in _sweeps(part))
+    raise ValueError(f"sweeps must be Sweep objects, got {value!r:.100}")
+
+
+def check_flag(name: str, value: object) -> None:
+    """ValueError, naming the option and its value, unless it is true or false."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be true or false, got {value!r}")
+
+
+def check_choice(name: str, value: object, accepted: Sequence[str]) -> None:
+    """ValueError unless it is one of these words."""
+    if value not in accepted:
+        raise ValueError(f"{name} must be one of {', '.join(accepted)}, got {value!r}")
+
+
+def check_whole(name: str, value: object, least: int) -> None:
+    """ValueError unless it is a whole number of at least so much."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
+
+
+def check_number(name: str, value: object, accepted: str, fits: Callable[[float], bool]) -> None:
+    """ValueError unless it is a number that fits; `accepted` says which do."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not fits(value):
+        raise ValueError(f"{name} must be {accepted}, got {value!r}")
+
+
+def check_share(name: str, value: object) -> None:
+    """ValueError unless it is a fraction above 0 and below 1."""
+    if not isinstance(value, float) or not 0 < value < 1:  # a NaN fails too
+        raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}")

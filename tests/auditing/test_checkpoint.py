@@ -17,6 +17,7 @@ from ldp_audit.auditing.event_search import searched
 from ldp_audit.auditing.program import CHUNK_ROWS, Program
 from ldp_audit.auditing.record import State, arguments_of, found_from_dict, found_to_dict, seed_in
 from ldp_audit.auditing.test import FIRST_CALLS, IncompleteError, Ledger
+from ldp_audit.files import write_whole
 from tests.auditing.samplers import atom_and_density, labels
 
 SAMPLES = 6 * CHUNK_ROWS
@@ -179,14 +180,14 @@ def test_a_file_that_is_no_state_is_refused_and_left_alone(tmp_path: Path) -> No
 
 def test_a_write_that_fails_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "state.json"
-    checkpoint.write_atomically(path, "old")
+    write_whole({path: "old"})
 
     def fail(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match="No space left"):
-        checkpoint.write_atomically(path, "new")
+        write_whole({path: "new"})
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["state.json"]
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.auditing import workers as dask_cluster
+from ldp_audit import workers as dask_cluster
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.test import IncompleteError, Tally, Test, count_all
-from ldp_audit.auditing.workers import DaskCluster, LocalProcesses, runner_of
+from ldp_audit.auditing.workers import Counting, runner_of
+from ldp_audit.workers import Cluster, Processes
 from tests.auditing.worker_samplers import Bad, Unloadable, uniform
 
 CHUNKS, ROWS = 24, 1000
@@ -33,20 +34,20 @@ def test_the_number_of_workers_changes_nothing(serial: Tally) -> None:
 
 def test_a_shard_whose_worker_is_killed_is_counted_by_another(tmp_path: Path, serial: Tally) -> None:
     program = Program(Bad("dies", 9, once=tmp_path / "dead"), seed=3)
-    assert count_all(TEST, program, runner=LocalProcesses(2)) == serial
+    assert count_all(TEST, program, runner=Counting(Processes(2))) == serial
     assert (tmp_path / "dead").exists()
 
 
 def test_a_program_that_always_ends_its_process_is_named() -> None:
     with pytest.raises(IncompleteError, match=r"Bad: 3 worker processes died while they counted chunk") as caught:
-        count_all(TEST, Program(Bad("dies", 9), seed=3), runner=LocalProcesses(1))
+        count_all(TEST, Program(Bad("dies", 9), seed=3), runner=Counting(Processes(1)))
     assert caught.value.partial is not None
 
 
 @pytest.mark.parametrize(("what", "timeout", "workers"), [("raises", None, 2), ("hangs", 0.3, 1)])
 def test_a_failure_in_a_worker_reads_as_it_does_in_this_process(what: str, timeout: float | None, workers: int) -> None:
     messages = []
-    for runner in (None, LocalProcesses(workers)):
+    for runner in (None, Counting(Processes(workers))):
         with pytest.raises(IncompleteError) as caught:
             count_all(TEST, Program(Bad(what, 11, 13), 3, timeout), runner=runner)
         messages.append(str(caught.value))
@@ -57,18 +58,18 @@ def test_a_failure_in_a_worker_reads_as_it_does_in_this_process(what: str, timeo
 def test_a_sampler_without_a_name_goes_by_value(serial: Tally) -> None:
     pytest.importorskip("cloudpickle")
     program = Program(lambda x, n, rng: uniform(x, n, rng), seed=3)
-    assert count_all(TEST, program, runner=LocalProcesses(2)) == serial
+    assert count_all(TEST, program, runner=Counting(Processes(2))) == serial
 
 
 def test_a_sampler_that_cannot_be_sent_is_refused() -> None:
     lock = threading.Lock()
     with pytest.raises(ValueError, match="sampler must be one that other processes can load"):
-        count_all(TEST, Program(lambda x, n, rng: lock.locked() or uniform(x, n, rng)), runner=LocalProcesses(2))
+        count_all(TEST, Program(lambda x, n, rng: lock.locked() or uniform(x, n, rng)), runner=Counting(Processes(2)))
 
 
 def test_a_worker_that_cannot_load_the_sampler_says_why() -> None:
     with pytest.raises(IncompleteError, match="a worker cannot load the sampler: ImportError: no such module here"):
-        count_all(TEST, Program(Unloadable()), runner=LocalProcesses(1))
+        count_all(TEST, Program(Unloadable()), runner=Counting(Processes(1)))
 
 
 def test_who_counts_is_checked() -> None:
@@ -95,14 +96,14 @@ def cluster() -> Iterator[Any]:
 def test_a_dask_cluster_that_loses_a_worker_gives_the_same_counts(cluster: Any, serial: Tally, tmp_path: Path) -> None:
     killed = tmp_path / "killed"
     program = Program(Bad("dies", 9, once=killed), seed=3)
-    assert count_all(TEST, program, runner=DaskCluster(cluster.scheduler_address)) == serial
+    assert count_all(TEST, program, runner=Counting(Cluster(cluster.scheduler_address))) == serial
     assert killed.exists()
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_failure_on_a_dask_cluster_reads_as_it_does_here(cluster: Any) -> None:
     messages = []
-    for runner in (None, DaskCluster(cluster.scheduler_address)):
+    for runner in (None, Counting(Cluster(cluster.scheduler_address))):
         with pytest.raises(IncompleteError) as caught:
             count_all(TEST, Program(Bad("raises", 3), seed=3), runner=runner)
         messages.append(str(caught.value))
@@ -115,4 +116,4 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     monkeypatch.setattr(dask_cluster, "_JOIN_SECONDS", 0.5)
     with pytest.raises(ValueError, match=r"scheduler 'tcp://127.0.0.1:9' cannot be reached"):
-        count_all(TEST, Program(uniform), runner=DaskCluster("tcp://127.0.0.1:9"))
+        count_all(TEST, Program(uniform), runner=Counting(Cluster("tcp://127.0.0.1:9")))

@@ -25,13 +25,12 @@ from ldp_audit.claims.settling import settle_claim
 from ldp_audit.cli.files import read_json
 from ldp_audit.mechanisms import FiniteChannel, target
 from ldp_audit.reports import document
+from ldp_audit.training import runs
 from ldp_audit.training.data import load
-from ldp_audit.training.experiments import checkpoint
-from ldp_audit.training.experiments.driver import identity_of, train
-from ldp_audit.training.experiments.experiment import run_experiment
-from ldp_audit.training.experiments.spread import Work, crew_of, spread
-from ldp_audit.training.experiments.spread import key as key_of
-from ldp_audit.training.experiments.sweep import Sweep, jobs_of
+from ldp_audit.training.experiment import run_experiment
+from ldp_audit.training.runs import Training, Work, spread, train
+from ldp_audit.training.sweep import Sweep, jobs_of
+from ldp_audit.workers import pool_of
 from tests.auditing.scores.examples import EXAMPLES
 from tests.fuzz.attack import Reader
 from tests.training.data.test_damaged_image_files import FORMATS
@@ -256,10 +255,6 @@ def _state(path: Path) -> object:
     return state.ledger(Test((found.choice.event,), (0, 1), (0, 1), fixed["trials"], fixed["rows"], fixed["stage"]))
 
 
-def _identity() -> dict[str, Any]:
-    return identity_of(_TOY, Toy(rounds=2), points(), 3, torch.device("cpu"), 1)
-
-
 def _checkpoints(folder: Path) -> list[bytes]:
     keep = folder / "kept.state"
     train(_TOY, Toy(rounds=2), points(), seed=3, device=torch.device("cpu"), keep=keep)
@@ -267,20 +262,20 @@ def _checkpoints(folder: Path) -> list[bytes]:
 
 
 def _insides(folder: Path) -> list[bytes]:
-    return [_checkpoints(folder)[0][len(checkpoint.HEAD) + 32 :]]
+    return [_checkpoints(folder)[0][len(runs.HEAD) + 32 :]]
 
 
 def _checkpoint(path: Path) -> object:
-    return checkpoint.read(path, _identity())
+    return train(_TOY, Toy(rounds=2), points(), seed=3, device=torch.device("cpu"), keep=path)
 
 
 def _hostile_torch() -> bytes:
     file = io.BytesIO()
-    torch.save({"kind": checkpoint.KIND, "state": _Code()}, file)
+    torch.save({"kind": runs.KIND, "state": _Code()}, file)
     return file.getvalue()
 
 
-_JOBS = jobs_of(Toy, (Sweep({"rounds": 2}),), 0)
+_JOBS = [Training(job) for job in jobs_of(Toy, (Sweep({"rounds": 2}),), 0)]
 
 
 def _work() -> Work:
@@ -288,7 +283,7 @@ def _work() -> Work:
 
 
 def _runs(folder: Path) -> list[Any]:
-    return spread(_work(), _JOBS, crew_of(), folder=folder)
+    return spread(_work(), _JOBS, pool_of(), folder=folder)
 
 
 def _manifests(folder: Path) -> list[Any]:
@@ -330,12 +325,12 @@ READERS: tuple[Reader, ...] = (
     Reader("audit JSON, to merge", "audit.json", _results, _merge),
     Reader("audit state, to resume", "state.json", _states, _state),
     Reader("training checkpoint", "run.state", _checkpoints, _checkpoint, (b"", b"PK\x03\x04", _hostile_torch())),
-    Reader("checkpoint, digest right", "run.state", _insides, _checkpoint, (_hostile_torch(),), checkpoint.sealed),
+    Reader("checkpoint, digest right", "run.state", _insides, _checkpoint, (_hostile_torch(),), runs.sealed),
     Reader(
         "finished run",
-        f"{key_of(_work(), _JOBS[0])}.json",
+        f"{_JOBS[0].file(_work())}.json",
         _runs,
-        lambda path: spread(_work(), _JOBS, crew_of(), folder=path.parent),
+        lambda path: spread(_work(), _JOBS, pool_of(), folder=path.parent),
     ),
     Reader("sweep.json", "sweep/sweep.json", _manifests, _resumed),
     *map(_images, FORMATS),

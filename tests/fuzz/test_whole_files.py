@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from ldp_audit.accounting.whole_file import CannotWriteError, check_place, is_stream, write_whole
 from ldp_audit.cli import main
+from ldp_audit.files import CannotWriteError, check_place, is_stream, write_whole
 
 
 @pytest.fixture(autouse=True)
@@ -227,7 +227,7 @@ def _runs(process: str) -> bool:
 
 
 def test_two_trainings_into_one_folder_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from ldp_audit.training.experiments import experiment
+    from ldp_audit.training import experiment
 
     with experiment._alone(tmp_path):  # pyright: ignore[reportPrivateUsage]
         assert main(["train", TOY, "--workers", "1", "--quiet", "--out", str(tmp_path)]) == 2

@@ -10,9 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ldp_audit.training.client_data import ClientData
+from ldp_audit.training.client_data import ClientData, draw_orders
 from ldp_audit.training.local_training import train_clients
-from ldp_audit.training.local_work import draw_orders
 from ldp_audit.training.models import build, initial_weights
 from ldp_audit.training.streams import Streams
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ldp_audit.training.client_data import ClientData
-from ldp_audit.training.data.datasets import Images
+from ldp_audit.training.datasets import Images
 from ldp_audit.training.streams import Streams
 from tests.together import together
 

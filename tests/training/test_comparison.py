@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.training.experiments.comparison import accuracy_rows, apart
+from ldp_audit.training.results import accuracy_rows, apart
 
 
 def run(accuracy: float, seed: int = 1, **settings: Any) -> dict[str, Any]:

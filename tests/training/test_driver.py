@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from ldp_audit.training.experiments import checkpoint
-from ldp_audit.training.experiments.driver import checked_record, digest, train
+from ldp_audit.training import runs
+from ldp_audit.training.runs import checked_record, digest, train
 from tests.together import together
 from tests.training.toy import Toy, ToyRun, points
 
@@ -44,7 +44,7 @@ def test_a_run_that_was_interrupted_after_any_round_ends_bit_for_bit_the_same(tm
     assert resumed["rounds"] == whole(plan)["rounds"]
     alone = tmp_path / "alone.state"
     whole(plan, keep=alone)
-    ends = [checkpoint.document_in(file)["state"] for file in (keep, alone)]
+    ends = [runs.read(file)["state"] for file in (keep, alone)]
     assert all(torch.equal(ends[0][name], ends[1][name]) for name in ("weights", "speed"))
 
 
@@ -63,7 +63,7 @@ def test_a_state_that_lacks_something_is_seen_to_differ(tmp_path: Path, monkeypa
     resumed = tmp_path / "resumed"
     whole(plan, keep=keep)
     whole(plan, keep=resumed)
-    ends = [checkpoint.document_in(file)["state"]["weights"] for file in (keep, resumed)]
+    ends = [runs.read(file)["state"]["weights"] for file in (keep, resumed)]
     assert not torch.equal(*ends)
     assert len(honest) == 5
 
@@ -163,7 +163,7 @@ def test_half_a_checkpoint_is_named_and_other_torch_files_too(tmp_path: Path) ->
     keep.write_bytes(saved({"weights": torch.zeros(3)}))
     with pytest.raises(ValueError, match=r"is not the state of a training run$"):
         whole(Toy(), keep=keep)
-    keep.write_bytes(saved({"kind": checkpoint.KIND, "schema_version": 9}))
+    keep.write_bytes(saved({"kind": runs.KIND, "schema_version": 9}))
     with pytest.raises(ValueError, match="has schema_version 9; accepted: 1"):
         whole(Toy(), keep=keep)
 
@@ -172,7 +172,7 @@ def saved(document: dict[str, Any]) -> bytes:
     """As a checkpoint is saved: with the right digest."""
     content = io.BytesIO()
     torch.save(document, content)
-    return checkpoint.sealed(content.getvalue())
+    return runs.sealed(content.getvalue())
 
 
 class _Code:
@@ -184,7 +184,7 @@ class _Code:
 
 def test_a_checkpoint_that_would_run_code_does_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keep = tmp_path / "run.state"
-    keep.write_bytes(saved({"kind": checkpoint.KIND, "state": _Code()}))
+    keep.write_bytes(saved({"kind": runs.KIND, "state": _Code()}))
     with pytest.raises(ValueError, match="is not the state of a training run, or is damaged"):
         whole(Toy(), keep=keep)
     assert capsys.readouterr().out == ""
@@ -202,15 +202,16 @@ def test_a_state_that_could_not_be_read_back_is_refused_when_it_is_written(
     tmp_path: Path, state: Any, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        checkpoint.write(tmp_path / "run.state", checkpoint.Checkpoint({}, [], 0.0, state))
+        runs.checkpoint_of(tmp_path / "run.state", {}).write({"state": state})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_view_is_kept_without_the_memory_that_it_looks_into(tmp_path: Path) -> None:
     file = tmp_path / "run.state"
-    checkpoint.write(file, checkpoint.Checkpoint({}, [], 0.0, {"a": torch.zeros(1_000_000)[:2], "b": (1, [None, "x"])}))
+    kept = runs.checkpoint_of(file, {})
+    kept.write({"state": {"a": torch.zeros(1_000_000)[:2], "b": (1, [None, "x"])}})
     assert file.stat().st_size < 10_000
-    assert checkpoint.read(file, {}).state["b"] == (1, [None, "x"])
+    assert kept.held("state")["state"]["b"] == (1, [None, "x"])
 
 
 def test_a_checkpoint_with_one_bit_changed_is_named_wherever_the_bit_is(tmp_path: Path) -> None:
@@ -232,21 +233,21 @@ def test_a_checkpoint_with_one_bit_changed_is_named_wherever_the_bit_is(tmp_path
         {"state": {"weights": torch.zeros(99), "speed": "none"}},
         {"seconds": "long"},
         {"seconds": float("nan")},
+        {"rounds": [1]},
+        {"rounds": [{}]},
+        {"rounds": [{"round": 1, "accuracy": float("inf")}]},
+        {"rounds": [{"round": 2, "accuracy": 0.5}]},
+        {"rounds": [{"round": n, "accuracy": 0.5} for n in range(1, 9)]},
         {"rounds": "[1]"},
-        {"rounds": "[{}]"},
-        {"rounds": '[{"round": 1, "accuracy": 1e400}]'},
-        {"rounds": '[{"round": 2, "accuracy": 0.5}]'},
-        {"rounds": json.dumps([{"round": n, "accuracy": 0.5} for n in range(1, 9)])},
-        {"rounds": "[" * 100_000},
         {"rounds": None},
-        {"identity": "{"},
-        {"identity": "[]"},
+        {"arguments": "{"},
+        {"arguments": []},
     ],
 )
 def test_a_checkpoint_edited_by_hand_is_a_value_error_that_names_it(tmp_path: Path, change: dict[str, Any]) -> None:
     """With the right digest: would catch a KeyError or a shape's RuntimeError that speaks of the pipeline's insides."""
     keep = tmp_path / "run.state"
     whole(Toy(), keep=keep)
-    keep.write_bytes(saved({**checkpoint.document_in(keep), **change}))
+    keep.write_bytes(saved({**runs.read(keep), **change}))
     with pytest.raises(ValueError, match=r"run\.state is (damaged|of another run)"):
         whole(Toy(), keep=keep)

@@ -8,17 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.training.experiments.findings import (
-    Finding,
-    accuracies,
-    greater,
-    interval,
-    judge,
-    measured,
-    paired,
-    rising,
-    within,
-)
+from ldp_audit.training.findings import Finding, accuracies, greater, interval, judge, measured, paired, rising, within
 from tests.frequency import assert_frequency
 from tests.together import together
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from ldp_audit.training.linear_clients import gradients, step
-from ldp_audit.training.losses import LOSSES, Loss, loss_of
+from ldp_audit.training.client_data import LOSSES, Loss, loss_of
+from ldp_audit.training.strategies import step
 from tests.training.plain_clients import Round, a_round, distance, tolerance
 
 ROUNDING = 100 * torch.finfo(torch.float64).eps
@@ -22,6 +22,13 @@ def problem(loss: str) -> tuple[torch.Tensor, ...]:
     y = torch.randint(3, (4, 6), generator=generator) if outputs == 3 else torch.randint(2, (4, 6)) * 2 - 1
     weight, bias = torch.randn(4, outputs, 5, **draw), torch.randn(4, outputs, **draw)
     return weight, bias, torch.randn(4, 6, 5, **draw), y, torch.rand(4, 6, **draw)
+
+
+def gradients(weight, bias, x, y, share, loss: Loss) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """What one step at rate 1 takes off."""
+    after, after_bias = weight.clone(), None if bias is None else bias.clone()
+    step(after, after_bias, x, y, share, loss, 1.0)
+    return weight - after, None if bias is None else bias - after_bias
 
 
 def by_autograd(loss: str, weight, bias, x, y, share) -> tuple[torch.Tensor, torch.Tensor]:
@@ -105,6 +112,6 @@ def test_what_has_no_closed_form_is_refused() -> None:
         with pytest.raises(ValueError, match=f"strategy 'closed-form' cannot train this: .*{reason}"):
             a_round(model, shape=shape).trained("closed-form", loss=loss)
     weight, bias, x, y, share = problem("hinge")
-    with pytest.raises(ValueError, match=r"loss must be one of losses\.LOSSES that has a slope, got a function"):
+    with pytest.raises(ValueError, match=r"loss must be one of LOSSES that has a slope, got a function"):
         gradients(weight, bias, x, y, share, Loss(nn.functional.cross_entropy))
     assert loss_of("hinge") is LOSSES["hinge"]

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from ldp_audit.training import local_work
+from ldp_audit.training import client_data
+from ldp_audit.training.client_data import draw_orders
 from ldp_audit.training.local_training import evaluate, strategies, train_clients
-from ldp_audit.training.local_work import draw_orders
 from ldp_audit.training.streams import Streams
 from tests.training.plain_clients import a_round, distance, tolerance
 
@@ -51,10 +51,10 @@ def test_a_sum_in_place_of_the_mean_and_a_mean_over_padding_are_seen(
     strategy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The comparison itself: it must fail by far for the two likeliest bugs. The loop pads nothing."""
-    case, shares = a_round(model_for(strategy)), local_work._shares  # pyright: ignore[reportPrivateUsage]
+    case, shares = a_round(model_for(strategy)), client_data._shares  # pyright: ignore[reportPrivateUsage]
     bugs = [lambda *a: torch.ceil(shares(*a)), lambda *a: torch.ceil(shares(*a)) / (a[2] - a[1])]
     for wrong in bugs[:1] if strategy == "loop" else bugs:
-        monkeypatch.setattr(local_work, "_shares", wrong)
+        monkeypatch.setattr(client_data, "_shares", wrong)
         assert distance(case.trained(strategy), case.plain()) > 1e6 * tolerance(case.weights)
 
 

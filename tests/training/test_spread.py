@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,17 +13,16 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.auditing import workers as dask_cluster
-from ldp_audit.training.experiments.spread import Event, Spending, Task, Work, crew_of, key, spread
-from ldp_audit.training.experiments.spread_dask import DaskCrew
-from ldp_audit.training.experiments.spread_processes import LocalCrew
-from ldp_audit.training.experiments.sweep import Job, Sweep, jobs_of
+from ldp_audit import workers as dask_cluster
+from ldp_audit.training.runs import Event, Spending, Task, Training, Work, ends_of, spread
+from ldp_audit.training.sweep import Sweep, jobs_of
+from ldp_audit.workers import Cluster, Ended, Processes, pool_of
 from tests.training.toy import Toy, points
 
 Records = list[dict[str, Any]]
 
 WORK = Work.of("tests.training.toy:Toy", points(), "cpu", 1)
-JOBS = jobs_of(Toy, [Sweep({}, {"epsilon": (0.1, 1.0)}, repeats=2)], seed=0)
+JOBS = [Training(job) for job in jobs_of(Toy, [Sweep({}, {"epsilon": (0.1, 1.0)}, repeats=2)], seed=0)]
 
 
 def plain(records: Records) -> Records:
@@ -33,11 +32,11 @@ def plain(records: Records) -> Records:
 
 @pytest.fixture(scope="module")
 def serial() -> Records:
-    return plain(spread(WORK, JOBS, crew_of()))
+    return plain(spread(WORK, JOBS, pool_of()))
 
 
-def failing(what: str, **others: Any) -> list[Job]:
-    return jobs_of(Toy, [Sweep({"fails": what, **others})], seed=0)
+def failing(what: str, **others: Any) -> list[Training]:
+    return [Training(job) for job in jobs_of(Toy, [Sweep({"fails": what, **others})], seed=0)]
 
 
 def test_two_processes_give_the_records_of_this_one_and_say_what_goes_wrong(serial: Records, tmp_path: Path) -> None:
@@ -46,26 +45,26 @@ def test_two_processes_give_the_records_of_this_one_and_say_what_goes_wrong(seri
     jobs = [*JOBS, *failing("dies once", mark=str(mark)), *failing("raises"), *failing("refuses")]
     tasks = [Task(number, job, tmp_path / f"{number}.state") for number, job in enumerate(jobs)]
     heard: list[Event] = []
-    ends = {event.number: event for event in crew_of(2).events(WORK, tasks, heard.append)}
+    ends = {event.number: event for event in ends_of(WORK, tasks, pool_of(2), heard.append)}
     assert mark.exists()
     assert plain([ends[number].record for number in range(4)]) == serial
     assert [event.round for event in heard if event.number == 4] == [1, 2, 3]
-    again = spread(WORK, JOBS[2:3], crew_of())[0]
+    again = spread(WORK, JOBS[2:3], pool_of())[0]
     assert ends[4].record["rounds"] == again["rounds"], "the settings differ in the mark alone"
     assert re.match(r"KeyError: 'no such thing' \(epsilon 1.0, rounds 3, .*fails raises.*; seed \d+\)$", ends[5].error)
     assert (ends[6].error, ends[6].bad_input) == ("the data do not fit", True)
 
 
 def test_runs_that_are_kept_are_not_computed_again(serial: Records, tmp_path: Path) -> None:
-    spread(WORK, JOBS[:3], crew_of(), folder=tmp_path)
+    spread(WORK, JOBS[:3], pool_of(), folder=tmp_path)
     heard: list[Event] = []
     assert (
-        plain(spread(WORK, JOBS, crew_of(), folder=tmp_path, progress=lambda event, _: heard.append(event))) == serial
+        plain(spread(WORK, JOBS, pool_of(), folder=tmp_path, progress=lambda event, _: heard.append(event))) == serial
     )
     assert {event.number for event in heard} == {3}
-    (tmp_path / f"{key(WORK, JOBS[0])}.json").write_text("{half")
+    (tmp_path / f"{JOBS[0].file(WORK)}.json").write_text("{half")
     with pytest.raises(ValueError, match=r"run-\w{16}.json is damaged: .*; delete it, and the run is computed again"):
-        spread(WORK, JOBS, crew_of(), folder=tmp_path)
+        spread(WORK, JOBS, pool_of(), folder=tmp_path)
 
 
 def test_a_files_name_follows_from_all_that_its_numbers_depend_on() -> None:
@@ -74,17 +73,17 @@ def test_a_files_name_follows_from_all_that_its_numbers_depend_on() -> None:
         Work.of("tests.training.toy:Toy", points(), "cuda", 1),
         Work.of("tests.training.toy:Toy", points(), "cpu", 2),
     ]
-    names = {key(work, job) for work in works for job in JOBS}
+    names = {job.file(work) for work in works for job in JOBS}
     assert len(names) == len(works) * len(JOBS)
 
 
 def test_what_goes_wrong_is_said_and_finished_runs_are_kept(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^the data do not fit$"):
-        spread(WORK, [*JOBS[:1], *failing("refuses")], crew_of(), folder=tmp_path)
-    assert (tmp_path / f"{key(WORK, JOBS[0])}.json").exists()
+        spread(WORK, [*JOBS[:1], *failing("refuses")], pool_of(), folder=tmp_path)
+    assert (tmp_path / f"{JOBS[0].file(WORK)}.json").exists()
 
 
-def test_an_error_of_a_crew_is_raised() -> None:
+def test_an_error_of_a_task_is_raised() -> None:
     for bad_input, kind in ((False, RuntimeError), (True, ValueError)):
         with pytest.raises(kind, match=r"^what went wrong$"):
             spread(WORK, JOBS[:1], _Saying(Event(0, error="what went wrong", bad_input=bad_input)))
@@ -92,24 +91,24 @@ def test_an_error_of_a_crew_is_raised() -> None:
 
 @dataclass(frozen=True)
 class _Saying:
-    """A crew that says one thing."""
+    """A pool whose one task ends so."""
 
     event: Event
-    workers: int = 1
+    local: bool = True
 
-    def events(self, work: Work, jobs: Sequence[Task], say: Any) -> Generator[Event, None, None]:
-        yield self.event
+    def run(self, function: Any, shared: Any, take: Any, heard: Any) -> Generator[Ended, None, None]:
+        yield Ended(take(1, 0), self.event)
 
 
 @pytest.mark.slow
 def test_a_run_that_always_ends_its_process_is_given_up_after_three(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"3 worker processes died while they computed a run \(.*fails dies.*\)$"):
-        spread(WORK, failing("dies", mark=str(tmp_path / "mark")), LocalCrew(1))
+        spread(WORK, failing("dies", mark=str(tmp_path / "mark")), Processes(1))
 
 
 def test_what_a_protocol_spends_is_computed_and_kept_like_a_run(tmp_path: Path) -> None:
     protocol = Toy().start(points(), seed=0, device="cpu").protocol()
-    (spent,) = spread(WORK, [Spending(protocol)], crew_of(), folder=tmp_path)
+    (spent,) = spread(WORK, [Spending(protocol)], pool_of(), folder=tmp_path)
     assert spent["everything"]["pure"] == pytest.approx(9.0)
     (file,) = tmp_path.iterdir()
     assert json.loads(file.read_text()) == spent
@@ -119,9 +118,9 @@ def test_what_a_protocol_spends_is_computed_and_kept_like_a_run(tmp_path: Path) 
 def test_who_computes_is_checked() -> None:
     for workers in (0, -1, 1.5, True):
         with pytest.raises(ValueError, match="workers must be a whole number >= 1, got"):
-            crew_of(workers)
+            pool_of(workers)
     with pytest.raises(ValueError, match="workers must not be given with a scheduler"):
-        crew_of(2, "tcp://127.0.0.1:1")
+        pool_of(2, "tcp://127.0.0.1:1")
 
 
 @contextmanager
@@ -138,9 +137,9 @@ def cluster(**how: Any) -> Iterator[Any]:
 @pytest.mark.filterwarnings("ignore")  # of distributed's
 def test_a_dask_cluster_gives_the_same_records(serial: Records) -> None:
     with cluster(processes=False, protocol="tcp://") as made:
-        assert plain(spread(WORK, JOBS, DaskCrew(made.scheduler_address))) == serial
+        assert plain(spread(WORK, JOBS, Cluster(made.scheduler_address))) == serial
         with pytest.raises(ValueError, match=r"^the data do not fit$"):
-            spread(WORK, failing("refuses"), DaskCrew(made.scheduler_address))
+            spread(WORK, failing("refuses"), Cluster(made.scheduler_address))
 
 
 @pytest.mark.slow
@@ -148,13 +147,13 @@ def test_a_dask_cluster_gives_the_same_records(serial: Records) -> None:
 def test_a_dask_cluster_that_loses_a_worker_does_its_run_again(serial: Records, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     with cluster() as made:
-        done = spread(WORK, [*JOBS, *failing("dies once", mark=str(mark))], DaskCrew(made.scheduler_address))
+        done = spread(WORK, [*JOBS, *failing("dies once", mark=str(mark))], Cluster(made.scheduler_address))
         assert mark.exists()
         assert plain(done[:-1]) == serial
         with pytest.raises(
             RuntimeError, match=r"3 workers of the cluster died while they computed a run \(.*fails dies"
         ):
-            spread(WORK, failing("dies", mark=str(mark)), DaskCrew(made.scheduler_address))
+            spread(WORK, failing("dies", mark=str(mark)), Cluster(made.scheduler_address))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -163,4 +162,4 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     monkeypatch.setattr(dask_cluster, "_JOIN_SECONDS", 0.5)
     with pytest.raises(ValueError, match=r"scheduler 'tcp://127.0.0.1:9' cannot be reached"):
-        spread(WORK, JOBS, DaskCrew("tcp://127.0.0.1:9"))
+        spread(WORK, JOBS, Cluster("tcp://127.0.0.1:9"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.training.experiments.sweep import Job, Sweep, jobs_of, read_value, repeat_seed
+from ldp_audit.training.sweep import Job, Sweep, jobs_of, read_value, repeat_seed
 from tests.together import together
 from tests.training.toy import Toy
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ldp_audit.training.experiments import sweep_progress
-from ldp_audit.training.experiments.spread import Event
-from ldp_audit.training.experiments.sweep import Sweep, jobs_of
-from ldp_audit.training.experiments.sweep_progress import SweepProgress, duration
+from ldp_audit.training import experiment
+from ldp_audit.training.experiment import SweepProgress, duration
+from ldp_audit.training.runs import Event
+from ldp_audit.training.sweep import Sweep, jobs_of
 from tests.training.toy import Toy
 
 JOBS = jobs_of(Toy, [Sweep({}, {"epsilon": (0.5, 1.0)}, repeats=2)], seed=0)
@@ -16,7 +16,7 @@ JOBS = jobs_of(Toy, [Sweep({}, {"epsilon": (0.5, 1.0)}, repeats=2)], seed=0)
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
-    monkeypatch.setattr(sweep_progress.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(experiment.time, "perf_counter", lambda: now[0])
     return now
 
 

@@ -10,9 +10,8 @@ import pytest
 
 from ldp_audit.accounting.figure import Figure
 from ldp_audit.reports import training_page
-from ldp_audit.training.experiments import results
-from ldp_audit.training.experiments.layer_figure import layer_figure
-from ldp_audit.training.experiments.train_figures import figures
+from ldp_audit.training import results
+from ldp_audit.training.figures import figures, layer_figure
 
 
 def run(epsilon: Any, kind: str, seed: int, last: float, **more: Any) -> dict[str, Any]:

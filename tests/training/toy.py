@@ -15,11 +15,11 @@ import numpy as np
 import torch
 
 from ldp_audit.accounting.protocols.protocol import Protocol, Step
-from ldp_audit.training.canary.canary import Canary, Promise
+from ldp_audit.training.canary import Canary, Promise
 from ldp_audit.training.data import Table
-from ldp_audit.training.experiments.findings import Finding, accuracies, rising
-from ldp_audit.training.experiments.sweep import Sweep
+from ldp_audit.training.findings import Finding, accuracies, rising
 from ldp_audit.training.streams import Streams
+from ldp_audit.training.sweep import Sweep
 
 
 def points(n: int = 60, seed: int = 5) -> Table:

@@ -22,7 +22,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,17 +42,14 @@ from ldp_audit.accounting.grids.tilted_profile import TiltedProfile, profile_of
 from ldp_audit.accounting.kept import Kept
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 
-if TYPE_CHECKING:
-    from ldp_audit.accounting.contour.near_one import NearOne
-
 _EPS = 2.0**-52
 _MOST_KEPT = 6
 """How many tilts' transforms are kept for later calls."""
 _LARGEST_TILT = 1e17
-_LARGE, _OF_LACKING = -0.7, 1e-3
-"""ln of a delta from which on what it lacks of 1 is asked, and the share of it by which the ends may differ."""
 _VAGUE = 1.0
 """Ends of ln delta that lie further apart are looked for with another tilt."""
+_DEEP, _CUT = -80.0, 12.0
+"""ln of a delta from which down a range of losses of its own is used: so far up that little of e**_CUT less is cut."""
 _COARSER, _COARSEST = 8, 64
 """How much coarser a grid may be where its window would have more points than it may; one for levels in a leap is."""
 
@@ -100,7 +97,7 @@ class GridLoss:
     parts: tuple[Part, ...]
     width: float
     points: int
-    _known: Kept[tuple[tuple[float, ...], int, bool], _Around] = field(
+    _known: Kept[tuple[tuple[float, ...], int, bool, bool], _Around] = field(
         default_factory=lambda: Kept(_MOST_KEPT), init=False, repr=False
     )
 
@@ -128,9 +125,6 @@ class GridLoss:
             sharper = self._ends(self._plans.setdefault(tuple(plan.tops), plan), epsilon)
             low, high = max(low, sharper[0]), min(high, sharper[1])
         low, high = min(0.0, float(np.logaddexp(self._log_infinite, low))), min(0.0, high)
-        if high > _LARGE and high - low > _OF_LACKING * -high and self.lacking is not None:
-            other = self.lacking.log_delta_bounds(epsilon)
-            low, high = max(low, other[0]), min(high, other[1])
         return low, high
 
     def _ends(self, plan: TiltPlan, epsilon: float) -> tuple[float, float]:
@@ -139,6 +133,9 @@ class GridLoss:
         while (around := self._at(plan, place)).profile is None and place:
             place, back = max(0, place - back), 2 * back  # it took too many points: a tilt before it may not
         low, high = self._finite_ends(epsilon, around)
+        if high < _DEEP:
+            deep = self._finite_ends(epsilon, self._at(plan, place, deep=True))
+            low, high = max(low, deep[0]), min(high, deep[1])
         if high - low > _VAGUE and (fine := plan.fine_place(epsilon, around.deviation)) is not None:
             nearer = self._finite_ends(epsilon, self._at(plan, fine, fine=True))
             low, high = max(low, nearer[0]), min(high, nearer[1])
@@ -151,13 +148,6 @@ class GridLoss:
         saddle = self._plan.saddle_of_common(log_delta)
         theta = saddle.tilt_of_log_delta(log_delta)
         return self._highest if theta is None else saddle.at(theta).mean
-
-    @cached_property
-    def lacking(self) -> NearOne | None:
-        """What delta lacks of 1, where it can be told."""
-        from ldp_audit.accounting.contour.near_one import near_one
-
-        return near_one(self._laws)
 
     @cached_property
     def _laws(self) -> list[Discretisable]:
@@ -191,14 +181,14 @@ class GridLoss:
         """Those of fewer losses, by where the laws are cut."""
         return {}
 
-    def _at(self, plan: TiltPlan, place: int, *, fine: bool = False) -> _Around:
-        """What is known around the levels of the tilt of this number, computed once."""
+    def _at(self, plan: TiltPlan, place: int, *, fine: bool = False, deep: bool = False) -> _Around:
+        """What is known around the epsilons of the tilt of this number, computed once."""
 
         def around() -> _Around:
-            tilt = plan.fine_tilt(place) if fine else plan.tilt(place)
+            tilt = plan.fine_tilt(place) if fine else plan.tilt(place, -math.inf if deep else _DEEP - _CUT)
             return self._around(plan.grid(tilt, self._log_infinite), tilt, _COARSER if fine else 1)
 
-        return self._known.of((tuple(plan.tops), place, fine), around)
+        return self._known.of((tuple(plan.tops), place, fine, deep), around)
 
     def _around(self, grid: Grid, tilt: Tilt, coarser: int) -> _Around:
         total = None

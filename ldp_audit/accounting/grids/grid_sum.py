@@ -20,6 +20,7 @@ from ldp_audit.accounting.grids.tilted_law import TiltedLaw
 from ldp_audit.accounting.grids.tilted_sum import added
 
 _STEEPEST = 300.0
+_TOGETHER = 8
 
 
 class _Ranged(NamedTuple):
@@ -62,7 +63,18 @@ def _nested(
     if equal:
         found.append((_moved(_nested(equal, spacings[1:], groups, theta, most), spacings[0]), groups))
     known = [(law, times) for law, times in found if law is not None]
-    return added(known, most) if len(known) == len(found) else None
+    return _added(known, most) if len(known) == len(found) else None
+
+
+def _added(laws: Sequence[tuple[TiltedLaw, int]], most: int) -> TiltedLaw | None:
+    """The sum; of many laws from sums of a few, whose windows are shorter than that of all."""
+    while len(laws) > _TOGETHER:
+        sums = [added(laws[i : i + _TOGETHER], most) for i in range(0, len(laws), _TOGETHER)]
+        known = [(law, 1) for law in sums if law is not None]
+        if len(known) < len(sums):
+            return None
+        laws = known
+    return added(laws, most)
 
 
 def _moved(law: TiltedLaw | None, spacing: float) -> TiltedLaw | None:

@@ -148,19 +148,23 @@ def _of_cells(law: DiscretisableLaw, spacing: float, theta: float, lowest: float
     points: NDArray[np.float64] = spacing * indices.astype(np.float64)
     cells = cell_masses(law, points)
     first, second = cells.first[1:-1], cells.second[1:-1]
-    reached = first > -math.inf
-    first, second = np.where(reached, first, 0.0), np.where(reached, second, 0.0)
-    share = np.clip(np.expm1(np.minimum(second - first + points[:-1], 0.0)) / math.expm1(-spacing), 0.0, 1.0)
-    with np.errstate(divide="ignore"):
-        split = [np.where(reached, first + logs, -math.inf) for logs in (np.log1p(-share), np.log(share))]
-    logs = np.concatenate([cells.first[:1], *split])
-    places = np.concatenate([indices[:1], indices[:-1], indices[1:]])
-    raised = np.where(reached, first + theta * points[1:], -math.inf)
-    counted = raised > raised.max(initial=-math.inf) + _NEGLIGIBLE
-    rounding = 2 * _EPS * (4 + 2 * float(np.abs(first[counted]).max(initial=0.0)))
+    raised = np.append(first + theta * points[1:], cells.first[0] + theta * points[0])
+    top = float(raised.max())
+    if top == -math.inf:
+        raise ValueError(f"no loss lies between {lowest!r} and {highest!r}")
+    with np.errstate(invalid="ignore"):
+        share = np.expm1(np.minimum(second - first + points[:-1], 0.0)) / math.expm1(-spacing)
+    share = np.clip(np.where(first > -math.inf, share, 0.0), 0.0, 1.0)
+    weights = np.exp(raised[:-1] - top)
+    masses = np.zeros(indices.size)
+    masses[0] = math.exp(raised[-1] - top)
+    masses[1:] = weights * share
+    masses[:-1] += math.exp(-theta * spacing) * weights * (1 - share)
+    counted = first[raised[:-1] > top + _NEGLIGIBLE]
+    rounding = 2 * _EPS * (4 + 2 * float(np.abs(counted).max(initial=0.0)))
     shift = rounding + _shift_of_edges(cells, points, spacing) + 4 * _EPS * float(np.abs(points).max())
-    found = _tilted(0.0, spacing, theta, places, logs, moves=one_move(spacing), shift=shift)
-    below = math.exp(min(0.0, float(cells.first[0]) + theta * float(points[0]) - found.log_sum))
+    found = _scaled(0.0, spacing, theta, indices, masses, top, shift=shift, moves=one_move(spacing))
+    below = math.exp(min(0.0, float(raised[-1]) - found.log_sum))
     return found.with_infinite(cells.infinite, float(np.logaddexp(cells.infinite, cells.first[-1])), below)
 
 
@@ -205,16 +209,28 @@ def _tilted(
     """These masses at these places, in any order and tilted."""
     raised = logs + theta * (offset + spacing * indices)
     top = float(raised.max())
-    weights = np.exp(raised - top)
-    total = float(weights.sum())
-    places, masses = _collected(indices, weights / total)
-    first, last = int(places[0]), int(places[-1])
+    places, masses = _collected(indices, np.exp(raised - top))
+    return _scaled(offset, spacing, theta, places, masses, top, shift=shift, moves=moves or Moves())
+
+
+def _scaled(
+    offset: float,
+    spacing: float,
+    theta: float,
+    indices: NDArray[np.int64],
+    masses: NDArray[np.float64],
+    top: float,
+    *,
+    shift: float,
+    moves: Moves,
+) -> TiltedLaw:
+    """The law whose tilted masses are e**top times these."""
+    total = float(masses.sum())
+    first, last = int(indices[0]), int(indices[-1])
     farthest = theta * max(abs(offset + spacing * first), abs(offset + spacing * last))
     log_sum = top + math.log(total)
     error = 4 * _EPS * (60 + 2 * farthest + abs(log_sum))
-    return TiltedLaw(
-        spacing, theta, offset, places, masses, log_sum, error, moves=moves or Moves(), shift=shift
-    )  # fmt: skip
+    return TiltedLaw(spacing, theta, offset, indices, masses / total, log_sum, error, moves=moves, shift=shift)
 
 
 def _collected(

@@ -119,15 +119,19 @@ class TiltPlan:
             self._borders[place] = math.inf if theta is None else self.saddle.at(theta).mean
         return self._borders[place]
 
-    def tilt(self, place: int) -> Tilt:
-        """The tilt of this number."""
+    def tilt(self, place: int, log_least: float = -math.inf) -> Tilt:
+        """The tilt of this number.   log_least: ln of the least delta that it is to serve, if that is known."""
         before = self.saddle.tilt_at_distance(_APART * (place - 0.5)) if place else 0.0
         theta = self.saddle.tilt_at_distance(_APART * place) if place else 0.0
         after = self.saddle.tilt_at_distance(_APART * (place + 0.5))
         chosen = (before or 0.0) if theta is None else theta
         deviation = math.sqrt(self.saddle.at(chosen).variance)
         steepest = 2 * chosen + self.saddle.slope if after is None else after
-        return Tilt(chosen, steepest, deviation, self.saddle.log_delta(steepest) - _APART)
+        least = self.saddle.log_delta(steepest) - _APART
+        if least < log_least:
+            served = self.saddle.tilt_of_log_delta(log_least)
+            steepest, least = max(chosen, min(steepest, steepest if served is None else served)), log_least
+        return Tilt(chosen, steepest, deviation, least)
 
     def without_rare(self, epsilon: float) -> TiltPlan | None:
         """The plan for what is left without losses that are far too rare to matter at this level; None for the same.

@@ -151,50 +151,59 @@ def _product_of_transforms(laws: Counted, size: int) -> tuple[NDArray[np.complex
 
     At most frequencies the transform of one law alone makes the product negligible: these are not looked at any
     further. There the product of all factors but one is at most 1, or where the one is that law's, e**-45 but for a
-    power of it; and whatever the errors of the factors make of that.
+    power of it; and whatever the errors of the factors make of that. Elsewhere the product of all factors but one is
+    at most that of one half of all: the half that the one is not in.
     """
     unit = _TRANSFORM * _EPS * math.log2(size + 2)
-    times = [count for _, count in laws]
-    transforms, own = zip(*(_transform(law, size) for law, _ in laws), strict=True)
-    norms = [law.norm_error + error for error, (law, _) in zip(own, laws, strict=True)]  # of the transforms' errors
-    more = [unit + math.sqrt(law.masses.size) * law.norm_error for law, _ in laws]  # the largest that these can be
-    grown = math.exp(min(_LARGEST_GROWTH, math.fsum(2 * count * one for count, one in zip(times, more, strict=True))))
-    first = int(np.argmax(times))
-    kept = np.flatnonzero(np.abs(transforms[first]) > math.exp(_DROPPED / times[first]) - more[first])
-    passed = size // 2 + 1 - kept.size
-    transforms = [one[kept] for one in transforms]
-    factors = [np.abs(one) + most for one, most in zip(transforms, more, strict=True)]
-    sizes = _product(factors, times)
+    most = [unit + math.sqrt(law.masses.size) * law.norm_error for law, _ in laws]  # the largest errors of transforms
+    grown = math.exp(
+        min(_LARGEST_GROWTH, math.fsum(2 * count * one for (_, count), one in zip(laws, most, strict=True)))
+    )
+    first = max(range(len(laws)), key=lambda i: laws[i][1])
+    known = _transform(laws[first][0], size)
+    kept = np.flatnonzero(np.abs(known[0]) > math.exp(_DROPPED / laws[first][1]) - most[first])
+    product = np.ones(kept.size, dtype=np.complex128)
+    halves = [np.ones(kept.size), np.ones(kept.size)]
+    wrong: list[tuple[float, tuple[int, ...]]] = []  # 2-norms of errors, and the halves that a law's factors are in
+    for i, (law, count) in enumerate(laws):
+        transform, own = known if i == first else _transform(law, size)
+        factor = transform[kept]
+        product = product * _power(factor, count)
+        sizes, more = np.abs(factor) + most[i], count // 2 + (count % 2) * (i % 2)
+        for half, times in zip(halves, (more, count - more), strict=True):
+            half *= _power(sizes, times)
+        wrong.append((count * (law.norm_error + own), tuple(k for k, n in enumerate((more, count - more)) if n)))
+    passed, count = size // 2 + 1 - kept.size, laws[first][1]
+    squares = [float((half**2).sum()) for half in halves]
+    tops = [float(half.max(initial=0.0)) for half in halves]
     error = norm_error = 0.0
-    for i, (factor, norm, count) in enumerate(zip(factors, norms, times, strict=True)):
-        others = sizes / factor
-        left = grown * math.exp(_DROPPED * ((count - 1) / count if i == first else 1.0)) if passed else 0.0
-        error += count * norm * math.sqrt(2 / size * (float((others**2).sum()) + passed * left**2))
-        norm_error += count * norm * max(float(others.max(initial=0.0)), left)
+    for i, (norm, places) in enumerate(wrong):
+        left = math.exp(_DROPPED * ((count - 1) / count if i == first else 1.0)) if passed else 0.0
+        others = [1 - place for place in places]
+        error += grown * norm * math.sqrt(2 / size * (min(squares[k] for k in others) + passed * left**2))
+        norm_error += grown * norm * max(min(tops[k] for k in others), left)
+    sizes = halves[0] * halves[1]
     inner = sizes > math.exp(_DROPPED)
-    product = np.zeros(size // 2 + 1, dtype=np.complex128)
-    product[kept[inner]] = _product([one[inner] for one in transforms], times)
-    rounding = (unit + _POWER * _EPS * (12 + sum(times))) * math.sqrt(2 / size * float((sizes[inner] ** 2).sum()))
+    found = np.zeros(size // 2 + 1, dtype=np.complex128)
+    found[kept[inner]] = product[inner]
+    times = sum(count for _, count in laws)
+    rounding = (unit + _POWER * _EPS * (12 + times)) * math.sqrt(2 / size * float((sizes[inner] ** 2).sum()))
     dropped = grown * math.exp(_DROPPED)
-    return product, error + rounding + dropped, norm_error + rounding + dropped
+    return found, error + rounding + dropped, norm_error + rounding + dropped
 
 
-def _product(factors: Sequence[NDArray[Any]], times: Sequence[int]) -> NDArray[Any]:
-    """The product of these numbers, real or complex, each so many times."""
-    found = np.ones_like(factors[0])
-    logs = np.zeros_like(found) if max(times) > _FEW_TIMES else None
-    for one, count in zip(factors, times, strict=True):
-        if logs is not None and count > _FEW_TIMES:
-            logs += count * np.log(np.where(one == 0, 1e-300, one))
-            continue
-        square, left = one, count
-        while left:
-            if left % 2:
-                found = found * square
-            left //= 2
-            if left:
-                square = square * square
-    return found if logs is None else found * np.exp(logs)
+def _power(factor: NDArray[Any], count: int) -> NDArray[Any]:
+    """Numbers, real or complex, to a whole power."""
+    if count > _FEW_TIMES:
+        return np.exp(count * np.log(np.where(factor == 0, 1e-300, factor)))
+    found, square = np.ones_like(factor), factor
+    while count:
+        if count % 2:
+            found = found * square
+        count //= 2
+        if count:
+            square = square * square
+    return found
 
 
 def _transform(law: TiltedLaw, size: int) -> tuple[NDArray[np.complex128], float]:

@@ -6,62 +6,60 @@ is unpickled but CIFAR's own format, by an unpickler that builds arrays only.
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ldp_audit.training.data.datasets import Images, Table
+from ldp_audit.mechanisms.named_object import named_object
+from ldp_audit.training.data import adult, bank, cifar, digits, idx, kdd99, leaf, pairs, sparse_synthetic, surveys
+from ldp_audit.training.datasets import Images, Table
 
-__all__ = ["DATASETS", "DataSource", "Images", "Table", "load"]
+__all__ = ["DATASETS", "DataSource", "Images", "Table", "data_for", "load"]
 
 
 class DataSource(NamedTuple):
     """Where a data set comes from.
 
-    loader: "module:function", the module below this folder.   kind: "images" or "table".
+    loader: a function of the folder, if one is needed, and of options.   kind: "images" or "table".
     files: what the user's folder must hold, in words; "" where no folder is needed.
     """
 
-    loader: str
+    loader: Callable[..., Images | Table]
     kind: str
     files: str = ""
 
 
 DATASETS: dict[str, DataSource] = {
-    "digits": DataSource("digits:digits", "images"),
-    "fair": DataSource("fair:load", "table"),
-    "randhie": DataSource("randhie:load", "table"),
-    "synthetic": DataSource("sparse_synthetic:load", "table"),
-    "syn-l": DataSource("sparse_synthetic:load_syn_l", "table"),
-    "syn-h": DataSource("sparse_synthetic:load_syn_h", "table"),
-    "adult": DataSource("adult:load", "table", "UCI's adult.data and adult.test"),
-    "a9a": DataSource("adult:load_a9a", "table", "LIBSVM's a9a and a9a.t"),
-    "bank": DataSource("bank:load", "table", "UCI's bank-full.csv"),
-    "kdd99": DataSource("kdd99:load", "table", "kddcup.data_10_percent[.gz], or kddcup.data[.gz] with file=full"),
-    "mnist": DataSource("idx:mnist", "images", "MNIST's four files, train-images-idx3-ubyte[.gz] and so on"),
+    "digits": DataSource(digits.digits, "images"),
+    "fair": DataSource(surveys.fair, "table"),
+    "randhie": DataSource(surveys.randhie, "table"),
+    "synthetic": DataSource(sparse_synthetic.load, "table"),
+    "syn-l": DataSource(sparse_synthetic.load_syn_l, "table"),
+    "syn-h": DataSource(sparse_synthetic.load_syn_h, "table"),
+    "adult": DataSource(adult.load, "table", "UCI's adult.data and adult.test"),
+    "a9a": DataSource(adult.load_a9a, "table", "LIBSVM's a9a and a9a.t"),
+    "bank": DataSource(bank.load, "table", "UCI's bank-full.csv"),
+    "kdd99": DataSource(kdd99.load, "table", "kddcup.data_10_percent[.gz], or kddcup.data[.gz] with file=full"),
+    "mnist": DataSource(idx.mnist, "images", "MNIST's four files, train-images-idx3-ubyte[.gz] and so on"),
     "fashion-mnist": DataSource(
-        "idx:fashion_mnist", "images", "Fashion-MNIST's four files, train-images-idx3-ubyte[.gz] and so on"
+        idx.fashion_mnist, "images", "Fashion-MNIST's four files, train-images-idx3-ubyte[.gz] and so on"
     ),
     "emnist": DataSource(
-        "idx:emnist", "images", "four files of an EMNIST split, emnist-letters-train-images-idx3-ubyte[.gz] and so on"
+        idx.emnist, "images", "four files of an EMNIST split, emnist-letters-train-images-idx3-ubyte[.gz] and so on"
     ),
-    "femnist": DataSource("leaf:femnist", "images", "LEAF's JSON files for FEMNIST, in train and test or in all_data"),
+    "femnist": DataSource(leaf.femnist, "images", "LEAF's JSON files for FEMNIST, in train and test or in all_data"),
     "cifar-10": DataSource(
-        "cifar:cifar_10", "images", "CIFAR-10's binary version, data_batch_1.bin to data_batch_5.bin and test_batch.bin"
+        cifar.cifar_10, "images", "CIFAR-10's binary version, data_batch_1.bin to data_batch_5.bin and test_batch.bin"
     ),
-    "cifar-100": DataSource("cifar:cifar_100", "images", "CIFAR-100's binary version, train.bin and test.bin"),
+    "cifar-100": DataSource(cifar.cifar_100, "images", "CIFAR-100's binary version, train.bin and test.bin"),
     "cifar-10-python": DataSource(
-        "cifar_python:cifar_10_python", "images", "CIFAR-10's python version, data_batch_1 .. _5 and test_batch"
+        cifar.cifar_10_python, "images", "CIFAR-10's python version, data_batch_1 .. _5 and test_batch"
     ),
-    "cifar-100-python": DataSource(
-        "cifar_python:cifar_100_python", "images", "CIFAR-100's python version, train and test"
-    ),
-    "mnist-emnist": DataSource("pairs:mnist_emnist", "images", "MNIST's four files and those of EMNIST's letters"),
-    "mnist-femnist": DataSource("pairs:mnist_femnist", "images", "MNIST's four files and LEAF's for FEMNIST"),
-    "cifar-10-100": DataSource("pairs:cifar_10_100", "images", "cifar-10-batches-bin and cifar-100-binary"),
-    "cifar-10-100-coarse": DataSource(
-        "pairs:cifar_10_100_coarse", "images", "cifar-10-batches-bin and cifar-100-binary"
-    ),
+    "cifar-100-python": DataSource(cifar.cifar_100_python, "images", "CIFAR-100's python version, train and test"),
+    "mnist-emnist": DataSource(pairs.mnist_emnist, "images", "MNIST's four files and those of EMNIST's letters"),
+    "mnist-femnist": DataSource(pairs.mnist_femnist, "images", "MNIST's four files and LEAF's for FEMNIST"),
+    "cifar-10-100": DataSource(pairs.cifar_10_100, "images", "cifar-10-batches-bin and cifar-100-binary"),
+    "cifar-10-100-coarse": DataSource(pairs.cifar_10_100_coarse, "images", "cifar-10-batches-bin and cifar-100-binary"),
 }
 
 
@@ -80,6 +78,41 @@ def load(name: str, folder: str | Path | None = None, **options: Any) -> Images 
         raise ValueError(f"data {name!r} needs no folder, got {str(folder)!r}")
     if folder is not None and not Path(folder).is_dir():
         raise ValueError(f"folder must be a folder that holds {source.files}, got {str(folder)!r}")
-    module, _, function = source.loader.partition(":")
-    found = getattr(import_module(f"{__name__}.{module}"), function)
-    return found(Path(folder), **options) if folder is not None else found(**options)
+    return source.loader(Path(folder), **options) if folder is not None else source.loader(**options)
+
+
+def data_for(embedded: str | None, name: str | None, folder: Path | None, texts: Mapping[str, str]) -> Images | Table:
+    """The data set of this name, "module:function" for a loader of the user's; the pipeline's embedded one for None.
+
+    texts: the loader's options, as the command line has them.
+    Raises ValueError for unknown names and options, and for files that are not as expected.
+    """
+    chosen = name or embedded
+    if not chosen:
+        raise ValueError("data must be named: this pipeline has no data of its own")
+    options = {key: _value(text) for key, text in texts.items()}
+    try:
+        if ":" in chosen:
+            function = named_object(chosen, f"data {chosen!r}")
+            found = function(folder, **options) if folder is not None else function(**options)
+        else:
+            found = load(chosen, folder, **options)
+    except TypeError as error:
+        if "unexpected keyword argument" in str(error):
+            raise ValueError(f"data {chosen!r} has no such option: {error}") from None
+        if "positional argument" in str(error):
+            raise ValueError(f"data {chosen!r} does not go with these options: {error}") from None
+        raise
+    if not isinstance(found, Images | Table):
+        raise ValueError(f"data {chosen!r} must give Images or a Table, got {found!r:.80}")
+    return found
+
+
+def _value(text: str) -> Any:
+    """A number, true or false where it reads as one, else the text."""
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(text.lower(), text)

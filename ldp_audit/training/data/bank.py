@@ -14,12 +14,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ldp_audit.training.data.datasets import Table
-from ldp_audit.training.data.files import find_file
-from ldp_audit.training.data.one_hot import OneHot
-from ldp_audit.training.data.recipe import Recipe, Target
-from ldp_audit.training.data.scaled import LeftOut, Ordinal, Scaled
-from ldp_audit.training.data.text_lines import shown, text_records
+from ldp_audit.training.data.files import find_file, shown, text_records
+from ldp_audit.training.data.recipe import LeftOut, OneHot, Ordinal, Recipe, Scaled, Target
+from ldp_audit.training.datasets import Table
 
 WIDTH = 32
 

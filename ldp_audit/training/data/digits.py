@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.training.data.datasets import Images
-from ldp_audit.training.option_checks import check_share
+from ldp_audit.training.datasets import Images
+from ldp_audit.training.pipeline import check_share
 from ldp_audit.training.streams import Streams
 
 

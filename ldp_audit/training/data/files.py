@@ -1,6 +1,7 @@
-"""Finding the files of a data set in a user's folder, and reading them within limits.
+"""Files of a data set in a user's folder, read within limits: found by name, unpacked, and as lines of text.
 
-Whether a file is gzipped is told by its first two bytes, never by its name: mirrors rename.
+A file is gzipped if its first two bytes say so, whatever its name: mirrors rename. Lines are ASCII and at most LONGEST
+bytes: a binary file, or an unpacked gzip bomb without line ends, is refused before it fills the memory.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import IO
 
 GZIP = b"\x1f\x8b"
 _CHUNK = 1 << 20
-_SHOWN = 8
+_NAMES = 8
 
 
 def find_file(folder: Path, names: Sequence[str], *, inside: Sequence[str] = ()) -> Path:
@@ -38,8 +39,8 @@ def contents(folder: Path) -> str:
         names = sorted(path.name + "/" * path.is_dir() for path in folder.iterdir())
     except OSError as error:
         return f"nothing to read: {error}"
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return (", ".join(names[:_SHOWN]) + more) or "an empty folder"
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return (", ".join(names[:_NAMES]) + more) or "an empty folder"
 
 
 @contextmanager
@@ -93,3 +94,72 @@ def read_whole(path: Path, most: int) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error}") from error
+
+
+LONGEST = 1 << 16
+MOST = 10_000_000
+_SHOWN = 60
+
+
+def text_lines(path: Path, *, comment: str = "\n") -> Iterator[tuple[str, str]]:
+    """Each line that is not blank, stripped, after the words that say where it is ("adult.data, line 3").
+
+    comment: lines that begin with this are left out; the default leaves out none.
+
+    Raises ValueError, naming the line, for a line that is too long or not ASCII, and for more than MOST lines; also
+    for a file without any line.
+    """
+    number, found = 0, False
+    with opened(path) as stream:
+        while raw := stream.readline(LONGEST + 1):
+            number += 1
+            where = f"{path.name}, line {number}"
+            if len(raw) > LONGEST:
+                raise ValueError(f"{where} must be at most {LONGEST} bytes long, got more: {shown(raw[:_SHOWN])}")
+            if number > MOST:
+                raise ValueError(f"{path.name} must have at most {MOST} lines, got more")
+            line = _text(raw, where)
+            if line and not line.startswith(comment):
+                found = True
+                yield where, line
+    if not found:
+        raise ValueError(f"{path} must hold lines of text, found none")
+
+
+def text_records(
+    path: Path, fields: Sequence[str], separator: str, *, comment: str = "\n"
+) -> Iterator[tuple[str, list[str]]]:
+    """Each line's fields, after the words that say where it is; see `text_lines` and `split_line`."""
+    for where, line in text_lines(path, comment=comment):
+        yield where, split_line(where, line, fields, separator)
+
+
+def split_line(where: str, line: str, fields: Sequence[str], separator: str) -> list[str]:
+    """A line's fields, stripped of spaces and of double quotes around them.
+
+    fields: their names, in order.   separator: between two fields; never part of one, quoted or not.
+    Raises ValueError, beginning with `where`, if their number is not that of the names.
+    """
+    values = [_unquoted(value.strip()) for value in line.split(separator)]
+    if len(values) != len(fields):
+        raise ValueError(
+            f"{where} must hold {len(fields)} values separated by {separator!r} ({fields[0]} to {fields[-1]}), "
+            f"found {len(values)}: {shown(line)}"
+        )
+    return values
+
+
+def shown(text: str | bytes) -> str:
+    """A text as an error quotes it: in quotes, and cut where it is long."""
+    return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."
+
+
+def _text(raw: bytes, where: str) -> str:
+    try:
+        return raw.decode("ascii").strip()
+    except UnicodeDecodeError:
+        raise ValueError(f"{where} must be plain ASCII text, found {shown(raw)}") from None
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value

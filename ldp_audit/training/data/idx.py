@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.training.data.datasets import Images
 from ldp_audit.training.data.files import contents, find_file, opened, read_exactly
+from ldp_audit.training.datasets import Images
 
 EMNIST_CLASSES = {"byclass": 62, "bymerge": 47, "balanced": 47, "letters": 26, "digits": 10, "mnist": 10}
 """The splits that EMNIST is distributed in, and how many classes each has."""

@@ -16,12 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ldp_audit.training.data.datasets import Table
-from ldp_audit.training.data.files import find_file
-from ldp_audit.training.data.one_hot import OneHot
-from ldp_audit.training.data.recipe import Column, Recipe, Target
-from ldp_audit.training.data.scaled import LeftOut, Scaled
-from ldp_audit.training.data.text_lines import split_line, text_lines
+from ldp_audit.training.data.files import find_file, split_line, text_lines
+from ldp_audit.training.data.recipe import Column, LeftOut, OneHot, Recipe, Scaled, Target
+from ldp_audit.training.datasets import Table
 from ldp_audit.training.streams import Streams
 
 WIDTH = 114

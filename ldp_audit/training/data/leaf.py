@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.training.data.datasets import Images
 from ldp_audit.training.data.files import contents, read_whole
-from ldp_audit.training.option_checks import check_flag, check_share, check_whole
+from ldp_audit.training.datasets import Images
+from ldp_audit.training.pipeline import check_flag, check_share, check_whole
 from ldp_audit.training.streams import Streams
 
 CLASSES = 62

@@ -16,12 +16,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.training.data.cifar import cifar_10, cifar_100
+from ldp_audit.training.data.cifar import cifar_10, cifar_10_python, cifar_100, cifar_100_python
 from ldp_audit.training.data.cifar_classes import COARSE_OF_FINE
-from ldp_audit.training.data.cifar_python import cifar_10_python, cifar_100_python
-from ldp_audit.training.data.datasets import Images
 from ldp_audit.training.data.idx import emnist, mnist
 from ldp_audit.training.data.leaf import femnist
+from ldp_audit.training.datasets import Images
 
 SUBCLASSES = (0, 2, 20, 63, 71, 82)
 """FedMD's private classes, as CIFAR-100's fine labels: apple, baby, chair, porcupine, sea and sunflower."""

@@ -8,20 +8,21 @@ hinge loss have gradients in [-1, 1] up to the regulariser's, and clipping has n
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.training.data.datasets import Table
+from ldp_audit.training.data.files import shown
+from ldp_audit.training.datasets import Table
 
 _CHUNK = 8192
 
 
 class Column(Protocol):
-    """How one field is coded; see `one_hot` and `scaled`."""
+    """How one field is coded: a number (`Scaled`, `Ordinal`), bits (`OneHot`, `Intervals`), or nothing (`LeftOut`)."""
 
     @property
     def name(self) -> str:
@@ -125,3 +126,222 @@ class Recipe:
         *features, target = zip(*records, strict=True)
         coded = [column.encode(values) for column, values in zip(self.columns, features, strict=True)]
         return np.concatenate(coded, axis=1), self.target.encode(target)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A number's column.
+
+    name: of the field.   low, high: the bounds, low < high.
+    how: "centred": affine, from -1 at low to 1 at high; "ratio": divided by the greater of |low| and |high|, so that 0
+    stays 0; "log": sign(v) log(1 + |v|), then as "ratio", for amounts and counts over many orders of magnitude.
+    Raises ValueError where the bounds do not ascend.
+    """
+
+    name: str
+    low: float
+    high: float
+    how: Literal["centred", "ratio", "log"] = "centred"
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise ValueError(f"{self.name}: low must be below high, got {self.low!r} and {self.high!r}")
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The column's name."""
+        return (self.name,)
+
+    def encode(self, values: Sequence[str] | Sequence[float]) -> NDArray[np.float64]:
+        """The column, shape (n, 1), in [-1, 1].   values: n numbers within the bounds; ValueError otherwise."""
+        found = numbers(self.name, values)
+        outside = (found < self.low) | (found > self.high)
+        if outside.any():
+            got = found[outside][0]
+            raise ValueError(f"{self.name} must be a number from {self.low:.12g} to {self.high:.12g}, got {got:.12g}")
+        return self._scaled(found)[:, None]
+
+    def describe(self) -> str:
+        """The coding in words."""
+        words = {
+            "centred": "onto [-1, 1]",
+            "ratio": "divided by the bound",
+            "log": "sign(v) log(1 + |v|), then divided",
+        }
+        return f"{self.low:.12g} to {self.high:.12g}, {words[self.how]}"
+
+    def _scaled(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.how == "centred":
+            return 2 * ((found - self.low) / (self.high - self.low)) - 1
+        greatest = max(abs(self.low), abs(self.high))
+        if self.how == "ratio":
+            return found / greatest
+        return np.sign(found) * (np.log1p(np.abs(found)) / np.log1p(greatest))
+
+
+@dataclass(frozen=True)
+class Ordinal:
+    """A column for values that have an order: the first is -1, the last 1, the others evenly between.
+
+    name: of the field.   values: two or more, in order.   Raises ValueError for fewer, or for one named twice.
+    """
+
+    name: str
+    values: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.values) < 2 or len(set(self.values)) != len(self.values):
+            raise ValueError(f"{self.name}: values must be two or more different ones, got {self.values!r}")
+
+    @classmethod
+    def of(cls, name: str, values: str) -> Ordinal:
+        """Likewise, with the values written in a row, separated by spaces."""
+        return cls(name, tuple(values.split()))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The column's name."""
+        return (self.name,)
+
+    def encode(self, values: Sequence[str]) -> NDArray[np.float64]:
+        """The column, shape (n, 1), in [-1, 1].   values: n of the known ones; ValueError for any other."""
+        places = dict(zip(self.values, np.linspace(-1, 1, len(self.values)), strict=True))
+        try:
+            return np.array([[places[value]] for value in values], dtype=np.float64).reshape(-1, 1)
+        except KeyError as error:
+            raise ValueError(f"{self.name} must be one of {', '.join(self.values)}, got {error.args[0]!r}") from None
+
+    def describe(self) -> str:
+        """The coding in words."""
+        return f"{self.values[0]} = -1 to {self.values[-1]} = 1, evenly"
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A field without a column.   name: of the field.   why: the reason, for the reader."""
+
+    name: str
+    why: str
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """No columns."""
+        return ()
+
+    def encode(self, values: Sequence[str]) -> NDArray[np.float64]:
+        """Shape (n, 0)."""
+        return np.empty((len(values), 0))
+
+    def describe(self) -> str:
+        """The coding in words."""
+        return f"left out: {self.why}"
+
+
+def numbers(name: str, values: Sequence[str] | Sequence[float]) -> NDArray[np.float64]:
+    """The values as numbers, shape (n,); ValueError, naming the first that is none or is not finite."""
+    found = _parsed(values)
+    if found is None or not np.isfinite(found).all():
+        bad = next(value for value in values if not _is_number(value))
+        raise ValueError(f"{name} must be a finite number, got {shown(str(bad))}")
+    return found
+
+
+def _parsed(values: Sequence[str] | Sequence[float]) -> NDArray[np.float64] | None:
+    if any("_" in value for value in values if isinstance(value, str)):  # Python reads 1_0 as 10
+        return None
+    try:
+        return np.array(values, dtype=np.float64)
+    except ValueError:
+        return None
+
+
+def _is_number(value: str | float) -> bool:
+    try:
+        return bool(np.isfinite(float(value))) and "_" not in str(value)
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """A category's columns.
+
+    name: of the field.   values: those that get a column, in order, at least one.
+    without: those that get none, so that all columns are 0: unknown ones, or the one that the others are held against.
+    merged: (value, the value that it is coded as) for those too rare for a column.
+    Raises ValueError where a value is named twice.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    without: tuple[str, ...] = ()
+    merged: tuple[tuple[str, str], ...] = ()
+    _places: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        places = {value: place for place, value in enumerate(self.values)}
+        places |= dict.fromkeys(self.without, -1)
+        for value, other in self.merged:
+            if other not in places:
+                raise ValueError(f"{self.name}: merged must name known values, got {other!r}")
+            places[value] = places[other]
+        if len(places) != len(self.values) + len(self.without) + len(self.merged) or not self.values:
+            raise ValueError(f"{self.name}: values must be one or more different ones, got {self.values!r}")
+        object.__setattr__(self, "_places", places)
+
+    @classmethod
+    def of(cls, name: str, values: str, *, without: str = "", merged: tuple[tuple[str, str], ...] = ()) -> OneHot:
+        """Likewise, with the values written in a row, separated by spaces."""
+        return cls(name, tuple(values.split()), tuple(without.split()), merged)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return tuple(f"{self.name}={value}" for value in self.values)
+
+    def encode(self, values: Sequence[str]) -> NDArray[np.float64]:
+        """The columns, shape (n, width).   values: n of the known ones; ValueError for any other."""
+        try:
+            places = np.array([self._places[value] for value in values], dtype=np.int64)
+        except KeyError as error:
+            known = ", ".join(self._places)
+            raise ValueError(f"{self.name} must be one of {known}, got {error.args[0]!r}") from None
+        return (places[:, None] == np.arange(len(self.values))).astype(np.float64)
+
+    def describe(self) -> str:
+        """The coding in words."""
+        left = f", none for {', '.join(self.without)}" if self.without else ""
+        coded = "".join(f", {value} as {other}" for value, other in self.merged)
+        return f"one-hot of {len(self.values)} values{left}{coded}"
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """A number's columns: which interval it lies in.
+
+    name: of the field.   edges: ascending; the first interval is all below edges[0], the last all from edges[-1] up.
+    Raises ValueError where the edges do not ascend.
+    """
+
+    name: str
+    edges: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.edges or any(not low < high for low, high in zip(self.edges, self.edges[1:], strict=False)):
+            raise ValueError(f"{self.name}: edges must be ascending, got {self.edges!r}")
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The columns' names."""
+        between = [f"{low:g}..{high:g}" for low, high in zip(self.edges, self.edges[1:], strict=False)]
+        names = [f"<{self.edges[0]:g}", *between, f">={self.edges[-1]:g}"]
+        return tuple(f"{self.name}:{name}" for name in names)
+
+    def encode(self, values: Sequence[str]) -> NDArray[np.float64]:
+        """The columns, shape (n, width).   values: n finite numbers; ValueError otherwise."""
+        places = np.searchsorted(self.edges, numbers(self.name, values), side="right")
+        return (places[:, None] == np.arange(len(self.edges) + 1)).astype(np.float64)
+
+    def describe(self) -> str:
+        """The coding in words."""
+        return f"one-hot of {len(self.edges) + 1} intervals, from {', '.join(f'{edge:.10g}' for edge in self.edges)} up"

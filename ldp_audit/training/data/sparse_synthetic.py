@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.training.data.datasets import Table
+from ldp_audit.training.datasets import Table
 from ldp_audit.training.streams import Streams
 
 

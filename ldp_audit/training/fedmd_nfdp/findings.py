@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from ldp_audit.training.experiments.findings import (
+from ldp_audit.training.findings import (
     Finding,
     Question,
     Verdict,
@@ -23,6 +23,8 @@ from ldp_audit.training.experiments.findings import (
     rising,
     within,
 )
+from ldp_audit.training.results import beside
+from ldp_audit.training.sweep import read_paper
 
 ERROR_RATE = 0.05
 MARGIN = 0.05
@@ -233,3 +235,7 @@ def _levels(results: Results, name: str, method: str) -> tuple[list[int], list[d
     found = [(value, _at(results, method=method, **{name: value})) for value in values]
     kept = [(value, runs) for value, runs in found if runs]
     return [value for value, _ in kept], [runs for _, runs in kept]
+
+
+PAPER = read_paper(__package__)
+beside_the_paper = beside(PAPER)

@@ -10,14 +10,20 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ldp_audit.training.fedmd_nfdp import architectures
-from ldp_audit.training.option_checks import check_choice, check_number, check_whole
+from ldp_audit.training.fedmd_nfdp.findings import FINDINGS as FINDINGS
+from ldp_audit.training.fedmd_nfdp.findings import PAPER
+from ldp_audit.training.fedmd_nfdp.findings import beside_the_paper as beside_the_paper
+from ldp_audit.training.pipeline import check_choice, check_number, check_whole
 
 if TYPE_CHECKING:
     import torch
 
-    from ldp_audit.training.data.datasets import Images, Table
+    from ldp_audit.training.datasets import Images, Table
     from ldp_audit.training.fedmd_nfdp.run import FedMdRun
+
+
+SMALL = "mlp-64+cnn-8-16+mlp-48-32+mlp-128+mlp-96-48"
+"""For images of 8x8: five architectures of 2,000 to 11,000 weights."""
 
 METHODS = ("nfdp-with", "nfdp-without", "alone", "np", "ldp", "alone-np", "centralised")
 SCORES = ("logits", "softmax", "argmax")
@@ -46,6 +52,9 @@ _LEAST = {
     "private_batch": 1,
 }
 
+DEMONSTRATION = PAPER.demonstration
+presets = PAPER.presets
+
 
 @dataclass(frozen=True)
 class FedMd:
@@ -59,7 +68,8 @@ class FedMd:
     public_classes: the labels below it are public, the others private; FedMD's pairs of data sets are joined so.
     split: of the private records: "iid", "classes", "writers" or "subclasses"; see `public_split`.
     classes_per_party: for split "classes", >= 1.
-    networks: names such as "cnn-8-16+mlp-64"; the parties have them in turn.
+    networks: names such as "cnn-8-16+mlp-64", which the parties have in turn: two 3x3 convolutions of 8 and 16
+        channels, each with ReLU and 2x2 max-pooling, and a linear layer; one hidden layer of 64.
     scores: what is communicated: "logits", "softmax" or "argmax".
     outputs: "all": scores are of public and private classes, as FedMD has it; "private": of the private ones alone.
     rounds: of communication, >= 1.
@@ -83,7 +93,7 @@ class FedMd:
     public_classes: int = 5
     split: str = "iid"
     classes_per_party: int = 2
-    networks: str = architectures.SMALL
+    networks: str = SMALL
     scores: str = "softmax"
     outputs: str = "private"
     rounds: int = 8
@@ -107,7 +117,7 @@ class FedMd:
             check_choice(name, getattr(self, name), accepted)
         for name, least in _LEAST.items():
             check_whole(name, getattr(self, name), least)
-        architectures.names_of(self.networks)
+        names_of(self.networks)
         for name in ("learning_rate", "clip_norm"):
             check_number(name, getattr(self, name), "a finite number > 0", lambda value: 0 < value < math.inf)
         if (self.budget_epsilon is None) != (self.budget_delta is None):
@@ -123,7 +133,7 @@ class FedMd:
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedMdRun:
         """A run at its beginning; ValueError where the data do not fit the plan."""
-        from ldp_audit.training.data.datasets import Images
+        from ldp_audit.training.datasets import Images
         from ldp_audit.training.fedmd_nfdp.run import FedMdRun
 
         if not isinstance(data, Images):
@@ -139,3 +149,22 @@ class FedMd:
     def communicates(self) -> bool:
         """Whether the parties exchange scores."""
         return self.method in ("nfdp-with", "nfdp-without", "np", "ldp")
+
+
+def names_of(networks: str) -> tuple[str, ...]:
+    """The names in such a text. Raises ValueError, naming the part that is none."""
+    if not isinstance(networks, str):
+        raise ValueError(f"networks must be names such as cnn-16-32 joined by +, got {networks!r}")
+    names = tuple(networks.split("+"))
+    for name in names:
+        kind_and_widths(name)
+    return names
+
+
+def kind_and_widths(name: str) -> tuple[str, tuple[int, ...]]:
+    """("cnn", (16, 32)) of "cnn-16-32". Raises ValueError for a text that is no such name."""
+    kind, *widths = name.split("-")
+    numbers = all(width.isascii() and width.isdigit() and int(width) > 0 for width in widths)
+    if kind not in ("cnn", "mlp") or not widths or not numbers:
+        raise ValueError(f"networks must be names such as cnn-16-32 or mlp-64, joined by +, got {name!r}")
+    return kind, tuple(int(width) for width in widths)

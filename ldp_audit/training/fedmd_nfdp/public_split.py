@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.training.data.datasets import Images
+from ldp_audit.training.datasets import Images
 from ldp_audit.training.fedmd_nfdp.plan import FedMd
 
 Indices = NDArray[np.int64]

@@ -10,7 +10,7 @@ Source: Sun, Lyu, FedMD-NFDP (IJCAI 2021), Algorithm 1.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,11 @@ from torch import nn
 from torch.nn import functional
 
 from ldp_audit.accounting.protocols.protocol import Protocol
-from ldp_audit.training.data.datasets import Images
-from ldp_audit.training.fedmd_nfdp import distillation, noise, spending
-from ldp_audit.training.fedmd_nfdp.architectures import names_of
-from ldp_audit.training.fedmd_nfdp.networks import network
-from ldp_audit.training.fedmd_nfdp.parties import Party, sampled
-from ldp_audit.training.fedmd_nfdp.plan import FedMd
+from ldp_audit.training.canary import Canary
+from ldp_audit.training.datasets import Images
+from ldp_audit.training.fedmd_nfdp import canaries, distillation, spending
+from ldp_audit.training.fedmd_nfdp.networks import Party, network, sampled
+from ldp_audit.training.fedmd_nfdp.plan import FedMd, names_of
 from ldp_audit.training.fedmd_nfdp.public_split import Holdings, holdings
 from ldp_audit.training.streams import Streams
 
@@ -39,7 +38,7 @@ class FedMdRun:
 
     def __init__(self, plan: FedMd, data: Images, *, seed: int, device: torch.device) -> None:
         self.rounds = plan.rounds
-        self.plan, self.device, self.streams = plan, device, Streams(seed)
+        self.plan, self.data, self.device, self.streams = plan, data, device, Streams(seed)
         held = holdings(data, plan, self.streams.numpy("parties"))
         self.records = min(len(share) for share in held.private)
         self.private_batch = plan.private_batch * (plan.parties if plan.method == "centralised" else 1)
@@ -88,11 +87,15 @@ class FedMdRun:
         """One draw of a sample, or all noisy queries; None where nothing protects, or nothing is released."""
         return spending.protocol_of(self.plan, self.records, self.noise)
 
-    def _noise(self) -> noise.Noise:
+    def canaries(self) -> Iterator[Canary]:
+        """See `canary.Audited`."""
+        return canaries.canaries(self)
+
+    def _noise(self) -> spending.Noise:
         plan = self.plan
-        reach = noise.sensitivity(plan.noise, plan.scores, plan.clip_norm)
+        reach = spending.sensitivity(plan.noise, plan.scores, plan.clip_norm)
         budget = spending.budget_of(plan, self.records)
-        return noise.calibrated(plan.noise, reach, plan.rounds * plan.public_per_round, *budget)
+        return spending.calibrated(plan.noise, reach, plan.rounds * plan.public_per_round, *budget)
 
     def _parties(self, data: Images, held: Holdings) -> list[Party]:
         """Each has those of its records that are drawn; networks of one name start alike."""
@@ -152,24 +155,24 @@ class FedMdRun:
         return record | {"digested": self._accuracies()["accuracy"]}
 
     def _with_noise(
-        self, added: noise.Noise, scores: list[torch.Tensor], number: int
+        self, added: spending.Noise, scores: list[torch.Tensor], number: int
     ) -> tuple[list[torch.Tensor], dict[str, Any]]:
         """The scores as they leave the parties, and what was measured of clipping and noise."""
         record: dict[str, Any] = {}
         if self.plan.scores == "logits":
-            pairs = [noise.bounded(one, self.plan.noise, self.plan.clip_norm) for one in scores]
+            pairs = [spending.bounded(one, self.plan.noise, self.plan.clip_norm) for one in scores]
             scores = [one for one, _ in pairs]
             record["clipped"] = statistics.fmean(share for _, share in pairs)
         reports = [
-            noise.noisy(one, added, self.streams.torch("noise", number, party.number, device=self.device))
+            spending.noisy(one, added, self.streams.torch("noise", number, party.number, device=self.device))
             for party, one in zip(self.parties, scores, strict=True)
         ]
         errors = torch.stack(reports).double() - torch.stack(scores).double()
         record["noise"] = {
             "measured_variance": float(errors.square().mean()),
-            "exact_variance": noise.exact_variance(added),
+            "exact_variance": spending.exact_variance(added),
             "numbers": errors.numel(),
-            "agreement": statistics.fmean(noise.agreement(*pair) for pair in zip(reports, scores, strict=True)),
+            "agreement": statistics.fmean(spending.agreement(*pair) for pair in zip(reports, scores, strict=True)),
             "chance": 1 / scores[0].shape[1],
         }
         return reports, record

@@ -11,14 +11,21 @@ Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Section 5.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from ldp_audit.training.experiments.findings import Finding, Verdict, greater
-from ldp_audit.training.fedsel.learnt import nothing_learnt
-from ldp_audit.training.fedsel.presets import EPSILON, LARGE
 from ldp_audit.training.fedsel.solution import SELECTIONS
+from ldp_audit.training.findings import Finding, Verdict, greater, interval
+from ldp_audit.training.results import Row, apart
+from ldp_audit.training.sweep import read_paper
+
+EPSILON = 2.0
+"""The budget at which solutions are compared: Table 3's."""
+
+LARGE = 8.0
+"""A large budget, for comparison."""
 
 ERROR_RATE = 0.01
 """The chance that a finding is called seen where it is not so, or opposite."""
@@ -30,7 +37,7 @@ _FEW_COLUMNS = (
 )
 
 _NOTHING_LEARNT = (
-    " Nothing learnt: there FedSel's models do no better than always answering the more frequent class (learnt.py). "
+    " Nothing learnt: there FedSel's models do no better than always answering the more frequent class. "
     "FedSel's steps are about 1 / d of the flat solution's, and the paper names no learning rate."
 )
 
@@ -304,3 +311,97 @@ FINDINGS: tuple[Callable[[Results], Finding | None], ...] = (
     adapted_accumulation,
     rises_with_epsilon,
 )
+
+
+_LITTLE = 1e-3
+"""Less than this above the share, and a model has as good as learnt nothing."""
+
+
+def nothing_learnt(results: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
+    """Whether no run of EXP-PM, PE-PM or PS-PM with these settings does better than one answer for all records.
+
+    False where the results do not say how often either label is, and where there is no such run.
+    """
+    share, names = one_answer(results), [f"{one}-PM" for one in SELECTIONS]
+    found = [
+        statistics.fmean(run["rounds"][-1]["accuracies"])
+        for run in results["runs"]
+        if run["settings"]["solution"] in names
+        and all(run["settings"].get(name) == value for name, value in settings.items())
+    ]
+    return share is not None and bool(found) and max(found) <= share + _LITTLE
+
+
+def one_answer(results: Mapping[str, Any]) -> float | None:
+    """The accuracy of always answering the more frequent class."""
+    positive = results.get("data", {}).get("positive")
+    return None if positive is None else max(positive, 1 - positive)
+
+
+PAPER = read_paper(__package__)
+_IN_A_CELL = ("solution", "model", "epsilon")
+_EACH_END = 0.025
+
+
+def beside_the_paper(results: Mapping[str, Any]) -> list[Row]:
+    """Table 3's cells for this data set; 95% intervals are over the repeats of the cross-validation, given the data.
+
+    Runs with other settings than the paper states are left out; where those differ that it leaves open, such as the
+    learning rate, each has its rows.
+    """
+    table = PAPER.document["table-3"]
+    said = table["said"].items()
+    runs = [run for run in results["runs"] if all(run["settings"].get(name) == value for name, value in said)]
+    rows: list[Row] = []
+    for more, group in apart(runs, within=_IN_A_CELL):
+        for line in table["rows"]:
+            if results["data"]["name"] in line["data"]:
+                rows += _cells(gains_and_losses({"runs": group}, line["model"]), line, more)
+    return rows
+
+
+class Difference(NamedTuple):
+    """percent: mean over the repeats of the cross-validation.   error: its standard error; NaN for one repeat.
+
+    low, high: a 95% interval, Student's, given the data; infinite for one repeat, or for a few equal ones.
+    """
+
+    percent: float
+    error: float
+    low: float
+    high: float
+
+
+class GainAndLoss(NamedTuple):
+    """One selection's two numbers."""
+
+    gain: Difference
+    loss: Difference
+
+
+def gains_and_losses(results: Mapping[str, Any], model: str, *, epsilon: float = 2.0) -> dict[str, GainAndLoss]:
+    """By selection; of the results of the preset "table-3". Selections whose runs are missing are left out."""
+    at = {"model": model, "epsilon": epsilon}
+    found = {name: gains_and_losses_of(results, name, **at) for name in SELECTIONS}
+    return {
+        name: GainAndLoss(_difference(gains), _difference(losses)) for name, (gains, losses) in found.items() if gains
+    }
+
+
+def _difference(values: Sequence[float]) -> Difference:
+    spread = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    low, mean, high = interval(values, _EACH_END)
+    return Difference(100 * mean, 100 * spread, 100 * low, 100 * high)
+
+
+def _cells(found: Mapping[str, GainAndLoss], line: Mapping[str, Any], more: str) -> list[Row]:
+    return [
+        _row(f"{line['model']}, {selection}, {word}{more}", difference, printed)
+        for selection, two in found.items()
+        for word, difference, printed in zip(("gain", "loss"), two, line[selection], strict=True)
+    ]
+
+
+def _row(what: str, found: Difference, printed: float) -> Row:
+    ends = (found.low, found.high) if math.isfinite(found.low) else (None, None)
+    return Row("Table 3", what, "points", printed, found.percent, *ends)

@@ -6,17 +6,20 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
-from ldp_audit.training.data.datasets import Images, Table
+from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.fedsel.findings import FINDINGS as FINDINGS
-from ldp_audit.training.fedsel.presets import DEMONSTRATION as DEMONSTRATION
-from ldp_audit.training.fedsel.presets import presets as presets
+from ldp_audit.training.fedsel.findings import PAPER
+from ldp_audit.training.fedsel.findings import beside_the_paper as beside_the_paper
 from ldp_audit.training.fedsel.solution import solution
-from ldp_audit.training.option_checks import check_number, check_whole
+from ldp_audit.training.pipeline import check_number, check_whole
 
 if TYPE_CHECKING:
     import torch
 
     from ldp_audit.training.fedsel.run import FedSelRun
+
+DEMONSTRATION = PAPER.demonstration
+presets = PAPER.presets
 
 
 @dataclass(frozen=True)

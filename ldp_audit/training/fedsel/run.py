@@ -1,34 +1,47 @@
-"""A batch of FedSel trainings, one for each fold of each repeat, round by round.
+"""A batch of FedSel trainings, one for each fold of each repeat of a cross-validation, round by round.
 
 In a round every model has its own users; all users of all models are worked on at once, in chunks of bounded memory.
-What is kept between rounds are the weights; with several epochs also the past weights and reported indices, from which
-users' unsent gradients are computed again (`accumulation.py`).
+Model b = repeat * folds + fold is trained on the records outside its fold and tested on those in it. All models of a
+batch have equally many users, n = N - ceil(N / folds), so that one tensor holds a round of all; where the folds' sizes
+differ, the models with one record more leave the last of them out.
 
-Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 1.
+Gradients of l2-regularised linear models, one a record; there is no intercept, as the paper's dimensions say:
+
+    logistic   ln(1 + e**(-y w.x)) + (lambda/2) |w|**2     gradient  -y x / (1 + e**(y w.x)) + lambda w
+    svm        max(0, 1 - y w.x)   + (lambda/2) |w|**2     subgradient  -y x [y w.x < 1]     + lambda w
+
+What a user has not sent yet adds up, and a coordinate starts anew when it was selected:
+
+    r^t = r^(t-1) + g^t,   then r^t_j <- 0 for the j that was reported; where PE reported none, nothing starts anew
+
+A user's r is a function of its record, the models that it was sent and the indices that it reported. So it is computed
+again when it is needed, and a run keeps the models and the indices alone: users times d numbers are never held.
+
+Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 1, Section 5.1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ldp_audit.accounting.protocols.protocol import Protocol
-from ldp_audit.training.data.datasets import Images, Table
-from ldp_audit.training.fedsel import folds as cross_validation
-from ldp_audit.training.fedsel.accumulation import unsent
-from ldp_audit.training.fedsel.budget import split_of
-from ldp_audit.training.fedsel.gradients import gradients, shares_right
-from ldp_audit.training.fedsel.protocol import protocol
-from ldp_audit.training.fedsel.senders import sender, top_size
+from ldp_audit.training.canary import Canary
+from ldp_audit.training.datasets import Images, Table
+from ldp_audit.training.fedsel import canaries
+from ldp_audit.training.fedsel.measures import RoundSums, as_layer, bias, share, variance
+from ldp_audit.training.fedsel.senders import protocol, sender, split_of, top_size
 from ldp_audit.training.fedsel.solution import solution
-from ldp_audit.training.measure.selection import RoundSums, as_layer, bias, share, variance
 from ldp_audit.training.streams import Streams
 
 if TYPE_CHECKING:
     from ldp_audit.training.fedsel.plan import FedSel
+
 
 CHUNK = 2**20
 """Numbers in one tensor of a chunk (users times weights); about thirty such tensors live at once."""
@@ -52,16 +65,16 @@ class FedSelRun:
         if not isinstance(data, Table):
             raise ValueError(f"data must be a table for FedSel, got the images {data.name!r}")
         self.plan, self.device, self.streams, self.data = plan, device, Streams(seed), data
-        self.models = list(models) if models is not None else cross_validation.all_models(plan.repeats, plan.folds)
+        self.models = list(models) if models is not None else all_models(plan.repeats, plan.folds)
         rows = _rows(plan, len(data.x), self.streams)
         self.x = torch.tensor(data.x[rows], dtype=torch.float32, device=device)
         self.y = torch.tensor(data.y[rows], dtype=torch.float32, device=device)
-        self.folds = cross_validation.split(len(rows), plan.folds, self.models, self.streams)
+        self.folds = split(len(rows), plan.folds, self.models, self.streams)
         self.tests = torch.as_tensor(self.folds.tests(len(rows)), device=device)
         self.users, self.d = self.folds.train.shape[1], self.x.shape[1]
         self.k = top_size(plan, self.d)
-        self.per_epoch = cross_validation.rounds_per_epoch(self.users, plan.share)
-        self.edges = cross_validation.round_edges(self.users, self.per_epoch)
+        self.per_epoch = rounds_per_epoch(self.users, plan.share)
+        self.edges = round_edges(self.users, self.per_epoch)
         self.rounds = _rounds(plan, self.per_epoch)
         self.solution = solution(plan.solution)
         self.split = split_of(plan.epsilon, plan.mu, plan.threshold, max(1, self.users // self.per_epoch))
@@ -121,6 +134,10 @@ class FedSelRun:
         """See `Run`: one user's reports over all epochs."""
         return protocol(self.plan, self.split, data=self.data.name, users=self.users, d=self.d, k=self.k)
 
+    def canaries(self) -> Iterator[Canary]:
+        """See `canary.Audited`."""
+        return canaries.canaries(self)
+
     def _senders_models(self) -> list[tuple[int, int]]:
         """One sender for all, but for random projections, whose models have a matrix each."""
         return self.models if self.solution.kind == "projection" else self.models[:1]
@@ -167,9 +184,9 @@ class FedSelRun:
         return self.x[train], self.y[train]
 
     def order_of(self, epoch: int) -> torch.Tensor:
-        """See `folds.order`; computed once an epoch."""
+        """See `order`; computed once an epoch."""
         if epoch not in self._orders:
-            found = cross_validation.order(self.users, epoch, self.models, self.streams)
+            found = order(self.users, epoch, self.models, self.streams)
             self._orders[epoch] = torch.as_tensor(found, device=self.device)
         return self._orders[epoch]
 
@@ -190,7 +207,7 @@ class FedSelRun:
         return torch.stack([one.recover(row) for one, row in zip(self.senders, mean, strict=True)])
 
     def _measured(self, sums: RoundSums, count: int, mean: torch.Tensor) -> dict[str, Any]:
-        """See `measure/selection.py`."""
+        """See `measures`."""
         sent, expected = sums.reports / count, sums.means / count
         noise = variance(sent, expected, sums.variances / count**2)
         return {
@@ -229,3 +246,94 @@ def _rows(plan: FedSel, records: int, streams: Streams) -> np.ndarray:
     if used == records:
         return np.arange(records)
     return np.sort(streams.numpy("users").permutation(records)[:used])
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Who trains and who tests.
+
+    train: record of each user, int64, shape (models, n).   test: each model's records, one array a model.
+    """
+
+    train: NDArray[np.int64]
+    test: tuple[NDArray[np.int64], ...]
+
+    def tests(self, records: int) -> NDArray[np.bool_]:
+        """Whether each record is tested by each model; shape (records, models)."""
+        found = np.zeros((records, len(self.test)), dtype=np.bool_)
+        for model, rows in enumerate(self.test):
+            found[rows, model] = True
+        return found
+
+
+def all_models(repeats: int, folds: int) -> list[tuple[int, int]]:
+    """(repeat, fold) of every model, in the batch's order."""
+    return [(repeat, fold) for repeat in range(repeats) for fold in range(folds)]
+
+
+def split(records: int, folds: int, models: Sequence[tuple[int, int]], streams: Streams) -> Folds:
+    """The folds of these models.   records: N >= folds >= 2.
+
+    A repeat's shuffle depends on the seed and the repeat alone, so a model is the same in any batch.
+    """
+    users = records - -(-records // folds)
+    edges = np.arange(folds + 1) * records // folds
+    shuffled = {repeat: streams.numpy("folds", repeat).permutation(records) for repeat, _ in models}
+    test = tuple(shuffled[repeat][edges[fold] : edges[fold + 1]] for repeat, fold in models)
+    rest = [np.delete(shuffled[repeat], slice(edges[fold], edges[fold + 1]))[:users] for repeat, fold in models]
+    return Folds(np.stack(rest), test)
+
+
+def order(users: int, epoch: int, models: Sequence[tuple[int, int]], streams: Streams) -> NDArray[np.int64]:
+    """In which order each model's users report in this epoch: permutations of 0 .. n-1, shape (models, n)."""
+    return np.stack([streams.numpy("order", epoch, *model).permutation(users) for model in models])
+
+
+def rounds_per_epoch(users: int, share: float) -> int:
+    """So many rounds that each has about `share` of the users: every user reports once an epoch."""
+    return max(1, min(users, round(1 / share)))
+
+
+def round_edges(users: int, rounds: int) -> NDArray[np.int64]:
+    """Where the rounds of an epoch begin and end in its order; their sizes differ by one at most."""
+    return np.arange(rounds + 1) * users // rounds
+
+
+Model = Literal["logistic", "svm"]
+
+
+def gradients(model: Model, x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor, penalty: float) -> torch.Tensor:
+    """The gradient of each record's loss; shape (..., d).
+
+    x: (..., d).   y: -1 or +1, shape (...).   weights: broadcasts with x.   penalty: lambda.
+    """
+    margin = y * (x * weights).sum(-1)
+    slope = torch.sigmoid(-margin) if model == "logistic" else (margin < 1).to(x.dtype)
+    return (-y * slope)[..., None] * x + penalty * weights
+
+
+def shares_right(x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor, tests: torch.Tensor) -> list[float]:
+    """Of each model's test records, the share on the side of their label; a score of 0 counts as +1.
+
+    x: (n, d).   y: -1 or +1, shape (n,).   weights: (models, d).   tests: whether a record is the model's to be tested
+    on, booleans, shape (n, models), at least one a model.
+    """
+    right = ((x @ weights.T >= 0) == (y > 0)[:, None]) & tests
+    return (right.sum(0, dtype=torch.float64) / tests.sum(0)).tolist()
+
+
+def unsent(past: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> torch.Tensor | None:
+    """r^(t-1) from the past rounds of these users, the first one first; None where there are none.
+
+    past: what was added, shape (..., d), and the index reported then, shape (...), -1 for none.
+    """
+    kept: torch.Tensor | None = None
+    for added, index in past:
+        kept = after_report(added if kept is None else kept + added, index)
+    return kept
+
+
+def after_report(accumulated: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    """The accumulated vectors, shape (..., d), with 0 at each reported index, shape (...); as they are for -1."""
+    places = torch.arange(accumulated.shape[-1], device=accumulated.device)
+    return torch.where(places == index[..., None], torch.zeros_like(accumulated), accumulated)

@@ -1,23 +1,326 @@
-"""Which sender a plan's solution is: its mechanisms, with their budgets."""
+"""What the users of a solution send, the exact law of their reports, and what they spend.
+
+FedSel's report: select a coordinate of the accumulated gradient, then perturb its value plus momentum,
+
+    j from select(|r^t|, epsilon1),   s_j = r^t_j + eta r^(t-1)_j,   clip to [-1, 1],   perturb with epsilon2.
+
+The clip is needed for any finite epsilon; the paper has it in Section 3.3. PE may select none: the server counts zeros.
+Its competitors send the whole gradient, one random coordinate, flat samples of perturbed coordinates, or a random
+projection. Variances are those of `ldp_audit.mechanisms`; the value mechanisms' are all V(0) + (V(1) - V(0)) x**2,
+which lets tensors use them.
+
+An epoch's budget is divided as the accounting room divides it, so that a run spends what its protocol says. The unit is
+a record: each user has one.
+
+Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 1, Section 5.1, and Section 5.3 (the split without
+hyper-parameters: at least sqrt(d ln d / m) for the value, at most a share theta for the selection).
+"""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ldp_audit.accounting.protocols.protocol import Split
-from ldp_audit.mechanisms import CoordinateSampling, RandomProjection
-from ldp_audit.training.fedsel.budget import stages
-from ldp_audit.training.fedsel.competitors import FlatSender, FullSender, ProjectionSender, RandomCoordinateSender
-from ldp_audit.training.fedsel.selection import Largest, oracle
-from ldp_audit.training.fedsel.sent import Sender
-from ldp_audit.training.fedsel.solution import solution
-from ldp_audit.training.fedsel.two_stage import TwoStageSender
-from ldp_audit.training.fedsel.value import MECHANISMS
+import torch
+
+from ldp_audit.accounting.protocols.protocol import Protocol as SpendingProtocol
+from ldp_audit.accounting.protocols.protocol import Split, Step
+from ldp_audit.mechanisms import (
+    CoordinateSampling,
+    ExponentialSelection,
+    Hybrid,
+    PerturbedEncoding,
+    PerturbedSampling,
+    Piecewise,
+    RandomProjection,
+    TwoPoint,
+)
+from ldp_audit.mechanisms.randomness import source_of
+from ldp_audit.mechanisms.ranking import ranking, top_set
+from ldp_audit.mechanisms.sparse_report import scattered
+from ldp_audit.training.fedsel.solution import Solution, solution
 from ldp_audit.training.streams import Streams
 
 if TYPE_CHECKING:
     from ldp_audit.training.fedsel.plan import FedSel
+
+
+@dataclass(frozen=True)
+class Sent:
+    """The reports of a chunk of users.
+
+    vectors: as the server reads them, zeros where nothing is said; shape (..., width).
+    mean, variance: the exact ones of `vectors`, given the users' data; shape (..., width).
+    index: which entry is reported, -1 for none; shape (..., entries); None for the whole vector.
+    clipped: whether the reported value lay outside [-1, 1] before; shape of `index`, or None where nothing is clipped.
+    """
+
+    vectors: torch.Tensor
+    mean: torch.Tensor
+    variance: torch.Tensor
+    index: torch.Tensor | None = None
+    clipped: torch.Tensor | None = None
+
+
+class Sender(Protocol):
+    """One solution with its budgets: a pure function from true vectors and a generator to reports."""
+
+    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:
+        """The reports of users.
+
+        now: their (accumulated) gradients r^t, shape (..., d).
+        before: r^(t-1), what they had not sent before this gradient, for the momentum; None for zeros.
+        """
+        ...
+
+    def width(self, d: int) -> int:
+        """The entries of a report, for vectors of d."""
+        ...
+
+    def nothing(self) -> float:
+        """The exact probability that a user reports nothing."""
+        ...
+
+    def recover(self, mean: torch.Tensor) -> torch.Tensor:
+        """The server's step from the mean of `Sent.vectors`: shape (..., width) to (..., d)."""
+        ...
+
+
+MECHANISMS: dict[str, Any] = {"PM": Piecewise, "HM": Hybrid, "DUCHI": TwoPoint}
+"""By the name in a solution; each takes its epsilon."""
+
+
+class Perturbed(NamedTuple):
+    """report: what is sent.   clipped: where the value lay outside [-1, 1]. Both of the values' shape."""
+
+    report: torch.Tensor
+    clipped: torch.Tensor
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """E[report**2 | x] = at_zero + slope x**2, for x in [-1, 1]."""
+
+    at_zero: float
+    slope: float
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """Shape of x."""
+        return self.at_zero + self.slope * x * x
+
+
+def perturb(mechanism: Any, values: torch.Tensor, generator: torch.Generator) -> Perturbed:
+    """Each value clipped and perturbed: without the clip no epsilon is finite."""
+    return Perturbed(mechanism.sample(values.clamp(-1, 1), rng=generator), values.abs() > 1)
+
+
+def second_moment(mechanism: Any) -> Quadratic:
+    """Of an unbiased value mechanism on [-1, 1]; ValueError where its variance is no such quadratic."""
+    zero, half, one = (float(mechanism.variance(x)) for x in (0.0, 0.5, 1.0))
+    if abs(half - (zero + (one - zero) / 4)) > 1e-9 * max(zero, one):
+        raise ValueError(f"mechanism must have a variance of the form a + b x**2, got {mechanism!r}")
+    return Quadratic(zero, 1 + one - zero)
+
+
+@dataclass(frozen=True)
+class Largest:
+    """The coordinate of the largest magnitude, always.   d: how many there are."""
+
+    d: int
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """A uniform coordinate, whatever the magnitudes.   d: how many there are."""
+
+    d: int
+
+
+def oracle(name: str, epsilon: float, d: int, k: int, *, corrected: bool) -> Any:
+    """The selection of this name (EXP, PE, PS) with this budget; `Uniform` where the budget is 0.
+
+    corrected: PE's report, and not only each of its bits, then has that epsilon.
+    """
+    if epsilon == 0:
+        return Uniform(d)
+    if name == "EXP":
+        return ExponentialSelection(epsilon, d)
+    if name == "PS":
+        return PerturbedSampling(epsilon, d, k)
+    return PerturbedEncoding.calibrated(epsilon, d, k) if corrected else PerturbedEncoding(epsilon, d, k)
+
+
+def seen(mechanism: Any, vectors: torch.Tensor) -> torch.Tensor:
+    """What the selection sees of vectors (..., d): their rankings, or who is in the top k. Shape (..., d)."""
+    if isinstance(mechanism, ExponentialSelection):
+        return ranking(vectors.abs())
+    if isinstance(mechanism, Uniform):
+        return torch.zeros_like(vectors, dtype=torch.bool)
+    return top_set(vectors.abs(), 1 if isinstance(mechanism, Largest) else mechanism.k)
+
+
+def draw(mechanism: Any, sight: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """An index for each, -1 for none; int64, shape (...)."""
+    if isinstance(mechanism, Largest):
+        return sight.to(torch.uint8).argmax(-1)
+    if isinstance(mechanism, Uniform):
+        return source_of(generator).below(mechanism.d, sight.shape[:-1])
+    return mechanism.sample(sight, rng=generator)
+
+
+def probabilities(mechanism: Any, sight: torch.Tensor, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """P(j | what is seen) of every coordinate, shape (..., d); what is missing from 1 is that of none."""
+    return torch.tensor(_table(mechanism), dtype=dtype, device=sight.device)[sight.to(torch.int64)]
+
+
+def nothing(mechanism: Any) -> float:
+    """The probability of no index, whatever is seen."""
+    return math.exp(mechanism.none_log_prob()) if hasattr(mechanism, "none_log_prob") else 0.0
+
+
+def _table(mechanism: Any) -> list[float]:
+    """The probability of an index by its rank, or by its status."""
+    if isinstance(mechanism, Largest):
+        return [0.0, 1.0]
+    if isinstance(mechanism, Uniform):
+        return [1 / mechanism.d]
+    if isinstance(mechanism, ExponentialSelection):
+        ranks = torch.as_tensor(mechanism.rank_log_probs()).exp().tolist()
+        return [0.0, *ranks]
+    inside, outside = torch.tensor(mechanism.index_log_probs(), dtype=torch.float64).exp().tolist()
+    return [outside, inside]
+
+
+@dataclass(frozen=True)
+class TwoStageSender:
+    """selection: as `selection.draw` takes it.   value: a value mechanism, or None to send the value as it is.
+
+    momentum: eta, >= 0.
+    """
+
+    selection: Any
+    value: Any
+    momentum: float = 0.0
+
+    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:
+        """See `Sender`: one index a user, or none."""
+        sight = seen(self.selection, now)
+        index = draw(self.selection, sight, generator)
+        values = now if before is None else now + self.momentum * before
+        chosen = values.gather(-1, index.clamp(min=0)[..., None])[..., 0]
+        mean, square = values, values * values
+        report, clipped = chosen, None
+        if self.value is not None:
+            report, clipped = perturb(self.value, chosen, generator)
+            mean = values.clamp(-1, 1)
+            square = second_moment(self.value)(mean)
+            clipped = (clipped & (index >= 0))[..., None]
+        report = torch.where(index < 0, torch.zeros_like(report), report)
+        share = probabilities(self.selection, sight, now.dtype)
+        expected = share * mean
+        return Sent(
+            scattered(index[..., None], report[..., None], now.shape[-1]),
+            expected,
+            share * square - expected * expected,
+            index[..., None],
+            clipped,
+        )
+
+    def width(self, d: int) -> int:
+        """d."""
+        return d
+
+    def nothing(self) -> float:
+        """Not 0 for PE alone."""
+        return nothing(self.selection)
+
+    def recover(self, mean: torch.Tensor) -> torch.Tensor:
+        """The mean itself."""
+        return mean
+
+
+class AsWideAsVectors:
+    """The part of a `Sender` whose reports are as wide as the vectors: the mean needs nothing done to it."""
+
+    def width(self, d: int) -> int:
+        """d."""
+        return d
+
+    def nothing(self) -> float:
+        """0."""
+        return 0.0
+
+    def recover(self, mean: torch.Tensor) -> torch.Tensor:
+        """The mean itself."""
+        return mean
+
+
+@dataclass(frozen=True)
+class FullSender(AsWideAsVectors):
+    """NP: the whole gradient, as it is."""
+
+    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:  # noqa: ARG002
+        """See `Sender`; `before` and the generator are not used."""
+        return Sent(now, now, torch.zeros_like(now))
+
+
+@dataclass(frozen=True)
+class RandomCoordinateSender(AsWideAsVectors):
+    """NP-RS: one uniform coordinate, times d, which makes it unbiased."""
+
+    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:  # noqa: ARG002
+        """See `Sender`; `before` is not used."""
+        d = now.shape[-1]
+        index = source_of(generator).below(d, now.shape[:-1])[..., None]
+        return Sent(scattered(index, now.gather(-1, index), d, float(d)), now, (d - 1) * now * now, index)
+
+
+@dataclass(frozen=True)
+class FlatSender(AsWideAsVectors):
+    """PM, HM, DUCHI: k random coordinates, each perturbed with its share of the budget, times d / k."""
+
+    mechanism: CoordinateSampling
+
+    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:  # noqa: ARG002
+        """See `Sender`; `before` is not used. Every coordinate is clipped: which are sent must not matter."""
+        inside = now.clamp(-1, 1)
+        report = self.mechanism.sample(inside, rng=generator)
+        scale = self.mechanism.d / self.mechanism.k
+        square = second_moment(self.mechanism.coordinate())(inside)
+        clipped = (now.abs() > 1).gather(-1, report.index)
+        return Sent(self.mechanism.dense(report), inside, scale * square - inside * inside, report.index, clipped)
+
+
+@dataclass(frozen=True)
+class ProjectionSender:
+    """PM-RP and so on: one of q public random combinations, perturbed, times q; the server applies a pseudo-inverse."""
+
+    mechanism: RandomProjection
+
+    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:  # noqa: ARG002
+        """See `Sender`; `before` is not used. The reports' width is q."""
+        matrix = torch.tensor(self.mechanism.matrix, dtype=torch.float64, device=now.device)
+        combined = (now.to(torch.float64) @ matrix).to(now.dtype)
+        inside = combined.clamp(-1, 1)
+        report = self.mechanism.sample(now, rng=generator)
+        square = second_moment(self.mechanism.value)(inside)
+        index = report.index[..., None]
+        clipped = (combined.abs() > 1).gather(-1, index)
+        vectors = self.mechanism.dense(report)
+        return Sent(vectors, inside, self.mechanism.q * square - inside * inside, index, clipped)
+
+    def width(self, d: int) -> int:  # noqa: ARG002
+        """q."""
+        return self.mechanism.q
+
+    def nothing(self) -> float:
+        """0."""
+        return 0.0
+
+    def recover(self, mean: torch.Tensor) -> torch.Tensor:
+        """P g of the mean of clipped combinations, P the projection on the public span."""
+        return self.mechanism.recover(mean)
 
 
 def top_size(plan: FedSel, d: int) -> int:
@@ -52,3 +355,107 @@ def sender(plan: FedSel, split: Split, d: int, model: tuple[int, int], streams: 
         return ProjectionSender(RandomProjection.drawn(value, d, q, matrix, clip=True))
     selection = oracle(chosen.selection, budget.selection, d, k, corrected=plan.corrected)
     return TwoStageSender(selection, value, plan.momentum)
+
+
+_SELECTION = {
+    "EXP": "ExponentialSelection(d={d}",
+    "PE": "PerturbedEncoding(d={d}, k={k}",
+    "PS": "PerturbedSampling(d={d}, k={k}",
+}
+_VALUE = {"PM": "Piecewise(", "HM": "Hybrid(", "DUCHI": "TwoPoint("}
+_CLIP = "The value is clipped to [-1, 1] first; without that, no epsilon is finite (FS-CLIP)."
+_TIES = "Ties are broken so that exactly k entries are selected from; otherwise the cost is larger (FS-TIES)."
+_CONTROL = "A control group: the selection's share comes on top of the whole budget, which the value has."
+_CORRECTED = "PE's bits have a smaller epsilon, so that the whole report keeps to the selection's share."
+_PUBLISHED = "PE as published: its report has more than the selection's share (FS-L2)."
+
+
+def protocol(plan: FedSel, split: Split, *, data: str, users: int, d: int, k: int) -> SpendingProtocol | None:
+    """The whole run; None where no epsilon is finite: NP..., and a selection alone, which sends the value as it is.
+
+    data: its name.   users: of one model.   d: weights.   k: size of the top set.
+    """
+    chosen = solution(plan.solution)
+    if not chosen.private:
+        return None
+    budget = stages(chosen, split, plan.epochs, d)
+    two_stage = chosen.kind == "two-stage"
+    steps = (
+        (_selection(chosen, budget.selection, d, k, plan), _value(chosen, budget.value))
+        if two_stage
+        else (_value(chosen, *_shares(plan, budget.value, d)),)
+    )
+    by_paper = two_stage and not chosen.control
+    return SpendingProtocol(
+        name=f"FedSel's {chosen.name} on {data}",
+        steps=tuple(step for step in steps if step),
+        unit="record",
+        adjacency="replace",
+        epochs=plan.epochs,
+        dimensions=d,
+        split=split if by_paper else None,
+        paper="fedsel" if by_paper else None,
+        source="Liu, Cao, Yoshikawa, Chen, FedSel (DASFAA 2020), Algorithm 1 and Section 5",
+        notes=_notes(chosen, users, k, plan),
+    )
+
+
+def _selection(chosen: Solution, epsilon: float, d: int, k: int, plan: FedSel) -> Step | None:
+    """Without its epsilon where the split gives it; None where a control group's selection has no budget."""
+    head = _SELECTION[chosen.selection].format(d=d, k=k)
+    if chosen.selection == "PE" and plan.corrected and epsilon > 0:
+        epsilon = PerturbedEncoding.calibrated(epsilon, d, k).epsilon
+    elif not chosen.control:
+        return Step(f"{head})", ("epochs",), "which dimension", stage="selection")
+    return Step(f"{head}, epsilon={epsilon!r})", ("epochs",), "which dimension") if epsilon else None
+
+
+def _value(chosen: Solution, epsilon: float, times: int = 1) -> Step:
+    head = _VALUE[chosen.value]
+    if chosen.kind == "two-stage" and not chosen.control:
+        return Step(f"{head})", ("epochs",), "its value", stage="value")
+    return Step(f"{head}epsilon={epsilon!r})", ("epochs", times), "its value")
+
+
+def _shares(plan: FedSel, epsilon: float, d: int) -> tuple[float, int]:
+    """The budget of one coordinate of the flat solutions, and how many a report has."""
+    chosen = solution(plan.solution)
+    if chosen.kind != "flat":
+        return epsilon, 1
+    flat = CoordinateSampling(MECHANISMS[chosen.value], epsilon, d, plan.coordinates)
+    return flat.coordinate().epsilon, flat.k
+
+
+def _notes(chosen: Solution, users: int, k: int, plan: FedSel) -> tuple[str, ...]:
+    stopped = "" if plan.rounds is None else f"; those whose turn comes after round {plan.rounds} once less"
+    found = [f"{users} users train a model; each reports once an epoch{stopped}.", _CLIP]
+    if chosen.selection in ("PE", "PS"):
+        found += [f"k = {k}.", _TIES]
+    if chosen.selection == "PE":
+        found.append(_CORRECTED if plan.corrected else _PUBLISHED)
+    if chosen.control:
+        found.append(_CONTROL)
+    return tuple(found)
+
+
+class Stages(NamedTuple):
+    """What each stage may spend in one epoch, nats; 0 for one that there is not."""
+
+    selection: float
+    value: float
+
+
+def split_of(epsilon: float, mu: float | None, threshold: float, batch: int) -> Split:
+    """FedSel's split.   mu: None for the one without hyper-parameters, from the batch m."""
+    return Split(epsilon, mu=mu) if mu is not None else Split(epsilon, batch=batch, threshold=threshold)
+
+
+def stages(solution: Solution, split: Split, epochs: int, d: int) -> Stages:
+    """What this solution's stages may spend."""
+    whole = split.epsilon / epochs
+    if solution.kind == "selection":
+        return Stages(whole, 0.0)
+    if solution.kind == "two-stage":
+        found = split.stages(epochs, d)
+        return Stages(found["selection"], whole if solution.control else found["value"])
+    return Stages(0.0, whole if solution.private else 0.0)

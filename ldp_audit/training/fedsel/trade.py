@@ -32,8 +32,7 @@ def signal_ratio(
     import torch
 
     from ldp_audit.mechanisms import CoordinateSampling
-    from ldp_audit.training.fedsel.selection import oracle, probabilities, seen
-    from ldp_audit.training.fedsel.value import MECHANISMS
+    from ldp_audit.training.fedsel.senders import MECHANISMS, oracle, probabilities, seen
 
     top = k or max(1, d // 10)
     chosen = oracle(selection, mu * epsilon, d, top, corrected=False)

@@ -14,7 +14,9 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ldp_audit.training.experiments.findings import Finding, Verdict, greater, paired, rising, within
+from ldp_audit.training.findings import Finding, Verdict, greater, paired, rising, within
+from ldp_audit.training.results import beside
+from ldp_audit.training.sweep import read_paper
 
 ERROR_RATE = 0.01
 """The chance that a finding is called seen where it is not so, or opposite."""
@@ -222,3 +224,7 @@ def _accuracy(run: Mapping[str, Any]) -> float:
 
 def _private(run: Mapping[str, Any]) -> bool:
     return run["settings"]["epsilon"] != _NO_NOISE and run["settings"]["perturb"]
+
+
+PAPER = read_paper(__package__)
+beside_the_paper = beside(PAPER)

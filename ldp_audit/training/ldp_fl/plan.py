@@ -10,12 +10,15 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from ldp_audit.training.option_checks import check_choice, check_flag, check_number, check_whole
+from ldp_audit.training.ldp_fl.findings import FINDINGS as FINDINGS
+from ldp_audit.training.ldp_fl.findings import PAPER
+from ldp_audit.training.ldp_fl.findings import beside_the_paper as beside_the_paper
+from ldp_audit.training.pipeline import check_choice, check_flag, check_number, check_whole
 
 if TYPE_CHECKING:
     import torch
 
-    from ldp_audit.training.data.datasets import Images, Table
+    from ldp_audit.training.datasets import Images, Table
     from ldp_audit.training.ldp_fl.run import LdpFlRun
 
 _LEAST = {"n": 1, "rounds": 1, "epochs": 1, "batch_size": 1}
@@ -31,6 +34,9 @@ _MOST_RADII = 1e4
 _LEAST_EPSILON = 1e-12
 """Reports are c -+ r A in float32, with A up to 2e12: with these limits they and their squares are floats, and adaptive
 centers, which noise may move by about r A, keep apart from center -+ radius in float64."""
+
+DEMONSTRATION = PAPER.demonstration
+presets = PAPER.presets
 
 
 @dataclass(frozen=True)
@@ -120,7 +126,7 @@ class LdpFl:
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> LdpFlRun:
         """A run at its beginning; ValueError where the data do not fit the plan."""
-        from ldp_audit.training.data.datasets import Images
+        from ldp_audit.training.datasets import Images
         from ldp_audit.training.ldp_fl.run import LdpFlRun
 
         if not isinstance(data, Images) or not len(data.test_x):

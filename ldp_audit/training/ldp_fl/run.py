@@ -1,30 +1,39 @@
 """A run of LDP-FL: Algorithm 1 of the paper, with what each round shows of its layers measured beside it.
 
-Source: Sun, Qian, Chen, LDP-FL (IJCAI 2021), Algorithms 1 to 3.
+The layers' ranges (c, r) are fixed, or updated by the server from the averaged weights, which are public already. A
+layer is a module of the network; its weights and its biases share a range. The paper says that the server updates the
+ranges from W_l and not how. Two rules are offered:
+
+* "extremes": the middle of the layer's extremes, and half of what lies between. Noise widens what the next range is
+  taken from: with k clients of m weights the radius grows by about A sqrt(2 ln m / k) of itself every round.
+* "moments": the layer's mean, and a multiple of its standard deviation, after the variance that the noise adds,
+  (r^2 A^2 - E(w - c)^2) / k, is taken off. Everything in it is public.
+
+Source: Sun, Qian, Chen, LDP-FL (IJCAI 2021), Algorithms 1 to 3, "Adaptive Range Setting".
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from ldp_audit.accounting.protocols.protocol import Protocol
+from ldp_audit.accounting.protocols.protocol import Protocol, Shuffling, Step
 from ldp_audit.mechanisms.layer_range import LayerRange
+from ldp_audit.mechanisms.two_point import TwoPoint
 from ldp_audit.training import local_training, models
-from ldp_audit.training.client_data import ClientData
-from ldp_audit.training.ldp_fl import reporting, server
-from ldp_audit.training.ldp_fl.ranges import AdaptiveRule, fixed_ranges, noise_variance
-from ldp_audit.training.ldp_fl.spending import spending
-from ldp_audit.training.local_work import Trained
-from ldp_audit.training.measure.layers import LayerMeasures
+from ldp_audit.training.canary import Canary
+from ldp_audit.training.client_data import ClientData, Trained
+from ldp_audit.training.ldp_fl import canaries, reports
+from ldp_audit.training.ldp_fl.reports import LayerMeasures
 from ldp_audit.training.streams import Streams
 
 if TYPE_CHECKING:
-    from ldp_audit.training.data.datasets import Images
+    from ldp_audit.training.datasets import Images
     from ldp_audit.training.ldp_fl.plan import LdpFl
 
 
@@ -51,7 +60,7 @@ class LdpFlRun:
     def advance(self, number: int) -> dict[str, Any]:
         """Train round `number`.
 
-        "clients": that reported; "layers": see `measure.layers`, empty where nothing is clipped; "arrivals": of
+        "clients": that reported; "layers": see `reports.LayerMeasures`, empty where nothing is clipped; "arrivals": of
         messages, where they are really permuted; "diverged": the clients, if any, whose training left the range of
         floats: each reports the weights that it had received, and the server does not learn who they are.
         """
@@ -87,13 +96,13 @@ class LdpFlRun:
             chunk=plan.chunk,
             strict=False,
         )
-        return reporting.received_instead(trained, self.weights, diverged)
+        return reports.received_instead(trained, self.weights, diverged)
 
     def sent(self, weights: dict[str, Tensor], generator: torch.Generator) -> dict[str, Tensor]:
         """What clients with these weights report in this round.   weights: with a leading axis of clients."""
         if self.plan.private:
-            return reporting.reports(weights, self.ranges, self.plan.epsilon, generator)
-        return reporting.clipped(weights, self.ranges) if self.plan.clips else weights
+            return reports.reports(weights, self.ranges, self.plan.epsilon, generator)
+        return reports.clipped(weights, self.ranges) if self.plan.clips else weights
 
     def state(self) -> dict[str, Any]:
         """See `pipeline.Run`."""
@@ -121,11 +130,15 @@ class LdpFlRun:
             return None
         return spending(self.data.name, plan.epsilon, plan.rounds, self.dimensions, plan.chosen, plan.n)
 
+    def canaries(self) -> Iterator[Canary | str]:
+        """See `canary.Audited`."""
+        return canaries.canaries(self)
+
     def _check_permuted(self) -> None:
         messages = self.plan.chosen * self.dimensions
-        if self.plan.permute and messages > server.MOST_MESSAGES:
+        if self.plan.permute and messages > reports.MOST_MESSAGES:
             raise ValueError(
-                f"permute must be false beyond {server.MOST_MESSAGES} messages a round (the average is the same), "
+                f"permute must be false beyond {reports.MOST_MESSAGES} messages a round (the average is the same), "
                 f"got {self.plan.chosen} clients of {self.dimensions} weights"
             )
 
@@ -140,7 +153,7 @@ class LdpFlRun:
         measures = LayerMeasures(self.ranges, plan.epsilon if plan.private else math.inf) if plan.clips else None
         # One generator for all blocks: torch's keeps 32 bits of a seed, and two of thousands of blocks might be equal.
         noise = self.streams.torch("noise", number, 0, device=self.device)
-        for block in reporting.blocks(trained, reporting.block_size(self.dimensions)):
+        for block in reports.blocks(trained, reports.block_size(self.dimensions)):
             average.add(self.sent(block, noise))
             if measures is not None:
                 measures.add(block)
@@ -150,10 +163,10 @@ class LdpFlRun:
         arrivals = average.arrivals()
         return {"layers": layers} | ({} if arrivals is None else {"arrivals": arrivals})
 
-    def _average(self, number: int) -> server.Average:
+    def _average(self, number: int) -> reports.Average:
         if not self.plan.permute:
-            return server.PlainAverage()
-        return server.PermutedAverage(self.plan.window, self.streams.torch("arrivals", number, device=self.device))
+            return reports.PlainAverage()
+        return reports.PermutedAverage(self.plan.window, self.streams.torch("arrivals", number, device=self.device))
 
     def _update(self, averages: dict[str, Tensor]) -> None:
         self.weights = {name: average.float() for name, average in averages.items()}
@@ -166,3 +179,100 @@ class LdpFlRun:
 def _model_for(shape: tuple[int, int, int]) -> str:
     side = min(shape[1:])
     return "digit-cnn" if side < 16 else "cnn" if side < 32 else "vgg"
+
+
+@dataclass(frozen=True)
+class AdaptiveRule:
+    """How (c, r) follow from a layer.
+
+    rule: "extremes" or "moments".   spread: standard deviations in a radius, > 0 ("moments").
+    least, most: between which every radius is kept, 0 < least <= most: what is known beforehand of such weights.
+    """
+
+    rule: str
+    spread: float
+    least: float
+    most: float
+
+    def ranges(self, weights: Mapping[str, Tensor], noise: Mapping[str, float] | None = None) -> LayerRange:
+        """The ranges that these averaged weights lead to.
+
+        noise: the variance that perturbation added to the weights of each name; none to initial weights.
+        """
+        found = {}
+        for names in layers_of(weights):
+            added = 0.0 if noise is None else sum(noise[name] * weights[name].numel() for name in names)
+            found |= dict.fromkeys(names, self._range([weights[name] for name in names], added))
+        return _by_name(weights, found)
+
+    def _range(self, tensors: list[Tensor], noise: float) -> tuple[float, float]:
+        values = torch.cat([tensor.detach().double().reshape(-1) for tensor in tensors])
+        if self.rule == "extremes":
+            plain = LayerRange.of([values], floor=self.least)
+            return plain.centers[0], min(plain.radii[0], self.most)
+        variance = float(values.var(correction=0)) - noise / len(values)
+        return float(values.mean()), min(max(self.spread * math.sqrt(max(variance, 0.0)), self.least), self.most)
+
+
+def fixed_ranges(weights: Mapping[str, Tensor], center: float, radius: float) -> LayerRange:
+    """One range for all layers."""
+    return _by_name(weights, dict.fromkeys(weights, (center, radius)))
+
+
+def layers_of(names: Iterable[str]) -> list[list[str]]:
+    """The names of each module's tensors: "conv1.weight" and "conv1.bias" are one layer."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(name.rpartition(".")[0], []).append(name)
+    return list(found.values())
+
+
+def noise_variance(weights: Mapping[str, Tensor], ranges: LayerRange, epsilon: float, clients: int) -> dict[str, float]:
+    """What perturbation added to the variance of each layer of averaged weights, as the server can estimate it.
+
+    For w of the average, E(w - c)^2 is what the noise added, N = (r^2 A^2 - E(w_u - c)^2) / k, and the spread of the
+    true means; taking that for E(w_u - c)^2 gives N (1 - 1/k) = (r^2 A^2 - E(w - c)^2) / k, at k = 1 nothing.
+    """
+    if epsilon == math.inf or clients == 1:
+        return dict.fromkeys(weights, 0.0)
+    found = {}
+    for name, center, radius in zip(ranges.names or (), ranges.centers, ranges.radii, strict=True):
+        second = float((weights[str(name)].double() - center).square().mean())
+        found[str(name)] = max(0.0, ((radius / math.tanh(epsilon / 2)) ** 2 - second) / (clients - 1))
+    return found
+
+
+def _by_name(weights: Mapping[str, Tensor], found: Mapping[str, tuple[float, float]]) -> LayerRange:
+    names = tuple(weights)
+    return LayerRange(tuple(found[name][0] for name in names), tuple(found[name][1] for name in names), names)
+
+
+_NOTES = (
+    "Reports are taken to be shuffled parameter by parameter among the round's clients; the run averages them "
+    "unpermuted unless `permute` is set, which gives the same average.",
+    "The ranges (c, r) are fixed, or derived from averaged reports: they cost nothing.",
+)
+_CHOSEN = (
+    "The server chooses the clients of each round and knows them: a client that is chosen in every round spends all of "
+    "this, and choosing amplifies nothing."
+)
+
+
+def spending(name: str, epsilon: float, rounds: int, dimensions: int, chosen: int, clients: int) -> Protocol:
+    """Of a client that takes part in every round.
+
+    name: of the data.   epsilon: of one report, nats.   dimensions: weights.   chosen: of so many clients, in a round.
+    """
+    return Protocol(
+        name=f"LDP-FL on {name}",
+        steps=(
+            Step(TwoPoint(epsilon), ("rounds", "dimensions"), name="a weight's report", shuffling=Shuffling(chosen)),
+        ),
+        unit="client",
+        adjacency="replace",
+        rounds=rounds,
+        dimensions=dimensions,
+        paper="ldp-fl",
+        source="Sun, Qian, Chen, LDP-FL (IJCAI 2021), Algorithms 1 to 3",
+        notes=_NOTES if chosen == clients else (*_NOTES, _CHOSEN),
+    )

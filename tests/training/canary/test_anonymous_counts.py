@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from ldp_audit.mechanisms import LayerRange, TwoPoint
-from ldp_audit.training.canary.anonymous_counts import AnonymousCounts, tables_of, upper_chances
-from ldp_audit.training.ldp_fl import reporting
+from ldp_audit.training.ldp_fl import reports
+from ldp_audit.training.ldp_fl.canaries import AnonymousCounts, tables_of, upper_chances
 from tests.frequency import assert_frequency
 
 
@@ -50,7 +50,7 @@ def test_others_counts_follow_the_reports_that_clients_send():
     low, high = TwoPoint(1.0, 0.1, 0.5).outputs()
     np.testing.assert_allclose(chances[:, 0] * high + (1 - chances[:, 0]) * low, [0.3, -0.4, 0.1], atol=1e-7)
     generator = torch.Generator().manual_seed(1)
-    sent = reporting.reports({"a": weights["a"].expand(20_000, 3, 1)}, ranges, 1.0, generator)["a"]
+    sent = reports.reports({"a": weights["a"].expand(20_000, 3, 1)}, ranges, 1.0, generator)["a"]
     counts = (sent > 0.1).sum(dim=(1, 2)).numpy()
     cumulative = tables_of(chances, 1.0).cumulative[0]
     for k in range(3):

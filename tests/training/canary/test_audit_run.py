@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from ldp_audit.training.canary import Canary, Promise, audit_run
-from ldp_audit.training.data.datasets import Images, Table
+from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.fedsel.plan import FedSel
 from ldp_audit.training.ldp_fl.plan import LdpFl
 

@@ -13,8 +13,8 @@ from torch import nn
 from ldp_audit.accounting import compose
 from ldp_audit.mechanisms import Gaussian, Laplace
 from ldp_audit.training.canary import Canary, Promise, audit_run, canary_bounds
-from ldp_audit.training.canary.fedmd_nfdp import NoisyScores, PartyRecords, noise_canary
-from ldp_audit.training.data.datasets import Images
+from ldp_audit.training.datasets import Images
+from ldp_audit.training.fedmd_nfdp.canaries import NoisyScores, PartyRecords, noise_canary
 from ldp_audit.training.fedmd_nfdp.plan import FedMd
 
 ERROR = 1e-6

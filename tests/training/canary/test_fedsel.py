@@ -18,10 +18,8 @@ from ldp_audit.mechanisms import (
     TwoPoint,
 )
 from ldp_audit.training.canary import Promise, canary_bounds
-from ldp_audit.training.canary.fedsel import user_canary
-from ldp_audit.training.fedsel.competitors import FlatSender
-from ldp_audit.training.fedsel.selection import Uniform
-from ldp_audit.training.fedsel.two_stage import TwoStageSender
+from ldp_audit.training.fedsel.canaries import user_canary
+from ldp_audit.training.fedsel.senders import FlatSender, TwoStageSender, Uniform
 
 ERROR = 1e-6
 CPU = torch.device("cpu")

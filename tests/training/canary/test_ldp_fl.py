@@ -12,17 +12,17 @@ import torch
 from ldp_audit.mechanisms import LayerRange, TwoPoint
 from ldp_audit.mechanisms.parameter_shuffler import Messages
 from ldp_audit.training.canary import Promise, audit_run, canary_bounds
-from ldp_audit.training.canary.anonymous_counts import upper_chances
-from ldp_audit.training.canary.arrivals import arrival_canary
-from ldp_audit.training.canary.ldp_fl import (
+from ldp_audit.training.ldp_fl import reports
+from ldp_audit.training.ldp_fl.canaries import (
     ClientReports,
     anonymous_canary,
+    arrival_canary,
     looked_at,
     named_canary,
     others_of,
+    upper_chances,
     weight_canary,
 )
-from ldp_audit.training.ldp_fl import reporting
 from ldp_audit.training.ldp_fl.run import LdpFlRun
 from tests.training.ldp_fl.small import images, plan, run
 
@@ -35,7 +35,7 @@ CLAIM = Promise("paper", "unlinkable", 1.0)
 
 def one_weight_without_noise(weights, ranges, epsilon, generator):
     """Weight (1, 2) of layer a is sent as if its epsilon were infinite."""
-    found = reporting.reports(weights, ranges, epsilon, generator)
+    found = reports.reports(weights, ranges, epsilon, generator)
     _, high = TwoPoint(epsilon, ranges.centers[0], ranges.radii[0]).outputs()
     found["a"][..., 1, 2] = high * weights["a"][..., 1, 2].sign()
     return found
@@ -43,7 +43,7 @@ def one_weight_without_noise(weights, ranges, epsilon, generator):
 
 def outside_is_sent_as_it_is(weights, ranges, epsilon, generator):
     """A clip that is missing: what lies outside leaves the client."""
-    found = reporting.reports(weights, ranges, epsilon, generator)
+    found = reports.reports(weights, ranges, epsilon, generator)
     return {
         name: torch.where((weights[name] - center).abs() > 1.5 * radius, weights[name], found[name])
         for name, center, radius in zip(ranges.names, ranges.centers, ranges.radii, strict=True)
@@ -141,7 +141,7 @@ def test_a_run_that_sends_otherwise_than_it_says_is_convicted(monkeypatch):
     assert verdict() == "consistent"
 
     def louder(run, weights, generator):
-        return reporting.reports(weights, run.ranges, 3 * run.plan.epsilon, generator)
+        return reports.reports(weights, run.ranges, 3 * run.plan.epsilon, generator)
 
     monkeypatch.setattr(LdpFlRun, "sent", louder)
     assert verdict() == "violated"
@@ -150,6 +150,6 @@ def test_a_run_that_sends_otherwise_than_it_says_is_convicted(monkeypatch):
 @pytest.mark.parametrize("world", [0, 1])
 def test_the_canary_lies_beyond_the_ends_of_every_range(world):
     """Would catch a world that is the same in both runs, and a layer that is left out."""
-    sent = reporting.reports(CLIENT.weights(world, 3), RANGES, math.inf, torch.Generator().manual_seed(1))
+    sent = reports.reports(CLIENT.weights(world, 3), RANGES, math.inf, torch.Generator().manual_seed(1))
     for name, center, radius in zip(("a", "b"), RANGES.centers, RANGES.radii, strict=True):
         assert torch.all(sent[name] == center + (1 - 2 * world) * radius)

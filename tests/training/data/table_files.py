@@ -6,9 +6,7 @@ import gzip
 from pathlib import Path
 
 from ldp_audit.training.data import adult, bank, kdd99
-from ldp_audit.training.data.one_hot import Intervals, OneHot
-from ldp_audit.training.data.recipe import Column, Recipe
-from ldp_audit.training.data.scaled import LeftOut, Ordinal, Scaled
+from ldp_audit.training.data.recipe import Column, Intervals, LeftOut, OneHot, Ordinal, Recipe, Scaled
 
 ADULT_RECORD = "30, Private, 200000, HS-grad, 9, Divorced, Sales, Unmarried, White, Male, 0, 0, 40, Cuba, >50K"
 BANK_RECORD = '59;"admin.";"married";"secondary";"no";2343;"yes";"no";"unknown";5;"may";1042;1;-1;0;"unknown";"yes"'

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.training import data
-from ldp_audit.training.data.datasets import Table
+from ldp_audit.training.datasets import Table
 from tests.training.data.table_files import ADULT_RECORD, write_adult
 
 A9A_RECORD = "+1 2:1 6:1 17:1 22:1 36:1 41:1 50:1 66:1 67:1 73:1 74:1 76:1 80:1 95:1"

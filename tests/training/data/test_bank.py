@@ -8,7 +8,7 @@ import pytest
 
 from ldp_audit.training import data
 from ldp_audit.training.data import bank
-from ldp_audit.training.data.datasets import Table
+from ldp_audit.training.datasets import Table
 from tests.training.data.table_files import BANK_RECORD, write_bank
 
 HEADER = ";".join(f'"{name}"' for name in bank.RECIPE.fields)

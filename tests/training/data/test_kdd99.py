@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.training import data
-from ldp_audit.training.data.datasets import Table
+from ldp_audit.training.datasets import Table
 from tests.frequency import FALSE_ALARM, assert_frequency
 from tests.training.data.table_files import KDD99_RECORD, write_kdd99
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ldp_audit.training.data.libsvm import read_libsvm
+from ldp_audit.training.data.adult import read_libsvm
 
 
 def _read(folder: Path, text: str) -> list[list[float]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldp_audit.training.data.one_hot import Intervals, OneHot
+from ldp_audit.training.data.recipe import Intervals, OneHot
 from tests.together import together
 
 COLOURS = OneHot.of("colour", "red green", without="?", merged=(("lime", "green"), ("none", "?")))

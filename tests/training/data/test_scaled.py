@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_audit.training.data.scaled import LeftOut, Ordinal, Scaled, numbers
+from ldp_audit.training.data.recipe import LeftOut, Ordinal, Scaled, numbers
 from tests.together import together
 
 

@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from ldp_audit.training import data
-from ldp_audit.training.data.datasets import Table
+from ldp_audit.training.datasets import Table
 from tests.frequency import assert_frequency
 from tests.together import together
 

@@ -11,9 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from ldp_audit.training import data
-from ldp_audit.training.data import fair, survey
-from ldp_audit.training.data.datasets import Table
-from ldp_audit.training.data.scaled import Scaled
+from ldp_audit.training.data import surveys
+from ldp_audit.training.data.recipe import Scaled
+from ldp_audit.training.datasets import Table
 
 
 def _load(name: str, **options) -> Table:
@@ -69,10 +69,10 @@ def test_another_target_is_refused() -> None:
 def test_other_data_than_the_recipes_are_refused() -> None:
     """Would catch a later statsmodels whose fields or ranges differ."""
     with pytest.raises(ValueError, match=r"statsmodels' spector must have the fields rate_marriage, .* lacks"):
-        survey.survey_table("spector", fair.RECIPE, above=0)
-    narrow = replace(fair.RECIPE, columns=(Scaled("rate_marriage", 1, 4), *fair.RECIPE.columns[1:]))
+        surveys.survey_table("spector", surveys.FAIR, above=0)
+    narrow = replace(surveys.FAIR, columns=(Scaled("rate_marriage", 1, 4), *surveys.FAIR.columns[1:]))
     with pytest.raises(ValueError, match=r"statsmodels' fair, record \d+: rate_marriage must be a number from 1 to 4"):
-        survey.survey_table("fair", narrow, above=0)
+        surveys.survey_table("fair", narrow, above=0)
 
 
 def test_a_missing_statsmodels_is_said_with_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:

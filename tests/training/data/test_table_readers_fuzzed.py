@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ldp_audit.training import data
 from ldp_audit.training.data import bank
-from ldp_audit.training.data.datasets import Table
+from ldp_audit.training.datasets import Table
 from tests.training.data.table_files import ADULT_RECORD, BANK_RECORD, KDD99_RECORD
 
 READERS = {

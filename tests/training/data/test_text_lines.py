@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ldp_audit.training.data import text_lines as module
-from ldp_audit.training.data.text_lines import shown, text_lines, text_records
+from ldp_audit.training.data import files
+from ldp_audit.training.data.files import shown, text_lines, text_records
 
 FIELDS = ("a", "b", "c")
 
@@ -41,15 +41,15 @@ def test_a_file_without_lines_is_refused(tmp_path: Path, content: bytes) -> None
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_a_huge_line_is_refused_before_it_is_read_whole(tmp_path: Path, pack) -> None:
     """Would catch a memory filled by an unpacked file of one line."""
-    path = _file(tmp_path, pack(b"1,2\n" + b"0" * (module.LONGEST + 1)))
+    path = _file(tmp_path, pack(b"1,2\n" + b"0" * (files.LONGEST + 1)))
     with pytest.raises(ValueError, match=r"line 2 must be at most 65536 bytes long, got more: b'000"):
         list(text_lines(path))
-    assert len(list(text_lines(_file(tmp_path, b"0" * module.LONGEST)))) == 1
+    assert len(list(text_lines(_file(tmp_path, b"0" * files.LONGEST)))) == 1
 
 
 def test_too_many_lines_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Would catch a gzip bomb of short lines."""
-    monkeypatch.setattr(module, "MOST", 3)
+    monkeypatch.setattr(files, "MOST", 3)
     assert len(list(text_lines(_file(tmp_path, b"1\n2\n3\n")))) == 3
     with pytest.raises(ValueError, match="at most 3 lines"):
         list(text_lines(_file(tmp_path, b"1\n2\n3\n4\n")))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ldp_audit.training.data.datasets import Images
+from ldp_audit.training.datasets import Images
 from ldp_audit.training.fedmd_nfdp.plan import FedMd
 from ldp_audit.training.fedmd_nfdp.run import FedMdRun
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from ldp_audit.training.data import load
-from ldp_audit.training.experiments.findings import judge, within
 from ldp_audit.training.fedmd_nfdp import findings
 from ldp_audit.training.fedmd_nfdp.plan import FedMd
+from ldp_audit.training.findings import judge, within
 from tests.together import together
 from tests.training.fedmd_nfdp.small import CPU
 

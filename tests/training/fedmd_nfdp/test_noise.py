@@ -11,7 +11,7 @@ import torch
 from ldp_audit.accounting import compose
 from ldp_audit.accounting.protocols.protocol_report import account
 from ldp_audit.mechanisms import Gaussian, Laplace
-from ldp_audit.training.fedmd_nfdp import noise
+from ldp_audit.training.fedmd_nfdp import spending
 from ldp_audit.training.fedmd_nfdp.run import FedMdRun
 from ldp_audit.training.streams import Streams
 from tests.frequency import assert_frequency
@@ -71,9 +71,9 @@ def test_all_rounds_together_meet_the_budget(kind: str, scores: str) -> None:
 
 def test_noise_for_one_round_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The check above, seen to fail."""
-    calibrated = noise.calibrated
+    calibrated = spending.calibrated
     monkeypatch.setattr(
-        noise, "calibrated", lambda kind, reach, queries, *budget: calibrated(kind, reach, queries // 2, *budget)
+        spending, "calibrated", lambda kind, reach, queries, *budget: calibrated(kind, reach, queries // 2, *budget)
     )
     with pytest.raises(AssertionError):
         assert_budget_is_met(run(method="ldp", rounds=2, **BUDGET))
@@ -98,12 +98,12 @@ def test_the_noise_is_as_large_as_it_says(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["gaussian", "laplace"])
 def test_noise_without_its_sensitivity_is_caught(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """The check above, seen to fail."""
-    noisy = noise.noisy
+    noisy = spending.noisy
 
     def smaller(scores: torch.Tensor, added: Any, generator: torch.Generator) -> torch.Tensor:
         return noisy(scores, type(added)(_size(added) / added.sensitivity, 1.0), generator)
 
-    monkeypatch.setattr(noise, "noisy", smaller)
+    monkeypatch.setattr(spending, "noisy", smaller)
     with pytest.raises(AssertionError):
         assert_noise_is_as_large_as_it_says(_many(kind))
 
@@ -152,12 +152,12 @@ def test_the_record_has_the_measured_and_the_exact_variance() -> None:
 )
 def test_no_two_reports_are_further_apart_than_the_sensitivity(kind: str, scores: str, expected: float) -> None:
     """The norms swapped, and float32 vectors that are longer than the ideal ones."""
-    reach = noise.sensitivity(kind, scores, clip_norm=3.0)
+    reach = spending.sensitivity(kind, scores, clip_norm=3.0)
     assert expected <= reach <= expected * (1 + 1e-4)
     generator = torch.Generator().manual_seed(3)
     outputs = torch.randn(400, 7, generator=generator) * torch.logspace(-2, 3, 400)[:, None]
     if scores == "logits":
-        sent, share = noise.bounded(outputs, kind, 3.0)
+        sent, share = spending.bounded(outputs, kind, 3.0)
         assert 0.3 < share < 1
     else:
         sent = torch.softmax(outputs, dim=1)
@@ -171,7 +171,7 @@ def test_no_two_reports_are_further_apart_than_the_sensitivity(kind: str, scores
 def test_short_logits_are_sent_as_they_are() -> None:
     """Scaling that lengthens, and a zero that becomes NaN."""
     outputs = torch.tensor([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
-    sent, share = noise.bounded(outputs, "gaussian", 5.0)
+    sent, share = spending.bounded(outputs, "gaussian", 5.0)
     torch.testing.assert_close(sent, torch.tensor([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0]]))
     assert share == pytest.approx(1 / 3)
 
@@ -179,14 +179,14 @@ def test_short_logits_are_sent_as_they_are() -> None:
 def reports(one: FedMdRun) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """Each report of a run, and the scores that it hides."""
     found: list[tuple[torch.Tensor, torch.Tensor]] = []
-    noisy = noise.noisy
+    noisy = spending.noisy
 
     def kept(scores: torch.Tensor, added: Any, generator: torch.Generator) -> torch.Tensor:
         found.append((noisy(scores, added, generator), scores))
         return found[-1][0]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(noise, "noisy", kept)
+        patch.setattr(spending, "noisy", kept)
         for number in range(1, one.rounds + 1):
             one.advance(number)
     return found

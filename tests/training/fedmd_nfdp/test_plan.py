@@ -11,11 +11,10 @@ import pytest
 
 from ldp_audit.accounting.protocols.protocol_report import account
 from ldp_audit.mechanisms import SubsampleRelease
-from ldp_audit.training.data.datasets import Images, Table
-from ldp_audit.training.experiments.sweep import jobs_of
-from ldp_audit.training.fedmd_nfdp import presets
+from ldp_audit.training.datasets import Images, Table
+from ldp_audit.training.fedmd_nfdp.findings import PAPER
 from ldp_audit.training.fedmd_nfdp.plan import METHODS, FedMd
-from ldp_audit.training.fedmd_nfdp.printed import TABLE_2
+from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 from tests.training.fedmd_nfdp.small import CPU, finished, images, plan, run
 
@@ -126,13 +125,13 @@ def test_the_accounting_room_accepts_the_protocol(method: str) -> None:
 
 def test_presets_and_the_demonstration_are_plans() -> None:
     """A field or a value in a preset that the plan does not know; a repeat too many for the tables."""
-    found = presets.presets()
+    found = PAPER.presets
     assert {"table-2-femnist", "table-2-cifar-10", "table-3-femnist", "table-4-cifar-10"} <= set(found)
-    for sweeps in (presets.DEMONSTRATION, *found.values()):
+    for sweeps in (PAPER.demonstration, *found.values()):
         assert jobs_of(FedMd, sweeps, seed=0)
     sizes = {job.settings["k"] for job in jobs_of(FedMd, found["table-2-femnist"], seed=0)}
-    assert sizes == {size for size in TABLE_2["femnist"] if isinstance(size, int)}
-    assert len(presets.PAPER["networks"].split("+")) == 10
+    assert sizes == {cell["k"] for cell in PAPER.printed[0]["cells"] if "k" in cell}
+    assert len(PAPER.document["settings"]["paper"]["networks"].split("+")) == 10
 
 
 def test_a_preset_runs_on_a_small_pair_of_its_shape() -> None:
@@ -150,5 +149,5 @@ def test_a_preset_runs_on_a_small_pair_of_its_shape() -> None:
         "k": 6,
         "parties": 2,
     }
-    one = FedMd(**{**presets.PAPER, **small}).start(data, seed=1, device=CPU)
+    one = FedMd(**{**PAPER.document["settings"]["paper"], **small}).start(data, seed=1, device=CPU)
     assert len(one.advance(1)["by_party"]) == 2

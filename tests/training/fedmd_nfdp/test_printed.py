@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.training.experiments.sweep import jobs_of
+from ldp_audit.training.fedmd_nfdp.findings import PAPER, beside_the_paper
 from ldp_audit.training.fedmd_nfdp.plan import FedMd
-from ldp_audit.training.fedmd_nfdp.presets import PAPER, presets
-from ldp_audit.training.fedmd_nfdp.printed import beside_the_paper
+from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 
 Settings = dict[str, Any]
+SETTINGS = PAPER.document["settings"]["paper"]
 
 
 def made_up(data: str, points: Iterable[Settings]) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def made_up(data: str, points: Iterable[Settings]) -> dict[str, Any]:
 
 def of_preset(data: str, preset: str) -> dict[str, Any]:
     """The preset's points, the first repeat of each."""
-    jobs = jobs_of(FedMd, presets()[preset], seed=0)
+    jobs = jobs_of(FedMd, PAPER.presets[preset], seed=0)
     return made_up(data, {repr(job.settings): job.settings for job in jobs}.values())
 
 
@@ -103,7 +103,7 @@ def test_table_3_has_its_scores_and_parties(data: str, preset: str, printed: tup
 def test_table_4_is_of_the_data_that_differ(data: str, preset: str, split: str, printed: float) -> None:
     """Catches an IID run beside the number of the others' data."""
     results = of_preset(data, preset)
-    results["runs"] += made_up(data, [{**PAPER, "scores": "argmax"}])["runs"]
+    results["runs"] += made_up(data, [{**SETTINGS, "scores": "argmax"}])["runs"]
     ((number, settings),) = shown(results).values()
     assert (number, settings["split"], settings["scores"]) == (printed, split, "argmax")
 
@@ -124,12 +124,12 @@ def test_table_4_is_of_the_data_that_differ(data: str, preset: str, split: str, 
 )
 def test_another_task_stands_beside_no_printed_number(data: str, changed: Settings) -> None:
     """Catches printed numbers beside runs on other classes, other data, or with settings that the paper has not."""
-    assert len(beside_the_paper(made_up("mnist-emnist", [PAPER]))) == 1
-    assert beside_the_paper(made_up(data, [{**PAPER, **changed}])) == []
+    assert len(beside_the_paper(made_up("mnist-emnist", [SETTINGS]))) == 1
+    assert beside_the_paper(made_up(data, [{**SETTINGS, **changed}])) == []
 
 
 def test_a_sweep_over_something_else_has_a_row_for_each_value() -> None:
     """Catches an exception after the last run, which would lose the results."""
-    rows = beside_the_paper(made_up("mnist-emnist", [{**PAPER, "revisit_epochs": epochs} for epochs in (1, 2)]))
+    rows = beside_the_paper(made_up("mnist-emnist", [{**SETTINGS, "revisit_epochs": epochs} for epochs in (1, 2)]))
     assert [row.what for row in rows] == [f"k = 16, with replacement, revisit_epochs {epochs}" for epochs in (1, 2)]
     assert beside_the_paper({"runs": [], "data": {"name": "mnist-emnist"}, "points": []}) == []

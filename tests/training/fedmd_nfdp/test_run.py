@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 import torch
 
-from ldp_audit.training.experiments.results import accuracy_of
 from ldp_audit.training.fedmd_nfdp import distillation
-from ldp_audit.training.fedmd_nfdp.architectures import SMALL, names_of
 from ldp_audit.training.fedmd_nfdp.networks import network
-from ldp_audit.training.fedmd_nfdp.plan import METHODS, SCORES
+from ldp_audit.training.fedmd_nfdp.plan import METHODS, SCORES, SMALL, names_of
+from ldp_audit.training.results import accuracy_of
 from tests.training.fedmd_nfdp.small import assert_same_weights, finished, images, run
 
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from ldp_audit.mechanisms import SubsampleRelease
-from ldp_audit.training.data.datasets import Images
+from ldp_audit.training.datasets import Images
 from ldp_audit.training.fedmd_nfdp import run as run_module
-from ldp_audit.training.fedmd_nfdp.parties import sampled
+from ldp_audit.training.fedmd_nfdp.networks import sampled
 from ldp_audit.training.fedmd_nfdp.public_split import holdings
 from ldp_audit.training.streams import Streams
 from tests.frequency import assert_frequency

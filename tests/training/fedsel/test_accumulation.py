@@ -7,11 +7,10 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from ldp_audit.training.fedsel import accumulation
+from ldp_audit.training.fedsel import run as accumulation
 from ldp_audit.training.fedsel import run as run_module
-from ldp_audit.training.fedsel.accumulation import after_report, unsent
-from ldp_audit.training.fedsel.run import FedSelRun
-from ldp_audit.training.fedsel.sent import Sent
+from ldp_audit.training.fedsel.run import FedSelRun, after_report, unsent
+from ldp_audit.training.fedsel.senders import Sent
 from tests.training.fedsel.tiny import started, table, trained
 
 

@@ -7,10 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.training.experiments.sweep import jobs_of
-from ldp_audit.training.fedsel.findings import FINDINGS, beats_flat, gain_above_loss, repeat_means, top_beats_random
+from ldp_audit.training.fedsel.findings import (
+    FINDINGS,
+    PAPER,
+    beats_flat,
+    gain_above_loss,
+    repeat_means,
+    top_beats_random,
+)
 from ldp_audit.training.fedsel.plan import FedSel
-from ldp_audit.training.fedsel.presets import DEMONSTRATION, presets
+from ldp_audit.training.sweep import jobs_of
 
 
 def results(means: dict[str, float], spread: float = 0.01, repeats: int = 10) -> dict[str, Any]:
@@ -161,6 +167,6 @@ def test_two_runs_of_one_point_are_refused() -> None:
 
 def test_presets_and_demonstration_are_settings_of_the_plan() -> None:
     """Catches a misspelt field or value in settings that take minutes to run."""
-    for sweeps in (DEMONSTRATION, *presets().values()):
+    for sweeps in (PAPER.demonstration, *PAPER.presets.values()):
         assert jobs_of(FedSel, sweeps, 0)
-    assert len(jobs_of(FedSel, presets()["table-3"], 0)) == 42
+    assert len(jobs_of(FedSel, PAPER.presets["table-3"], 0)) == 42

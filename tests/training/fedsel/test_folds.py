@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldp_audit.training.fedsel.folds import all_models, order, round_edges, rounds_per_epoch, split
+from ldp_audit.training.fedsel.run import all_models, order, round_edges, rounds_per_epoch, split
 from ldp_audit.training.streams import Streams
 
 STREAMS = Streams(3)

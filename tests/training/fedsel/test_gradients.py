@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ldp_audit.training.fedsel.gradients import gradients, shares_right
+from ldp_audit.training.fedsel.run import gradients, shares_right
 
 
 def loss(model: str, x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor, penalty: float) -> torch.Tensor:

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.training.experiments.sweep import jobs_of
+from ldp_audit.training.fedsel.findings import PAPER, beside_the_paper, gains_and_losses
 from ldp_audit.training.fedsel.plan import FedSel
-from ldp_audit.training.fedsel.presets import presets
-from ldp_audit.training.fedsel.printed import PRINTED, beside_the_paper, gains_and_losses
+from ldp_audit.training.sweep import jobs_of
 
 
 def run(solution: str, accuracies: list[float], model: str = "svm") -> dict[str, object]:
@@ -56,7 +55,7 @@ ACCURACIES = {
 def table_3(data: str, **changed: Any) -> dict[str, Any]:
     """The preset's runs at one learning rate, with made-up accuracies."""
     runs = []
-    for job in jobs_of(FedSel, presets()["table-3"], 0)[:14]:
+    for job in jobs_of(FedSel, PAPER.presets["table-3"], 0)[:14]:
         settings = dataclasses.asdict(FedSel(**{**job.settings, "repeats": 2, **changed}))
         svm, control = settings["model"] == "svm", settings["solution"].endswith("-C")
         mean = ACCURACIES[settings["solution"]] - svm * (0.2 if control else 0.1)
@@ -134,5 +133,6 @@ def test_repeats_that_differ_have_students_interval() -> None:
 
 def test_printed_gains_exceed_printed_losses() -> None:
     """Catches slips in copying: the paper's text says so of every row."""
-    assert all(row[i] > row[i + 1] for row in PRINTED.values() for i in (0, 2, 4))
-    assert {len(row) for row in PRINTED.values()} == {6}
+    rows = PAPER.document["table-3"]["rows"]
+    assert len(rows) == 8
+    assert all(row[one][0] > row[one][1] for row in rows for one in ("EXP", "PE", "PS"))

@@ -6,13 +6,9 @@ import pytest
 
 from ldp_audit.accounting.protocols.protocol import Protocol
 from ldp_audit.accounting.protocols.protocol_file import load_protocol
-from ldp_audit.training.fedsel.budget import split_of
-from ldp_audit.training.fedsel.competitors import FlatSender, ProjectionSender
 from ldp_audit.training.fedsel.plan import FedSel
-from ldp_audit.training.fedsel.protocol import protocol
-from ldp_audit.training.fedsel.senders import Sender
+from ldp_audit.training.fedsel.senders import FlatSender, ProjectionSender, Sender, TwoStageSender, protocol, split_of
 from ldp_audit.training.fedsel.solution import NAMES, solution
-from ldp_audit.training.fedsel.two_stage import TwoStageSender
 from tests.together import together
 from tests.training.fedsel.tiny import started, table
 

@@ -9,12 +9,21 @@ import pytest
 import torch
 
 from ldp_audit.mechanisms import TwoStage
-from ldp_audit.training.fedsel import two_stage
-from ldp_audit.training.fedsel.selection import Largest, Uniform, oracle, probabilities, seen
-from ldp_audit.training.fedsel.sent import Sender, Sent
+from ldp_audit.training.fedsel import senders
+from ldp_audit.training.fedsel.senders import (
+    MECHANISMS,
+    Largest,
+    Perturbed,
+    Sender,
+    Sent,
+    TwoStageSender,
+    Uniform,
+    oracle,
+    probabilities,
+    second_moment,
+    seen,
+)
 from ldp_audit.training.fedsel.solution import NAMES, SELECTIONS, VALUES, solution
-from ldp_audit.training.fedsel.two_stage import TwoStageSender
-from ldp_audit.training.fedsel.value import MECHANISMS, Perturbed, second_moment
 from tests.together import together
 from tests.training.fedsel.tiny import far_from_mean, started, table
 
@@ -100,7 +109,7 @@ def test_values_outside_are_counted_as_clipped() -> None:
 
 def test_a_planted_selection_of_the_smallest_index_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """PE that reports the first index of the set instead of a uniform one: the mean test sees it."""
-    monkeypatch.setattr(two_stage, "draw", lambda _, sight, __: sight.to(torch.uint8).argmax(-1))
+    monkeypatch.setattr(senders, "draw", lambda _, sight, __: sight.to(torch.uint8).argmax(-1))
     sent = drawn(sender_of("PE-PM"))
     assert far_from_mean(sent.vectors, sent.mean[0].double(), sent.variance[0].double())
 
@@ -111,7 +120,7 @@ def test_a_planted_value_that_is_not_clipped_is_refused(monkeypatch: pytest.Monk
     def unclipped(mechanism: Any, values: torch.Tensor, generator: torch.Generator) -> Perturbed:
         return Perturbed(mechanism.sample(values, rng=generator), values.abs() > 1)
 
-    monkeypatch.setattr(two_stage, "perturb", unclipped)
+    monkeypatch.setattr(senders, "perturb", unclipped)
     with pytest.raises(ValueError, match=r"must lie in \[-1, 1\]"):
         drawn(sender_of("PS-PM"))
 

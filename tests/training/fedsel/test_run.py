@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from ldp_audit.training.data.datasets import Images
-from ldp_audit.training.experiments.sweep import jobs_of
+from ldp_audit.training.datasets import Images
 from ldp_audit.training.fedsel import run as run_module
+from ldp_audit.training.fedsel.findings import PAPER
 from ldp_audit.training.fedsel.plan import FedSel
-from ldp_audit.training.fedsel.presets import presets
 from ldp_audit.training.fedsel.solution import NAMES
+from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 from tests.training.fedsel.tiny import CPU, started, table, trained
 
@@ -179,7 +179,8 @@ def test_a_run_that_stops_early_is_the_first_rounds_of_a_whole_one_and_spends_as
 def test_the_preset_of_the_split_without_hyper_parameters_varies_the_batch_in_as_many_rounds() -> None:
     """Catches a comparison of batches that is one of training times: the paper stops after as many iterations."""
     runs = [
-        started(table(1000), **{**job.settings, "repeats": 1}) for job in jobs_of(FedSel, presets()["free-split"], 0)
+        started(table(1000), **{**job.settings, "repeats": 1})
+        for job in jobs_of(FedSel, PAPER.presets["free-split"], 0)
     ]
     assert {run.rounds for run in runs} == {10}
     assert {run.edges[1] for run in runs} == {8, 16, 40, 80}

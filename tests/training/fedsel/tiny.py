@@ -7,7 +7,7 @@ import math
 import numpy as np
 import torch
 
-from ldp_audit.training.data.datasets import Table
+from ldp_audit.training.datasets import Table
 from ldp_audit.training.fedsel.plan import FedSel
 from ldp_audit.training.fedsel.run import FedSelRun
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.training.experiments.findings import Finding
+from ldp_audit.training.findings import Finding
 from ldp_audit.training.ldp_fl import findings
 from ldp_audit.training.ldp_fl.plan import LdpFl
 from tests.together import together

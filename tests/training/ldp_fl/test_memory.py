@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ldp_audit.training.ldp_fl import reporting
+from ldp_audit.training.ldp_fl import reports
 from tests.training.ldp_fl.small import run
 
 
@@ -50,7 +50,7 @@ def noisy_round(model: str, clients: int, at_once: int, *, hoard: bool = False) 
 
 def test_chunks_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clients x weights that are held after all: a list of chunks or blocks."""
-    monkeypatch.setattr(reporting, "AT_ONCE", 4 * 8_707)  # weights of the mlp for three classes
+    monkeypatch.setattr(reports, "AT_ONCE", 4 * 8_707)  # weights of the mlp for three classes
     assert max(noisy_round("mlp", 24, 4)) <= 2
     assert max(noisy_round("mlp", 24, 4, hoard=True)) == 5
 

@@ -10,12 +10,11 @@ import torch
 
 from ldp_audit.accounting.protocols.protocol import Shuffling
 from ldp_audit.mechanisms import TwoPoint
-from ldp_audit.training.experiments.sweep import jobs_of
-from ldp_audit.training.ldp_fl import reporting
+from ldp_audit.training.ldp_fl import reports
+from ldp_audit.training.ldp_fl.findings import PAPER
 from ldp_audit.training.ldp_fl.plan import LdpFl
-from ldp_audit.training.ldp_fl.presets import DEMONSTRATION, presets
-from ldp_audit.training.ldp_fl.printed import TABLE_1
-from ldp_audit.training.ldp_fl.ranges import AdaptiveRule, fixed_ranges, layers_of, noise_variance
+from ldp_audit.training.ldp_fl.run import AdaptiveRule, fixed_ranges, layers_of, noise_variance
+from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 from tests.training.ldp_fl.small import run
 
@@ -106,7 +105,7 @@ def test_blocks_are_the_same_however_clients_come() -> None:
 
     def in_chunks(sizes: list[int]) -> list[list[float]]:
         chunks = [(torch.arange(len(part)), {"a": part}) for part in rows.split(sizes)]
-        return [block["a"][:, 0].tolist() for block in reporting.blocks(chunks, 4)]
+        return [block["a"][:, 0].tolist() for block in reports.blocks(chunks, 4)]
 
     wanted = [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
     assert all(in_chunks(sizes) == wanted for sizes in ([10], [1] * 10, [4, 4, 2], [3, 6, 1], [9, 1]))
@@ -116,7 +115,7 @@ def test_a_report_is_one_of_two_values_of_its_layer() -> None:
     """Reports of another layer's range; weights beyond the range must be clipped first."""
     ranges = MOMENTS.ranges({"a.weight": torch.tensor([0.1, 0.3]), "b.weight": torch.tensor([-0.4, 0.1])})
     weights = {"a.weight": torch.full((9, 2), 5.0), "b.weight": torch.full((9, 2), -0.2)}
-    sent = reporting.reports(weights, ranges, 0.7, torch.Generator().manual_seed(1))
+    sent = reports.reports(weights, ranges, 0.7, torch.Generator().manual_seed(1))
     for name, mechanism in ranges.mechanism(0.7).items():
         low, high = mechanism.outputs()
         assert set(sent[name].flatten().tolist()) <= {float(torch.tensor(low)), float(torch.tensor(high))}
@@ -137,21 +136,22 @@ def test_a_run_spends_every_weight_in_every_round() -> None:
     assert run(perturb=False).protocol() is None
 
 
-@together("name", ["demonstration", *presets()])
+@together("name", ["demonstration", *PAPER.presets])
 def test_every_preset_is_made_of_plans(name: str) -> None:
     """A ready command that fails at its start."""
-    sweeps = DEMONSTRATION if name == "demonstration" else presets()[name]
+    sweeps = PAPER.demonstration if name == "demonstration" else PAPER.presets[name]
     jobs = jobs_of(LdpFl, sweeps, 1)
     assert len(jobs) == sum(len(sweep.combinations()) * sweep.repeats for sweep in sweeps)
 
 
 def test_presets_have_the_papers_settings() -> None:
     """Numbers of Section 5 that were copied wrongly."""
-    settings = {data: presets()[data][0].settings for data in ("mnist", "fmnist", "cifar-10")}
+    settings = {data: PAPER.presets[data][0].settings for data in ("mnist", "fmnist", "cifar-10")}
     names = ("n", "rounds", "learning_rate", "ranges", "radius")
     assert [settings["mnist"][name] for name in names] == [100, 10, 0.03, "fixed", 0.075]
     assert [settings["fmnist"][name] for name in names] == [200, 15, 0.03, "fixed", 0.015]
     assert [settings["cifar-10"][name] for name in names] == [500, 15, 0.015, "adaptive", 1.0]
-    assert [presets()[data][0].varied["epsilon"][0] for data in settings] == [1.0, 4.0, 10.0]
-    for data, epsilon in TABLE_1:
-        assert epsilon in presets()[f"table-1-{data}"][0].varied["epsilon"]
+    assert [PAPER.presets[data][0].varied["epsilon"][0] for data in settings] == [1.0, 4.0, 10.0]
+    for table in PAPER.printed:
+        swept = PAPER.presets[f"table-1-{table['data'][0]}"][0].varied["epsilon"]
+        assert {cell["epsilon"] for cell in table["cells"]} == set(swept)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ldp_audit.mechanisms.layer_range import LayerRange
-from ldp_audit.training.ldp_fl import reporting, server
+from ldp_audit.training.ldp_fl import reports
 from tests.training.ldp_fl.small import run
 from tests.training.measure.rates import FALSE_ALARM, bias_chance, variance_chance
 
@@ -58,27 +58,27 @@ def unclipped(
 @pytest.mark.parametrize("wrong", [wide_noise, unclipped])
 def test_a_wrong_noisy_step_is_accused(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Measures that are taken from the step they should check."""
-    monkeypatch.setattr(reporting, "reports", wrong)
+    monkeypatch.setattr(reports, "reports", wrong)
     assert least_chance() < 1e-9
 
 
 def test_an_average_over_all_clients_is_accused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums over the chosen clients, divided by n."""
-    right = server.PlainAverage.averages
+    right = reports.PlainAverage.averages
 
-    def over_all(self: server.PlainAverage) -> dict[str, Tensor]:
+    def over_all(self: reports.PlainAverage) -> dict[str, Tensor]:
         return {name: average * 0.5 for name, average in right(self).items()}
 
-    monkeypatch.setattr(server.PlainAverage, "averages", over_all)
+    monkeypatch.setattr(reports.PlainAverage, "averages", over_all)
     assert least_chance() < 1e-9
 
 
 def test_a_client_that_is_counted_twice_is_accused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sum of k + 1 reports over k: a third more variance."""
-    right = server.PlainAverage.averages
+    right = reports.PlainAverage.averages
 
-    def twice(self: server.PlainAverage) -> dict[str, Tensor]:
+    def twice(self: reports.PlainAverage) -> dict[str, Tensor]:
         return {name: average * 7 / 6 for name, average in right(self).items()}
 
-    monkeypatch.setattr(server.PlainAverage, "averages", twice)
+    monkeypatch.setattr(reports.PlainAverage, "averages", twice)
     assert least_chance() < FALSE_ALARM

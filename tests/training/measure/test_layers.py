@@ -10,7 +10,7 @@ import torch
 
 from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.mechanisms.layer_range import LayerRange
-from ldp_audit.training.measure.layers import LayerMeasures, lemma_3
+from ldp_audit.training.ldp_fl.reports import LayerMeasures, lemma_3
 from tests.training.measure.rates import FALSE_ALARM, bias_chance, variance_chance
 
 CLIENTS, WEIGHTS, EPSILON = 20, 5_000, 1.0

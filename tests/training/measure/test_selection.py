@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ldp_audit.training.measure.selection import RoundSums, as_layer, bias, share, variance
+from ldp_audit.training.fedsel.measures import RoundSums, as_layer, bias, share, variance
 from tests.training.fedsel.tiny import started, table
 
 CPU = torch.device("cpu")
@@ -64,7 +64,7 @@ def test_measured_and_exact_agree_in_a_run(solution: str) -> None:
 def test_a_planted_wrong_law_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same comparison fails where values are perturbed with another budget than the law says: power 1, nearly."""
     from ldp_audit.mechanisms import Piecewise
-    from ldp_audit.training.fedsel import two_stage
+    from ldp_audit.training.fedsel import senders as two_stage
 
     run = started(table(300, d=6), solution="PS-PM", repeats=20, folds=2, share=0.125, epsilon=3.0)
     right = two_stage.perturb

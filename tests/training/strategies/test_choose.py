@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from ldp_audit.training.local_training import train_clients
-from ldp_audit.training.strategies import STRATEGIES, choose
+from ldp_audit.training import grouped
+from ldp_audit.training.local_training import STRATEGIES, train_clients
 from tests.training.plain_clients import Round, a_round, distance, tolerance
 
 
@@ -78,7 +78,7 @@ def test_large_models_are_trained_in_smaller_chunks(monkeypatch: pytest.MonkeyPa
     case = a_round("mlp", torch.float32)
     weights = sum(weight.nbytes for weight in case.weights.values())
     for room, size in ((10**9, 20), (weights * 3 * 7, 7), (1, 1)):
-        monkeypatch.setattr(choose, "ROOM", room)
+        monkeypatch.setattr(grouped, "ROOM", room)
         monkeypatch.setitem(
             STRATEGIES, "vmap", STRATEGIES["vmap"]._replace(train=lambda work, chunk: sizes.append(chunk) or [])
         )

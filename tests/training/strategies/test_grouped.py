@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn.modules import module as every_module
 from torch.utils.hooks import RemovableHandle
 
-from ldp_audit.training.strategies import grouped
+from ldp_audit.training import grouped
 from tests.together import together
 from tests.training.plain_clients import a_round, distance, tolerance
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ldp_audit.training.strategies import pooling
+from ldp_audit.training import grouped
 from tests.together import together
 
 
@@ -31,7 +31,7 @@ def test_values_and_gradients_are_torchs_where_corners_are_equal_too(size: tuple
     Three values in windows of four: each window has equal corners, and all orders of them occur.
     """
     x = torch.randint(3, (3, 4, 5, *size), generator=torch.Generator().manual_seed(2)).to(torch.float32)
-    for found, right in zip(slope_of(pooling.pool, x, order), slope_of(by_torch, x, order), strict=True):
+    for found, right in zip(slope_of(grouped.pool, x, order), slope_of(by_torch, x, order), strict=True):
         assert torch.equal(found, right)
 
 
@@ -39,7 +39,7 @@ def test_what_is_no_number_stays_so_and_reaches_no_other_window() -> None:
     """Catches a client that diverges unseen."""
     x = torch.zeros(2, 1, 1, 4, 4)
     x[1, 0, 0, 3, 0] = float("nan")
-    assert pooling.pool(x).isnan().flatten().tolist() == [False] * 6 + [True, False]
+    assert grouped.pool(x).isnan().flatten().tolist() == [False] * 6 + [True, False]
 
 
 @together(
@@ -58,10 +58,10 @@ def test_what_is_no_number_stays_so_and_reaches_no_other_window() -> None:
 )
 def test_other_windows_are_left_to_torch(layer: nn.Module, taken: bool) -> None:
     """Catches a setting that is ignored."""
-    assert pooling.takes(layer, torch.zeros(1, 1, 1, 6, 6)) is taken
-    assert not pooling.takes(layer, torch.zeros(1, 1, 1, 1, 6))
-    assert not pooling.takes(layer, torch.zeros(1, 1, 6, 6))  # no channels
-    assert not pooling.takes(layer, torch.zeros(2, 0, 1, 6, 6))  # no sample
+    assert grouped.pools(layer, torch.zeros(1, 1, 1, 6, 6)) is taken
+    assert not grouped.pools(layer, torch.zeros(1, 1, 1, 1, 6))
+    assert not grouped.pools(layer, torch.zeros(1, 1, 6, 6))  # no channels
+    assert not grouped.pools(layer, torch.zeros(2, 0, 1, 6, 6))  # no sample
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])
@@ -69,11 +69,11 @@ def test_infinite_corners_and_other_dtypes_are_torchs_too(dtype: torch.dtype) ->
     """Catches a window of -inf alone, whose gradient torch sends to its first corner."""
     values = torch.tensor([-torch.inf, -torch.inf, torch.inf, 0.5], dtype=dtype)
     x = values[torch.randint(4, (2, 3, 4, 9, 8), generator=torch.Generator().manual_seed(4))]
-    found, right = (slope_of(pool, x, (0, 1, 2)) for pool in (pooling.pool, by_torch))
+    found, right = (slope_of(pool, x, (0, 1, 2)) for pool in (grouped.pool, by_torch))
     assert all(torch.equal(one, other) for one, other in zip(found, right, strict=True))
     assert bool((right[0] == -torch.inf).any())
 
 
 def test_it_can_be_differentiated_twice() -> None:
     x = torch.rand(2, 1, 2, 4, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(5)).requires_grad_()
-    assert torch.autograd.gradgradcheck(pooling.pool, (x,))
+    assert torch.autograd.gradgradcheck(grouped.pool, (x,))

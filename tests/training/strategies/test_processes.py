@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from ldp_audit.training import processes
 from ldp_audit.training.local_training import train_clients
-from ldp_audit.training.strategies import processes
 from tests.training.plain_clients import Round, a_round, distance, tolerance
 
 
@@ -46,7 +46,7 @@ def started(case: Round) -> Iterator[object]:
 
 def workers() -> list[int]:
     """The process numbers of the workers that wait."""
-    return [worker.pid for crew in processes._idle for worker, _ in crew._workers]
+    return [worker.number for crew in processes._idle for worker in crew.workers]
 
 
 def gone(number: int) -> bool:
@@ -121,7 +121,7 @@ def test_what_cannot_go_to_a_worker_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
 _SCRIPT = """
 import sys, torch
-from ldp_audit.training.strategies import processes
+from ldp_audit.training import processes
 from tests.training.plain_clients import a_round
 from tests.training.strategies.test_processes import started, workers
 processes._MOST = 2

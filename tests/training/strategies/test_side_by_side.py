@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+from ldp_audit.training import grouped
+from ldp_audit.training.client_data import LocalWork, Trained
 from ldp_audit.training.local_training import train_clients
-from ldp_audit.training.local_work import LocalWork, Trained
-from ldp_audit.training.strategies import grouped, side_by_side
 from tests.training.plain_clients import BATCH, EPOCHS, PLACE, RATE, Round, a_round
 
 
@@ -71,10 +71,8 @@ def test_a_round_that_is_not_taken_to_its_end_ends_its_threads() -> None:
 def test_no_more_chunks_are_in_work_than_threads_and_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a round that is held whole while its caller is slow."""
     torch.set_num_threads(2)
-    handed, submit = [], side_by_side.ThreadPoolExecutor.submit
-    monkeypatch.setattr(
-        side_by_side.ThreadPoolExecutor, "submit", lambda *arguments: handed.append(1) or submit(*arguments)
-    )
+    handed, submit = [], grouped.ThreadPoolExecutor.submit
+    monkeypatch.setattr(grouped.ThreadPoolExecutor, "submit", lambda *arguments: handed.append(1) or submit(*arguments))
     assert [len(handed) for _ in rounds(a_round("digit-cnn"))] == [3, 4, 5, 5, 5]
 
 
@@ -95,10 +93,10 @@ def test_the_room_for_weights_limits_the_chunks_at_once(monkeypatch: pytest.Monk
     """Catches threads that multiply the memory of a large network."""
     torch.set_num_threads(3)
     case, seen = a_round("digit-cnn"), []
-    monkeypatch.setattr(side_by_side, "train", lambda work, *_: seen.append(side_by_side.at_once(work, 2)) or [])
+    monkeypatch.setattr(grouped, "side_by_side", lambda work, *_: seen.append(grouped.at_once(work, 2)) or [])
     size = 3 * 2 * sum(weight.nbytes for weight in case.weights.values())
     for room, wanted in ((10 * size, 3), (2 * size, 2), (1, 1)):
-        monkeypatch.setattr(side_by_side, "ROOM", room)
+        monkeypatch.setattr(grouped, "ROOM", room)
         list(rounds(case))
         assert seen[-1] == wanted
 
@@ -130,14 +128,14 @@ def test_rounds_within_rounds_have_the_same_bits() -> None:
 def test_an_interrupt_while_chunks_end_leaves_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """A second Ctrl-C, while the first one waits for the threads."""
     torch.set_num_threads(2)
-    shutdown, seen = side_by_side.ThreadPoolExecutor.shutdown, []
+    shutdown, seen = grouped.ThreadPoolExecutor.shutdown, []
 
-    def interrupted(self: side_by_side.ThreadPoolExecutor, **settings: bool) -> None:
+    def interrupted(self: grouped.ThreadPoolExecutor, **settings: bool) -> None:
         shutdown(self, **settings)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(side_by_side.ThreadPoolExecutor, "shutdown", interrupted)
-    monkeypatch.setattr(side_by_side.torch, "set_num_threads", seen.append)
+    monkeypatch.setattr(grouped.ThreadPoolExecutor, "shutdown", interrupted)
+    monkeypatch.setattr(grouped.torch, "set_num_threads", seen.append)
     with pytest.raises(KeyboardInterrupt):
         list(rounds(a_round("digit-cnn")))
     assert seen[-1] == 2

@@ -1,0 +1,291 @@
+"""The audit of a training run: two neighbouring runs, what an observer sees of them, beside what was promised.
+
+A canary is one unit of a run's data in two versions. World 0 and world 1 are neighbouring runs: all else is the same.
+`draw` repeats random steps of the run in one of them and gives what the observer sees, or a function of it: what tells
+the worlds apart by a function of it does so by all of it, so that a lower bound on epsilon holds for the observer too.
+
+`ldp_audit.audit` gives the bound where repetitions are cheap. Where each is a training there are a few hundred, all
+drawn beforehand: the first part chooses the event (a score above or below a threshold), the others are counted, and the
+bound is the auditor's exact region of two binomial proportions (`auditing.bounds`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+
+from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count, check_seed
+from ldp_audit.auditing.audit_program import audit
+from ldp_audit.auditing.bounds import Counts, Region
+from ldp_audit.auditing.events import Event
+from ldp_audit.auditing.outputs import Outputs
+from ldp_audit.auditing.result import CONSISTENT, VIOLATED, Witness, plain
+
+if TYPE_CHECKING:
+    from ldp_audit.training.datasets import Images, Table
+    from ldp_audit.training.pipeline import Plan, Run
+
+
+Progress = Callable[[str], None]
+
+Promisor = Literal["paper", "exact"]
+"""Who promises: the paper's own accounting, or the exact mathematics of what the run is said to do."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """An (epsilon, delta) that the canary's observer was promised not to exceed.
+
+    by: see `Promisor`.   says: for what, and why, in words.   epsilon: nats, >= 0, may be infinite.   delta: in [0, 1).
+    Raises ValueError for anything else.
+    """
+
+    by: Promisor
+    says: str
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.by not in ("paper", "exact"):
+            raise ValueError(f"by must be paper or exact, got {self.by!r}")
+        if math.isnan(self.epsilon):
+            raise ValueError(f"epsilon must be a number >= 0, got {self.epsilon!r}")
+        check_claim(self.epsilon, self.delta)
+
+
+@dataclass(frozen=True)
+class Canary:
+    """Two neighbouring runs as one observer sees them.
+
+    unit: whose data differ: "client", "weight", "user", "record".   observer: what is seen, in words.
+    worlds: the canary in world 0 and in world 1, in words.
+    draw: (world, n, rng) -> n independent outputs, each of a fresh repetition: numbers, labels, or (n, k) vectors.
+    promises: one or more.   assumes: what the attacker knows, and which part of the run is repeated, in sentences.
+    samples: repetitions of each world, unless the caller says how many.
+    trained: whether a repetition is a training; there are then few, and no call for one output alone.
+    Raises ValueError for no promises, and fewer than 10 samples.
+    """
+
+    unit: str
+    observer: str
+    worlds: tuple[str, str]
+    draw: Callable[[int, int, np.random.Generator], Any]
+    promises: tuple[Promise, ...]
+    assumes: tuple[str, ...]
+    samples: int = 100_000
+    trained: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.promises:
+            raise ValueError("promises must be one or more, got none")
+        check_count("samples", self.samples, 10)
+
+    def deltas(self) -> tuple[float, ...]:
+        """At which something is promised, each once, in their order."""
+        return tuple(dict.fromkeys(promise.delta for promise in self.promises))
+
+
+_SEARCHED = 0.4
+"""The share of few samples that chooses the event."""
+
+_DOUBT = 3.0  # standard deviations
+
+Bound = dict[str, Any]
+"""Of one delta: "epsilon_lower"; "delta_lower", at epsilon 0, or None; "witness", "trials" of a world, "samples"."""
+
+
+@runtime_checkable
+class Audited(Protocol):
+    """A run that can be audited; a pipeline of the user's own may be one."""
+
+    def canaries(self) -> Iterable[Canary | str]:
+        """The canaries of a run that has not begun; a text between them says what takes long."""
+        ...
+
+
+def canary_bounds(
+    canary: Canary, *, samples: int | None, error: float, seed: int, progress: Progress | None = None
+) -> dict[str, Any]:
+    """The canary's result, JSON-ready; all its bounds hold together with probability >= 1 - error.
+
+    samples: repetitions of each world; None for the canary's own.   error: in (0, 0.5].   seed: of the repetitions.
+    """
+    start = time.perf_counter()
+    count, deltas = samples or canary.samples, canary.deltas()
+    if canary.trained:
+        found = _of_few(canary, count, error, seed)
+    else:
+        error_of_each = error / len(deltas)
+        found = [_of_many(canary, delta, count, error_of_each, seed, progress) for delta in deltas]
+    bounds = {bound["delta"]: bound for bound in found}
+    promised = [_compared(promise, bounds[promise.delta]) for promise in canary.promises]
+    best = max(found, key=lambda bound: bound["epsilon_lower"])
+    return {
+        "unit": canary.unit,
+        "observer": canary.observer,
+        "worlds": list(canary.worlds),
+        "verdict": _verdict(promised),
+        "promised": promised,
+        "epsilon_lower": best["epsilon_lower"],
+        "delta": best["delta"],
+        "delta_lower": best["delta_lower"],
+        "most_that_could_be_seen": _ceiling(best["trials"], error / len(deltas)),
+        "confidence": 1 - error,
+        "witness": best["witness"],
+        "samples": sum(bound["samples"] for bound in found) if not canary.trained else 2 * count,
+        "seconds": time.perf_counter() - start,
+        "assumes": list(canary.assumes),
+    }
+
+
+def _verdict(promised: list[dict[str, Any]]) -> str:
+    """Against what the run should keep: the paper's own numbers have verdicts of their own."""
+    broken = any(one["verdict"] == VIOLATED and one["by"] == "exact" for one in promised)
+    return VIOLATED if broken else CONSISTENT
+
+
+def _of_many(canary: Canary, delta: float, samples: int, error: float, seed: int, progress: Progress | None) -> Bound:
+    """By `audit`: it searches for an event and counts it on fresh repetitions."""
+    exact = [one.epsilon for one in canary.promises if one.delta == delta and one.by == "exact"]
+    claimed = min(exact, default=min(one.epsilon for one in canary.promises if one.delta == delta))
+    result = audit(
+        canary.draw,
+        (0, 1),
+        claimed if math.isfinite(claimed) else None,
+        delta,
+        samples=samples,
+        confidence=1 - error,
+        seed=seed,
+        progress=progress,
+    )
+    return _bound(delta, result.epsilon_lower, result.witness, result.samples_used, None)
+
+
+def _of_few(canary: Canary, samples: int, error: float, seed: int) -> list[Bound]:
+    """One event and one region for all deltas: its bounds hold at once."""
+    first, second = (_drawn(canary, world, samples, seed) for world in (0, 1))
+    searched = int(_SEARCHED * samples)
+    trials = samples - searched
+    event, swapped, gap = _threshold(first[:searched], second[:searched])
+    tested = [event.count(Outputs(one[searched:])) for one in (first, second)]
+    likelier, other = (1, 0) if swapped else (0, 1)
+    counts = Counts(tested[likelier], trials, tested[other], trials)
+    region = Region(counts, error, 0.0, gap / 2)  # at the whole gap no probability below 1 would be allowed for
+    witness = Witness((likelier, other), event, counts)
+    return [_bound(delta, region.epsilon_lower(delta), witness, 2 * samples, region) for delta in canary.deltas()]
+
+
+def _drawn(canary: Canary, world: int, samples: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(world,)))
+    found = np.asarray(canary.draw(world, samples, rng), dtype=np.float64)
+    if found.shape != (samples,) or np.isnan(found).any():
+        raise ValueError(f"draw must give {samples} numbers in world {world}, got shape {found.shape}, or NaN")
+    return found
+
+
+def _threshold(first: np.ndarray, second: np.ndarray) -> tuple[Event, bool, float]:
+    """The half-line of the greatest difference of shares, less its doubt; whether it is likelier in the second world.
+
+    Also that difference. A rare event shows a small difference better than a frequent one.
+    """
+    levels, n = np.unique(np.concatenate([first, second])), len(first)
+    p, q = (1 - np.searchsorted(np.sort(one), levels, side="left") / n for one in (first, second))
+    doubt = _DOUBT * np.sqrt((p * (1 - p) + q * (1 - q) + 1 / n) / n)
+    place = int(np.argmax(np.abs(p - q) - doubt))
+    gap = float(p[place] - q[place])
+    return Event(((float(levels[place]), math.inf),)), gap < 0, abs(gap)
+
+
+def _bound(delta: float, epsilon: float, witness: Witness, samples: int, region: Region | None) -> Bound:
+    return {
+        "delta": delta,
+        "epsilon_lower": epsilon,
+        "delta_lower": None if region is None else region.delta_lower(0.0),
+        "witness": witness.to_dict(),
+        "trials": witness.counts.trials,
+        "samples": samples,
+    }
+
+
+def _compared(promise: Promise, bound: Bound) -> dict[str, Any]:
+    return {
+        "by": promise.by,
+        "says": promise.says,
+        "epsilon": plain(promise.epsilon),
+        "delta": promise.delta,
+        "epsilon_lower": bound["epsilon_lower"],
+        "verdict": VIOLATED if bound["epsilon_lower"] > promise.epsilon else CONSISTENT,
+    }
+
+
+def _ceiling(trials: int, error: float) -> float:
+    """The pure epsilon that so many trials show of an event that always happens in one world, never in the other."""
+    return Region(Counts(trials, trials, 0, trials), error, 10.0).epsilon_lower()
+
+
+def audit_run(
+    plan: Plan,
+    data: Images | Table,
+    seed: int,
+    *,
+    samples: int | None = None,
+    confidence: float = 0.999,
+    device: torch.device,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Audit the run that this plan starts on these data.
+
+    seed: of the run and of the repetitions.   samples: repetitions of each world, >= 10; None: what each canary is made
+    for.   confidence: in [0.5, 1), of all bounds together.   progress: called with a line now and then.
+    returns, JSON-ready: "verdict", "violated" where a bound is above what the exact mathematics promise; "observers",
+    a result of `canary_bounds` each: "unit", "observer", "promised" (each with its own verdict), "epsilon_lower",
+    "confidence", "witness", "samples", "seconds", "assumes", ...; "why_not", where there is nothing to audit.
+    Raises ValueError for bad arguments, and where the data do not fit the plan.
+    """
+    check_confidence(confidence)
+    check_seed(seed)
+    if samples is not None:
+        check_count("samples", samples, 10)
+    start, say = time.perf_counter(), progress or _silent
+    run = plan.start(data, seed=seed, device=device)
+    canaries = _canaries(run, say)
+    results = []
+    for place, canary in enumerate(canaries, start=1):
+        say(f"audit: observer {place} of {len(canaries)}: {canary.observer}")
+        error = (1 - confidence) / len(canaries)
+        results.append(canary_bounds(canary, samples=samples, error=error, seed=seed, progress=progress))
+    broken = any(one["verdict"] == VIOLATED for one in results)
+    return {
+        "verdict": VIOLATED if broken else CONSISTENT,
+        "confidence": confidence,
+        "seed": seed,
+        "observers": results,
+        "why_not": None if results else _why_not(run),
+        "seconds": time.perf_counter() - start,
+    }
+
+
+def _silent(_: str) -> None:
+    pass
+
+
+def _canaries(run: Run, say: Progress) -> list[Canary]:
+    found = []
+    for one in run.canaries() if isinstance(run, Audited) else ():
+        if isinstance(one, str):
+            say(one)
+        else:
+            found.append(one)
+    return found
+
+
+def _why_not(run: Run) -> str:
+    if run.protocol() is None:
+        return "nothing in this run is private, so nothing is promised that could be broken"
+    return f"runs of {type(run).__module__} have no canaries"

@@ -1,0 +1,239 @@
+"""A whole experiment: the runs of some sweeps, what they spend, what an audit finds, and the findings, in one document.
+
+from ldp_audit.training.data import load
+from ldp_audit.training.experiment import run_experiment
+from ldp_audit.training.sweep import Sweep
+
+sweeps = (Sweep({"rounds": 5}, {"epsilon": (0.5, 1.0, 2.0)}, repeats=3),)
+document = run_experiment("ldp-fl", sweeps, load("digits"), seed=1)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ldp_audit.checkpoint import check_same
+from ldp_audit.files import write_whole
+from ldp_audit.training import results
+from ldp_audit.training.device import device_of
+from ldp_audit.training.findings import judge
+from ldp_audit.training.pipeline import comparing_of, findings_of, plan_class
+from ldp_audit.training.runs import Canaries, Event, Spending, Training, Work, plain_settings, spread
+from ldp_audit.training.sweep import Job, Sweep, jobs_of
+from ldp_audit.workers import Pool, cores, pool_of
+
+if TYPE_CHECKING:
+    from ldp_audit.training.datasets import Images, Table
+
+
+_MANIFEST = "sweep.json"
+_RUNS = "runs"
+
+
+def run_experiment(
+    pipeline: str,
+    sweeps: Sequence[Sweep],
+    data: Images | Table,
+    *,
+    seed: int = 0,
+    device: str = "auto",
+    threads: int = 1,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    folder: Path | None = None,
+    resume: bool = False,
+    audit: bool = False,
+    progress: Say | None = None,
+) -> dict[str, Any]:
+    """The document that `results` describes.
+
+    pipeline: a shipped one's name, or module:Class.   threads: of torch in each run; another number rounds otherwise.
+    workers: processes of this machine; None: one a core on a CPU, this one on a GPU.   scheduler: of a Dask cluster.
+    folder: where finished runs and checkpoints are kept.   resume: go on with what the folder holds.
+    audit: bound the epsilon of each point's first run from below, by canaries.   progress: called with lines.
+    Raises ValueError for bad settings, for data that do not fit, and for a folder that holds another sweep.
+    """
+    plan = plan_class(pipeline)
+    jobs = jobs_of(plan, sweeps, seed)
+    name = str(device_of(device)) if scheduler is None else device
+    work = Work.of(pipeline, data, name, threads)
+    described = {**data.describe(), "digest": work.data_digest}
+    pool = _pool(workers, scheduler, name, len(jobs))
+    with nullcontext() if folder is None else _alone(folder):
+        if folder is not None:
+            _claim(folder, _manifest(work, seed, described, jobs), resume=resume)
+        kept = None if folder is None else folder / _RUNS
+        document = _run(work, jobs, pool, kept, data, seed, described, audit=audit, progress=progress)
+    document["findings"] = [finding.to_dict() for finding in judge(findings_of(plan), document)]
+    document["printed"] = [row.to_dict() for row in comparing_of(plan)(document)]
+    return document
+
+
+def _run(
+    work: Work,
+    jobs: Sequence[Job],
+    pool: Pool,
+    kept: Path | None,
+    data: Images | Table,
+    seed: int,
+    described: Mapping[str, Any],
+    *,
+    audit: bool,
+    progress: Say | None,
+) -> dict[str, Any]:
+    """The runs, what they spend and the audits; findings are judged on that.   kept: the folder of finished runs."""
+    plan = plan_class(work.pipeline)
+    said = SweepProgress(jobs, progress)
+    records = spread(work, [Training(job) for job in jobs], pool, folder=kept, progress=said.heard)
+    first = _first_jobs(jobs)
+    protocols = [plan(**job.settings).start(data, seed=job.seed, device=device_of("cpu")).protocol() for job in first]
+    distinct: list[Any] = []
+    for protocol in protocols:
+        if protocol is not None and protocol not in distinct:
+            distinct.append(protocol)
+    said.next("spend", "protocols", len(distinct))
+    spent = spread(work, [Spending(protocol) for protocol in distinct], pool, folder=kept, progress=said.heard)
+    spend = [None if protocol is None else spent[distinct.index(protocol)] for protocol in protocols]
+    audits = None
+    if audit:
+        said.next("audit", "points", len(first))
+        audits = spread(work, [Canaries(job) for job in first], pool, folder=kept, progress=said.heard)
+    return results.build(work.pipeline, seed, described, records, spend, audits)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """ValueError where another process trains into the folder. The hold ends with this process, however it ends."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        import fcntl
+    except ImportError:  # not on this system
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(f"{folder} is in use by another process; wait for it, or name another folder") from None
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(handle)
+
+
+def _manifest(work: Work, seed: int, described: Mapping[str, Any], jobs: Sequence[Job]) -> dict[str, Any]:
+    import torch
+
+    runs = {str(number): {**plain_settings(job.settings), "seed": job.seed} for number, job in enumerate(jobs, 1)}
+    return {
+        "pipeline": work.pipeline,
+        "seed": seed,
+        "data": dict(described),
+        "device": work.device,
+        "threads": work.threads,
+        "torch": str(torch.__version__),
+        "runs": len(jobs),
+        "run": runs,
+    }
+
+
+def _claim(folder: Path, manifest: Mapping[str, Any], *, resume: bool) -> None:
+    """The folder is this sweep's. ValueError where it is another's, or its own and is not to be resumed."""
+    file = folder / _MANIFEST
+    if file.exists():
+        if not resume:
+            raise ValueError(f"{folder} holds a sweep; --resume goes on with it, else name another folder")
+        try:
+            was = json.loads(file.read_text(encoding="utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{file} is damaged: {error}") from None
+        check_same(f"{folder} is of another run", was, manifest)
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole({file: json.dumps(manifest, indent=1, allow_nan=False) + "\n"})
+
+
+def _pool(workers: int | None, scheduler: str | None, device: str, jobs: int) -> Pool:
+    if workers is None:
+        alone = scheduler is not None or not device.startswith("cpu")
+        workers = 1 if alone else max(1, min(jobs, cores()))
+    return pool_of(workers, scheduler)
+
+
+def _first_jobs(jobs: Sequence[Job]) -> list[Job]:
+    """The first run of each point, in the order of the points."""
+    return list({repr(job.settings): job for job in reversed(jobs)}.values())[::-1]
+
+
+Say = Callable[[str], None]
+
+
+class SweepProgress:
+    """Lines for `say` as events are heard."""
+
+    def __init__(self, jobs: Sequence[Job], say: Say | None) -> None:
+        self._jobs, self._say = jobs, say
+        self._varied = [name for name in jobs[0].settings if len({repr(job.settings[name]) for job in jobs}) > 1]
+        self._begun: dict[int, tuple[float, float]] = {}  # a run's share when first heard of here, and its share now
+        self._start: float | None = None  # the first event: workers take their time to start
+        self._kept, self._ended, self._of = 0, 0, len(jobs)
+        self._after = ("", "", 0)
+
+    def heard(self, event: Event, finished: int) -> None:
+        """An event of a run, or of what `next` announced."""
+        if self._say is None:
+            return
+        if self._after[0]:
+            self._say("{0}: {3} of {2} {1}".format(*self._after, finished))
+            return
+        self._ended += event.record is not None
+        self._kept = finished - self._ended
+        if event.record is not None:
+            self._note(event.number, 1.0, 0.0)
+            self._say(f"{finished} of {self._of} runs{self._left()}")
+            return
+        self._note(event.number, event.round / event.rounds, (event.round - 1) / event.rounds)
+        job = self._jobs[event.number]
+        point = "".join(f"{name} {job.settings[name]}, " for name in self._varied)
+        self._say(
+            f"{finished} of {self._of} runs; {point}round {event.round} of {event.rounds}, "
+            f"accuracy {event.accuracy:.3f}{self._left()}"
+        )
+
+    def next(self, what: str, of: str, count: int) -> None:
+        """The runs are finished; next comes something about so many protocols or points."""
+        self._after = (what, of, count)
+        if self._say is not None and count:
+            self._say(f"{what}: 0 of {count} {of}")
+
+    def _note(self, number: int, share: float, first: float) -> None:
+        if self._start is None:
+            self._start, first = time.perf_counter(), share
+        self._begun[number] = (self._begun.get(number, (first, 0.0))[0], share)
+
+    def _left(self) -> str:
+        """By the pace so far: runs that were kept from before count neither as work done nor as work left."""
+        done = sum(now - first for first, now in self._begun.values())
+        under_way = sum(1 - now for _, now in self._begun.values() if now < 1)
+        waiting = self._of - self._kept - len(self._begun)
+        if done <= 0 or self._start is None:
+            return ""
+        return f"; {duration((time.perf_counter() - self._start) / done * (under_way + waiting))} left"
+
+
+def duration(seconds: float) -> str:
+    """45 s, 3 min 20 s, 2 h 5 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -1,1 +1,0 @@
-"""Runs and sweeps of runs: driven, saved, spread over processes, judged, drawn."""

@@ -1,0 +1,131 @@
+"""FedSel's canary: a user whose vectors are crafted, in every epoch anew, and the reports that it sends.
+
+The two worlds' vectors are the worst pair of the exact law: for two stages a ranking, or a top set, against the one
+that shares least with it, and values beyond one end of [-1, 1] against the other, so that a missing clip shows too. A
+user's vectors are its own affair (its record and the models that it was sent make them); the guarantee is for any.
+
+The reports are drawn by the run's own senders. They become one number: the exact log-likelihood ratio of all reports
+where the law is known, else the sum of what the server reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from ldp_audit.mechanisms import TwoStage
+from ldp_audit.training.canary import Canary, Promise
+from ldp_audit.training.fedsel.senders import Sender, Sent, TwoStageSender, Uniform
+from ldp_audit.training.spend import spend_of
+
+if TYPE_CHECKING:
+    from ldp_audit.training.fedsel.run import FedSelRun
+
+
+_VALUES = 2**21
+"""Numbers that are held of the users' vectors."""
+
+_FAR = 3.0
+"""Of a vector where no order matters: beyond the ends of [-1, 1]."""
+
+_ASSUMES = (
+    "The attacker knows all but the canary's vectors; what other users do plays no part in them.",
+    "The canary's vectors are the same in all epochs, at the exact law's worst pair, and nothing that was left unsent "
+    "adds to them.",
+    "The reports are drawn by the run's own code; a bound of few repetitions says less than the exact epsilon does.",
+)
+
+
+def canaries(run: FedSelRun) -> Iterator[Canary]:
+    """Of a private run."""
+    spend = spend_of(run)
+    if spend is None:
+        return
+    epochs, claimed = run.plan.epochs, spend["claimed"]
+    promises = [Promise("exact", "the exact pure epsilon of all reports", float(spend["everything"]["pure"]))]
+    if claimed is not None:
+        promises.append(Promise("paper", claimed["says"], float(claimed["epsilon"]), float(claimed["delta"])))
+    yield user_canary(run.senders[0], run.d, epochs, tuple(promises), device=run.device, dtype=run.x.dtype)
+
+
+def user_canary(
+    sender: Sender,
+    d: int,
+    epochs: int,
+    promises: tuple[Promise, ...],
+    *,
+    device: torch.device,
+    dtype: torch.dtype = torch.float32,
+    samples: int = 200_000,
+) -> Canary:
+    """The user's canary, for a sender of vectors of d numbers who reports once an epoch."""
+    law = _law_of(sender)
+    vectors = law.worst_pair() if law is not None else (np.full(d, _FAR), np.full(d, -_FAR))
+    pair = torch.tensor(np.stack(vectors), dtype=dtype, device=device)
+    draw = _Reports(sender, pair, epochs, _ratio(law, vectors) if law is not None else _sum)
+    return Canary(
+        unit="user",
+        observer=f"the server, which knows who sends what: {_reports(epochs)} of one user",
+        worlds=("the worst pair's first vector in every epoch", "the second one"),
+        draw=draw,
+        promises=promises,
+        assumes=_ASSUMES,
+        samples=samples,
+    )
+
+
+@dataclass(frozen=True)
+class _Reports:
+    """draw of a `Canary`: all reports of the user as one number.   pair: of vectors, shape (2, d)."""
+
+    sender: Sender
+    pair: torch.Tensor
+    epochs: int
+    statistic: Callable[[Sent], np.ndarray]
+
+    def __call__(self, world: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        generator = torch.Generator(self.pair.device).manual_seed(int(rng.integers(2**62)))
+        rows, vector = max(1, _VALUES // self.pair.shape[1]), self.pair[world]
+        total = n * self.epochs
+        found = [
+            self.statistic(self.sender.send(vector.expand(min(rows, total - first), -1), None, generator))
+            for first in range(0, total, rows)
+        ]
+        return np.concatenate(found).reshape(n, self.epochs).sum(axis=1).round(10)
+
+
+def _reports(epochs: int) -> str:
+    return "the one report" if epochs == 1 else f"all {epochs} reports"
+
+
+def _law_of(sender: Sender) -> TwoStage | None:
+    """The exact law of two stages with their clip; None for other senders."""
+    if not isinstance(sender, TwoStageSender) or sender.value is None or isinstance(sender.selection, Uniform):
+        return None
+    return TwoStage(sender.selection, sender.value, clip=True)
+
+
+def _ratio(law: TwoStage, pair: tuple[Any, Any]) -> Callable[[Sent], np.ndarray]:
+    """ln P(report | first) - ln P(report | second) of each report."""
+
+    def statistic(sent: Sent) -> np.ndarray:
+        if sent.index is None:
+            raise ValueError("reports of two stages must name an index, got none")
+        index = sent.index[..., 0]
+        value = sent.vectors.gather(-1, index.clamp(min=0)[..., None])[..., 0]
+        value = torch.where(index < 0, torch.zeros_like(value), value)
+        report = index.cpu().numpy(), value.cpu().numpy()
+        with np.errstate(invalid="ignore"):
+            ratio = np.asarray(law.log_prob(report, pair[0])) - np.asarray(law.log_prob(report, pair[1]))
+        # what the law says that neither can send is sent all the same where a program is wrong: the value tells it
+        return np.where(np.isnan(ratio), 1e6 * value.cpu().numpy().astype(np.float64), np.clip(ratio, -1e9, 1e9))
+
+    return statistic
+
+
+def _sum(sent: Sent) -> np.ndarray:
+    return sent.vectors.sum(dim=-1).cpu().numpy().astype(np.float64)

@@ -1,0 +1,298 @@
+"""The figures of a sweep, as data: `reports` draws them, nothing is computed there.
+
+Accuracy against each number that is swept; accuracy over the rounds; the measured variance of every layer against the
+predicted one; accuracy against what the run spends exactly, beside what the paper says that it spends.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ldp_audit.accounting.figure import Figure, Panel, Series
+from ldp_audit.training.results import runs_at, words
+
+_PANELS, _CURVES = 2, 5  # side by side, and with a colour each
+_SPENT = {
+    "exact": "exact, reports by name",
+    "shuffled": "exact, without names, at most",
+    "claimed": "the paper's claim",
+    "least delta": "least delta of the run",
+}
+_WIDE = 30.0  # times the least value, from which on an axis is logarithmic
+
+Results = Mapping[str, Any]
+Point = Mapping[str, Any]
+
+
+def figures(results: Results) -> list[Figure]:
+    """Those that the results have the numbers for."""
+    names = results["points"][0]["settings"] if results["points"] else {}
+    made = [sweep_figure(results, name) for name in names]
+    made += [round_figure(results), layer_figure(results), spend_figure(results)]
+    return [figure for figure in made if figure is not None]
+
+
+def sweep_figure(results: Results, name: str) -> Figure | None:
+    """Accuracy against one field; None unless it takes two numbers or more, all else being equal."""
+    groups = [group for group in _groups(results["points"], name) if len(_numeric(group, name)) > 1]
+    if not groups:
+        return None
+    shown = groups[: _PANELS * _CURVES]
+    labels = _labels([group[0] for group in shown], but=name)
+    curves = [
+        _curves(label or "accuracy", group, name, band=len(shown) == 1)
+        for label, group in zip(labels, shown, strict=True)
+    ]
+    panels = [Panel("", _plain(name), "accuracy", tuple(series), x_log=_wide(series)) for series in _packed(curves)]
+    drawn = sum(len(panel.series) for panel in panels)
+    whole = drawn == sum(map(len, curves)) and len(shown) == len(groups)
+    return Figure(
+        f"accuracy-{name.replace('_', '-')}",
+        f"Accuracy against {_plain(name)}",
+        f"Accuracy after the last round against {_plain(name)}, on {results['data']['name']}. "
+        f"{_interval_words(results)}{'' if whole else ' The first combinations of the other settings are drawn.'}",
+        _alt(f"Accuracy against {_plain(name)}.", [one for panel in panels for one in panel.series]),
+        tuple(panels),
+    )
+
+
+def round_figure(results: Results) -> Figure | None:
+    """Accuracy after each round, the mean of each point's runs; None where every run has one round."""
+    points = results["points"][: _PANELS * _CURVES]
+    curves: list[list[Series]] = []
+    in_panels = [points[start : start + _CURVES] for start in range(0, len(points), _CURVES)]
+    labels = [label for part in in_panels for label in _labels(part)]
+    for label, point in zip(labels, points, strict=True):
+        runs = [[record["accuracy"] for record in run["rounds"]] for run in runs_at(results, point)]
+        y = [statistics.fmean(values) for values in zip(*runs, strict=True)]
+        curves.append([Series(label or "accuracy", list(range(1, len(y) + 1)), y)])
+    if all(len(one.x) < 2 for (one,) in curves):
+        return None
+    panels = [Panel("", "round", "accuracy", tuple(series)) for series in _packed(curves)]
+    left = (
+        f" The first {len(points)} of {len(results['points'])} points." if len(results["points"]) > len(points) else ""
+    )
+    scales = " The panels' scales differ." if len(panels) > 1 else ""
+    return Figure(
+        "accuracy-rounds",
+        "Accuracy over the rounds",
+        f"Accuracy after each round, the mean of the repeats, on {results['data']['name']}.{scales}{left}",
+        _alt("Accuracy over the rounds.", [one for panel in panels for one in panel.series]),
+        tuple(panels),
+    )
+
+
+def spend_figure(results: Results) -> Figure | None:
+    """Accuracy against the exact epsilon of a whole run, beside the paper's; None where nothing is spent."""
+    from ldp_audit.training.spend import spend_values
+
+    accounted = {words(one["settings"]): one for one in results["spend"]}
+    pairs = [
+        (point, accounted[words(point["settings"])])
+        for point in results["points"]
+        if words(point["settings"]) in accounted
+    ]
+    panels = []
+    for title, keys in (("epsilon of a run", ("exact", "shuffled", "claimed")), ("least delta", ("least delta",))):
+        series: list[Series] = []
+        for key in keys:
+            spent = [(spend_values(one).get(key), point) for point, one in pairs]
+            known = sorted(((x, point) for x, point in spent if x is not None and x > 0), key=lambda pair: pair[0])
+            if known:
+                series += _marks(_SPENT[key], known)
+        if series:
+            axis = (
+                "epsilon of the whole run (nats)" if title.startswith("eps") else "delta below which no epsilon holds"
+            )
+            panels.append(Panel(title, axis, "accuracy", tuple(series), x_log=_wide(series)))
+    if not panels:
+        return None
+    delta = pairs[0][1]["delta"]
+    return Figure(
+        "accuracy-spend",
+        "Accuracy against what is spent",
+        f"Accuracy against what all rounds together spend: exactly (at delta = {delta:g}), without names where reports "
+        "are shuffled, and as the paper counts it. Marks of one height are one point of the sweep: the further apart, "
+        "the further the paper's number is from the exact one.",
+        _alt("Accuracy against the epsilon of a whole run.", [one for panel in panels for one in panel.series]),
+        tuple(panels),
+    )
+
+
+def _groups(points: Sequence[Point], name: str) -> list[list[Point]]:
+    """The points that differ in this field alone."""
+    found: dict[str, list[Point]] = {}
+    for point in points:
+        found.setdefault(words({key: value for key, value in point["settings"].items() if key != name}), []).append(
+            point
+        )
+    return list(found.values())
+
+
+def _labels(points: Sequence[Point], but: str = "") -> list[str]:
+    """What tells these points apart, in words; of one alone, what it is among the sweep's; "" where nothing varies."""
+    settings = [point["settings"] for point in points]
+    alone = len(points) == 1
+    names = [name for name in settings[0] if name != but and (alone or len({repr(s[name]) for s in settings}) > 1)]
+    return [words({name: one[name] for name in names}) if names else "" for one in settings]
+
+
+def _numeric(points: Sequence[Point], name: str) -> list[Point]:
+    values = [(point, point["settings"][name]) for point in points]
+    return [point for point, value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+
+
+def _curves(label: str, group: Sequence[Point], name: str, *, band: bool) -> list[Series]:
+    """The means against the field, with a band or upright intervals, and a level line where it is no number."""
+    points = sorted(_numeric(group, name), key=lambda point: point["settings"][name])
+    x = [float(point["settings"][name]) for point in points]
+    line = Series(label, x, [point["accuracy"]["mean"] for point in points])
+    known = [
+        (at, point["accuracy"]) for at, point in zip(x, points, strict=True) if point["accuracy"]["low"] is not None
+    ]
+    ends = [at for at, _ in known], [one["low"] for _, one in known], [one["high"] for _, one in known]
+    if band and len(known) == len(points):
+        series = [Series("95% interval of the mean", *ends, "band"), line]
+    else:
+        series = [line, *([Series("", *ends, "intervals")] if known else [])]
+    return series + [_level(label, point, name, x) for point in group if point["settings"][name] in (None, "inf")]
+
+
+def _level(label: str, point: Point, name: str, x: Sequence[float]) -> Series:
+    value, mean = point["settings"][name], point["accuracy"]["mean"]
+    words_ = f"{_plain(name)} {'none' if value is None else value}"
+    return Series(
+        words_ if label == "accuracy" else f"{label}, {words_}", [min(x), max(x)], [mean, mean], style="dotted"
+    )
+
+
+def _packed(curves: Sequence[Sequence[Series]]) -> list[list[Series]]:
+    """The curves in panels, so that no panel has more colours than there are; what is beyond the panels is left out."""
+    panels: list[list[Series]] = [[]]
+    for series in curves:
+        if panels[-1] and _colours(panels[-1]) + _colours(series) > _CURVES:
+            panels.append([])
+        panels[-1] += series
+    return panels[:_PANELS]
+
+
+def _colours(series: Sequence[Series]) -> int:
+    return sum(one.style not in ("band", "intervals") for one in series)
+
+
+def _marks(label: str, known: Sequence[tuple[float, Point]]) -> list[Series]:
+    x = [at for at, _ in known]
+    series = [Series(label, x, [point["accuracy"]["mean"] for _, point in known], style="points")]
+    ends = [(at, point["accuracy"]) for at, point in known if point["accuracy"]["low"] is not None]
+    if ends:
+        series.append(
+            Series("", [at for at, _ in ends], [a["low"] for _, a in ends], [a["high"] for _, a in ends], "intervals")
+        )
+    return series
+
+
+def _interval_words(results: Results) -> str:
+    most = max(point["accuracy"]["repeats"] for point in results["points"])
+    if most < 2:
+        return "One run each, so that chance is not shown."
+    over = {point["accuracy"]["over"] for point in results["points"]}
+    each = "folds of a repeated cross-validation" if over == {"folds"} else "repeats"
+    least = min(point["accuracy"]["repeats"] for point in results["points"])
+    return f"Bars and bands are 95% intervals of the mean of {'' if least == most else 'up to '}{most} {each}."
+
+
+def _alt(first: str, series: Sequence[Series]) -> str:
+    """The ends of every curve, for those who cannot see it."""
+    said = [
+        f"{one.label}: from {one.y[0]:.3f} at {one.x[0]:.4g} to {one.y[-1]:.3f} at {one.x[-1]:.4g}"
+        for one in series
+        if one.label and one.style not in ("band", "intervals")
+    ]
+    return f"{first} {'; '.join(said)}."
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _wide(series: Sequence[Series]) -> bool:
+    values = [x for one in series for x in one.x]
+    return min(values) > 0 and max(values) / min(values) >= _WIDE
+
+
+_MOST_LAYERS = 4  # each has a colour, as has the line
+_NEEDED = ("variance", "variance_exact", "variance_sd", "weights")
+
+Measures = Mapping[str, Any]
+
+
+def layer_figure(results: Mapping[str, Any]) -> Figure | None:
+    """The last round of every run; None where no run measured its layers."""
+    layers = _measured(results["runs"])
+    if not layers:
+        return None
+    by_size = sorted(layers.items(), key=lambda pair: -pair[1][0]["weights"])
+    shown = dict(by_size[:_MOST_LAYERS])
+    every = [one for found in layers.values() for one in found]
+    outside = sum(abs(one["variance"] - one["variance_exact"]) > 3 * one["variance_sd"] for one in every)
+    bounds = [abs(one["lemma_3"].get("measured_z", 0)) <= 3 for one in every if "lemma_3" in one]
+    of_lemma = f"{sum(bounds)} of {len(bounds)}"
+    lemma = f" It is within Lemma 3's bounds, or three standard deviations of them, in {of_lemma}." if bounds else ""
+    left = f" The {len(shown)} largest of {len(layers)} layers are drawn." if len(layers) > len(shown) else ""
+    return Figure(
+        "variance-layers",
+        "Measured against predicted variance of every layer",
+        "The mean squared error of the averaged reports of each layer in the last round of each run, against its exact "
+        "expectation, and their ratio with three standard deviations either side. A pipeline that adds another noise "
+        f"than it says leaves the line. Beyond three standard deviations: {outside} of {len(every)}, where chance "
+        f"alone puts about 1 in 370, more where a layer is small.{lemma}{left}",
+        f"Marks of {len(shown)} layers along the line on which measured and predicted variance are equal; "
+        f"{outside} of {len(every)} are more than three standard deviations from it.",
+        (_against(shown, every), _ratios(shown, every)),
+    )
+
+
+def _measured(runs: Sequence[Mapping[str, Any]]) -> dict[str, list[Measures]]:
+    """By layer: what the last round of each run measured of it."""
+    found: dict[str, list[Measures]] = {}
+    for run in runs:
+        layers = run["rounds"][-1].get("layers")
+        for name, one in layers.items() if isinstance(layers, Mapping) else ():
+            if all(key in one for key in _NEEDED) and one["variance_exact"] > 0:
+                found.setdefault(name, []).append(one)
+    return found
+
+
+def _against(layers: Mapping[str, Sequence[Measures]], every: Sequence[Measures]) -> Panel:
+    ends = sorted([min(one["variance_exact"] for one in every), max(one["variance_exact"] for one in every)])
+    line = Series("equal", ends, ends, style="dotted")
+    marks = [
+        Series(name, [one["variance_exact"] for one in found], [one["variance"] for one in found], style="points")
+        for name, found in layers.items()
+    ]
+    title = "variance of a layer's average"
+    return Panel(title, "predicted variance", "measured variance", (*marks, line), y_log=True, x_log=True)
+
+
+def _ratios(layers: Mapping[str, Sequence[Measures]], every: Sequence[Measures]) -> Panel:
+    """Against the layers' sizes: the larger a layer, the nearer to 1."""
+    widest: dict[int, float] = {}
+    for one in every:
+        widest[one["weights"]] = max(widest.get(one["weights"], 0.0), 3 * one["variance_sd"] / one["variance_exact"])
+    sizes = sorted(widest)
+    band = Series(
+        "three standard deviations", sizes, [1 - widest[n] for n in sizes], [1 + widest[n] for n in sizes], "band"
+    )
+    marks = [
+        Series(
+            name,
+            [one["weights"] for one in found],
+            [one["variance"] / one["variance_exact"] for one in found],
+            (),
+            "points",
+        )
+        for name, found in layers.items()
+    ]
+    return Panel("measured / predicted", "weights in the layer", "ratio", (band, *marks), x_log=True)

@@ -1,0 +1,298 @@
+"""What LDP-FL's clients send, what the server computes from it, and what one aggregated layer shows beside it.
+
+A client clips its weights into their layers' ranges and reports each by the two-point mechanism: `reports` is the whole
+noisy step, a function of the weights, the ranges and a generator, which an audit repeats.
+
+The server averages by weight. The average does not depend on the order in which reports arrive, so that shuffling them
+(Algorithm 3) changes what the server knows and not what it computes: by default nothing is permuted. `PermutedAverage`
+really splits, delays, mixes and averages by id, which needs all reports of the round at once.
+
+Measured of a layer: bias, variance, clipping. k clients hold weights w_u, clipped into [c - r, c + r]. For one weight,
+with A = 1 / tanh(epsilon / 2), s_u = r^2 A^2 - (w_u - c)^2 and e the average less the true mean of the clipped weights,
+
+    E e = 0,   V = Var e = sum_u s_u / k^2,   Var e^2 = 2 V^2 + sum_u s_u (4 r^2 A^2 - 6 s_u) / k^4,
+
+the last by the fourth cumulant of a variable with two values. A layer's e are independent given the weights, so that
+the mean of e over the layer and the mean of e^2 have known expectations and standard deviations: z scores come of them.
+The measures take the weights from before they are clipped and the average that the server got, and nothing that happens
+in between: they see noise of another radius, a clip left out, and an average over the wrong number of clients.
+
+Source: Sun, Qian, Chen, LDP-FL (IJCAI 2021), eq. (2), Lemmas 1 to 3, Algorithms 1 to 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from ldp_audit.mechanisms.layer_range import LayerRange
+from ldp_audit.mechanisms.parameter_shuffler import ParameterShuffler
+from ldp_audit.training.client_data import Trained
+
+AT_ONCE = 2**20
+"""Weights that are perturbed at a time, over clients: the sampler's float64 and int64 steps then hold about 50 MB."""
+
+
+def reports(
+    weights: Mapping[str, Tensor], ranges: LayerRange, epsilon: float, generator: torch.Generator
+) -> dict[str, Tensor]:
+    """One report of every weight: clipped into its layer's range, then perturbed with epsilon nats.
+
+    weights: by layer names, finite; a leading axis of clients, or none: every weight is perturbed by itself.
+    generator: on the weights' device.
+    """
+    return ranges.perturb(dict(weights), epsilon, rng=generator, clip=True)
+
+
+def clipped(weights: Mapping[str, Tensor], ranges: LayerRange) -> dict[str, Tensor]:
+    """The same without noise, which is no private mechanism: what clipping alone costs."""
+    return ranges.clip(dict(weights))
+
+
+def received_instead(
+    trained: Iterable[Trained], received: Mapping[str, Tensor], diverged: list[int]
+) -> Iterator[Trained]:
+    """The trained clients' weights; a client whose weights are NaN sends those that it received instead.
+
+    It sees that by itself, so that its report depends on its own data alone, and everybody else's not on them.
+    received: by name, without an axis of clients.   diverged: gets the indices of these clients.
+    """
+    for clients, stacked in trained:
+        left = next(iter(stacked.values())).flatten(1)[:, 0].isnan()
+        if bool(left.any()):
+            diverged += clients[left.cpu()].tolist()
+            for name, part in stacked.items():
+                part[left] = received[name]
+        yield clients, stacked
+
+
+def blocks(trained: Iterable[Trained], size: int) -> Iterator[dict[str, Tensor]]:
+    """The stacked weights in blocks of so many clients, the last may be smaller, however they come in chunks.
+
+    A block's noise then does not depend on how the clients were trained.
+    """
+    held: dict[str, Tensor] | None = None
+    for _, chunk in trained:
+        held = chunk if held is None else {name: torch.cat([held[name], part]) for name, part in chunk.items()}
+        while _clients(held) >= size:
+            yield {name: part[:size] for name, part in held.items()}
+            held = {name: part[size:] for name, part in held.items()}
+    if held is not None and _clients(held):
+        yield held
+
+
+def block_size(dimensions: int) -> int:
+    """Clients in a block, for a model of so many weights."""
+    return max(1, AT_ONCE // dimensions)
+
+
+def _clients(stacked: Mapping[str, Tensor]) -> int:
+    return len(next(iter(stacked.values())))
+
+
+MOST_MESSAGES = 2**25
+"""Of a round that is really shuffled: the times, ids and values of so many take about 2 GB."""
+
+
+class Average(Protocol):
+    """Takes the reports of a round, chunk by chunk."""
+
+    def add(self, reports: Mapping[str, Tensor]) -> None:
+        """More clients' reports, with a leading axis of clients."""
+        ...
+
+    def averages(self) -> dict[str, Tensor]:
+        """By name, over the clients that reported; float64."""
+        ...
+
+    def arrivals(self) -> dict[str, Any] | None:
+        """When messages arrived, JSON-ready; None where none were sent."""
+        ...
+
+
+class PlainAverage:
+    """Running sums: what the server knows if clients' reports are not split."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, Tensor] = {}
+        self._clients = 0
+
+    def add(self, reports: Mapping[str, Tensor]) -> None:
+        """See `Average`."""
+        self._clients += len(next(iter(reports.values())))
+        for name, report in reports.items():
+            total = report.sum(0, dtype=torch.float64)
+            self._sums[name] = self._sums[name] + total if name in self._sums else total
+
+    def averages(self) -> dict[str, Tensor]:
+        """See `Average`."""
+        return {name: total / self._clients for name, total in self._sums.items()}
+
+    def arrivals(self) -> None:
+        """See `Average`."""
+        return
+
+
+class PermutedAverage:
+    """The same from anonymous messages (id, value), by `ParameterShuffler`; all clients take equally long to train.
+
+    window: T, the delays' range.   generator: of delays and order, on the reports' device.
+    """
+
+    def __init__(self, window: float, generator: torch.Generator) -> None:
+        self._window, self._generator = window, generator
+        self._reports: list[Tensor] = []
+        self._shapes: dict[str, torch.Size] = {}
+        self._times: Tensor | None = None
+
+    def add(self, reports: Mapping[str, Tensor]) -> None:
+        """See `Average`."""
+        self._shapes = {name: report.shape[1:] for name, report in reports.items()}
+        self._reports.append(torch.cat([report.flatten(1) for report in reports.values()], dim=1))
+
+    def averages(self) -> dict[str, Tensor]:
+        """See `Average`."""
+        matrix = torch.cat(self._reports)
+        clients, dimensions = matrix.shape
+        shuffler = ParameterShuffler((0.0,) * clients, (0.0,) * clients, self._window)
+        messages = shuffler.sample(matrix, rng=self._generator)
+        self._times = messages.time
+        sums = torch.zeros(dimensions, dtype=torch.float64, device=matrix.device)
+        sums.index_add_(0, messages.id, messages.value.double())
+        parts = (sums / clients).split([shape.numel() for shape in self._shapes.values()])
+        return {name: part.reshape(shape) for part, (name, shape) in zip(parts, self._shapes.items(), strict=True)}
+
+    def arrivals(self) -> dict[str, Any] | None:
+        """See `Average`."""
+        if self._times is None:
+            return None
+        first, last = float(self._times[0]), float(self._times[-1])
+        return {
+            "messages": len(self._times),
+            "window": self._window,
+            "first": first,
+            "last": last,
+            "span": last - first,
+        }
+
+
+ROUNDING = 2.0**-23
+"""Reports in float32 are off by half of this, relatively; a bias within it of the reports' size counts as none."""
+
+
+class LayerMeasures:
+    """Sums over one round's clients, chunk by chunk; nothing of clients x weights is kept.
+
+    ranges: the round's, by layer names.   epsilon: of each report, nats; infinity where nothing is perturbed.
+    """
+
+    def __init__(self, ranges: LayerRange, epsilon: float) -> None:
+        names = ranges.names or ()
+        self._sums = {
+            str(name): _LayerSums(center, radius, epsilon)
+            for name, center, radius in zip(names, ranges.centers, ranges.radii, strict=True)
+        }
+
+    def add(self, weights: Mapping[str, Tensor]) -> None:
+        """More clients' weights, unclipped, finite, with a leading axis of clients."""
+        for name, sums in self._sums.items():
+            sums.add(weights[name])
+
+    def records(self, averages: Mapping[str, Tensor]) -> dict[str, dict[str, Any]]:
+        """Each layer's measures against the average that the server got of it, float64; JSON-ready.
+
+        "center", "radius", "weights"; "clipped": the share of weights moved, by how much those were on average and at
+        most, and what that adds to the layer's mean.   Where reports were perturbed:
+        "bias", "bias_sd", "bias_z": the mean error, its exact standard deviation, and their ratio.
+        "variance", "variance_exact", "variance_sd", "variance_z": the mean squared error, likewise.
+        "lemma_3": the printed lower and upper bound on the variance; "holds": whether the exact one lies within, which
+        is mathematics; "measured_z": how many of its standard deviations the measured one lies beyond them, else 0.
+        """
+        return {name: sums.record(averages[name]) for name, sums in self._sums.items()}
+
+
+class _LayerSums:
+    """One layer's sums, in float64."""
+
+    def __init__(self, center: float, radius: float, epsilon: float) -> None:
+        half = epsilon / 2
+        self.center, self.radius, self.perturbed = center, radius, epsilon < math.inf
+        self.reach = radius / math.tanh(half)
+        self.least = 0.0 if half > 350 else (radius / math.sinh(half)) ** 2  # r^2 (A^2 - 1), without cancellation
+        self.clients = self.moved = 0
+        self.distance = self.furthest = self.shift = self.excess = 0.0
+        self.clipped: Any = 0.0
+        self.variance: Any = 0.0
+
+    def add(self, weights: Tensor) -> None:
+        wide = weights.double()
+        away = wide - self.center
+        inside = away.clamp(-self.radius, self.radius)
+        beyond = away - inside
+        self.clients += len(weights)
+        self.moved += int((beyond != 0).sum())
+        self.distance += float(beyond.abs().sum())
+        self.furthest = max(self.furthest, float(beyond.abs().max()))
+        self.shift -= float(beyond.sum())
+        self.clipped = self.clipped + inside.sum(0)
+        if self.perturbed:
+            variances = self.least + (self.radius - inside.abs()) * (self.radius + inside.abs())
+            self.variance = self.variance + variances.sum(0)
+            self.excess += float((variances * (4 * self.reach**2 - 6 * variances)).sum())
+
+    def record(self, average: Tensor) -> dict[str, Any]:
+        size, k = average.numel(), self.clients
+        found: dict[str, Any] = {
+            "center": self.center,
+            "radius": self.radius,
+            "weights": size,
+            "clipped": {
+                "share": self.moved / (size * k),
+                "mean": self.distance / max(1, self.moved),
+                "most": self.furthest,
+                "bias": self.shift / (size * k),
+            },
+        }
+        if not self.perturbed:
+            return found
+        error = average.double() - self.center - self.clipped / k
+        variance = self.variance / k**2
+        total = float(variance.sum())
+        bias, bias_sd = float(error.mean()), math.sqrt(total) / size
+        squared, exact = float(error.square().mean()), total / size
+        squared_sd = math.sqrt(max(0.0, 2 * float(variance.square().sum()) + self.excess / k**4)) / size
+        rounding = ROUNDING * (abs(self.center) + self.reach)
+        rounding_squared = rounding * (rounding + 2 * math.sqrt(exact))
+        lemma = lemma_3(self.radius, self.reach, k, exact)
+        beyond = squared - min(max(squared, lemma["low"]), lemma["high"])
+        return found | {
+            "bias": bias,
+            "bias_sd": bias_sd,
+            "bias_z": _score(bias, bias_sd, rounding),
+            "variance": squared,
+            "variance_exact": exact,
+            "variance_sd": squared_sd,
+            "variance_z": _score(squared - exact, squared_sd, rounding_squared),
+            "lemma_3": lemma | {"measured_z": _score(beyond, squared_sd, rounding_squared)},
+        }
+
+
+def lemma_3(radius: float, reach: float, clients: int, variance: float) -> dict[str, Any]:
+    """The printed bounds, r^2 A^2 / k less r^2 / k, and r^2 A^2 / k, and whether the variance lies within.
+
+    reach: r A.   clients: that report, which the paper writes n.   Equality up to rounding is within.
+    """
+    high = reach**2 / clients
+    low = high - radius**2 / clients
+    slack = 1e-9 * high
+    return {"low": low, "high": high, "holds": bool(low - slack <= variance <= high + slack)}
+
+
+def _score(deviation: float, deviation_sd: float, rounding: float) -> float:
+    """In standard deviations, less what rounding may explain; finite, as JSON wants it."""
+    left = math.copysign(max(0.0, abs(deviation) - rounding), deviation)
+    return 0.0 if left == 0 else left / max(deviation_sd, abs(left) * 1e-9)

@@ -1,1 +1,0 @@
-"""What a run measures beside its accuracy, held against the exact mechanisms."""

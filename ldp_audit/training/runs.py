@@ -1,0 +1,468 @@
+"""The runs of a sweep, what they spend and their audits: one driven here, all of them by a pool of workers, and kept.
+
+A run's numbers come from its settings and its seed, on one number of threads, so that they do not depend on who
+computes it. Finished runs are kept in the output folder, and so is the last round of those that are under way, so that
+an interrupted sweep goes on from there, and a run whose worker is lost is gone on with by another one.
+
+A checkpoint is a line, the digest of what follows, and what torch.save writes. The digest shows damage, which
+torch.load does not look for; that reads the rest with weights_only=True: it builds tensors, numbers, texts, lists and
+dicts, and runs no code.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import json
+import math
+import pickle
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import numpy as np
+import torch
+
+from ldp_audit.accounting.conversion.converted import plain
+from ldp_audit.checkpoint import DAMAGE, Checkpoint, damaged
+from ldp_audit.checkpoint import plain as as_json
+from ldp_audit.files import write_whole
+from ldp_audit.training.device import check_threads, described, device_of, repeatable
+from ldp_audit.training.pipeline import plan_class
+from ldp_audit.training.spend import protocol_spend
+from ldp_audit.training.sweep import Job
+from ldp_audit.workers import Pool
+
+if TYPE_CHECKING:
+    from ldp_audit.accounting.protocols.protocol import Protocol as SpendingProtocol
+    from ldp_audit.training.datasets import Images, Table
+    from ldp_audit.training.pipeline import Plan, Run
+
+
+KIND = "training-state"
+HEAD = b"ldp-audit training-state\n"
+_DIGEST = 32  # bytes
+
+Advance = Callable[[int, int, float, float], None]
+"""Called after each round with its number, how many there are, the accuracy, and the seconds that are left."""
+
+
+def train(
+    pipeline: str,
+    plan: Plan,
+    data: Images | Table,
+    *,
+    seed: int,
+    device: torch.device,
+    threads: int = 1,
+    keep: Path | None = None,
+    progress: Advance | None = None,
+) -> dict[str, Any]:
+    """The record of a whole run: settings, seed, rounds, seconds, device; JSON-ready.
+
+    keep: the file of its checkpoints, one after each round; a run that it holds goes on from there.
+    Raises ValueError where the data do not fit the plan, or the file is another run's, or no run's.
+    """
+    identity = identity_of(pipeline, plan, data, seed, device, threads)
+    with repeatable(device, threads):
+        run = plan.start(data, seed=seed, device=device)
+        rounds, seconds = _restored(run, keep, identity)
+        before, start = len(rounds), time.perf_counter()
+        for number in range(before + 1, run.rounds + 1):
+            record = run.advance(number)
+            rounds.append({"round": number, **checked_record(record, number)})
+            spent = time.perf_counter() - start
+            if keep is not None:
+                keep.parent.mkdir(parents=True, exist_ok=True)
+                parts = {"rounds": rounds, "seconds": seconds + spent, "state": run.state()}
+                checkpoint_of(keep, identity).write(parts, durable=False)
+            if progress is not None:
+                left = spent / (number - before) * (run.rounds - number)
+                progress(number, run.rounds, float(record["accuracy"]), left)
+        seconds += time.perf_counter() - start
+    return {
+        "settings": identity["settings"],
+        "seed": seed,
+        "rounds": rounds,
+        "seconds": seconds,
+        "device": identity["device"],
+    }
+
+
+def identity_of(
+    pipeline: str, plan: Plan, data: Images | Table, seed: int, device: torch.device, threads: int
+) -> dict[str, Any]:
+    """All that the run's numbers depend on."""
+    return {
+        "pipeline": pipeline,
+        "settings": plain_settings(dataclasses.asdict(plan)),  # type: ignore[call-overload]  (a Plan is a dataclass)
+        "seed": seed,
+        "data": {**data.describe(), "digest": digest(data)},
+        "device": described(device, threads),
+    }
+
+
+def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """As JSON holds them: infinities are written as text."""
+    return {name: plain(value) if isinstance(value, float) else value for name, value in settings.items()}
+
+
+def digest(data: Images | Table) -> str:
+    """Of the arrays of a data set, 16 hexadecimal digits."""
+    found = hashlib.blake2b(digest_size=8)
+    for one in dataclasses.fields(data):
+        value = getattr(data, one.name)
+        if isinstance(value, np.ndarray):
+            found.update(f"{one.name} {value.dtype} {value.shape}".encode())
+            found.update(np.ascontiguousarray(value).data)
+    return found.hexdigest()
+
+
+def checked_record(record: Any, number: int) -> dict[str, Any]:
+    """The record, as JSON gives it back. ValueError where it is not JSON-ready or has no accuracy in [0, 1]."""
+    try:
+        plain = as_json(record)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the record of round {number} must be JSON-ready, without NaN: {error}") from None
+    accuracy = plain.get("accuracy") if isinstance(plain, dict) else None
+    if not isinstance(accuracy, int | float) or isinstance(accuracy, bool) or not 0 <= accuracy <= 1:
+        raise ValueError(f"the record of round {number} must have an accuracy in [0, 1], got {accuracy!r}")
+    return plain
+
+
+def checkpoint_of(path: Path, identity: Mapping[str, Any]) -> Checkpoint:
+    """The file of a run's states: the records of the rounds so far, the seconds that they took, the run's own state."""
+    return Checkpoint(path, KIND, "the state of a training run", "is of another run", identity, read, packed)
+
+
+def packed(document: Mapping[str, Any]) -> bytes:
+    """The file's content. Raises ValueError for what could not be read back."""
+    content = io.BytesIO()
+    torch.save(checked_state(document, ""), content)  # not to the file: a full disk is a RuntimeError to torch
+    return sealed(content.getvalue())
+
+
+def sealed(content: bytes) -> bytes:
+    """With its digest before it."""
+    return HEAD + hashlib.blake2b(content, digest_size=_DIGEST).digest() + content
+
+
+def read(path: Path) -> Any:
+    """What the file holds, unchecked but for its digest. ValueError where it is no such file, or damaged."""
+    content = path.read_bytes()
+    body = content[len(HEAD) + _DIGEST :]
+    if not content.startswith(HEAD) or sealed(body) != content:
+        raise ValueError(f"{path} is not the state of a training run, or is damaged; delete it to begin anew")
+    try:
+        return torch.load(io.BytesIO(body), map_location="cpu", weights_only=True)
+    except Exception as error:  # noqa: BLE001  (what torch says of a file that it cannot read is of many kinds)
+        reason = str(error).partition("\n")[0][:120]
+        raise ValueError(f"{path} is not the state of a training run, or is damaged: {reason}") from None
+
+
+def checked_state(value: Any, place: str) -> Any:
+    """The value, if torch.load(weights_only=True) will read it back. ValueError that names the place otherwise."""
+    if isinstance(value, torch.Tensor):
+        if value.device.type != "cpu" or value.requires_grad:
+            raise ValueError(f"{place} must be a CPU tensor without gradient, got one on {value.device}")
+        # A view would be saved with all the memory that it looks into.
+        return value.clone() if value.untyped_storage().nbytes() > value.nbytes else value
+    if value is None or type(value) in (bool, int, float, str):  # numpy's are none of these
+        return value
+    if isinstance(value, Mapping) and all(type(key) in (str, int) for key in value):
+        return {key: checked_state(part, f"{place}[{key!r}]" if place else key) for key, part in value.items()}
+    if type(value) in (list, tuple):
+        parts = [checked_state(part, f"{place}[{i}]") for i, part in enumerate(value)]
+        return tuple(parts) if isinstance(value, tuple) else parts
+    raise ValueError(
+        f"{place} must be made of CPU tensors, numbers, texts, lists and dicts, got {type(value).__name__}"
+    )
+
+
+def check_rounds(rounds: Any) -> None:
+    """ValueError unless these are the records of rounds 1, 2, ..., each with an accuracy."""
+    if not isinstance(rounds, list):
+        raise ValueError(f"rounds must be a list, got {type(rounds).__name__}")
+    for number, record in enumerate(rounds, start=1):
+        accuracy = record.get("accuracy") if isinstance(record, dict) else None
+        known = isinstance(accuracy, int | float) and not isinstance(accuracy, bool) and 0 <= accuracy <= 1
+        if not known or record.get("round") != number:
+            raise ValueError(f"the record of round {number} must have its number and an accuracy, got {record!r:.80}")
+
+
+def _restored(run: Run, keep: Path | None, identity: dict[str, Any]) -> tuple[list[dict[str, Any]], float]:
+    """The rounds that the file holds, and the seconds that they took; the run stands after them."""
+    held = None if keep is None else checkpoint_of(keep, identity).held("rounds", "seconds", "state")
+    if keep is None or held is None:
+        return [], 0.0
+    try:
+        rounds, seconds = held["rounds"], float(held["seconds"])
+        check_rounds(rounds)
+        if len(rounds) > run.rounds:
+            raise ValueError(f"it holds {len(rounds)} rounds of {run.rounds}")
+        if not (isinstance(held["state"], dict) and 0 <= seconds < math.inf):
+            raise ValueError(f"seconds {seconds!r} or the state is none")
+        run.restore(held["state"])
+    except DAMAGE as error:
+        raise damaged(keep, error) from None
+    return rounds, seconds
+
+
+@dataclass(frozen=True)
+class Work:
+    """What all runs of a sweep have in common, as it travels to the workers.
+
+    pipeline: its name.   data: the data set, pickled.   device: its name, which each worker looks up.
+    threads: of torch, for each run.   data_digest: of the data set.
+    """
+
+    pipeline: str
+    data: bytes
+    device: str
+    threads: int
+    data_digest: str
+
+    @staticmethod
+    def of(pipeline: str, data: Any, device: str, threads: int) -> Work:
+        """From the data set itself. ValueError for threads that are no number of threads."""
+        check_threads(threads)
+        return Work(pipeline, pickle.dumps(data), device, threads, digest(data))
+
+
+@dataclass(frozen=True)
+class Event:
+    """What a worker says: after a round, and at the end with the record, or with what went wrong.
+
+    number: the task's.   round, rounds, accuracy: of the round just done.   bad_input: of an error, whether it is a
+    ValueError.
+    """
+
+    number: int
+    round: int = 0
+    rounds: int = 0
+    accuracy: float = 0.0
+    record: dict[str, Any] | None = None
+    error: str | None = None
+    bad_input: bool = False
+
+
+class Computed(ABC):
+    """What a pool computes for a sweep, and a folder keeps."""
+
+    @abstractmethod
+    def file(self, work: Work) -> str:
+        """The name of its files: of all that its numbers depend on."""
+
+    @abstractmethod
+    def record(self, work: Work, keep: Path | None, after: Advance) -> dict[str, Any]:
+        """The finished record.   keep: the file of its checkpoints, if it has any.   after: called with its rounds."""
+
+    @abstractmethod
+    def check(self, record: Any) -> None:
+        """Raise any of `checkpoint.DAMAGE` for what is no such record."""
+
+
+@dataclass(frozen=True)
+class Training(Computed):
+    """A run."""
+
+    job: Job
+
+    def __str__(self) -> str:
+        return str(self.job)
+
+    def file(self, work: Work) -> str:
+        """See `Computed`."""
+        return f"run-{_run_digest(work, self.job)}"
+
+    def record(self, work: Work, keep: Path | None, after: Advance) -> dict[str, Any]:
+        """See `Computed`."""
+        plan, device = plan_class(work.pipeline)(**self.job.settings), device_of(work.device)
+        how: dict[str, Any] = {"seed": self.job.seed, "device": device, "threads": work.threads}
+        return train(work.pipeline, plan, _data(work.data), **how, keep=keep, progress=after)
+
+    def check(self, record: Any) -> None:
+        """See `Computed`."""
+        if record["settings"] != as_json(plain_settings(self.job.settings)) or record["seed"] != self.job.seed:
+            raise ValueError("it is of other settings, or of another seed")
+        if not record["rounds"] or not isinstance(record["device"], dict) or not 0 <= record["seconds"] < math.inf:
+            raise ValueError("it has no rounds, seconds or device")
+        check_rounds(record["rounds"])
+
+
+@dataclass(frozen=True)
+class Spending(Computed):
+    """What a protocol spends, which may take as long as a run."""
+
+    protocol: SpendingProtocol
+
+    def __str__(self) -> str:
+        return f"spend of {self.protocol.name}"
+
+    def file(self, work: Work) -> str:  # noqa: ARG002
+        """See `Computed`."""
+        return f"spend-{_digest_of([repr(self.protocol)])}"
+
+    def record(self, work: Work, keep: Path | None, after: Advance) -> dict[str, Any]:  # noqa: ARG002
+        """See `Computed`."""
+        return protocol_spend(self.protocol)
+
+    def check(self, record: Any) -> None:
+        """See `Computed`."""
+        if not isinstance(record, dict) or "seconds" not in record:
+            raise ValueError("it must hold seconds")
+
+
+@dataclass(frozen=True)
+class Canaries(Computed):
+    """The audit of a run by its canaries."""
+
+    job: Job
+
+    def __str__(self) -> str:
+        return f"audit of {self.job}"
+
+    def file(self, work: Work) -> str:
+        """See `Computed`."""
+        return f"audit-{_run_digest(work, self.job)}"
+
+    def record(self, work: Work, keep: Path | None, after: Advance) -> dict[str, Any]:  # noqa: ARG002
+        """See `Computed`."""
+        from ldp_audit.training.canary import audit_run
+
+        plan, device = plan_class(work.pipeline)(**self.job.settings), device_of(work.device)
+        with repeatable(device, work.threads):
+            return audit_run(plan, _data(work.data), self.job.seed, device=device)
+
+    def check(self, record: Any) -> None:
+        """See `Computed`."""
+        if not isinstance(record, dict) or "verdict" not in record:
+            raise ValueError("it must hold verdict")
+
+
+class Task(NamedTuple):
+    """What to compute, its number, and the file of its checkpoints."""
+
+    number: int
+    what: Computed
+    keep: Path | None = None
+
+
+Say = Callable[[Event], None]
+
+
+def ends_of(work: Work, tasks: Sequence[Task], pool: Pool, say: Say) -> Generator[Event, None, None]:
+    """The ends of these tasks, in any order; rounds are said on the way, where the pool hears of them.
+
+    A cluster's workers keep no checkpoints: a run that is lost there begins anew.
+    """
+    if not tasks:
+        return
+    waiting = iter(tasks if pool.local else [task._replace(keep=None) for task in tasks])
+    ends = pool.run(computed, work, lambda *_: next(waiting, None), say)
+    try:
+        for task, event, error, lost, hint in ends:
+            if lost:
+                error = f"{lost} while they computed a run ({task.what}){hint}"
+            elif error is not None:
+                error = f"{error} ({task.what})"
+            yield event if error is None else Event(task.number, error=error)
+    finally:
+        ends.close()
+
+
+def spread(
+    work: Work,
+    whats: Sequence[Computed],
+    pool: Pool,
+    *,
+    folder: Path | None = None,
+    progress: Callable[[Event, int], None] | None = None,
+) -> list[dict[str, Any]]:
+    """The records of runs, of what protocols spend, or of audits, in their order.
+
+    folder: where finished runs are kept, and looked for.   progress: called with each event, and how many runs are
+    finished. Raises ValueError for what a run refuses, RuntimeError for what goes wrong otherwise, naming the run.
+    """
+    files = [None if folder is None else folder / f"{what.file(work)}.json" for what in whats]
+    records = [
+        None if file is None or not file.exists() else _read(file, what)
+        for file, what in zip(files, whats, strict=True)
+    ]
+    pending = [
+        Task(number, what, None if file is None else file.with_suffix(".state"))
+        for number, (what, file, record) in enumerate(zip(whats, files, records, strict=True))
+        if record is None
+    ]
+    finished = len(whats) - len(pending)
+
+    def say(event: Event) -> None:
+        if progress is not None:
+            progress(event, finished)
+
+    events = ends_of(work, pending, pool, say)
+    try:
+        for event in events:
+            if event.record is None:
+                raise (ValueError if event.bad_input else RuntimeError)(event.error)
+            records[event.number] = event.record
+            finished += 1
+            _store(files[event.number], event.record)
+            say(event)
+    finally:
+        events.close()
+    return [record for record in records if record is not None]
+
+
+def computed(work: Work, task: Task, say: Say) -> Event:
+    """The end of a task, which is computed here; the rounds of a run are said on the way."""
+
+    def after(number: int, rounds: int, accuracy: float, _: float) -> None:
+        say(Event(task.number, number, rounds, accuracy))
+
+    try:
+        return Event(task.number, record=task.what.record(work, task.keep, after))
+    except (ValueError, OSError) as error:  # a full disk too is no defect of the pipeline
+        return Event(task.number, error=str(error), bad_input=True)
+
+
+def _run_digest(work: Work, job: Job) -> str:
+    settings = plain_settings(job.settings)
+    return _digest_of([work.pipeline, settings, job.seed, work.data_digest, work.device, work.threads])
+
+
+def _digest_of(parts: Sequence[Any]) -> str:
+    return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _data(pickled: bytes) -> Any:
+    return pickle.loads(pickled)  # noqa: S301  (written by the process that started this one, or its client)
+
+
+def _read(file: Path, what: Computed) -> dict[str, Any]:
+    """A finished record. ValueError where it is none, or of another run than its name says."""
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refused)
+        what.check(record)
+    except DAMAGE as error:
+        raise damaged(file, error) from None
+    return record
+
+
+def _refused(name: str) -> NoReturn:
+    raise ValueError(f"it holds {name}, which JSON does not have")
+
+
+def _store(file: Path | None, record: dict[str, Any]) -> None:
+    """The finished run, all of it or nothing; its checkpoints are needed no more."""
+    if file is None:
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole({file: json.dumps(record, allow_nan=False)})
+    file.with_suffix(".state").unlink(missing_ok=True)

@@ -1,0 +1,152 @@
+"""The ways to train many clients that need no file of their own: a loop, `torch.func`, and linear models' closed form.
+
+A strategy is a pair of functions; all give the same weights up to rounding. See also `grouped` and `processes`.
+
+    train(work: LocalWork, chunk: int) -> Iterator[Trained]      at most chunk clients at a time, as they were chosen
+    why_not(work: LocalWork) -> str | None                       why it cannot do this work; None where it can
+
+Closed form: f(x) = W x + b, with W and b stacked over clients. The gradient of a batch's weighted loss is S^T X by W
+and the column sums of S by b, where S is the loss's slope by the scores, times each sample's share.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, grad_and_value, vmap
+from torch.nn.modules import module as every_module
+
+from ldp_audit.training.client_data import LocalWork, Loss, Trained
+
+
+def train_by_loop(work: LocalWork, chunk: int) -> Iterator[Trained]:
+    """One client after the other, as every tutorial does it: the reference that the other strategies are held to."""
+    for part in work.chunks(chunk):
+        trained = [_train_one(part.part(i, i + 1)) for i in range(len(part))]
+        weights = {name: torch.stack([one[name] for one, _ in trained]) for name in work.weights}
+        yield part.done(weights, torch.stack([losses for _, losses in trained]))
+
+
+def takes_all(work: LocalWork) -> str | None:
+    """None: the loop trains any model."""
+    del work
+
+
+def _train_one(work: LocalWork) -> tuple[dict[str, Tensor], Tensor]:
+    weights = {name: weight.clone().requires_grad_() for name, weight in work.weights.items()}
+    losses = torch.zeros((), device=work.data.x.device)
+    for x, y, share in work.batches():
+        with torch.enable_grad():  # the caller may have switched it off
+            loss = (work.loss.value(functional_call(work.model, weights, (x[0],)), y[0]) * share[0]).sum()
+            gradients = torch.autograd.grad(loss, list(weights.values()))
+        with torch.no_grad():
+            for weight, gradient in zip(weights.values(), gradients, strict=True):
+                weight.sub_(gradient, alpha=work.learning_rate)
+            losses += loss
+    return {name: weight.detach() for name, weight in weights.items()}, losses
+
+
+def train_by_vmap(work: LocalWork, chunk: int) -> Iterator[Trained]:
+    """Several clients at once through `torch.func`: any model, vectorised over a leading axis of its weights."""
+    gradients_of = _vectorised(work)
+    for part in work.chunks(chunk):
+        weights = part.stacked()
+        losses = torch.zeros(len(part), device=work.data.x.device)
+        for batch in part.batches():
+            found, loss = gradients_of(weights, *batch)
+            for name, gradient in found.items():
+                weights[name].sub_(gradient, alpha=work.learning_rate)
+            losses += loss
+        yield part.done(weights, losses)
+
+
+def not_by_vmap(work: LocalWork) -> str | None:
+    """What vmap cannot take shows when it is tried, here on one sample of a client."""
+    first = LocalWork(**{**work.__dict__, "clients": work.clients[:1], "orders": work.orders[:1, :1, :1]})
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a slow path; it is the round's to say
+            x, y, share = (part[:, :1] for part in next(first.batches()))
+            _vectorised(work)(first.stacked(), x, y, share)
+    except RuntimeError as error:
+        return f"torch.func.vmap says: {str(error).strip().splitlines()[0]}"
+    return None
+
+
+def _vectorised(work: LocalWork) -> Callable[..., tuple[dict[str, Tensor], Tensor]]:
+    """(stacked weights, x, y, share) -> (gradients, losses)."""
+
+    def batch_loss(weights: dict[str, Tensor], x: Tensor, y: Tensor, share: Tensor) -> Tensor:
+        return (work.loss.value(functional_call(work.model, weights, (x,)), y) * share).sum()
+
+    return vmap(grad_and_value(batch_loss))
+
+
+@torch.no_grad()
+def train_in_closed_form(work: LocalWork, chunk: int) -> Iterator[Trained]:
+    """Linear models: one linear layer on the flattened sample; see `step`."""
+    name = next(iter(work.weights)).removesuffix("weight")
+    for part in work.chunks(chunk):
+        weights = part.stacked()
+        weight, bias = weights[f"{name}weight"], weights.get(f"{name}bias")
+        scores = torch.zeros(())
+        for x, y, share in part.batches():
+            scores = step(weight, bias, x.flatten(2), y, share, work.loss, work.learning_rate)
+        # A score that is no finite number leaves such weights behind; where none does, the last scores tell.
+        yield part.done(weights, scores.sum((1, 2)))
+
+
+def not_in_closed_form(work: LocalWork) -> str | None:
+    """None for a plain linear layer, after a flattening one or alone, and a loss with a slope."""
+    own = has_own_calls(work.model)
+    if own is not None:
+        return own
+    layers = list(work.model) if type(work.model) is nn.Sequential else [work.model]
+    flat = work.data.x.ndim == 3
+    if not isinstance(layers[-1], nn.Linear) or type(layers[-1]).forward is not nn.Linear.forward:
+        return "the model is no linear layer, nor a flattening one and a linear one"
+    if any(type(layer) is not nn.Flatten or (layer.start_dim, layer.end_dim) != (1, -1) for layer in layers[:-1]):
+        return "the model has another layer than a flattening one before its linear one"
+    if not flat and len(layers) == 1:
+        return "the samples are not flat, and the model does not flatten them"
+    return None if work.loss.slope is not None else "the loss is a function, whose slope is not known"
+
+
+def step(
+    weight: Tensor, bias: Tensor | None, x: Tensor, y: Tensor, share: Tensor, loss: Loss, learning_rate: float
+) -> Tensor:
+    """One step of gradient descent of linear models, in place, without room for a gradient.
+
+    weight: (c, k, d).   bias: (c, k) or None.   x: (c, b, d).   y: (c, b).   share: (c, b), 1/b for the mean.
+    Raises ValueError for a loss that has no slope.   returns: the clients' scores, (c, b, k), before the step.
+    """
+    slope, scores = _slope(weight, bias, x, y, loss)
+    slope = slope * share[..., None]
+    weight.baddbmm_(slope.transpose(1, 2), x, alpha=-learning_rate)
+    if bias is not None:
+        bias.sub_(slope.sum(1), alpha=learning_rate)
+    return scores
+
+
+def _slope(weight: Tensor, bias: Tensor | None, x: Tensor, y: Tensor, loss: Loss) -> tuple[Tensor, Tensor]:
+    if loss.slope is None:
+        raise ValueError("loss must be one of LOSSES that has a slope, got a function")
+    transposed = weight.transpose(1, 2)
+    scores = x @ transposed if bias is None else torch.baddbmm(bias[:, None], x, transposed)
+    return loss.slope(scores, y), scores
+
+
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
+def has_own_calls(model: nn.Module) -> str | None:
+    """Which module of the model has some, or that all modules of the process have, in words; None where none has."""
+    if any(getattr(every_module, f"_global{hooks}") for hooks in _HOOKS):
+        return "hooks are registered for every module of this process"
+    for name, module in model.named_modules():
+        if any(module.__dict__[hooks] for hooks in _HOOKS) or "forward" in module.__dict__:
+            return f"layer {name!r}, {type(module).__name__}: it has hooks or a forward of its own"
+    return None

@@ -1,0 +1,228 @@
+"""Sweeps over a plan's fields: every combination of the varied fields' values, repeated with several seeds.
+
+A paper's own settings are data: a file `paper.toml` in its pipeline's folder (`read_paper`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import tomllib
+import types
+import typing
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+MOST_RUNS = 100_000
+"""Of an experiment: more are a slip of the pen, and would fill the memory before the first began."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """All combinations of some fields' values.
+
+    settings: fields that are the same everywhere.   varied: the values of each field that is varied, in order.
+    repeats: runs of each combination, >= 1. Raises ValueError for a field in both, and for one without values.
+    """
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    varied: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    repeats: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.repeats, int) or isinstance(self.repeats, bool) or self.repeats < 1:
+            raise ValueError(f"repeats must be a whole number >= 1, got {self.repeats!r}")
+        for name, values in self.varied.items():
+            if name in self.settings:
+                raise ValueError(f"field {name!r} must be either set or swept, got both")
+            if isinstance(values, str) or not len(values):
+                raise ValueError(f"sweep of {name!r} must have one value or more, got {values!r}")
+            if len(set(values)) < len(values):
+                raise ValueError(f"sweep of {name!r} must have each value once, got {list(values)!r}")
+
+    @property
+    def count(self) -> int:
+        """How many runs these are."""
+        return math.prod(map(len, self.varied.values())) * self.repeats
+
+    def combinations(self) -> list[dict[str, Any]]:
+        """The settings of each point, the last varied field changing fastest."""
+        names = list(self.varied)
+        return [
+            {**self.settings, **dict(zip(names, values, strict=True))}
+            for values in itertools.product(*self.varied.values())
+        ]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What a `paper.toml` says.
+
+    demonstration: sweeps for the pipeline's findings.   presets: sweeps by name.   printed: the tables [[printed]],
+    with their data sets, settings and cells (`results.beside`).   document: the file, with None for the text "none".
+    """
+
+    demonstration: tuple[Sweep, ...]
+    presets: Mapping[str, tuple[Sweep, ...]]
+    printed: tuple[Mapping[str, Any], ...]
+    document: Mapping[str, Any]
+
+
+@lru_cache
+def read_paper(package: str) -> Paper:
+    """The `paper.toml` of a package.
+
+        repeats = 10                                      # of every sweep that says nothing else; 1 without it
+        [settings.mnist]                                  # of a plan; `base` names a table that it adds to
+        [[demonstration]]                                 # a sweep: base, set, vary, repeats
+        [presets]
+        name = [{ base = "mnist", set = { fraction = 0.5 }, vary = { epsilon = [1.0, inf] } }]
+        [[printed]]                                       # place, data, base, said, set, swept, cells
+
+    TOML has no null: as on the command line, the text "none" is None.
+    """
+    document = _nones(tomllib.loads((files(package) / "paper.toml").read_text(encoding="utf-8")))
+    settings: dict[str | None, dict[str, Any]] = {None: {}}
+    for name, table in document.get("settings", {}).items():
+        own = dict(table)
+        settings[name] = settings[own.pop("base", None)] | own
+
+    def sweep(table: Mapping[str, Any]) -> Sweep:
+        varied = {name: tuple(values) for name, values in table.get("vary", {}).items()}
+        whole = settings[table.get("base")] | table.get("set", {})
+        fixed = {name: value for name, value in whole.items() if name not in varied}
+        return Sweep(fixed, varied, table.get("repeats", document.get("repeats", 1)))
+
+    def cells(table: Mapping[str, Any]) -> dict[str, Any]:
+        said = {name: settings[table["base"]][name] for name in table["said"]}
+        return {**table, "set": said | table["set"]}
+
+    return Paper(
+        tuple(map(sweep, document.get("demonstration", ()))),
+        {name: tuple(map(sweep, tables)) for name, tables in document.get("presets", {}).items()},
+        tuple(map(cells, document.get("printed", ()))),
+        document,
+    )
+
+
+def _nones(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _nones(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_nones(part) for part in value]
+    return None if value == "none" else value
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of a sweep: all fields of its plan, and its seed."""
+
+    settings: Mapping[str, Any]
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{', '.join(f'{name} {value}' for name, value in self.settings.items())}; seed {self.seed}"
+
+
+def jobs_of(plan: type, sweeps: Sequence[Sweep], seed: int) -> list[Job]:
+    """Every run of the sweeps, once each, checked by building its plan.
+
+    The seed of a repeat follows from the root seed and the repeat's number alone, so that points are compared on equal
+    random numbers. Raises ValueError for unknown fields and for values that the plan refuses.
+    """
+    found: dict[tuple[Any, ...], Job] = {}
+    asked = sum(sweep.count for sweep in sweeps)
+    if asked > MOST_RUNS:
+        raise ValueError(f"sweeps must ask for at most {MOST_RUNS} runs, got {asked}")
+    for sweep in sweeps:
+        for settings in sweep.combinations():
+            check_fields(plan, settings)
+            whole = dataclasses.asdict(plan(**settings))
+            for repeat in range(sweep.repeats):
+                job = Job(whole, repeat_seed(seed, repeat))
+                found.setdefault((*whole.values(), job.seed), job)
+    return list(found.values())
+
+
+def repeat_seed(seed: int, repeat: int) -> int:
+    """The seed of a repeat's run, below 2**53, which JSON holds exactly."""
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise ValueError(f"seed must be a whole number >= 0, got {seed!r}")
+    state = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(b"repeat"), repeat)).generate_state(1, np.uint64)
+    return int(state[0]) >> 11
+
+
+def check_fields(plan: type, names: Mapping[str, Any] | Sequence[str]) -> None:
+    """ValueError, with the fields that there are, for a name that is none of them."""
+    known = [one.name for one in dataclasses.fields(plan)]
+    for name in names:
+        if name not in known:
+            raise ValueError(f"field must be one of {', '.join(known)}, got {name!r}")
+
+
+def read_value(plan: type, name: str, text: str) -> Any:
+    """A field's value from the command line, by the field's annotation. ValueError where it does not fit."""
+    check_fields(plan, [name])
+    kinds = _kinds(typing.get_type_hints(plan)[name])
+    for kind in kinds:
+        try:
+            return _READERS[kind](text)
+        except ValueError:
+            continue
+    accepted = " or ".join(_WORDS[kind] for kind in kinds)
+    raise ValueError(f"{name} must be {accepted}, got {text!r}")
+
+
+def _kinds(annotation: Any) -> list[type]:
+    """The scalar types that an annotation allows, those that accept least first."""
+    if typing.get_origin(annotation) is typing.Literal:
+        found = {type(value) for value in typing.get_args(annotation)}
+    elif typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        found = {kind for part in typing.get_args(annotation) for kind in _kinds(part)}
+    else:
+        found = {annotation}
+    return [kind for kind in _READERS if kind in found] or [str]
+
+
+def _none(text: str) -> None:
+    if text.lower() != "none":
+        raise ValueError(text)
+
+
+def _bool(text: str) -> bool:
+    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    if text.lower() not in words:
+        raise ValueError(text)
+    return words[text.lower()]
+
+
+def _int(text: str) -> int:
+    """1e5 is one too."""
+    number = float(text) if not text.strip().lstrip("+-").isdigit() else int(text)
+    if math.isinf(number) or number != int(number):
+        raise ValueError(text)
+    return int(number)
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if number != number:
+        raise ValueError(text)
+    return number
+
+
+_READERS: dict[type, Any] = {type(None): _none, bool: _bool, int: _int, float: _float, str: str}
+_WORDS: dict[type, str] = {
+    type(None): "none",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+}

@@ -1,0 +1,319 @@
+"""One pool of workers for audits and training: this process, fresh processes of this machine, or a Dask cluster.
+
+A pool applies a module's function to tasks, each with what all of them share: function(shared, task, say) -> value,
+where `say` hands a message on to whoever waits. A task is asked for when there is a worker for it, so that its size may
+follow from how long others took. A task whose worker is lost is done again by another, MAX_LOSSES times in all.
+
+In a worker one task is done at a time: neither a program under audit nor torch's settings need be safe for threads.
+Processes are spawned, so that they share no state of this one, and end when it does, however it ends. A script that
+starts them needs `if __name__ == "__main__":`. (concurrent.futures breaks a whole pool where one worker dies, does not
+say whose task it was, and cannot end a worker that hangs.)
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from threading import Lock
+from typing import Any, NamedTuple, Protocol
+
+MAX_LOSSES = 3
+"""Workers that one task may take down with it."""
+
+_JOIN_SECONDS = 30.0
+_LOOK_SECONDS = 5.0  # between two looks at how many workers a cluster has
+
+Say = Callable[[Any], None]
+Function = Callable[[Any, Any, Say], Any]
+"""(shared, task, say) -> value: a module's function."""
+
+Take = Callable[[int, int], Any]
+"""(workers, tasks that they have) -> the next task; None where there is none, or none yet."""
+
+
+class Ended(NamedTuple):
+    """How a task ended: with a value, with an error's type and text, or with its workers.
+
+    lost: how many of whom died with it, in words, "" where none did.   hint: what to say after them.
+    """
+
+    task: Any
+    value: Any = None
+    error: str | None = None
+    lost: str = ""
+    hint: str = ""
+
+
+class Pool(Protocol):
+    """Who computes.
+
+    local: whether workers see this machine's files, and this process's `__main__`.
+    """
+
+    @property
+    def local(self) -> bool:
+        """See the class."""
+        ...
+
+    def run(self, function: Function, shared: Any, take: Take, heard: Say) -> Generator[Ended, None, None]:
+        """The ends of all tasks, in any order; messages are heard on the way, where workers can be heard.
+
+        Closing the generator ends whatever was started for it.
+        """
+        ...
+
+
+def pool_of(workers: int = 1, scheduler: str | None = None) -> Pool:
+    """Who computes.   workers: processes here; 1: this one.   scheduler: address of a Dask scheduler.
+
+    Raises ValueError for fewer than one, and for both.
+    """
+    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
+        raise ValueError(f"workers must be a whole number >= 1, got {workers!r}")
+    if scheduler is not None:
+        if workers != 1:
+            raise ValueError(f"workers must not be given with a scheduler, whose workers compute, got {workers!r}")
+        return Cluster(scheduler)
+    return Processes(workers) if workers > 1 else ThisProcess()
+
+
+def cores() -> int:
+    """That this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class ThisProcess:
+    """A `Pool` of this process alone; what the function raises is raised here."""
+
+    local: bool = True
+
+    def run(self, function: Function, shared: Any, take: Take, heard: Say) -> Generator[Ended, None, None]:
+        """See `Pool`."""
+        while (task := take(1, 0)) is not None:
+            yield Ended(task, function(shared, task, heard))
+
+
+@dataclass(frozen=True)
+class Processes:
+    """A `Pool` of fresh processes of this machine.   workers: at most so many."""
+
+    workers: int
+    local: bool = True
+
+    def run(self, function: Function, shared: Any, take: Take, heard: Say) -> Generator[Ended, None, None]:
+        """See `Pool`."""
+        crew: dict[Connection, Worker] = {}
+        tasks: dict[Connection, tuple[Any, int]] = {}  # what each is at, and how many workers that cost
+        again: deque[tuple[Any, int]] = deque()
+        try:
+            while True:
+                while len(tasks) < self.workers:
+                    task = again.popleft() if again else (take(self.workers, len(tasks)), 0)
+                    if task[0] is None:
+                        break
+                    idle = [connection for connection in crew if connection not in tasks]
+                    worker = crew[idle[0]] if idle else Worker(_Served(function, shared))
+                    crew[worker.connection] = worker
+                    worker.send(task[0])
+                    tasks[worker.connection] = task
+                if not tasks:
+                    return
+                for connection in wait(list(tasks)):
+                    worker = crew[connection]  # type: ignore[index]
+                    message = worker.received()
+                    if message is None:
+                        task, losses = tasks.pop(worker.connection)
+                        crew.pop(worker.connection).end()
+                        if losses + 1 < MAX_LOSSES:
+                            again.append((task, losses + 1))
+                        else:
+                            hint = "" if worker.ready else _NEVER_READY
+                            yield Ended(task, lost=f"{MAX_LOSSES} worker processes died", hint=hint)
+                    elif message.said:
+                        heard(message.value)
+                    else:
+                        task, _ = tasks.pop(worker.connection)
+                        yield Ended(task, message.value, message.error)
+        finally:
+            for worker in crew.values():
+                worker.end()
+
+
+class Message(NamedTuple):
+    """From a worker: what came of its task, a value or an error in words; or what it said on the way."""
+
+    value: Any
+    error: str | None = None
+    said: bool = False
+
+
+_NEVER_READY = (
+    " and nothing before; does the program end its process, or does a script start workers outside "
+    "`if __name__ == '__main__':`?"
+)
+
+
+class Worker:
+    """One process that applies a function to what it is sent, one after the other.
+
+    function: (task, say) -> value, picklable.   ready: whether it has answered yet.
+    """
+
+    def __init__(self, function: Callable[[Any, Say], Any], *, daemon: bool = False) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.ready = False
+        # No daemon unless asked: a program or a pipeline may start processes of its own, which daemons may not.
+        self._process = context.Process(target=_serve, args=(theirs, function), daemon=daemon)
+        self._process.start()
+        theirs.close()
+
+    @property
+    def number(self) -> int:
+        """The process's."""
+        return self._process.pid or 0
+
+    def send(self, task: Any) -> None:
+        """Have it done."""
+        with suppress(OSError):  # where it is gone, `received` will tell
+            self.connection.send(task)
+
+    def received(self) -> Message | None:
+        """What it says; None where it is gone."""
+        try:
+            message: Message = self.connection.recv()
+        except (EOFError, OSError):
+            return None
+        self.ready = True
+        return message
+
+    def end(self) -> None:
+        """End the process, whatever it is doing."""
+        self.connection.close()
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+
+
+@dataclass(frozen=True)
+class _Served:
+    """A pool's function with what its tasks share."""
+
+    function: Function
+    shared: Any
+
+    def __call__(self, task: Any, say: Say) -> Any:
+        return self.function(self.shared, task, say)
+
+
+def _serve(connection: Connection, function: Callable[[Any, Say], Any]) -> None:
+    """The life of a worker process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
+
+    def say(message: Any) -> None:
+        connection.send(Message(message, said=True))
+
+    with suppress(EOFError, OSError):  # the parent is gone
+        while True:
+            task = connection.recv()
+            try:
+                message = Message(function(task, say))
+            except Exception as error:  # noqa: BLE001  (a user's program may raise anything)
+                message = Message(None, f"{type(error).__name__}: {error}")
+            connection.send(message)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A `Pool` of a Dask scheduler's workers (dask.distributed), which must be able to import what they call.
+
+    address: such as tcp://host:8786. The scheduler replaces workers that are lost; workers may come and go. What tasks
+    say on the way is not heard.
+    """
+
+    address: str
+    local: bool = False
+
+    def run(self, function: Function, shared: Any, take: Take, heard: Say) -> Generator[Ended, None, None]:  # noqa: ARG002
+        """See `Pool`."""
+        from distributed import as_completed
+
+        client = client_of(self.address)
+        try:
+            # A task of its own, so that the scheduler can make it again where a worker that held it is lost.
+            held = client.submit(_held, shared, pure=False)
+            tasks: dict[str, Any] = {}
+            workers, looked = len(client.nthreads()), time.monotonic()
+            running = as_completed(loop=client.loop)
+
+            def hand_out() -> None:
+                while (task := take(workers, len(tasks))) is not None:
+                    future = client.submit(_computed, function, held, task, pure=False)
+                    tasks[future.key] = task
+                    running.add(future)
+
+            hand_out()
+            for future in running:
+                ended = _gathered(future, tasks.pop(future.key))
+                if time.monotonic() - looked > _LOOK_SECONDS:
+                    with suppress(OSError):  # a scheduler that is lost cancels the futures, which tell
+                        workers = max(1, len(client.nthreads()))
+                    looked = time.monotonic()
+                yield ended
+                hand_out()
+        finally:
+            client.close()
+
+
+def client_of(address: str) -> Any:
+    """A client of the scheduler at this address, once a worker is there. Raises ValueError where there is none."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ValueError(f"scheduler needs dask.distributed: pip install '.[dask]', in a clone ({error})") from None
+    try:
+        client = Client(address, set_as_default=False, timeout=_JOIN_SECONDS)
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(f"scheduler {address!r} cannot be reached: {error}") from None
+    try:
+        client.wait_for_workers(1, timeout=_JOIN_SECONDS)
+    except TimeoutError:
+        client.close()
+        raise ValueError(f"scheduler {address!r} has no workers after {_JOIN_SECONDS:g} s") from None
+    return client
+
+
+def _held(shared: Any) -> Any:
+    return shared
+
+
+_ONE_AT_A_TIME = Lock()
+
+
+def _computed(function: Function, shared: Any, task: Any) -> Any:
+    """Runs in a worker of the cluster, which may have several threads."""
+    with _ONE_AT_A_TIME:
+        return function(shared, task, lambda _: None)
+
+
+def _gathered(future: Any, task: Any) -> Ended:
+    """The end of the task; where the cluster could not compute it, one with an error."""
+    from distributed import KilledWorker
+
+    try:
+        return Ended(task, future.result())
+    except KilledWorker:
+        return Ended(task, lost=f"{MAX_LOSSES} workers of the cluster died")
+    except Exception as error:  # noqa: BLE001  (whatever the cluster or the program raised)
+        return Ended(task, error=f"{type(error).__name__}: {error}")
