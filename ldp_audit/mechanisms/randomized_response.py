@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.mechanism import Example, Losses, Mechanism
 from ldp_audit.mechanisms.parameter import Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, Source, log_ratio, rarer_words
-from ldp_audit.mechanisms.short_words import Draw, Labels
+from ldp_audit.mechanisms.short_words import SHORT, Draw, Labels
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 
 
@@ -183,8 +184,18 @@ class FiniteResponse(WholeWords):
         """Draws blocks of at most so many values."""
         each = self.each() or 1
         _require_room(dtype, self.mechanism.k, source.xp)
-        fast = Labels(self.mechanism.k, each, self._most(), lambda words: self._turns(words, each, source.xp))
+        fast = Labels(
+            self.mechanism.k, _settled(self.mechanism.k, each), lambda words: self._turns(words, each, source.xp)
+        )
         return fast.blocks(size, source)
+
+
+@lru_cache(maxsize=32)
+def _settled(k: int, each: int) -> NDArray[np.int64]:
+    """See `Labels`: where the first and the last word have one quotient, those on either side of the lies being one."""
+    first, most = np.arange(-(2**15), 2**15, dtype=np.int64) * SHORT, (k - 1) // 2
+    lowest, highest = (np.clip(words // each, most - k, most) for words in (first, first + (SHORT - 1)))
+    return np.where(lowest == highest, np.where(lowest == most - k, 0, lowest - most), 1)
 
 
 def _require_room(dtype: Any, k: int, xp: Any) -> None:
