@@ -50,9 +50,9 @@ class Losses:
 class Mechanism(ABC):
     """A randomised report of one input; its law is `log_prob`, and what `sample` draws from is `implemented()`.
 
-    A mechanism states `log_prob`, `worst_pair` and `implemented`, and with them either `reports` (then epsilon and the
-    profile are sums over these) or closed forms of its own. Neighbours are any two inputs; for additive noise, any two
-    that are at most its sensitivity apart.
+    A mechanism states `log_prob`, `worst_pair` and `implemented`, and with them `losses` or `reports`, from which
+    epsilon and the profile follow, or else closed forms of both. Neighbours are any two inputs; for additive noise, any
+    two that are at most its sensitivity apart.
     """
 
     parameters: ClassVar[Sequence[Parameter]] = ()
