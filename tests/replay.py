@@ -27,14 +27,3 @@ class Drawn(NumpySource):
 
     def lengthened(self, short: np.ndarray, at: np.ndarray) -> np.ndarray:
         return self.short[-1][at]
-
-
-class Given(NumpySource):
-    """Hands out arrays by the number of bits asked for, each as often as wanted."""
-
-    def __init__(self, by_bits: dict[int, np.ndarray]) -> None:
-        super().__init__(np.random.default_rng(0))
-        self.by_bits = by_bits
-
-    def words(self, shape: Sequence[int], bits: int = 64) -> np.ndarray:
-        return self.by_bits[bits].reshape(tuple(shape))

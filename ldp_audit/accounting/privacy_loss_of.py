@@ -2,7 +2,7 @@
 
 Local privacy's neighbours are any two inputs, in both orders, so one law holds for both directions. It follows from
 
-* the profile of most mechanisms here, m (1 - e**(epsilon - e0))_+: the losses e0, with probability m, -e0 and 0;
+* the finitely many losses that a mechanism says (`Mechanism.losses`): for most, e0, -e0 and 0;
 * a finite channel's rows (`channel_loss`);
 * the selection's loss plus the value's, for a two-stage report: its profile is that of the two independent ones;
 * formulas, for Gaussian and Laplace noise;
@@ -27,16 +27,13 @@ from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.profile_loss import ProfileLoss, stated_delta, stated_epsilon
 from ldp_audit.mechanisms.bound_sampling import GridChannel
 from ldp_audit.mechanisms.coordinate_sampling import CoordinateSampling
-from ldp_audit.mechanisms.duchi_vector import DuchiVector
-from ldp_audit.mechanisms.exponential_selection import ExponentialSelection, FiniteSelection
+from ldp_audit.mechanisms.exponential_selection import ExponentialSelection
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
 from ldp_audit.mechanisms.gaussian import Gaussian
-from ldp_audit.mechanisms.hybrid import FiniteHybrid
 from ldp_audit.mechanisms.laplace import Laplace
+from ldp_audit.mechanisms.mechanism import Losses, Mechanism
 from ldp_audit.mechanisms.random_projection import RandomProjection
-from ldp_audit.mechanisms.randomized_response import FiniteResponse, RandomizedResponse
 from ldp_audit.mechanisms.subsample_release import SubsampleRelease
-from ldp_audit.mechanisms.two_point import TwoPoint
 from ldp_audit.mechanisms.two_stage import TwoStage
 
 
@@ -54,6 +51,9 @@ def privacy_loss(mechanism: Any) -> PrivacyLoss:
 
 def law_of(mechanism: Any) -> PairLoss:
     """The law of the dominating pair. Raises ValueError for what is no mechanism."""
+    found = mechanism.losses() if isinstance(mechanism, Mechanism) else None
+    if found is not None:
+        return _of_losses(found)
     for kind, law in _LAWS:
         if isinstance(mechanism, kind):
             return law(mechanism)
@@ -64,37 +64,13 @@ def law_of(mechanism: Any) -> PairLoss:
     raise ValueError(f"mechanism must have delta and exact_epsilon, or be a loss, got {mechanism!r}")
 
 
-def _randomized_response(m: RandomizedResponse) -> PairLoss:
-    if m.epsilon in (0.0, math.inf):
-        return EVERYTHING if m.epsilon else NOTHING
-    truth = -math.log1p((m.k - 1) * math.exp(-m.epsilon))
-    return symmetric_law([m.epsilon], [truth], rest=(m.k - 2) * math.exp(truth - m.epsilon))
-
-
-def _two_point(m: TwoPoint) -> PairLoss:
-    return EVERYTHING if math.isinf(m.epsilon) else symmetric_law([m.epsilon], [-math.log1p(math.exp(-m.epsilon))])
-
-
-def _finite_selection(m: FiniteSelection) -> PairLoss:
-    weights, half = m.weights(), m.mechanism.d // 2
-    ahead, behind = weights[::-1][:half], weights[:half]
-    losses, gains = np.log1p((ahead - behind) / behind), ahead > behind
-    return symmetric_law(losses[gains], np.log(ahead[gains]) - math.log(sum(weights.tolist())))
-
-
-def _finite_hybrid(m: FiniteHybrid) -> PairLoss:
-    total, piecewise = 2**m.bits, m.piecewise_words()
-    parts = [(m.piecewise(), piecewise), (m.points(), total - piecewise)]
-    return mixture([(math.log(words / total), 0.0, law_of(part)) for part, words in parts if words])
-
-
-def _duchi_vector(m: DuchiVector) -> PairLoss:
-    if not (m.printed and m.ties()):
-        return _by_profile(m)
-    likely, ties = m.likely(), m.ties()
-    apart, tied = math.log((2 * (likely - ties) - ties) / (2 * likely)), math.log(ties / (2 * likely))
-    shrunk = math.log1p(math.exp(-m.epsilon))
-    return symmetric_law([m.epsilon, m.exact_epsilon(), shrunk], [apart - shrunk, tied, tied])
+def _of_losses(found: Losses) -> PairLoss:
+    """Finitely many losses as the mechanism says them."""
+    positive, logs = (np.asarray(one, dtype=np.float64) for one in (found.positive, found.log_probs))
+    finite = (positive > 0) & np.isfinite(positive)
+    if math.fsum(np.exp(logs[np.isinf(positive)])) == 1:
+        return EVERYTHING
+    return symmetric_law(positive[finite], logs[finite], rest=found.rest)
 
 
 def _two_stage(m: TwoStage) -> PairLoss:
@@ -149,15 +125,9 @@ def _by_profile(m: Any) -> PairLoss:
 
 
 _LAWS: tuple[tuple[type, Callable[[Any], PairLoss]], ...] = (
-    (RandomizedResponse, _randomized_response),
-    (FiniteResponse, lambda m: _randomized_response(m.law())),
-    (TwoPoint, _two_point),
     (FiniteChannel, channel_loss),
     (GridChannel, lambda m: channel_loss(m.rows)),
     (ExponentialSelection, selection_loss),
-    (FiniteSelection, _finite_selection),
-    (FiniteHybrid, _finite_hybrid),
-    (DuchiVector, _duchi_vector),
     (Laplace, lambda m: LaplaceLoss(m.exact_epsilon())),
     (Gaussian, lambda m: GaussianLoss(m.sensitivity / m.sigma)),
     (TwoStage, _two_stage),

@@ -32,6 +32,7 @@ from ldp_audit.implementations.grid import Grid
 from ldp_audit.implementations.implementation_result import Implementation
 from ldp_audit.implementations.output_keys import array_of_numbers, check_plain
 from ldp_audit.implementations.program_map import COMPARED, ROWS, TRACES, ProgramMap, map_of
+from ldp_audit.mechanisms.value_mechanism import Implementable
 
 MECHANISM_BITS = 16
 """Bits of a decision of a shipped mechanism that is built anew to be enumerated."""
@@ -100,7 +101,7 @@ def uniforms_of(program: Any) -> int:
 
 def _with_decisions(program: Any, bits: int | None) -> tuple[Any, tuple[str, ...]]:
     """A shipped mechanism with decisions of fewer bits, and a note of it; anything else as it is."""
-    if isinstance(program, type) or not callable(getattr(program, "implemented", None)):
+    if isinstance(program, type) or not isinstance(program, Implementable):
         return program, ()
     chosen = MECHANISM_BITS if bits is None else bits
     built = program.implemented(chosen)

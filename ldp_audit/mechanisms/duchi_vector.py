@@ -25,8 +25,7 @@ from sympy import oo
 
 from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.inputs import array_of, as_reports, report_dtype, vectors
-from ldp_audit.mechanisms.log_space import excess, expit, levels
-from ldp_audit.mechanisms.mechanism import Example
+from ldp_audit.mechanisms.mechanism import Example, Losses
 from ldp_audit.mechanisms.parameter import BUDGET, Parameter
 from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.staircase import FiniteStaircase, Logs, Staircase
@@ -105,15 +104,26 @@ class DuchiVector(Staircase):
             second[-1] = 1.0
         return first, second
 
-    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The largest hockey-stick divergence over pairs of inputs; shape of `epsilon`, nats, >= 0.
+    def losses(self) -> Losses:
+        """epsilon, with probability N t / (N t + M - N), N of the M corners being on one side; as printed, three.
 
-        N (t - e**epsilon)_+ / (N t + M - N), with N of the M corners on one side. As printed, for even d, with N
-        corners y.v > 0 and N_0 corners y.v = 0 out of L = N + N_0:
+        For even d, with N corners y.v > 0 and N_0 corners y.v = 0 out of L = N + N_0, the printed form has the losses
+        epsilon, ln(t + 1) and ln((t + 1)/t), of corners on opposite sides and of those at right angles to one input;
+        the worst pair are corners v, w that differ in d - 1 places.
 
-            ((N - N_0/2) (t - e**epsilon)_+ + N_0/2 ((t + 1 - e**epsilon)_+ + (t + 1 - e**epsilon t)_+)) / ((t + 1) L).
+        By symmetry a pair has as many corners y with y.v = 0 > y.w as with y.v = 0 < y.w: at most N_0/2, and just so
+        many if v and w differ in an odd number h of places, as then no y is at right angles to both. The corners with
+        y.v > 0 > y.w grow in number with h, by comb(d - h - 1, (d - h - 1)/2) comb(h, (h + 1)/2) from an odd h to the
+        next, and stay the same from an even one. So no other odd h gives more than h = d - 1, nor does an even h < d;
+        and h = d gives N (t - e**epsilon)_+ / ((t + 1) L), which is less, as (t + 1 - e**epsilon)_+ is more.
         """
-        return self._printed_delta(levels(epsilon))[()] if self.printed and self.ties() else super().delta(epsilon)
+        likely, ties = self.likely(), self.ties()
+        if not (self.printed and ties):
+            return super().losses()
+        strict, tied = 2 * (likely - ties) - ties, math.log(ties / (2 * likely))
+        apart = math.log(strict / (2 * likely)) if strict else -math.inf  # for d = 2
+        shrunk = math.log1p(math.exp(-self.epsilon))
+        return Losses([self.epsilon, self.exact_epsilon(), shrunk], [apart - shrunk, tied, tied])
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability, nats, of the report y at the input x; both of shape (..., d), broadcast to shape (...).
@@ -235,20 +245,6 @@ class DuchiVector(Staircase):
     def _epsilon_with_ties(self) -> float:
         """ln(t + 1)."""
         return self.epsilon + math.log1p(math.exp(-self.epsilon))
-
-    def _printed_delta(self, asked: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Attained by corners v, w that differ in d - 1 places.
-
-        By symmetry a pair has as many corners y with y.v = 0 > y.w as with y.v = 0 < y.w: at most N_0/2, and just so
-        many if v and w differ in an odd number h of places, as then no y is at right angles to both. The corners with
-        y.v > 0 > y.w grow in number with h, by comb(d - h - 1, (d - h - 1)/2) comb(h, (h + 1)/2) from an odd h to the
-        next, and stay the same from an even one. So no other odd h gives more than h = d - 1, nor does an even h < d;
-        and h = d gives N (t - e**epsilon)_+ / ((t + 1) L), which is less, as (t + 1 - e**epsilon)_+ is more.
-        """
-        likely, ties = self.likely(), self.ties()
-        apart, tied = (2 * (likely - ties) - ties) / (2 * likely), ties / (2 * likely)
-        either = excess(asked, self._epsilon_with_ties()) + excess(asked, math.log1p(math.exp(-self.epsilon)))
-        return apart * expit(self.epsilon) * excess(asked, self.epsilon) + tied * either
 
 
 def _agreements(shares: NDArray[np.float64]) -> NDArray[np.float64]:

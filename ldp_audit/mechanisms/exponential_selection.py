@@ -17,7 +17,7 @@ from sympy import Integer, Sum, oo
 
 from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import Example, Mechanism
+from ldp_audit.mechanisms.mechanism import Example, Losses, Mechanism
 from ldp_audit.mechanisms.parameter import BUDGET
 from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.ranking import DIMENSION, log_prob_by_rank, require_ranking
@@ -162,6 +162,13 @@ class FiniteSelection(WholeWords):
     def exact_epsilon(self) -> float:
         """The implemented epsilon, nats, ln(H / L): at most the mechanism's."""
         return min(log_ratio(self.highest(), self.lowest()), self.mechanism.epsilon)
+
+    def losses(self) -> Losses:
+        """ln(w(i) / w(d + 1 - i)) for the higher ranks i, with probability w(i) / sum of w."""
+        weights, half = self.weights(), self.mechanism.d // 2
+        ahead, behind = weights[::-1][:half], weights[:half]
+        losses, gains = np.log1p((ahead - behind) / behind), ahead > behind
+        return Losses(losses[gains], np.log(ahead[gains]) - math.log(sum(weights.tolist())))
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """sum over ranks of (w(i) - e**epsilon w(d+1-i))_+ / sum of w; shape of `epsilon`, nats, >= 0.

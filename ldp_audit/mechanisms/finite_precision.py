@@ -97,10 +97,6 @@ class FinitePrecision(Mechanism):
     """
 
     @abstractmethod
-    def exact_epsilon(self) -> float:
-        """The implemented epsilon, nats, from whole counts: at most the mechanism's."""
-
-    @abstractmethod
     def draw(self, x: Any, source: Source) -> Any:
         """One report for each input; x is an array of the source's library. Raises ValueError for what is no input."""
 

@@ -24,7 +24,7 @@ from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
 from ldp_audit.mechanisms.inputs import array_of, in_interval, numbers_of
-from ldp_audit.mechanisms.mechanism import Example, Mechanism
+from ldp_audit.mechanisms.mechanism import Example, Losses, Mechanism
 from ldp_audit.mechanisms.parameter import BUDGET
 from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE, Piecewise, PiecewiseGrid
 from ldp_audit.mechanisms.randomness import NumpySource, Source
@@ -81,9 +81,10 @@ class Hybrid(Mechanism):
         """alpha, the probability of PM; it minimises the worst-case variance."""
         return -math.expm1(-self.epsilon / 2) if self.epsilon > self.threshold() else 0.0
 
-    def exact_epsilon(self) -> float:
-        """The tight pure epsilon, nats, whatever alpha is."""
-        return self.epsilon
+    def losses(self) -> Losses:
+        """epsilon, with the probabilities of both parts, whose outputs do not mix."""
+        parts = ((self.mixing(), Piecewise(self.epsilon)), (self._share_of_points(), TwoPoint(self.epsilon)))
+        return Losses([self.epsilon], [math.log(sum(share * math.exp(m.losses().log_probs[0]) for share, m in parts))])
 
     def worst_pair(self) -> tuple[float, float]:
         """The two ends."""
@@ -111,11 +112,6 @@ class Hybrid(Mechanism):
             mass = np.log(self._share_of_points()) + TwoPoint(self.epsilon).log_prob(y, x)
             density = np.log(self.mixing()) + Piecewise(self.epsilon).log_prob(y, x)
         return np.where(self.is_atom(y), mass, density)[()]
-
-    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """alpha times PM's plus (1 - alpha) times the two-point mechanism's: their outputs do not mix."""
-        piecewise, two_point = Piecewise(self.epsilon).delta(epsilon), TwoPoint(self.epsilon).delta(epsilon)
-        return np.asarray(self.mixing() * piecewise + self._share_of_points() * two_point)[()]
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """x: no bias."""
@@ -160,17 +156,15 @@ class FiniteHybrid(WholeWords):
         """How many of the 2**bits words lead to PM; the others lead to the two points."""
         return round(Fraction(self.mechanism.mixing()) * 2**self.bits)
 
-    def exact_epsilon(self) -> float:
-        """The implemented epsilon, nats: the larger of the two parts', at most the mechanism's.
+    def losses(self) -> Losses:
+        """Those of the parts, mixed: the two ends attain both. The implemented epsilon is the larger of the two.
 
         The points are no cells of the grid, whose spacing is rational while theirs is not. Should a dtype round the two
         to one number, that report's ratio only falls.
         """
-        return max(part.exact_epsilon() for part, _ in self._parts())
-
-    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The parts' divergences, mixed: the two ends attain both; shape of `epsilon`, nats, >= 0."""
-        return np.asarray(sum(float(share) * part.delta(epsilon) for part, share in self._parts()))[()]
+        parts = [(log_ratio(*share.as_integer_ratio()), part.losses()) for part, share in self._parts()]
+        positive = [loss for _, found in parts for loss in found.positive]
+        return Losses(positive, [share + log for share, found in parts for log in found.log_probs])
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, nats; broadcasts; -inf where y is no output of its dtype.

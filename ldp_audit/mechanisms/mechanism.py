@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.mechanisms.log_space import levels
+from ldp_audit.mechanisms.log_space import excess, levels
 from ldp_audit.mechanisms.parameter import Parameter, check_parameters
 
 
@@ -34,12 +34,25 @@ class Example:
     composed: str = ""
 
 
+@dataclass(frozen=True)
+class Losses:
+    """The privacy losses of a pair that is as bad in both orders: finitely many above 0, their negatives, and 0.
+
+    positive: nats, infinity included.   log_probs: of these; a loss -l has probability p e**-l.   rest: the probability
+    of the loss 0; what is left of 1 if not given.
+    """
+
+    positive: Sequence[float] | NDArray[np.float64]
+    log_probs: Sequence[float] | NDArray[np.float64]
+    rest: float | None = None
+
+
 class Mechanism(ABC):
     """A randomised report of one input; its law is `log_prob`, and what `sample` draws from is `implemented()`.
 
-    A mechanism states `log_prob`, `worst_pair` and `implemented`, and with them either `reports` (then epsilon and the
-    profile are sums over these) or closed forms of its own. Neighbours are any two inputs; for additive noise, any two
-    that are at most its sensitivity apart.
+    A mechanism states `log_prob`, `worst_pair` and `implemented`, and with them `losses` or `reports`, from which
+    epsilon and the profile follow, or else closed forms of both. Neighbours are any two inputs; for additive noise, any
+    two that are at most its sensitivity apart.
     """
 
     parameters: ClassVar[Sequence[Parameter]] = ()
@@ -84,25 +97,25 @@ class Mechanism(ABC):
         """
         return None
 
+    def losses(self) -> Losses | None:
+        """The privacy losses of the worst pair, where finitely many numbers say them; else None."""
+        return None
+
     def exact_epsilon(self) -> float:
-        """The tight pure epsilon, nats, at the worst pair, in both orders; infinity where no epsilon holds."""
-        first, second = self._worst_rows()
-        reached = (first > -math.inf) | (second > -math.inf)
-        return float(np.max(np.abs(first[reached] - second[reached])))
+        """The tight pure epsilon, nats, at the worst pair; infinity where no epsilon holds."""
+        found = self.losses()
+        return summed_epsilon(self) if found is None else float(np.max(found.positive, initial=0.0))
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The hockey-stick divergence of the worst pair, in its worse order; shape of `epsilon`, nats, >= 0.
+        """The hockey-stick divergence, largest over pairs of inputs; shape of `epsilon`, nats, >= 0.
 
         Raises ValueError where an epsilon is negative or NaN.
         """
-        first, second = self._worst_rows()
-        asked = levels(epsilon)[..., None]
-        with np.errstate(invalid="ignore"):  # inf - inf: an output that neither input has, at infinity
-            left = [
-                np.nansum(np.exp(p) * -np.expm1(np.minimum(asked + q - p, 0.0)), axis=-1)
-                for p, q in ((first, second), (second, first))
-            ]
-        return np.maximum(*left)[()]
+        asked, found = levels(epsilon), self.losses()
+        if found is None:
+            return summed_delta(self, epsilon)
+        masses = zip(found.positive, np.exp(found.log_probs), strict=True)
+        return sum((excess(asked, float(loss)) * mass for loss, mass in masses), np.zeros_like(asked))[()]
 
     def mean(self, x: Any, /) -> Any:  # noqa: ARG002
         """E[report | x], where reports are numbers, or of each coordinate; ValueError where they are labels."""
@@ -120,10 +133,30 @@ class Mechanism(ABC):
         """
         return self.implemented().sample(x, rng=rng)
 
-    def _worst_rows(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The log probabilities of all reports at the worst pair."""
-        reports = self.reports()
-        if reports is None:
-            raise ValueError(f"{self!r} does not list its reports")
-        first, second = (np.array([float(self.log_prob(y, x)) for y in reports]) for x in self.worst_pair())
-        return first, second
+
+def summed_epsilon(mechanism: Mechanism) -> float:
+    """The largest log ratio of a report's probabilities at the worst pair, in either order, over all `reports()`."""
+    first, second = _worst_rows(mechanism)
+    reached = (first > -math.inf) | (second > -math.inf)
+    return float(np.max(np.abs(first[reached] - second[reached])))
+
+
+def summed_delta(mechanism: Mechanism, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
+    """The hockey-stick divergence of the worst pair, in its worse order, as a sum over all `reports()`."""
+    first, second = _worst_rows(mechanism)
+    asked = levels(epsilon)[..., None]
+    with np.errstate(invalid="ignore"):  # inf - inf: an output that neither input has, at infinity
+        left = [
+            np.nansum(np.exp(p) * -np.expm1(np.minimum(asked + q - p, 0.0)), axis=-1)
+            for p, q in ((first, second), (second, first))
+        ]
+    return np.maximum(*left)[()]
+
+
+def _worst_rows(mechanism: Mechanism) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The log probabilities of all reports at the worst pair."""
+    reports, pair = mechanism.reports(), mechanism.worst_pair()
+    if reports is None:
+        raise ValueError(f"{mechanism!r} does not list its reports")
+    first, second = (np.array([float(mechanism.log_prob(y, x)) for y in reports]) for x in pair)
+    return first, second

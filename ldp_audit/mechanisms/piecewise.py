@@ -23,8 +23,7 @@ from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.finite_precision import FinitePrecision
 from ldp_audit.mechanisms.inputs import array_of, as_reports, in_interval, numbers_of, report_dtype, single
-from ldp_audit.mechanisms.log_space import excess, expit, levels
-from ldp_audit.mechanisms.mechanism import Example, Mechanism
+from ldp_audit.mechanisms.mechanism import Example, Losses, Mechanism
 from ldp_audit.mechanisms.parameter import BUDGET
 from ldp_audit.mechanisms.randomness import BITS, NumpySource, Source, rarer_words
 from ldp_audit.mechanisms.short_words import MOST_CELLS, PLACES, Draw, Windows
@@ -73,9 +72,9 @@ class Piecewise(Mechanism):
         """The definition, in x and s = e**(epsilon/2)."""
         return PIECEWISE
 
-    def exact_epsilon(self) -> float:
-        """The tight pure epsilon, nats; any two different inputs attain it."""
-        return self.epsilon
+    def losses(self) -> Losses:
+        """epsilon, with probability t / (t + s): the inner intervals of the two ends do not meet."""
+        return Losses([self.epsilon], [-math.log1p(math.exp(-self.epsilon / 2))])
 
     def worst_pair(self) -> tuple[float, float]:
         """The two ends: their inner intervals do not meet, so they attain delta() as well."""
@@ -84,10 +83,6 @@ class Piecewise(Mechanism):
     def clip(self, x: ArrayLike) -> NDArray:
         """The inputs moved into [-1, 1]. Shape and dtype of x."""
         return clip(x, -1.0, 1.0)
-
-    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """(t - e**epsilon)_+ / (t + s); shape of `epsilon`, nats, >= 0."""
-        return (excess(levels(epsilon), self.epsilon) * expit(self.epsilon / 2))[()]
 
     def inner(self, x: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The ends l and r of the inner interval; shape of x."""
@@ -207,14 +202,16 @@ class PiecewiseGrid(FinitePrecision):
         """The two ends: no inputs' windows have fewer cells in common."""
         return 1.0, -1.0
 
-    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The hockey-stick divergence, largest over inputs; shape of `epsilon`, nats, >= 0.
+    def losses(self) -> Losses:
+        """The implemented epsilon, with the probability of the cells that are in one window and not in the other.
 
-        It is jointly convex, so it is largest for two windows, and only a cell that one has and the other has not adds
-        to it. There are at most min(inner, outer) of these, as at the two ends.
+        A divergence is jointly convex, so it is largest for two windows; min(inner, outer) cells are then in one of
+        them alone, as at the two ends.
         """
-        apart = min(self.inner, 2 * self.half) * float(self.probabilities()[0])
-        return (apart * excess(levels(epsilon), self.exact_epsilon()))[()]
+        if not self.half:
+            return Losses([], [])
+        apart = min(self.inner, 2 * self.half) * self.probabilities()[0]
+        return Losses([self.exact_epsilon()], [log_ratio(*apart.as_integer_ratio())])
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, nats; broadcasts; -inf where y is no output of its dtype.

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,11 @@ from sympy import oo
 from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
 from ldp_audit.mechanisms.finite_precision import WholeWords
 from ldp_audit.mechanisms.inputs import array_of, numbers_of, whole_numbers
-from ldp_audit.mechanisms.log_space import excess, expit, levels
-from ldp_audit.mechanisms.mechanism import Example, Mechanism
+from ldp_audit.mechanisms.log_space import expit
+from ldp_audit.mechanisms.mechanism import Example, Losses, Mechanism
 from ldp_audit.mechanisms.parameter import Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, Source, rarer_words
-from ldp_audit.mechanisms.short_words import Draw, Labels
+from ldp_audit.mechanisms.short_words import SHORT, Draw, Labels
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 from ldp_audit.numerics import log_ratio
 
@@ -63,17 +64,14 @@ class RandomizedResponse(Mechanism):
             atoms=[(y, (1 + (T - 1) * Ind(x, y)) / (T + self.k - 1)) for y in range(self.k)],
         )
 
-    def exact_epsilon(self) -> float:
-        """The tight pure epsilon, nats."""
-        return self.epsilon
+    def losses(self) -> Losses:
+        """epsilon, with probability t / (t + k - 1); 0, where neither of two values is reported."""
+        truth = -math.log1p((self.k - 1) * math.exp(-self.epsilon))
+        return Losses([self.epsilon], [truth], (self.k - 2) * math.exp(truth - self.epsilon))
 
     def worst_pair(self) -> tuple[int, int]:
         """Inputs that attain it: any two, here 0 and 1."""
         return 0, 1
-
-    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """(t - e**epsilon)_+ / (t + k - 1); shape of `epsilon`, nats, >= 0."""
-        return (excess(levels(epsilon), self.epsilon) * self._share_of_truth())[()]
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the value x, nats; broadcasts; -inf where y is no value."""
@@ -135,13 +133,13 @@ class FiniteResponse(WholeWords):
         each = self.each()
         return 0.0 if each is None else log_ratio(2**self.bits - (self.mechanism.k - 1) * each, each)
 
+    def losses(self) -> Losses:
+        """Those of randomised response with the implemented epsilon."""
+        return self.law().losses()
+
     def law(self) -> RandomizedResponse:
         """The same law as an ideal mechanism: randomised response of the implemented epsilon."""
         return replace(self.mechanism, epsilon=self.exact_epsilon())
-
-    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """(2**bits - (k - 1) L - e**epsilon L)_+ / 2**bits; shape of `epsilon`, nats, >= 0."""
-        return self.law().delta(epsilon)
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the value x, nats; broadcasts; -inf where y is no value."""
@@ -187,8 +185,18 @@ class FiniteResponse(WholeWords):
         """Draws blocks of at most so many values."""
         each = self.each() or 1
         _require_room(dtype, self.mechanism.k, source.xp)
-        fast = Labels(self.mechanism.k, each, self._most(), lambda words: self._turns(words, each, source.xp))
+        fast = Labels(
+            self.mechanism.k, _settled(self.mechanism.k, each), lambda words: self._turns(words, each, source.xp)
+        )
         return fast.blocks(size, source)
+
+
+@lru_cache(maxsize=32)
+def _settled(k: int, each: int) -> NDArray[np.int64]:
+    """See `Labels`: where the first and the last word have one quotient, those on either side of the lies being one."""
+    first, most = np.arange(-(2**15), 2**15, dtype=np.int64) * SHORT, (k - 1) // 2
+    lowest, highest = (np.clip(words // each, most - k, most) for words in (first, first + (SHORT - 1)))
+    return np.where(lowest == highest, np.where(lowest == most - k, 0, lowest - most), 1)
 
 
 def _require_room(dtype: Any, k: int, xp: Any) -> None:

@@ -92,79 +92,36 @@ class TwoReports:
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels 0 .. k-1 of whole words: `each` words lead to every wrong label.
+    """Labels 0 .. k-1, each report a turn behind its value around the circle of labels; the turn is read off a word.
 
-    turns: how far the report lies behind the value, from whole words: 1-k .. 0, the words' quotients by `each` less
-    `most`; 0 where the quotient is none of the k - 1 below `most`.
+    turns: of whole words, 1-k .. 0.   settled: for the beginnings -2**15 .. 2**15 - 1, the turn of all words that begin
+    so, or 1 where they differ; int64, shape (2**16,).
     """
 
     k: int
-    each: int
-    most: int
+    settled: NDArray[np.int64]
     turns: Callable[[NDArray], NDArray]
 
-    def respond(self, values: NDArray, words: NDArray) -> NDArray:
-        """The reports that these words lead to."""
-        labels = values.astype(np.int64) + self.turns(words)
-        return np.where(labels < 0, labels + self.k, labels).astype(values.dtype)
-
     def blocks(self, size: int, source: NumpySource) -> Draw:
-        """Draws blocks of at most so many values, in the fastest way.
-
-        Short words where they leave at most one quotient in 64 open; or else look at the few words that may lie.
-        """
-        if self.each >= 64 * SHORT:
-            return self._by_short_words(size, source)
-        if self.each * (self.k - 1) <= 2**58:
-            return self._by_rare_lies(source)
-        return lambda values, out: np.copyto(
-            out, self.respond(whole_numbers("x", values, 0, self.k - 1), source.words(values.shape))
-        )
-
-    def _by_rare_lies(self, source: NumpySource) -> Draw:
-        first = (self.most + 1 - self.k) * self.each // SHORT
-        span = np.uint16((self.most * self.each - 1) // SHORT - first)
-
-        def draw(values: NDArray, out: NDArray) -> None:
-            np.add(whole_numbers("x", values, 0, self.k - 1), 0, out=out)  # -0.0 becomes 0.0
-            short = source.short_words(values.size)
-            at = np.flatnonzero((short - np.int16(first)).view(np.uint16) <= span)
-            out[at] = self.respond(values[at], source.lengthened(short, at))
-
-        return draw
-
-    def _by_short_words(self, size: int, source: NumpySource) -> Draw:
-        """The quotient, less 1/2, at the middle of a short word's range: the nearest whole number is the right one.
-
-        It is left open where half the range, or the rounding error, reaches beyond a half. k is below 2**10 here, and
-        the quotients that matter below 2 k, so the error of three float32 operations is below k 2**-21.
-        """
-        k, step = self.k, SHORT / self.each
-        scale, offset = np.float32(step), np.float32(step / 2 - 0.5 - self.most)
-        settled = np.float32(0.5 - step / 2 - (k + 1) * 2.0**-21)
-        small = np.int8 if k <= np.iinfo(np.int8).max else np.int16
+        """Draws blocks of at most so many values."""
+        k, small = self.k, next(one for one in (np.int8, np.int16, np.int32, np.int64) if self.k <= np.iinfo(one).max)
         sign, whole_turn = 8 * np.dtype(small).itemsize - 1, small(k)
-        turns, nearest = np.empty(size, np.float32), np.empty(size, np.float32)
-        moves, labels = np.empty(size, small), np.empty(size, small)
+        table = np.roll(self.settled, 2**15).astype(small)  # by the beginning as an unsigned number
+        places, moves, labels = np.empty(size, np.intp), np.empty(size, small), np.empty(size, small)
 
         def draw(values: NDArray, out: NDArray) -> None:
-            at, near, move, label = (scratch[: values.size] for scratch in (turns, nearest, moves, labels))
+            place, move, label = (scratch[: values.size] for scratch in (places, moves, labels))
             with np.errstate(invalid="ignore"):
                 np.copyto(label, values, casting="unsafe")
             np.copyto(out, label, casting="unsafe")
             if not ((out == values).all() and label.view(f"u{label.itemsize}").max() < k):
                 whole_numbers("x", values, 0, k - 1)  # says what is wrong
             short = source.short_words(values.size)
-            np.copyto(at, short)
-            np.multiply(at, scale, out=at)
-            np.add(at, offset, out=at)
-            np.clip(at, np.float32(-k), np.float32(0), out=at)
-            np.rint(at, out=near)
-            np.subtract(at, near, out=at)
-            unsettled = np.flatnonzero(np.abs(at, out=at) >= settled)
+            np.copyto(place, short.view(np.uint16))
+            np.take(table, place, out=move, mode="clip")
+            unsettled = np.flatnonzero(move > 0)
             if unsettled.size:
-                near[unsettled] = self.turns(source.lengthened(short, unsettled))
-            np.copyto(move, near, casting="unsafe")
+                move[unsettled] = self.turns(source.lengthened(short, unsettled))
             np.add(label, move, out=label)
             np.right_shift(label, sign, out=move)  # all ones below 0: a whole turn is added
             np.bitwise_and(move, whole_turn, out=move)

@@ -22,11 +22,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
-from ldp_audit.mechanisms.log_space import excess, levels
-from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.mechanism import Losses, Mechanism
 from ldp_audit.mechanisms.randomness import Source, rarer_words
 from ldp_audit.numerics import log_ratio
 
@@ -83,10 +82,10 @@ class Staircase(Mechanism):
         """The tight pure epsilon, nats: epsilon."""
         return self.epsilon
 
-    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """n (P(favoured) - e**epsilon P(other))_+, n = only_first(); shape of `epsilon`, nats, >= 0."""
-        mass = self.only_first() / self.sides()[0] * math.exp(self.favoured_log_prob())
-        return (excess(levels(epsilon), self.exact_epsilon()) * mass)[()]
+    def losses(self) -> Losses:
+        """The exact epsilon, with the probability of the outputs that only the first input favours."""
+        share = math.log(self.only_first() / self.sides()[0])
+        return Losses([self.exact_epsilon()], [share + self.favoured_log_prob()])
 
     def log_prob(self, y: Any, x: Any) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, nats; broadcasts; -inf for what is no report."""
@@ -126,10 +125,10 @@ class FiniteStaircase(WholeWords):
         ratio = self.probabilities()[0] / self.probabilities()[1]
         return min(log_ratio(ratio.numerator, ratio.denominator), self.mechanism.exact_epsilon())
 
-    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """n (P(favoured) - e**epsilon P(other))_+; shape of `epsilon`, nats, >= 0."""
-        mass = float(self.mechanism.only_first() * self.probabilities()[0])
-        return (excess(levels(epsilon), self.exact_epsilon()) * mass)[()]
+    def losses(self) -> Losses:
+        """The implemented epsilon, with the probability of the outputs that only the first input favours."""
+        mass = self.mechanism.only_first() * self.probabilities()[0]
+        return Losses([self.exact_epsilon()], [log_ratio(*mass.as_integer_ratio())])
 
     def log_prob(self, y: Any, x: Any) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, from the counts of words; broadcasts."""

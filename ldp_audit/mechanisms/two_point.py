@@ -27,8 +27,8 @@ from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.finite_precision import WholeWords
 from ldp_audit.mechanisms.inputs import array_of, as_reports, in_interval, numbers_of, report_dtype
-from ldp_audit.mechanisms.log_space import excess, expit, levels
-from ldp_audit.mechanisms.mechanism import Example, Mechanism
+from ldp_audit.mechanisms.log_space import expit
+from ldp_audit.mechanisms.mechanism import Example, Losses, Mechanism
 from ldp_audit.mechanisms.parameter import Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, Source, rarer_words
 from ldp_audit.mechanisms.short_words import SHORT, Draw, TwoReports
@@ -103,21 +103,14 @@ class TwoPoint(Mechanism):
         reach = self.radius / math.tanh(self.epsilon / 2)
         return self.center - reach, self.center + reach
 
-    def exact_epsilon(self) -> float:
-        """The tight pure epsilon, nats: epsilon, whatever center and radius are (LDP-FL, Theorem 1)."""
-        return self.epsilon
+    def losses(self) -> Losses:
+        """epsilon, with probability t / (t + 1), whatever center and radius are (LDP-FL, Theorem 1)."""
+        return Losses([self.epsilon], [-math.log1p(math.exp(-self.epsilon))])
 
     def worst_pair(self) -> tuple[float, float]:
         """The inputs that attain exact_epsilon() and delta(): the two ends of the range."""
         low, high = self.domain()
         return high, low
-
-    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Hockey-stick divergence sup over inputs, (t - e**epsilon)_+ / (t + 1); shape of `epsilon`, nats, >= 0.
-
-        Raises ValueError where an epsilon is negative or NaN.
-        """
-        return (excess(levels(epsilon), self.epsilon) * expit(self.epsilon))[()]
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, nats; broadcasts; -inf where y is not one of the reports."""
@@ -173,18 +166,14 @@ class FiniteTwoPoint(WholeWords):
         """n: the words that lead to the upper report at the lower end; half of them where no fewer are safe."""
         return rarer_words(self.mechanism.epsilon, total=2**self.bits) or 2 ** (self.bits - 1)
 
-    def exact_epsilon(self) -> float:
-        """The implemented epsilon, nats: at most the mechanism's."""
-        return log_ratio(2**self.bits - self.rarest(), self.rarest())
+    def losses(self) -> Losses:
+        """ln((2**bits - n) / n), with probability (2**bits - n) / 2**bits."""
+        common, rare = 2**self.bits - self.rarest(), self.rarest()
+        return Losses([log_ratio(common, rare)], [log_ratio(common, 2**self.bits)])
 
     def outputs(self) -> tuple[float, float]:
         """The two reports, those of the mechanism."""
         return self.mechanism.outputs()
-
-    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """(2**bits - n - e**epsilon n)_+ / 2**bits; shape of `epsilon`, nats, >= 0."""
-        common = 1 - self.rarest() / 2**self.bits
-        return (excess(levels(epsilon), self.exact_epsilon()) * common)[()]
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, from the counts of words; broadcasts; -inf elsewhere."""

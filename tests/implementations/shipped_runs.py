@@ -17,7 +17,6 @@ from tests.implementations.scripted_generators import Script, ScriptedNumpy, scr
 EPSILONS = [0.01, 1.0, 50.0, *(pytest.param(epsilon, marks=pytest.mark.slow) for epsilon in (0.1, 4.0, 10.0, 20.0))]
 FLOATS = [np.float16, np.float32, np.float64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
 WHOLE = [np.int8, np.uint8, np.int64, torch.uint8, torch.int64]
-BOOLEANS = [np.bool_, torch.bool]
 
 BITS = [8, pytest.param(4, marks=pytest.mark.slow), pytest.param(11, marks=pytest.mark.slow)]
 

@@ -41,13 +41,14 @@ class _Digits:
         return np.stack(columns, axis=-1).reshape(shape) if columns else np.zeros(shape, np.int64)
 
 
-def every_draw(patch: pytest.MonkeyPatch, law: Any, x: Any, bits: int, library: str = "numpy") -> Any:
+def every_draw(patch: pytest.MonkeyPatch, law: Any, x: Any, bits: int, dtype: Any = None) -> Any:
     """The reports of `law` at the input x for every answer of its random source, all equally likely.
 
     For samplers that ask the same number of questions whatever the answers. Words of 64 bits decide by their first
-    `bits` alone, where a law of few bits is drawn from by a table.
+    `bits` alone, where a law of few bits is drawn from by a table.   dtype: of the inputs, of numpy
+    or torch; that of x if not given.
     """
-    digits = _Digits()
+    digits, tensors = _Digits(), isinstance(dtype, torch.dtype)
 
     def words(_self: Any, shape: Sequence[int], asked: int = 64) -> Any:
         if asked in _ROUNDING:
@@ -60,7 +61,7 @@ def every_draw(patch: pytest.MonkeyPatch, law: Any, x: Any, bits: int, library: 
             return given(digits.next(tuple(shape), 2) * (bound - 1))
         return given(digits.next(tuple(shape), bound))
 
-    given = torch.from_numpy if library == "torch" else np.asarray
+    given = torch.from_numpy if tensors else np.asarray
     with patch.context() as patched:
         for source in (NumpySource, TorchSource):
             patched.setattr(source, "words", words)
@@ -68,16 +69,17 @@ def every_draw(patch: pytest.MonkeyPatch, law: Any, x: Any, bits: int, library: 
         for ways in (1, None):
             digits.ways, digits.place = ways or math.prod(digits.sizes), 0
             inputs = np.broadcast_to(np.asarray(x), (digits.ways, *np.shape(x))).copy()
-            if library == "torch":
-                drawn = law.sample(torch.from_numpy(inputs), rng=torch.Generator())
+            if isinstance(dtype, torch.dtype):
+                drawn = law.sample(torch.from_numpy(inputs).to(dtype), rng=torch.Generator())
             else:
-                drawn = law.sample(inputs, rng=np.random.default_rng(0))
+                drawn = law.sample(inputs.astype(dtype or inputs.dtype), rng=np.random.default_rng(0))
     return drawn
 
 
 def shares(drawn: Any) -> dict[tuple[float, ...], float]:
     """How often each report was drawn; a report as a flat tuple of its numbers."""
     parts = drawn if isinstance(drawn, tuple) else (drawn,)
+    parts = [part.double() if isinstance(part, torch.Tensor) else part for part in parts]
     rows = np.concatenate([np.asarray(part, dtype=np.float64).reshape(len(parts[0]), -1) for part in parts], axis=1)
     found, times = np.unique(rows, axis=0, return_counts=True)
     return {tuple(row.tolist()): count / len(rows) for row, count in zip(found, times, strict=True)}

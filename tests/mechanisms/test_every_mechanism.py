@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +17,14 @@ from ldp_audit.mechanisms import (
     DuchiVector,
     FiniteChannel,
     PerturbedSampling,
+    RandomProjection,
     SubsampleRelease,
     SymbolicWeights,
     TwoPoint,
     TwoStage,
 )
 from ldp_audit.mechanisms.catalogue import ENTRIES
-from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.mechanism import Mechanism, summed_delta, summed_epsilon
 from ldp_audit.mechanisms.ranking import NONE
 from ldp_audit.mechanisms.target import SHIPPED, load
 from tests.frequency import assert_frequency
@@ -33,6 +36,7 @@ MECHANISMS: dict[str, Any] = {
     **{entry.name: entry.mechanism() for entry in ENTRIES},
     "FiniteChannel": FiniteChannel(MATRIX),
     "DuchiVector": DuchiVector(1.0, 3),  # as many draws whatever they give
+    "RandomProjection": RandomProjection.drawn(TwoPoint(1.0), 4, 2, np.random.default_rng(1), clip=True),
     "TwoStage": TwoStage(PerturbedSampling(1.0, 3, 1), TwoPoint(0.5), clip=True),  # its pair attains the profile
 }
 OUTPUTS = {
@@ -104,9 +108,9 @@ def test_a_closed_form_is_what_the_base_derives_from_the_reports(name: str) -> N
             values = np.asarray(reports, dtype=np.float64)
             assert m.mean(x) == pytest.approx(masses @ values, rel=1e-9, abs=1e-9)
             assert m.variance(x) == pytest.approx(masses @ (values - masses @ values) ** 2, rel=1e-9, abs=1e-9)
-    assert Mechanism.exact_epsilon(m) == pytest.approx(m.exact_epsilon(), rel=1e-9, abs=1e-12)
+    assert summed_epsilon(m) == pytest.approx(m.exact_epsilon(), rel=1e-9, abs=1e-12)
     for level in (0.0, 0.3, 0.99 * min(m.exact_epsilon(), 50.0)):
-        derived = float(Mechanism.delta(m, level))
+        derived = float(summed_delta(m, level))
         assert derived <= m.delta(level) * (1 + 1e-9) + 1e-12
         if "FiniteChannel" not in name:  # whose worst pair for epsilon need not be that for delta
             assert derived == pytest.approx(float(m.delta(level)), rel=1e-7, abs=1e-12)
@@ -173,29 +177,76 @@ def test_both_libraries_draw_from_the_one_law(name: str, library: str, which: in
         assert_frequency(int((drawn == y).sum()), trials, math.exp(m.log_prob(y, x)))
 
 
-@pytest.mark.parametrize("library", ["numpy", "torch"])
-@pytest.mark.parametrize("name", sorted(set(MECHANISMS) - NOT_ENUMERATED))
+ENUMERATED = sorted(set(MECHANISMS) - NOT_ENUMERATED)
+DTYPES: dict[str, list[Any]] = {
+    "f": [np.float16, np.float32, np.float64, torch.float16, torch.bfloat16, torch.float32, torch.float64],
+    "i": [np.int8, np.uint8, np.int64, torch.uint8, torch.int64],
+    "b": [np.bool_, torch.bool, np.uint8, torch.int64],
+}
+"""By the kind of an input."""
+
+
+@pytest.mark.parametrize("tensors", [False, True], ids=["numpy", "torch"])
+@pytest.mark.parametrize("name", ENUMERATED)
 def test_a_sampler_draws_exactly_from_the_distribution_that_is_published(
-    monkeypatch: pytest.MonkeyPatch, name: str, library: str
+    monkeypatch: pytest.MonkeyPatch, name: str, tensors: bool
 ) -> None:
     """Every word of four bits and all else that is drawn, at the worst pair, which attains epsilon and the profile."""
     law = MECHANISMS[name].implemented(4)
     found = []
     for x in law.worst_pair():
-        drawn = every_draw(monkeypatch, law, x, 4, library)
+        dtype = torch.from_numpy(np.atleast_1d(x)).dtype if tensors else None
+        drawn = every_draw(monkeypatch, law, x, 4, dtype)
         found.append(shares(drawn))
         logs = [float(law.log_prob(reported(drawn, key), x)) for key in found[-1]]
         assert np.log(list(found[-1].values())) == pytest.approx(logs, rel=1e-11, abs=1e-11)
-    first, second = (np.array([row.get(key, 0.0) for key in {**found[0], **found[1]}]) for row in found)
+    epsilon, *deltas = _told(*found, levels=(0.0, 0.3))
+    published = [law.exact_epsilon(), *(float(law.delta(level)) for level in (0.0, 0.3))]
+    assert all(
+        drawn_from <= one * (1 + 1e-9) + 1e-12 for drawn_from, one in zip([epsilon, *deltas], published, strict=True)
+    )
+    if name != "RandomProjection":  # whose combinations round, so that they miss the ends of the range
+        assert [epsilon, *deltas] == pytest.approx(published, rel=1e-9, abs=1e-12)
+
+
+VARIANTS = [
+    *(MECHANISMS[name] for name in ENUMERATED),
+    *(
+        replace(MECHANISMS[name], epsilon=epsilon)
+        for name, epsilon in itertools.product(ENUMERATED, (0.01, 50.0))
+        if "epsilon" in {one.name for one in MECHANISMS[name].parameters}
+    ),
+    *(TwoPoint(4.0, *place) for place in ((0.3, 0.7), (1.0, 0.001))),
+]
+"""The registry's examples at three budgets, where they have one; and ranges whose ends a narrow dtype rounds."""
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("bits", [5, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("m", VARIANTS, ids=repr)
+def test_no_dtype_tells_more_than_the_implemented_epsilon(monkeypatch: pytest.MonkeyPatch, m: Any, bits: int) -> None:
+    """Every word at the worst pair and between its inputs: what a dtype rounds, it rounds the same for every input."""
+    law = m.implemented(bits)
+    inputs = list(law.worst_pair())
+    kind = np.asarray(inputs[0]).dtype.kind
+    if kind == "f" and np.ndim(inputs[0]) == 0 and math.isfinite(law.exact_epsilon()):
+        inputs.append(0.3 * inputs[0] + 0.7 * inputs[1])
+    for dtype in DTYPES[kind]:
+        found = [shares(every_draw(monkeypatch, law, x, bits, dtype)) for x in inputs]
+        for first, second in itertools.combinations(found, 2):
+            epsilon, delta = _told(first, second, levels=(0.5,))
+            assert epsilon <= law.exact_epsilon() * (1 + 1e-9) + 1e-12, dtype
+            assert delta <= float(law.delta(0.5)) * (1 + 1e-9) + 1e-12, dtype
+
+
+def _told(first: dict[Any, float], second: dict[Any, float], levels: Sequence[float]) -> list[float]:
+    """The largest log ratio between two laws, and their divergences at these levels, in the worse order."""
+    p, q = (np.array([row.get(key, 0.0) for key in {**first, **second}]) for row in (first, second))
     with np.errstate(divide="ignore"):
-        measures = [(np.max(np.abs(np.log(first / second))), law.exact_epsilon())]
-    for level in (0.0, 0.3):
-        gaps = (np.maximum(p - math.exp(level) * q, 0).sum() for p, q in ((first, second), (second, first)))
-        measures.append((max(gaps), float(law.delta(level))))
-    for drawn_from, published in measures:
-        assert drawn_from <= published * (1 + 1e-9) + 1e-12
-        if name != "RandomProjection":  # whose combinations round, so that they miss the ends of the range
-            assert drawn_from == pytest.approx(published, rel=1e-9, abs=1e-12)
+        told = [float(np.max(np.abs(np.log(p / q))))]
+    return told + [
+        max(float(np.maximum(a - math.exp(level) * b, 0).sum()) for a, b in ((p, q), (q, p))) for level in levels
+    ]
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
