@@ -75,9 +75,11 @@ format: $(VENV)/.installed-dev ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-docs: $(VENV)/.installed ## write docs/mechanisms.md and docs/what-ldp-fl-spends.md anew
+docs: $(VENV)/.installed ## write docs/mechanisms.md, its reference and docs/what-ldp-fl-spends.md anew
 	$(BIN)/python -m ldp_audit.reports.mechanism_page > docs/mechanisms.md.new
 	mv docs/mechanisms.md.new docs/mechanisms.md
+	$(BIN)/python -m ldp_audit.reports.mechanism_page reference > docs/reference/mechanisms.md.new
+	mv docs/reference/mechanisms.md.new docs/reference/mechanisms.md
 	$(BIN)/python -m ldp_audit.accounting.ldp_fl_page > docs/what-ldp-fl-spends.md.new
 	mv docs/what-ldp-fl-spends.md.new docs/what-ldp-fl-spends.md
 

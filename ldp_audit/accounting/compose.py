@@ -6,13 +6,11 @@ Theorem 10). What is exact stays exact where it can:
 
 * one loss of two values, any number of times: a binomial sum (`BinomialLoss`);
 * Gaussian noises: one Gaussian;
-* few losses: the sum of all combinations (`combinations_of_losses`);
-* hundreds of losses and more, of finitely many values: an integral over frequencies, with certified ends
-  (`characteristic_sum`);
-* many noises, sampled ones too, with whatever else: integrals along contours, sums over how often the record was drawn,
-  and closed forms, with such ends too (`contour_loss`);
-* hundreds of thousands of other losses: lists that enclose each (`listed_parts`);
-* else a grid, with such ends (`grid_loss`).
+* few losses: the sum of all combinations (`combinations_of_losses`).
+
+All else has certified lower and upper bounds: where noises are among the losses, sampled Gaussian ones too, from the
+inversion of the sum's characteristic function (`inverted_sum`); where that is not tight, and for all other losses,
+from one grid (`grid_loss`).
 """
 
 from __future__ import annotations
@@ -22,23 +20,20 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ldp_audit.accounting.budget_arguments import whole
-from ldp_audit.accounting.contour.contour_loss import by_contour
-from ldp_audit.accounting.contour.summed_parts import parts_of
-from ldp_audit.accounting.frequencies.characteristic_sum import characteristic_sum
-from ldp_audit.accounting.grids.grid_loss import GridLoss, check_width, compose_on_grid
-from ldp_audit.accounting.grids.tilt_plan import WIDTH
+from ldp_audit.accounting.grids.grid_loss import check_width, compose_on_grid
+from ldp_audit.accounting.grids.grid_plan import WIDTH
+from ldp_audit.accounting.inversion.inverted_sum import inverted_sum, parts_of
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of, is_known
 from ldp_audit.accounting.laws.combinations_of_losses import sum_of_losses
 from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING, atoms_of
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.improper_loss import ImproperLoss, log_finite
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss
 from ldp_audit.accounting.laws.rounded_atoms import rounded, rounding_of
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
-from ldp_audit.accounting.sampling.listed_parts import listed_parts
 from ldp_audit.accounting.shuffling.moment_bound import with_moments
 
 ADAPTIVE = "a report's mechanism may depend on the reports before it, but not its privacy loss, nor how many there are"
@@ -133,11 +128,7 @@ def _finite(laws: Counted, width: float) -> LossLaw:
     finite = sum_of_losses(grouped)
     if finite:
         return finite
-    grid = compose_on_grid(_countable(grouped), width=width)
-    found = characteristic_sum(grid) or by_contour(grid)
-    if isinstance(found, GridLoss) and (ends := listed_parts(grid.parts)):
-        return BracketedLoss(*(_finite(listed, width) for listed in ends))
-    return found
+    return inverted_sum(compose_on_grid(_countable(grouped), width=width))
 
 
 def _single(laws: Counted) -> Counted:

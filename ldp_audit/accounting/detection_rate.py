@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
 from ldp_audit.accounting.laws.finite_losses import as_atoms
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss
 from ldp_audit.accounting.laws.profile_hull import levels_of
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 

@@ -1,16 +1,25 @@
-"""The privacy loss of a mechanism or a protocol: its profile and its epsilon, with certified ends."""
+"""The privacy loss of a mechanism or a protocol: its profile and its epsilon, with certified ends.
+
+The least level at which an end of delta is small enough: a root of a falling function, told on the safe side.
+
+Each level is asked once, for both ends: the search for the second one begins between the levels that the first one saw.
+Next to a finite largest loss delta may fall to 0 within any part of a nat. So steps are shares of the level, or of its
+distance from the largest loss, whichever is shorter. No bound rests on how a root was found: it is checked.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from scipy.optimize import brentq
 
 from ldp_audit.accounting.budget_arguments import level, log_of_delta
 from ldp_audit.accounting.laws.bracketed_loss import end_of, least_largest
 from ldp_audit.accounting.laws.improper_loss import hint_of
 from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.level_search import LevelSearch
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -74,7 +83,7 @@ class PrivacyLoss:
         returns: infinite ends where no epsilon is large enough. Raises ValueError for anything else.
         """
         target = log_of_delta(delta, log_delta)
-        if self._met_at_zero(target):
+        if target == 0:
             return 0.0, 0.0
         search = self._search(target, 1)
         upper = self._least(search, target, 1)
@@ -87,7 +96,7 @@ class PrivacyLoss:
     def epsilon(self, delta: float | None = None, *, log_delta: float | None = None) -> float:
         """The upper end of `epsilon_bounds`: never too small."""
         target = log_of_delta(delta, log_delta)
-        return 0.0 if self._met_at_zero(target) else self._least(self._search(target, 1), target, 1)
+        return 0.0 if target == 0 else self._least(self._search(target, 1), target, 1)
 
     def profile(self) -> PrivacyProfile:
         """delta as a function of epsilon, with its curves and tables."""
@@ -115,7 +124,135 @@ class PrivacyLoss:
             return search.largest if end else max(0.0, *(least_largest(law) for law in self.directions))
         return search.least(target, end)
 
-    def _met_at_zero(self, target: float) -> bool:
-        """Whether delta(0) is small enough by what a sum's laws can tell at once: the rest takes up to a second."""
-        bounds: list[Any] = [getattr(law, "log_delta_at_most", None) for law in self.directions]
-        return target == 0 or all(bound is not None and bound(0.0) <= target for bound in bounds)
+
+_RELATIVE, _ABSOLUTE = 4e-13, 1e-300
+"""How far above its equation's root an epsilon is stated."""
+_NEAR, _FAR = 1.001, 16.0
+"""By what a level is first multiplied: one from a hint, and any other. And by what its distance from the largest is.
+Brackets that are wider than the second are halved by their logarithms."""
+_POOR, _MOST = 1.1, 1e300
+"""A hint that is off by the first is none; and no level is multiplied by more than the second."""
+_MOST_BELOW, _MOST_ABOVE = 1.0, 50.0
+"""By how much odds count that are too small, beside the odds themselves, or too large; more says no more."""
+
+Ends = tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class LevelSearch:
+    """Of levels >= 0.
+
+    ends: ln of both ends of delta at a level.   largest: the supremum of the loss, > 0.
+    hint: about where the level is; not a number where that is unknown. The largest loss is one.
+    """
+
+    ends: Callable[[float], Ends]
+    largest: float
+    hint: float = math.nan
+    _asked: dict[float, Ends] = field(default_factory=dict, init=False, repr=False)
+
+    def least(self, target: float, end: int) -> float:
+        """The root of ln delta = target, which is finite: from below for the lower end, 0, from above for the upper, 1.
+
+        returns: infinity, or the largest loss, where no level is large enough.
+        """
+
+        goal = log_odds(target)
+
+        def excess(level: float) -> float:
+            found = log_odds(self._at(level)[end])
+            return max(-_MOST_BELOW - abs(goal), min(found - goal, _MOST_ABOVE))
+
+        start = self._start()
+        # near a hint the bounds need not be known at 0, which for a grid is a sum of its own
+        if start is None and excess(0.0) <= 0:
+            return 0.0
+        if excess(math.inf) > 0:
+            return self.largest
+        low, high = self._bracket(excess, start)
+        if 0 < low < high == self.largest < math.inf:  # where delta falls to 0: by shares of the distance from there
+            low, high = self._upwards(excess, low, _MOST)
+        if low == 0 and excess(0.0) <= 0:
+            return 0.0
+        if high == math.inf:  # no finite level was seen where this end is small enough
+            return math.inf if end else low
+        if high == low:
+            return self._met(target) if end else self.largest
+        while high > _FAR * low > 0:
+            middle = math.sqrt(low) * math.sqrt(high)
+            low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+        root = float(brentq(excess, low, high, xtol=1e-300, rtol=1e-13, maxiter=500))  # type: ignore[arg-type]
+        return self._beyond(root, target, end)
+
+    def _at(self, level: float) -> Ends:
+        if level not in self._asked:
+            self._asked[level] = self.ends(level)
+        return self._asked[level]
+
+    def _start(self) -> float | None:
+        """A level > 0 near the hint, if there is one."""
+        if 0 < self.hint < self.largest:
+            return self.hint
+        if not self.hint > 0 or self.largest == math.inf:
+            return None
+        return min(self.largest - min(1.0, self.largest / 2), math.nextafter(self.largest, 0.0))
+
+    def _bracket(self, excess: Callable[[float], float], start: float | None) -> tuple[float, float]:
+        """Two levels around the root of a function that is above 0 at 0; `largest` twice if there is none."""
+        seen = [level for level in self._asked if 0 < level < math.inf]
+        low = max((level for level in seen if excess(level) > 0), default=0.0)
+        high = min((level for level in seen if level > low and excess(level) <= 0), default=math.inf)
+        if low > 0 and high < math.inf:
+            return low, high
+        factor = _FAR if start is None else _NEAR
+        if not seen:
+            start = min(1.0, self.largest) if start is None else start
+            low, high = (start, math.inf) if excess(start) > 0 else (0.0, start)
+        return self._upwards(excess, low, factor) if low > 0 else self._downwards(excess, high, factor)
+
+    def _upwards(self, excess: Callable[[float], float], high: float, factor: float) -> tuple[float, float]:
+        nearer, low = _FAR, high
+        while excess(high) > 0:
+            if high >= self.largest:
+                return self.largest, self.largest
+            beside = self.largest - (self.largest - high) / nearer
+            low, high = high, min(high * factor, beside if beside > high else self.largest)
+            factor, nearer = min(factor * factor, _MOST), min(nearer * nearer, _MOST)
+        return low, high
+
+    def _downwards(self, excess: Callable[[float], float], low: float, factor: float) -> tuple[float, float]:
+        farther, high = _FAR, low
+        while low > 0 and excess(low) <= 0:
+            if factor > _POOR and excess(0.0) <= 0:
+                return 0.0, 0.0
+            beside = self.largest - (self.largest - low) * farther if self.largest < math.inf else 0.0
+            high, low = low, max(low / factor if factor < _MOST else 0.0, beside if beside < low else 0.0)
+            factor, farther = min(factor * factor, _MOST), min(farther * farther, _MOST)
+        return low, high
+
+    def _beyond(self, root: float, target: float, end: int) -> float:
+        """A little above the root (upper end) or below it (lower end), and checked there."""
+        step, way = max(_ABSOLUTE, _RELATIVE * root), 1 if end else -1
+        while True:
+            candidate = min(self.largest, max(0.0, root + way * step))
+            met = self._at(candidate)[end] <= target
+            if met == bool(end) or candidate == 0:
+                return candidate
+            if candidate == self.largest:
+                return self._met(target) if end else self.largest
+            step *= 4
+
+    def _met(self, target: float) -> float:
+        """The largest loss, or where it is rounded down, a little above: a level whose delta is at most the target."""
+        level = self.largest
+        for doubling in range(10):
+            if level == math.inf or self._at(level)[1] <= target:
+                break
+            level = self.largest + 2**doubling * math.ulp(self.largest)
+        return level
+
+
+def log_odds(log_delta: float) -> float:
+    """ln delta/(1 - delta), which tells deltas near 1 apart as it does small ones."""
+    lacking = -math.expm1(log_delta)
+    return log_delta - math.log(lacking) if lacking > 0 else math.inf

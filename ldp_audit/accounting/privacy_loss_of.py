@@ -19,10 +19,9 @@ import numpy as np
 
 from ldp_audit.accounting.laws.channel_loss import channel_loss
 from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING, symmetric_law
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.improper_loss import ImproperLoss
-from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.laws.profile_loss import ProfileLoss, stated_delta, stated_epsilon
 from ldp_audit.accounting.laws.selection_loss import selection_loss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
@@ -30,15 +29,13 @@ from ldp_audit.accounting.sampling.loss_mixture import mixture
 from ldp_audit.mechanisms.bound_sampling import GridChannel
 from ldp_audit.mechanisms.coordinate_sampling import CoordinateSampling
 from ldp_audit.mechanisms.duchi_vector import DuchiVector
-from ldp_audit.mechanisms.exponential_selection import ExponentialSelection
-from ldp_audit.mechanisms.exponential_selection_words import ExponentialSelectionWords
+from ldp_audit.mechanisms.exponential_selection import ExponentialSelection, FiniteSelection
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
 from ldp_audit.mechanisms.gaussian import Gaussian
-from ldp_audit.mechanisms.hybrid_words import HybridWords
+from ldp_audit.mechanisms.hybrid import FiniteHybrid
 from ldp_audit.mechanisms.laplace import Laplace
 from ldp_audit.mechanisms.random_projection import RandomProjection
-from ldp_audit.mechanisms.randomized_response import RandomizedResponse
-from ldp_audit.mechanisms.randomized_response_words import RandomizedResponseWords
+from ldp_audit.mechanisms.randomized_response import FiniteResponse, RandomizedResponse
 from ldp_audit.mechanisms.subsample_release import SubsampleRelease
 from ldp_audit.mechanisms.two_point import TwoPoint
 from ldp_audit.mechanisms.two_stage import TwoStage
@@ -79,14 +76,14 @@ def _two_point(m: TwoPoint) -> LossLaw:
     return EVERYTHING if math.isinf(m.epsilon) else symmetric_law([m.epsilon], [-math.log1p(math.exp(-m.epsilon))])
 
 
-def _exponential_words(m: ExponentialSelectionWords) -> LossLaw:
+def _finite_selection(m: FiniteSelection) -> LossLaw:
     weights, half = m.weights(), m.mechanism.d // 2
     ahead, behind = weights[::-1][:half], weights[:half]
     losses, gains = np.log1p((ahead - behind) / behind), ahead > behind
     return symmetric_law(losses[gains], np.log(ahead[gains]) - math.log(sum(weights.tolist())))
 
 
-def _hybrid_words(m: HybridWords) -> LossLaw:
+def _finite_hybrid(m: FiniteHybrid) -> LossLaw:
     total, piecewise = 2**m.bits, m.piecewise_words()
     parts = [(m.piecewise(), piecewise), (m.points(), total - piecewise)]
     return mixture([(math.log(words / total), 0.0, law_of(part)) for part, words in parts if words])
@@ -154,13 +151,13 @@ def _by_profile(m: Any) -> LossLaw:
 
 _LAWS: tuple[tuple[type, Callable[[Any], LossLaw]], ...] = (
     (RandomizedResponse, _randomized_response),
-    (RandomizedResponseWords, lambda m: _randomized_response(m.law())),
+    (FiniteResponse, lambda m: _randomized_response(m.law())),
     (TwoPoint, _two_point),
     (FiniteChannel, channel_loss),
     (GridChannel, lambda m: channel_loss(m.rows)),
     (ExponentialSelection, selection_loss),
-    (ExponentialSelectionWords, _exponential_words),
-    (HybridWords, _hybrid_words),
+    (FiniteSelection, _finite_selection),
+    (FiniteHybrid, _finite_hybrid),
     (DuchiVector, _duchi_vector),
     (Laplace, lambda m: LaplaceLoss(m.exact_epsilon())),
     (Gaussian, lambda m: GaussianLoss(m.sensitivity / m.sigma)),

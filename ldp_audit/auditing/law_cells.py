@@ -214,25 +214,20 @@ def require_law(law: Any) -> None:
 
 def outputs_of(law: Any) -> list[tuple[Any, ...]]:
     """All outputs, each with the names that mean the same. ValueError if the law does not say."""
-    from ldp_audit import mechanisms
-
-    plain = _ideal(law)
-    if isinstance(plain, mechanisms.RandomizedResponse):
-        return [(y,) for y in range(plain.k)]
-    if isinstance(plain, mechanisms.ExponentialSelection | mechanisms.PerturbedSampling):
-        return [(y,) for y in range(plain.d)]
-    if isinstance(plain, mechanisms.PerturbedEncoding):
-        return [*((y,) for y in range(plain.d)), (None, -1)]
-    if isinstance(plain, mechanisms.DuchiVector) and plain.d <= math.log2(MOST_CELLS):
-        ends = (-plain.reach(), plain.reach())
-        return [(corner,) for corner in itertools.product(ends, repeat=plain.d)]
     if (outputs := _given(law)) is None:
         raise ValueError(f"law must say what its outputs are, got {cut(law)}; {_ACCEPTED}")
-    return [(y.item() if isinstance(y, np.generic) else y,) for y in outputs]
+    named = [y.item() if isinstance(y, np.generic) else y for y in outputs]
+    return [(None, -1) if y is None and -1 not in named else (y,) for y in named]  # arrays write no index as -1
 
 
 def _given(law: Any) -> Sequence[Any] | None:
     """What the law itself says."""
+    from ldp_audit.mechanisms.mechanism import Mechanism
+
+    return law.reports() if isinstance(law, Mechanism) else _stated(law)
+
+
+def _stated(law: Any) -> Sequence[Any] | None:
     outputs = law.outputs if isinstance(law, FiniteLaw) else None
     outputs = outputs() if callable(outputs) else outputs
     if isinstance(outputs, str | bytes) or not isinstance(outputs, Iterable):
@@ -240,24 +235,10 @@ def _given(law: Any) -> Sequence[Any] | None:
     return list(outputs)
 
 
-def _ideal(law: Any) -> Any:
-    """The mechanism that an `implemented()` law has the outputs of; the law itself for others."""
-    from ldp_audit.mechanisms.duchi_vector_words import DuchiVectorWords
-    from ldp_audit.mechanisms.exponential_selection_words import ExponentialSelectionWords
-    from ldp_audit.mechanisms.randomized_response_words import RandomizedResponseWords
-    from ldp_audit.mechanisms.selection_words import SelectionWords
-
-    words = DuchiVectorWords | ExponentialSelectionWords | RandomizedResponseWords | SelectionWords
-    return law.mechanism if isinstance(law, words) else law
-
-
 def many_points(law: Any, x: Any) -> np.ndarray | None:
     """The outputs of a law on a grid, ascending, float64; None where they are not many numbers."""
-    from ldp_audit.mechanisms.gaussian_grid import GaussianGrid
-    from ldp_audit.mechanisms.hybrid_words import HybridWords
+    from ldp_audit.mechanisms.gaussian import GaussianGrid
 
-    if isinstance(law, HybridWords):
-        return np.sort(np.concatenate([law.piecewise().outputs(), law.points().outputs()]))
     if isinstance(law, GaussianGrid):
         reach = len(law.counts()) // 2 + 1
         steps = law.grid.between(x)[0] + np.arange(-reach, reach + 1)
@@ -271,37 +252,21 @@ def many_points(law: Any, x: Any) -> np.ndarray | None:
 def density_of(law: Any, x: Any) -> Density | None:
     """The law as a density with atoms; None if it has none."""
     from ldp_audit import mechanisms
-    from ldp_audit.mechanisms.laplace_grid import LaplaceGrid
+    from ldp_audit.mechanisms.laplace import LaplaceGrid
 
     if isinstance(law, mechanisms.BoundChannel):
         return _flat(law, x) if law.channel.pieces else None
     if isinstance(law, LaplaceGrid):  # 2**40 points a scale: no test tells them from the density
         law = law.mechanism
-    if (knots := _knots(law, x)) is None:
+    knots = law.breakpoints(x) if isinstance(law, SmoothLaw) else None
+    if knots is None:
         return None
-    atoms = mechanisms.TwoPoint(law.epsilon).outputs() if isinstance(law, mechanisms.Hybrid) else _given(law) or ()
+    atoms = _stated(law) or ()
     ends = np.unique(np.asarray(knots, dtype=np.float64))
     if len(ends) < 2 or not np.isfinite(ends).all():
         raise ValueError(f"law's breakpoints must be two or more finite numbers, got {cut(knots)}")
     masses = masses_of(law, x, atoms)
     return Density(vectorised(law, x), ends, tuple(zip(map(float, atoms), masses.tolist(), strict=True)))
-
-
-def _knots(law: Any, x: Any) -> Sequence[float] | np.ndarray | None:
-    from ldp_audit import mechanisms
-
-    known = mechanisms.Laplace | mechanisms.Gaussian | mechanisms.Piecewise | mechanisms.Hybrid
-    if isinstance(law, known) and np.ndim(x) != 0:
-        raise ValueError(f"inputs must be single numbers for {cut(law)}, got {cut(x)}")
-    if isinstance(law, mechanisms.Laplace):
-        return float(x) + law.scale * np.array([-40.0, -15.0, -4.0, 0.0, 4.0, 15.0, 40.0])
-    if isinstance(law, mechanisms.Gaussian):
-        return float(x) + law.sigma * np.array([-9.0, -5.0, -2.0, 0.0, 2.0, 5.0, 9.0])
-    if isinstance(law, mechanisms.Piecewise | mechanisms.Hybrid):
-        piecewise = mechanisms.Piecewise(law.epsilon)
-        left, right = piecewise.inner(x)
-        return [-piecewise.reach(), float(left), float(right), piecewise.reach()]
-    return law.breakpoints(x) if isinstance(law, SmoothLaw) else None
 
 
 def vectorised(law: Any, x: Any) -> Callable[[np.ndarray], np.ndarray]:

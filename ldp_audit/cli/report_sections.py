@@ -41,7 +41,12 @@ def mechanisms(say: Say) -> list[dict[str, Any]]:
     for entry in ENTRIES:
         say(f"mechanisms: {entry.name}")
         summary = summarise(entry.mechanism())
-        words = {"name": entry.name, "example": entry.example, "summary": entry.summary(), "letters": entry.letters}
+        words = {
+            "name": entry.name,
+            "example": entry.example.target,
+            "summary": entry.summary(),
+            "letters": entry.example.letters,
+        }
         found.append({**words, **_formulas(entry), **summary, "moments": [_biased(one) for one in summary["moments"]]})
     return found
 
@@ -51,13 +56,13 @@ def _formulas(entry: Any) -> dict[str, str]:
 
     from ldp_audit.reports.mathematics import law_latex
 
-    epsilon, bias, variance = (None if entry.composed else entry.epsilon()), entry.bias(), entry.variance()
+    epsilon, bias, variance = (None if entry.example.composed else entry.epsilon()), entry.bias(), entry.variance()
     return {
         "law": law_latex(entry.law()),
         "epsilon_latex": "" if epsilon is None else latex(epsilon),
         "bias_latex": "" if bias is None else latex(bias),
         "variance_latex": "" if variance is None else latex(variance),
-        "composed": entry.composed,
+        "composed": entry.example.composed,
         "source": entry.sources(),
     }
 

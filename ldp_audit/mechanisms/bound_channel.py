@@ -17,22 +17,30 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import mpmath
 import numpy as np
+from mpmath.libmp import NoConvergence
 from numpy.typing import ArrayLike, NDArray
-from sympy import Add, Expr, Poly, Rational, cancel, diff, fraction
+from sympy import Add, Dummy, Expr, Poly, Rational, cancel, diff, fraction, lambdify
 
-from ldp_audit.mechanisms.bound_parameters import DIGITS, NOTHING, function_of, parameter_numbers
-from ldp_audit.mechanisms.bound_roots import real_roots
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import in_interval, numbers_of, whole_numbers
 from ldp_audit.mechanisms.log_space import levels
+from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.mechanisms.variable import Variable
+
+DIGITS = 600
+"""The precision of everything that is computed from them."""
+NOTHING = mpmath.mpf(10) ** -300
+"""What is smaller is rounding: it stands for 0."""
+
+_COARSE = 50
+"""Digits of a root before it is polished."""
 
 _MOST_CORNERS, _MOST_OUTPUTS = 4096, 12
 _TOLERANCE = mpmath.mpf(10) ** -30
@@ -41,7 +49,7 @@ Inputs = tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class BoundChannel:
+class BoundChannel(Mechanism):
     """`SymbolicChannel.bind` makes it: the channel at the given numbers.
 
     channel: the definition.   values: a number for each parameter, by name; "epsilon" stands for t = e**epsilon too.
@@ -52,7 +60,7 @@ class BoundChannel:
     values: Mapping[str, float]
 
     def __post_init__(self) -> None:
-        numbers = parameter_numbers(self.channel, self.values)
+        numbers = _parameter_numbers(self.channel, self.values)
         object.__setattr__(self, "values", dict(self.values))
         object.__setattr__(self, "_parameters", numbers)
 
@@ -94,6 +102,10 @@ class BoundChannel:
         """The atoms' reports."""
         return tuple(float(output) for output in self._outputs)
 
+    def reports(self) -> tuple[float, ...] | None:
+        """The atoms' reports, for a law without a density."""
+        return None if self.channel.pieces else self.outputs()
+
     def mean(self, *x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """E[report | x]; one array an input, which broadcast."""
         return self._vectorised(self.channel.mean(), x)
@@ -102,8 +114,8 @@ class BoundChannel:
         """Var[report | x]; one array an input, which broadcast."""
         return self._vectorised(self.channel.variance(), x)
 
-    def sample(self, *x: ArrayLike, rng: Any) -> Any:
-        """One report for each input, from `implemented()`; see `ldp_audit.mechanisms.bound_sampling`."""
+    def sample(self, *x: ArrayLike, rng: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """One report for each input, from `implemented()`; one array an input."""
         return self.implemented().sample(*x, rng=rng)
 
     def implemented(self, bits: int = 64) -> Any:
@@ -231,7 +243,7 @@ class BoundChannel:
         if variable not in numerator.free_symbols:
             return []
         coefficients = Poly(numerator, variable).sqf_part().all_coeffs()
-        return real_roots([self._number(coefficient) for coefficient in coefficients])
+        return _real_roots([self._number(coefficient) for coefficient in coefficients])
 
     def _crossings(self, ratio: Any) -> list[tuple[Inputs, Inputs]]:
         """Corners of the square of pairs, and crossings of the lines on which ends meet or an atom's term turns."""
@@ -350,11 +362,11 @@ class BoundChannel:
 
     def _function(self, expression: Expr) -> Any:
         """The expression as a function of the inputs, in as many digits as there are."""
-        return function_of(expression, self.channel.inputs, self._parameters)  # type: ignore[attr-defined]
+        return _function_of(expression, self.channel.inputs, self._parameters)  # type: ignore[attr-defined]
 
     def _number(self, expression: Expr) -> Any:
         with mpmath.workdps(DIGITS):
-            return function_of(expression, (), self._parameters)()  # type: ignore[attr-defined]
+            return _function_of(expression, (), self._parameters)()  # type: ignore[attr-defined]
 
 
 def _is_affine(expression: Expr, variable: Variable) -> bool:
@@ -376,3 +388,91 @@ def _log_ratio(p: Any, q: Any) -> Any:
 def _plain(inputs: Inputs) -> Any:
     numbers = tuple(float(value) for value in inputs)
     return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _parameter_numbers(channel: SymbolicChannel, values: Mapping[str, float]) -> dict[Variable, Any]:
+    """Each parameter's number, in many digits; those that are e**(...) follow from their exponent's."""
+    parameters = [v for v in channel.variables() if v not in channel.inputs]
+    exponents = {e for v in parameters if v.exp_of is not None for e in v.exp_of.free_symbols}
+    known = {v.name: v for v in [*parameters, *exponents] if isinstance(v, Variable)}
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        raise ValueError(f"{channel.name!r} has no {', '.join(unknown)}; it has {', '.join(sorted(known))}")
+    with mpmath.workdps(DIGITS):
+        given: dict[Variable, Any] = {known[name]: mpmath.mpf(value) for name, value in values.items()}
+        for variable in parameters:
+            if variable.exp_of is not None and variable.exp_of.free_symbols <= set(given):
+                if variable in given:
+                    raise ValueError(
+                        f"give {variable.name} or {variable.exp_of}, not both, for {variable.name} = e**(...)"
+                    )
+                given[variable] = mpmath.exp(_compiled(given, variable.exp_of)(*given.values()))
+        missing = sorted(variable.name for variable in parameters if variable not in given)
+        if missing:
+            raise ValueError(f"{channel.name!r} needs a number for {', '.join(missing)}, got {dict(values)!r}")
+        for variable, number in given.items():
+            _require_inside(variable, number, given)
+    return {variable: given[variable] for variable in parameters}
+
+
+def _function_of(
+    expression: Expr, inputs: Sequence[Variable], parameters: Mapping[Variable, Any]
+) -> Callable[..., Any]:
+    """The expression as a function of the inputs, in as many digits as there are when it is called."""
+    function = _compiled([*inputs, *parameters], expression)
+
+    def value(*x: Any) -> Any:
+        try:
+            found = mpmath.mpf(function(*x, *parameters.values()))
+        except (ZeroDivisionError, TypeError) as error:
+            raise ValueError(f"{expression} has no real value at {', '.join(map(str, map(float, x)))}") from error
+        return mpmath.mpf(0) if abs(found) < NOTHING else found
+
+    return value
+
+
+def _compiled(variables: Iterable[Variable], expression: Expr) -> Callable[..., Any]:
+    """The expression as a function of the variables, whatever they are called."""
+    places: dict[Any, Any] = {variable: Dummy() for variable in variables}
+    return lambdify(list(places.values()), expression.xreplace(places), "mpmath")
+
+
+def _require_inside(variable: Variable, number: Any, given: Mapping[Variable, Any]) -> None:
+    low, high = (_compiled(given, end)(*given.values()) for end in (variable.lower, variable.upper))
+    above = number > low if variable.lower_open else number >= low
+    below = number < high if variable.upper_open else number <= high
+    whole = not variable.integer_valued or number == mpmath.floor(number)
+    if not (above and below and whole):
+        kind = "a whole number" if variable.integer_valued else "a number"
+        signs = "<" if variable.lower_open else "<=", "<" if variable.upper_open else "<="
+        accepted = f"{variable.lower} {signs[0]} {variable.name} {signs[1]} {variable.upper}"
+        raise ValueError(f"{variable.name} must be {kind} with {accepted}, got {float(number)!r}")
+
+
+def _real_roots(coefficients: Sequence[Any]) -> list[Any]:
+    """At least all real roots; coefficients from the highest power down, none of its roots double.
+
+    Raises ValueError where they are not found.
+    """
+    largest = max(map(abs, coefficients))
+    first = next((i for i, c in enumerate(coefficients) if abs(c) > NOTHING * largest), len(coefficients))
+    kept = list(coefficients[first:])
+    if len(kept) < 2:
+        return []
+    try:
+        with mpmath.workdps(_COARSE):
+            roots = mpmath.polyroots(kept, maxsteps=500, extraprec=400)
+    except NoConvergence:
+        raise ValueError("the roots of a polynomial were not found; this law is not solved") from None
+    near = mpmath.mpf(10) ** -20
+    return [_polished(kept, mpmath.re(root)) for root in roots if abs(mpmath.im(root)) < near * (1 + abs(root))]
+
+
+def _polished(coefficients: Sequence[Any], root: Any) -> Any:
+    """The root in all digits, by Newton's steps."""
+    for _ in range(6):
+        height, slope = mpmath.polyval(coefficients, root, derivative=True)
+        if not slope or not height:
+            break
+        root = root - height / slope
+    return root

@@ -14,20 +14,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mpmath
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.mechanisms.bound_parameters import DIGITS
+from ldp_audit.mechanisms.bound_channel import DIGITS, BoundChannel
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
 from ldp_audit.mechanisms.inputs import as_reports, in_interval, whole_numbers
-from ldp_audit.mechanisms.randomness import source_of
+from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.mechanisms.randomness import BITS, source_of
 from ldp_audit.mechanisms.variable import Variable
-
-if TYPE_CHECKING:
-    from ldp_audit.mechanisms.bound_channel import BoundChannel
 
 _ROUNDED = 60
 """Digits of the probabilities that are made whole numbers of words."""
@@ -36,7 +34,7 @@ _CELLS, _STEPS = 512, 32
 
 
 @dataclass(frozen=True, eq=False)
-class GridChannel:
+class GridChannel(Mechanism):
     """What `BoundChannel.sample` draws from.
 
     bound: the law that it approximates.   grids: for each input, its grid, ascending.
@@ -59,6 +57,11 @@ class GridChannel:
         outputs = [*bound.outputs(), *(float(low + high) / 2 for low, high in cells)]
         return cls(bound, grids, FiniteChannel(*_merged(table, outputs)).implemented(bits))
 
+    def implemented(self, bits: int = 64) -> GridChannel:
+        """Itself: its probabilities are whole numbers of words. ValueError unless bits are 2..64."""
+        BITS.check(bits)
+        return self
+
     def exact_epsilon(self) -> float:
         """The implemented epsilon, nats: at most the law's."""
         return self.rows.exact_epsilon()
@@ -77,6 +80,10 @@ class GridChannel:
         """All reports."""
         return tuple(self.rows.outputs or ())
 
+    def reports(self) -> tuple[float, ...]:
+        """See `outputs`."""
+        return self.outputs()
+
     def mean(self, *x: ArrayLike) -> NDArray[np.float64]:
         """E[report | x]; one array an input, which broadcast."""
         return self._mixed(x, np.asarray(self.rows.mean(np.arange(len(self.rows.matrix)))))
@@ -93,7 +100,7 @@ class GridChannel:
         with np.errstate(divide="ignore"):
             return np.log(self._mixed(x, np.exp(self.rows.log_prob(y, every))))
 
-    def sample(self, *x: Any, rng: Any) -> Any:
+    def sample(self, *x: Any, rng: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """One report for each input; shape, floating dtype and device of the (first) input, numpy or torch.
 
         Raises ValueError for inputs outside their ranges.

@@ -22,9 +22,11 @@ from sympy import oo
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, report_dtype
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.parameter import BUDGET, LENGTH, Parameter, check_parameters
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
+from ldp_audit.mechanisms.parameter import BUDGET, LENGTH, Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, Source, source_of
 from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned, two_parts
+from ldp_audit.mechanisms.two_point import TwoPoint
 from ldp_audit.mechanisms.value_mechanism import ImplementedFactory, in_domain, require_value, worst_ends
 from ldp_audit.mechanisms.variable import Variable
 
@@ -33,7 +35,7 @@ SAMPLED = Variable("k", 1, LENGTH.variable, integer=True)
 
 
 @dataclass(frozen=True)
-class CoordinateSampling:
+class CoordinateSampling(Mechanism):
     """Inputs are vectors of d numbers in the value mechanism's domain; the report is k indices and their values.
 
     value: makes the value mechanism from its epsilon: a class such as `Piecewise`, or a function.
@@ -48,9 +50,15 @@ class CoordinateSampling:
     k: Any = None  # a whole number once the mechanism is built
 
     parameters = (BUDGET, LENGTH)
+    example = Example(
+        "CoordinateSampling(TwoPoint, epsilon=1, d=3, k=2)",
+        "the law of one coordinate; w: its value; c = 0, r = 1; k of the d coordinates are sampled; t = e^(epsilon/k)",
+        build=lambda: CoordinateSampling(TwoPoint, 1.0, 3, 2),
+        composed="the value mechanism's, epsilon/k, k times over",
+    )
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        super().__post_init__()
         best = max(1, min(self.d, math.floor(self.epsilon / 2.5)))
         k = COORDINATES.check(best if self.k is None else self.k)
         if k > self.d:

@@ -3,7 +3,9 @@
 Definition: the input is rounded to a corner v with independent P(v_j = 1) = (1 + x_j)/2; a corner y is reported,
 likelier by t if it lies on v's side. As usually printed the two sides are the closed half-spaces y.v >= 0 and y.v
 <= 0, and the corners with y.v = 0 (even d) lie in both: the exact epsilon is then ln(t + 1). With ties on the rarer
-side it is epsilon.
+side it is epsilon, and that form is sampled: the corner on a side is uniform without bias, as one of all corners is
+drawn, and turned to its opposite or drawn again if it lies on the other side. The corner v that the input is rounded to
+is no private decision, and takes 53 bits a coordinate.
 
 Sources: Duchi, Jordan, Wainwright, JASA 113 (2018), Section 4.2.3; Nguyen et al. (2016) on even d.
 """
@@ -11,18 +13,23 @@ Sources: Duchi, Jordan, Wainwright, JASA 113 (2018), Section 4.2.3; Nguyen et al
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.clipping import clip
-from ldp_audit.mechanisms.duchi_vector_words import DuchiVectorWords
-from ldp_audit.mechanisms.inputs import array_of, report_dtype, vectors
+from ldp_audit.mechanisms.inputs import array_of, as_reports, report_dtype, vectors
 from ldp_audit.mechanisms.log_space import excess, expit, levels
-from ldp_audit.mechanisms.parameter import BUDGET, Parameter, check_parameters
+from ldp_audit.mechanisms.mechanism import Example
+from ldp_audit.mechanisms.parameter import BUDGET, Parameter
+from ldp_audit.mechanisms.randomness import Source
+from ldp_audit.mechanisms.staircase import FiniteStaircase, Logs, Staircase
 from ldp_audit.mechanisms.variable import T, Variable
 from ldp_audit.mechanisms.weights import SymbolicWeights
 
@@ -51,8 +58,8 @@ DUCHI_VECTOR_PRINTED = SymbolicWeights(
 
 
 @dataclass(frozen=True)
-class DuchiVector:
-    """Inputs in [-1, 1]^d; reports in {-B, B}^d.
+class DuchiVector(Staircase):
+    """Inputs in [-1, 1]^d, shape (..., d); reports in {-B, B}^d, of the same shape and floating dtype.
 
     epsilon: nats, > 0, finite.   d: 1 .. 100,000.   printed: the form with closed half-spaces, for comparison.
     Raises ValueError for anything else.
@@ -63,9 +70,14 @@ class DuchiVector:
     printed: bool = False
 
     parameters = (BUDGET, Parameter("d", Variable("d", 1, 100_000, integer=True), typical=(1, 50)))
+    example = Example(
+        "DuchiVector(epsilon=1, d=4)",
+        "v: the input, rounded to a corner; N corners of all M = 2^d lie on its side; t = e^epsilon",
+        worst=((0, {}), (1, {})),
+    )
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        super().__post_init__()
         if not isinstance(self.printed, bool):
             raise ValueError(f"printed must be True or False, got {self.printed!r}")
 
@@ -101,27 +113,24 @@ class DuchiVector:
 
             ((N - N_0/2) (t - e**epsilon)_+ + N_0/2 ((t + 1 - e**epsilon)_+ + (t + 1 - e**epsilon t)_+)) / ((t + 1) L).
         """
-        asked, sides = levels(epsilon), 2**self.d
-        if not (self.printed and self.ties()):
-            side = self.likely()
-            odds = math.log(side / sides) - math.log((sides - side) / sides)
-            return (excess(asked, self.epsilon) * expit(self.epsilon + odds))[()]
-        return self._printed_delta(asked)[()]
+        return self._printed_delta(levels(epsilon))[()] if self.printed and self.ties() else super().delta(epsilon)
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability, nats, of the report y at the input x; both of shape (..., d), broadcast to shape (...).
 
         -inf for what is no report. Takes time in proportion to d**2 for each.
         """
-        t, corners = self.epsilon, math.log(self.likely())
-        if self.printed:
-            likelier = -math.log1p(math.exp(-t))  # of the side: ln(t / (t + 1))
-            return self.log_prob_by_side(y, x, (likelier - corners, -corners, likelier - t - corners))
-        odds = (2**self.d - self.likely()) / self.likely()
-        likelier = -math.log1p(odds * math.exp(-t))
-        return self.log_prob_by_side(y, x, (likelier - corners, likelier - t - corners, likelier - t - corners))
+        if not self.printed:
+            return super().log_prob(y, x)
+        likelier = -math.log1p(math.exp(-self.epsilon))  # of the side: ln(t / (t + 1))
+        corners = math.log(self.likely())
+        return self._log_prob(y, x, (likelier - corners, -corners, likelier - self.epsilon - corners))
 
-    def log_prob_by_side(
+    def log_prob_by_side(self, y: ArrayLike, x: ArrayLike, logs: Logs) -> NDArray[np.float64] | np.float64:
+        """`log_prob` for a law that gives one corner on v's side, and one on the other, these log probabilities."""
+        return self._log_prob(y, x, (logs[0], logs[1], logs[1]))
+
+    def _log_prob(
         self, y: ArrayLike, x: ArrayLike, of_corner: tuple[float, float, float]
     ) -> NDArray[np.float64] | np.float64:
         """`log_prob` for a law that gives one corner with y.v > 0, = 0, < 0 these log probabilities."""
@@ -149,21 +158,59 @@ class DuchiVector:
         sizes, (at_infinity, more) = np.abs(self.mean(x)), self._reach_parts()
         return ((at_infinity - sizes) + more) * (self.reach() + sizes)
 
-    def implemented(self, bits: int = 64) -> DuchiVectorWords:
-        """What a sampler with decisions of so many bits draws from, as a mechanism.
+    def implemented(self, bits: int = 64) -> FiniteDuchiVector:
+        """The finite-precision distribution that `sample` draws from with `bits`-bit words.
 
         Raises ValueError unless bits are 2..64, and for the printed form, which is here to be examined, not to be used.
         """
-        return DuchiVectorWords(self, bits)
+        if self.printed:
+            raise ValueError("the printed form is not sampled; use DuchiVector(epsilon, d)")
+        return FiniteDuchiVector(self, bits)
 
-    def sample(self, x: Any, *, rng: Any) -> Any:
-        """One report for each input; shape (..., d), floating dtype and device of x.
+    def sides(self) -> tuple[int, int]:
+        """The corners on v's side, and the others."""
+        return self.likely(), 2**self.d - self.likely()
 
-        x: array or tensor, inside the cube.   rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Draws from `implemented()`: the side is a decision of 64 bits, with an epsilon of at most the claimed one.
-        Raises ValueError for the printed form.
+    def only_first(self) -> int:
+        """All corners on v's side: none of them is on the side of the opposite corner."""
+        return self.likely()
+
+    def reports(self) -> Sequence[tuple[float, ...]] | None:
+        """The corners, B times, in up to ten dimensions."""
+        return list(product((-self.reach(), self.reach()), repeat=self.d)) if self.d <= 10 else None
+
+    def checked(self, x: Any) -> tuple[Any, tuple[int, ...]]:
+        """The vectors."""
+        values = vectors("x", x, self.d, -1, 1, array_namespace(x))
+        return values, tuple(values.shape[:-1])
+
+    def draw(self, x: Any, favoured: Any, source: Source) -> Any:
+        """B times a corner."""
+        xp = source.xp
+        size = as_reports(source.constant([self.reach()], xp.float64), x, xp)
+        flat = xp.reshape(x, (-1, self.d))
+        signs = _corners(flat.shape, source) if favoured is None else self._on_side(flat, favoured, source)
+        return xp.where(xp.reshape(signs, x.shape) > 0, size, -size)
+
+    def _on_side(self, x: Any, favoured: Any, source: Source) -> Any:
+        """Corners, +1 and -1, on the side of the corner v that x is rounded to, or off it; shape (n, d), int64.
+
+        Turning y to -y maps y.v > 0 onto y.v < 0. For even d the corners y.v = 0 lie on the rarer side, and a turned
+        corner would be twice as likely as one of them, so there it is not turned but drawn again.
         """
-        return self.implemented().sample(x, rng=rng)
+        xp = source.xp
+        rounded = xp.astype(source.words(x.shape, 53), xp.float64) < xp.astype(x, xp.float64) * 2.0**52
+        v = xp.astype(rounded, xp.int64) * 2 - 1
+        near = xp.reshape(favoured, (-1,))
+        signs, waiting = xp.zeros_like(v), xp.nonzero(near == near)[0]
+        while waiting.shape[0]:
+            tried, close = _corners((waiting.shape[0], self.d), source), near[waiting]
+            agreement = xp.sum(tried * v[waiting], axis=-1)
+            wrong = xp.where(close, agreement < 0, agreement > 0)
+            turn = wrong if self.d % 2 else wrong & close
+            signs[waiting] = xp.where(turn[:, None], -tried, tried)
+            waiting = waiting[~((turn | ~wrong) & (~close | (agreement != 0)))]
+        return signs
 
     def ties(self) -> int:
         """Corners with y.v = 0."""
@@ -218,3 +265,29 @@ def _agreements(shares: NDArray[np.float64]) -> NDArray[np.float64]:
         law[..., : place + 1] *= 1 - share
         law[..., 1 : place + 2] += moved
     return law
+
+
+@dataclass(frozen=True)
+class FiniteDuchiVector(FiniteStaircase):
+    """Duchi's mechanism in whole words; the size of its reports is the mechanism's."""
+
+    mechanism: DuchiVector
+
+    def mean(self, x: ArrayLike) -> NDArray[np.float64]:
+        """E[report | x] = B comb(d - 1, floor(d/2)) (P_same - P_other) x: x, but for L's rounding. Shape (..., d).
+
+        The rounding of x to a corner adds at most a 2**-52th of B.
+        """
+        same, other, _ = self.probabilities()
+        m = self.mechanism
+        return m.reach() * float(m.net_agreement() * (same - other)) * m.mean(x)
+
+    def variance(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Of each coordinate: B**2 - E[report | x]**2. Shape (..., d)."""
+        mean, reach = self.mean(x), self.mechanism.reach()
+        return (reach - mean) * (reach + mean)
+
+
+def _corners(shape: Any, source: Source) -> Any:
+    """+1 and -1, uniform; int64."""
+    return source.words(shape, 1) * 2 + 1

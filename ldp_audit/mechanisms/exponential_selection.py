@@ -6,18 +6,22 @@ Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 2 and Lemma 1. The ra
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal, localcontext
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import Integer, Sum, oo
 
-from ldp_audit.mechanisms.exponential_selection_words import ExponentialSelectionWords
+from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
-from ldp_audit.mechanisms.ranking import DIMENSION, log_prob_by_rank
-from ldp_audit.mechanisms.variable import Variable
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
+from ldp_audit.mechanisms.parameter import BUDGET
+from ldp_audit.mechanisms.randomness import Source, log_ratio
+from ldp_audit.mechanisms.ranking import DIMENSION, log_prob_by_rank, require_ranking
+from ldp_audit.mechanisms.variable import EPSILON, Variable
 from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
 
 STEP_RATIO = Variable("y", 1, oo, open="left")
@@ -39,8 +43,10 @@ EXPONENTIAL_SELECTION = SymbolicWeights(
 
 
 @dataclass(frozen=True)
-class ExponentialSelection:
+class ExponentialSelection(Mechanism):
     """Inputs are rankings: permutations of 1 .. d, ascending with the magnitude (`ranking.ranking` makes them).
+
+    Whole numbers, shape (..., d); a sample is an index, int64 of shape (...).
 
     epsilon: nats, > 0, finite.   d: >= 2.   Raises ValueError for anything else.
     """
@@ -49,9 +55,12 @@ class ExponentialSelection:
     d: int
 
     parameters = (BUDGET, DIMENSION)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    example = Example(
+        "ExponentialSelection(epsilon=1, d=4)",
+        "d: coordinates; i: a coordinate's rank by magnitude, 1 for the smallest; y = e^(epsilon/(d-1))",
+        worst=((0, {"index": "last"}), (0, {"index": "first"})),
+        exponents={STEP_RATIO: EPSILON / (DIMENSION.variable - 1)},
+    )
 
     @staticmethod
     def symbolic() -> SymbolicWeights:
@@ -97,17 +106,82 @@ class ExponentialSelection:
         """Log probability of the index y, shape (...), at the ranking x, shape (..., d); broadcasts; -inf for None."""
         return log_prob_by_rank(y, x, self.rank_log_probs())
 
-    def implemented(self, bits: int = 64) -> ExponentialSelectionWords:
-        """What a sampler with decisions of so many bits draws from, as a mechanism. ValueError unless 2..64."""
-        return ExponentialSelectionWords(self, bits)
+    def reports(self) -> Sequence[int]:
+        """The indices."""
+        return range(self.d)
 
-    def sample(self, x: Any, *, rng: Any) -> Any:
-        """One index for each ranking; shape (..., d) to (...), int64, on the device of x.
-
-        x: whole numbers.   rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Draws from `implemented()`, with an epsilon of at most the claimed one.
-        """
-        return self.implemented().sample(x, rng=rng)
+    def implemented(self, bits: int = 64) -> FiniteSelection:
+        """The finite-precision distribution that `sample` draws from. ValueError unless bits are 2..64."""
+        return FiniteSelection(self, bits)
 
     def _step(self) -> float:
         return self.epsilon / (self.d - 1)
+
+
+_MOST_BITS = 62
+"""`Source.below` draws below 2**62 at most."""
+
+
+@dataclass(frozen=True)
+class FiniteSelection(WholeWords):
+    """Whole weights for the ranks; the rank is that into whose share a uniform whole number below their sum falls.
+
+    The highest rank has the weight H, and rank i the weight H e**(-(d - i) epsilon / (d - 1)) rounded up. Only the
+    extremes decide about privacy: the lowest weight L is the least whole number with H / L <= e**epsilon, in exact
+    arithmetic, and those in between, which floats compute, are kept in [L, H] and in order. H is chosen so that the
+    weights add up to at most 2**bits (2**62 for more bits). Where not even H = 1 does (2**bits below d), every weight
+    is 1: the index is then uniform, whatever the input.
+    """
+
+    mechanism: ExponentialSelection
+
+    def highest(self) -> int:
+        """H: the weight of rank d."""
+        bits = min(self.bits, _MOST_BITS)
+        roundings = self.mechanism.d + 2 ** max(0, bits - 40)  # of the weights upwards, and of floats
+        return max(1, int((2**bits - roundings) * math.exp(self.mechanism.top_log_prob())))
+
+    def lowest(self) -> int:
+        """L: the weight of rank 1, the least that keeps H / L at or below e**epsilon."""
+        if self.mechanism.epsilon > 100:  # H < e**100
+            return 1
+        with localcontext() as context:
+            context.prec = 60
+            share = self.highest() * (-Decimal(self.mechanism.epsilon)).exp() * (1 + Decimal(10) ** -50)
+            return min(self.highest(), int(share.to_integral_value(ROUND_CEILING)))
+
+    def weights(self) -> NDArray[np.int64]:
+        """The whole weights of rank 1 .. d, ascending; shape (d,)."""
+        low, high = self.lowest(), self.highest()
+        rounded = np.ceil(high * np.exp(self.mechanism.log_ratios_to_top())).astype(np.int64)
+        weights = np.maximum.accumulate(np.clip(rounded, low, high))
+        weights[0], weights[-1] = low, high
+        return weights
+
+    def exact_epsilon(self) -> float:
+        """The implemented epsilon, nats, ln(H / L): at most the mechanism's."""
+        return min(log_ratio(self.highest(), self.lowest()), self.mechanism.epsilon)
+
+    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """sum over ranks of (w(i) - e**epsilon w(d+1-i))_+ / sum of w; shape of `epsilon`, nats, >= 0.
+
+        The weights ascend, so the terms above 0 are those of the highest ranks, and their sums are whole numbers.
+        """
+        asked, weights, half = levels(epsilon), self.weights(), self.mechanism.d // 2
+        ahead, behind = weights[::-1][:half], weights[:half]  # rank d, which the reversed ranking makes rank 1, first
+        losses = np.log1p((ahead - behind) / behind)
+        more, base = (np.concatenate([[0], np.cumsum(w)]) for w in (ahead - behind, behind))
+        terms = np.searchsorted(-losses, -asked)  # the losses above the level
+        found = (more[terms] - np.expm1(np.minimum(asked, 64.0)) * base[terms]) / weights.sum()  # no loss is above 64
+        return np.where(asked < self.exact_epsilon(), np.maximum(0.0, found), 0.0)[()]
+
+    def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Log probability of the index y, shape (...), at the ranking x, shape (..., d); broadcasts; -inf for None."""
+        weights = self.weights()
+        return log_prob_by_rank(y, x, np.log(weights) - math.log(weights.sum()))
+
+    def draw(self, x: Any, source: Source) -> Any:
+        """One index for each ranking: that of the rank into whose share the drawn number falls."""
+        xp, ranks = source.xp, require_ranking(x, self.mechanism.d)
+        rank = Thresholds(self.weights()).draw(source, ranks.shape[:-1]) + 1
+        return xp.argmax(xp.astype(ranks == rank[..., None], xp.uint8), axis=-1)

@@ -1,4 +1,20 @@
-"""Any finite channel, given by its matrix: rows are inputs, columns outputs, entries probabilities."""
+"""Any finite channel, given by its matrix: rows are inputs, columns outputs, entries probabilities.
+
+Its sampler shares whole numbers of words out so that no ratio grows. Of W equally likely words, every output that some
+input can give gets `a` of them at every input, and the K = W - m a words that are left (m such outputs) are shared out
+in proportion to its probability P, rounded to within one word: c = a + P K + r with -1 < r < 1. At two inputs with P <=
+t P' the counts of one output then satisfy
+
+    c <= a + 1 + P K <= a + 1 + t P' K <= t (a - 1 + P' K) <= t c'   if   a + 1 <= t (a - 1),
+
+that is, if a >= (t + 1) / (t - 1) = coth(epsilon / 2), for the channel's own t = e**epsilon. So the implemented epsilon
+is at most the channel's. As t is a ratio of the channel's probabilities, a is found in exact fractions. The share of a
+uniform law that this mixes in is m a / W.
+
+Where m a > W, and for epsilon = 0, every input gets the counts of the first one. Where epsilon is infinite there is no
+ratio to keep: an output gets a word of its own at each input that can give it, if there are enough words, and none at
+the others. Probabilities that are whole numbers of words already are used as they are.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +35,11 @@ import numpy as np
 from flint import arb, ctx, fmpq
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.mechanisms.alias_table import AliasTable
-from ldp_audit.mechanisms.finite_channel_words import are_whole, word_counts
+from ldp_audit.mechanisms.finite_precision import AliasTable
 from ldp_audit.mechanisms.hockey_stick import Doubled, doubled, hockey_stick
 from ldp_audit.mechanisms.inputs import array_of, whole_numbers
 from ldp_audit.mechanisms.log_space import levels
+from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.mechanisms.output_labels import NUMBERS, columns_of, label_array
 from ldp_audit.mechanisms.randomness import BITS, WORDS, NumpySource, source_of
 
@@ -38,7 +54,7 @@ _LONGEST = 1 << 25
 
 
 @dataclass(frozen=True, eq=False)
-class FiniteChannel:
+class FiniteChannel(Mechanism):
     """P(output j | input i) = matrix[i][j].
 
     matrix: shape (inputs, outputs); numbers, fractions or texts such as "1/3", all taken as the exact numbers that they
@@ -85,8 +101,12 @@ class FiniteChannel:
         ratio = self._worst[2]
         return math.inf if ratio is None else _log(ratio)
 
+    def reports(self) -> Sequence[Any]:
+        """The labels."""
+        return self._labels()
+
     def worst_pair(self) -> tuple[int, int]:
-        """The inputs that attain exact_epsilon(), by their row numbers."""
+        """The inputs that attain exact_epsilon(), by their row numbers; delta() may be another pair's."""
         return self._worst[:2]
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
@@ -119,7 +139,7 @@ class FiniteChannel:
     def implemented(self, bits: int = 64) -> FiniteChannel:
         """What a sampler with words of so many bits draws from; its epsilon is at most this channel's.
 
-        Every probability is a whole number of words over 2**bits; `finite_channel_words.py` says which. A channel of
+        Every probability is a whole number of words over 2**bits; `word_counts` says which. A channel of
         such probabilities is returned as it is. ValueError unless bits are 2..64.
         """
         words = 2 ** int(BITS.check(bits))
@@ -208,6 +228,40 @@ class FiniteChannel:
 
     def _rows(self, x: ArrayLike) -> NDArray[np.int64]:
         return whole_numbers("x", array_of("x", x), 0, len(self._weights) - 1).astype(np.int64)
+
+
+def are_whole(weights: NDArray, words: int) -> bool:
+    """Whether every probability is a whole number of words; see `word_counts`."""
+    return not any(bool(np.any(row * words % row.sum())) for row in weights)
+
+
+def word_counts(weights: NDArray, ratio: Fraction | None, words: int) -> list[list[int]]:
+    """How many words lead to each output, for each input; rows add up to `words`.
+
+    weights: shape (inputs, outputs), whole numbers of Python's; a row's probabilities are its shares of the row's sum.
+    ratio: the largest of one output's probabilities at two inputs, e**epsilon; None for infinity.
+    """
+    rows = weights.tolist()
+    if are_whole(weights, words):
+        return [[weight * words // sum(row) for weight in row] for row in rows]
+    if ratio is None:
+        return [_shared_out(row, 1, words) for row in rows]
+    floor = math.inf if ratio == 1 else math.ceil((ratio + 1) / (ratio - 1))
+    if floor * int(np.count_nonzero(weights.any(axis=0))) > words:
+        return [_shared_out(rows[0], 1, words)] * len(rows)
+    return [_shared_out(row, int(floor), words) for row in rows]
+
+
+def _shared_out(row: list[int], floor: int, words: int) -> list[int]:
+    """So many words for each output with weight, where they suffice; the rest in proportion, by largest remainders."""
+    total, outputs = sum(row), sum(map(bool, row))
+    floor = floor if floor * outputs <= words else 0
+    rest = words - floor * outputs
+    counts = [floor + weight * rest // total if weight else 0 for weight in row]
+    remainders = [-(weight * rest % total) for weight in row]
+    for place in sorted(range(len(row)), key=remainders.__getitem__)[: words - sum(counts)]:
+        counts[place] += 1
+    return counts
 
 
 def _as_weights(matrix: Any) -> NDArray:

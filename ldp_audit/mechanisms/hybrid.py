@@ -3,6 +3,9 @@ r"""The hybrid mechanism (HM): the piecewise mechanism or the two-point mechanis
 Definition: with probability alpha report by PM, else by Duchi's two points, both with the whole epsilon. alpha is
 1 - e**(-epsilon/2) above epsilon* = 0.6094, and 0 up to there: then the worst-case variance is as small as can be.
 
+Of the 2**bits words that say which of the two reports, alpha 2**bits, to the nearest, lead to PM. That number is the
+same for every input, so rounding it costs no privacy, and the mixture is known exactly.
+
 Source: Wang et al. (ICDE 2019), the hybrid mechanism for one dimension.
 """
 
@@ -10,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,11 +22,14 @@ from sympy import Rational
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.clipping import clip
-from ldp_audit.mechanisms.hybrid_words import HybridWords
+from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
 from ldp_audit.mechanisms.inputs import array_of, in_interval, numbers_of
-from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
-from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE, Piecewise
-from ldp_audit.mechanisms.two_point import TwoPoint
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
+from ldp_audit.mechanisms.parameter import BUDGET
+from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE, Piecewise, PiecewiseGrid
+from ldp_audit.mechanisms.randomness import NumpySource, Source, log_ratio
+from ldp_audit.mechanisms.short_words import Draw, mixed
+from ldp_audit.mechanisms.two_point import FiniteTwoPoint, TwoPoint
 from ldp_audit.mechanisms.variable import ROOT_T, Variable
 
 MIXING = Variable("alpha", 0, 1, latex=r"\alpha")
@@ -41,8 +48,9 @@ HYBRID = SymbolicChannel(
 
 
 @dataclass(frozen=True)
-class Hybrid:
-    """Inputs in [-1, 1]; outputs in [-C, C], two of which have mass of their own.
+class Hybrid(Mechanism):
+    """Inputs in [-1, 1]; outputs in [-C, C], two of which have mass of their own; a sample has the shape and floating
+    dtype of the inputs. Which mechanism reports is drawn without looking at the input.
 
     epsilon: nats, > 0, finite. Raises ValueError for anything else.
     """
@@ -50,9 +58,11 @@ class Hybrid:
     epsilon: float
 
     parameters = (BUDGET,)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    example = Example(
+        "Hybrid(epsilon=1)",
+        "x: the input; alpha: the probability of PM; s = e^(epsilon/2)",
+        worst=((3, {}), (2, {})),
+    )
 
     @staticmethod
     def symbolic() -> SymbolicChannel:
@@ -82,9 +92,17 @@ class Hybrid:
         """The inputs moved into [-1, 1]. Shape and dtype of x."""
         return clip(x, -1.0, 1.0)
 
+    def outputs(self) -> tuple[float, float]:
+        """The two points."""
+        return TwoPoint(self.epsilon).outputs()
+
+    def breakpoints(self, x: Any) -> list[float]:
+        """See `Piecewise.breakpoints`."""
+        return Piecewise(self.epsilon).breakpoints(x)
+
     def is_atom(self, y: ArrayLike) -> NDArray[np.bool_]:
         """Whether the report is one of the two points, where `log_prob` is a mass and not a density. Shape of y."""
-        return np.isin(numbers_of("y", y).astype(np.float64), TwoPoint(self.epsilon).outputs())
+        return np.isin(numbers_of("y", y).astype(np.float64), self.outputs())
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log mass of y at x where y is one of the two points (`is_atom`), else log density; broadcasts."""
@@ -110,18 +128,88 @@ class Hybrid:
         piecewise = Piecewise(self.epsilon).variance(x)
         return np.asarray(self.mixing() * piecewise + self._share_of_points() * two_point)[()]
 
-    def implemented(self, bits: int = 64) -> HybridWords:
-        """What a sampler with decisions of so many bits draws from, as a mechanism. ValueError unless 2..64."""
-        return HybridWords(self, bits)
-
-    def sample(self, x: Any, *, rng: Any) -> Any:
-        """One report per input; shape, floating dtype and device of x. Which mechanism reports is drawn without it.
-
-        x: array or tensor, in [-1, 1].   rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Draws from `implemented()`, with an epsilon of at most the claimed one.
-        """
-        return self.implemented().sample(x, rng=rng)
+    def implemented(self, bits: int = 64) -> FiniteHybrid:
+        """The finite-precision distribution that `sample` draws from. ValueError unless bits are 2..64."""
+        return FiniteHybrid(self, bits)
 
     def _share_of_points(self) -> float:
         """1 - alpha, without its cancellation for large epsilon."""
         return math.exp(-self.epsilon / 2) if self.mixing() else 1.0
+
+
+@dataclass(frozen=True)
+class FiniteHybrid(WholeWords):
+    """A mixture of PM on its grid and of the two points, by whole numbers of words."""
+
+    mechanism: Hybrid
+
+    def reports(self) -> list[float]:
+        """The cells' reports and the two points, ascending, in float64."""
+        return sorted([*self.piecewise().outputs().tolist(), *self.points().outputs()])
+
+    def piecewise(self) -> PiecewiseGrid:
+        """PM as it is sampled."""
+        return PiecewiseGrid.of(self.mechanism.epsilon, self.bits)
+
+    def points(self) -> FiniteTwoPoint:
+        """The two-point mechanism as it is sampled."""
+        return TwoPoint(self.mechanism.epsilon).implemented(self.bits)
+
+    def piecewise_words(self) -> int:
+        """How many of the 2**bits words lead to PM; the others lead to the two points."""
+        return round(Fraction(self.mechanism.mixing()) * 2**self.bits)
+
+    def exact_epsilon(self) -> float:
+        """The implemented epsilon, nats: the larger of the two parts', at most the mechanism's.
+
+        The points are no cells of the grid, whose spacing is rational while theirs is not. Should a dtype round the two
+        to one number, that report's ratio only falls.
+        """
+        return max(part.exact_epsilon() for part, _ in self._parts())
+
+    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """The parts' divergences, mixed: the two ends attain both; shape of `epsilon`, nats, >= 0."""
+        return np.asarray(sum(float(share) * part.delta(epsilon) for part, share in self._parts()))[()]
+
+    def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Log probability of the report y at the input x, nats; broadcasts; -inf where y is no output of its dtype.
+
+        Raises ValueError for a dtype of y that cannot tell PM's outputs apart.
+        """
+        logs = [log_ratio(*share.as_integer_ratio()) + part.log_prob(y, x) for part, share in self._parts()]
+        return np.logaddexp.reduce(np.asarray(logs), axis=0)[()]
+
+    def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """E[report | x]: x to within what the parts leave. Shape of x."""
+        return np.asarray(sum(float(share) * part.mean(x) for part, share in self._parts()))[()]
+
+    def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Var[report | x]: the parts', mixed, and that of their means. Shape of x."""
+        within = sum(float(share) * part.variance(x) for part, share in self._parts())
+        mean = self.mean(x)
+        return np.asarray(within + sum(float(share) * (part.mean(x) - mean) ** 2 for part, share in self._parts()))[()]
+
+    def draw(self, x: Any, source: Source) -> Any:
+        """One report per input: both parts', and one of them."""
+        reports = [part.drawn(x, source) for part, _ in self._parts()]
+        if len(reports) == 1:
+            return reports[0]
+        counts = self.piecewise_words(), 2**self.bits - self.piecewise_words()
+        return source.xp.where(Thresholds(counts, self.bits).draw(source, x.shape) == 0, *reports)
+
+    def fits_blocks(self, dtype: Any) -> bool:
+        """Where both parts' do."""
+        return all(part.fits_blocks(dtype) for part, _ in self._parts())
+
+    def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
+        """Draws blocks of at most so many inputs of this dtype: both reports, and which of them is given."""
+        parts = [part.blocks(dtype, size, source) for part, _ in self._parts()]
+        if len(parts) == 1:
+            return parts[0]
+        return mixed(parts[0], parts[1], self.piecewise_words(), dtype, size, source)
+
+    def _parts(self) -> list[tuple[PiecewiseGrid | FiniteTwoPoint, Fraction]]:
+        """PM and the two points, each with its share, if it has any."""
+        share = Fraction(self.piecewise_words(), 2**self.bits)
+        parts = [(self.piecewise(), share), (self.points(), 1 - share)]
+        return [(part, share) for part, share in parts if share]

@@ -8,13 +8,14 @@ from typing import Any
 
 import array_api_compat.numpy as numpy_namespace
 import numpy as np
+from array_api_compat import is_torch_array
 from numpy.typing import ArrayLike, NDArray
 
 
 def array_of(name: str, values: Any) -> NDArray:
     """The values as a numpy array of whatever dtype; ValueError, naming the argument, for what cannot be one."""
     try:
-        return np.asarray(values.detach() if hasattr(values, "detach") else values)
+        return np.asarray(values.detach() if is_torch_array(values) else values)
     except (TypeError, ValueError, RuntimeError) as error:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{name} must be a number, or an array or nested lists of one shape: {reason}") from None
@@ -76,6 +77,13 @@ def finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
     if given.dtype.kind not in "fiu" or not np.all(np.isfinite(given)):
         raise ValueError(f"{name} must be finite real numbers, got {values!r}")
     return given.astype(np.float64)
+
+
+def single(value: Any, mechanism: Any) -> float:
+    """One number, as an input of the mechanism; ValueError otherwise."""
+    if np.ndim(value) != 0:
+        raise ValueError(f"inputs must be single numbers for {mechanism!r}, got {value!r}")
+    return float(value)
 
 
 def report_dtype(values: Any, xp: Any = numpy_namespace) -> Any:

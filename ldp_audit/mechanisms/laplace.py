@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,14 @@ from sympy import exp, oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
-from ldp_audit.mechanisms.inputs import finite
-from ldp_audit.mechanisms.laplace_grid import LaplaceGrid
+from ldp_audit.mechanisms.finite_precision import FinitePrecision
+from ldp_audit.mechanisms.inputs import finite, numbers_of, single
+from ldp_audit.mechanisms.laplace_noise import PARTS, discrete_laplace
 from ldp_audit.mechanisms.log_space import excess, levels
-from ldp_audit.mechanisms.parameter import Parameter, check_parameters
-from ldp_audit.mechanisms.randomness import BITS
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
+from ldp_audit.mechanisms.noise_grid import NoiseGrid, floor_log2, require_moderate
+from ldp_audit.mechanisms.parameter import Parameter
+from ldp_audit.mechanisms.randomness import BITS, Source
 from ldp_audit.mechanisms.variable import Variable
 
 SCALE = Variable("b", 0, oo, open="left")
@@ -40,11 +44,13 @@ LAPLACE = SymbolicChannel(
 
 
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(Mechanism):
     """x + noise of density e**(-|z|/scale) / (2 scale); inputs differ by at most `sensitivity` in l1.
 
     Inputs may be numbers or arrays: each coordinate gets noise of its own. The profile is then that of the whole array,
-    provided that `sensitivity` bounds the l1 distance of whole arrays; that is the user's statement.
+    provided that `sensitivity` bounds the l1 distance of whole arrays; that is the user's statement. A sample has the
+    shape and floating dtype of the numbers; ValueError, with the range, for those beyond 2**21 scales or more from 0
+    (2**51 sensitivities, if that is less).
 
     scale, sensitivity: > 0, finite. Raises ValueError for anything else.
     """
@@ -53,9 +59,11 @@ class Laplace:
     sensitivity: float = 1.0
 
     parameters = (Parameter("scale", SCALE, typical=(0.1, 10.0)), SENSITIVITY)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    example = Example(
+        "Laplace(scale=1)",
+        "x: the input; b: the scale; neighbours lie within D",
+        worst=((0, {"x": 0, "y": 0}), (0, {"x": SENSITIVITY.variable, "y": 0})),
+    )
 
     @staticmethod
     def symbolic() -> SymbolicChannel:
@@ -70,6 +78,10 @@ class Laplace:
         """Two inputs a whole sensitivity apart."""
         return 0.0, self.sensitivity
 
+    def domain(self) -> tuple[float, float]:
+        """An interval as long as the sensitivity, around 0."""
+        return -self.sensitivity / 2, self.sensitivity / 2
+
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """(1 - e**((epsilon - sensitivity/scale)/2))_+; shape of `epsilon`, nats, >= 0.
 
@@ -80,6 +92,10 @@ class Laplace:
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log density of y at x; broadcasts."""
         return (-np.abs(finite("y", y) - finite("x", x)) / self.scale - math.log(2 * self.scale))[()]
+
+    def breakpoints(self, x: Any) -> list[float]:
+        """The input, and where the tails fall below e**-4, e**-15 and e**-40."""
+        return [single(x, self) + self.scale * away for away in (-40.0, -15.0, -4.0, 0.0, 4.0, 15.0, 40.0)]
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """x: no bias."""
@@ -99,11 +115,133 @@ class Laplace:
         BITS.check(bits)
         return LaplaceGrid.of(self)
 
-    def sample(self, x: Any, *, rng: Any) -> Any:
-        """One report per number; shape, floating dtype and device of x.
 
-        x: array or tensor; ValueError, with the range, beyond 2**21 scales or more from 0 (2**51 sensitivities, if that
-        is less).   rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Draws from `implemented()`, with an epsilon of at most the ideal one.
+_FINE, _FEW, _WIDEST = 40, 10, 54
+"""log2 of: spacings to a scale; spacings to a sensitivity, at least; spacings to a scale, at most."""
+
+
+@dataclass(frozen=True)
+class LaplaceGrid(FinitePrecision):
+    """Laplace noise as it is sampled: discrete Laplace noise on a grid that does not depend on the input.
+
+    The grid's spacing g is a power of two, so that inputs are rounded to it without error of division
+    (`noise_grid.py`). The sensitivity D takes m = ceil(D / g) spacings, and the noise is t spacings wide, t the least
+    multiple of 8 with
+
+        m / (t - 1) <= D / scale,   exactly: both sides are fractions of whole numbers.
+
+    Reports of two numbers that differ by D then have probabilities of ratio at most e**(m/t), which is the implemented
+    epsilon. The slack of 1 is for arrays. Let q = e**(-1/t). As an input moves between two grid points, the probability
+    of a report goes from p to p q or back, linearly, and its logarithm by at most 1/q - 1 <= 1/(t - 1) a spacing. So
+    for arrays, however their l1 distance D is spread over coordinates, the ratio is at most e**((D/g)/(t - 1)) <=
+    e**(D/scale): rounding many coordinates costs no epsilon either (but for the 53 bits that it takes: at most 2**-53 /
+    t a coordinate).
+
+    mechanism: the ideal one.   exponent: a whole number in -600 .. 600; the grid's spacing is 2**exponent.
+    Raises ValueError for another exponent or one that makes the noise wider than 2**54 spacings, and for a mechanism
+    whose scale or sensitivity lies outside 2**-500 .. 2**500.
+    """
+
+    mechanism: Laplace
+    exponent: int
+
+    def __post_init__(self) -> None:
+        require_moderate("scale", self.mechanism.scale)
+        require_moderate("sensitivity", self.mechanism.sensitivity)
+        self.grid()
+        if self.width() > 2**_WIDEST:
+            raise ValueError(f"exponent must give a scale of fewer than 2**54 spacings, got {self.exponent!r}")
+
+    @classmethod
+    def of(cls, mechanism: Laplace) -> LaplaceGrid:
+        """The grid with 2**40 to 2**41 points a scale; finer where a sensitivity had less than 2**10.
+
+        Raises ValueError for a scale of 2**42 sensitivities or more, and as the class.
         """
-        return self.implemented().sample(x, rng=rng)
+        require_moderate("scale", mechanism.scale)
+        require_moderate("sensitivity", mechanism.sensitivity)
+        if mechanism.scale / mechanism.sensitivity >= 2.0 ** (_WIDEST - _FEW - 2):
+            raise ValueError(f"scale must be below 2**42 sensitivities to be sampled, got {mechanism!r}")
+        return cls(mechanism, min(floor_log2(mechanism.scale) - _FINE, floor_log2(mechanism.sensitivity) - _FEW))
+
+    def grid(self) -> NoiseGrid:
+        """The points that reports lie on."""
+        return NoiseGrid(self.exponent)
+
+    def shift(self) -> int:
+        """m: the sensitivity in spacings, rounded up."""
+        return math.ceil(Fraction(self.mechanism.sensitivity) / self.grid().spacing())
+
+    def width(self) -> int:
+        """t: the noise's scale in spacings."""
+        least = self.shift() * Fraction(self.mechanism.scale) / Fraction(self.mechanism.sensitivity) + 1
+        return math.ceil(least / PARTS) * PARTS
+
+    def domain(self) -> tuple[float, float]:
+        """The mechanism's."""
+        return self.mechanism.domain()
+
+    def exact_epsilon(self) -> float:
+        """m / t, nats, at most the mechanism's: tight for numbers m spacings apart, and a bound for all that are less.
+
+        For arrays it is m / (t - 1) at most, which is still no more than the mechanism's.
+        """
+        return self.shift() / self.width()
+
+    def worst_pair(self) -> tuple[float, float]:
+        """Two inputs m spacings apart: a sensitivity, rounded up to the grid."""
+        return 0.0, math.ldexp(self.shift(), self.exponent)
+
+    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """The hockey-stick divergence of the reports of two numbers m spacings apart; shape of `epsilon`, nats, >= 0.
+
+        1 - (q**(k+1) + e**epsilon q**(m-k)) / (1 + q), q = e**(-1/t), k the last point with ratio above e**epsilon.
+        Numbers that are nearer have no more.
+        """
+        asked = levels(epsilon)
+        return np.array([self._delta_at(float(level)) for level in asked.flat]).reshape(asked.shape)[()]
+
+    def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Log probability, nats, of the report y at the input x, before its rounding to a dtype; broadcasts.
+
+        -inf for what is no point of the grid.
+        """
+        (step, known), (below, fraction) = self.grid().step_of(y), self.grid().between(x)
+        away = step - below
+        nearer = np.where(away >= 1, fraction, 1 - fraction)  # the weight of the neighbour on the report's side
+        steps = np.where(away >= 1, away - 1, -away)
+        decay = math.expm1(-1 / self.width())
+        with np.errstate(divide="ignore"):
+            found = -steps / self.width() + np.log1p((1 - nearer) * decay) + math.log(math.tanh(0.5 / self.width()))
+        return np.where(known, found, -np.inf)[()]
+
+    def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """x: no bias but the 2**-53 spacings of the rounding. Shape of x."""
+        self.grid().between(x)
+        return numbers_of("x", x).astype(np.float64)[()]
+
+    def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """g**2 (2 q / (1 - q)**2 + f (1 - f)), q = e**(-1/t), f the fraction that rounding decides on. Shape of x.
+
+        The first term is the discrete noise's; the second, the rounding's, is at most g**2 / 4.
+        """
+        fraction = self.grid().between(x)[1]
+        noise = 0.5 / math.sinh(0.5 / self.width()) ** 2
+        return ((noise + fraction * (1 - fraction)) * math.ldexp(1.0, self.exponent) ** 2)[()]
+
+    def draw(self, x: Any, source: Source) -> Any:
+        """One report per number."""
+        steps = self.grid().rounded(x, source)
+        noise = discrete_laplace(self.width(), steps.shape, source)
+        return self.grid().reports(steps + noise, x, source.xp)
+
+    def _delta_at(self, level: float) -> float:
+        shift, width = self.shift(), self.width()
+        if math.isinf(level) or Fraction(level) >= Fraction(shift, width):
+            return 0.0
+        last = math.ceil((shift - Fraction(level) * width) / 2) - 1
+        if last == 0:
+            return -math.expm1(float(Fraction(level) - Fraction(shift, width))) / (1 + math.exp(-1 / width))
+        first = -math.expm1(-(last + 1) / width)
+        second = -math.expm1(float(Fraction(level) - Fraction(shift - last - 1, width))) * math.exp(-1 / width)
+        return (first + second) / (1 + math.exp(-1 / width))

@@ -13,7 +13,7 @@ Source: Sun, Qian, Chen (IJCAI 2021), Algorithm 1 and "Adaptive Range Setting"; 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -219,4 +219,4 @@ def _standardised(x: Any, xp: Any = NumpySource.xp) -> tuple[Any, Any, Any]:
 def _outline(layers: Any) -> str:
     if isinstance(layers, Mapping):
         return f"a mapping with the names {tuple(layers)!r}"
-    return f"{type(layers).__name__} of {len(layers)}" if hasattr(layers, "__len__") else repr(layers)
+    return f"{type(layers).__name__} of {len(layers)}" if isinstance(layers, Sized) else repr(layers)

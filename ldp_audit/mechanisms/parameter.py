@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 from sympy import oo
@@ -66,7 +66,7 @@ class Parameter:
 
 def _as_float(value: Any) -> float:
     """The number as a float; NaN for what is no number, for truth values, and for what lies beyond all floats."""
-    if isinstance(value, bool | np.bool_ | str | bytes) or not hasattr(value, "__float__"):
+    if isinstance(value, bool | np.bool_ | str | bytes) or not isinstance(value, SupportsFloat):
         return math.nan
     try:
         return float(value)

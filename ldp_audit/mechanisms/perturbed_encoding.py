@@ -10,23 +10,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sympy import Expr, Integer, Sum, binomial, oo
 
-from ldp_audit.mechanisms.log_space import excess, expit, levels
-from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
-from ldp_audit.mechanisms.ranking import (
-    DIMENSION,
-    SET_SIZE,
-    TOP,
-    furthest_sets,
-    log_prob_by_status,
-    require_proper_subset,
-)
-from ldp_audit.mechanisms.selection_words import SelectionWords
+from ldp_audit.mechanisms.log_space import expit
+from ldp_audit.mechanisms.mechanism import Example
+from ldp_audit.mechanisms.ranking import DIMENSION, TOP, SetSelection
 from ldp_audit.mechanisms.variable import T, Variable
 from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
 
@@ -54,7 +45,7 @@ PERTURBED_ENCODING = SymbolicWeights(
 
 
 @dataclass(frozen=True)
-class PerturbedEncoding:
+class PerturbedEncoding(SetSelection):
     """Inputs are status vectors of length d with exactly k ones; the report is an index, or None.
 
     epsilon: nats, > 0, finite: of one bit, as published; `calibrated` has it of the report.   d: >= 2.   k: 1 .. d-1.
@@ -65,11 +56,11 @@ class PerturbedEncoding:
     d: int
     k: int
 
-    parameters = (BUDGET, DIMENSION, SET_SIZE)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-        require_proper_subset(self.d, self.k)
+    example = Example(
+        "PerturbedEncoding(epsilon=1, d=4, k=1)",
+        "d: coordinates; k: size of the top set; t = e^epsilon, of one bit",
+        worst=((0, {}), (1, {})),
+    )
 
     @classmethod
     def calibrated(cls, epsilon: float, d: int, k: int) -> PerturbedEncoding:
@@ -89,44 +80,17 @@ class PerturbedEncoding:
         """The tight pure epsilon of the report, nats; above `epsilon` for every d and k."""
         return self.epsilon + self._excess_over_a_bit()
 
-    def worst_pair(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Two sets that share as little as they can."""
-        return furthest_sets(self.d, self.k)
-
-    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """min(k, d-k) (P_in - e**epsilon P_out)_+; shape of `epsilon`, nats, >= 0."""
-        inside, _ = self.index_log_probs()
-        return (excess(levels(epsilon), self.exact_epsilon()) * min(self.k, self.d - self.k) * math.exp(inside))[()]
-
-    def index_log_probs(self) -> tuple[float, float]:
-        """Log probabilities of one index of the set, and of one outside it."""
+    def favoured_log_prob(self) -> float:
+        """Log probability of an index of the set."""
         q = expit(-self.epsilon)
         a, c, rest = _moments(self.epsilon, self.d, self.k)
         share, missing = a - q * c, rest + q * c  # p a + q b with b = a - c, and 1 less that
-        inside = math.log1p(-q) + (math.log1p(-missing) if missing < 0.25 else math.log(share))
-        return inside, inside - self.exact_epsilon()
+        return math.log(self.k) + math.log1p(-q) + (math.log1p(-missing) if missing < 0.25 else math.log(share))
 
     def none_log_prob(self) -> float:
         """Log probability of no report: every one flipped, no zero flipped."""
         log_p = -math.log1p(math.exp(-self.epsilon))
         return self.k * (log_p - self.epsilon) + (self.d - self.k) * log_p
-
-    def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability of the index y (or None), shape (...), at the set x, shape (..., d); broadcasts."""
-        return log_prob_by_status(y, x, self.d, self.k, (*self.index_log_probs(), self.none_log_prob()))
-
-    def implemented(self, bits: int = 64) -> SelectionWords:
-        """What a sampler with decisions of so many bits draws from, as a mechanism. ValueError unless 2..64."""
-        return SelectionWords(self, bits)
-
-    def sample(self, x: Any, *, rng: Any) -> Any:
-        """One index, or -1 for none, for each status vector; shape (..., d) to (...), int64, on the device of x.
-
-        x: booleans, or whole numbers 0 and 1.   rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Draws from `implemented()`, the report's law with decisions of 64 bits, not bit by bit; its epsilon is at most
-        exact_epsilon().
-        """
-        return self.implemented().sample(x, rng=rng)
 
     def _excess_over_a_bit(self) -> float:
         """ln of (p a + q b) / (q a + p b), with b = a - c and p - q = tanh(epsilon / 2), which keeps its digits."""

@@ -5,13 +5,15 @@ l = (s x - 1)/(s - 1), r = (s x + 1)/(s - 1), of length C - 1, inside [-C, C]. T
 on it and p / e**epsilon on the rest of [-C, C].
 
 Source: Wang et al. (ICDE 2019), Algorithm 2. A sampler that writes l + u (C - 1) in floats shows the input in its
-low-order bits and has no finite epsilon; ours draws from a grid (`piecewise_grid.py`).
+low-order bits and has no finite epsilon; ours draws from a grid (`PiecewiseGrid`).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,10 +21,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.clipping import clip
-from ldp_audit.mechanisms.inputs import array_of, in_interval, numbers_of
+from ldp_audit.mechanisms.finite_precision import FinitePrecision
+from ldp_audit.mechanisms.inputs import array_of, as_reports, in_interval, numbers_of, report_dtype, single
 from ldp_audit.mechanisms.log_space import excess, expit, levels
-from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
-from ldp_audit.mechanisms.piecewise_grid import PiecewiseGrid
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
+from ldp_audit.mechanisms.parameter import BUDGET
+from ldp_audit.mechanisms.randomness import BITS, NumpySource, Source, log_ratio, rarer_words
+from ldp_audit.mechanisms.short_words import MOST_CELLS, PLACES, Draw, Windows
 from ldp_audit.mechanisms.variable import ROOT_T, Variable
 
 INPUT = Variable("x", -1, 1)
@@ -41,8 +46,10 @@ PIECEWISE = SymbolicChannel(
 
 
 @dataclass(frozen=True)
-class Piecewise:
-    """Inputs in [-1, 1], outputs in [-C, C].
+class Piecewise(Mechanism):
+    """Inputs in [-1, 1], outputs in [-C, C]; a sample has the shape and floating dtype of the inputs.
+
+    It lies on a fixed grid, with PM's mean but for the rounding of a place, and its variance to a few parts in 10,000.
 
     epsilon: nats, > 0, finite. Raises ValueError for anything else.
     """
@@ -50,9 +57,11 @@ class Piecewise:
     epsilon: float
 
     parameters = (BUDGET,)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    example = Example(
+        "Piecewise(epsilon=1)",
+        "x: the input; s = e^(epsilon/2)",
+        worst=((1, {}), (0, {})),
+    )
 
     def reach(self) -> float:
         """C = (s + 1)/(s - 1) = 1/tanh(epsilon/4)."""
@@ -84,6 +93,11 @@ class Piecewise:
         values, half = _inputs(x), self._inner_length() / 2
         return values - half * (1 - values), values + half * (1 + values)
 
+    def breakpoints(self, x: Any) -> list[float]:
+        """The ends of the inner interval and of the outputs."""
+        left, right = self.inner(single(x, self))
+        return [-self.reach(), float(left), float(right), self.reach()]
+
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log density of y at x; broadcasts; -inf outside [-C, C]."""
         reports, (left, right) = numbers_of("y", y).astype(np.float64), self.inner(x)
@@ -101,17 +115,8 @@ class Piecewise:
         return np.asarray(_inputs(x) ** 2 * length / 2 + (length / 2 + length * length) / 3)[()]
 
     def implemented(self, bits: int = 64) -> PiecewiseGrid:
-        """What a sampler with decisions of so many bits draws from, as a mechanism. ValueError unless 2..64."""
+        """The finite-precision distribution that `sample` draws from. ValueError unless bits are 2..64."""
         return PiecewiseGrid.of(self.epsilon, bits)
-
-    def sample(self, x: Any, *, rng: Any) -> Any:
-        """One report per input, on a fixed grid of outputs; shape, floating dtype and device of x.
-
-        x: array or tensor, in [-1, 1].   rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Draws from `implemented()`: PM's mean but for the rounding of a place, its variance to a few parts in 10,000,
-        and an epsilon of at most the claimed one.
-        """
-        return self.implemented().sample(x, rng=rng)
 
     def _inner_length(self) -> float:
         """C - 1 = 2/(s - 1), without its cancellation for large epsilon."""
@@ -120,3 +125,200 @@ class Piecewise:
 
 def _inputs(x: ArrayLike) -> NDArray[np.float64]:
     return in_interval("x", array_of("x", x), -1, 1).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class PiecewiseGrid(FinitePrecision):
+    """PM on a fixed grid: what can be sampled without showing the input in the low-order bits.
+
+    The outputs are numbers that do not depend on the input: inner + outer cells, equally spaced and symmetric about 0.
+    An input places a window of `inner` neighbouring cells, and one word of `bits` bits says which cell to report:
+    `each` words lead to each cell outside the window, the others, in equal shares, to the cells of the window. `each`
+    is 2**bits / (outer + inner t) rounded up to a multiple of `inner`, so the ratio of any two inputs' probabilities is
+    at most t, and the low-order bits of a word give the cell in the window without bias.
+
+    The window's place is the input's position, rounded at random to one of its two neighbours, and the spacing is such
+    that the mean is the input, as it is on the line. A mixture of two windows has cell probabilities between those of
+    one, so the ratio holds for it too. That rounding comes before the private step and need not be exact: it takes 15
+    bits, which leaves the mean within 2**-15 / outer of the input. Numpy arrays of float32 add the rounding of a
+    product.
+
+    Where no whole count keeps the ratio in [1, t] (few bits, or an epsilon below about 2**-60) every report is 0.
+
+    inner: cells in the window, a power of two.   half: half the cells outside it.
+    each: words that lead to each cell outside, a multiple of inner.   bits: of a word, 2..64.
+    The law that reports 0 only has one inner cell, and no others.
+    Raises ValueError for other counts, and for those that give a cell in the window no more words than one outside.
+    """
+
+    inner: int
+    half: int
+    each: int
+    bits: int = 64
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bits", BITS.check(self.bits))
+        counts, total = (self.inner, self.half, self.each), 2**self.bits
+        powers = 1 <= self.inner < total and total % self.inner == 0 == self.each % self.inner
+        if counts != (1, 0, 0) and not (powers and self.half >= 1 and 1 <= self.each * self.cells() < total):
+            raise ValueError(f"inner, half, each must share out 2**{self.bits} words as documented, got {counts}")
+
+    @classmethod
+    def of(cls, epsilon: float, bits: int = 64) -> PiecewiseGrid:
+        """The grid of an epsilon (nats, > 0) for words of so many bits. ValueError unless 2..64."""
+        return cls(*_counts(epsilon, BITS.check(bits)), bits)
+
+    def cells(self) -> int:
+        """How many outputs there are."""
+        return self.inner + 2 * self.half
+
+    def words_inside(self) -> int:
+        """How many words lead to each cell in the window."""
+        return (2**self.bits - 2 * self.half * self.each) // self.inner
+
+    def probabilities(self) -> tuple[Fraction, Fraction]:
+        """Of one cell in the window, and of one outside, exactly."""
+        return Fraction(self.words_inside(), 2**self.bits), Fraction(self.each, 2**self.bits)
+
+    def spacing(self) -> Fraction:
+        """Between neighbouring outputs: makes a step of the window a step of 1 / half of the mean. 0 for one cell."""
+        inside, outside = self.probabilities()
+        return 1 / (self.half * self.inner * (inside - outside)) if self.half else Fraction(0)
+
+    def outputs(self, cell: ArrayLike | None = None, dtype: Any = np.float64) -> NDArray[np.floating]:
+        """The reports of these cells, 0 .. cells() - 1 from the lowest, or of all; shape of `cell`.
+
+        dtype: of the reports. The spacing is rounded to it, or to float32 where it is narrower, and so is each report.
+        """
+        wide = np.float64 if dtype == np.float64 else np.float32
+        centred = np.asarray(np.arange(self.cells()) if cell is None else cell) - (self.cells() - 1) / 2
+        return (centred.astype(wide) * wide(float(self.spacing()))).astype(dtype)
+
+    def exact_epsilon(self) -> float:
+        """The implemented epsilon, nats: the log ratio of a cell's words inside and outside the window."""
+        return log_ratio(self.words_inside(), self.each) if self.half else 0.0
+
+    def reports(self) -> list[float]:
+        """All cells' reports, in float64."""
+        return self.outputs().tolist()
+
+    def worst_pair(self) -> tuple[float, float]:
+        """The two ends: no inputs' windows have fewer cells in common."""
+        return 1.0, -1.0
+
+    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """The hockey-stick divergence, largest over inputs; shape of `epsilon`, nats, >= 0.
+
+        It is jointly convex, so it is largest for two windows, and only a cell that one has and the other has not adds
+        to it. There are at most min(inner, outer) of these, as at the two ends.
+        """
+        apart = min(self.inner, 2 * self.half) * float(self.probabilities()[0])
+        return (apart * excess(levels(epsilon), self.exact_epsilon()))[()]
+
+    def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Log probability of the report y at the input x, nats; broadcasts; -inf where y is no output of its dtype.
+
+        Raises ValueError for a dtype of y that cannot tell the outputs apart.
+        """
+        (cell, known), (near, way, weight) = self._cell_of(numbers_of("y", y)), self._windows(x)
+        apart = cell - self.half - near
+        share = np.where((apart >= 0) & (apart < self.inner), 1 - weight, 0.0)
+        share = share + np.where((apart - way >= 0) & (apart - way < self.inner), weight, 0.0)
+        low, high = (log_ratio(count, 2**self.bits) for count in (self.each or 1, self.words_inside()))
+        inside, outside = (float(probability) for probability in self.probabilities())
+        mixed = np.log(np.where((share > 0) & (share < 1), share * inside + (1 - share) * outside, 1.0))
+        return np.where(known, np.where(share == 1, high, np.where(share == 0, low, mixed)), -np.inf)[()]
+
+    def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """E[report | x]: x to within 2**-15 / outer. 0 where reports are. Shape of x."""
+        near, way, weight = self._windows(x)
+        return ((near + way * weight) / max(self.half, 1))[()]
+
+    def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Var[report | x], with that of the window's rounding. Shape of x."""
+        mean, weight = self.mean(x), self._windows(x)[2]
+        if not self.half:
+            return np.zeros_like(weight)[()]
+        (_, outside), step, cells = self.probabilities(), self.spacing(), self.cells()
+        around = step**2 * outside * Fraction(cells * (cells**2 - 1), 12) + step * Fraction(
+            self.inner**2 - 1, 12 * self.half
+        )
+        slope = step * self.half - 1  # what E[y**2] adds to the square of the mean
+        rounding = float(step / self.half) * weight * (1 - weight)
+        return (float(around) + float(slope) * mean**2 + rounding)[()]
+
+    def draw(self, x: Any, source: Source) -> Any:
+        """One report per input."""
+        xp = source.xp
+        inside = in_interval("x", x, -1, 1, xp)
+        as_reports(source.constant(self.outputs([0, self.cells() - 1]), xp.float64), inside, xp)
+        return self._reports(self._cells_for(inside, source), inside, xp)
+
+    def fits_blocks(self, dtype: Any) -> bool:
+        """Whether `blocks` can draw reports of this dtype: few enough cells for float32 to count, words of 64 bits."""
+        return dtype in (np.float32, np.float64) and self.bits == 64 and self.half > 0 and self.cells() <= MOST_CELLS
+
+    def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
+        """Draws blocks of at most so many inputs of this dtype, by the rule of `sample`, fast."""
+        return Windows(self.inner, self.half, self.each, float(self.spacing())).blocks(dtype, size, source)
+
+    def _cells_for(self, x: Any, source: Source) -> Any:
+        """The cell that each input reports: words near 0 lead outside the window, `each` of them to each cell."""
+        xp, half = source.xp, self.half
+        place = xp.astype(x, xp.float64) * float(half)
+        near = xp.round(place)
+        rounding = xp.astype(source.words(x.shape, 16) | 1, xp.float64) / PLACES
+        start = xp.astype(near + xp.round(place - near + rounding), xp.int64)
+        words = source.words(x.shape, self.bits)
+        quotient = words // max(self.each, 1)
+        outside = (quotient >= -half) & (quotient < half)
+        cell = start + xp.where(outside, quotient, (words & (self.inner - 1)) + half)
+        return xp.where(cell < 0, cell + self.cells(), cell)  # to the right of the window, counted around
+
+    def _reports(self, cell: Any, x: Any, xp: Any) -> Any:
+        """See `outputs`."""
+        dtype = report_dtype(x, xp)
+        wide = dtype if dtype in (xp.float32, xp.float64) else xp.float32
+        centred = xp.astype(cell, xp.float64) - (self.cells() - 1) / 2
+        return xp.astype(xp.astype(centred, wide) * float(self.spacing()), dtype)
+
+    def _windows(self, x: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """The window nearest to an input, by its place; the way to the one behind the input, and its probability."""
+        places = in_interval("x", array_of("x", x), -1, 1).astype(np.float64) * self.half
+        near = np.rint(places)
+        odd_numbers = PLACES // 2
+        return near, np.sign(places - near), np.ceil(np.abs(places - near) * odd_numbers - 0.5) / odd_numbers
+
+    def _cell_of(self, y: NDArray) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The cell that reports y, and whether there is one."""
+        dtype = np.dtype(report_dtype(y))
+        if self.cells() * np.finfo(dtype).eps > 1:
+            raise ValueError(
+                f"y has dtype {dtype}, which cannot tell the {self.cells()} outputs apart; use a wider one"
+            )
+        if not self.half:
+            return np.zeros_like(y, dtype=np.float64), y == 0
+        middle = (self.cells() - 1) / 2
+        position = np.where(np.isfinite(y), y, 0.0).astype(np.float64) / float(self.spacing())
+        cell = np.rint(np.clip(position, -middle, middle) + middle)
+        return cell, self.outputs(cell, dtype) == y
+
+
+@lru_cache(maxsize=256)
+def _counts(epsilon: float, bits: int) -> tuple[int, int, int]:
+    """inner, half and each: the window's share of the cells is PM's, 1/(s + 1), as nearly as whole numbers allow.
+
+    There are up to 2**12 cells in the window, PM's variance to a few parts in 10,000; fewer where `each` would be so
+    few multiples of them that rounding it up cost too much of epsilon. No word is rarer than one in 2**bits, so beyond
+    bits ln 2 nats the grid stays the same.
+    """
+    kept = min(epsilon, bits * math.log(2))
+    enough = 2 ** (bits * 5 // 16) / min(1.0, kept)
+    for finer in reversed(range(min(12, bits - 1) + 1)):
+        inner = 2**finer
+        half = max(1, round(inner * math.exp(kept / 2) / 2))
+        lowest = rarer_words(kept, Fraction(2 * half, inner), 2 ** (bits - finer))
+        each = 0 if lowest is None else -(-lowest // (2 * half)) * inner
+        if each * (inner + 2 * half) < 2**bits and (each >= enough * inner or finer == 0 < each):
+            return inner, half, each
+    return 1, 0, 0

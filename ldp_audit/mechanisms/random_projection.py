@@ -24,9 +24,11 @@ from sympy import oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, finite, report_dtype, whole_numbers
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import LENGTH, Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned, two_parts
+from ldp_audit.mechanisms.two_point import TwoPoint
 from ldp_audit.mechanisms.value_mechanism import (
     finite_numbers,
     implemented,
@@ -40,7 +42,7 @@ COMBINATIONS = Parameter("q", Variable("q", 1, oo, integer=True), typical=(1, 10
 
 
 @dataclass(frozen=True, eq=False)
-class RandomProjection:
+class RandomProjection(Mechanism):
     """Inputs are vectors g of d finite numbers; the report is an index in 0 .. q-1 and the perturbed u_i.
 
     value: see `value_mechanism.ValueMechanism`.
@@ -54,7 +56,12 @@ class RandomProjection:
     matrix: NDArray[np.float64]
     clip: bool = False
 
-    parameters = ()
+    example = Example(
+        "RandomProjection.drawn(TwoPoint(1), d=4, q=2, rng)",
+        "the law of one of q combinations; w: its value, clipped; t = e^epsilon",
+        build=lambda: RandomProjection.drawn(TwoPoint(1.0), 4, 2, np.random.default_rng(1)),
+        composed="the value mechanism's",
+    )
 
     def __post_init__(self) -> None:
         require_value("value", self.value)

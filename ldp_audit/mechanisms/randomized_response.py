@@ -1,12 +1,19 @@
 """Randomised response on k values: report the true value with probability t / (t + k - 1), else another, uniformly.
 
+Its sampler gives L of 2**bits equally likely words to each wrong label, L = 2**bits / (t + k - 1) rounded up; the other
+words lead to the truth. A word's quotient by L says at once whether to lie and which label to report instead: it is how
+far the report lies behind the value, counted around the circle of labels, and every quotient that is no lie is a full
+turn. The ratio of any two inputs' probabilities is at most (2**bits - (k - 1) L) / L, which is at most t. Where no
+whole L makes that ratio lie in [1, t], reports are uniform.
+
 Sources: Warner (1965) for k = 2; Kairouz, Oh, Viswanath (2014) for k values.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,16 +21,19 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
+from ldp_audit.mechanisms.finite_precision import WholeWords
 from ldp_audit.mechanisms.inputs import array_of, numbers_of, whole_numbers
 from ldp_audit.mechanisms.log_space import excess, expit, levels
-from ldp_audit.mechanisms.parameter import Parameter, check_parameters
-from ldp_audit.mechanisms.randomized_response_words import RandomizedResponseWords
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
+from ldp_audit.mechanisms.parameter import Parameter
+from ldp_audit.mechanisms.randomness import NumpySource, Source, log_ratio, rarer_words
+from ldp_audit.mechanisms.short_words import Draw, Labels
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 
 
 @dataclass(frozen=True)
-class RandomizedResponse:
-    """Values 0 .. k-1.
+class RandomizedResponse(Mechanism):
+    """Values 0 .. k-1; a sample has the shape and dtype of the values, which must hold every label.
 
     epsilon: nats, >= 0 (0: uniform reports, a channel but no estimator); infinity reports the value itself.
     k: number of values, a whole number >= 2.
@@ -37,9 +47,11 @@ class RandomizedResponse:
         Parameter("epsilon", Variable("epsilon", 0, oo, latex=EPSILON.latex), typical=(0.1, 10.0), infinite=True),
         Parameter("k", Variable("k", 2, oo, integer=True), typical=(2, 40)),
     )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    example = Example(
+        "RandomizedResponse(epsilon=1, k=3)",
+        "x: the value; t = e^epsilon",
+        worst=((0, {"x": 0}), (0, {"x": 1})),
+    )
 
     def symbolic(self) -> SymbolicChannel:
         """The definition for this k, in x and t = e**epsilon."""
@@ -84,18 +96,13 @@ class RandomizedResponse:
         with np.errstate(over="ignore"):  # infinity beyond 10**154 values
             return (uniform * ((self.k - 1.0) * (self.k + 1.0) / 12 + kept * away**2))[()]
 
-    def implemented(self, bits: int = 64) -> RandomizedResponseWords:
-        """What a sampler with decisions of so many bits draws from, as a mechanism. ValueError unless 2..64."""
-        return RandomizedResponseWords(self, bits)
+    def reports(self) -> Sequence[int]:
+        """0 .. k-1."""
+        return range(self.k)
 
-    def sample(self, x: Any, *, rng: Any) -> Any:
-        """One report per value; shape, dtype and device of x.
-
-        x: array or tensor of whole numbers in 0 .. k-1.   rng: a numpy.random.Generator, or a torch.Generator for
-        tensors. Draws from `implemented()`: words of 64 bits, with an epsilon of at most the claimed one.
-        Raises ValueError where the dtype of x cannot hold every label.
-        """
-        return self.implemented().sample(x, rng=rng)
+    def implemented(self, bits: int = 64) -> FiniteResponse:
+        """The finite-precision distribution that `sample` draws from. ValueError unless bits are 2..64."""
+        return FiniteResponse(self, bits)
 
     def _mixture(self) -> tuple[float, float]:
         """The law as a mixture: the share of a uniform label, k / (t + k - 1), and of the value itself."""
@@ -107,3 +114,89 @@ class RandomizedResponse:
 
     def _values(self, x: ArrayLike) -> NDArray:
         return whole_numbers("x", array_of("x", x), 0, self.k - 1)
+
+
+@dataclass(frozen=True)
+class FiniteResponse(WholeWords):
+    """Randomised response with the epsilon of whole counts."""
+
+    mechanism: RandomizedResponse
+
+    def each(self) -> int | None:
+        """L: the words that lead to each wrong label. None where no whole number is safe, and where all labels tie."""
+        total, lies = 2**self.bits, self.mechanism.k - 1
+        all_lies = rarer_words(self.mechanism.epsilon, lies, total)
+        each = None if all_lies is None else -(-all_lies // lies)
+        return each if each is not None and each * self.mechanism.k < total else None
+
+    def exact_epsilon(self) -> float:
+        """The implemented epsilon, nats: ln((2**bits - (k - 1) L) / L), at most the mechanism's; 0 if uniform."""
+        each = self.each()
+        return 0.0 if each is None else log_ratio(2**self.bits - (self.mechanism.k - 1) * each, each)
+
+    def law(self) -> RandomizedResponse:
+        """The same law as an ideal mechanism: randomised response of the implemented epsilon."""
+        return replace(self.mechanism, epsilon=self.exact_epsilon())
+
+    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """(2**bits - (k - 1) L - e**epsilon L)_+ / 2**bits; shape of `epsilon`, nats, >= 0."""
+        return self.law().delta(epsilon)
+
+    def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Log probability of the report y at the value x, nats; broadcasts; -inf where y is no value."""
+        return self.law().log_prob(y, x)
+
+    def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """E[report | x] of the label as a number. Shape of x."""
+        return self.law().mean(x)
+
+    def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Var[report | x] of the label as a number. Shape of x."""
+        return self.law().variance(x)
+
+    def draw(self, x: Any, source: Source) -> Any:
+        """One report per value."""
+        xp, k, each = source.xp, self.mechanism.k, self.each()
+        _require_room(x.dtype, k, xp)
+        values = whole_numbers("x", x, 0, k - 1, xp)
+        if each is None:
+            return xp.astype(source.below(k, values.shape), values.dtype)
+        return self._respond(values, source.words(values.shape, self.bits), each, xp)
+
+    def fits_blocks(self, dtype: Any) -> bool:
+        """For words of 64 bits, unless reports are uniform."""
+        return self.bits == 64 and self.each() is not None and dtype.kind in "biuf"
+
+    def _respond(self, values: Any, words: Any, each: int, xp: Any) -> Any:
+        """The reports that these words lead to."""
+        labels = xp.astype(values, xp.int64) + self._turns(words, each, xp)
+        return xp.astype(xp.where(labels < 0, labels + self.mechanism.k, labels), values.dtype)
+
+    def _turns(self, words: Any, each: int, xp: Any) -> Any:
+        """How far the report lies behind the value, as 1-k .. 0: the quotient of a lie, moved; 0 is the truth."""
+        quotients, most = words // each, self._most()
+        lies = (quotients < most) & (quotients > most - self.mechanism.k)
+        return xp.where(lies, quotients, most) - most
+
+    def _most(self) -> int:
+        """The first quotient above those of the lies, which are the k - 1 below it: as near to 0 as can be."""
+        return (self.mechanism.k - 1) // 2
+
+    def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
+        """Draws blocks of at most so many values."""
+        each = self.each() or 1
+        _require_room(dtype, self.mechanism.k, source.xp)
+        fast = Labels(self.mechanism.k, each, self._most(), lambda words: self._turns(words, each, source.xp))
+        return fast.blocks(size, source)
+
+
+def _require_room(dtype: Any, k: int, xp: Any) -> None:
+    """ValueError where the dtype cannot hold the labels 0 .. k-1 exactly."""
+    if xp.isdtype(dtype, "integral"):
+        largest = min(int(xp.iinfo(dtype).max), 2**62)
+    elif xp.isdtype(dtype, "real floating"):
+        largest = int(2 / xp.finfo(dtype).eps)
+    else:
+        raise ValueError(f"x must be whole numbers in 0..{k - 1}, got dtype {dtype}")
+    if k - 1 > largest:
+        raise ValueError(f"x has dtype {dtype}, which cannot hold the labels 0..{k - 1} of a sample; use a wider one")

@@ -5,6 +5,8 @@ Inputs may be numpy arrays, lists, or tensors; what comes back is of the same li
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import array_api_compat.numpy as numpy_namespace
@@ -14,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.inputs import array_of
-from ldp_audit.mechanisms.parameter import Parameter
+from ldp_audit.mechanisms.parameter import BUDGET, Parameter
 from ldp_audit.mechanisms.randomness import Source
+from ldp_audit.mechanisms.staircase import Logs, Staircase
 from ldp_audit.mechanisms.variable import Variable
 
 DIMENSION = Parameter("d", Variable("d", 2, oo, integer=True), typical=(2, 100))
@@ -112,29 +115,60 @@ def require_status(x: Any, d: int, k: int) -> Any:
     return status
 
 
-def require_proper_subset(d: int, k: int) -> None:
-    """ValueError unless 1 <= k <= d - 1: with k = d there is only one input."""
-    if k >= d:
-        raise ValueError(f"k must be a whole number from 1 to d - 1 = {d - 1}, got {k!r}")
+class SetSelection(Staircase):
+    """A selection of one index from a set of k among d, or of one outside it, or (for some) of none.
 
-
-def draw_members(status: Any, k: int, inside: Any, source: Source) -> Any:
-    """For each set an index, uniform without bias: one of the set where `inside` holds, else one outside it.
-
-    status: booleans, shape (..., d), with k ones in each, 1 <= k <= d - 1.   inside: booleans, shape (...).
-    returns: int64, shape (...). Takes 4 bytes of memory an entry.
+    Inputs are status vectors of length d with exactly k ones, booleans or whole numbers, shape (..., d); a sample is
+    int64 of shape (...), with -1 for no index.
     """
-    xp, d = source.xp, status.shape[-1]
-    counts = xp.int32 if d < 2**31 else xp.int64
-    place = xp.where(inside, source.below(k, inside.shape), source.below(d - k, inside.shape))
-    passed = xp.cumulative_sum(status == inside[..., None], axis=-1, dtype=counts)
-    return xp.sum(passed <= xp.astype(place, counts)[..., None], axis=-1, dtype=xp.int64)
 
+    d: int
+    k: int
 
-def furthest_sets(d: int, k: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """The first k indices against the last k."""
-    first = np.arange(d) < k
-    return first, first[::-1].copy()
+    parameters = (BUDGET, DIMENSION, SET_SIZE)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.k >= self.d:  # with k = d there is only one input
+            raise ValueError(f"k must be a whole number from 1 to d - 1 = {self.d - 1}, got {self.k!r}")
+
+    def sides(self) -> tuple[int, int]:
+        """k and d - k."""
+        return self.k, self.d - self.k
+
+    def worst_pair(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Two sets that share as little as they can: the first k indices against the last k."""
+        first = np.arange(self.d) < self.k
+        return first, first[::-1].copy()
+
+    def only_first(self) -> int:
+        """min(k, d - k)."""
+        return min(self.sides())
+
+    def reports(self) -> Sequence[int | None]:
+        """The indices, and None where no index may be reported."""
+        return [*range(self.d), *([None] if self.none_log_prob() > -math.inf else [])]
+
+    def log_prob_by_side(self, y: Any, x: ArrayLike, logs: Logs) -> NDArray[np.float64] | np.float64:
+        """The log probability of the index y (or None), shape (...), at the set x, shape (..., d); broadcasts."""
+        chosen, status = indices(y, self.d), require_status(array_of("x", x), self.d, self.k)
+        inside, outside, none = logs
+        return np.where(chosen < 0, none, np.where(_at(chosen, status), inside, outside))[()]
+
+    def checked(self, x: Any) -> tuple[Any, tuple[int, ...]]:
+        """The sets as booleans."""
+        status = require_status(x, self.d, self.k)
+        return status, tuple(status.shape[:-1])
+
+    def draw(self, x: Any, favoured: Any, source: Source) -> Any:
+        """An index of the set where `favoured` holds, else one outside it. Takes 4 bytes of memory an entry."""
+        if favoured is None:
+            return source.below(self.d, x.shape[:-1])
+        xp, counts = source.xp, source.xp.int32 if self.d < 2**31 else source.xp.int64
+        shape = favoured.shape
+        place = xp.where(favoured, source.below(self.k, shape), source.below(self.d - self.k, shape))
+        passed = xp.cumulative_sum(x == favoured[..., None], axis=-1, dtype=counts)
+        return xp.sum(passed <= xp.astype(place, counts)[..., None], axis=-1, dtype=xp.int64)
 
 
 def indices(y: Any, d: int) -> NDArray[np.int64]:
@@ -146,18 +180,6 @@ def indices(y: Any, d: int) -> NDArray[np.int64]:
     if not whole or np.any((given < NONE) | (given >= d)):
         raise ValueError(f"y must be an index in 0..{d - 1}, or None, got {y!r}")
     return given.astype(np.int64)
-
-
-def log_prob_by_status(
-    y: Any, x: ArrayLike, d: int, k: int, logs: tuple[float, float, float]
-) -> NDArray[np.float64] | np.float64:
-    """The log probability of the index y (or None), shape (...), at the set x, shape (..., d); broadcasts.
-
-    logs: log probabilities of one index of the set, of one outside it, and of none.
-    """
-    chosen, status = indices(y, d), require_status(array_of("x", x), d, k)
-    inside, outside, none = logs
-    return np.where(chosen < 0, none, np.where(_at(chosen, status), inside, outside))[()]
 
 
 def log_prob_by_rank(y: Any, x: ArrayLike, logs: NDArray[np.float64]) -> NDArray[np.float64] | np.float64:

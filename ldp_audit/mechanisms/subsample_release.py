@@ -20,7 +20,8 @@ from sympy import Expr, oo
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.parameter import Parameter, check_parameters
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
+from ldp_audit.mechanisms.parameter import Parameter
 from ldp_audit.mechanisms.randomness import BITS, Source, source_of
 from ldp_audit.mechanisms.variable import Variable
 
@@ -43,7 +44,7 @@ WITH_REPLACEMENT = _seen("with", 1 - (1 - 1 / RECORDS) ** DRAWS)
 
 
 @dataclass(frozen=True)
-class SubsampleRelease:
+class SubsampleRelease(Mechanism):
     """k of n records, without or with replacement; the output is the sample, in the random order of the draws.
 
     n: records, >= 1.   k: draws, >= 0, at most n without replacement.   replacement: whether a record may be drawn
@@ -58,9 +59,13 @@ class SubsampleRelease:
         Parameter("n", RECORDS, typical=(10, 10_000)),
         Parameter("k", Variable("k", 0, oo, integer=True), typical=(1, 100)),
     )
+    example = Example(
+        "SubsampleRelease(n=10, k=3)",
+        "z: whether one record is in the data; n records with it, k draws",
+    )
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        super().__post_init__()
         if not isinstance(self.replacement, bool):
             raise ValueError(f"replacement must be True or False, got {self.replacement!r}")
         if not self.replacement and self.k > self.n:

@@ -15,19 +15,8 @@ from typing import Any
 from ldp_audit import mechanisms
 from ldp_audit.mechanisms.named_object import named_object
 
-SHIPPED = (
-    "DuchiVector",
-    "ExponentialSelection",
-    "Gaussian",
-    "Hybrid",
-    "Laplace",
-    "PerturbedEncoding",
-    "PerturbedSampling",
-    "Piecewise",
-    "RandomizedResponse",
-    "SubsampleRelease",
-    "TwoPoint",
-)
+SHIPPED = sorted(mechanisms.FAMILIES)
+"""The mechanisms that a TARGET may name."""
 
 
 def load(target: str) -> Any:

@@ -5,6 +5,11 @@ Definition, with t = e**epsilon and A = (t + 1) / (t - 1): an input w in [c - r,
     c + r A   with probability  ((w - c)(t - 1) + r (t + 1)) / (2 r (t + 1)),
     c - r A   otherwise.
 
+Its sampler compares a word of `bits` bits with a threshold. At the lower end of the range n words lead to the upper
+report, n / 2**bits being 1/(t + 1) rounded up; at the upper end all but n; in between the threshold is interpolated and
+rounded down. Every probability lies in [n, 2**bits - n] / 2**bits, so the implemented epsilon, ln((2**bits - n) / n),
+is at most the claimed one.
+
 Source: LDP-FL (Sun, Qian, Chen, IJCAI 2021), eq. (2); Duchi et al., JASA 113 (2018), for c = 0, r = 1.
 """
 
@@ -20,10 +25,13 @@ from sympy import oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.clipping import clip
-from ldp_audit.mechanisms.inputs import array_of, in_interval, numbers_of, report_dtype
+from ldp_audit.mechanisms.finite_precision import WholeWords
+from ldp_audit.mechanisms.inputs import array_of, as_reports, in_interval, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import excess, expit, levels
-from ldp_audit.mechanisms.parameter import Parameter, check_parameters
-from ldp_audit.mechanisms.two_point_words import TwoPointWords
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
+from ldp_audit.mechanisms.parameter import Parameter
+from ldp_audit.mechanisms.randomness import NumpySource, Source, log_ratio, rarer_words
+from ldp_audit.mechanisms.short_words import SHORT, Draw, TwoReports
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 
 CENTER = Variable("c", -oo, oo)
@@ -45,7 +53,7 @@ TWO_POINT = SymbolicChannel(
 
 
 @dataclass(frozen=True)
-class TwoPoint:
+class TwoPoint(Mechanism):
     """LDP-FL's eq. (2): report one of two values, so that the mean is the input.
 
     epsilon: nats, > 0; infinity is accepted and reports center +- radius.
@@ -62,9 +70,14 @@ class TwoPoint:
         Parameter("center", CENTER, typical=(-2.0, 2.0)),
         Parameter("radius", RADIUS, typical=(0.01, 3.0)),
     )
+    example = Example(
+        "TwoPoint(epsilon=1)",
+        "w: the input; c, r: center and radius of its range; t = e^epsilon",
+        worst=((0, {"w": "upper"}), (0, {"w": "lower"})),
+    )
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        super().__post_init__()
         low, high = self.domain()
         if not (low < high and math.isfinite(high - low)):
             raise ValueError(
@@ -131,17 +144,13 @@ class TwoPoint:
         excess = 0.0 if half > 350 else self.radius / math.sinh(half)  # r**2 (A**2 - 1) = (r / sinh)**2
         return (excess * excess + 4 * (self.radius * self.radius) * above * below)[()]
 
-    def implemented(self, bits: int = 64) -> TwoPointWords:
-        """What a sampler with decisions of so many bits draws from, as a mechanism. ValueError unless 2..64."""
-        return TwoPointWords(self, bits)
+    def reports(self) -> tuple[float, float]:
+        """See `outputs`."""
+        return self.outputs()
 
-    def sample(self, x: Any, *, rng: Any) -> Any:
-        """One report per input; shape, floating dtype and device of x.
-
-        x: array or tensor, inside the range.   rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Draws from `implemented()`: decisions of 64 bits, with an epsilon of at most the claimed one.
-        """
-        return self.implemented().sample(x, rng=rng)
+    def implemented(self, bits: int = 64) -> FiniteTwoPoint:
+        """The finite-precision distribution that `sample` draws from. ValueError unless bits are 2..64."""
+        return FiniteTwoPoint(self, bits)
 
     def _shares(self, x: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """How far x lies above the lower end and below the upper one, in shares of the range; they add up to 1.
@@ -151,3 +160,104 @@ class TwoPoint:
         low, high = self.domain()
         wide = in_interval("x", array_of("x", x), low, high).astype(np.float64)
         return (wide - low) / (high - low), (high - wide) / (high - low)
+
+
+@dataclass(frozen=True)
+class FiniteTwoPoint(WholeWords):
+    """The two-point mechanism by a threshold for each input."""
+
+    mechanism: TwoPoint
+
+    def rarest(self) -> int:
+        """n: the words that lead to the upper report at the lower end; half of them where no fewer are safe."""
+        return rarer_words(self.mechanism.epsilon, total=2**self.bits) or 2 ** (self.bits - 1)
+
+    def exact_epsilon(self) -> float:
+        """The implemented epsilon, nats: at most the mechanism's."""
+        return log_ratio(2**self.bits - self.rarest(), self.rarest())
+
+    def outputs(self) -> tuple[float, float]:
+        """The two reports, those of the mechanism."""
+        return self.mechanism.outputs()
+
+    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """(2**bits - n - e**epsilon n)_+ / 2**bits; shape of `epsilon`, nats, >= 0."""
+        common = 1 - self.rarest() / 2**self.bits
+        return (excess(levels(epsilon), self.exact_epsilon()) * common)[()]
+
+    def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Log probability of the report y at the input x, from the counts of words; broadcasts; -inf elsewhere."""
+        y, (upper, lower) = numbers_of("y", y), self._shares(x)
+        low, high = (np.asarray(value, dtype=report_dtype(y)) for value in self.outputs())
+        with np.errstate(divide="ignore"):
+            return np.where(y == high, np.log(upper), np.where(y == low, np.log(lower), -np.inf))[()]
+
+    def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """E[report | x]: x to within a few 2**-bits of the reports' distance. Shape of x."""
+        low, high = self.outputs()
+        return (low + (high - low) * self._shares(x)[0])[()]
+
+    def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """Var[report | x]. Shape of x."""
+        (low, high), (upper, lower) = self.outputs(), self._shares(x)
+        return ((high - low) ** 2 * upper * lower)[()]
+
+    def draw(self, x: Any, source: Source) -> Any:
+        """One report per input."""
+        xp = source.xp
+        inside = in_interval("x", x, *self.mechanism.domain(), xp)
+        low, high = as_reports(source.constant(self.outputs(), xp.float64), inside, xp)
+        return xp.where(source.words(inside.shape, self.bits) < self._thresholds(inside, xp), high, low)
+
+    def fits_blocks(self, dtype: Any) -> bool:
+        """Whether `blocks` can draw reports of this dtype.
+
+        It takes words of 64 bits, a center that does not dwarf the radius, and a scale that the dtype holds with all
+        its digits: below a radius of about 1e-34 in float32, or 2e-304 in float64, it would overflow, and the input
+        alone would settle the report.
+        """
+        if dtype not in (np.float32, np.float64) or self.bits != 64:
+            return False
+        limits = np.finfo(dtype)
+        return self._error(np.dtype(dtype)) < 0.25 and float(limits.tiny) <= self._scale() <= float(limits.max)
+
+    def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
+        """Draws blocks of at most so many inputs of this dtype, by short words."""
+        low, high = as_reports(np.array(self.outputs()), np.empty(0, dtype))
+        fast = TwoReports(
+            domain=self.mechanism.domain(),
+            low=low,
+            high=high,
+            center=self.mechanism.center,
+            scale=self._scale(),
+            error=self._error(dtype),
+            thresholds=lambda x: self._thresholds(x, source.xp),
+        )
+        return fast.blocks(dtype, size, source)
+
+    def _shares(self, x: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The probabilities of the upper and the lower report, from exact counts."""
+        inside = in_interval("x", array_of("x", x), *self.mechanism.domain())
+        signed, half = self._thresholds(inside, NumpySource.xp).view(np.uint64), np.uint64(2 ** (self.bits - 1))
+        with np.errstate(over="ignore"):  # unsigned sums wrap around to the counts
+            return (signed + half) / 2.0**self.bits, (half - signed) / 2.0**self.bits
+
+    def _thresholds(self, x: Any, xp: Any) -> Any:
+        """Signed words below this lead to the upper report; within +-(2**(bits-1) - n) by construction."""
+        low, high = self.mechanism.domain()
+        reach = 2 ** (self.bits - 1) - self.rarest()
+        wide = xp.astype(x, xp.float64)
+        position = ((wide - low) - (high - wide)) / (high - low)  # -1 .. 1, exactly so at the ends
+        safe = float(reach) if int(float(reach)) <= reach else float(np.nextafter(float(reach), 0.0))
+        inner = xp.astype(xp.clip(xp.floor(position * float(reach)), -safe, safe), xp.int64)
+        ends = xp.where(wide >= high, xp.full_like(inner, reach), xp.full_like(inner, -reach))
+        return xp.where((wide >= high) | (wide <= low), ends, inner)
+
+    def _scale(self) -> float:
+        """How far the threshold moves, in units of 2**48, as the input moves by 1; infinite for the tiniest radii."""
+        return (2**63 - self.rarest()) / SHORT / self.mechanism.radius
+
+    def _error(self, dtype: np.dtype) -> float:
+        """A bound on the rounding error of a threshold in units of 2**48, computed in this dtype."""
+        m = self.mechanism
+        return 2.0**16 * float(np.finfo(dtype).eps) * (4 + 2 * abs(m.center) / m.radius)

@@ -26,9 +26,12 @@ from sympy import Integer
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import levels
+from ldp_audit.mechanisms.mechanism import Example, Mechanism
+from ldp_audit.mechanisms.perturbed_sampling import PerturbedSampling
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.ranking import indices, ranking, top_set
 from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned, two_parts
+from ldp_audit.mechanisms.two_point import TwoPoint
 from ldp_audit.mechanisms.value_mechanism import (
     domain_of,
     finite_numbers,
@@ -46,7 +49,7 @@ SELECTED = Variable("P", 0, 1)
 
 
 @dataclass(frozen=True)
-class TwoStage:
+class TwoStage(Mechanism):
     """Inputs are vectors of d numbers; the report is a coordinate's index and its perturbed value.
 
     selection: a mechanism that takes rankings (permutations of 1 .. d, as `ExponentialSelection` does) or status
@@ -61,7 +64,12 @@ class TwoStage:
     value: Any
     clip: bool = False
 
-    parameters = ()
+    example = Example(
+        "TwoStage(PerturbedSampling(1, 3, 1), TwoPoint(0.5))",
+        "the law of one coordinate; w: its value; P: the selection's probability of it; t = e^(the value's epsilon)",
+        build=lambda: TwoStage(PerturbedSampling(1.0, 3, 1), TwoPoint(0.5)),
+        composed="the selection's plus the value mechanism's",
+    )
 
     def __post_init__(self) -> None:
         require_methods("selection", self.selection, "exact_epsilon", "worst_pair", "log_prob", "sample")

@@ -6,21 +6,21 @@ Any object with these methods will do; the shipped ones are `TwoPoint`, `Piecewi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import array_api_compat.numpy as numpy_namespace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.inputs import in_interval, require_arithmetic
+from ldp_audit.mechanisms.mechanism import Mechanism
 
 
 class ValueMechanism(Protocol):
     """A mechanism on the numbers of one interval.
 
-    The interval is read off `clip(x)`, which moves numbers into it. A mechanism without `clip` (additive noise) has a
-    `sensitivity` D instead, the distance that its inputs may have, and is used on [-D/2, D/2]. Without both, as what
-    `implemented` returns is, the interval is that of its `mechanism`, or else that between its worst pair.
+    The shipped ones, and any `Mechanism`, say the interval themselves (`domain`); additive noise of sensitivity D is
+    used on [-D/2, D/2]. Of another object it is read off `clip(x)`, which moves numbers into it.
     """
 
     def exact_epsilon(self) -> float:
@@ -52,6 +52,15 @@ class ValueMechanism(Protocol):
         ...
 
 
+@runtime_checkable
+class Implementable(Protocol):
+    """What knows the finite-precision distribution that it draws from, as every `Mechanism` does."""
+
+    def implemented(self, bits: int) -> Any:
+        """That distribution, with words of so many bits."""
+        ...
+
+
 @dataclass(frozen=True)
 class ImplementedFactory:
     """Makes what a factory's value mechanism draws from with decisions of so many bits.
@@ -69,7 +78,7 @@ class ImplementedFactory:
 
 def implemented(name: str, mechanism: Any, bits: int) -> Any:
     """mechanism.implemented(bits); ValueError, naming the argument, where the mechanism does not offer it."""
-    if not hasattr(mechanism, "implemented"):
+    if not isinstance(mechanism, Implementable):
         raise ValueError(f"{name} must offer implemented(bits) for this, got {mechanism!r}")
     return mechanism.implemented(bits)
 
@@ -83,7 +92,8 @@ def require_methods(name: str, mechanism: Any, *methods: str) -> None:
 
 def require_value(name: str, mechanism: Any) -> None:
     """ValueError, naming the argument, for what is no value mechanism."""
-    require_methods(name, mechanism, "exact_epsilon", "delta", "worst_pair", "log_prob", "mean", "variance", "sample")
+    methods = ("exact_epsilon", "delta", "worst_pair", "log_prob", "mean", "variance", "sample")
+    require_methods(name, mechanism, *methods, *([] if isinstance(mechanism, Mechanism) else ["clip"]))
     low, high = domain_of(mechanism)
     if not -np.inf < low < high < np.inf:
         raise ValueError(f"{name} must take the numbers of an interval, got {mechanism!r} with [{low!r}, {high!r}]")
@@ -91,15 +101,10 @@ def require_value(name: str, mechanism: Any) -> None:
 
 def domain_of(value: Any) -> tuple[float, float]:
     """The ends of the value mechanism's inputs; see `ValueMechanism`."""
-    if hasattr(value, "clip"):
-        low, high = value.clip(np.array([-np.inf, np.inf]))
-        return float(low), float(high)
-    if hasattr(value, "sensitivity"):
-        return -value.sensitivity / 2, value.sensitivity / 2
-    if hasattr(value, "mechanism"):
-        return domain_of(value.mechanism)
-    first, second = (float(x) for x in value.worst_pair())
-    return min(first, second), max(first, second)
+    if isinstance(value, Mechanism):
+        return value.domain()
+    low, high = value.clip(np.array([-np.inf, np.inf]))
+    return float(low), float(high)
 
 
 def worst_ends(value: Any) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """docs/mechanisms.md: one page over the shipped laws, written from their definitions.
 
-`python -m ldp_audit.reports.mechanism_page` prints it (`make docs` writes it); a test holds the file to it.
+`python -m ldp_audit.reports.mechanism_page` prints it, and with the word `reference` docs/reference/mechanisms.md
+(`make docs` writes both); a test holds the files to it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 from sympy import Expr, latex
 
+from ldp_audit import mechanisms
 from ldp_audit.mechanisms.catalogue import ENTRIES, Entry
 from ldp_audit.reports.mathematics import law_latex, with_sums_named
 
@@ -20,20 +22,52 @@ Each law as it is defined in `ldp_audit/mechanisms/`, and what follows from the 
 (`make docs`); nothing on it is written by hand. The numbers in a row come from the example in its heading.
 """
 
+_REFERENCE = """# Mechanisms
+
+`ldp_audit.mechanisms`: exact distributions, each defined once; [all laws on one page](../mechanisms.md).
+"""
+
 
 def render() -> str:
     """The page, as Markdown with LaTeX."""
     return "\n".join([_OPENING, *(_section(entry) for entry in ENTRIES)])
 
 
+def reference() -> str:
+    """The public names of the room, as Markdown that mkdocstrings expands."""
+    families = {*mechanisms.FAMILIES, *mechanisms.COMPOSED}
+    rest = sorted(set(mechanisms.__all__) - families, key=str.lower)
+    parts = (
+        ("Families", mechanisms.FAMILIES),
+        ("Made of other mechanisms, or of a matrix", mechanisms.COMPOSED),
+        ("A mechanism of your own, and steps around mechanisms", rest),
+    )
+    lines = [_REFERENCE]
+    for heading, names in parts:
+        lines += [f"## {heading}\n", *(f"::: ldp_audit.mechanisms.{name}\n" for name in names)]
+    return "\n".join(lines)
+
+
 def _section(entry: Entry) -> str:
-    mechanism = entry.mechanism()
-    lines = [f"## {entry.name}", "", entry.summary(), "", f"$${law_latex(entry.law())}$$", "", f"{entry.letters}.", ""]
+    mechanism, example = entry.mechanism(), entry.example
+    lines = [
+        f"## {entry.name}",
+        "",
+        entry.summary(),
+        "",
+        f"$${law_latex(entry.law())}$$",
+        "",
+        f"{example.letters}.",
+        "",
+    ]
     rows = [
         ("exact epsilon", _epsilon(entry)),
         ("bias", _formula(entry.bias())),
         ("variance", _formula(entry.variance())),
-        (f"worst pair of `{entry.example}`", f"{_inputs(mechanism)}; exact epsilon {mechanism.exact_epsilon():.10g}"),
+        (
+            f"worst pair of `{example.target}`",
+            f"{_inputs(mechanism)}; exact epsilon {mechanism.exact_epsilon():.10g}",
+        ),
         ("source", entry.sources()),
     ]
     lines += ["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows if text), ""]
@@ -42,8 +76,8 @@ def _section(entry: Entry) -> str:
 
 def _epsilon(entry: Entry) -> str:
     epsilon = entry.epsilon()
-    if entry.composed:
-        return entry.composed
+    if entry.example.composed:
+        return entry.example.composed
     return "infinite" if epsilon is None else f"${with_sums_named(epsilon, {})}$"
 
 
@@ -57,4 +91,4 @@ def _inputs(mechanism: Any) -> str:
 
 if __name__ == "__main__":
     write: Callable[[str], Any] = sys.stdout.write
-    write(render())
+    write(reference() if sys.argv[1:] == ["reference"] else render())

@@ -17,8 +17,8 @@ from ldp_audit.accounting.compose import ADAPTIVE, composed
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss
 from ldp_audit.accounting.laws.finite_losses import NOTHING
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.improper_loss import ImproperLoss
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss
 from ldp_audit.mechanisms import (
     FiniteChannel,
     Gaussian,

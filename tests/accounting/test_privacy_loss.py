@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from ldp_audit.accounting import LossAtoms, PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.improper_loss import ImproperLoss
-from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Laplace, Piecewise, RandomizedResponse
 
 LAWS = st.one_of(

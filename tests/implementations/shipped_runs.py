@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ldp_audit.implementations import Implementation, implementation
-from ldp_audit.mechanisms.alias_table import AliasTable
+from ldp_audit.mechanisms.finite_precision import AliasTable
 from ldp_audit.mechanisms.randomness import NumpySource
 from tests.implementations.scripted_generators import Script, ScriptedNumpy, scripted_torch
 

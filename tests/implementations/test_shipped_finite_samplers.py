@@ -19,9 +19,9 @@ import torch
 
 from ldp_audit.implementations import implementation
 from ldp_audit.mechanisms import ExponentialSelection, FiniteChannel, RandomizedResponse, SubsampleRelease
-from ldp_audit.mechanisms.alias_table import AliasTable
-from ldp_audit.mechanisms.exponential_selection_words import ExponentialSelectionWords
-from ldp_audit.mechanisms.finite_channel_words import word_counts
+from ldp_audit.mechanisms.exponential_selection import FiniteSelection
+from ldp_audit.mechanisms.finite_precision import AliasTable
+from ldp_audit.mechanisms.randomness import log_ratio
 from tests.implementations.scripted_generators import Script, ScriptedNumpy, scripted_torch
 from tests.implementations.shipped_runs import (
     BITS,
@@ -40,7 +40,7 @@ every_whole = pytest.mark.parametrize("dtype", WHOLE, ids=str)
 AGAIN = "drawn again"
 
 
-def exponential(draw: Draw, law: ExponentialSelectionWords, dtype: Any, bits: int, claimed: float) -> Any:
+def exponential(draw: Draw, law: FiniteSelection, dtype: Any, bits: int, claimed: float) -> Any:
     """Three rankings of four coordinates, the first two each other's reverse; every number below the weights' sum."""
     total = int(law.weights().sum())
 
@@ -69,7 +69,7 @@ def test_a_weight_too_few_in_exponential_selection_is_seen(monkeypatch: Any, dra
     """The lowest weight one less than the sampler's: the same run fails, and locates the lowest rank's report."""
     law = ExponentialSelection(epsilon, 4).implemented(8)
     lowest = law.lowest()
-    monkeypatch.setattr(ExponentialSelectionWords, "lowest", lambda _self: lowest - 1)
+    monkeypatch.setattr(FiniteSelection, "lowest", lambda _self: lowest - 1)
     found = exponential(draw, law, np.int64, 8, epsilon)
     assert found.verdict == "violated"
 
@@ -114,13 +114,13 @@ def test_finite_channel_with_64_bits_slot_by_slot(epsilon: float) -> None:
     and no ratio of counts is above the channel's.
     """
     for channel in channels(epsilon):
-        counts = word_counts(channel._weights, channel._worst[2], 2**64)  # pyright: ignore[reportPrivateUsage]
+        counts = [[int(p * 2**64) for p in row] for row in channel.implemented().matrix]
         for place, row in enumerate(counts):
             assert words_leading_to(AliasTable.of(counts), place, len(row)) == row
         ratios = [
-            Fraction(a, b) for first, second in product(counts, counts) for a, b in zip(first, second, strict=True)
+            log_ratio(a, b) for first, second in product(counts, counts) for a, b in zip(first, second, strict=True)
         ]
-        assert max(ratios) <= channel._worst[2]  # pyright: ignore[reportPrivateUsage,reportOptionalOperand]
+        assert max(ratios) <= channel.exact_epsilon()
 
 
 RELEASES = [

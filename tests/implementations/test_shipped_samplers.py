@@ -29,7 +29,8 @@ from ldp_audit.mechanisms import (
     TwoPoint,
     TwoStage,
 )
-from ldp_audit.mechanisms.two_point_words import TwoPointWords
+from ldp_audit.mechanisms.randomness import NumpySource
+from ldp_audit.mechanisms.two_point import FiniteTwoPoint
 from tests.implementations.shipped_runs import (
     BITS,
     BOOLEANS,
@@ -123,7 +124,7 @@ def test_duchi_vector(draw: Draw, epsilon: float, dtype: Any) -> None:
 
     def answers(words: Any) -> Any:
         corner = words[:, None] >> np.arange(3) & 1
-        return [(("words", 1), corner), (("words", 53), 0), (("words", 8), words >> 3), (("words", 1), corner)]
+        return [(("words", 8), words >> 3), (("words", 53), 0), (("words", 1), corner)]
 
     law = DuchiVector(epsilon, 3).implemented(8)
     inputs = [(1.0, 1.0, 1.0), (-1.0, -1.0, -1.0), (1.0, -1.0, 1.0)]
@@ -143,7 +144,7 @@ def test_selections(draw: Draw, epsilon: float, dtype: Any, selection: Any) -> N
     def answers(words: Any) -> Any:
         index = (
             [(("below", 4), words & 3)]
-            if law.leaving() is None
+            if law.rarer() is None
             else [(("below", 2), words & 1), (("below", 2), words >> 1 & 1)]
         )
         return [(("words", 8), words >> 2), *index]
@@ -191,7 +192,7 @@ def test_two_stage(draw: Draw, epsilon: float, dtype: Any) -> None:
     def answers(words: Any) -> Any:
         index = (
             [(("below", 4), words & 3)]
-            if law.selection.leaving() is None
+            if law.selection.rarer() is None
             else [(("below", 2), words & 1), (("below", 2), words >> 1 & 1)]
         )
         return [(("words", 5), words >> 2 & 31), *index, (("words", 5), words >> 7)]
@@ -243,15 +244,30 @@ def test_gaussian(draw: Draw, epsilon: float, dtype: Any, rounding: float) -> No
 @pytest.mark.parametrize("d", [2, 4])
 def test_corners_are_uniform_on_either_side_in_even_dimensions(d: int) -> None:
     """All corners, turned to the side of (1, .., 1) or away from it, or refused: those kept come equally often."""
-    corners = 1 - 2 * (np.arange(2**d)[:, None] >> np.arange(d) & 1)
-    law = DuchiVector(1.0, d).implemented()
-    for away, side in ((False, law.mechanism.likely()), (True, 2**d - law.mechanism.likely())):
-        turned, kept = law._turned(  # pyright: ignore[reportPrivateUsage]
-            corners, np.ones_like(corners), np.full(2**d, away), np
-        )
-        found, times = np.unique(turned[kept], axis=0, return_counts=True)
-        assert np.all((found.sum(axis=1) > 0) != away)
+    m = DuchiVector(1.0, d)
+    for favoured, side in zip((True, False), m.sides(), strict=True):
+        source = _AllCorners(d, again=0 if favoured else -1)
+        drawn = np.sign(m.draw(np.ones((2**d, d)), np.full(2**d, favoured), source)).astype(int)
+        found, times = np.unique(drawn, axis=0, return_counts=True)
+        times[np.all(found == (1 if favoured else -1), axis=1)] -= source.refused
+        assert np.all((found.sum(axis=1) > 0) == favoured)
         assert (len(found), len(set(times.tolist()))) == (side, 1)
+
+
+class _AllCorners(NumpySource):
+    """Every corner once; then, for those that were refused, the first or the last one."""
+
+    def __init__(self, d: int, again: int) -> None:
+        super().__init__(np.random.default_rng(0))
+        self.corners, self.again, self.refused = -(np.arange(2**d)[:, None] >> np.arange(d) & 1), again, 0
+
+    def words(self, shape: Any, bits: int = 64) -> np.ndarray:
+        if bits == 53:
+            return np.full(shape, -(2**52))  # an input at a corner is rounded to it
+        if shape[0] == len(self.corners):
+            return self.corners
+        self.refused += shape[0]
+        return np.broadcast_to(self.corners[self.again], shape)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, torch.bfloat16], ids=str)
@@ -260,7 +276,7 @@ def test_a_bug_planted_in_a_shipped_sampler_is_seen(monkeypatch: Any, draw: Draw
     m = TwoPoint(4.0)
     rarest = m.implemented(8).rarest()
     for fewer in (1, rarest):
-        monkeypatch.setattr(TwoPointWords, "rarest", lambda _self, fewer=fewer: rarest - fewer)
+        monkeypatch.setattr(FiniteTwoPoint, "rarest", lambda _self, fewer=fewer: rarest - fewer)
         found = enumerated(draw, m.implemented(8), (-1.0, 1.0), dtype, 8, lambda words: [(("words", 8), words)], 4.0)
         assert found.verdict == "violated"
         assert (found.epsilon == math.inf) == (fewer == rarest)

@@ -21,7 +21,7 @@ from ldp_audit.mechanisms import (
     Piecewise,
     RandomizedResponse,
     TwoPoint,
-    laplace_grid,
+    laplace,
 )
 from tests.implementations.scripted_generators import whole_words_decide
 from tests.implementations.shipped_runs import (
@@ -50,7 +50,7 @@ def test_laplace_reports_are_a_function_of_the_sum_alone(monkeypatch: Any, dtype
     def reports(x: float, steps: int) -> Any:
         noise = sums - steps
         convert = torch.from_numpy if isinstance(dtype, torch.dtype) else np.asarray
-        monkeypatch.setattr(laplace_grid, "discrete_laplace", lambda *_: convert(noise.copy()))
+        monkeypatch.setattr(laplace, "discrete_laplace", lambda *_: convert(noise.copy()))
         many = np.full(len(sums), x)
         if isinstance(dtype, torch.dtype):
             found = m.sample(torch.from_numpy(many).to(dtype), rng=torch.Generator().manual_seed(1))

@@ -16,10 +16,12 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+import torch
 
 from ldp_audit.mechanisms import CoordinateSampling, Hybrid, LayerRange, Piecewise, RandomizedResponse, TwoPoint
-from ldp_audit.mechanisms.blocks import BLOCK
 from ldp_audit.mechanisms.randomness import NumpySource
+from ldp_audit.mechanisms.short_words import BLOCK
+from ldp_audit.mechanisms.torch_randomness import TorchSource
 
 BEGINNINGS = np.arange(-(2**15), 2**15, dtype=np.int64)
 LAST = 2**48 - 1
@@ -205,6 +207,61 @@ def _cell(m: Any, x: int, word: int) -> int:
     quotient, start = word // m.each, x * m.half
     outside = -m.half <= quotient < m.half
     return (start + (quotient if outside else word % m.inner + m.half)) % m.cells()
+
+
+def _near(edges: np.ndarray) -> np.ndarray:
+    """The words at these edges, beside them, and at both ends of their range."""
+    return np.concatenate([edges - 1, edges, edges + 1, [-(2**63), 2**63 - 1]])
+
+
+def _windows(epsilon: float) -> np.ndarray:
+    grid = Piecewise(epsilon).implemented()
+    steps = np.concatenate([np.arange(-40, 40), np.arange(-grid.half - 2, grid.half + 3, 97), [-grid.half, grid.half]])
+    return _near(np.unique(steps)[:2000] * grid.each)
+
+
+FAST = [
+    *((TwoPoint(epsilon, 0.3, 1.2), None) for epsilon in (0.7, 4.0)),
+    *((RandomizedResponse(*one), None) for one in ((0.1, 3), (1.0, 10), (5.0, 200), (8.0, 10), (20.0, 1000))),
+    *((Piecewise(epsilon), None) for epsilon in (1e-9, 0.1, 1.0, 8.0, 13.0, 25.0)),
+    *((Piecewise(epsilon), _windows(epsilon)) for epsilon in (0.5, 13.0, 25.0)),
+    *((Hybrid(epsilon), None) for epsilon in (0.7, 3.0)),
+]
+"""Mechanisms, and words to draw from; None for any."""
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("m", "edges"), FAST, ids=lambda value: repr(value)[:30])
+def test_short_words_settle_exactly_what_whole_words_would(
+    monkeypatch: pytest.MonkeyPatch, m: Any, edges: np.ndarray | None, dtype: type
+) -> None:
+    """The same words, handed to numpy's blocks by their first 16 bits and to torch as a whole, give equal reports."""
+    size, rng = (100_000 if edges is None else edges.size), np.random.default_rng(5)
+    series = [rng.integers(-(2**63), 2**63, size) for _ in range(4)]
+    if edges is not None:
+        series[1] = edges  # the first series rounds the input
+    if isinstance(m, RandomizedResponse):
+        x = rng.integers(0, m.k, size).astype(dtype)
+    elif dtype == np.float64:
+        x = rng.uniform(-0.89, 1.0, size)
+    else:  # float32 rounds the window's place to another cell, but not here
+        x = np.resize(np.array([-0.75, -0.25, 0.0, 0.5, 1.0], np.float32), size)
+    calls: list[np.ndarray] = []
+
+    def following(_self: Any, shape: Any, bits: int = 64) -> np.ndarray:
+        calls.append(series[len(calls)])
+        return (calls[-1] >> (64 - bits)).copy()
+
+    def short(self: Any, count: int) -> np.ndarray:
+        return following(self, (count,), 16).astype(np.int16)
+
+    monkeypatch.setattr(NumpySource, "words", following)
+    monkeypatch.setattr(NumpySource, "short_words", short)
+    monkeypatch.setattr(NumpySource, "lengthened", lambda _self, _short, at: calls[-1][at])
+    monkeypatch.setattr(TorchSource, "words", lambda *asked: torch.from_numpy(following(*asked)))
+    drawn = m.sample(x, rng=np.random.default_rng(0))
+    calls.clear()
+    assert np.array_equal(drawn, m.sample(torch.from_numpy(x), rng=torch.Generator()).numpy())
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

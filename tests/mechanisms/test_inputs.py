@@ -47,10 +47,9 @@ def test_ragged_lists_are_refused_as_inputs(name: str) -> None:
     m, ragged = MECHANISMS[name], [[1], [1, 2]]
     with pytest.raises(ValueError, match=r"^x must be "):
         m.sample(ragged, rng=np.random.default_rng(1))
-    for moment in ("mean", "variance"):
-        if hasattr(m, moment):
-            with pytest.raises(ValueError, match=r"^x must be "):
-                getattr(m, moment)(ragged)
+    for moment in (m.mean, m.variance):
+        with pytest.raises(ValueError, match=r"^x must be |^moments need reports that are numbers"):
+            moment(ragged)
 
 
 @every

@@ -1,16 +1,20 @@
-"""Randomised response's numbers are held to its definition; its sampler, in `test_randomized_response_words.py`."""
+"""Randomised response: what is its own, beyond the tests over all mechanisms; and as it is sampled."""
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit.mechanisms import RandomizedResponse
+from tests.frequency import assert_frequency
 
 epsilons = st.one_of(st.floats(1e-9, 50.0), st.sampled_from([0.0, 1e-9, 50.0, 700.0]))
 
@@ -47,3 +51,119 @@ def test_moments_have_all_digits_whatever_the_dtype_of_the_labels(dtype: type) -
     m, labels = RandomizedResponse(1.0, 1000), [0, 1, 100]
     assert np.array_equal(m.mean(np.array(labels, dtype=dtype)), m.mean(labels))
     assert np.array_equal(m.variance(np.array(labels, dtype=dtype)), m.variance(labels))
+
+
+WAYS = {"short words": (1.0, 10), "rare lies": (9.0, 10), "whole words": (6.0, 3000), "int16 labels": (4.0, 200)}
+"""Parameters that numpy samples in different ways."""
+
+
+@given(st.floats(1e-9, 50.0), st.integers(2, 10**6), st.integers(2, 64))
+def test_the_implemented_epsilon_never_exceeds_the_claimed_one(epsilon: float, k: int, bits: int) -> None:
+    m = RandomizedResponse(epsilon, k).implemented(bits)
+    each = m.each()
+    if each is None:
+        assert m.exact_epsilon() == 0
+        return
+    ratio = Fraction(2**bits - (k - 1) * each, each)
+    with mpmath.workdps(60):
+        assert 0 <= mpmath.log(mpmath.mpf(ratio.numerator) / ratio.denominator) <= mpmath.mpf(epsilon)
+        assert each - 1 < mpmath.mpf(2) ** bits / (mpmath.exp(mpmath.mpf(epsilon)) + k - 1) <= each
+    assert m.exact_epsilon() == pytest.approx(math.log1p(float(ratio - 1)), rel=1e-13)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-25, 1e-9, 700.0, math.inf])
+@pytest.mark.parametrize("bits", [2, 64])
+@pytest.mark.parametrize("k", [2, 3, 1000])
+def test_the_ends_of_epsilon(epsilon: float, bits: int, k: int) -> None:
+    m = RandomizedResponse(epsilon, k).implemented(bits)
+    assert 0 <= m.exact_epsilon() <= min(epsilon, math.log(2**bits))
+    if epsilon < 1e-20 or 2**bits < k:
+        assert m.exact_epsilon() == 0
+        assert m.log_prob(1, 0) == pytest.approx(-math.log(k))
+        assert m.delta(0.0) == 0
+    if bits == 64 and epsilon >= 700:
+        assert m.exact_epsilon() == pytest.approx(64 * math.log(2))
+    drawn = m.sample(np.arange(k).astype(np.int16), rng=np.random.default_rng(0))
+    assert drawn.min() >= 0
+    assert drawn.max() < k
+
+
+@given(st.floats(1e-9, 50.0), st.integers(2, 9), st.integers(2, 64), st.floats(0, 60))
+def test_it_is_a_mechanism_with_the_law_of_its_counts(epsilon: float, k: int, bits: int, level: float) -> None:
+    m, labels = RandomizedResponse(epsilon, k).implemented(bits), np.arange(k)
+    table = np.exp(m.log_prob(labels[:, None], labels))
+    assert table.sum(axis=0) == pytest.approx(1, rel=1e-13)
+    assert m.mean(labels) == pytest.approx(labels @ table, rel=1e-12)
+    assert m.variance(labels) == pytest.approx((labels**2) @ table - (labels @ table) ** 2, rel=1e-9, abs=1e-12)
+    gaps = [np.maximum(p - math.exp(level) * q, 0).sum() for p in table.T for q in table.T]
+    assert m.delta(level) == pytest.approx(max(gaps), rel=1e-9, abs=1e-13)
+    first, second = m.worst_pair()
+    assert np.max(np.log(table[:, first] / table[:, second])) == pytest.approx(m.exact_epsilon(), rel=1e-9, abs=1e-14)
+
+
+def test_uniform_reports_where_no_count_is_safe() -> None:
+    """False alarm 1e-6 a count."""
+    m, trials = RandomizedResponse(0.0, 5), 40_000
+    drawn = m.sample(torch.zeros(trials, dtype=torch.uint8), rng=torch.Generator().manual_seed(1)).numpy()
+    for reports in (drawn, m.sample(np.zeros(trials, np.uint8), rng=np.random.default_rng(1))):
+        assert reports.dtype == np.uint8
+        for y in range(5):
+            assert_frequency(int((reports == y).sum()), trials, 0.2)
+
+
+INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dtype", [*INTEGERS, np.float16, np.float32, np.float64])
+def test_reports_have_the_shape_and_dtype_of_the_values(way: str, dtype: type) -> None:
+    epsilon, k = WAYS[way]
+    m, rng = RandomizedResponse(epsilon, k), np.random.default_rng(0)
+    largest = np.iinfo(dtype).max if np.issubdtype(dtype, np.integer) else 2 / np.finfo(dtype).eps
+    if largest < k - 1:
+        with pytest.raises(ValueError, match=rf"cannot hold the labels 0..{k - 1}"):
+            m.sample(np.zeros(3, dtype), rng=rng)
+        return
+    for shape in ((), (0,), (3,), (2, 1, 4)):
+        drawn = m.sample(np.full(shape, k - 1, dtype), rng=rng)
+        assert (drawn.shape, drawn.dtype) == (shape, dtype)
+        assert np.all((drawn >= 0) & (drawn < k) & (drawn == np.floor(drawn)))
+    crossed = np.arange(12, dtype=dtype).reshape(3, 4).T % 2
+    assert m.sample(crossed, rng=rng).shape == (4, 3)
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int64, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(), (0,), (2, 1, 4)])
+def test_tensors_give_tensors_of_the_same_kind(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    drawn = RandomizedResponse(1.0, 10).sample(torch.ones(shape, dtype=dtype), rng=torch.Generator().manual_seed(0))
+    assert isinstance(drawn, torch.Tensor)
+    assert (drawn.shape, drawn.dtype) == (torch.Size(shape), dtype)
+    assert bool(((drawn >= 0) & (drawn < 10)).all())
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("bad", ["k", -1.0, 4000.0, 0.5, math.nan, math.inf, 1 + 1e-12, -0.25])
+def test_values_that_are_no_labels_are_refused(way: str, bad: float | str) -> None:
+    m = RandomizedResponse(*WAYS[way])
+    bad = float(m.k) if isinstance(bad, str) else bad
+    for values in (np.array([0, bad, 1]), torch.tensor([0, bad, 1], dtype=torch.float64)):
+        rng: Any = np.random.default_rng(0) if isinstance(values, np.ndarray) else torch.Generator()
+        with pytest.raises(ValueError, match=rf"x must be whole numbers in 0..{m.k - 1}, got {bad!r}"):
+            m.sample(values, rng=rng)
+
+
+def test_wrong_generators_and_dtypes_are_refused() -> None:
+    m = RandomizedResponse(1.0, 10)
+    with pytest.raises(ValueError, match=r"rng must be a torch.Generator where x is a torch tensor"):
+        m.sample(torch.zeros(3), rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"x must be a torch tensor where rng is a torch.Generator"):
+        m.sample(np.zeros(3), rng=torch.Generator())
+    with pytest.raises(ValueError, match=r"rng must be a numpy.random.Generator"):
+        m.sample([0], rng=0)
+    with pytest.raises(ValueError, match=r"x must be whole numbers in 0\.\.9, got dtype bool"):
+        m.sample([True], rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match="bits must be a whole number"):
+        m.implemented(65)

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import torch
 
+from ldp_audit.mechanisms import PerturbedSampling
 from ldp_audit.mechanisms.randomness import source_of
-from ldp_audit.mechanisms.ranking import draw_members, indices, ranking, require_ranking, require_status, top_set
+from ldp_audit.mechanisms.ranking import indices, ranking, require_ranking, require_status, top_set
 from tests.frequency import assert_frequency
 
 libraries = pytest.mark.parametrize("to_array", [np.array, torch.tensor], ids=["numpy", "torch"])
@@ -111,7 +112,7 @@ def test_members_are_uniform_in_and_outside_every_set(rng: Any, k: int) -> None:
     status = sets[np.arange(2 * rows) % d]
     inside = np.arange(2 * rows) < rows
     given = source.constant(status, source.xp.bool), source.constant(inside, source.xp.bool)
-    drawn = np.asarray(draw_members(given[0], k, given[1], source))
+    drawn = np.asarray(PerturbedSampling(1.0, d, k).draw(*given, source))
     assert np.array_equal(np.take_along_axis(status, drawn[:, None], axis=-1)[:, 0], inside)
     first = np.arange(2 * rows) % d == 0
     for part, members in ((first & inside, np.flatnonzero(sets[0])), (first & ~inside, np.flatnonzero(~sets[0]))):

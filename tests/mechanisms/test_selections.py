@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import product
+from itertools import permutations, product
+from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ldp_audit.mechanisms import ExponentialSelection, PerturbedEncoding
+from ldp_audit.mechanisms import ExponentialSelection, PerturbedEncoding, PerturbedSampling
+from tests.frequency import assert_frequency
 from tests.together import together
 
 TRUE_EPSILON = {
@@ -95,3 +100,165 @@ def test_exponential_selection_at_the_ends(epsilon: float, d: int) -> None:
     assert m.implemented().exact_epsilon() <= epsilon
     assert m.delta(epsilon) == 0
     assert 0 < m.delta(0.0) <= 1
+
+
+SIZES = [(2, 1), (5, 2), (7, 6), (1000, 999), (1_000_000, 1), (1_000_000, 1000), (1_000_000, 999_999)]
+EPSILONS = [1e-9, 1e-3, 0.5, 1.0, 10.0, 50.0, 700.0]
+BITS = [2, 3, 8, 24, 53, 64]
+
+
+def exceeds(first: Fraction, epsilon: float) -> bool:
+    """Whether the ratio is above e**epsilon, at 60 digits."""
+    with mpmath.workdps(60):
+        return mpmath.mpf(first.numerator) / first.denominator > mpmath.exp(mpmath.mpf(epsilon))
+
+
+@pytest.mark.parametrize("selection", [PerturbedSampling, PerturbedEncoding, PerturbedEncoding.calibrated])
+@pytest.mark.parametrize(("d", "k"), SIZES)
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_the_implemented_epsilon_never_exceeds_the_exact_one(selection: Any, epsilon: float, d: int, k: int) -> None:
+    """Also not by the rounding of the float that exact_epsilon() is; a calibrated one keeps to what was asked."""
+    m = selection(epsilon, d, k)
+    for bits in BITS:
+        inside, outside, none = m.implemented(bits).probabilities()
+        assert k * inside + (d - k) * outside + none == 1
+        assert inside >= outside > 0
+        assert not exceeds(inside / outside, m.exact_epsilon())
+        assert 0 <= m.implemented(bits).exact_epsilon() <= m.exact_epsilon()
+        if selection == PerturbedEncoding.calibrated:
+            assert m.implemented(bits).exact_epsilon() <= epsilon
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("d", [2, 3, 30, 1_000_000])
+@pytest.mark.parametrize("epsilon", [2.95e-16, *EPSILONS])
+def test_the_extreme_weights_of_exponential_selection_keep_the_ratio(epsilon: float, d: int, bits: int) -> None:
+    """Any two ranks, not only rank d and rank 1: all weights lie between those two."""
+    m = ExponentialSelection(epsilon, d).implemented(bits)
+    weights = m.weights()
+    assert weights.shape == (d,)
+    assert np.all(np.diff(weights) >= 0)
+    assert not exceeds(Fraction(int(weights[-1]), int(weights[0])), epsilon)
+    assert (weights[0], weights[-1]) == (m.lowest(), m.highest())
+    assert np.all(weights == 1) or weights.sum() <= 2 ** min(bits, 62)
+    assert 0 <= m.exact_epsilon() <= epsilon
+
+
+def test_64_bits_come_close_to_the_exact_epsilon() -> None:
+    for epsilon in (1e-6, 0.5, 5.0, 25.0):
+        for d, k in SIZES[:4]:
+            for m in (PerturbedSampling(epsilon, d, k), PerturbedEncoding(epsilon, d, k)):
+                assert m.implemented().exact_epsilon() == pytest.approx(m.exact_epsilon(), rel=1e-6, abs=0)
+        assert ExponentialSelection(epsilon, 100).implemented().exact_epsilon() == pytest.approx(
+            epsilon, rel=1e-6, abs=0
+        )
+    assert ExponentialSelection(20.0, 1_000_000).implemented().exact_epsilon() == pytest.approx(20, rel=1e-6, abs=0)
+
+
+@given(
+    st.sampled_from([PerturbedSampling, PerturbedEncoding]),
+    st.floats(1e-9, 50.0),
+    st.integers(2, 64),
+    st.integers(2, 30).flatmap(lambda d: st.tuples(st.just(d), st.integers(1, d - 1))),
+    st.floats(0, 60),
+)
+def test_it_is_a_mechanism_with_the_law_of_its_counts(
+    selection: Any, epsilon: float, bits: int, size: tuple, level: float
+) -> None:
+    m = selection(epsilon, *size).implemented(bits)
+    first, second = m.worst_pair()
+    p, q = (np.exp(m.log_prob(np.arange(-1, m.mechanism.d), x)) for x in (first, second))
+    assert math.fsum(p) == pytest.approx(1.0, rel=1e-12, abs=0)
+    assert [Fraction(float(p[1])), Fraction(float(p[-1]))] == pytest.approx(m.probabilities()[:2], rel=1e-12, abs=0)
+    assert m.delta(level) == pytest.approx(np.maximum(p - math.exp(level) * q, 0).sum(), rel=1e-9, abs=1e-12)
+    assert m.delta(m.exact_epsilon()) == 0
+
+
+@given(st.floats(1e-9, 50.0), st.integers(2, 64), st.integers(2, 5), st.floats(0, 1))
+def test_exponential_selection_is_a_mechanism_too(epsilon: float, bits: int, d: int, share: float) -> None:
+    """delta() against all pairs of rankings, in fractions: none is worse than the reversed one."""
+    m = ExponentialSelection(epsilon, d).implemented(bits)
+    weights, level = m.weights(), share * m.exact_epsilon()
+    with mpmath.workdps(40):
+        t = mpmath.exp(mpmath.mpf(level))
+        gaps = [
+            sum(max(mpmath.mpf(0), int(weights[i]) - t * int(weights[j])) for i, j in enumerate(order))
+            for order in permutations(range(d))
+        ]
+        worst = float(max(gaps) / int(weights.sum()))
+    assert m.delta(level) == pytest.approx(worst, rel=1e-9, abs=1e-15)
+    first, second = m.worst_pair()
+    logs = m.log_prob(np.arange(d), first), m.log_prob(np.arange(d), second)
+    assert math.fsum(np.exp(logs[0])) == pytest.approx(1.0, rel=1e-12, abs=0)
+    assert np.max(logs[0] - logs[1]) == pytest.approx(m.exact_epsilon(), rel=1e-9, abs=1e-13)
+    assert m.delta([m.exact_epsilon(), 100.0, math.inf]).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("selection", [PerturbedSampling, PerturbedEncoding])
+def test_few_words_ignore_the_input(selection: Any) -> None:
+    """A ratio of whole numbers in [1, e**epsilon] does not exist there: False alarm 1e-6."""
+    m = selection(1e-3, 6, 2).implemented(4)
+    assert m.rarer() is None
+    assert m.exact_epsilon() == 0 == m.delta(0.0)
+    first, second = m.worst_pair()
+    assert np.array_equal(m.log_prob(np.arange(6), first), m.log_prob(np.arange(6), second))
+    drawn = m.sample(np.tile(first, (20_000, 1)), rng=np.random.default_rng(4))
+    assert_frequency(int(np.sum(drawn == 5)), 20_000, math.exp(m.log_prob(5, first)))
+
+
+def test_exponential_selection_with_fewer_words_than_ranks_is_uniform() -> None:
+    m = ExponentialSelection(3.0, 100).implemented(6)
+    assert m.exact_epsilon() == 0 == m.delta(0.0)
+    assert np.all(m.weights() == 1)
+
+
+MECHANISMS = [
+    (PerturbedSampling(0.7, 5, 2), [0, 1, 0, 0, 1]),
+    (PerturbedSampling(2.0, 4, 3), [1, 1, 0, 1]),
+    (PerturbedEncoding(0.7, 5, 2), [0, 1, 0, 0, 1]),
+    (PerturbedEncoding(2.0, 2, 1), [1, 0]),
+    (ExponentialSelection(1.5, 4), [2, 4, 1, 3]),
+    (ExponentialSelection(0.2, 2), [2, 1]),
+]
+mechanisms = pytest.mark.parametrize(("m", "x"), MECHANISMS, ids=lambda value: repr(value))
+
+
+@pytest.mark.covering(1)
+@mechanisms
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 1, 4)])
+def test_reports_have_the_shape_of_the_batch(m: Any, x: list, shape: tuple[int, ...]) -> None:
+    inputs = np.broadcast_to(x, (*shape, m.d))
+    drawn = m.sample(inputs, rng=np.random.default_rng(0))
+    assert np.shape(drawn) == shape
+    assert np.asarray(drawn).dtype == np.int64
+    tensors = m.sample(torch.tensor(inputs, dtype=torch.uint8), rng=torch.Generator().manual_seed(0))
+    assert (tensors.shape, tensors.dtype) == (torch.Size(shape), torch.int64)
+
+
+@mechanisms
+def test_bad_input_is_refused_by_the_samplers(m: Any, x: list) -> None:
+    with pytest.raises(ValueError, match=r"rng must be a torch.Generator where x is a torch tensor"):
+        m.sample(torch.tensor(x), rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"x must be a torch tensor where rng is a torch.Generator"):
+        m.sample(x, rng=torch.Generator())
+    with pytest.raises(ValueError, match=r"rng must be a numpy.random.Generator or a torch.Generator, got 3"):
+        m.sample(x, rng=3)
+    with pytest.raises(ValueError, match=r"x must (be|have)"):
+        m.sample(torch.tensor([*x, 0]), rng=torch.Generator())
+    with pytest.raises(ValueError, match="bits must be a whole number >= 2 and <= 64, got 1"):
+        m.implemented(1)
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_a_million_coordinates(library: str) -> None:
+    """Three rows; at epsilon 30 the reports are almost surely in the set, and among the highest ranks."""
+    d, k = 1_000_000, 1000
+    ranks = np.random.default_rng(1).permutation(d)[None, :] + np.array([[1], [1], [1]])
+    status = ranks > d - k
+    to_array = np.asarray if library == "numpy" else torch.as_tensor
+    rng: Any = np.random.default_rng(2) if library == "numpy" else torch.Generator().manual_seed(2)
+    for m in (PerturbedSampling(30.0, d, k), PerturbedEncoding(30.0, d, k)):
+        assert np.all(status[range(3), np.asarray(m.sample(to_array(status), rng=rng))])
+    drawn = np.asarray(ExponentialSelection(30.0, d).sample(to_array(ranks), rng=rng))
+    assert np.all(ranks[range(3), drawn] > d / 4)  # e**(-30 * 3/4) < 1e-9

@@ -15,7 +15,6 @@ import torch
 
 from ldp_audit.mechanisms import SubsampleRelease
 from ldp_audit.mechanisms.randomness import NumpySource
-from ldp_audit.mechanisms.subsample_release import _first_by_keys  # pyright: ignore[reportPrivateUsage]
 from tests.frequency import assert_frequency
 from tests.together import together
 
@@ -189,17 +188,15 @@ def test_no_record_is_drawn_twice(n: int, k: int) -> None:
         assert len(set(drawn.tolist())) == k
 
 
-class _FewKeys(NumpySource):
-    """Keys of three bits, so that many agree."""
+def test_keys_that_agree_are_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All orders of four records stay equally likely, false alarm 1e-6; sorting tied keys favours the earlier ones.
 
-    def words(self, shape: Any, bits: int = 64) -> np.ndarray:
-        return super().words(shape, 3)
-
-
-def test_keys_that_agree_are_drawn_again() -> None:
-    """All orders of four records stay equally likely, false alarm 1e-6; sorting tied keys favours the earlier ones."""
-    source, trials = _FewKeys(np.random.default_rng(8)), 3000
-    counts = Counter(tuple(_first_by_keys(source, 4, 4).tolist()) for _ in range(trials))
+    Keys have three bits, so that many agree.
+    """
+    words = NumpySource.words
+    monkeypatch.setattr(NumpySource, "words", lambda self, shape: words(self, shape, 3))
+    m, rng, trials = SubsampleRelease(4, 4), np.random.default_rng(8), 3000
+    counts = Counter(tuple(m.sample(np.arange(4), rng=rng).tolist()) for _ in range(trials))
     for order in permutations(range(4)):
         assert_frequency(counts[order], trials, 1 / 24)
 

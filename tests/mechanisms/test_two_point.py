@@ -1,4 +1,4 @@
-"""TwoPoint's numbers are held to its symbolic definition, and its sampler to its numbers."""
+"""TwoPoint's numbers are held to its symbolic definition, and its sampler to its numbers; and as it is sampled."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import math
 import mpmath
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit import TwoPoint
+from ldp_audit.mechanisms.randomness import rarer_words
 from ldp_audit.mechanisms.two_point import (
     CENTER,
     RADIUS,
@@ -18,7 +20,6 @@ from ldp_audit.mechanisms.two_point import (
     WEIGHT,
 )
 from ldp_audit.mechanisms.variable import T
-from tests.frequency import assert_frequency
 from tests.together import together
 
 epsilons = st.one_of(st.floats(1e-9, 50.0), st.sampled_from([1e-9, 1e-3, 1.0, 36.0, 50.0]))
@@ -145,21 +146,6 @@ def test_samples_have_the_shape_and_dtype_of_the_input(dtype: type, shape: tuple
     assert set(np.unique(drawn)) <= {dtype(value) for value in TwoPoint(1.0).outputs()}
 
 
-def test_a_seed_gives_the_same_reports() -> None:
-    x = np.linspace(-1, 1, 50)
-    first, second = (TwoPoint(1.0).sample(x, rng=np.random.default_rng(7)) for _ in range(2))
-    assert np.array_equal(first, second)
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
-@pytest.mark.parametrize("x", [-1.0, -0.3, 0.0, 1.0])
-def test_the_sampler_draws_from_the_law(epsilon: float, x: float) -> None:
-    """False alarm 1e-6; with 40,000 draws a probability off by 0.02 is missed with a chance below 1e-3."""
-    m, trials = TwoPoint(epsilon), 40_000
-    drawn = m.sample(np.full(trials, x), rng=np.random.default_rng(2024))
-    assert_frequency(int((drawn > 0).sum()), trials, math.exp(m.log_prob(m.outputs()[1], x)))
-
-
 def test_the_log_of_a_probability_near_one_has_all_its_digits() -> None:
     m = TwoPoint(50.0)
     low, high = m.outputs()
@@ -167,3 +153,70 @@ def test_the_log_of_a_probability_near_one_has_all_its_digits() -> None:
     assert m.log_prob(high, 1.0) == m.log_prob(low, -1.0) == pytest.approx(-rare, rel=1e-12, abs=0)
     other = (1 - 0.999999999) / 2  # exact; the rare report adds 2e-22
     assert m.log_prob(high, 0.999999999) == pytest.approx(math.log1p(-other), rel=1e-11, abs=0)
+
+
+def test_the_rarest_count_is_rounded_up_by_less_than_one() -> None:
+    for epsilon in (0.1, 1.0, 20.0, 40.0):
+        with mpmath.workdps(60):
+            share = mpmath.mpf(2) ** 64 / (mpmath.exp(mpmath.mpf(epsilon)) + 1)
+            assert share <= rarer_words(epsilon) < share + 1
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("bits", [2, 3, 8, 24, 53, 64])
+@pytest.mark.parametrize("epsilon", [1e-9, 0.5, 1.0, 10.0, 30.0, 44.0, 45.0, 200.0, math.inf])
+def test_the_implemented_epsilon_never_exceeds_the_claimed_one(epsilon: float, bits: int) -> None:
+    """Probabilities of all inputs lie in [n, 2**bits - n] / 2**bits, and ln((2**bits - n)/n) <= epsilon exactly."""
+    m = TwoPoint(epsilon).implemented(bits)
+    inputs = np.concatenate([np.linspace(-1, 1, 1001), [np.nextafter(-1, 0), np.nextafter(1, 0)]])
+    logs = np.concatenate([m.log_prob(y, inputs) for y in m.outputs()])
+    assert logs.min() == math.log(m.rarest() / 2**bits)
+    assert logs.max() == math.log((2**bits - m.rarest()) / 2**bits)
+    with mpmath.workdps(60):
+        assert mpmath.log(mpmath.mpf(2**bits - m.rarest()) / m.rarest()) <= mpmath.mpf(epsilon)
+
+
+@given(st.floats(1e-9, 50.0), st.integers(2, 64), st.floats(-1, 1), st.floats(0, 60))
+def test_it_is_a_mechanism_with_the_law_of_its_counts(epsilon: float, bits: int, x: float, level: float) -> None:
+    m = TwoPoint(epsilon).implemented(bits)
+    low, high = m.outputs()
+    upper, lower = math.exp(m.log_prob(high, x)), math.exp(m.log_prob(low, x))
+    assert upper + lower == pytest.approx(1.0, rel=1e-12)
+    assert m.mean(x) == pytest.approx(low * lower + high * upper, rel=1e-9, abs=1e-9 * high)
+    assert m.variance(x) == pytest.approx((high - low) ** 2 * upper * lower, rel=1e-9)
+    first, second = m.worst_pair()
+    gap = math.exp(m.log_prob(high, first)) - math.exp(level) * math.exp(m.log_prob(high, second))
+    assert m.delta(level) == pytest.approx(max(0.0, gap), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 1, 4)])
+def test_tensors_give_tensors_of_the_same_kind(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    drawn = TwoPoint(1.0).sample(torch.zeros(shape, dtype=dtype), rng=torch.Generator().manual_seed(0))
+    assert isinstance(drawn, torch.Tensor)
+    assert (drawn.shape, drawn.dtype) == (torch.Size(shape), dtype)
+    assert set(drawn.flatten().tolist()) <= set(
+        torch.tensor(TwoPoint(1.0).outputs(), dtype=torch.float64).to(dtype).tolist()
+    )
+
+
+def test_a_generator_of_the_other_library_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"rng must be a torch.Generator where x is a torch tensor"):
+        TwoPoint(1.0).sample(torch.zeros(3), rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"x must be a torch tensor where rng is a torch.Generator"):
+        TwoPoint(1.0).sample(np.zeros(3), rng=torch.Generator())
+
+
+def test_a_dtype_too_narrow_for_the_reports_is_refused() -> None:
+    with pytest.raises(ValueError, match="x has dtype float16, which cannot hold the reports"):
+        TwoPoint(1e-6).sample(np.zeros(3, np.float16), rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("center", [0.0, 0.3, -5.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_reports_are_the_two_outputs_wherever_the_center_is(center: float, dtype: type) -> None:
+    """Two reports that differ in the sign alone are told apart by another step than two that do not."""
+    m = TwoPoint(0.7, center, 1.2)
+    drawn = m.sample(np.full(1000, center, dtype), rng=np.random.default_rng(0))
+    assert set(drawn.tolist()) == {float(dtype(value)) for value in m.outputs()}

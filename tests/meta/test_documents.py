@@ -130,9 +130,10 @@ def test_the_walk_through_a_paper_gives_a_proved_claim(tmp_path: Path) -> None:
 
 
 def test_the_page_of_mechanisms_is_what_the_definitions_give() -> None:
-    from ldp_audit.reports.mechanism_page import render
+    from ldp_audit.reports.mechanism_page import reference, render
 
     assert (DOCS / "mechanisms.md").read_text(encoding="utf-8") == render(), "run `make docs`"
+    assert (DOCS / "reference" / "mechanisms.md").read_text(encoding="utf-8") == reference(), "run `make docs`"
 
 
 def test_the_example_gives_the_verdicts_that_the_readme_says() -> None:

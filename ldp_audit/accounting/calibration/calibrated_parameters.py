@@ -14,7 +14,7 @@ from ldp_audit.accounting.calibration.calibrate import Calibrated, calibrate
 from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.conversion.gaussian_dp import gdp_within
 from ldp_audit.accounting.laws.binomial_loss import MOST_TIMES, BinomialLoss
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.sampling.subsample import MOST_RECORDS, Adjacency, Kind, subsample

@@ -14,15 +14,15 @@ from scipy.optimize import brentq
 from scipy.special import ndtri_exp
 
 from ldp_audit.accounting.budget_arguments import level, log_of_delta
-from ldp_audit.accounting.contour.summed_parts import parts_of
 from ldp_audit.accounting.conversion.converted import Converted
 from ldp_audit.accounting.conversion.law_divergence import largest_noise
 from ldp_audit.accounting.conversion.renyi import laws_of
+from ldp_audit.accounting.inversion.inverted_sum import parts_of
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.finite_losses import as_atoms
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss
 from ldp_audit.accounting.laws.profile_hull import dominating_atoms
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 

@@ -10,7 +10,7 @@ which has positive terms alone, and is added up in logarithms.
 
 * Independent losses: the divergences add up.
 * A public mixture: M is the mean of the parts' own, each times e**(c shift).
-* Noise on a random sample: M is an integral with a bound on its error (`contour`), as in Mironov, Talwar, Zhang, "Renyi
+* Noise on a random sample: M is an integral with a proved error (`inversion`), as in Mironov, Talwar, Zhang, "Renyi
   differential privacy of the sampled Gaussian mechanism" (2019); and never more than without sampling.
 * Any other law: that of finitely many losses that dominate it. By M - 1 = alpha c int_0^inf (e**(c e) delta(e) +
   e**(-alpha e) delta_back(e)) de, what lies beyond the last level E of these, where delta is at most p and at most that
@@ -27,21 +27,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from ldp_audit.accounting.contour.summed_parts import parts_of
-from ldp_audit.accounting.contour.transform import Transform, log_at_most
-from ldp_audit.accounting.contour.transforms import transform_of
+from ldp_audit.accounting.inversion.inverted_sum import parts_of, transform_of
+from ldp_audit.accounting.inversion.transform import Transform
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, end_of
 from ldp_audit.accounting.laws.finite_losses import log_sum
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.improper_loss import ImproperLoss
-from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.laws.profile_hull import dominating_atoms
 from ldp_audit.accounting.sampling.loss_mixture import LossMixture
 from ldp_audit.accounting.sampling.mixed_loss import MixedLoss
-from ldp_audit.accounting.sampling.noise_copies import NoiseCopies
 from ldp_audit.accounting.sampling.symmetric_loss import SymmetricLoss
 
 _LEAST = (1e-5, 1e-2, 0.5)
@@ -115,8 +112,8 @@ def largest_noise(law: LossLaw) -> float:
         return largest_noise(law.upper)
     if isinstance(law, MixedLoss):
         return largest_noise(law.base)
-    if isinstance(law, NoiseCopies) and isinstance(law.noise, GaussianLoss):
-        return law.noise.mu * float(law.steps[-1])
+    if isinstance(law, LossMixture) and all(part.shift == 0 for part in law.parts):
+        return max(largest_noise(part.law) for part in law.parts)
     return law.mu if isinstance(law, GaussianLoss) else math.inf
 
 
@@ -179,7 +176,7 @@ def _of_integral(law: LossLaw, alpha: float) -> float:
     if transform is None:
         return _of_dominating(law, alpha)
     # of tiny losses rounding shows at orders near 1, and a larger order has no smaller a divergence
-    return min(log_at_most(transform, c) / c for c in {max(alpha - 1, least) for least in _LEAST})
+    return min(transform.log_mean(c) / c for c in {max(alpha - 1, least) for least in _LEAST})
 
 
 def _of_noise(law: LossLaw, alpha: float) -> float:
@@ -204,7 +201,7 @@ def _of_dominating(law: LossLaw, alpha: float) -> float:
 @lru_cache(_KEPT)
 def _transform(law: LossLaw) -> Transform | None:
     """With the rules that it has found so far."""
-    return transform_of(law) if isinstance(law, MixedLoss | SymmetricLoss) else None
+    return transform_of(law) if isinstance(law, MixedLoss) else None
 
 
 @lru_cache(_KEPT)

@@ -36,7 +36,7 @@ from ldp_audit.accounting.anonymous_counts import (
 )
 from ldp_audit.accounting.budget_arguments import level, whole
 from ldp_audit.accounting.conversion.gaussian_dp import gdp_within
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss
 
 _BERRY_ESSEEN = 0.4748
 _STEPS = 200  # of a bisection: floats are used up before

@@ -11,7 +11,7 @@ from ldp_audit.accounting.attack_success import posterior
 from ldp_audit.accounting.budget_arguments import as_float
 from ldp_audit.accounting.conversion.converted import plain
 from ldp_audit.accounting.grids.grid_loss import check_width
-from ldp_audit.accounting.grids.tilt_plan import WIDTH
+from ldp_audit.accounting.grids.grid_plan import WIDTH
 from ldp_audit.accounting.interpretation import explain
 from ldp_audit.accounting.protocols.conventions import Total, totals
 from ldp_audit.accounting.protocols.paper_conventions import PaperClaim, paper_claims

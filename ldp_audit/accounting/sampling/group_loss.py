@@ -1,6 +1,6 @@
 """The loss of the worst mechanism of a pure epsilon: all that is known of some groups of records.
 
-A group of j records has at most the two losses j e0 and -j e0 if one record's are at most e0. `chain_cells` knows more.
+A group of j records has at most the two losses j e0 and -j e0 if one record's are at most e0.
 """
 
 from __future__ import annotations

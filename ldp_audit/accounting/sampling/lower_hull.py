@@ -53,8 +53,8 @@ def _above_certain(levels: Numbers, logs: Numbers) -> tuple[Numbers, Numbers]:
 
     It begins on 1 - t, where the hull comes out of it for good.
     """
+    ratios = np.exp(np.minimum(levels, _LARGEST))
     with np.errstate(over="ignore"):
-        ratios = np.exp(levels)
         excess = ratios + np.expm1(logs)  # delta - (1 - t)
     below = np.flatnonzero((excess < 0) & (levels < 0))
     if not below.size:

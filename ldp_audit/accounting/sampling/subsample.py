@@ -16,14 +16,13 @@ of the mechanism itself must be that of the relation that its inputs, the sample
     with       replace       1 .. k records replaced       symmetric, of `copies_loss` at t >= 1
 
 No smaller loss holds for all mechanisms with the loss given. One that reports, with that loss, whether a certain record
-is in the sample attains it at each t; for "with", one that reports how often (`chain_mixture`). So both ends are one
-number where the loss given is exact; for "with" and k >= 2 where it has finitely many values or is that of Gaussian or
-Laplace noise, and copies are not too many to be told apart (`copies_loss`), and else they enclose it. For "with" it is
-less than by Theorem 10 of Balle et al., which lets each number of copies choose its own test. Composed, the lower end
-of a replaced record is that of the pair that dominates at all t, which no single mechanism is known to attain.
+is in the sample attains it at each t. So both bounds are one number where the loss given is exact. For "with" and
+k >= 2 they are apart by about the chance that a record is drawn twice (`copies_loss`). Composed, the lower bound for a
+replaced record is that of the pair that dominates at all t, which no single mechanism is known to attain.
 
-Sources: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling" (NeurIPS 2018), Theorems 8 and 9; Zhu, Dong,
-Wang, "Optimal accounting of differential privacy via characteristic function" (AISTATS 2022), on dominating pairs.
+Sources: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling" (NeurIPS 2018), Theorems 8, 9 and 10; Zhu,
+Dong, Wang, "Optimal accounting of differential privacy via characteristic function" (AISTATS 2022), on dominating
+pairs.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ def subsample(
     else:
         remove = add = _symmetric_law(loss, kind, adjacency)
     if kind == "with" and n and k and k > 1:
-        found = copies_loss(remove, int(n), int(k), replaced=adjacency == "replace")
+        found = copies_loss(remove, int(n), int(k))
         return PrivacyLoss((symmetric(found),) if adjacency == "replace" else (found, found.mirrored()), stated)
     if adjacency == "replace":
         return PrivacyLoss((symmetric(mixed(remove, chance)),), stated)

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, is_known, known_end
 from ldp_audit.accounting.laws.finite_losses import as_atoms, symmetric_law
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
-from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_law import CellMasses, DiscretisableLaw, LossLaw
 from ldp_audit.accounting.laws.mirrored_levels import of_mirrored
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 
 _MOST_ATOMS = 2**18
 _BELOW_ZERO = -math.ulp(0.0)

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 from ldp_audit.accounting.anonymous_counts import Chance
 from ldp_audit.accounting.budget_arguments import whole
-from ldp_audit.accounting.laws.binomial_window import binomial_window
+from ldp_audit.accounting.laws.binomial_loss import binomial_window
 from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.laws.mirrored_levels import of_mirrored
 from ldp_audit.accounting.shuffling.chord_law import chord_law, chord_levels

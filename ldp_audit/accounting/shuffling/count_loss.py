@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.accounting.anonymous_counts import Chance, loss_of_count
-from ldp_audit.accounting.grids.gridding import ListedPart
-from ldp_audit.accounting.laws.binomial_window import binomial_window
+from ldp_audit.accounting.grids.discretisation import ListedPart
+from ldp_audit.accounting.laws.binomial_loss import binomial_window
 from ldp_audit.accounting.laws.finite_losses import atoms_of
 from ldp_audit.accounting.laws.loss_law import CellMasses, LossLaw
 from ldp_audit.accounting.laws.mirrored_levels import of_mirrored

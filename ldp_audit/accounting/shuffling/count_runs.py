@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.accounting.laws.binomial_window import binomial_window
+from ldp_audit.accounting.laws.binomial_loss import binomial_window
 from ldp_audit.accounting.shuffling.stop_loss import Trials
 
 _REACH = 700.0

@@ -20,11 +20,10 @@ from ldp_audit.accounting.conversion.renyi import renyi_divergence
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss
 from ldp_audit.accounting.laws.finite_losses import NOTHING
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.improper_loss import hint_of
-from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.shuffling.worst_moments import WorstMoments
 from ldp_audit.accounting.shuffling.worst_placing import MOST_ONE_BY_ONE, WorstPlacing
 

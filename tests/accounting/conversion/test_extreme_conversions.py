@@ -34,7 +34,7 @@ from ldp_audit.accounting.conversion.conversions import (
     zcdp_to_epsilon,
 )
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 TINY = 1e-200

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.grids import gridding, spread_bound, tilt_plan, tilted_law
+from ldp_audit.accounting.grids import discretisation as gridding
+from ldp_audit.accounting.grids import spread_bound, tilt_plan, tilted_law
 from ldp_audit.accounting.grids.grid_loss import GridLoss, compose_on_grid
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.improper_loss import ImproperLoss
-from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from tests.accounting.contour_integral import exact_log_delta, gaussian_moments, laplace_moments
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.grids.lattice_spacing import common_spacing
+from ldp_audit.accounting.grids.discretisation import common_spacing
 
 
 @given(

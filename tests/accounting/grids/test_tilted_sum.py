@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.grids import tilted_sum
-from ldp_audit.accounting.grids.gridding import regridded
-from ldp_audit.accounting.grids.tilted_law import TiltedLaw
-from ldp_audit.accounting.grids.tilted_sum import added
+from ldp_audit.accounting.grids import fft_sum as tilted_sum
+from ldp_audit.accounting.grids.discretisation import TiltedLaw, regridded
+from ldp_audit.accounting.grids.fft_sum import added
 
 
 def _law(weights: list[int], first: int = 0, spacing: float = 0.1) -> TiltedLaw:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit.accounting import PrivacyLoss
-from ldp_audit.accounting.laws import binomial_sum
+from ldp_audit.accounting.laws import binomial_loss as binomial_sum
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from tests.accounting.exact_binomial import exact_log_delta

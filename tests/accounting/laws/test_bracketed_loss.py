@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of, is_known
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.improper_loss import ImproperLoss
-from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.laws.profile_loss import ProfileLoss
 from ldp_audit.accounting.sampling.loss_mixture import mixture
 from ldp_audit.mechanisms import Laplace

@@ -19,9 +19,9 @@ from ldp_audit.accounting.laws.combinations_of_losses import (
     sum_of_losses,
 )
 from ldp_audit.accounting.laws.finite_losses import symmetric_law
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss
 
 Values = st.lists(st.integers(1, 60), min_size=1, max_size=3, unique=True)
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from ldp_audit.accounting import LossAtoms
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING, as_atoms, atoms_of, merged, symmetric_law
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.improper_loss import ImproperLoss
-from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.sampling.loss_mixture import LossMixture, mixture
 
 LEVELS = st.floats(-5, 5)

@@ -12,8 +12,8 @@ from ldp_audit.accounting.grids.grid_loss import compose_on_grid
 from ldp_audit.accounting.laws.combinations_of_losses import sum_of_losses
 from ldp_audit.accounting.laws.finite_losses import as_atoms, atoms_of
 from ldp_audit.accounting.laws.improper_loss import ImproperLoss
-from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.noise_losses import LaplaceLoss
 from ldp_audit.accounting.laws.rounded_atoms import RoundedAtoms, rounded, rounding_of
 from ldp_audit.accounting.sampling.loss_mixture import mixture
 

@@ -8,9 +8,8 @@ import pytest
 
 from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
-from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.sampling.lower_hull import dominated_atoms
 from ldp_audit.accounting.sampling.mixed_loss import MixedLoss

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of
 from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
-from ldp_audit.accounting.laws.laplace_loss import LaplaceLoss
 from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.sampling.mixed_loss import mixed
@@ -152,7 +151,6 @@ def test_the_loss_without_replacement_is_attained(name: str, n: int, k: int) -> 
 @pytest.mark.parametrize(("n", "k"), [(1, 3), (2, 2), (3, 1), (3, 3), (3, 4)])
 def test_no_data_exceed_the_loss_with_replacement(n: int, k: int) -> None:
     loss = subsample(RandomizedResponse(EPSILON), kind="with", n=n, k=k, adjacency="replace")
-    assert loss.exact
     for channel in (geometric_count(T, k), each_reported(T), CHANNELS["presence"][0]):
         for data, other in replaced(n):
             first, second = (shown(with_replacement(records, k), channel) for records in (data, other))
@@ -160,15 +158,10 @@ def test_no_data_exceed_the_loss_with_replacement(n: int, k: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "k"), [(2, 2), (2, 3), (3, 3), (4, 2), (3, 5)])
-def test_a_count_of_copies_attains_the_loss_with_replacement_and_a_record_removed(n: int, k: int) -> None:
-    """At every level, in both directions. By Theorem 10 of Balle et al. it would be more."""
+def test_no_data_exceed_the_loss_with_replacement_and_a_record_removed(n: int, k: int) -> None:
+    """At every level, in both directions."""
     levels = [*LEVELS, *BELOW_ONE, T**2, T**3 / 2]
     remove, add = subsample(RandomizedResponse(EPSILON), kind="with", n=n, k=k).directions
-    first, second = (
-        shown(with_replacement(data, k), geometric_count(T, k)) for data in ((1, *(0,) * (n - 1)), (0,) * (n - 1))
-    )
-    assert_attained(remove, first, second, levels)
-    assert_attained(add, second, first, levels)
     for data in product((0, 1), repeat=n):
         for channel in (geometric_count(T, k), each_reported(T)):
             one, other = (shown(with_replacement(records, k), channel) for records in (data, data[1:]))
@@ -221,15 +214,6 @@ def test_a_sample_of_a_sample_keeps_the_digits_of_its_chances(one: float, two: f
     assert math.exp(rate.log_drawn) == pytest.approx(float(both), rel=1e-14)
     assert math.expm1(rate.log_left_out) == pytest.approx(float(-both), rel=1e-14)
     assert math.exp(rate.log_left_out) == pytest.approx(float(1 - both), rel=1e-14)
-
-
-def test_a_billion_samples_of_samples_compose_as_samples() -> None:
-    """They had ends 5 to 30% apart once, by closed forms."""
-    twice, once = subsample(subsample(Laplace(1e-3), rate=0.5), rate=2e-9), subsample(Laplace(1e-3), rate=1e-9)
-    ends = compose([(twice, 10**9)]).epsilon_bounds(1e-6)
-    assert ends == pytest.approx(compose([(once, 10**9)]).epsilon_bounds(1e-6), rel=1e-12)
-    assert ends[0] <= ends[1] <= ends[0] * (1 + 1e-6)
-    assert compose([(compose([(twice, 5 * 10**8)]), 2)]).epsilon_bounds(1e-6) == ends
 
 
 @settings(max_examples=40, deadline=None)
@@ -305,10 +289,10 @@ def test_without_replacement_keeps_the_digits_of_the_few_left_out() -> None:
     assert loss.directions[1].largest() == pytest.approx(math.log(n), rel=1e-15)
 
 
-def test_identity_with_replacement_has_one_end() -> None:
+def test_identity_with_replacement_shows_whether_the_record_was_drawn() -> None:
     """A mechanism that shows everything shows no more of two copies."""
     loss = subsample(RandomizedResponse(math.inf), kind="with", n=5, k=7, adjacency="replace")
-    assert loss.delta_bounds(3.0) == pytest.approx((1 - 0.8**7,) * 2, rel=1e-12)
+    assert loss.delta(3.0) == pytest.approx(1 - 0.8**7, rel=1e-12)
 
 
 @pytest.mark.parametrize("m", [Gaussian(1.0), RandomizedResponse(1.0), RandomizedResponse(1.0, 5), Laplace(1.0)])

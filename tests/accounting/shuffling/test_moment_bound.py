@@ -16,8 +16,8 @@ from ldp_audit.accounting.conversion.renyi import renyi_divergence
 from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
 from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, end_of, ends_of
 from ldp_audit.accounting.laws.finite_losses import NOTHING
-from ldp_audit.accounting.laws.gaussian_loss import GaussianLoss
 from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.accounting.laws.noise_losses import GaussianLoss
 from ldp_audit.accounting.shuffling.clones import clones
 from ldp_audit.accounting.shuffling.moment_bound import (
     MomentBound,

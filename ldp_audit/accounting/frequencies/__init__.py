@@ -1,1 +1,0 @@
-"""Many losses of finitely many values, added up by integrals over frequencies."""
