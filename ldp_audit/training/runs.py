@@ -33,8 +33,8 @@ from ldp_audit.checkpoint import DAMAGE, Checkpoint, damaged
 from ldp_audit.checkpoint import plain as as_json
 from ldp_audit.files import write_whole
 from ldp_audit.training.canary import audit_run
-from ldp_audit.training.device import check_threads, described, device_of, repeatable
-from ldp_audit.training.pipeline import plan_class
+from ldp_audit.training.device import described, device_of, repeatable
+from ldp_audit.training.pipeline import check_whole, plan_class
 from ldp_audit.training.spend import protocol_spend
 from ldp_audit.training.sweep import Job
 from ldp_audit.workers import Pool
@@ -231,7 +231,7 @@ class Work:
     @staticmethod
     def of(pipeline: str, data: Any, device: str, threads: int) -> Work:
         """From the data set itself. ValueError for threads that are no number of threads."""
-        check_threads(threads)
+        check_whole("threads", threads, 1)
         return Work(pipeline, pickle.dumps(data), device, threads, digest(data))
 
 
