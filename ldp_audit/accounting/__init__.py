@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded when asked for
     from ldp_audit.accounting.calibration.calibrate import calibrate as calibrate
     from ldp_audit.accounting.compose import compose as compose
-    from ldp_audit.accounting.laws.loss_atoms import LossAtoms as LossAtoms
     from ldp_audit.accounting.nfdp import nfdp as nfdp
     from ldp_audit.accounting.privacy_loss import PrivacyLoss as PrivacyLoss
     from ldp_audit.accounting.privacy_loss_of import privacy_loss as privacy_loss
@@ -16,18 +15,19 @@ if TYPE_CHECKING:  # the names as type checkers and editors see them; at run tim
     from ldp_audit.accounting.sampling.client_sampling import sampled_clients as sampled_clients
     from ldp_audit.accounting.sampling.subsample import subsample as subsample
     from ldp_audit.accounting.shuffling.shuffle import shuffle as shuffle
+    from ldp_audit.losses.discrete_loss import LossAtoms as LossAtoms
 
 _HOME = {
-    "LossAtoms": "laws.loss_atoms",
-    "PrivacyLoss": "privacy_loss",
-    "PrivacyProfile": "privacy_profile",
-    "calibrate": "calibration.calibrate",
-    "compose": "compose",
-    "nfdp": "nfdp",
-    "privacy_loss": "privacy_loss_of",
-    "sampled_clients": "sampling.client_sampling",
-    "shuffle": "shuffling.shuffle",
-    "subsample": "sampling.subsample",
+    "LossAtoms": "ldp_audit.losses.discrete_loss",
+    "PrivacyLoss": "ldp_audit.accounting.privacy_loss",
+    "PrivacyProfile": "ldp_audit.accounting.privacy_profile",
+    "calibrate": "ldp_audit.accounting.calibration.calibrate",
+    "compose": "ldp_audit.accounting.compose",
+    "nfdp": "ldp_audit.accounting.nfdp",
+    "privacy_loss": "ldp_audit.accounting.privacy_loss_of",
+    "sampled_clients": "ldp_audit.accounting.sampling.client_sampling",
+    "shuffle": "ldp_audit.accounting.shuffling.shuffle",
+    "subsample": "ldp_audit.accounting.sampling.subsample",
 }
 
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
@@ -35,7 +35,7 @@ __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 
 def __getattr__(name: str) -> object:
     if name in _HOME:
-        return getattr(import_module(f"ldp_audit.accounting.{_HOME[name]}"), name)
+        return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'ldp_audit.accounting' has no attribute {name!r}")
 
 

@@ -25,9 +25,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.accounting.budget_arguments import log_of_delta
 from ldp_audit.accounting.laws.count_masses import checked_chances, count_masses, neighbouring_masses
 from ldp_audit.accounting.laws.finite_laws import count_law
+from ldp_audit.losses.budget_arguments import log_of_delta
 from ldp_audit.mechanisms.log_space import expit
 
 Others = Literal["one end", "center"]

@@ -22,11 +22,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldp_audit.accounting.budget_arguments import level, log_of_delta, share
 from ldp_audit.accounting.detection_rate import detection_bounds
-from ldp_audit.accounting.laws.finite_losses import as_atoms
-from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.losses.budget_arguments import level, log_of_delta, share
+from ldp_audit.losses.finite_losses import as_atoms
+from ldp_audit.losses.loss import LossLaw
 from ldp_audit.mechanisms.log_space import expit
 
 _ROUNDING = 2e-12

@@ -19,22 +19,19 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ldp_audit.accounting.budget_arguments import whole
-from ldp_audit.accounting.grids.grid_loss import check_width, compose_on_grid
-from ldp_audit.accounting.grids.grid_plan import WIDTH
-from ldp_audit.accounting.inversion.inverted_sum import inverted_sum, parts_of
-from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of, is_known
-from ldp_audit.accounting.laws.combinations_of_losses import sum_of_losses
-from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING, atoms_of
-from ldp_audit.accounting.laws.improper_loss import ImproperLoss, log_finite
-from ldp_audit.accounting.laws.loss_atoms import LossAtoms
-from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss
-from ldp_audit.accounting.laws.rounded_atoms import rounded, rounding_of
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.shuffling.moment_bound import with_moments
+from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.budget_arguments import whole
+from ldp_audit.losses.discrete_loss import LossAtoms, rounded, rounding_of
+from ldp_audit.losses.enclosed_loss import BracketedLoss, ends_of, is_known
+from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, atoms_of, sum_of_losses
+from ldp_audit.losses.grid_loss import check_width, compose_on_grid
+from ldp_audit.losses.grid_plan import WIDTH
+from ldp_audit.losses.inverted_sum import inverted_sum, parts_of
+from ldp_audit.losses.loss import ImproperLoss, LossLaw, log_finite
+from ldp_audit.losses.noise_losses import GaussianLoss
 
 ADAPTIVE = "a report's mechanism may depend on the reports before it, but not its privacy loss, nor how many there are"
 """What every composition here rests on."""

@@ -19,9 +19,9 @@ from ldp_audit.accounting.attack_success import (
     posterior,
     shown_outright,
 )
-from ldp_audit.accounting.budget_arguments import share, whole
 from ldp_audit.accounting.conversion.converted import plain
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.losses.budget_arguments import share, whole
 
 PRIORS = (0.01, 0.1, 0.5)
 FALSE_ALARMS = (0.001, 0.01, 0.1)

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import math
 
-from ldp_audit.accounting.budget_arguments import whole
-from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING
-from ldp_audit.accounting.laws.improper_loss import ImproperLoss
-from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
 from ldp_audit.accounting.sampling.subsample import SECRECY, Adjacency
+from ldp_audit.losses.budget_arguments import whole
+from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING
+from ldp_audit.losses.loss import ImproperLoss, LossLaw
+from ldp_audit.losses.sampled_loss import SamplingRate
 from ldp_audit.mechanisms.subsample_release import SubsampleRelease
 
 

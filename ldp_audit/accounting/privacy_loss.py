@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 
 from scipy.optimize import brentq
 
-from ldp_audit.accounting.budget_arguments import level, log_of_delta
-from ldp_audit.accounting.laws.bracketed_loss import end_of, least_largest
-from ldp_audit.accounting.laws.improper_loss import hint_of
-from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.losses.budget_arguments import level, log_of_delta
+from ldp_audit.losses.enclosed_loss import end_of, least_largest
+from ldp_audit.losses.loss import LossLaw, hint_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

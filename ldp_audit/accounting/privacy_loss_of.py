@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.accounting.laws.channel_loss import channel_loss
-from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING, symmetric_law
-from ldp_audit.accounting.laws.improper_loss import ImproperLoss
-from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
-from ldp_audit.accounting.laws.profile_loss import ProfileLoss, stated_delta, stated_epsilon
 from ldp_audit.accounting.laws.selection_loss import selection_loss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.sampling.loss_mixture import mixture
+from ldp_audit.losses.enclosed_loss import mixture
+from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, symmetric_law
+from ldp_audit.losses.loss import ImproperLoss, LossLaw
+from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
+from ldp_audit.losses.profile_loss import ProfileLoss, stated_delta, stated_epsilon
 from ldp_audit.mechanisms.bound_sampling import GridChannel
 from ldp_audit.mechanisms.coordinate_sampling import CoordinateSampling
 from ldp_audit.mechanisms.duchi_vector import DuchiVector

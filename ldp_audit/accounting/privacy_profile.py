@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.accounting.conversion.converted import plain
-from ldp_audit.accounting.laws.profile_hull import HullLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.losses.hulls import HullLoss
 
 LEVELS = (0.0, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 """Where a table is made if no levels are given, nats; those above the largest loss are left out."""

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from ldp_audit.accounting.laws.finite_losses import as_atoms
-from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss
-from ldp_audit.accounting.laws.profile_hull import levels_of
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.trade_off_curve import TradeOffCurve, rates_of
+from ldp_audit.losses.finite_losses import as_atoms
+from ldp_audit.losses.hulls import levels_of
+from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.noise_losses import GaussianLoss
 
 _MOST_ATOMS = 200_000
 _COARSE, _FINE = 100, 1500

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.accounting.laws.loss_atoms import LossAtoms
+from ldp_audit.losses.discrete_loss import LossAtoms
 
 
 class Errors(NamedTuple):

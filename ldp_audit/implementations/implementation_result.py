@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from ldp_audit.auditing.result import VIOLATED, plain, shown
-from ldp_audit.mechanisms.randomness import log_ratio
+from ldp_audit.numerics import log_ratio
 
 HOLDS, NOT_REFUTED = "holds", "not refuted"
 _MOST_WRITTEN = 2**64

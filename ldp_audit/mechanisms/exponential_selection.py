@@ -19,10 +19,11 @@ from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import BUDGET
-from ldp_audit.mechanisms.randomness import Source, log_ratio
+from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.ranking import DIMENSION, log_prob_by_rank, require_ranking
 from ldp_audit.mechanisms.variable import EPSILON, Variable
 from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
+from ldp_audit.numerics import log_ratio
 
 STEP_RATIO = Variable("y", 1, oo, open="left")
 """e**(epsilon/(d-1)): the ratio of neighbouring ranks."""

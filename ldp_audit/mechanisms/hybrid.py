@@ -27,10 +27,11 @@ from ldp_audit.mechanisms.inputs import array_of, in_interval, numbers_of
 from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import BUDGET
 from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE, Piecewise, PiecewiseGrid
-from ldp_audit.mechanisms.randomness import NumpySource, Source, log_ratio
+from ldp_audit.mechanisms.randomness import NumpySource, Source
 from ldp_audit.mechanisms.short_words import Draw, mixed
 from ldp_audit.mechanisms.two_point import FiniteTwoPoint, TwoPoint
 from ldp_audit.mechanisms.variable import ROOT_T, Variable
+from ldp_audit.numerics import log_ratio
 
 MIXING = Variable("alpha", 0, 1, latex=r"\alpha")
 """The probability of PM."""

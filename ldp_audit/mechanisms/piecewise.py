@@ -26,9 +26,10 @@ from ldp_audit.mechanisms.inputs import array_of, as_reports, in_interval, numbe
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import BUDGET
-from ldp_audit.mechanisms.randomness import BITS, NumpySource, Source, log_ratio, rarer_words
+from ldp_audit.mechanisms.randomness import BITS, NumpySource, Source, rarer_words
 from ldp_audit.mechanisms.short_words import MOST_CELLS, PLACES, Draw, Windows
 from ldp_audit.mechanisms.variable import ROOT_T, Variable
+from ldp_audit.numerics import log_ratio
 
 INPUT = Variable("x", -1, 1)
 REACH = (ROOT_T + 1) / (ROOT_T - 1)

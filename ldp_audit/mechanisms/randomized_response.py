@@ -26,9 +26,10 @@ from ldp_audit.mechanisms.inputs import array_of, numbers_of, whole_numbers
 from ldp_audit.mechanisms.log_space import excess, expit, levels
 from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import Parameter
-from ldp_audit.mechanisms.randomness import NumpySource, Source, log_ratio, rarer_words
+from ldp_audit.mechanisms.randomness import NumpySource, Source, rarer_words
 from ldp_audit.mechanisms.short_words import Draw, Labels
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
+from ldp_audit.numerics import log_ratio
 
 
 @dataclass(frozen=True)

@@ -112,17 +112,6 @@ def occurs(words: Any, count: int, bits: int = 64) -> Any:
     return words <= count - 1 - 2 ** (bits - 1)
 
 
-def log_ratio(first: int, second: int) -> float:
-    """ln(first / second) of whole numbers, also where the two are nearly equal or beyond the range of floats."""
-    ratio = Fraction(first, second)
-    if Fraction(1, 2) < ratio < 2:
-        return math.log1p(float(ratio - 1))
-    try:
-        return math.log(float(ratio))
-    except (OverflowError, ValueError):  # no float holds it, or it rounds to 0
-        return math.log(ratio.numerator) - math.log(ratio.denominator)
-
-
 def rarer_words(epsilon: float, odds: Fraction | int = 1, total: int = WORDS) -> int | None:
     """How many of `total` words go to the side of probability odds / (t + odds), t = e**epsilon, rounded up.
 

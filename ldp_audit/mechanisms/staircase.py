@@ -27,7 +27,8 @@ from numpy.typing import ArrayLike, NDArray
 from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
 from ldp_audit.mechanisms.log_space import excess, levels
 from ldp_audit.mechanisms.mechanism import Mechanism
-from ldp_audit.mechanisms.randomness import Source, log_ratio, rarer_words
+from ldp_audit.mechanisms.randomness import Source, rarer_words
+from ldp_audit.numerics import log_ratio
 
 Logs = tuple[float, float, float]
 """Log probabilities of one favoured output, of one other output, and of none."""

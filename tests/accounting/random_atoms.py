@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.losses.discrete_loss import LossAtoms
 
 
 @st.composite

@@ -14,9 +14,9 @@ from mpmath import erfc, erfinv, mp, mpf, sqrt
 from ldp_audit.accounting import PrivacyProfile, compose, privacy_loss
 from ldp_audit.accounting.attack_success import detection, precision
 from ldp_audit.accounting.detection_rate import bounds_of_profile
-from ldp_audit.accounting.laws.loss_atoms import LossAtoms
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, Piecewise, RandomizedResponse
 from tests.accounting.random_atoms import losses
 

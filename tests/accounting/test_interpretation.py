@@ -22,9 +22,9 @@ from ldp_audit.accounting.attack_success import (
     shown_outright,
 )
 from ldp_audit.accounting.interpretation import explain, summary
-from ldp_audit.accounting.laws.loss_atoms import LossAtoms
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, RandomizedResponse, SubsampleRelease
 from tests.accounting.random_atoms import finite_losses, losses
 

@@ -11,10 +11,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ldp_audit.accounting import LossAtoms, PrivacyLoss, compose, privacy_loss
-from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING
-from ldp_audit.accounting.laws.improper_loss import ImproperLoss
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
+from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING
+from ldp_audit.losses.loss import ImproperLoss
+from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Laplace, Piecewise, RandomizedResponse
 
 LAWS = st.one_of(

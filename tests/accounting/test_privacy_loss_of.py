@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from sympy import Rational
 
 from ldp_audit.accounting import LossAtoms, PrivacyLoss, privacy_loss
-from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.bracketed_loss import ends_of
-from ldp_audit.accounting.laws.profile_loss import ProfileLoss
+from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.enclosed_loss import ends_of
+from ldp_audit.losses.profile_loss import ProfileLoss
 from ldp_audit.mechanisms import (
     DuchiVector,
     ExponentialSelection,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit.accounting import PrivacyLoss, compose
-from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss
 from ldp_audit.accounting.privacy_loss import LevelSearch, log_odds
+from ldp_audit.losses.enclosed_loss import BracketedLoss
 from ldp_audit.mechanisms import Hybrid, Laplace, Piecewise
 
 Ends = tuple[float, float]

@@ -11,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.finite_losses import as_atoms
-from ldp_audit.accounting.laws.loss_atoms import LossAtoms
-from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
-from ldp_audit.accounting.laws.profile_hull import HullLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.profile_figure import profile_figure
 from ldp_audit.accounting.trade_off import trade_off_bounds, trade_off_from_below
 from ldp_audit.accounting.trade_off_curve import TradeOffCurve
+from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.finite_losses import as_atoms
+from ldp_audit.losses.hulls import HullLoss
+from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, RandomizedResponse, SubsampleRelease
 from ldp_audit.reports.figures import svg
 from tests.accounting.random_atoms import losses

@@ -21,7 +21,7 @@ from ldp_audit.implementations import implementation
 from ldp_audit.mechanisms import ExponentialSelection, FiniteChannel, RandomizedResponse, SubsampleRelease
 from ldp_audit.mechanisms.exponential_selection import FiniteSelection
 from ldp_audit.mechanisms.finite_precision import AliasTable
-from ldp_audit.mechanisms.randomness import log_ratio
+from ldp_audit.numerics import log_ratio
 from tests.implementations.scripted_generators import Script, ScriptedNumpy, scripted_torch
 from tests.implementations.shipped_runs import (
     BITS,

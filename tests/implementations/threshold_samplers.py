@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.mechanisms.randomness import log_ratio, rarer_words
+from ldp_audit.mechanisms.randomness import rarer_words
+from ldp_audit.numerics import log_ratio
 
 LOW, MIDDLE, HIGH = -1.0, 0.0, 1.0
 INPUTS = (LOW, MIDDLE, HIGH)

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ldp_audit.accounting.budget_arguments import as_float, level, log_of_delta
 from ldp_audit.accounting.calibration.calibration_search import Search
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.losses.budget_arguments import as_float, level, log_of_delta
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,15 @@ import math
 import sys
 from typing import Any
 
-from ldp_audit.accounting.budget_arguments import level, log_of_delta, positive, whole
 from ldp_audit.accounting.calibration.calibrate import Calibrated, calibrate
 from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.conversion.gaussian_dp import gdp_within
-from ldp_audit.accounting.laws.binomial_loss import MOST_TIMES, BinomialLoss
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.sampling.subsample import MOST_RECORDS, Adjacency, Kind, subsample
+from ldp_audit.losses.binomial_loss import MOST_TIMES, BinomialLoss
+from ldp_audit.losses.budget_arguments import level, log_of_delta, positive, whole
+from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms.laplace import Laplace
 
 _LARGE = 700.0

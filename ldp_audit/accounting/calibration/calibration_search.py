@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from ldp_audit.accounting.budget_arguments import as_float, shown
 from ldp_audit.accounting.calibration.search_steps import Steps
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
+from ldp_audit.losses.budget_arguments import as_float, shown
 
 _SLACK = 1e-9
 """By how much ln delta may fall where it should rise, before it is remarked upon."""

@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtri_exp
 
-from ldp_audit.accounting.budget_arguments import level, log_of_delta
 from ldp_audit.accounting.conversion.converted import Converted
 from ldp_audit.accounting.conversion.law_divergence import largest_noise
 from ldp_audit.accounting.conversion.renyi import laws_of
-from ldp_audit.accounting.inversion.inverted_sum import parts_of
-from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.finite_losses import as_atoms
-from ldp_audit.accounting.laws.loss_atoms import LossAtoms
-from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss
-from ldp_audit.accounting.laws.profile_hull import dominating_atoms
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.budget_arguments import level, log_of_delta
+from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.finite_losses import as_atoms
+from ldp_audit.losses.hulls import dominating_atoms
+from ldp_audit.losses.inverted_sum import parts_of
+from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.noise_losses import GaussianLoss
 
 _PROFILE = "Balle, Wang (2018), Theorem 8; Dong, Roth, Su (2022), Corollary 1"
 _CURVE = "Dong, Roth, Su (2022), Definition 4"

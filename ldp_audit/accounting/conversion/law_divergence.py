@@ -27,19 +27,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from ldp_audit.accounting.inversion.inverted_sum import parts_of, transform_of
-from ldp_audit.accounting.inversion.transform import Transform
-from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, end_of
-from ldp_audit.accounting.laws.finite_losses import log_sum
-from ldp_audit.accounting.laws.improper_loss import ImproperLoss
-from ldp_audit.accounting.laws.loss_atoms import LossAtoms
-from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
-from ldp_audit.accounting.laws.profile_hull import dominating_atoms
-from ldp_audit.accounting.sampling.loss_mixture import LossMixture
-from ldp_audit.accounting.sampling.mixed_loss import MixedLoss
-from ldp_audit.accounting.sampling.symmetric_loss import SymmetricLoss
+from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.enclosed_loss import BracketedLoss, LossMixture, end_of
+from ldp_audit.losses.hulls import dominating_atoms
+from ldp_audit.losses.inverted_sum import parts_of, transform_of
+from ldp_audit.losses.loss import ImproperLoss, LossLaw
+from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
+from ldp_audit.losses.sampled_loss import MixedLoss, SymmetricLoss
+from ldp_audit.losses.transform import Transform
+from ldp_audit.numerics import log_sum
 
 _LEAST = (1e-5, 1e-2, 0.5)
 """Of alpha - 1 where M is an integral: divergences rise with the order, so a lower one has at most this one's."""

@@ -14,13 +14,13 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from ldp_audit.accounting.budget_arguments import level, share, whole
 from ldp_audit.accounting.conversion.converted import Converted
-from ldp_audit.accounting.laws.binomial_loss import MOST_TIMES, BinomialLoss
-from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING
-from ldp_audit.accounting.laws.improper_loss import ImproperLoss, log_lacking
-from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.losses.binomial_loss import MOST_TIMES, BinomialLoss
+from ldp_audit.losses.budget_arguments import level, share, whole
+from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING
+from ldp_audit.losses.loss import ImproperLoss, LossLaw
+from ldp_audit.numerics import log_lacking
 
 _SUM = "the sum; Dwork, McSherry, Nissim, Smith (2006)"
 _STRONG = "Dwork, Rothblum, Vadhan (2010), Theorem III.3"

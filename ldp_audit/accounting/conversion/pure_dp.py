@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from scipy.special import ndtri_exp
 
-from ldp_audit.accounting.budget_arguments import level, log_of_delta
 from ldp_audit.accounting.conversion.converted import Converted
 from ldp_audit.accounting.conversion.renyi import response_renyi
+from ldp_audit.losses.budget_arguments import level, log_of_delta
 
 _DOMINATED = "Kairouz, Oh, Viswanath (2015), Theorem 3.3: randomised response is the worst"
 

@@ -13,11 +13,11 @@ from numbers import Real
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from ldp_audit.accounting.budget_arguments import level, log_of_delta, order, whole
 from ldp_audit.accounting.conversion.converted import Converted
 from ldp_audit.accounting.conversion.law_divergence import divergence_of, laplace_divergence, of_excess
-from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.losses.budget_arguments import level, log_of_delta, order, whole
+from ldp_audit.losses.loss import LossLaw
 
 Curve = Callable[[float], float]
 """A bound on the divergence at each order."""

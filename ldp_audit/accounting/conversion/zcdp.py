@@ -13,7 +13,6 @@ from functools import cache
 
 import numpy as np
 
-from ldp_audit.accounting.budget_arguments import level, log_of_delta
 from ldp_audit.accounting.conversion.converted import Converted
 from ldp_audit.accounting.conversion.law_divergence import ratio_beyond
 from ldp_audit.accounting.conversion.renyi import (
@@ -24,11 +23,12 @@ from ldp_audit.accounting.conversion.renyi import (
     renyi_to_delta,
     renyi_to_epsilon,
 )
-from ldp_audit.accounting.laws.bracketed_loss import end_of
-from ldp_audit.accounting.laws.loss_atoms import LossAtoms
-from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.sampling.fewer_losses import coarser
+from ldp_audit.losses.budget_arguments import level, log_of_delta
+from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.enclosed_loss import end_of
+from ldp_audit.losses.loss import LossLaw
 
 _FARTHEST = 1e12
 _MOST_CELLS = 5000

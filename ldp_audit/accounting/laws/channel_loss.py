@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.accounting.laws.finite_losses import symmetric_law
-from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.losses.finite_losses import symmetric_law
+from ldp_audit.losses.loss import LossLaw
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
-from ldp_audit.mechanisms.randomness import log_ratio
+from ldp_audit.numerics import log_ratio
 
 _LEAST = 1e-290
 """Rows with an entry below this, but not 0, are compared as fractions."""

@@ -13,9 +13,9 @@ import math
 
 import numpy as np
 
-from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss
-from ldp_audit.accounting.laws.finite_losses import symmetric_law
-from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.losses.enclosed_loss import BracketedLoss
+from ldp_audit.losses.finite_losses import symmetric_law
+from ldp_audit.losses.loss import LossLaw
 from ldp_audit.mechanisms.exponential_selection import ExponentialSelection
 
 _MOST_RANKS, _BLOCKS = 200_000, 20_000

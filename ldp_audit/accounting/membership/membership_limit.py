@@ -34,9 +34,9 @@ from ldp_audit.accounting.anonymous_counts import (
     check_clients,
     hypotheses,
 )
-from ldp_audit.accounting.budget_arguments import level, whole
 from ldp_audit.accounting.conversion.gaussian_dp import gdp_within
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss
+from ldp_audit.losses.budget_arguments import level, whole
+from ldp_audit.losses.noise_losses import GaussianLoss
 
 _BERRY_ESSEEN = 0.4748
 _STEPS = 200  # of a bisection: floats are used up before

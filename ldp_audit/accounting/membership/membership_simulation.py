@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from ldp_audit.accounting.anonymous_counts import Against, CountLaws, Others, anonymous_count
-from ldp_audit.accounting.budget_arguments import whole
+from ldp_audit.losses.budget_arguments import whole
 
 _CELLS = 2**21  # of a block of draws: 16 MiB
 _NEVER = 1e-20  # values whose expected number among all counts of a run is below it are left out

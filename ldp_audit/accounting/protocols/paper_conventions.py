@@ -14,8 +14,8 @@ from typing import Any
 
 from scipy.special import ndtri
 
-from ldp_audit.accounting.budget_arguments import as_float
 from ldp_audit.accounting.protocols.protocol import PaperKey, Protocol, Step
+from ldp_audit.losses.budget_arguments import as_float
 from ldp_audit.mechanisms import ExponentialSelection, Gaussian, PerturbedEncoding, PerturbedSampling, SubsampleRelease
 
 VERDICTS = {

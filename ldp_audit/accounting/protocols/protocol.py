@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from ldp_audit.accounting.budget_arguments import as_float, whole
+from ldp_audit.losses.budget_arguments import as_float, whole
 from ldp_audit.mechanisms import target
 
 Unit = Literal["value", "record", "client"]

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.grids.grid_plan import WIDTH
-from ldp_audit.accounting.laws.improper_loss import hint_of
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Step
+from ldp_audit.losses.grid_plan import WIDTH
+from ldp_audit.losses.loss import hint_of
 from ldp_audit.mechanisms import RandomizedResponse, TwoPoint
 
 Scope = Literal["one use", "one round", "everything"]

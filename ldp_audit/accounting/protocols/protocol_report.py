@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from ldp_audit.accounting.attack_success import posterior
-from ldp_audit.accounting.budget_arguments import as_float
 from ldp_audit.accounting.conversion.converted import plain
-from ldp_audit.accounting.grids.grid_loss import check_width
-from ldp_audit.accounting.grids.grid_plan import WIDTH
 from ldp_audit.accounting.interpretation import explain
 from ldp_audit.accounting.protocols.conventions import Total, totals
 from ldp_audit.accounting.protocols.paper_conventions import PaperClaim, paper_claims
 from ldp_audit.accounting.protocols.protocol import Protocol
 from ldp_audit.accounting.protocols.protocol_costs import Ledger, Scope, label, step_losses
+from ldp_audit.losses.budget_arguments import as_float
+from ldp_audit.losses.grid_loss import check_width
+from ldp_audit.losses.grid_plan import WIDTH
 
 _MOST = 500.0  # nats: beyond, no sentence about odds says anything
 _PRACTICALLY = 0.9999

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, get_args
 
-from ldp_audit.accounting.budget_arguments import as_float, whole
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.sampling.subsample import Adjacency, subsample
+from ldp_audit.losses.budget_arguments import as_float, whole
 
 Observer = Literal["selects", "sees the result"]
 

@@ -19,17 +19,14 @@ import math
 
 import numpy as np
 
-from ldp_audit.accounting.laws.binomial_loss import log_binomial
-from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of
-from ldp_audit.accounting.laws.finite_losses import log_sum
-from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.sampling.fewer_losses import capped
-from ldp_audit.accounting.sampling.group_loss import pure_loss
-from ldp_audit.accounting.sampling.loss_mixture import mixture
-from ldp_audit.accounting.sampling.mixed_loss import mixed
-from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
-from ldp_audit.mechanisms.randomness import log_ratio
+from ldp_audit.losses.binomial_loss import log_binomial
+from ldp_audit.losses.enclosed_loss import BracketedLoss, ends_of, mixture
+from ldp_audit.losses.finite_losses import pure_loss
+from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
+from ldp_audit.losses.sampled_loss import SamplingRate, mixed
+from ldp_audit.numerics import log_ratio, log_sum
 
 _REACH, _TAIL, _MOST = 16.0, -80.0, 200
 """Deviations, and ln of the chance of more, which count as k draws; and the most parts of a mixture."""

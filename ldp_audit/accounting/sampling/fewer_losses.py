@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.accounting.laws.finite_losses import as_atoms, atoms_of, log_sum, symmetric_law
-from ldp_audit.accounting.laws.loss_atoms import LossAtoms
-from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.finite_losses import as_atoms, atoms_of, symmetric_law
+from ldp_audit.losses.loss import LossLaw
+from ldp_audit.numerics import log_sum
 
 Numbers = NDArray[np.float64]
 

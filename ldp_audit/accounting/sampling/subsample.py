@@ -29,14 +29,12 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
-from ldp_audit.accounting.budget_arguments import as_float, whole
-from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.sampling.copies_loss import copies_loss
-from ldp_audit.accounting.sampling.mixed_loss import mixed
-from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
-from ldp_audit.accounting.sampling.symmetric_loss import symmetric
+from ldp_audit.losses.budget_arguments import as_float, whole
+from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.sampled_loss import SamplingRate, mixed, symmetric
 
 Kind = Literal["poisson", "without", "with"]
 Adjacency = Literal["add/remove", "replace"]

@@ -14,9 +14,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.accounting.laws.finite_losses import symmetric_law
-from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.laws.profile_hull import hull_from, log_slope
+from ldp_audit.losses.finite_losses import symmetric_law
+from ldp_audit.losses.hulls import hull_from, log_slope
+from ldp_audit.losses.loss import LossLaw
 
 _BULK, _SMALLEST = -20.0, -800.0
 """ln of deltas: levels lie densely as far as the first, less so to the second; the smallest float is e**-745."""

@@ -40,13 +40,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.accounting.anonymous_counts import Chance
-from ldp_audit.accounting.budget_arguments import whole
-from ldp_audit.accounting.laws.binomial_loss import binomial_window
-from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.laws.mirrored_levels import of_mirrored
 from ldp_audit.accounting.shuffling.chord_law import chord_law, chord_levels
 from ldp_audit.accounting.shuffling.event_count import event_count
 from ldp_audit.accounting.shuffling.stop_loss import log_stop_loss
+from ldp_audit.losses.binomial_loss import binomial_window
+from ldp_audit.losses.budget_arguments import whole
+from ldp_audit.losses.loss import LossLaw, of_mirrored
 
 MOST_CLIENTS = 10**8
 MOST_EPSILON = 700.0

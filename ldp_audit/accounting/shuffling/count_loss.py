@@ -25,13 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.accounting.anonymous_counts import Chance, loss_of_count
-from ldp_audit.accounting.grids.discretisation import ListedPart
-from ldp_audit.accounting.laws.binomial_loss import binomial_window
-from ldp_audit.accounting.laws.finite_losses import atoms_of
-from ldp_audit.accounting.laws.loss_law import CellMasses, LossLaw
-from ldp_audit.accounting.laws.mirrored_levels import of_mirrored
 from ldp_audit.accounting.shuffling.count_runs import Runs, runs_of
 from ldp_audit.accounting.shuffling.stop_loss import Trials
+from ldp_audit.losses.binomial_loss import binomial_window
+from ldp_audit.losses.discretisation import ListedPart
+from ldp_audit.losses.finite_losses import atoms_of
+from ldp_audit.losses.loss import CellMasses, LossLaw, of_mirrored
 
 _REACH = 800.0
 """-ln of how much rarer than the likeliest a count may be that is added up by itself; rarer ones by their tails."""

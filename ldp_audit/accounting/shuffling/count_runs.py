@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.accounting.laws.binomial_loss import binomial_window
 from ldp_audit.accounting.shuffling.stop_loss import Trials
+from ldp_audit.losses.binomial_loss import binomial_window
 
 _REACH = 700.0
 """-ln of how much rarer than the likeliest a count in a run may be: the smallest float is e**-708."""

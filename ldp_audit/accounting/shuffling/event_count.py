@@ -12,10 +12,10 @@ import math
 import numpy as np
 
 from ldp_audit.accounting.anonymous_counts import Chance, loss_of_count
-from ldp_audit.accounting.laws.finite_losses import NOTHING, atoms_of
-from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.shuffling.count_loss import CountLoss
 from ldp_audit.accounting.shuffling.stop_loss import Trials
+from ldp_audit.losses.finite_losses import NOTHING, atoms_of
+from ldp_audit.losses.loss import LossLaw
 
 MOST_LISTED = 20_000
 """Of more clients the counts are not listed one by one."""

@@ -17,15 +17,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ldp_audit.accounting.conversion.renyi import renyi_divergence
-from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss
-from ldp_audit.accounting.laws.finite_losses import NOTHING
-from ldp_audit.accounting.laws.improper_loss import hint_of
-from ldp_audit.accounting.laws.loss_atoms import LossAtoms
-from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.shuffling.worst_moments import WorstMoments
 from ldp_audit.accounting.shuffling.worst_placing import MOST_ONE_BY_ONE, WorstPlacing
+from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.enclosed_loss import BracketedLoss
+from ldp_audit.losses.finite_losses import NOTHING
+from ldp_audit.losses.loss import LossLaw, hint_of
+from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 
 _PER_OCTAVE, _OCTAVES = 16, (-40, 40)
 """Orders are 1 + 2**(k/16)."""

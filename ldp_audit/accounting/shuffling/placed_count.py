@@ -22,8 +22,8 @@ from ldp_audit.accounting.anonymous_counts import (
     loss_of_neighbours,
 )
 from ldp_audit.accounting.laws.count_masses import checked_chances, count_masses, neighbouring_masses
-from ldp_audit.accounting.laws.finite_losses import atoms_of
-from ldp_audit.accounting.laws.loss_law import LossLaw
+from ldp_audit.losses.finite_losses import atoms_of
+from ldp_audit.losses.loss import LossLaw
 
 
 def placed_count(n: int, epsilon: float, others: ArrayLike) -> LossLaw:

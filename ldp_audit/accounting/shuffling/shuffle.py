@@ -22,17 +22,16 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from ldp_audit.accounting.anonymous_counts import Chance
-from ldp_audit.accounting.budget_arguments import whole
-from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss
-from ldp_audit.accounting.laws.finite_losses import NOTHING
-from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
-from ldp_audit.accounting.sampling.group_loss import pure_loss
 from ldp_audit.accounting.shuffling.clones import MOST_CLIENTS, MOST_EPSILON, clones, stronger_clones, third_value
 from ldp_audit.accounting.shuffling.event_count import event_count
 from ldp_audit.accounting.shuffling.placed_count import placed_count
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing, one_end
+from ldp_audit.losses.budget_arguments import whole
+from ldp_audit.losses.enclosed_loss import BracketedLoss
+from ldp_audit.losses.finite_losses import NOTHING, pure_loss
+from ldp_audit.losses.loss import LossLaw
 from ldp_audit.mechanisms.laplace import Laplace
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.randomized_response import RandomizedResponse

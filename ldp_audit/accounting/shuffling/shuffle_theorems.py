@@ -14,11 +14,11 @@ from typing import Any
 
 from scipy.optimize import brentq
 
-from ldp_audit.accounting.budget_arguments import as_float, whole
-from ldp_audit.accounting.laws.loss_law import LossLaw
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.shuffling.clones import MOST_CLIENTS, MOST_EPSILON, clones, stronger_clones
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
+from ldp_audit.losses.budget_arguments import as_float, whole
+from ldp_audit.losses.loss import LossLaw
 from ldp_audit.mechanisms.laplace import Laplace
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.piecewise import Piecewise

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincc
 
-from ldp_audit.accounting.laws.binomial_loss import log_binomial_at, stirling_error
+from ldp_audit.losses.binomial_loss import log_binomial_at, stirling_error
 
 _NEAR = 1.0
 """Standard deviations within which the identity is used."""

@@ -18,13 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.accounting.anonymous_counts import Chance
-from ldp_audit.accounting.laws.finite_losses import as_atoms
-from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.laws.mirrored_levels import of_mirrored
 from ldp_audit.accounting.shuffling.chord_law import chord_law, chord_levels
 from ldp_audit.accounting.shuffling.event_count import event_count
 from ldp_audit.accounting.shuffling.split_counts import SplitCounts
 from ldp_audit.accounting.shuffling.worst_split import WorstSplit, worst_split
+from ldp_audit.losses.finite_losses import as_atoms
+from ldp_audit.losses.loss import LossLaw, of_mirrored
 from ldp_audit.mechanisms.log_space import expit
 
 MOST_ONE_BY_ONE = 1024

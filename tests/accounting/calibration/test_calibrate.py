@@ -22,9 +22,9 @@ from ldp_audit.accounting.calibration.calibrated_parameters import (
 )
 from ldp_audit.accounting.calibration.calibration_search import Search
 from ldp_audit.accounting.conversion.gaussian_dp import gdp_within
-from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.enclosed_loss import BracketedLoss
 from ldp_audit.mechanisms import ExponentialSelection, Gaussian, RandomizedResponse, SubsampleRelease, TwoPoint
 
 DELTAS = (0.0, 1e-300, 1e-9, 1e-3, 0.5)

@@ -36,10 +36,10 @@ from ldp_audit.accounting.conversion.conversions import (
     zcdp_to_delta,
     zcdp_to_epsilon,
 )
-from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import RandomizedResponse, SubsampleRelease
 from tests.accounting.random_atoms import finite_losses, losses
 

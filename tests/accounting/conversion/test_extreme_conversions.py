@@ -33,8 +33,8 @@ from ldp_audit.accounting.conversion.conversions import (
     zcdp_to_delta,
     zcdp_to_epsilon,
 )
-from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss
+from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 TINY = 1e-200

@@ -12,9 +12,9 @@ from ldp_audit.accounting import compose, privacy_loss, shuffle, subsample
 from ldp_audit.accounting.conversion.gaussian_dp import gdp_of
 from ldp_audit.accounting.conversion.renyi import laplace_renyi, renyi_divergence, renyi_to_epsilon
 from ldp_audit.accounting.conversion.zcdp import zcdp_of
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.sampling.loss_mixture import mixture
+from ldp_audit.losses.enclosed_loss import mixture
+from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, Piecewise, RandomizedResponse, TwoPoint
 
 mp.dps = 30

@@ -8,8 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss
-from ldp_audit.accounting.laws.finite_losses import NOTHING
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.protocols.conventions import totals
 from ldp_audit.accounting.protocols.paper_conventions import TABLE_2, VERDICTS, paper_claims
@@ -18,6 +16,8 @@ from ldp_audit.accounting.protocols.protocol_costs import Ledger, step_losses
 from ldp_audit.accounting.protocols.protocol_file import load_protocol, shipped
 from ldp_audit.accounting.protocols.protocol_report import account
 from ldp_audit.claims import papers
+from ldp_audit.losses.enclosed_loss import BracketedLoss
+from ldp_audit.losses.finite_losses import NOTHING
 from ldp_audit.mechanisms import FiniteChannel, RandomizedResponse, TwoPoint
 from tests.claims import test_fedmd_nfdp, test_fedsel, test_ldp_fl
 

@@ -13,12 +13,12 @@ from scipy.optimize import linprog
 from scipy.stats import binom, laplace, norm
 
 from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.finite_losses import as_atoms, symmetric_law
-from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.sampling.subsample import subsample
+from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.finite_losses import as_atoms, symmetric_law
+from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.accounting import compose, subsample
-from ldp_audit.accounting.laws.profile_hull import dominating_atoms
-from ldp_audit.accounting.sampling.lower_hull import dominated_atoms
+from ldp_audit.losses.hulls import dominated_atoms, dominating_atoms
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse, TwoPoint
 
 

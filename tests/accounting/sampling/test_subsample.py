@@ -14,16 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, ends_of
-from ldp_audit.accounting.laws.finite_losses import EVERYTHING, NOTHING
-from ldp_audit.accounting.laws.loss_atoms import LossAtoms
-from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
-from ldp_audit.accounting.sampling.mixed_loss import mixed
-from ldp_audit.accounting.sampling.sampling_rate import SamplingRate
 from ldp_audit.accounting.sampling.subsample import subsample
+from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.enclosed_loss import BracketedLoss, ends_of
+from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING
+from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
+from ldp_audit.losses.sampled_loss import SamplingRate, mixed
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 from tests.accounting.sampled_experiments import (
     Channel,

@@ -10,12 +10,12 @@ from flint import arb, ctx
 
 from ldp_audit.accounting.anonymous_counts import Chance
 from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.laws.loss_atoms import LossAtoms
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.shuffling import count_loss, event_count
 from ldp_audit.accounting.shuffling.count_loss import CountLoss
 from ldp_audit.accounting.shuffling.shuffle import shuffle
 from ldp_audit.accounting.shuffling.stop_loss import Trials
+from ldp_audit.losses.discrete_loss import LossAtoms
 from ldp_audit.mechanisms import RandomizedResponse, TwoPoint
 from ldp_audit.mechanisms.log_space import expit
 

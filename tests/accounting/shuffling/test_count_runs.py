@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from ldp_audit.accounting.anonymous_counts import Chance
-from ldp_audit.accounting.laws.finite_losses import as_atoms
 from ldp_audit.accounting.shuffling.count_loss import CountLoss
 from ldp_audit.accounting.shuffling.count_runs import runs_of
 from ldp_audit.accounting.shuffling.event_count import event_count
 from ldp_audit.accounting.shuffling.stop_loss import Trials
+from ldp_audit.losses.finite_losses import as_atoms
 from ldp_audit.mechanisms.log_space import expit
 
 SIZES = [(2, 1.0), (40, 0.01), (12_000, 5.0), (10**5, 20.0), (10**6, 1.0), (10**8, 1e-9), (10**8, 1.0), (10**8, 50.0)]

@@ -13,11 +13,6 @@ from hypothesis import strategies as st
 from ldp_audit.accounting.anonymous_counts import exact_laws
 from ldp_audit.accounting.compose import composed
 from ldp_audit.accounting.conversion.renyi import renyi_divergence
-from ldp_audit.accounting.laws.binomial_loss import BinomialLoss
-from ldp_audit.accounting.laws.bracketed_loss import BracketedLoss, end_of, ends_of
-from ldp_audit.accounting.laws.finite_losses import NOTHING
-from ldp_audit.accounting.laws.loss_law import LossLaw
-from ldp_audit.accounting.laws.noise_losses import GaussianLoss
 from ldp_audit.accounting.shuffling.clones import clones
 from ldp_audit.accounting.shuffling.moment_bound import (
     MomentBound,
@@ -27,6 +22,11 @@ from ldp_audit.accounting.shuffling.moment_bound import (
 from ldp_audit.accounting.shuffling.placed_count import placed_count
 from ldp_audit.accounting.shuffling.worst_moments import WorstMoments
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
+from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.enclosed_loss import BracketedLoss, end_of, ends_of
+from ldp_audit.losses.finite_losses import NOTHING
+from ldp_audit.losses.loss import LossLaw
+from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms.log_space import expit
 
 

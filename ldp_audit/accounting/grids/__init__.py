@@ -1,1 +1,0 @@
-"""Sums of independent losses on a grid by FFT, with certified ends."""

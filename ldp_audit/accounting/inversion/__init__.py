@@ -1,1 +1,0 @@
-"""Sums of independent losses by an integral along a line of the complex plane, with certified ends."""

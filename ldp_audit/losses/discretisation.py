@@ -1,0 +1,440 @@
+r"""The parts of a sum of losses, listed so that a grid can take them: flat, each law once, few losses as atoms.
+
+The law of a sum of losses on a grid, tilted: what the FFT adds up.
+
+The tilt theta >= 0 multiplies the mass at a loss l by e**(theta l) and divides by their sum, so that what counts at a
+level far in the tail has the floats' full precision.
+
+A law on a grid stands for another one, whose losses have been moved to the ends of their cells, each so that the mean
+of e**-loss stays (see `gridding`). What that and rounding can have changed is carried along in numbers that add up when
+laws are added: see `TiltedLaw`.
+
+Laws of the loss on a grid, from above, by 'connecting the dots'.
+
+The masses p and q that P and Q have in the cell (g, g + h] are given to its two ends so that both are kept. The upper
+end gets the share
+
+    s = (1 - e**g q/p) / (1 - e**-h)
+
+of p. With u = e**-loss this replaces u in the cell by a law of the same mean, so the mean of every convex function of u
+grows, and that of (1 - e**epsilon u)_+ is the hockey-stick divergence: the law on the grid dominates. What lies above
+the grid is given an infinite loss, what lies below it that of the first point. A law whose losses all lie on the grid
+is not moved.
+
+Source: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the dots" (PETS 2022).
+
+The common spacing of the losses of several laws, where there is one: then a grid need not move any of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.budget_arguments import whole
+from ldp_audit.losses.discrete_loss import LossAtoms, rounding_of
+from ldp_audit.losses.finite_losses import as_atoms
+from ldp_audit.losses.loss import CellMasses, DiscretisableLaw, LossLaw
+from ldp_audit.numerics import log_lacking
+
+_RARE = -40.0
+
+Part = tuple[LossLaw, int]
+Discretisable = tuple[DiscretisableLaw, int]
+
+
+def flat_parts(laws: Iterable[Part]) -> list[Part]:
+    """The laws, each once with all its times; sums of two-valued losses as so many single ones.
+
+    Raises ValueError where times are not whole numbers >= 1, or a law cannot be put on a grid.
+    """
+    found: dict[Any, Part] = {}
+    for law, times in laws:
+        single, more = (BinomialLoss(law.high, law.low, 1), law.times) if isinstance(law, BinomialLoss) else (law, 1)
+        if as_atoms(single) is None and not hasattr(single, "masses"):
+            raise ValueError(f"laws must know the masses of cells, or list their losses; got {law!r}")
+        key = _key(single)
+        found[key] = (single, whole(times, "times") * more + (found[key][1] if key in found else 0))
+    return list(found.values())
+
+
+def gridded_parts(parts: Sequence[Part]) -> list[Discretisable]:
+    """The laws, as atoms where they have few losses."""
+    return [(as_atoms(law) or law, times) for law, times in parts]  # type: ignore[misc]
+
+
+def log_infinite_of(law: DiscretisableLaw) -> float:
+    """ln P(loss = inf)."""
+    return law.log_infinite if isinstance(law, LossAtoms) else law.masses(np.zeros(1)).infinite
+
+
+def log_any(logs: Iterable[tuple[float, int]]) -> float:
+    """ln of the probability that anything happens of what has these probabilities, each so many times."""
+    listed = list(logs)
+    added = float(np.logaddexp.reduce([log + math.log(times) for log, times in listed], initial=-math.inf))
+    if added < _RARE:  # where the sum is right to the last digit
+        return added
+    return log_lacking(math.fsum(times * log_lacking(log) for log, times in listed))
+
+
+def _key(law: LossLaw) -> Any:
+    """Equal for equal laws."""
+    if isinstance(law, LossAtoms):
+        return law.losses.tobytes(), law.log_probabilities.tobytes(), law.log_infinite
+    try:
+        hash(law)
+    except TypeError:
+        return id(law)
+    return law
+
+
+_LARGEST_POWER = 300.0
+
+
+@dataclass(frozen=True)
+class Moves:
+    """The steps by which losses were moved: e**-step has the mean 1, given all before, and lies in an interval.
+
+    reach, squares: the sums of the intervals' lengths h and of their squares, nats.
+    log_variance: the sum of ln(1 + 4 sinh(h/4)**2): the product of all e**-step has at most the variance e**that - 1.
+    """
+
+    reach: float = 0.0
+    squares: float = 0.0
+    log_variance: float = 0.0
+
+    def more(self, other: Moves, times: int = 1) -> Moves:
+        """With these as well, so many times."""
+        return Moves(
+            self.reach + times * other.reach,
+            self.squares + times * other.squares,
+            self.log_variance + times * other.log_variance,
+        )
+
+
+def one_move(spacing: float) -> Moves:
+    """One step between two points of a grid."""
+    half = spacing / 2
+    return Moves(spacing, spacing * spacing, math.log1p(4 * math.sinh(half / 2) ** 2) if half < 600 else half)
+
+
+@dataclass(frozen=True, eq=False)
+class TiltedLaw:
+    """Tilted masses at the losses offset + spacing * index.
+
+    indices, masses: ascending whole numbers, and masses that add up to 1 up to rounding, shape (m,).
+    log_sum: ln of the sum of the masses times e**(theta loss), right to `log_sum_error`.
+    mass_error, norm_error: how wrong each mass may be, and the root of the sum of all errors' squares.
+    misplaced: how much tilted mass may be at wrong places or missing.
+    below: how much tilted mass comes from below the grid.
+    log_infinite, log_cut: ln P(loss = inf), and the same with what was cut above the grid.
+    moves: how losses were moved.   shift: by how many nats rounding may have moved the loss.
+    """
+
+    spacing: float
+    theta: float
+    offset: float
+    indices: NDArray[np.int64]
+    masses: NDArray[np.float64]
+    log_sum: float
+    log_sum_error: float
+    mass_error: float = 0.0
+    norm_error: float = 0.0
+    misplaced: float = 0.0
+    below: float = 0.0
+    log_infinite: float = -math.inf
+    log_cut: float = -math.inf
+    moves: Moves = Moves()
+    shift: float = 0.0
+
+    def with_infinite(self, log_infinite: float, log_cut: float, below: float) -> TiltedLaw:
+        """The same law, with infinite losses and with what was below the grid."""
+        return replace(self, log_infinite=log_infinite, log_cut=log_cut, below=below)
+
+    def log_mean_power(self, slope: float, origin: float) -> float:
+        """ln of an upper bound on the tilted mean of e**(slope (index - origin))."""
+        # plain sums instead of products of vectors, whose threads are slow to start
+        powers = slope * (self.indices - origin)
+        top = float(powers.max())
+        if top < _LARGEST_POWER:
+            raised = np.exp(powers)
+            return math.log(float((raised * self.masses).sum()) + self.norm_error * math.sqrt(float((raised**2).sum())))
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.masses + self.norm_error) + powers
+        top = float(logs.max())
+        return top + math.log(float(np.exp(logs - top).sum()))
+
+    def binned(self, factor: int) -> TiltedLaw:
+        """The masses of so many consecutive indices together, at the first of them; errors likewise."""
+        starts = np.flatnonzero(np.diff(self.indices // factor, prepend=self.indices[0] // factor - 1))
+        masses = np.add.reduceat(self.masses, starts)
+        places = (self.indices[starts] // factor) * factor
+        return replace(self, indices=places, masses=masses, norm_error=math.sqrt(factor) * self.norm_error)
+
+    def moments(self) -> tuple[float, float]:
+        """Mean and variance of the tilted index."""
+        mean = float((self.masses * self.indices).sum())
+        return mean, float((self.masses * (self.indices - mean) ** 2).sum())
+
+    def norm(self) -> float:
+        """The root of the sum of the masses' squares."""
+        return math.sqrt(float((self.masses**2).sum()))
+
+    def farthest(self) -> float:
+        """The largest absolute index."""
+        return float(max(abs(self.indices[0]), abs(self.indices[-1])))
+
+
+_EPS = 2.0**-52
+_ON_GRID = 1e-9
+_NEGLIGIBLE = math.log(1e-25)
+_BLOCK = 2**15
+_GAPS = 8
+
+
+class ListedPart(NamedTuple):
+    """The losses of a law between two ends, as its `atoms_between` gives them, where it has that and they are not many.
+
+    losses, logs: ascending, nats, and ln of their probabilities under P, shape (m,); none are infinite.
+    log_below, log_above: ln of the probability of what lies at the lower end or below, and above the upper end.
+    """
+
+    losses: NDArray[np.float64]
+    logs: NDArray[np.float64]
+    log_below: float
+    log_above: float
+
+
+def gridded(
+    law: DiscretisableLaw, spacing: float, theta: float, lowest: float = -math.inf, highest: float = math.inf
+) -> TiltedLaw:
+    """The law on the grid of this spacing, tilted by theta >= 0.
+
+    lowest, highest: nats, where the grid ends; a list of losses needs none, and has no lower one.
+    """
+    if isinstance(law, LossAtoms):
+        kept = max(1, int(np.searchsorted(law.losses, highest, side="right")))
+        found = _of_atoms(law.losses[:kept], law.log_probabilities[:kept], spacing, theta, rounding_of(law))
+        above = float(np.logaddexp.reduce(law.log_probabilities[kept:], initial=law.log_infinite))
+        return found.with_infinite(law.log_infinite, above, 0.0)
+    between = getattr(law, "atoms_between", None)
+    listed: ListedPart | None = between(lowest, highest) if between else None
+    if listed is None:
+        return _of_cells(law, spacing, theta, lowest, highest)
+    losses, logs = listed.losses, listed.logs
+    if listed.log_below > -math.inf:
+        losses, logs = np.insert(losses, 0, lowest), np.insert(logs, 0, listed.log_below)
+    found = _of_atoms(losses, logs, spacing, theta, 0.0)
+    below = math.exp(min(0.0, listed.log_below + theta * lowest - found.log_sum))
+    return found.with_infinite(-math.inf, listed.log_above, below)
+
+
+def regridded(law: TiltedLaw, spacing: float) -> TiltedLaw:
+    """The law on a grid of another spacing with the same offset."""
+    indices, found = _shared(law, spacing)
+    total, most = float(found.sum()), math.exp(min(700.0, law.theta * spacing))
+    # a place gets the shares of a tent over its points: at most their integral and what its two lower kinks add
+    ratio = spacing / law.spacing
+    together = (ratio + 1 / (4 * ratio) if ratio > 1 else 1.0) * most
+    return replace(
+        law,
+        spacing=spacing,
+        indices=indices,
+        masses=found / total,
+        log_sum=law.log_sum + math.log(total),
+        log_sum_error=law.log_sum_error + 4 * _EPS * (20 + 2 * law.theta * spacing),
+        mass_error=together * (law.mass_error + 8 * _EPS * float(law.masses.max())) / total,
+        norm_error=math.sqrt(together * most) * (law.norm_error + 8 * _EPS * law.norm()) / total,
+        misplaced=law.misplaced * most / total,
+        below=law.below * most / total,
+        moves=law.moves.more(one_move(spacing)),
+        shift=law.shift + 8 * _EPS * law.spacing * law.farthest(),
+    )
+
+
+def _shared(law: TiltedLaw, spacing: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Where the masses go on the grid of this spacing, and how much there is; in blocks, which stay in fast memory."""
+    ratio, down = law.spacing / spacing, math.expm1(-spacing)
+    first, last = math.ceil(law.indices[0] * ratio) - 1, math.ceil(law.indices[-1] * ratio)
+    dense = last - first < _GAPS * law.indices.size
+    found = np.zeros(last - first + 2 if dense else 0)
+    sparse: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+    for start in range(0, law.indices.size, _BLOCK):
+        places, masses = law.indices[start : start + _BLOCK] * ratio, law.masses[start : start + _BLOCK]
+        upper = np.ceil(places)
+        steps = (places - upper + 1) * spacing  # above the lower end
+        share = np.clip(np.expm1(-steps) / down, 0.0, 1.0)
+        below, above = masses * (1 - share), masses * share
+        if law.theta:
+            below, above = below * np.exp(-law.theta * steps), above * np.exp(law.theta * (spacing - steps))
+        into = upper.astype(np.int64) - 1
+        if dense:
+            base = int(into[0])
+            sums = np.bincount(into - base, below, int(into[-1]) - base + 2)
+            sums[1:] += np.bincount(into - base, above, int(into[-1]) - base + 1)
+            found[base - first : base - first + sums.size] += sums
+        else:
+            sparse.append((np.concatenate([into, into + 1]), np.concatenate([below, above])))
+    if dense:
+        return np.arange(first, first + found.size, dtype=np.int64), found
+    return _collected(*(np.concatenate(parts) for parts in zip(*sparse, strict=True)))
+
+
+def _of_atoms(
+    losses: NDArray[np.float64], logs: NDArray[np.float64], spacing: float, theta: float, error: float
+) -> TiltedLaw:
+    """error: nats, by which the losses may be rounded beyond their last digits."""
+    offset = float(losses[0])
+    places = (losses - offset) / spacing
+    upper = np.round(places)
+    off = float(np.abs(places - upper).max())
+    rounding = 4 * _EPS * float(np.abs(losses).max()) + error
+    if off <= _ON_GRID:
+        return _tilted(offset, spacing, theta, upper.astype(np.int64), logs, shift=rounding + spacing * off)
+    upper = np.ceil(places)
+    share = np.clip(np.expm1((upper - 1 - places) * spacing) / math.expm1(-spacing), 0.0, 1.0)
+    indices = np.concatenate([upper - 1, upper]).astype(np.int64)
+    with np.errstate(divide="ignore"):
+        logs = np.concatenate([logs + np.log1p(-share), logs + np.log(share)])
+    # places are right to 2**-52 of themselves, so the shares' errors move the losses by no more than rounding
+    return _tilted(offset, spacing, theta, indices, logs, moves=one_move(spacing), shift=3 * rounding)
+
+
+def _of_cells(law: DiscretisableLaw, spacing: float, theta: float, lowest: float, highest: float) -> TiltedLaw:
+    indices = np.arange(math.floor(lowest / spacing), math.ceil(highest / spacing) + 1, dtype=np.int64)
+    points: NDArray[np.float64] = spacing * indices.astype(np.float64)
+    cells = cell_masses(law, points)
+    first, second = cells.first[1:-1], cells.second[1:-1]
+    raised = np.append(first + theta * points[1:], cells.first[0] + theta * points[0])
+    top = float(raised.max())
+    if top == -math.inf:
+        raise ValueError(f"no loss lies between {lowest!r} and {highest!r}")
+    with np.errstate(invalid="ignore"):
+        share = np.expm1(np.minimum(second - first + points[:-1], 0.0)) / math.expm1(-spacing)
+    share = np.clip(np.where(first > -math.inf, share, 0.0), 0.0, 1.0)
+    weights = np.exp(raised[:-1] - top)
+    masses = np.zeros(indices.size)
+    masses[0] = math.exp(raised[-1] - top)
+    masses[1:] = weights * share
+    masses[:-1] += math.exp(-theta * spacing) * weights * (1 - share)
+    counted = first[raised[:-1] > top + _NEGLIGIBLE]
+    rounding = 2 * _EPS * (4 + 2 * float(np.abs(counted).max(initial=0.0)))
+    shift = rounding + _shift_of_edges(cells, points, spacing) + 4 * _EPS * float(np.abs(points).max())
+    found = _scaled(0.0, spacing, theta, indices, masses, top, shift=shift, moves=one_move(spacing))
+    below = math.exp(min(0.0, float(raised[-1]) - found.log_sum))
+    return found.with_infinite(cells.infinite, float(np.logaddexp(cells.infinite, cells.first[-1])), below)
+
+
+def _shift_of_edges(cells: CellMasses, points: NDArray[np.float64], spacing: float) -> float:
+    """By how many nats the loss seems to be moved if edges are rounded, and differently for P and for Q.
+
+    If a density p at the edge g is counted on the wrong side over some nats r, the profile is wrong by p r there, and
+    that of the loss moved by s differs by s e**g Q(loss > g). Each density is taken from the emptier cell beside the
+    edge, twice; atoms lie on the right side.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        above = points + np.logaddexp.accumulate(cells.second[:0:-1])[::-1]
+        beside = np.minimum(cells.first[1:-2], cells.first[2:-1])
+        logs = np.log(16 * _EPS * np.abs(points[1:-1]) / spacing) + beside - above[1:-1]
+    return float(np.exp(logs[~np.isnan(logs)].max(initial=-math.inf)))
+
+
+def cell_masses(law: DiscretisableLaw, edges: NDArray[np.float64]) -> CellMasses:
+    """The law's masses, asked for in blocks, as it may need many numbers for each."""
+    starts = range(0, max(1, edges.size - 1), _BLOCK)
+    with np.errstate(all="ignore"):
+        blocks = [law.masses(edges[start : start + _BLOCK + 1]) for start in starts]
+    first, second = _joined([block.first for block in blocks]), _joined([block.second for block in blocks])
+    return CellMasses(first, second, blocks[0].infinite, blocks[0].missing)
+
+
+def _joined(blocks: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The cells of all blocks; their outer ones only where nothing comes before or after."""
+    return np.concatenate([blocks[0][:1], *(block[1:-1] for block in blocks), blocks[-1][-1:]])
+
+
+def _tilted(
+    offset: float,
+    spacing: float,
+    theta: float,
+    indices: NDArray[np.int64],
+    logs: NDArray[np.float64],
+    *,
+    shift: float,
+    moves: Moves | None = None,
+) -> TiltedLaw:
+    """These masses at these places, in any order and tilted."""
+    raised = logs + theta * (offset + spacing * indices)
+    top = float(raised.max())
+    places, masses = _collected(indices, np.exp(raised - top))
+    return _scaled(offset, spacing, theta, places, masses, top, shift=shift, moves=moves or Moves())
+
+
+def _scaled(
+    offset: float,
+    spacing: float,
+    theta: float,
+    indices: NDArray[np.int64],
+    masses: NDArray[np.float64],
+    top: float,
+    *,
+    shift: float,
+    moves: Moves,
+) -> TiltedLaw:
+    """The law whose tilted masses are e**top times these."""
+    total = float(masses.sum())
+    first, last = int(indices[0]), int(indices[-1])
+    farthest = theta * max(abs(offset + spacing * first), abs(offset + spacing * last))
+    log_sum = top + math.log(total)
+    error = 4 * _EPS * (60 + 2 * farthest + abs(log_sum))
+    return TiltedLaw(spacing, theta, offset, indices, masses / total, log_sum, error, moves=moves, shift=shift)
+
+
+def _collected(
+    indices: NDArray[np.int64], masses: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The places in ascending order and the sums of the masses at each; without gaps where these are few."""
+    first, last = int(indices.min()), int(indices.max())
+    if last - first < _GAPS * indices.size:
+        return np.arange(first, last + 1, dtype=np.int64), _by_place(indices - first, masses)
+    places, inverse = np.unique(indices, return_inverse=True)
+    return places, _by_place(inverse, masses)
+
+
+def _by_place(places: NDArray[np.int64], masses: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.bincount(places, masses).astype(np.float64, copy=False)
+
+
+_ROUNDING = 1e-13
+_FINEST = 2**20
+
+
+def common_spacing(losses: Sequence[NDArray[np.float64]]) -> float | None:
+    """The largest spacing of which all distances within each of the lists are multiples; None if there is none.
+
+    losses: ascending, nats, one list a law.   returns: a spacing that holds up to rounding (1e-13 of the largest
+    distance) and is at least 2**-20 of it; infinite where no law has two losses.
+    """
+    gaps = np.concatenate([np.empty(0), *(one - one[0] for one in losses)])
+    gaps = np.unique(gaps[gaps > 0])
+    if not gaps.size:
+        return np.inf
+    widest = float(gaps[-1])
+    rounding = _ROUNDING * max(widest, *(float(np.abs(one).max()) for one in losses))
+    parts = 1  # of the widest distance
+    while parts <= _FINEST:
+        left = gaps[np.abs(gaps - widest / parts * np.round(gaps / widest * parts)) > rounding]
+        if not left.size:
+            return widest / parts
+        share = Fraction(float(left[0]) / widest).limit_denominator(_FINEST)
+        if parts % share.denominator == 0:
+            return None
+        parts = math.lcm(parts, share.denominator)
+    return None

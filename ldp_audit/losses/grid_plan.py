@@ -1,0 +1,464 @@
+"""Which tilt and which grid serve a level: chosen from sketches, so no bound's truth rests on it.
+
+Where a sum of independent losses must be tilted so that its mean lies at a given level.
+
+Under the tilt theta each loss has the weights e**(theta l) times its own. With K the cumulant function of the sum, K'
+is the tilted mean and K'' the tilted variance. How far apart two tilts are is measured in standard deviations on the
+way, which is the integral of (K'')**(1/2) between them. Found from sketches, so only approximate; no bound rests on
+it.
+
+A law of the loss by some hundred cells: good enough to choose tilts, spacings and ranges; no bound rests on it.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discretisation import Discretisable, cell_masses, common_spacing
+from ldp_audit.losses.loss import DiscretisableLaw
+
+WIDTH = 1e-4
+"""Nats: how far apart the two ends of an epsilon may be, unless told otherwise."""
+
+_APART = 5.0
+"""How many standard deviations lie between the levels of two tilts."""
+
+_PER_OCTAVE, _LEAP = 64, 0.05
+"""Fine tilts, and the share of a deviation that is left where they are asked."""
+
+_RAREST, _RARER, _MOST_RARE, _UNSEEN = 40.0, 1.3, 5000.0, 23.0
+"""-ln of the probabilities of losses that are left out: at first, by how much more at each step, and at most; and ln of
+their share of a delta beside which they do not count."""
+
+_FEW, _MANY, _TYPICAL = 2**16, 2**20, 1e-5
+"""Finer than the width asks for where that costs little: so many points at least, and up to so many for errors like
+those of a single grid of this spacing. Who asks for ends further apart than `WIDTH` wants it quick: then coarser."""
+
+_SINGLE, _DEEPEST = 4, 4
+"""So many losses are added on the finest grid, or more, and at most so many grids lie above it."""
+
+_ROUNDING = 1.6e-11
+
+_THINNEST = 1e-7
+"""The least width of a window, as a share of the losses; a tilt may leave one loss alone."""
+
+_STEEP = 2.0**20
+"""A tilt that leaves little but the largest losses, in units of one that moves the mean by a standard deviation."""
+
+_NEGLIGIBLE = 36.0
+"""-ln of the share of a divergence, or of the tilted mass, that may lie beyond the grids' ends."""
+
+_REACH = 18.0
+"""How many standard deviations a window holds, about."""
+
+
+class Tilt(NamedTuple):
+    """A tilt, the steepest -ln delta among its levels, the deviation of the tilted sum, and ln of the least delta."""
+
+    theta: float
+    steepest: float
+    deviation: float
+    log_least: float
+
+
+class Grid(NamedTuple):
+    """Where each law is added: see `grid_sum`. Spacings in nats.
+
+    common: the spacing of all laws' losses, if there is one that will do.   own: that of each law, likewise.
+    spacings: of the common grid, of its groups' grid, and so on, down to that of single laws.
+    groups: how many equal groups a group consists of.   ranges: of each law on a grid.
+    """
+
+    common: float | None
+    own: tuple[float | None, ...] = ()
+    spacings: tuple[float, ...] = (1.0,)
+    groups: int = 1
+    ranges: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class TiltPlan:
+    """For the sum of these laws, each so many times.
+
+    width: nats, how much the two ends of an epsilon may differ.   points: the most points of a grid.
+    common, own: the spacings of all laws' losses and of each law's, where there are some.
+    tops: where each law is cut; what lies above counts as infinite.
+    """
+
+    laws: Sequence[Discretisable]
+    sketches: Sequence[Sketch]
+    saddle: Saddle
+    width: float
+    points: int
+    common: float | None
+    own: Sequence[float | None]
+    tops: Sequence[float]
+    _borders: dict[int, float] = field(default_factory=dict)
+
+    def place(self, epsilon: float) -> int:
+        """The number of the tilt that serves this level: 0 below the mean and near it, then upwards."""
+        for place, border in self._borders.items():
+            if epsilon < border and self._borders.get(place - 1, math.inf) <= epsilon:
+                return place
+        if epsilon < self._border(0):
+            return 0
+        theta = self.saddle.tilt_of_mean(epsilon)
+        if theta is None:  # next to the largest loss
+            theta = self.saddle.slope * _STEEP
+        found, step = round(self.saddle.distance(theta) / _APART), 1
+        least, most = found, found  # the border before the first lies at most at the level, that of the last above it
+        while least and epsilon < self._border(least - 1):
+            least, step = max(0, least - step), 2 * step
+        while epsilon >= self._border(most):
+            least, most, step = most + 1, most + step, 2 * step
+        return bisect_right(range(most), epsilon, lo=least, key=self._border)
+
+    def _border(self, place: int) -> float:
+        """The level from which on the next tilt serves; infinite for the last."""
+        if place not in self._borders:
+            theta = self.saddle.tilt_at_distance(_APART * (place + 0.5))
+            self._borders[place] = math.inf if theta is None else self.saddle.at(theta).mean
+        return self._borders[place]
+
+    def tilt(self, place: int, log_least: float = -math.inf) -> Tilt:
+        """The tilt of this number.   log_least: ln of the least delta that it is to serve, if that is known."""
+        before = self.saddle.tilt_at_distance(_APART * (place - 0.5)) if place else 0.0
+        theta = self.saddle.tilt_at_distance(_APART * place) if place else 0.0
+        after = self.saddle.tilt_at_distance(_APART * (place + 0.5))
+        chosen = (before or 0.0) if theta is None else theta
+        deviation = math.sqrt(self.saddle.at(chosen).variance)
+        steepest = 2 * chosen + self.saddle.slope if after is None else after
+        least = self.saddle.log_delta(steepest) - _APART
+        if least < log_least:
+            served = self.saddle.tilt_of_log_delta(log_least)
+            steepest, least = max(chosen, min(steepest, steepest if served is None else served)), log_least
+        return Tilt(chosen, steepest, deviation, least)
+
+    def without_rare(self, epsilon: float) -> TiltPlan | None:
+        """The plan for what is left without losses that are far too rare to matter at this level; None for the same.
+
+        Of levels whose delta is smaller yet, the one for the rarest.
+        Where rare losses are far larger than all others, all tilts that reach a level may be those of them alone.
+        """
+        rare, times, found = _RAREST, [times for _, times in self.laws], None
+        while rare < _MOST_RARE:
+            left = self._common(rare)
+            if all(one is other for one, other in zip(left, self.sketches, strict=True)):
+                break
+            saddle, tops = saddle_of(left, times), [float(one.edges[-1]) for one in left]
+            found = replace(self, sketches=left, saddle=saddle, tops=tops, _borders={})
+            theta = saddle.tilt_of_mean(epsilon)
+            if theta is not None and saddle.log_delta(theta) > _UNSEEN - rare:
+                break
+            rare *= _RARER
+        return found
+
+    def saddle_of_common(self, log_delta: float) -> Saddle:
+        """Of what is left without losses that are far too rare to matter for this ln delta."""
+        return saddle_of(self._common(_UNSEEN - log_delta), [times for _, times in self.laws])
+
+    def _common(self, rare: float) -> list[Sketch]:
+        """The sketches without the largest losses, of which there is at most e**-rare in all."""
+        logs = (-rare - math.log(len(self.laws) * times) for _, times in self.laws)
+        return [one.below_of(log) for one, log in zip(self.sketches, logs, strict=True)]
+
+    def fine_place(self, epsilon: float, deviation: float) -> int | None:
+        """The number of the fine tilt whose mean is next to this level, if that lies where the mean leaps; else None.
+
+        Where some rare losses are far larger than all others, the mean leaps from these to those between two tilts of
+        `place`, which then tell nothing of the levels between.
+        Next to the largest loss no tilt tells more: there is no deviation left.
+        deviation: that of the sum under the tilt of `place`.
+        """
+        theta, usual = self.saddle.tilt_of_mean(epsilon), math.sqrt(self.saddle.at(0.0).variance)
+        if not theta or math.sqrt(self.saddle.at(theta).variance) < _LEAP * max(usual, deviation):
+            return None
+        return round(_PER_OCTAVE * math.log2(theta))
+
+    def fine_tilt(self, place: int) -> Tilt:
+        """The tilt of this number."""
+        theta, after = (2 ** (steps / _PER_OCTAVE) for steps in (place, place + 1))
+        return Tilt(theta, after, math.sqrt(self.saddle.at(theta).variance), self.saddle.log_delta(after) - _APART)
+
+    def grid(self, tilt: Tilt, log_infinite: float) -> Grid:
+        """The grid for this tilt, if losses are infinite with so much mass in all."""
+        window = _REACH * tilt.deviation
+        if self.common is not None and window <= self.common * self.points:
+            whole = tuple((-math.inf, top) for top in self.tops)
+            return Grid(self.common if math.isfinite(self.common) else 1.0, ranges=whole)
+        count = sum(times for _, times in self.laws)
+        above = max(tilt.log_least - math.log1p(tilt.deviation * tilt.steepest * (1 + tilt.steepest)), log_infinite)
+        above -= _NEGLIGIBLE + math.log(count)
+        ranges = tuple(self._range(i, tilt.theta, above, -_NEGLIGIBLE - math.log(count)) for i in range(len(self.laws)))
+        own = tuple(one if one is not None and window <= one * self.points else None for one in self.own)
+        left = [(law, times) for (law, times), one in zip(self.laws, own, strict=True) if one is None]
+        reach = max((high - low for (low, high), one in zip(ranges, own, strict=True) if one is None), default=0.0)
+        window = max(window, _THINNEST * max(abs(end) for ends in ranges for end in ends), _THINNEST**2)
+        spacings, groups = self._spacings(tilt, window, reach, left, len(self.laws) - len(left))
+        return Grid(None, own, spacings, groups, ranges)
+
+    def _range(self, i: int, theta: float, log_above: float, log_below: float) -> tuple[float, float]:
+        """Where the law i may be cut: little above, and little below once it is tilted."""
+        one = self.sketches[i]
+        mean = float(np.logaddexp.reduce(one.logs + theta * one.losses))
+        low, high = one.lowest(mean + log_below, theta), min(self.tops[i], one.highest(log_above))
+        return low, max(low, high)
+
+    def _spacings(
+        self, tilt: Tilt, window: float, reach: float, left: Sequence[Discretisable], alone: int
+    ) -> tuple[tuple[float, ...], int]:
+        """The spacings and the number of groups: moves cost about count h**2 (1 + steepest) nats.
+
+        As fine as the width asks for; finer where that is cheap, coarser where it would be too many points.
+        """
+        count = sum(times for _, times in left)
+        single = max(_SINGLE, min(math.sqrt(count), _ROUNDING * count**3))  # rounding grows with each grid
+        depth = min(_DEEPEST, max(0, round(math.log(max(1.0, count / single), 4))))
+        groups = math.ceil((count / single) ** (1 / depth)) if depth else 1
+        moves = alone + _moves([times for _, times in left], groups, depth)
+        coarser = math.sqrt(max(1.0, self.width / WIDTH))
+        goal = min(self.width / 2, 1e-4 * coarser**2 * tilt.deviation)
+        wanted = math.sqrt(goal / (max(1, moves) * (1 + tilt.steepest)))
+        typical = coarser * max(
+            _TYPICAL * math.sqrt((count + alone) / max(1, moves)),
+            window / max(_MANY / math.sqrt(len(self.laws)), 2 * _FEW),
+        )
+        coarse = max(min(wanted, typical, coarser * window / _FEW), 1.1 * window / self.points)
+        return tuple(max(reach / self.points, coarse * groups ** (-level / 2)) for level in range(depth + 1)), groups
+
+
+def _moves(times: Sequence[int], groups: int, depth: int) -> float:
+    """How many losses are moved, in units of the common grid's square.
+
+    Each further grid has a spacing groups**(1/2) times as fine, for so many times as many groups.
+    """
+    if not depth:
+        return sum(times)
+    deeper = [one // groups for one in times if one >= groups]
+    return sum(one % groups for one in times) + (groups + _moves(deeper, groups, depth - 1) if deeper else 0)
+
+
+def tilt_plan(laws: Sequence[Discretisable], width: float, points: int) -> TiltPlan:
+    """The plan for the sum of these laws."""
+    sketches = [sketch(law) for law, _ in laws]
+    own = [common_spacing([law.losses]) if isinstance(law, LossAtoms) else None for law, _ in laws]
+    known = [law.losses for law, _ in laws if isinstance(law, LossAtoms)]
+    common = common_spacing(known) if None not in own else None
+    own = [1.0 if one == math.inf else one for one in own]
+    saddle = saddle_of(sketches, [times for _, times in laws])
+    return TiltPlan(laws, sketches, saddle, width, points, common, own, [math.inf] * len(laws))
+
+
+_LARGEST_TILT = 1e18
+_FOUND = 1e-6
+_STEPS_PER_OCTAVE = 3
+_LEAST_RATE = 1e-4
+"""Where theta times the deviation is less, all but one loss are gone."""
+
+
+class Cumulants(NamedTuple):
+    """K, K' and K'' at a tilt."""
+
+    log_mean: float
+    mean: float
+    variance: float
+
+
+class _Step(NamedTuple):
+    """A tilt, theta (K'')**(1/2) there, and how many standard deviations away it is."""
+
+    theta: float
+    rate: float
+    distance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Saddle:
+    """The cumulant function of a sum.
+
+    losses, logs: one law a row, filled up with minus infinity, shape (laws, cells).   times: shape (laws,).
+    """
+
+    losses: NDArray[np.float64]
+    logs: NDArray[np.float64]
+    times: NDArray[np.float64]
+    _steps: list[_Step] = field(default_factory=list)
+
+    def at(self, theta: float) -> Cumulants:
+        """The cumulants of the sum, tilted by theta."""
+        raised = self.logs + theta * self.losses
+        top = raised.max(axis=1, keepdims=True)
+        weights = np.exp(raised - top)
+        total = weights.sum(axis=1)
+        means = (weights * self.losses).sum(axis=1) / total
+        spread = (weights * (self.losses - means[:, None]) ** 2).sum(axis=1) / total
+        logs = np.log(total) + top[:, 0]
+        return Cumulants(*(float((self.times * one).sum()) for one in (logs, means, spread)))
+
+    def levels(self, theta: float) -> list[float]:
+        """The tilted mean of each law."""
+        raised = self.logs + theta * self.losses
+        weights = np.exp(raised - raised.max(axis=1, keepdims=True))
+        return [float(mean) for mean in (weights * self.losses).sum(axis=1) / weights.sum(axis=1)]
+
+    @cached_property
+    def slope(self) -> float:
+        """The tilt that moves the mean by about one standard deviation."""
+        return 1 / max(math.sqrt(self.at(0.0).variance), 1 / _LARGEST_TILT)
+
+    def log_delta(self, theta: float) -> float:
+        """About ln delta at the mean of this tilt (the saddle-point approximation)."""
+        here = self.at(theta)
+        height = 1 + math.sqrt(2 * math.pi * here.variance) * theta * (1 + theta)
+        return here.log_mean - theta * here.mean - math.log(height)
+
+    def distance(self, theta: float) -> float:
+        """How many standard deviations this tilt is from none."""
+        while self._last().theta < theta and self._extend():
+            pass
+        place = min(bisect_left(self._steps, theta, key=lambda step: step.theta), len(self._steps) - 1)
+        return self._between(place, theta)
+
+    def tilt_at_distance(self, distance: float) -> float | None:
+        """The tilt so many standard deviations > 0 from none; None where there is none so far."""
+        while self._last().distance < distance:
+            if not self._extend():
+                return None
+        place = bisect_left(self._steps, distance, key=lambda step: step.distance)
+        low = self._steps[place - 1].theta if place else 0.0
+        high = self._steps[place].theta
+        return float(brentq(lambda theta: self._between(place, theta) - distance, low, high, xtol=_FOUND * high))  # type: ignore[arg-type]
+
+    def tilt_of_mean(self, mean: float) -> float | None:
+        """The tilt >= 0 with this mean, 0 for those below; None where no tilt reaches it."""
+        return self._tilt(lambda theta: self.at(theta).mean - mean)
+
+    def tilt_of_log_delta(self, log_delta: float) -> float | None:
+        """The tilt whose mean is about the level with this delta; None where there is none."""
+        return self._tilt(lambda theta: log_delta - self.log_delta(theta))
+
+    def _between(self, place: int, theta: float) -> float:
+        """The distance of a tilt before the step of this number, by the trapezoid rule in ln theta."""
+        if place == 0:
+            return self._steps[0].distance * theta / self._steps[0].theta
+        low, high = self._steps[place - 1], self._steps[place]
+        share = min(1.0, math.log(theta / low.theta) / math.log(high.theta / low.theta))
+        return low.distance + share * (high.distance - low.distance)
+
+    def _last(self) -> _Step:
+        if not self._steps:
+            theta = self.slope / 8
+            rate = theta * math.sqrt(self.at(theta).variance)
+            self._steps.append(_Step(theta, rate, rate))
+        return self._steps[-1]
+
+    def _extend(self) -> bool:
+        """One step more; false at the last one."""
+        last = self._last()
+        if last.rate < _LEAST_RATE or last.theta > _LARGEST_TILT:
+            return False
+        theta = last.theta * 2 ** (1 / _STEPS_PER_OCTAVE)
+        rate = theta * math.sqrt(self.at(theta).variance)
+        self._steps.append(_Step(theta, rate, last.distance + (last.rate + rate) / 2 * math.log(2) / _STEPS_PER_OCTAVE))
+        return True
+
+    def _tilt(self, excess: Callable[[float], float]) -> float | None:
+        """The root of an increasing function of the tilt; None if there is none up to the largest tilt."""
+        low, high = 0.0, self.slope
+        if excess(low) >= 0:
+            return 0.0
+        before = -math.inf
+        while (now := excess(high)) < 0:
+            if high > _LARGEST_TILT or now - before <= 1e-12 * abs(now):
+                return None
+            low, high, before = high, 2 * high, now
+        return float(brentq(excess, low, high, xtol=_FOUND * high, rtol=_FOUND))  # type: ignore[arg-type]
+
+
+def saddle_of(sketches: Sequence[Sketch], times: Sequence[int]) -> Saddle:
+    """The cumulant function of the sum of these laws, each so many times."""
+    size = max(one.losses.size for one in sketches)
+    losses, logs = np.zeros((len(sketches), size)), np.full((len(sketches), size), -math.inf)
+    for row, one in enumerate(sketches):
+        losses[row, : one.losses.size], logs[row, : one.logs.size] = one.losses, one.logs
+    return Saddle(losses, logs, np.array(times, dtype=np.float64))
+
+
+_OCTAVES, _CELLS_PER_OCTAVE = (-44, 15), 6
+_EVENLY = 512
+_MOST_ATOMS = 2048
+_BULK = -300.0
+"""ln of what may lie beyond the evenly spaced cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """Cells of the finite loss, each with the loss ln(P/Q) of the whole cell.
+
+    losses, logs: of the cells that P reaches, nats, and ln of their masses.
+    edges, above, below: ln P(edge < loss < inf) and ln P(loss <= edge), shape (m,) each.
+    """
+
+    losses: NDArray[np.float64]
+    logs: NDArray[np.float64]
+    edges: NDArray[np.float64]
+    above: NDArray[np.float64]
+    below: NDArray[np.float64]
+
+    def below_of(self, log_mass: float) -> Sketch:
+        """The sketch of what is left without the largest losses, of at most so much mass; itself if there are none."""
+        top = self.highest(log_mass)
+        kept = self.losses <= top
+        if kept.all():
+            return self
+        inner = self.edges <= top
+        above = np.where(self.above[inner] > log_mass, self.above[inner], -math.inf)
+        return Sketch(self.losses[kept], self.logs[kept], self.edges[inner], above, self.below[inner])
+
+    def highest(self, log_mass: float) -> float:
+        """The least edge above which there is at most so much; the last one if there is none."""
+        found = np.flatnonzero(self.above <= log_mass)
+        return float(self.edges[found[0]] if found.size else self.edges[-1])
+
+    def lowest(self, log_mass: float, theta: float = 0.0) -> float:
+        """The largest edge below which at most so much is left once the law is tilted by theta >= 0."""
+        found = np.flatnonzero(self.below + theta * self.edges <= log_mass)
+        return float(self.edges[found[-1]] if found.size else self.edges[0])
+
+
+def sketch(law: DiscretisableLaw) -> Sketch:
+    """The sketch of a law; of few atoms, these."""
+    if isinstance(law, LossAtoms) and law.losses.size <= _MOST_ATOMS:
+        above = np.append(np.logaddexp.accumulate(law.log_probabilities[:0:-1])[::-1], -math.inf)
+        below = np.logaddexp.accumulate(law.log_probabilities)
+        # what lies at the first atom or below is left of no edge but one before it
+        edges = np.concatenate([[law.losses[0] - 1e-9 * (1 + abs(law.losses[0]))], law.losses])
+        total = np.logaddexp.reduce(law.log_probabilities)
+        ends = np.concatenate([[total], above]), np.concatenate([[-math.inf], below])
+        return Sketch(law.losses, law.log_probabilities, edges, *ends)
+    grown = 2.0 ** (np.arange(_OCTAVES[0] * _CELLS_PER_OCTAVE, _OCTAVES[1] * _CELLS_PER_OCTAVE + 1) / _CELLS_PER_OCTAVE)
+    edges = np.concatenate([-grown[::-1], [0.0], grown])
+    first = _of(law, edges)
+    inner = np.linspace(first.lowest(_BULK), first.highest(_BULK), _EVENLY)
+    return _of(law, np.unique(np.concatenate([edges, inner])))
+
+
+def _of(law: DiscretisableLaw, edges: NDArray[np.float64]) -> Sketch:
+    masses = cell_masses(law, edges)
+    reached = (masses.first > -math.inf) & (masses.second > -math.inf)
+    logs = masses.first[reached]
+    with np.errstate(invalid="ignore"):
+        losses = np.clip((masses.first - masses.second)[reached], edges[0], edges[-1])
+    above = np.logaddexp.accumulate(masses.first[:0:-1])[::-1]
+    below = np.logaddexp.accumulate(masses.first[:-1])
+    return Sketch(losses, logs, edges, above, below)

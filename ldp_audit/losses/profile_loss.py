@@ -1,0 +1,162 @@
+"""A law of which only the profile delta(epsilon) is known, and the finite ones that enclose it.
+
+With E = e**epsilon a profile is a convex function h(E), and each convex, non-increasing h with h(0) = 1 and
+h(E) >= 1 - E is the profile of a pair (Zhu, Dong, Wang, AISTATS 2022). Between levels where it is known it lies below
+its chords and above its neighbours' chords, prolonged. The chords are a law with finitely many losses that dominates;
+the lower hull of the prolonged ones is a law that is dominated. Composition keeps both orders.
+
+The neighbours come in both orders, so h(1/E) = 1 - 1/E + h(E)/E, and levels above 0 say all.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldp_audit.losses.finite_losses import symmetric_law
+from ldp_audit.losses.loss import LossLaw, of_mirrored
+
+Points = NDArray[np.float64]
+
+_POINTS, _HIGHEST = 2000, 600.0
+_ROUNDING = 1e-13
+_RISE = 1e-12
+"""By so much rounding may make a profile rise."""
+_UNKNOWN = 1e-300
+"""A profile may return 0 for what is smaller."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProfileLoss:
+    """The loss of a mechanism by its profile, which is believed to be exact. It is its own mirror image.
+
+    mechanism: an object with `delta(epsilon)`, which takes arrays, and `exact_epsilon()`.
+    """
+
+    mechanism: Any
+
+    exact = False
+    known = False
+
+    def largest(self) -> float:
+        """See `LossLaw`."""
+        return stated_epsilon(self.mechanism)
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        """See `LossLaw`; the ends differ by rounding, or where the profile is too small for the mechanism to tell."""
+        if epsilon < 0:
+            return of_mirrored(epsilon, self.log_delta_bounds(-epsilon))
+        value = stated_delta(self.mechanism, epsilon)
+        if value > 0:
+            return math.log(value) - _ROUNDING, min(0.0, math.log(value) + _ROUNDING)
+        return -math.inf, -math.inf if epsilon >= self.largest() else math.log(_UNKNOWN)
+
+    def mirrored(self) -> ProfileLoss:
+        """The loss of (Q, P): the same."""
+        return self
+
+    def enclosed(self) -> tuple[LossLaw, LossLaw]:
+        """A law that this one dominates, and one that dominates this one, both with finitely many losses."""
+        return self._enclosed
+
+    @cached_property
+    def _enclosed(self) -> tuple[LossLaw, LossLaw]:
+        levels = self._levels()
+        values, least = np.exp([self.log_delta_bounds(float(level))[1] for level in levels]), 0.0
+        if np.any(rises := np.diff(values) > _RISE):
+            i = int(np.argmax(rises))
+            raise ValueError(
+                f"mechanism must have a delta that does not rise with epsilon, got delta({float(levels[i])!r}) = "
+                f"{float(values[i])!r} and delta({float(levels[i + 1])!r}) = {float(values[i + 1])!r}"
+            )
+        if levels[-1] < self.largest():  # what is left counts as an infinite loss above, and as none below
+            least = stated_delta(self.mechanism, math.inf)
+        else:  # the largest loss may be rounded down
+            levels[-1], values[-1] = math.nextafter(levels[-1], math.inf), 0.0
+        lower = _below(np.exp(levels), values * (1 - 2 * _ROUNDING), least)
+        return _law(*lower, below=True), _law(np.exp(levels), values)
+
+    def _levels(self) -> NDArray[np.float64]:
+        """Evenly spaced up to the largest loss, or to where nothing is left that counts."""
+        top = self.largest()
+        if top > _HIGHEST:
+            top = 1.0
+            while top < _HIGHEST and stated_delta(self.mechanism, top) > 1e-30 + stated_delta(self.mechanism, 2 * top):
+                top = min(_HIGHEST, 1.5 * top)
+        return np.linspace(0.0, top, _POINTS)
+
+
+def stated_delta(mechanism: Any, epsilon: float) -> float:
+    """What an object says its delta is. Raises ValueError for what is no probability."""
+    value = float(mechanism.delta(epsilon))
+    if not 0 <= value <= 1:
+        raise ValueError(
+            f"mechanism must have a delta in [0, 1], got delta({epsilon!r}) = {value!r} of {type(mechanism).__name__}"
+        )
+    return value
+
+
+def stated_epsilon(mechanism: Any) -> float:
+    """What an object says its pure epsilon is. Raises ValueError for what is no number >= 0; infinity is one."""
+    value = float(mechanism.exact_epsilon())
+    if not value >= 0:
+        raise ValueError(f"mechanism must have an exact_epsilon() >= 0, got {value!r} of {type(mechanism).__name__}")
+    return value
+
+
+def _law(ratios: Points, values: Points, *, below: bool = False) -> LossLaw:
+    """The law whose profile joins these points and is constant after the last; ratios ascend from 1.
+
+    below: rounding may have made a first slope steeper than symmetry allows; the law then has the steepest one.
+    """
+    ratios, values = _hull(ratios, np.minimum(1.0, values * (1 + _ROUNDING)))
+    slopes = np.append(np.diff(values) / np.diff(ratios), 0.0)
+    if below:
+        slopes = np.maximum(slopes, (values[0] - 1) / 2)
+    second = np.diff(slopes)  # the mass under Q of each loss but the first, 0
+    losses, kept = np.log(ratios[1:]), second > 0
+    logs = losses[kept] + np.log(second[kept])
+    return symmetric_law(losses[kept], logs, infinite=float(values[-1]))
+
+
+def _below(ratios: Points, values: Points, least: float) -> tuple[Points, Points]:
+    """The lower hull of the chords' prolongations: between two points, those of the chords before and after.
+
+    Before the first one comes the steepest slope that symmetry allows there; after the last one a constant.
+    """
+    slopes = np.diff(values) / np.diff(ratios)
+    steepest = (values[0] - 1) / 2 * (1 - 10 * _ROUNDING)  # in a first step that short, the values' rounding is more
+    before = np.append(steepest, slopes[:-1])
+    after = np.append(slopes[1:], 0.0)
+    width = np.diff(ratios)
+    # a crossing lies a step beyond the left point, where the line from the left meets the one from the right
+    with np.errstate(divide="ignore", invalid="ignore"):
+        step = (values[1:] - values[:-1] - after * width) / (before - after)
+    step = np.clip(np.where(np.isfinite(step), step, width), 0.0, width)
+    found = np.maximum(values[:-1] + before * step, np.append(values[1:-1], least) - after * (width - step))
+    ends = np.append(values[:-1], least)
+    x, y = np.append(ratios, ratios[:-1] + step), np.append(ends, found)
+    order = np.argsort(x, kind="stable")
+    return x[order], np.maximum(np.minimum.accumulate(y[order]), least)
+
+
+def _hull(x: Points, y: Points) -> tuple[Points, Points]:
+    """The corners of the points' lower hull, from the first to the last x."""
+    kept: list[tuple[float, float]] = []
+    for point in zip(x.tolist(), y.tolist(), strict=True):
+        if kept and point[0] <= kept[-1][0]:
+            continue
+        while len(kept) > 1 and _slope(kept[-1], point) <= _slope(kept[-2], kept[-1]):
+            kept.pop()
+        kept.append(point)
+    corners = np.array(kept)
+    return corners[:, 0], corners[:, 1]
+
+
+def _slope(one: tuple[float, float], two: tuple[float, float]) -> float:
+    return (two[1] - one[1]) / (two[0] - one[0])

@@ -1,0 +1,234 @@
+"""Composition by inversion of the characteristic function: bounds against closed forms, sums and the grid."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ldp_audit.accounting import compose, subsample
+from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.losses import inversion as inversion_plan
+from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid
+from ldp_audit.losses.inversion import InversionLine, Tangent
+from ldp_audit.losses.inverted_sum import InvertedSum, inverted_sum
+from ldp_audit.losses.noise_losses import GaussianLoss
+from ldp_audit.losses.transform import GaussianTransform
+from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
+
+_ROUNDING = 1e-12
+"""To which share of itself the closed form is known, in ln delta."""
+
+
+def _inverted(laws) -> InvertedSum:
+    found = inverted_sum(compose_on_grid(laws))
+    assert isinstance(found, InvertedSum)
+    return found
+
+
+def _line(loss: InvertedSum, level: float) -> InversionLine:
+    found = loss.plan.line(level)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("times", [1, 2, 1000, 10**9])
+@pytest.mark.parametrize("mu", [1e-4, 0.02])
+@pytest.mark.parametrize("log_delta", [math.log(0.9), math.log(0.3), math.log(1e-6), -230.0, -690.0])
+def test_gaussian_compositions_enclose_the_closed_form(times, mu, log_delta):
+    """Would catch any end on the wrong side, and errors that are bounded a thousand times too generously."""
+    exact = GaussianLoss(mu * math.sqrt(times))
+    level, _ = PrivacyLoss((exact,)).epsilon_bounds(log_delta=log_delta)
+    low, high = _line(_inverted([(GaussianLoss(mu), times)]), level).log_delta_bounds(level)
+    truth, _ = exact.log_delta_bounds(level)
+    slack = _ROUNDING * (1 + abs(truth))
+    assert low <= truth + slack
+    assert truth <= high + slack
+    assert high - low <= 1e-9 * (1 + abs(truth))
+
+
+@pytest.mark.parametrize("level", [-3.0, -0.5, 0.0, 0.2, 4.0, 13.0, 40.0])
+def test_levels_on_either_side_of_the_mean_enclose_the_closed_form(level):
+    """Would catch a tilt that serves one side alone."""
+    loss, exact = _inverted([(GaussianLoss(0.05), 400)]), GaussianLoss(1.0)
+    low, high = loss.log_delta_bounds(level)
+    truth, _ = exact.log_delta_bounds(level)
+    assert low <= truth + _ROUNDING * (1 + abs(truth))
+    assert truth <= high + _ROUNDING * (1 + abs(truth))
+
+
+_SUMS = {
+    "sampled": [(subsample(Gaussian(1.0), rate=0.05), 300)],
+    "sampled seldom": [(subsample(Gaussian(0.8), rate=0.01), 2000)],
+    "noises": [(Laplace(5.0), 300), (Gaussian(10.0), 20)],
+    "noise and responses": [(Gaussian(3.0), 2), (RandomizedResponse(0.2), 50), (RandomizedResponse(0.3), 20)],
+    "three values": [(Gaussian(2.0), 1), (RandomizedResponse(0.4, k=3), 30)],
+}
+
+
+@pytest.mark.parametrize("name", _SUMS)
+@pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-12])
+def test_the_grid_encloses_the_inverted(name, delta):
+    """Two ways with nothing in common, each direction by itself. Would catch a law that is told wrongly to one."""
+    loss = compose(_SUMS[name], width=1e-2)
+    level = loss.epsilon(delta)
+    for law in loss.directions:
+        assert isinstance(law, InvertedSum)
+        assert law.plan.line(level) is not None
+        low, high = law.log_delta_bounds(level)
+        grid_low, grid_high = law.grid.log_delta_bounds(level)
+        assert grid_low <= low <= high <= grid_high
+        assert high - low <= 1e-8
+
+
+@pytest.mark.parametrize("parts", [_SUMS["sampled"], _SUMS["noises"]])
+def test_levels_in_any_order_fall_and_are_convex(parts):
+    """Would catch two neighbouring lines that do not fit together, and a line that remembers what it was asked."""
+    law = compose(parts).directions[0]
+    levels = np.linspace(-1, 12, 70)
+    ends = np.exp([law.log_delta_bounds(float(level)) for level in levels])
+    again = compose(parts).directions[0]
+    assert [again.log_delta_bounds(float(level)) for level in levels[::-3]] == [
+        law.log_delta_bounds(float(level)) for level in levels[::-3]
+    ]
+    x, low, high = np.exp(levels), ends[:, 0], ends[:, 1]
+    assert np.all(low[1:] <= high[:-1])
+    share = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
+    assert np.all(low[1:-1] <= (1 - share) * high[:-2] + share * high[2:])
+
+
+def test_sums_are_composed_again_and_mirrored_part_by_part():
+    """Would catch times that are lost, and a direction that is."""
+    half = compose([(subsample(Gaussian(1.0), rate=0.05), 150)])
+    whole = compose(_SUMS["sampled"])
+    assert compose([(half, 2)]).epsilon_bounds(1e-6) == whole.epsilon_bounds(1e-6)
+    away, back = whole.directions
+    for level in (0.0, 1.0):
+        assert away.mirrored().log_delta_bounds(level) == back.log_delta_bounds(level)
+    assert away.largest() == math.inf
+    assert back.largest() == pytest.approx(-300 * math.log1p(-0.05))
+
+
+def test_sums_that_do_not_fall_off_are_left_to_the_grid():
+    """Few unequal noises, and atoms alone. Would catch an integral that is cut where it still counts."""
+    few = compose([(Laplace(1.0), 2), (Laplace(2.0), 1)]).directions[0]
+    assert isinstance(few, InvertedSum)
+    assert few.plan.line(1.5) is None
+    assert few.log_delta_bounds(1.5) == few.grid.log_delta_bounds(1.5)
+    responses = [(RandomizedResponse(0.1), 1000), (RandomizedResponse(1 / 3), 300)]
+    assert isinstance(compose(responses).directions[0], GridLoss)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        Laplace(1.0),
+        Laplace(1e4),
+        subsample(Gaussian(1.0), rate=0.01),
+        subsample(Gaussian(30.0), rate=1e-3),
+    ],
+)
+def test_a_billion_losses_have_ends_that_say_something(part):
+    """Would catch rounding that grows with the number until nothing is left, which is how a grid ends."""
+    low, high = compose([(part, 10**9)]).epsilon_bounds(1e-6)
+    assert 0 < low <= high <= low * (1 + 1e-7)
+
+
+def test_ends_beyond_every_float_are_still_near():
+    """delta about e**-45000. Would catch an underflow to a false 0."""
+    loss, exact = _inverted([(GaussianLoss(1 / 30), 100)]), GaussianLoss(1 / 3)
+    truth, _ = exact.log_delta_bounds(100.0)
+    low, high = loss.log_delta_bounds(100.0)
+    assert truth < -40_000
+    assert low <= truth <= high <= low + 1e-3
+
+
+def test_bounded_losses_end_where_they_end():
+    """Would catch a level at or above the largest loss that is taken for any other."""
+    loss = compose([(Laplace(10.0), 1000)]).directions[0]
+    assert loss.largest() == pytest.approx(100)
+    assert loss.log_delta_bounds(101.0) == (-math.inf, -math.inf)
+    assert loss.log_delta_bounds(-math.inf) == (0.0, 0.0)
+    low, high = loss.log_delta_bounds(99.99)
+    assert -math.inf < low <= high < -400
+    with pytest.raises(ValueError, match="epsilon"):
+        loss.log_delta_bounds(math.nan)
+
+
+def _coarse(level: float) -> tuple[float, float, float]:
+    """The ends and the truth of a line that is as short and as coarse as `_PRECISE` now says."""
+    low, high = _line(_inverted([(GaussianLoss(0.05), 400)]), level).log_delta_bounds(level)
+    return low, high, GaussianLoss(1.0).log_delta_bounds(level)[0]
+
+
+_LEVELS = (0.3, 0.9, 2.0, 3.1, 4.4, 6.0)
+
+
+def test_a_coarse_line_has_wide_ends_that_enclose_the_truth(monkeypatch):
+    """Would catch an error that is covered by another one's bound as long as both are small."""
+    monkeypatch.setattr(inversion_plan, "_PRECISE", 1.0)
+    monkeypatch.setattr(inversion_plan, "_AWAY", 0.1)
+    ends = [_coarse(level) for level in _LEVELS]
+    assert all(low <= truth <= high for low, high, truth in ends)
+    assert all(high - low > 1e-6 for low, high, _ in ends)
+
+
+def test_forgetting_what_comes_with_delta_is_caught(monkeypatch):
+    """The planted bug: the trapezoid rule's neighbours count as nothing."""
+    monkeypatch.setattr(inversion_plan, "_PRECISE", 1.0)
+    monkeypatch.setattr(inversion_plan, "_AWAY", 0.1)
+    monkeypatch.setattr(GaussianTransform, "log_beyond", lambda *_: -1e6)
+    monkeypatch.setattr(inversion_plan, "_SHORTEST", 8.0)
+    monkeypatch.setattr(InversionLine, "log_more", lambda *_: -1e6)
+    assert any(low > truth for low, _, truth in map(_coarse, _LEVELS))
+
+
+def test_forgetting_what_is_cut_off_is_caught(monkeypatch):
+    """The planted bug: what lies beyond the last point of the line counts as nothing."""
+    monkeypatch.setattr(inversion_plan, "_SHORTEST", 1.5)
+    monkeypatch.setattr(GaussianTransform, "log_beyond", lambda *_: -1e6)
+    assert any(not low <= truth <= high for low, high, truth in map(_coarse, _LEVELS))
+
+
+def test_two_valued_losses_with_noise_enclose_their_sum_over_counts():
+    """The truth is a sum of closed forms. Would catch an atom's mass that is rounded wrongly."""
+    one = BinomialLoss(0.3, -0.3, 1)
+    loss, noise = _inverted([(GaussianLoss(0.7), 1), (one, 25)]), GaussianLoss(0.7)
+    counts = BinomialLoss(0.3, -0.3, 25).atoms()
+    for level in (0.5, 3.0, 6.0):
+        gains = [noise.log_delta_bounds(level - float(shift))[0] for shift in counts.losses]
+        truth = float(np.logaddexp.reduce(counts.log_probabilities + gains))
+        low, high = loss.log_delta_bounds(level)
+        assert low <= truth + 1e-12
+        assert truth <= high + 1e-12
+        assert high - low < 1e-9
+
+
+def test_levels_that_no_line_can_tell_have_an_upper_end_all_the_same():
+    """e**(c 700) is no number to sum: a smaller tilt has one. Would catch an upper end of 1 for ever."""
+    law = compose([(RandomizedResponse(700.0), 1), (Gaussian(1.0), 1)]).directions[0]
+    assert isinstance(law, InvertedSum)
+    assert law.plan.line(1e4) is None
+    low, high = law.log_delta_bounds(1e4)
+    # the loss is at most 700 more than that of the noise
+    assert low <= GaussianLoss(1.0).log_delta_bounds(1e4 - 700)[0] <= high < -1000
+    lower, upper = compose([(RandomizedResponse(700.0), 1), (Gaussian(1.0), 1)]).epsilon_bounds(1e-6)
+    truth = 700 + PrivacyLoss((GaussianLoss(1.0),)).epsilon(1e-6)  # the response shows 700 but for e**-700
+    assert lower <= truth <= upper < 1000
+
+
+def test_noise_whose_square_is_no_float_is_not_told():
+    """Would catch an overflow that is no answer."""
+    assert GaussianTransform(1e200).at(1.0, np.zeros(1)) is None
+    assert GaussianTransform(1e200).log_beyond(1.0, 100.0) == math.inf
+
+
+def test_a_bound_by_one_tilt_is_not_below_the_truth_by_rounding():
+    """A loss of nearly one value, where Chernoff is tight. Would catch rounding that is left out of it."""
+    for tilt in (1e3, 1e7, 1e11):
+        level = 20.0 - math.log1p(1 / tilt)
+        truth = -math.log1p(tilt)  # ln(1 - e**(level - 20))
+        found = Tangent(tilt, tilt * 20.0).log_delta(level)
+        assert truth <= found <= truth + 1e-14 * tilt * 100

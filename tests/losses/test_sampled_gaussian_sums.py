@@ -1,0 +1,99 @@
+"""Sums of Gaussian noises on samples at the ends: against integrals of closed forms, exact sums, and simple bounds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldp_audit.accounting import compose, subsample
+from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.losses.grid_loss import compose_on_grid
+from ldp_audit.losses.inverted_sum import inverted_sum
+from ldp_audit.losses.noise_losses import GaussianLoss
+from ldp_audit.losses.sampled_loss import MixedLoss, SamplingRate
+from ldp_audit.mechanisms import Gaussian
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
+_TRUTH = 1e-9
+"""To which share of itself the integral below knows delta."""
+_REACH = 14.0
+"""Deviations beyond which there is less than e**-98, far below the smallest delta of a pair."""
+
+
+def _mixed(mu: float, rate: float, *, record_first: bool = True) -> MixedLoss:
+    return MixedLoss(GaussianLoss(mu), SamplingRate.of_chance(rate), record_first)
+
+
+def _log_delta_of_two(law: MixedLoss, mu: float, level: float) -> float:
+    """Of two such losses: the integral over the first one's value of the second's closed form."""
+    way = 1 if law.record_first else -1
+    # near these the second one's delta changes quickly
+    sharp = way * np.array([level, level - way * law.rate.log_left_out])
+    places = law.rate.unmixed(sharp) / mu + mu / 2
+    near = [place + side * 4.0**-k for place in places[np.isfinite(places)] for k in range(16) for side in (-1, 0, 1)]
+    first, last = -_REACH, _REACH + mu
+    edges = np.linspace(first, last, math.ceil((last - first) * max(2.0, mu / 4)))
+    edges = np.unique(np.clip([*edges, *near], first, last))
+    halves = np.diff(edges)[:, None] / 2
+    x = ((edges[1:] + edges[:-1])[:, None] / 2 + halves * _NODES).ravel()
+    losses = way * law.rate.mixed(mu * x - mu * mu / 2)
+    densities = np.log((halves * _WEIGHTS).ravel()) - x * x / 2 - 0.5 * math.log(2 * math.pi)
+    if law.record_first:
+        densities = densities + losses
+    gains = [law.log_delta_bounds(level - float(loss))[0] for loss in losses]
+    return float(np.logaddexp.reduce(densities + np.array(gains)))
+
+
+_PAIRS = [(1.0, 1e-3), (0.2, 0.05), (3.0, 0.01), (30.0, 0.2)]
+
+
+@pytest.mark.parametrize(("mu", "rate"), _PAIRS)
+@pytest.mark.parametrize("record_first", [True, False])
+@pytest.mark.parametrize("log_delta", [-4.0, -60.0])
+def test_two_losses_enclose_the_integral_of_the_closed_form(mu, rate, record_first, log_delta):
+    """Would catch a grid or a line on the wrong side of the truth, a bad tail, a record that is left out."""
+    law = _mixed(mu, rate, record_first=record_first)
+    loss = inverted_sum(compose_on_grid([(law, 2)]))
+    alone = PrivacyLoss((law,)).epsilon_bounds(log_delta=log_delta)[1]
+    level = min(1.2 * alone, 0.9 * loss.largest()) or 0.1 * rate * min(1.0, mu)
+    truth = _log_delta_of_two(law, mu, level)
+    slack = _TRUTH * (1 + 1e-2 * abs(truth))
+    low, high = loss.log_delta_bounds(level)
+    assert truth - 1e-2 < low <= truth + slack
+    assert truth <= high + slack
+
+
+@pytest.mark.parametrize("rate", [1e-4, 1e-3, 0.2])
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 30.0])
+@pytest.mark.parametrize(("times", "delta"), [(2, 1e-6), (1000, 1e-15), (10**7, 1e-6)])
+def test_epsilon_of_few_and_of_many_steps_is_known_and_lies_between_simple_bounds(rate, sigma, times, delta):
+    """Would catch a wide interval, and bounds on the wrong side of one step, or of no sampling at all."""
+    one = subsample(Gaussian(sigma=sigma), rate=rate)
+    low, high = compose([(one, times)]).epsilon_bounds(delta)
+    assert 0 <= low <= high <= low * (1 + 1e-3) + 1e-12
+    assert one.epsilon_bounds(delta)[0] <= high
+    assert low <= compose([(Gaussian(sigma=sigma), times)]).epsilon(delta)
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    rate=st.floats(-8, -0.1).map(lambda power: 10**power),
+    sigma=st.floats(-1.5, 3).map(lambda power: 10**power),
+    times=st.integers(1, 9).map(lambda power: 10**power),
+    log_delta=st.floats(-600, -2),
+)
+def test_ends_never_cross_anywhere(rate, sigma, times, log_delta):
+    """Would catch a lower end above the upper one, or beyond what is spent without sampling, or below one round."""
+    one = subsample(Gaussian(sigma=sigma), rate=rate)
+    level = one.epsilon(log_delta=log_delta) * (1 + times**0.25) + rate / sigma
+    whole = compose([(Gaussian(sigma=sigma), times)]).directions[0].log_delta_bounds(level)[1]
+    for single, law in zip(one.directions, compose([(one, times)]).directions, strict=True):
+        if level < law.largest():
+            low, high = law.log_delta_bounds(level)
+            assert single.log_delta_bounds(level)[0] - 1e-9 * abs(low) <= high
+            assert low <= high + 1e-12 * abs(high)
+            assert low <= whole + 1e-9 * abs(whole)
