@@ -87,6 +87,7 @@ def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
     """The document."""
     from ldp_audit.training.data import data_for
     from ldp_audit.training.experiment import run_experiment
+    from ldp_audit.training.pipeline import embedded_data
 
     sweeps = _sweeps(options, plan)
     check_writable(options)
@@ -96,7 +97,7 @@ def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
             options.pipeline,
             sweeps,
             data_for(
-                getattr(plan, "embedded", None),
+                embedded_data(plan),
                 options.data,
                 options.folder,
                 _once("--data-option", options.data_option),

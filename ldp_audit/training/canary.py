@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from ldp_audit.training.pipeline import Plan, Run
 
 
+__all__ = ["Canary", "Promise", "audit_run", "canary_bounds"]
+
 Progress = Callable[[str], None]
 
 Promisor = Literal["paper", "exact"]

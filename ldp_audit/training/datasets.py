@@ -30,8 +30,7 @@ class Images:
 
     def __post_init__(self) -> None:
         _check_classes(self.name, self.classes)
-        for half in ("train", "test"):
-            x, y = getattr(self, f"{half}_x"), getattr(self, f"{half}_y")
+        for half, x, y in (("train", self.train_x, self.train_y), ("test", self.test_x, self.test_y)):
             _check_array(self.name, f"{half}_x", x, np.float32, 4)
             _check_labels(self.name, f"{half}_y", y, len(x), self.classes)
             if x.size and not (x.min() >= 0 and x.max() <= 1):  # a NaN fails too

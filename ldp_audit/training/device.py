@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from ldp_audit.training.pipeline import check_whole
+
 if TYPE_CHECKING:
     import torch
 
@@ -41,12 +43,6 @@ def device_of(name: str = "auto") -> torch.device:
     return device
 
 
-def check_threads(threads: int) -> None:
-    """ValueError unless it is a number of threads."""
-    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
-        raise ValueError(f"threads must be a whole number >= 1, got {threads!r}")
-
-
 @contextmanager
 def repeatable(device: torch.device, threads: int) -> Iterator[None]:
     """Torch with this many threads, and with algorithms that give equal numbers again; as before afterwards.
@@ -55,7 +51,7 @@ def repeatable(device: torch.device, threads: int) -> Iterator[None]:
     """
     import torch
 
-    check_threads(threads)
+    check_whole("threads", threads, 1)
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when CUDA is first used
     before, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     warned = torch.is_deterministic_algorithms_warn_only_enabled()

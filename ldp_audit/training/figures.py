@@ -12,6 +12,7 @@ from typing import Any
 
 from ldp_audit.accounting.figure import Figure, Panel, Series
 from ldp_audit.training.results import runs_at, words
+from ldp_audit.training.spend import spend_values
 
 _PANELS, _CURVES = 2, 5  # side by side, and with a colour each
 _SPENT = {
@@ -86,8 +87,6 @@ def round_figure(results: Results) -> Figure | None:
 
 def spend_figure(results: Results) -> Figure | None:
     """Accuracy against the exact epsilon of a whole run, beside the paper's; None where nothing is spent."""
-    from ldp_audit.training.spend import spend_values
-
     accounted = {words(one["settings"]): one for one in results["spend"]}
     pairs = [
         (point, accounted[words(point["settings"])])

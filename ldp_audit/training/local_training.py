@@ -27,6 +27,7 @@ from ldp_audit.training import grouped, processes
 from ldp_audit.training import strategies as plain
 from ldp_audit.training.client_data import ClientData, LocalWork, LossFunction, Trained, draw_orders, loss_of
 from ldp_audit.training.models import check_model
+from ldp_audit.training.pipeline import check_whole
 from ldp_audit.training.streams import Streams
 
 _ON_GPU = 5
@@ -78,10 +79,10 @@ def train_clients(
     """
     check_model(model)
     _check_weights(model, weights, data)
-    _check_whole("epochs", epochs)
-    _check_whole("batch_size", batch_size)
+    check_whole("epochs", epochs, 1)
+    check_whole("batch_size", batch_size, 1)
     if chunk is not None:
-        _check_whole("chunk", chunk)
+        check_whole("chunk", chunk, 1)
     most = torch.finfo(data.x.dtype).max
     if not (isinstance(learning_rate, int | float) and 0 < learning_rate <= most):
         raise ValueError(f"learning_rate must be a positive number, at most {most:.3g}, got {learning_rate!r}")
@@ -126,7 +127,7 @@ def evaluate(model: nn.Module, weights: dict[str, Tensor], x: Tensor, y: Tensor,
 
     x: shape (n, ...), n >= 1.   y: labels, shape (n,).   batch: samples at a time.
     """
-    _check_whole("batch", batch)
+    check_whole("batch", batch, 1)
     if not len(x) or len(x) != len(y):
         raise ValueError(f"x and y must be as many, at least one, got {len(x)} and {len(y)}")
     right = torch.zeros((), dtype=torch.int64, device=x.device)
@@ -147,11 +148,6 @@ def _check_weights(model: nn.Module, weights: dict[str, Tensor], data: ClientDat
                 f"weights must be like the samples, {data.x.dtype} on {data.x.device}, "
                 f"got {weight.dtype} on {weight.device} in {name!r}"
             )
-
-
-def _check_whole(name: str, value: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
 
 
 def _indices(chosen: Tensor | Sequence[int], clients: int) -> Tensor:

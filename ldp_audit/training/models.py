@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from copy import deepcopy
-from importlib import import_module
 from math import prod
-from typing import Any, cast
+from typing import Protocol, cast, runtime_checkable
 
 import torch
 from torch import Tensor, nn
+
+from ldp_audit.mechanisms.named_object import named_object
 
 Builder = Callable[[tuple[int, ...], int], nn.Module]
 """(shape of one sample, number of classes) -> a network that maps (batch, *shape) to (batch, classes)."""
@@ -67,15 +68,22 @@ def initial_weights(model: nn.Module, generator: torch.Generator) -> dict[str, T
         for name, module in fresh.named_modules():
             if next(module.parameters(recurse=False), None) is None:
                 continue
-            reset = getattr(module, "reset_parameters", None)
-            if reset is None:
+            if not isinstance(module, _Resets):
                 raise ValueError(
                     f"model: {type(module).__name__} {name!r} needs a reset_parameters() that draws its weights"
                 )
             torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
-            reset()
+            module.reset_parameters()
     device = next(model.parameters()).device
     return {name: weight.detach().to(device) for name, weight in fresh.named_parameters()}
+
+
+@runtime_checkable
+class _Resets(Protocol):
+    """Torch's own convention for layers that hold parameters."""
+
+    def reset_parameters(self) -> None:
+        """Draw them anew."""
 
 
 def _cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
@@ -145,13 +153,9 @@ MODELS: dict[str, Builder] = {
 
 
 def _own(name: str) -> Builder:
-    module, _, function = name.partition(":")
-    if not function:
+    if ":" not in name:
         raise ValueError(f"model must be one of {', '.join(MODELS)}, or package.module:function, got {name!r}")
-    try:
-        found: Any = getattr(import_module(module), function)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"model {name!r} cannot be imported: {error}") from error
+    found = named_object(name, f"model {name!r}")
     if not callable(found):
         raise ValueError(f"model {name!r} must be a function (shape, classes) -> torch.nn.Module, got {found!r}")
     return cast(Builder, found)

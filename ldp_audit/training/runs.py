@@ -32,8 +32,9 @@ from ldp_audit.accounting.conversion.converted import plain
 from ldp_audit.checkpoint import DAMAGE, Checkpoint, damaged
 from ldp_audit.checkpoint import plain as as_json
 from ldp_audit.files import write_whole
-from ldp_audit.training.device import check_threads, described, device_of, repeatable
-from ldp_audit.training.pipeline import plan_class
+from ldp_audit.training.canary import audit_run
+from ldp_audit.training.device import described, device_of, repeatable
+from ldp_audit.training.pipeline import check_whole, plan_class
 from ldp_audit.training.spend import protocol_spend
 from ldp_audit.training.sweep import Job
 from ldp_audit.workers import Pool
@@ -230,7 +231,7 @@ class Work:
     @staticmethod
     def of(pipeline: str, data: Any, device: str, threads: int) -> Work:
         """From the data set itself. ValueError for threads that are no number of threads."""
-        check_threads(threads)
+        check_whole("threads", threads, 1)
         return Work(pipeline, pickle.dumps(data), device, threads, digest(data))
 
 
@@ -333,8 +334,6 @@ class Canaries(Computed):
 
     def record(self, work: Work, keep: Path | None, after: Advance) -> dict[str, Any]:  # noqa: ARG002
         """See `Computed`."""
-        from ldp_audit.training.canary import audit_run
-
         plan, device = plan_class(work.pipeline)(**self.job.settings), device_of(work.device)
         with repeatable(device, work.threads):
             return audit_run(plan, _data(work.data), self.job.seed, device=device)

@@ -77,7 +77,12 @@ class Paper:
 
 @lru_cache
 def read_paper(package: str) -> Paper:
-    """The `paper.toml` of a package.
+    """The `paper.toml` of a package."""
+    return paper_of((files(package) / "paper.toml").read_text(encoding="utf-8"))
+
+
+def paper_of(text: str) -> Paper:
+    """What such a file says.
 
         repeats = 10                                      # of every sweep that says nothing else; 1 without it
         [settings.mnist]                                  # of a plan; `base` names a table that it adds to
@@ -86,23 +91,31 @@ def read_paper(package: str) -> Paper:
         name = [{ base = "mnist", set = { fraction = 0.5 }, vary = { epsilon = [1.0, inf] } }]
         [[printed]]                                       # place, data, base, said, set, swept, cells
 
-    TOML has no null: as on the command line, the text "none" is None.
+    TOML has no null: as on the command line, the text "none" is None. Other tables are the pipeline's own.
+    Raises ValueError for an unknown key of a sweep or of [[printed]], and for an unknown base.
     """
-    document = _nones(tomllib.loads((files(package) / "paper.toml").read_text(encoding="utf-8")))
+    document = _nones(tomllib.loads(text))
     settings: dict[str | None, dict[str, Any]] = {None: {}}
+
+    def based(table: Mapping[str, Any]) -> dict[str, Any]:
+        base = table.get("base")
+        if base not in settings:
+            raise ValueError(f"base must be one of [settings], {', '.join(map(str, list(settings)[1:]))}, got {base!r}")
+        return settings[base]
+
     for name, table in document.get("settings", {}).items():
-        own = dict(table)
-        settings[name] = settings[own.pop("base", None)] | own
+        settings[name] = {**based(table), **{one: value for one, value in table.items() if one != "base"}}
 
     def sweep(table: Mapping[str, Any]) -> Sweep:
+        _check_keys("a sweep", table, _SWEEP_KEYS)
         varied = {name: tuple(values) for name, values in table.get("vary", {}).items()}
-        whole = settings[table.get("base")] | table.get("set", {})
+        whole = based(table) | table.get("set", {})
         fixed = {name: value for name, value in whole.items() if name not in varied}
         return Sweep(fixed, varied, table.get("repeats", document.get("repeats", 1)))
 
     def cells(table: Mapping[str, Any]) -> dict[str, Any]:
-        said = {name: settings[table["base"]][name] for name in table["said"]}
-        return {**table, "set": said | table["set"]}
+        _check_keys("[[printed]]", table, _PRINTED_KEYS)
+        return {**table, "set": {name: based(table)[name] for name in table["said"]} | table["set"]}
 
     return Paper(
         tuple(map(sweep, document.get("demonstration", ()))),
@@ -110,6 +123,16 @@ def read_paper(package: str) -> Paper:
         tuple(map(cells, document.get("printed", ()))),
         document,
     )
+
+
+_SWEEP_KEYS = ("base", "set", "vary", "repeats")
+_PRINTED_KEYS = ("place", "data", "base", "said", "set", "swept", "cells")
+
+
+def _check_keys(what: str, table: Mapping[str, Any], accepted: Sequence[str]) -> None:
+    for key in table:
+        if key not in accepted:
+            raise ValueError(f"{what} has an unknown key {key!r}; accepted: {', '.join(accepted)}")
 
 
 def _nones(value: Any) -> Any:

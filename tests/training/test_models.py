@@ -80,7 +80,10 @@ def bare(shape: tuple[int, ...], classes: int) -> nn.Module:
             ("resnet", (1, 8, 8), 10),
             "model must be one of cnn, digit-cnn, vgg, mlp, softmax, or package.module:function",
         ),
-        (("no.such:thing", (1, 8, 8), 10), "model 'no.such:thing' cannot be imported: No module named 'no'"),
+        (
+            ("no.such:thing", (1, 8, 8), 10),
+            "model 'no.such:thing' cannot be loaded: ModuleNotFoundError: No module named 'no'",
+        ),
         ((f"{__name__}:WEIGHTS", (1, 8, 8), 10), "must be a function (shape, classes) -> torch.nn.Module, got {"),
         (("cnn", (28, 28), 10), "shape must be (channels, height, width), sides >= 4, for model 'cnn', got (28, 28)"),
         (("vgg", (3, 7, 32), 10), "sides >= 8, for model 'vgg', got (3, 7, 32)"),

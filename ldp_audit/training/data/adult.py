@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ldp_audit.training.data.files import find_file, shown, text_lines, text_records
 from ldp_audit.training.data.recipe import Intervals, OneHot, Recipe, Target
 from ldp_audit.training.datasets import Table
+from ldp_audit.training.pipeline import check_choice
 
 WIDTH = 123
 _HALVES = {"all": ("train", "test"), "train": ("train",), "test": ("test",)}
@@ -96,8 +97,7 @@ def load_a9a(folder: Path, *, half: str = "all") -> Table:
 
 
 def _parts(half: str) -> tuple[str, ...]:
-    if half not in _HALVES:
-        raise ValueError(f"half must be one of {', '.join(_HALVES)}, got {half!r}")
+    check_choice("half", half, tuple(_HALVES))
     return _HALVES[half]
 
 

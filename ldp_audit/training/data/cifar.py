@@ -18,7 +18,7 @@ from ldp_audit.training.data.cifar_classes import COARSE_CLASSES, COARSE_OF_FINE
 from ldp_audit.training.data.files import file_size, find_file, read_whole
 from ldp_audit.training.data.plain_pickle import ByteTable, read_pickle
 from ldp_audit.training.datasets import Images
-from ldp_audit.training.pipeline import check_flag
+from ldp_audit.training.pipeline import check_choice, check_flag
 
 PIXELS = 3 * 32 * 32
 LABELS = {"fine": len(FINE_CLASSES), "coarse": len(COARSE_CLASSES)}
@@ -73,8 +73,7 @@ def to_images(name: str, train: Sequence[Batch], test: Batch, classes: int) -> I
 
 def checked_kind(labels: str) -> int:
     """The number of classes that labels of this kind have; ValueError if there is no such kind."""
-    if labels not in LABELS:
-        raise ValueError(f"labels must be one of {', '.join(LABELS)}, got {labels!r}")
+    check_choice("labels", labels, tuple(LABELS))
     return LABELS[labels]
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ldp_audit.training.data.files import contents, find_file, opened, read_exactly
 from ldp_audit.training.datasets import Images
+from ldp_audit.training.pipeline import check_choice
 
 EMNIST_CLASSES = {"byclass": 62, "bymerge": 47, "balanced": 47, "letters": 26, "digits": 10, "mnist": 10}
 """The splits that EMNIST is distributed in, and how many classes each has."""
@@ -41,8 +42,7 @@ def emnist(folder: Path, *, split: str | None = None) -> Images:
     """
     if split is None:
         split = _only_split(folder)
-    elif split not in EMNIST_CLASSES:
-        raise ValueError(f"split must be one of {', '.join(EMNIST_CLASSES)}, got {split!r}")
+    check_choice("split", split, tuple(EMNIST_CLASSES))
     halves = (f"emnist-{split}-train", f"emnist-{split}-test")
     first = 1 if split == "letters" else 0
     classes = EMNIST_CLASSES[split]

@@ -19,6 +19,7 @@ import numpy as np
 from ldp_audit.training.data.files import find_file, split_line, text_lines
 from ldp_audit.training.data.recipe import Column, LeftOut, OneHot, Recipe, Scaled, Target
 from ldp_audit.training.datasets import Table
+from ldp_audit.training.pipeline import check_choice
 from ldp_audit.training.streams import Streams
 
 WIDTH = 114
@@ -89,8 +90,7 @@ def load(folder: Path, *, file: str = "10-percent", records: int | None = RECORD
     Raises ValueError for a file that is missing or not as expected, naming the line (lines that are not drawn are
     only counted), and where it has fewer records.
     """
-    if file not in FILES:
-        raise ValueError(f"file must be one of {', '.join(FILES)}, got {file!r}")
+    check_choice("file", file, tuple(FILES))
     if records is not None and (not isinstance(records, int) or isinstance(records, bool) or records < 1):
         raise ValueError(f"records must be a whole number >= 1, or None for all, got {records!r}")
     streams = Streams(seed)  # checks the seed

@@ -21,6 +21,7 @@ from ldp_audit.training.data.cifar_classes import COARSE_OF_FINE
 from ldp_audit.training.data.idx import emnist, mnist
 from ldp_audit.training.data.leaf import femnist
 from ldp_audit.training.datasets import Images
+from ldp_audit.training.pipeline import check_choice
 
 SUBCLASSES = (0, 2, 20, 63, 71, 82)
 """FedMD's private classes, as CIFAR-100's fine labels: apple, baby, chair, porcupine, sea and sunflower."""
@@ -42,8 +43,7 @@ def mnist_femnist(folder: Path, *, case: str = "small", writers: int | None = No
 
     case: small, capital or both (in one class).   writers: read only this many of LEAF's.
     """
-    if case not in _CASES:
-        raise ValueError(f"case must be one of {', '.join(_CASES)}, got {case!r}")
+    check_choice("case", case, tuple(_CASES))
     renamed = {start + letter: letter for start in _CASES[case] for letter in range(_LETTERS)}
     private = femnist(folder, writers=writers)
     return _joined("mnist-femnist", mnist(folder), private, renamed, private.writers)
@@ -69,8 +69,7 @@ def cifar_10_100_coarse(folder: Path, *, version: str = "binary", excerpt: bool 
 
 
 def _cifar(folder: Path, version: str, *, excerpt: bool) -> tuple[Images, Images]:
-    if version not in _VERSIONS:
-        raise ValueError(f"version must be one of {', '.join(_VERSIONS)}, got {version!r}")
+    check_choice("version", version, tuple(_VERSIONS))
     ten, hundred = _VERSIONS[version]
     return ten(folder, excerpt=excerpt), hundred(folder, excerpt=excerpt)
 

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.training.datasets import Table
+from ldp_audit.training.pipeline import check_choice, check_whole
 from ldp_audit.training.streams import Streams
 
 
@@ -48,10 +49,10 @@ def load(
     labels: "sparse", from the records, or "dense", from what they were before columns were shrunk.
     Raises ValueError for anything else.
     """
-    _check_sizes(records, columns)
+    check_whole("records", records, 1)
+    check_whole("columns", columns, 1)
     _check_numbers(c1=c1, c2=c2, noise=noise, bound=bound)
-    if labels not in ("sparse", "dense"):
-        raise ValueError(f"labels must be one of sparse, dense, got {labels!r}")
+    check_choice("labels", labels, ("sparse", "dense"))
     streams = Streams(seed)
     z = _cut_off_normal((records, columns), bound, streams.numpy("synthetic values"))
     magnitudes = streams.numpy("synthetic magnitudes").random(columns)
@@ -80,12 +81,6 @@ def _name(name: str, options: dict[str, Any]) -> str:
 def load_syn_h(**options: Any) -> Table:
     """FedSel's syn-H: 100,000 records of 300 columns; other options as for `load`."""
     return load(**{"records": 100_000, "columns": 300, "name": "syn-h"} | options)
-
-
-def _check_sizes(records: int, columns: int) -> None:
-    for name, value in (("records", records), ("columns", columns)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
 
 
 def _check_numbers(**values: float) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from ldp_audit.training.data.recipe import OneHot, Recipe, Scaled, Target
 from ldp_audit.training.datasets import Table
+from ldp_audit.training.pipeline import check_choice
 
 _OCCUPATIONS = "1 2 3 4 5 6"
 
@@ -71,8 +72,7 @@ def randhie(*, visits: str = "many") -> Table:
     visits: what +1 is: "many", more than one visit (50%; one is the median), or "any", at least one (69%).
     Raises ValueError for another word, and where statsmodels is not installed.
     """
-    if visits not in _MORE_THAN:
-        raise ValueError(f"visits must be one of {', '.join(_MORE_THAN)}, got {visits!r}")
+    check_choice("visits", visits, tuple(_MORE_THAN))
     return survey_table("randhie", RANDHIE, above=_MORE_THAN[visits])
 
 

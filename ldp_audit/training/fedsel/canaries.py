@@ -19,7 +19,7 @@ import torch
 
 from ldp_audit.mechanisms import TwoStage
 from ldp_audit.training.canary import Canary, Promise
-from ldp_audit.training.fedsel.senders import Sender, Sent, TwoStageSender, Uniform
+from ldp_audit.training.fedsel.senders import Sender, Sent
 from ldp_audit.training.spend import spend_of
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def user_canary(
     samples: int = 200_000,
 ) -> Canary:
     """The user's canary, for a sender of vectors of d numbers who reports once an epoch."""
-    law = _law_of(sender)
+    law = sender.law()
     vectors = law.worst_pair() if law is not None else (np.full(d, _FAR), np.full(d, -_FAR))
     pair = torch.tensor(np.stack(vectors), dtype=dtype, device=device)
     draw = _Reports(sender, pair, epochs, _ratio(law, vectors) if law is not None else _sum)
@@ -100,13 +100,6 @@ class _Reports:
 
 def _reports(epochs: int) -> str:
     return "the one report" if epochs == 1 else f"all {epochs} reports"
-
-
-def _law_of(sender: Sender) -> TwoStage | None:
-    """The exact law of two stages with their clip; None for other senders."""
-    if not isinstance(sender, TwoStageSender) or sender.value is None or isinstance(sender.selection, Uniform):
-        return None
-    return TwoStage(sender.selection, sender.value, clip=True)
 
 
 def _ratio(law: TwoStage, pair: tuple[Any, Any]) -> Callable[[Sent], np.ndarray]:

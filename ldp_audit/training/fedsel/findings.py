@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ldp_audit.training.fedsel.solution import SELECTIONS
+from ldp_audit.training.fedsel.trade import signal_ratio
 from ldp_audit.training.findings import Finding, Verdict, greater, interval
 from ldp_audit.training.results import Row, apart
 from ldp_audit.training.sweep import read_paper
@@ -199,8 +200,6 @@ def _trade(results: Results, selection: str) -> dict[str, float]:
     None for several epochs, in which a report has a part of epsilon and a value that was accumulated, nor for the
     corrected PE.
     """
-    from ldp_audit.training.fedsel.trade import signal_ratio
-
     found = {
         tuple(run["settings"].get(name) for name in ("mu", "k", "epochs", "corrected"))
         for run in results["runs"]

@@ -92,7 +92,7 @@ def variance(report: torch.Tensor, expected: torch.Tensor, variances: torch.Tens
 
 
 def as_layer(found: Mapping[str, Any], width: int) -> dict[str, Any]:
-    """`variance` as the measures of a layer (`measure/layers.py`): of one of its numbers, the mean over `width`.
+    """`variance` as the measures of a layer (`ldp_fl.reports`): of one of its numbers, the mean over `width`.
 
     Without a standard error only the number of weights is known to compare.
     """

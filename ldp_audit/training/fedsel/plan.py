@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.fedsel.findings import FINDINGS as FINDINGS
 from ldp_audit.training.fedsel.findings import PAPER
 from ldp_audit.training.fedsel.findings import beside_the_paper as beside_the_paper
 from ldp_audit.training.fedsel.solution import solution
-from ldp_audit.training.pipeline import check_number, check_whole
+from ldp_audit.training.pipeline import check_choice, check_flag, check_number, check_whole
 
 if TYPE_CHECKING:
     import torch
@@ -72,10 +72,8 @@ class FedSel:
 
     def __post_init__(self) -> None:
         solution(self.solution)
-        if self.model not in get_args(Literal["logistic", "svm"]):
-            raise ValueError(f"model must be logistic or svm, got {self.model!r}")
-        if not isinstance(self.corrected, bool):
-            raise ValueError(f"corrected must be True or False, got {self.corrected!r}")
+        check_choice("model", self.model, ("logistic", "svm"))
+        check_flag("corrected", self.corrected)
         for name in ("epochs", "repeats", "details"):
             check_whole(name, getattr(self, name), 1)
         check_whole("folds", self.folds, 2)

@@ -35,8 +35,8 @@ from ldp_audit.training.canary import Canary
 from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.fedsel import canaries
 from ldp_audit.training.fedsel.measures import RoundSums, as_layer, bias, share, variance
-from ldp_audit.training.fedsel.senders import protocol, sender, split_of, top_size
-from ldp_audit.training.fedsel.solution import solution
+from ldp_audit.training.fedsel.senders import protocol, sender, top_size
+from ldp_audit.training.fedsel.solution import solution, split_of
 from ldp_audit.training.streams import Streams
 
 if TYPE_CHECKING:

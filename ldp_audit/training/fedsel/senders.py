@@ -9,18 +9,17 @@ Its competitors send the whole gradient, one random coordinate, flat samples of 
 projection. Variances are those of `ldp_audit.mechanisms`; the value mechanisms' are all V(0) + (V(1) - V(0)) x**2,
 which lets tensors use them.
 
-An epoch's budget is divided as the accounting room divides it, so that a run spends what its protocol says. The unit is
-a record: each user has one.
+What a run spends is what its protocol says; its unit is a record: each user has one.
 
-Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 1, Section 5.1, and Section 5.3 (the split without
-hyper-parameters: at least sqrt(d ln d / m) for the value, at most a share theta for the selection).
+Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 1, Section 5.1.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -35,11 +34,12 @@ from ldp_audit.mechanisms import (
     Piecewise,
     RandomProjection,
     TwoPoint,
+    TwoStage,
 )
 from ldp_audit.mechanisms.randomness import source_of
 from ldp_audit.mechanisms.ranking import ranking, top_set
 from ldp_audit.mechanisms.sparse_report import scattered
-from ldp_audit.training.fedsel.solution import Solution, solution
+from ldp_audit.training.fedsel.solution import Solution, solution, stages
 from ldp_audit.training.streams import Streams
 
 if TYPE_CHECKING:
@@ -63,28 +63,36 @@ class Sent:
     clipped: torch.Tensor | None = None
 
 
-class Sender(Protocol):
-    """One solution with its budgets: a pure function from true vectors and a generator to reports."""
+class Sender(ABC):
+    """One solution with its budgets: a pure function from true vectors and a generator to reports.
 
+    Reports are as wide as the vectors, somebody's is never nothing, and the server's step is their mean, unless a
+    sender says otherwise.
+    """
+
+    @abstractmethod
     def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:
         """The reports of users.
 
         now: their (accumulated) gradients r^t, shape (..., d).
         before: r^(t-1), what they had not sent before this gradient, for the momentum; None for zeros.
         """
-        ...
 
     def width(self, d: int) -> int:
         """The entries of a report, for vectors of d."""
-        ...
+        return d
 
     def nothing(self) -> float:
         """The exact probability that a user reports nothing."""
-        ...
+        return 0.0
 
     def recover(self, mean: torch.Tensor) -> torch.Tensor:
         """The server's step from the mean of `Sent.vectors`: shape (..., width) to (..., d)."""
-        ...
+        return mean
+
+    def law(self) -> TwoStage | None:
+        """The exact law of a report with its clip, where it is that of two stages."""
+        return None
 
 
 MECHANISMS: dict[str, Any] = {"PM": Piecewise, "HM": Hybrid, "DUCHI": TwoPoint}
@@ -123,21 +131,123 @@ def second_moment(mechanism: Any) -> Quadratic:
     return Quadratic(zero, 1 + one - zero)
 
 
+class Selection(ABC):
+    """How a coordinate is selected: what is seen of the vectors, the index that is drawn, and its exact law."""
+
+    @abstractmethod
+    def seen(self, vectors: torch.Tensor) -> torch.Tensor:
+        """What the selection sees of vectors (..., d): their rankings, or who is in the top k. Shape (..., d)."""
+
+    @abstractmethod
+    def draw(self, sight: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        """An index for each, -1 for none; int64, shape (...)."""
+
+    @abstractmethod
+    def table(self) -> list[float]:
+        """The probability of an index by what is seen of it: its rank, or its status."""
+
+    def probabilities(self, sight: torch.Tensor, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """P(j | what is seen) of every coordinate, shape (..., d); what is missing from 1 is that of none."""
+        return torch.tensor(self.table(), dtype=dtype, device=sight.device)[sight.to(torch.int64)]
+
+    def nothing(self) -> float:
+        """The probability of no index, whatever is seen."""
+        return 0.0
+
+    def oracle(self) -> Any:
+        """The private mechanism; None where there is none."""
+        return None
+
+
 @dataclass(frozen=True)
-class Largest:
-    """The coordinate of the largest magnitude, always.   d: how many there are."""
+class Largest(Selection):
+    """NP-K: the coordinate of the largest magnitude, always."""
+
+    def seen(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Which one is the largest."""
+        return top_set(vectors.abs(), 1)
+
+    def draw(self, sight: torch.Tensor, generator: torch.Generator) -> torch.Tensor:  # noqa: ARG002
+        """That one."""
+        return sight.to(torch.uint8).argmax(-1)
+
+    def table(self) -> list[float]:
+        """See `Selection`."""
+        return [0.0, 1.0]
+
+
+@dataclass(frozen=True)
+class Uniform(Selection):
+    """A uniform coordinate, whatever the magnitudes: a selection without a budget.   d: how many there are."""
 
     d: int
 
+    def seen(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Nothing."""
+        return torch.zeros_like(vectors, dtype=torch.bool)
+
+    def draw(self, sight: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        """See `Selection`."""
+        return source_of(generator).below(self.d, sight.shape[:-1])
+
+    def table(self) -> list[float]:
+        """See `Selection`."""
+        return [1 / self.d]
+
 
 @dataclass(frozen=True)
-class Uniform:
-    """A uniform coordinate, whatever the magnitudes.   d: how many there are."""
+class ByRank(Selection):
+    """EXP: by the ranking of the magnitudes."""
 
-    d: int
+    mechanism: ExponentialSelection
+
+    def seen(self, vectors: torch.Tensor) -> torch.Tensor:
+        """The ranks, from 1 on for the smallest."""
+        return ranking(vectors.abs())
+
+    def draw(self, sight: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        """See `Selection`."""
+        return self.mechanism.sample(sight, rng=generator)
+
+    def table(self) -> list[float]:
+        """See `Selection`; no rank is 0."""
+        return [0.0, *torch.as_tensor(self.mechanism.rank_log_probs()).exp().tolist()]
+
+    def oracle(self) -> ExponentialSelection:
+        """See `Selection`."""
+        return self.mechanism
 
 
-def oracle(name: str, epsilon: float, d: int, k: int, *, corrected: bool) -> Any:
+@dataclass(frozen=True)
+class ByTopSet(Selection):
+    """PE and PS: by who is among the k largest.   none: the probability of no index, PE's."""
+
+    mechanism: PerturbedEncoding | PerturbedSampling
+    none: float = 0.0
+
+    def seen(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Which are the k largest."""
+        return top_set(vectors.abs(), self.mechanism.k)
+
+    def draw(self, sight: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        """See `Selection`."""
+        return self.mechanism.sample(sight, rng=generator)
+
+    def table(self) -> list[float]:
+        """See `Selection`."""
+        inside, outside = torch.tensor(self.mechanism.index_log_probs(), dtype=torch.float64).exp().tolist()
+        return [outside, inside]
+
+    def nothing(self) -> float:
+        """See `Selection`."""
+        return self.none
+
+    def oracle(self) -> PerturbedEncoding | PerturbedSampling:
+        """See `Selection`."""
+        return self.mechanism
+
+
+def selection_of(name: str, epsilon: float, d: int, k: int, *, corrected: bool) -> Selection:
     """The selection of this name (EXP, PE, PS) with this budget; `Uniform` where the budget is 0.
 
     corrected: PE's report, and not only each of its bits, then has that epsilon.
@@ -145,68 +255,28 @@ def oracle(name: str, epsilon: float, d: int, k: int, *, corrected: bool) -> Any
     if epsilon == 0:
         return Uniform(d)
     if name == "EXP":
-        return ExponentialSelection(epsilon, d)
+        return ByRank(ExponentialSelection(epsilon, d))
     if name == "PS":
-        return PerturbedSampling(epsilon, d, k)
-    return PerturbedEncoding.calibrated(epsilon, d, k) if corrected else PerturbedEncoding(epsilon, d, k)
-
-
-def seen(mechanism: Any, vectors: torch.Tensor) -> torch.Tensor:
-    """What the selection sees of vectors (..., d): their rankings, or who is in the top k. Shape (..., d)."""
-    if isinstance(mechanism, ExponentialSelection):
-        return ranking(vectors.abs())
-    if isinstance(mechanism, Uniform):
-        return torch.zeros_like(vectors, dtype=torch.bool)
-    return top_set(vectors.abs(), 1 if isinstance(mechanism, Largest) else mechanism.k)
-
-
-def draw(mechanism: Any, sight: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """An index for each, -1 for none; int64, shape (...)."""
-    if isinstance(mechanism, Largest):
-        return sight.to(torch.uint8).argmax(-1)
-    if isinstance(mechanism, Uniform):
-        return source_of(generator).below(mechanism.d, sight.shape[:-1])
-    return mechanism.sample(sight, rng=generator)
-
-
-def probabilities(mechanism: Any, sight: torch.Tensor, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """P(j | what is seen) of every coordinate, shape (..., d); what is missing from 1 is that of none."""
-    return torch.tensor(_table(mechanism), dtype=dtype, device=sight.device)[sight.to(torch.int64)]
-
-
-def nothing(mechanism: Any) -> float:
-    """The probability of no index, whatever is seen."""
-    return math.exp(mechanism.none_log_prob()) if hasattr(mechanism, "none_log_prob") else 0.0
-
-
-def _table(mechanism: Any) -> list[float]:
-    """The probability of an index by its rank, or by its status."""
-    if isinstance(mechanism, Largest):
-        return [0.0, 1.0]
-    if isinstance(mechanism, Uniform):
-        return [1 / mechanism.d]
-    if isinstance(mechanism, ExponentialSelection):
-        ranks = torch.as_tensor(mechanism.rank_log_probs()).exp().tolist()
-        return [0.0, *ranks]
-    inside, outside = torch.tensor(mechanism.index_log_probs(), dtype=torch.float64).exp().tolist()
-    return [outside, inside]
+        return ByTopSet(PerturbedSampling(epsilon, d, k))
+    encoding = PerturbedEncoding.calibrated(epsilon, d, k) if corrected else PerturbedEncoding(epsilon, d, k)
+    return ByTopSet(encoding, math.exp(encoding.none_log_prob()))
 
 
 @dataclass(frozen=True)
-class TwoStageSender:
-    """selection: as `selection.draw` takes it.   value: a value mechanism, or None to send the value as it is.
+class TwoStageSender(Sender):
+    """FedSel's report.   value: a value mechanism, or None to send the value as it is.
 
     momentum: eta, >= 0.
     """
 
-    selection: Any
+    selection: Selection
     value: Any
     momentum: float = 0.0
 
     def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:
         """See `Sender`: one index a user, or none."""
-        sight = seen(self.selection, now)
-        index = draw(self.selection, sight, generator)
+        sight = self.selection.seen(now)
+        index = self.selection.draw(sight, generator)
         values = now if before is None else now + self.momentum * before
         chosen = values.gather(-1, index.clamp(min=0)[..., None])[..., 0]
         mean, square = values, values * values
@@ -217,7 +287,7 @@ class TwoStageSender:
             square = second_moment(self.value)(mean)
             clipped = (clipped & (index >= 0))[..., None]
         report = torch.where(index < 0, torch.zeros_like(report), report)
-        share = probabilities(self.selection, sight, now.dtype)
+        share = self.selection.probabilities(sight, now.dtype)
         expected = share * mean
         return Sent(
             scattered(index[..., None], report[..., None], now.shape[-1]),
@@ -227,37 +297,18 @@ class TwoStageSender:
             clipped,
         )
 
-    def width(self, d: int) -> int:
-        """d."""
-        return d
-
     def nothing(self) -> float:
         """Not 0 for PE alone."""
-        return nothing(self.selection)
+        return self.selection.nothing()
 
-    def recover(self, mean: torch.Tensor) -> torch.Tensor:
-        """The mean itself."""
-        return mean
-
-
-class AsWideAsVectors:
-    """The part of a `Sender` whose reports are as wide as the vectors: the mean needs nothing done to it."""
-
-    def width(self, d: int) -> int:
-        """d."""
-        return d
-
-    def nothing(self) -> float:
-        """0."""
-        return 0.0
-
-    def recover(self, mean: torch.Tensor) -> torch.Tensor:
-        """The mean itself."""
-        return mean
+    def law(self) -> TwoStage | None:
+        """See `Sender`; None where a stage has no budget."""
+        oracle = self.selection.oracle()
+        return None if oracle is None or self.value is None else TwoStage(oracle, self.value, clip=True)
 
 
 @dataclass(frozen=True)
-class FullSender(AsWideAsVectors):
+class FullSender(Sender):
     """NP: the whole gradient, as it is."""
 
     def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:  # noqa: ARG002
@@ -266,7 +317,7 @@ class FullSender(AsWideAsVectors):
 
 
 @dataclass(frozen=True)
-class RandomCoordinateSender(AsWideAsVectors):
+class RandomCoordinateSender(Sender):
     """NP-RS: one uniform coordinate, times d, which makes it unbiased."""
 
     def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:  # noqa: ARG002
@@ -277,7 +328,7 @@ class RandomCoordinateSender(AsWideAsVectors):
 
 
 @dataclass(frozen=True)
-class FlatSender(AsWideAsVectors):
+class FlatSender(Sender):
     """PM, HM, DUCHI: k random coordinates, each perturbed with its share of the budget, times d / k."""
 
     mechanism: CoordinateSampling
@@ -293,7 +344,7 @@ class FlatSender(AsWideAsVectors):
 
 
 @dataclass(frozen=True)
-class ProjectionSender:
+class ProjectionSender(Sender):
     """PM-RP and so on: one of q public random combinations, perturbed, times q; the server applies a pseudo-inverse."""
 
     mechanism: RandomProjection
@@ -313,10 +364,6 @@ class ProjectionSender:
     def width(self, d: int) -> int:  # noqa: ARG002
         """q."""
         return self.mechanism.q
-
-    def nothing(self) -> float:
-        """0."""
-        return 0.0
 
     def recover(self, mean: torch.Tensor) -> torch.Tensor:
         """P g of the mean of clipped combinations, P the projection on the public span."""
@@ -346,14 +393,14 @@ def sender(plan: FedSel, split: Split, d: int, model: tuple[int, int], streams: 
     if chosen.kind == "random":
         return RandomCoordinateSender()
     if chosen.kind == "largest":
-        return TwoStageSender(Largest(d), None, plan.momentum)
+        return TwoStageSender(Largest(), None, plan.momentum)
     if chosen.kind == "flat":
         return FlatSender(CoordinateSampling(MECHANISMS[chosen.value], budget.value, d, plan.coordinates))
     if chosen.kind == "projection":
         q = max(1, math.floor(plan.ratio * d + 1e-9))  # 0.1 * 30 is a little more than 3, 0.7 * 10 a little less than 7
         matrix = streams.numpy("projection", *model)
         return ProjectionSender(RandomProjection.drawn(value, d, q, matrix, clip=True))
-    selection = oracle(chosen.selection, budget.selection, d, k, corrected=plan.corrected)
+    selection = selection_of(chosen.selection, budget.selection, d, k, corrected=plan.corrected)
     return TwoStageSender(selection, value, plan.momentum)
 
 
@@ -436,26 +483,3 @@ def _notes(chosen: Solution, users: int, k: int, plan: FedSel) -> tuple[str, ...
     if chosen.control:
         found.append(_CONTROL)
     return tuple(found)
-
-
-class Stages(NamedTuple):
-    """What each stage may spend in one epoch, nats; 0 for one that there is not."""
-
-    selection: float
-    value: float
-
-
-def split_of(epsilon: float, mu: float | None, threshold: float, batch: int) -> Split:
-    """FedSel's split.   mu: None for the one without hyper-parameters, from the batch m."""
-    return Split(epsilon, mu=mu) if mu is not None else Split(epsilon, batch=batch, threshold=threshold)
-
-
-def stages(solution: Solution, split: Split, epochs: int, d: int) -> Stages:
-    """What this solution's stages may spend."""
-    whole = split.epsilon / epochs
-    if solution.kind == "selection":
-        return Stages(whole, 0.0)
-    if solution.kind == "two-stage":
-        found = split.stages(epochs, d)
-        return Stages(found["selection"], whole if solution.control else found["value"])
-    return Stages(0.0, whole if solution.private else 0.0)

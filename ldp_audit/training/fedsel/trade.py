@@ -32,11 +32,11 @@ def signal_ratio(
     import torch
 
     from ldp_audit.mechanisms import CoordinateSampling
-    from ldp_audit.training.fedsel.senders import MECHANISMS, oracle, probabilities, seen
+    from ldp_audit.training.fedsel.senders import MECHANISMS, selection_of
 
     top = k or max(1, d // 10)
-    chosen = oracle(selection, mu * epsilon, d, top, corrected=False)
-    shares = probabilities(chosen, seen(chosen, torch.arange(1.0, d + 1)), torch.float64)
+    chosen = selection_of(selection, mu * epsilon, d, top, corrected=False)
+    shares = chosen.probabilities(chosen.seen(torch.arange(1.0, d + 1)), torch.float64)
     flat = CoordinateSampling(MECHANISMS[value], epsilon, d, coordinates)
     private = MECHANISMS[value]((1 - mu) * epsilon)
     gain = float(shares[-top:].mean()) * d / flat.k

@@ -22,6 +22,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ldp_audit.accounting import compose
+from ldp_audit.accounting import shuffle as shuffled_loss
 from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.mechanisms.layer_range import LayerRange
 from ldp_audit.mechanisms.log_space import expit
@@ -226,9 +228,7 @@ def _claimed(run: LdpFlRun) -> Promise:
 
 def _shuffled(n: int, client: ClientReports) -> Promise:
     """Of one round's reports among n clients."""
-    from ldp_audit.accounting import compose, shuffle
-
-    loss = compose([(shuffle(TwoPoint(client.epsilon), n), client.dimensions)])
+    loss = compose([(shuffled_loss(TwoPoint(client.epsilon), n), client.dimensions)])
     epsilon = min(loss.epsilon(DELTA), client.dimensions * client.epsilon)
     return Promise("exact", "one round's reports without names, for any others", epsilon, DELTA)
 
@@ -331,8 +331,6 @@ def arrival_canary(
 
     shuffle: (reports (n, repetitions), generator) -> messages; None: the shuffler that a run permutes with.
     """
-    from ldp_audit.accounting import shuffle as shuffled_loss
-
     shuffler = ParameterShuffler((0.0,) * n, (0.0,) * n, window)
     mixed = shuffle or (lambda reports, generator: shuffler.sample(reports, rng=generator))
     promised = shuffled_loss(TwoPoint(epsilon), n).epsilon(_ORDER_DELTA)

@@ -116,11 +116,12 @@ class LdpFlRun:
         """See `pipeline.Run`."""
         weights, centers, radii = (state.get(key) for key in ("weights", "centers", "radii"))
         wanted = {name: weight.shape for name, weight in self.weights.items()}
-        if not isinstance(weights, dict) or {name: getattr(w, "shape", None) for name, w in weights.items()} != wanted:
+        held = weights if isinstance(weights, dict) else {}
+        if {name: weight.shape for name, weight in held.items() if isinstance(weight, Tensor)} != wanted:
             raise ValueError(f"state must hold weights of the names and shapes {wanted!r}")
         if not (isinstance(centers, list) and isinstance(radii, list) and len(centers) == len(radii) == len(wanted)):
             raise ValueError(f"state must hold {len(wanted)} centers and radii, got {centers!r} and {radii!r}")
-        self.weights = {name: weights[name].to(self.device) for name in wanted}
+        self.weights = {name: held[name].to(self.device) for name in wanted}
         self.ranges = LayerRange(tuple(centers), tuple(radii), tuple(wanted))
 
     def protocol(self) -> Protocol | None:

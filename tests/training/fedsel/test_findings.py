@@ -165,8 +165,6 @@ def test_two_runs_of_one_point_are_refused() -> None:
         repeat_means({"runs": twice["runs"] * 2}, solution="NP-K")
 
 
-def test_presets_and_demonstration_are_settings_of_the_plan() -> None:
-    """Catches a misspelt field or value in settings that take minutes to run."""
-    for sweeps in (PAPER.demonstration, *PAPER.presets.values()):
-        assert jobs_of(FedSel, sweeps, 0)
+def test_table_3_is_two_models_at_three_rates() -> None:
+    """Catches a solution that is missing: seven of them each."""
     assert len(jobs_of(FedSel, PAPER.presets["table-3"], 0)) == 42

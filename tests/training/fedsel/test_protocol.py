@@ -7,8 +7,8 @@ import pytest
 from ldp_audit.accounting.protocols.protocol import Protocol
 from ldp_audit.accounting.protocols.protocol_file import load_protocol
 from ldp_audit.training.fedsel.plan import FedSel
-from ldp_audit.training.fedsel.senders import FlatSender, ProjectionSender, Sender, TwoStageSender, protocol, split_of
-from ldp_audit.training.fedsel.solution import NAMES, solution
+from ldp_audit.training.fedsel.senders import FlatSender, ProjectionSender, Sender, TwoStageSender, protocol
+from ldp_audit.training.fedsel.solution import NAMES, solution, split_of
 from tests.together import together
 from tests.training.fedsel.tiny import started, table
 
@@ -25,7 +25,8 @@ def spent(found: Protocol) -> float:
 def drawn_from(sender: Sender) -> float:
     """The exact epsilon of one report of what the run samples."""
     if isinstance(sender, TwoStageSender):
-        selection = sender.selection.exact_epsilon() if hasattr(sender.selection, "exact_epsilon") else 0.0
+        oracle = sender.selection.oracle()
+        selection = 0.0 if oracle is None else oracle.exact_epsilon()
         return selection + sender.value.exact_epsilon()
     assert isinstance(sender, FlatSender | ProjectionSender)
     return sender.mechanism.exact_epsilon()

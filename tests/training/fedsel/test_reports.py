@@ -18,10 +18,8 @@ from ldp_audit.training.fedsel.senders import (
     Sent,
     TwoStageSender,
     Uniform,
-    oracle,
-    probabilities,
     second_moment,
-    seen,
+    selection_of,
 )
 from ldp_audit.training.fedsel.solution import NAMES, SELECTIONS, VALUES, solution
 from tests.together import together
@@ -72,10 +70,10 @@ def test_flat_reports_are_unbiased(name: str) -> None:
 @pytest.mark.parametrize("value", VALUES)
 def test_two_stages_have_the_law_of_the_mechanisms(selection: str, value: str) -> None:
     """Catches a law that was written down twice and differs: `TwoStage` has it symbolically."""
-    chosen, perturbs = oracle(selection, 0.4, 5, 2, corrected=False), MECHANISMS[value](1.3)
+    chosen, perturbs = selection_of(selection, 0.4, 5, 2, corrected=False), MECHANISMS[value](1.3)
     generator, rows = torch.Generator().manual_seed(1), torch.randn(7, 5, generator=torch.Generator().manual_seed(2))
     sent = TwoStageSender(chosen, perturbs).send(rows, None, generator)
-    law = TwoStage(chosen, perturbs, clip=True)
+    law = TwoStage(chosen.oracle(), perturbs, clip=True)
     np.testing.assert_allclose(sent.mean, law.mean(rows.numpy()), rtol=2e-6, atol=1e-7)
     np.testing.assert_allclose(sent.variance, law.variance(rows.numpy()), rtol=2e-6, atol=1e-6)
 
@@ -84,17 +82,17 @@ def test_momentum_is_added_after_the_selection_and_before_the_clip() -> None:
     """Catches a selection that sees the momentum, and a momentum of the new gradient."""
     before = torch.tensor([[0.0, 10.0, 0.0]])
     now = torch.tensor([[3.0, 0.5, 0.1]])
-    sent = TwoStageSender(Largest(3), None, 0.5).send(now, before, torch.Generator())
+    sent = TwoStageSender(Largest(), None, 0.5).send(now, before, torch.Generator())
     assert sent.vectors.tolist() == [[3.0, 0.0, 0.0]]
-    sent = TwoStageSender(Largest(3), None, 0.5).send(now, before.roll(-1, 1), torch.Generator())
+    sent = TwoStageSender(Largest(), None, 0.5).send(now, before.roll(-1, 1), torch.Generator())
     assert sent.vectors.tolist() == [[8.0, 0.0, 0.0]]
 
 
 def test_without_a_budget_the_selection_is_uniform() -> None:
     """Catches a mu of 0 that fails, or that looks at the vector."""
-    assert oracle("PE", 0.0, 4, 1, corrected=True) == Uniform(4)
-    sight = seen(Uniform(4), VECTOR[:4])
-    assert probabilities(Uniform(4), sight).tolist() == [0.25] * 4
+    assert selection_of("PE", 0.0, 4, 1, corrected=True) == Uniform(4)
+    sight = Uniform(4).seen(VECTOR[:4])
+    assert Uniform(4).probabilities(sight).tolist() == [0.25] * 4
 
 
 def test_values_outside_are_counted_as_clipped() -> None:
@@ -109,7 +107,7 @@ def test_values_outside_are_counted_as_clipped() -> None:
 
 def test_a_planted_selection_of_the_smallest_index_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """PE that reports the first index of the set instead of a uniform one: the mean test sees it."""
-    monkeypatch.setattr(senders, "draw", lambda _, sight, __: sight.to(torch.uint8).argmax(-1))
+    monkeypatch.setattr(senders.ByTopSet, "draw", lambda _, sight, __: sight.to(torch.uint8).argmax(-1))
     sent = drawn(sender_of("PE-PM"))
     assert far_from_mean(sent.vectors, sent.mean[0].double(), sent.variance[0].double())
 

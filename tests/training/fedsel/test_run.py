@@ -124,7 +124,7 @@ def test_original_accumulation_clips_after_the_learning_rate() -> None:
         ({"epsilon": 0}, "epsilon must be"),
         ({"mu": 1.0}, r"mu must be a number in \[0, 1\), got 1.0"),
         ({"threshold": None}, "threshold must be"),
-        ({"model": "tree"}, "model must be logistic or svm, got 'tree'"),
+        ({"model": "tree"}, "model must be one of logistic, svm, got 'tree'"),
         ({"solution": "XX"}, "solution must be"),
         ({"folds": 1}, "folds must be a whole number >= 2, got 1"),
         ({"repeats": True}, "repeats must be"),

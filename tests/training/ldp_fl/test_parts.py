@@ -14,7 +14,6 @@ from ldp_audit.training.ldp_fl import reports
 from ldp_audit.training.ldp_fl.findings import PAPER
 from ldp_audit.training.ldp_fl.plan import LdpFl
 from ldp_audit.training.ldp_fl.run import AdaptiveRule, fixed_ranges, layers_of, noise_variance
-from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 from tests.training.ldp_fl.small import run
 
@@ -134,14 +133,6 @@ def test_a_run_spends_every_weight_in_every_round() -> None:
     assert any("amplifies nothing" in note for note in protocol.notes)
     assert run(epsilon=math.inf).protocol() is None
     assert run(perturb=False).protocol() is None
-
-
-@together("name", ["demonstration", *PAPER.presets])
-def test_every_preset_is_made_of_plans(name: str) -> None:
-    """A ready command that fails at its start."""
-    sweeps = PAPER.demonstration if name == "demonstration" else PAPER.presets[name]
-    jobs = jobs_of(LdpFl, sweeps, 1)
-    assert len(jobs) == sum(len(sweep.combinations()) * sweep.repeats for sweep in sweeps)
 
 
 def test_presets_have_the_papers_settings() -> None:

@@ -1,4 +1,4 @@
-"""What a round records accuses a wrong pipeline, and a right one never: rates in `tests/training/measure/rates.py`."""
+"""What a round records accuses a wrong pipeline, and a right one never: rates in `tests/training/ldp_fl/rates.py`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from torch import Tensor
 
 from ldp_audit.mechanisms.layer_range import LayerRange
 from ldp_audit.training.ldp_fl import reports
+from tests.training.ldp_fl.rates import FALSE_ALARM, bias_chance, variance_chance
 from tests.training.ldp_fl.small import run
-from tests.training.measure.rates import FALSE_ALARM, bias_chance, variance_chance
 
 EPSILON = 1.0
 SETTINGS: dict[str, Any] = {"n": 12, "ranges": "fixed", "radius": 0.05, "rounds": 1, "fraction": 0.5}

@@ -64,10 +64,10 @@ def test_measured_and_exact_agree_in_a_run(solution: str) -> None:
 def test_a_planted_wrong_law_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same comparison fails where values are perturbed with another budget than the law says: power 1, nearly."""
     from ldp_audit.mechanisms import Piecewise
-    from ldp_audit.training.fedsel import senders as two_stage
+    from ldp_audit.training.fedsel import senders
 
     run = started(table(300, d=6), solution="PS-PM", repeats=20, folds=2, share=0.125, epsilon=3.0)
-    right = two_stage.perturb
-    monkeypatch.setattr(two_stage, "perturb", lambda _, values, generator: right(Piecewise(1.0), values, generator))
+    right = senders.perturb
+    monkeypatch.setattr(senders, "perturb", lambda _, values, generator: right(Piecewise(1.0), values, generator))
     found = run.advance(1)["variance"]
     assert abs(found["measured"] - found["exact"]) > 7 * found["standard_error"]

@@ -11,7 +11,7 @@ import torch
 from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.mechanisms.layer_range import LayerRange
 from ldp_audit.training.ldp_fl.reports import LayerMeasures, lemma_3
-from tests.training.measure.rates import FALSE_ALARM, bias_chance, variance_chance
+from tests.training.ldp_fl.rates import FALSE_ALARM, bias_chance, variance_chance
 
 CLIENTS, WEIGHTS, EPSILON = 20, 5_000, 1.0
 RANGE = LayerRange((0.1,), (0.5,), ("w",))

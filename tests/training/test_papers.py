@@ -1,0 +1,49 @@
+"""Every paper's presets and printed tables are settings of its plan; a table with a misspelt key is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from ldp_audit.training.pipeline import PIPELINES, demonstration_of, plan_class, presets_of
+from ldp_audit.training.sweep import check_fields, jobs_of, paper_of, read_paper
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_every_preset_is_made_of_plans(pipeline: str) -> None:
+    """A ready command that fails at its start: a field or a value that the plan does not know."""
+    plan = plan_class(pipeline)
+    for sweeps in (demonstration_of(plan), *presets_of(plan).values()):
+        assert len(jobs_of(plan, sweeps, 1)) == sum(sweep.count for sweep in sweeps)
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_every_printed_number_is_of_settings_of_the_plan(pipeline: str) -> None:
+    """A misspelt setting, with which no run would ever stand beside the paper's number."""
+    plan = plan_class(pipeline)
+    for table in read_paper(plan.__module__.rpartition(".")[0]).printed:
+        for cell in table["cells"]:
+            own = {name: value for name, value in cell.items() if name not in ("what", "value")}
+            check_fields(plan, {**table["set"], **own})
+            assert 0 < cell["value"] < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "[[demonstration]]\nsets = { epsilon = 1 }",
+            r"a sweep has an unknown key 'sets'; accepted: base, set, vary, repeats",
+        ),
+        ('[presets]\none = [{ bases = "a" }]', "a sweep has an unknown key 'bases'"),
+        ('[[printed]]\nplaces = "Table 1"', r"\[\[printed\]\] has an unknown key 'places'; accepted: place, data, "),
+        ('[[demonstration]]\nbase = "a"', r"base must be one of \[settings\], , got 'a'"),
+    ],
+)
+def test_a_misspelt_key_is_named(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        paper_of(text)
+
+
+def test_none_is_a_text_as_on_the_command_line() -> None:
+    (sweep,) = paper_of('[[demonstration]]\nset = { mu = "none" }\nvary = { k = ["none", 3] }').demonstration
+    assert (sweep.settings, sweep.varied) == ({"mu": None}, {"k": (None, 3)})
