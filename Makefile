@@ -80,6 +80,8 @@ docs: $(VENV)/.installed ## write docs/mechanisms.md, its reference and docs/wha
 	mv docs/mechanisms.md.new docs/mechanisms.md
 	$(BIN)/python -m ldp_audit.reports.mechanism_page reference > docs/reference/mechanisms.md.new
 	mv docs/reference/mechanisms.md.new docs/reference/mechanisms.md
+	$(BIN)/python benchmarks/rooms.py > docs/assets/rooms.svg.new
+	mv docs/assets/rooms.svg.new docs/assets/rooms.svg
 	$(BIN)/python -m ldp_audit.accounting.ldp_fl_page > docs/what-ldp-fl-spends.md.new
 	mv docs/what-ldp-fl-spends.md.new docs/what-ldp-fl-spends.md
 

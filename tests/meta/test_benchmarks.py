@@ -89,3 +89,16 @@ def test_nothing_is_traced_afterwards(benchmark: Any) -> None:
     before = len(codes)
     list(_values())
     assert len(codes) == before
+
+
+def test_the_picture_of_the_rooms_is_what_the_imports_are(benchmark: Any) -> None:
+    picture = Path(__file__).parents[2] / "docs" / "assets" / "rooms.svg"
+    assert picture.read_text(encoding="utf-8") == benchmark("rooms").drawn() + "\n", "run `make docs`"
+
+
+def test_rooms_that_import_each_other_cannot_be_drawn(benchmark: Any) -> None:
+    rooms = benchmark("rooms")
+    assert rooms.floors({"a": {"b"}, "b": set(), "c": {"a", "b"}}) == {"b": 0, "a": 1, "c": 2}
+    assert rooms.shortest({"a": {"b"}, "b": set(), "c": {"a", "b"}}) == {("a", "b"), ("c", "a")}
+    with pytest.raises(ValueError, match="a, b"):
+        rooms.floors({"a": {"b"}, "b": {"a"}})
