@@ -34,7 +34,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,10 +69,8 @@ _PATHS = (1.0, 0.5, 0.25)
 _MOST_NUMBERS, _MOST_RULES = 2**28, 64
 _NEAR_ONE, _FLAT = 300.0, -44.0
 """Up to which p ln w the excess over 1 is added up; and ln of the most that the rule for it may be wrong by."""
-_BEND = 6.0
-"""How far apart |p| of one rule may be, in units of 1/mu."""
-_PER_OCTAVE = 2
-"""How many rules there are between y and 2 y."""
+_BEND, _PER_OCTAVE = 6.0, 2
+"""How far apart |p| of one rule may be, in units of 1/mu; and how many rules there are between y and 2 y."""
 _LARGEST_POWER = 600.0
 _TOGETHER, _FEW, _AT_ONCE = 32, 64, 2**19
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
@@ -255,7 +253,7 @@ class _Integrand:
         edges = np.linspace(*window, count + 1)
         middles, halves = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
         shortest = _SHORTEST * max(abs(end) for end in window)
-        kept: list[tuple[Numbers, ...]] = []
+        kept: list[tuple[NDArray[Any], ...]] = []
         tops, finished = [0.0] * len(asked), 0
         while middles.size:
             if middles.size + finished > _MOST_PANELS or halves.min() < shortest:
@@ -383,8 +381,8 @@ class _Rule:
         else:
             powers = power * pieces.low + _log_narrowed(pieces.low_shares, high, power)
             narrow = _log_narrowed(np.clip(0.5, pieces.low_shares, pieces.high_shares), high, power)
-        shifts = (float(path.low.min()), False), (float(path.high.max()), True)
-        outside = float(np.logaddexp(*(self._log_tail(power, shift, above=above) for shift, above in shifts)))
+        below = self._log_tail(power, float(path.low.min()), above=False)
+        outside = float(np.logaddexp(below, self._log_tail(power, float(path.high.max()), above=True)))
         logs = pieces.log_most + growth + powers - turn
         direct = float(np.logaddexp.reduce([outside, *logs]))
         direct += 64 * EPS * (1 + float(np.abs(powers).max()) + abs(direct))
