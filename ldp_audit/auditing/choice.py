@@ -17,8 +17,7 @@ from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.events import Cells, Event, Order, half_lines, ratio_orders
 from ldp_audit.auditing.events import learned as learned_cells
 from ldp_audit.auditing.outputs import Outputs
-from ldp_audit.auditing.scores import LEARNERS, Score
-from ldp_audit.auditing.scores.floating_point import Grain, ZeroSign
+from ldp_audit.auditing.scores import LEARNERS, NUMBER_LEARNERS, Score
 
 _DOUBT_OF_MANY = 3.0  # standard deviations by which the best of some hundred prefixes flatters itself
 _DOUBT_OF_HOPE = 0.5  # and of a rare one, for it to be tested beside the other
@@ -148,8 +147,8 @@ def _scores(first: Sample, second: Sample, rng: np.random.Generator, *, floating
     if first.learn.dimension == 1:
         yield None
         if floating_point and first.learn.labels is None and second.learn.labels is None:
-            for bits in (Grain.learn, ZeroSign.learn):
-                yield from bits(first.learn.known_numbers, second.learn.known_numbers, rng)
+            for learner in NUMBER_LEARNERS:
+                yield from learner(first.learn.known_numbers, second.learn.known_numbers, rng)
         return
     for learner in LEARNERS:
         yield from learner(first.learn.known_numbers, second.learn.known_numbers, rng)

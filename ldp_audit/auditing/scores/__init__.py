@@ -30,10 +30,13 @@ KINDS: tuple[type[Score], ...] = (
     ZeroSign,
     LawScore,
 )
-"""Every kind of score that can be read back; a new kind is one file and one entry."""
+"""Every kind of score that can be read back. A new kind is one file, its line here, and one of the two lines below."""
 
 LEARNERS = (Coordinate.learn, Additive.learn, Pattern.learn, Summary.learn, Linear.learn, Trees.learn)
 """What is tried on vectors, in this order."""
+
+NUMBER_LEARNERS = (Grain.learn, ZeroSign.learn)
+"""What is tried on single numbers where `floating_point` is asked for, beside the numbers themselves."""
 
 
 def score_from_dict(data: Any) -> Score:
@@ -45,4 +48,4 @@ def score_from_dict(data: Any) -> Score:
     return known[name].from_dict(data)
 
 
-__all__ = ["KINDS", "LEARNERS", "Score", "score_from_dict"]
+__all__ = ["KINDS", "LEARNERS", "NUMBER_LEARNERS", "Score", "score_from_dict"]
