@@ -130,7 +130,7 @@ class _Arithmetic(StrPrinter):
 
     def _print_Add(self, expr: Expr, order: str | None = None) -> str:  # noqa: N802
         # SymPy orders terms by their numerical values, which a long program takes long to give.
-        return super()._print_Add(expr, order="none" if expr.atoms(Function) else order)
+        return super()._print_Add(expr, order="none" if expr.has(Function) else order)
 
     def _print_Function(self, expression: Expr) -> str:  # noqa: N802  # pyright: ignore[reportIncompatibleMethodOverride]
         # A program is a chain of functions, whose parts many statements share.
