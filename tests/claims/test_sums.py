@@ -89,7 +89,24 @@ def _wins(ahead: Expr) -> Expr:
     )
 
 
+def _exceeds(ahead: Expr) -> Expr:
+    """The chance that noise of scale 4/epsilon is at least -ahead."""
+    return Rational(1, 2) + sign(ahead) / 2 * (1 - exp(-EPSILON * Abs(ahead) / 4))
+
+
+def _first_below_then_above(one: Expr, two: Expr) -> Expr:
+    """The sparse vector technique's chance to answer so to two queries; its threshold has noise of scale 2/epsilon."""
+    return Integral(_laplace(y) * _exceeds(y - one) * _exceeds(two - y), (y, -oo, oo))
+
+
+def _wins_of_three(one: Expr, two: Expr) -> Expr:
+    """The chance that a score that is ahead of two others by so much stays ahead."""
+    beaten = [Rational(1, 2) + sign(y + by) / 2 * (1 - exp(-EPSILON * Abs(y + by) / 2)) for by in (one, two)]
+    return Integral(_laplace(y) * beaten[0] * beaten[1], (y, -oo, oo))
+
+
 INTEGRALS = {
+    "sparse vector": _first_below_then_above(0, gap + 2),
     "noisy maximum": _wins(gap),
     "Laplace tail": Integral(_laplace(y), (y, gap, oo)),
     "second moment": Integral(_laplace(y - gap) * y**2, (y, -oo, oo)),
@@ -111,7 +128,8 @@ def test_integrals_are_those_of_quadrature(name: str, point: tuple[float, ...]) 
     found = closed.subs({v: _value(v, by_name) for v in closed.free_symbols})
     term, (_, low, high) = INTEGRALS[name].subs(values).args
     turns = [
-        float(one) for one in (low, high, *point, *(-p for p in point), point[2] - 1, *(-1, 0, 1, -12, 12, -40, 40))
+        float(one)
+        for one in (low, high, *point, *(-p for p in point), point[2] - 1, point[1] + 2, *(-1, 0, 1, -12, 12, -40, 40))
     ]
     far = 150.0  # e**-52 of the mass lies beyond
     cuts = [cut for cut in sorted({-far, far, *turns}) if max(-far, low) <= cut <= min(far, high)]
@@ -123,6 +141,8 @@ def test_integrals_are_those_of_quadrature(name: str, point: tuple[float, ...]) 
 TRUE = {
     "a noisy maximum keeps epsilon upwards": lambda: at_most(_wins(gap + 2), T * _wins(gap)),
     "and downwards": lambda: at_most(1 - _wins(gap), T * (1 - _wins(gap + 2))),
+    "sparse vector": lambda: at_most(_first_below_then_above(0, gap + 2), T * _first_below_then_above(1, gap + 1)),
+    "and back": lambda: at_most(_first_below_then_above(1, gap + 1), T * _first_below_then_above(0, gap + 2)),
     "variance of Laplace noise": lambda: equal(Integral(_laplace(y) * y**2, (y, -oo, oo)), 8 / EPSILON**2),
     "the noise's total": lambda: equal(Sum(noise * a ** Abs(k - x), (k, -oo, oo)), 1),
     "the noise's variance": lambda: equal(Sum(noise * a ** Abs(k) * k**2, (k, -oo, oo)), 2 * a / (1 - a) ** 2),
@@ -134,6 +154,12 @@ TRUE = {
 }
 FALSE = {
     "a noisy maximum with half of it": lambda: at_most(1 - _wins(gap), ROOT_T * (1 - _wins(gap + 2))),
+    "sparse vector with an eighth of it": lambda: at_most(
+        _first_below_then_above(0, gap + 2), exp(EPSILON / 8) * _first_below_then_above(1, gap + 1)
+    ),
+    "a noisy maximum of three with half of it": lambda: at_most(
+        1 - _wins_of_three(gap, gap + 1), ROOT_T * (1 - _wins_of_three(gap + 2, gap + 3))
+    ),
     "the variance of scale 1/epsilon": lambda: equal(Integral(_laplace(y) * y**2, (y, -oo, oo)), 2 / EPSILON**2),
     "total, one factor": lambda: equal(Sum(noise * a ** Abs(k - x), (k, -oo, oo)), 1 + a),
     "variance, one power": lambda: equal(Sum(noise * a ** Abs(k) * k**2, (k, -oo, oo)), 2 * a / (1 - a) ** 3),
