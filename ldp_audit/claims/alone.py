@@ -127,5 +127,7 @@ def _rounded(values: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
     """Each to so many significant bits, ties to even."""
     import numpy as np
 
+    if bits == _MOST_BITS:  # those of float32, in whose normal range all values lie
+        return values.astype(np.float32).astype(np.float64)
     fractions, exponents = np.frexp(values)
     return np.ldexp(np.rint(np.ldexp(fractions, bits)), exponents - bits)

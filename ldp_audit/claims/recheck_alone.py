@@ -11,8 +11,7 @@ less than 1/q**3. Where what n steps may lack, less than n (1 + 2**88 / q**3), c
 logarithm itself comes from `decimal`.
 
 Where numpy is installed the same count is made with it, ten times faster: float64's logarithms tell how they round, and
-`decimal` where they are within a 2**-20th of the last bit of a tie. `ldp-audit recheck --pure` keeps to the standard
-library.
+`decimal` where they are within a 2**-20th of the last bit of a tie. `ldp-audit recheck --pure` does not.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from ldp_audit.claims.recheck_effort import require, take
 from ldp_audit.claims.recheck_functions import Interval, hull, increasing, rounded
 
 _SUMS, _REPORTS, _CHUNK = 88, 46, 2**12
-_FEW_BITS, _BLOCK = 8, 2**16
+_SINGLE, _FEW_BITS, _BLOCK = 24, 8, 2**16
 """Fewer bits are not worth numpy, and more words at a time than this leave a processor's cache."""
 PURE = [False]
 """Whether to count without numpy, wherever it is."""
@@ -62,8 +61,10 @@ def _count_fast(bits: int, x: int, y: int) -> int:
     import numpy as np
 
     def nearest(values: Any) -> Any:
-        fractions, exponents = np.frexp(values)
-        return np.ldexp(np.rint(np.ldexp(fractions, bits)), exponents - bits)  # rint takes a tie to the even one
+        if bits == _SINGLE:
+            return values.astype(np.float32).astype(np.float64)  # all lie in float32's normal range
+        fractions, exponents = np.frexp(values)  # rint takes a tie to the even one
+        return np.ldexp(np.rint(np.ldexp(fractions, bits)), exponents - bits)
 
     def reports(at: int) -> Iterator[Any]:
         for end in range(top, 1, -_BLOCK):
