@@ -25,6 +25,7 @@ from ldp_audit.accounting.shuffling.moment_bound import with_moments
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.budget_arguments import whole
 from ldp_audit.losses.discrete_loss import LossAtoms, rounded, rounding_of
+from ldp_audit.losses.discretisation import grouped
 from ldp_audit.losses.enclosed_loss import BracketedLoss
 from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, atoms_of, sum_of_losses
 from ldp_audit.losses.grid_loss import check_width, compose_on_grid
@@ -113,19 +114,19 @@ def _proper(law: PairLoss) -> tuple[PairLoss, float, float]:
 
 def _finite(laws: Counted, width: float) -> PairLoss:
     """Of losses that are never infinite."""
-    grouped = _grouped([(law, times) for law, times in _single(laws) if not _is_nothing(law)])
-    if not grouped:
+    parts = _grouped([(law, times) for law, times in _single(laws) if not _is_nothing(law)])
+    if not parts:
         return NOTHING
-    if len(grouped) == 1:
-        law, times = grouped[0]
+    if len(parts) == 1:
+        law, times = parts[0]
         if isinstance(law, BinomialLoss):
             return BinomialLoss(law.high, law.low, times)
         if times == 1:
             return law
-    finite = sum_of_losses(grouped)
+    finite = sum_of_losses(parts)
     if finite:
         return finite
-    return inverted_sum(compose_on_grid(_countable(grouped), width=width))
+    return inverted_sum(compose_on_grid(_countable(parts), width=width))
 
 
 def _single(laws: Counted) -> Counted:
@@ -152,27 +153,10 @@ def _is_nothing(law: PairLoss) -> bool:
 
 def _grouped(laws: Counted) -> Counted:
     """Equal losses once, with all their times: losses of two values singly, Gaussian noises as one."""
-    found: dict[Any, tuple[PairLoss, int]] = {}
+    found: Counted = []
     noises = [(law.mu, times) for law, times in laws if isinstance(law, GaussianLoss)]
     if noises:
         scale = max(mu for mu, _ in noises)  # whose square may lie beyond the range of floats
         total = scale * math.sqrt(math.fsum(times * (mu / scale) ** 2 for mu, times in noises))
-        found["noises"] = (GaussianLoss(total), 1)
-    for law, times in laws:
-        if isinstance(law, GaussianLoss):
-            continue
-        single, more = (BinomialLoss(law.high, law.low, 1), law.times) if isinstance(law, BinomialLoss) else (law, 1)
-        key = _key(single)
-        found[key] = (single, times * more + (found[key][1] if key in found else 0))
-    return list(found.values())
-
-
-def _key(law: PairLoss) -> Any:
-    """Equal for equal losses."""
-    if isinstance(law, LossAtoms):
-        return law.losses.tobytes(), law.log_probabilities.tobytes()
-    try:
-        hash(law)
-    except TypeError:
-        return id(law)
-    return law
+        found.append((GaussianLoss(total), 1))
+    return [*found, *grouped((law, times) for law, times in laws if not isinstance(law, GaussianLoss))]

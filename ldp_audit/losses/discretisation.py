@@ -6,7 +6,7 @@ The tilt theta >= 0 multiplies the mass at a loss l by e**(theta l) and divides 
 level far in the tail has the floats' full precision.
 
 A law on a grid stands for another one, whose losses have been moved to the ends of their cells, each so that the mean
-of e**-loss stays (see `gridding`). What that and rounding can have changed is carried along in numbers that add up when
+of e**-loss stays (see below). What that and rounding can have changed is carried along in numbers that add up when
 laws are added: see `TiltedLaw`.
 
 Laws of the loss on a grid, from above, by 'connecting the dots'.
@@ -47,7 +47,6 @@ from ldp_audit.numerics import log_lacking
 _RARE = -40.0
 
 Part = tuple[PairLoss, int]
-Discretisable = tuple[PairLoss, int]
 
 
 def flat_parts(laws: Iterable[Part]) -> list[Part]:
@@ -55,17 +54,24 @@ def flat_parts(laws: Iterable[Part]) -> list[Part]:
 
     Raises ValueError where times are not whole numbers >= 1, or a law cannot be put on a grid.
     """
+    found = grouped((law, whole(times, "times")) for law, times in laws)
+    for law, _ in found:
+        if as_atoms(law) is None and not law.discretisable:
+            raise ValueError(f"laws must know the masses of cells, or list their losses; got {law!r}")
+    return found
+
+
+def grouped(laws: Iterable[Part]) -> list[Part]:
+    """Equal losses once, with all their times; sums of two-valued losses as so many single ones."""
     found: dict[Any, Part] = {}
     for law, times in laws:
         single, more = (BinomialLoss(law.high, law.low, 1), law.times) if isinstance(law, BinomialLoss) else (law, 1)
-        if as_atoms(single) is None and not single.discretisable:
-            raise ValueError(f"laws must know the masses of cells, or list their losses; got {law!r}")
         key = _key(single)
-        found[key] = (single, whole(times, "times") * more + (found[key][1] if key in found else 0))
+        found[key] = (single, times * more + (found[key][1] if key in found else 0))
     return list(found.values())
 
 
-def gridded_parts(parts: Sequence[Part]) -> list[Discretisable]:
+def gridded_parts(parts: Sequence[Part]) -> list[Part]:
     """The laws, as atoms where they have few losses."""
     return [(as_atoms(law) or law, times) for law, times in parts]  # type: ignore[misc]
 

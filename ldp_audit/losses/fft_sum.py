@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import next_fast_len
 
-from ldp_audit.losses.discretisation import Discretisable, Moves, TiltedLaw, gridded, log_any, regridded
+from ldp_audit.losses.discretisation import Moves, Part, TiltedLaw, gridded, log_any, regridded
 from ldp_audit.losses.grid_plan import Grid
 
 _STEEPEST = 300.0
@@ -42,11 +42,11 @@ _TOGETHER = 8
 class _Ranged(NamedTuple):
     """A law, how many times, and where a grid for it ends, nats."""
 
-    law: Discretisable
+    law: Part
     ends: tuple[float, float]
 
 
-def grid_sum(laws: Sequence[Discretisable], grid: Grid, theta: float, most: int) -> TiltedLaw | None:
+def grid_sum(laws: Sequence[Part], grid: Grid, theta: float, most: int) -> TiltedLaw | None:
     """The tilted sum of these laws, each so many times; None where floats or `most` points will not do."""
     if grid.common is not None:
         known = zip(laws, grid.ranges, strict=True)

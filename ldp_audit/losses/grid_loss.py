@@ -1,12 +1,12 @@
 r"""The loss of any independent reports together, on a grid by FFT, with certified ends of delta(epsilon).
 
-Upper end: each law is put on a grid from above (`gridding`), and the sum of laws that dominate dominates. Lower end:
-the same sum, less a bound on what the grid can have added (`spread_bound`); no smoothness is asked of the laws. Both
+Upper end: each law is discretised from above (`discretisation`); a sum of laws that dominate dominates. Lower end:
+the same sum, less a bound on what the grid can have added (`below_grid`); no smoothness is asked of the laws. Both
 are of second order in the spacing. Losses that have a spacing of their own are added on that, and moved once
 (`grid_sum`).
 
-The sum is computed under an exponential tilt (`tilted_law`), so that delta = 1e-300 has the same relative precision as
-0.1. One tilt serves levels within some 2.5 standard deviations (`tilt_plan`). A level has always the same tilt, so an
+The sum is computed under an exponential tilt (`TiltedLaw`), so that delta = 1e-300 has the same relative precision as
+0.1. One tilt serves levels within some 2.5 standard deviations (`grid_plan`). A level has always the same tilt, so an
 answer depends on the question alone. The spacing is chosen anew for each tilt: such that epsilon at one delta is known
 to about the width asked for, or as well as the number of points allows. Where some rare losses are far larger than all
 others, every tilt that reaches a level may be one of them alone: then they are left out, and counted as infinite.
@@ -78,7 +78,6 @@ from numpy.typing import NDArray
 from ldp_audit.losses.budget_arguments import whole
 from ldp_audit.losses.discrete_loss import LossAtoms
 from ldp_audit.losses.discretisation import (
-    Discretisable,
     Part,
     TiltedLaw,
     flat_parts,
@@ -197,7 +196,7 @@ class GridLoss(PairLoss):
         return self._highest if theta is None else saddle.at(theta).mean
 
     @cached_property
-    def _laws(self) -> list[Discretisable]:
+    def _laws(self) -> list[Part]:
         return gridded_parts(self.parts)
 
     @cached_property

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.discretisation import Discretisable, cell_masses, common_spacing
+from ldp_audit.losses.discretisation import Part, cell_masses, common_spacing
 from ldp_audit.losses.loss import PairLoss
 
 WIDTH = 1e-4
@@ -95,7 +95,7 @@ class TiltPlan:
     tops: where each law is cut; what lies above counts as infinite.
     """
 
-    laws: Sequence[Discretisable]
+    laws: Sequence[Part]
     sketches: Sequence[Sketch]
     saddle: Saddle
     width: float
@@ -215,7 +215,7 @@ class TiltPlan:
         return low, max(low, high)
 
     def _spacings(
-        self, tilt: Tilt, window: float, reach: float, left: Sequence[Discretisable], alone: int
+        self, tilt: Tilt, window: float, reach: float, left: Sequence[Part], alone: int
     ) -> tuple[tuple[float, ...], int]:
         """The spacings and the number of groups: moves cost about count h**2 (1 + steepest) nats.
 
@@ -248,7 +248,7 @@ def _moves(times: Sequence[int], groups: int, depth: int) -> float:
     return sum(one % groups for one in times) + (groups + _moves(deeper, groups, depth - 1) if deeper else 0)
 
 
-def tilt_plan(laws: Sequence[Discretisable], width: float, points: int) -> TiltPlan:
+def tilt_plan(laws: Sequence[Part], width: float, points: int) -> TiltPlan:
     """The plan for the sum of these laws."""
     sketches = [sketch(law) for law, _ in laws]
     own = [common_spacing([law.losses]) if isinstance(law, LossAtoms) else None for law, _ in laws]

@@ -36,7 +36,6 @@ _LOWEST, _HIGHEST = -100 * _OCTAVE, 60 * _OCTAVE
 _STEPS = tuple(_OCTAVE // 4 // 4**level for level in range(9))
 """How many places lines are apart, from the widest distance to the finest."""
 _NEAR = _OCTAVE // 32
-_LARGEST = 1e6
 _DEEPEST = -1e6
 """ln of an integrand below which no lower one is looked for."""
 _AWAY = 2.0
@@ -181,13 +180,12 @@ class InversionPlan:
 
     def _moments(self, c: float) -> tuple[float, float]:
         """About the first two derivatives of ln M at c, from two tilts at half a deviation from it, or nearer."""
-        room, here = c, self._about(c)
-        away = room / 8
+        here, away = self._about(c), c / 8
         while True:
             before, after = self._about(c - away), self._about(c + away)
             variance = (after - here - (here - before)) / away**2
             if not math.isfinite(variance):
-                if away < room * 1e-4:
+                if away < c * 1e-4:
                     return math.inf, math.inf
                 away /= 8
                 continue

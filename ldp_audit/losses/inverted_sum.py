@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from ldp_audit.losses.binomial_loss import BinomialLoss
@@ -39,10 +39,11 @@ class InvertedSum(PairLoss):
 
     grid: GridLoss
     transform: Transform
-    plan: InversionPlan = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "plan", InversionPlan(self.transform))
+    @cached_property
+    def plan(self) -> InversionPlan:
+        """The lines of the sum."""
+        return InversionPlan(self.transform)
 
     def largest(self) -> float:
         """See `PairLoss`."""

@@ -62,12 +62,8 @@ class ProfileLoss(PairLoss):
         """See `PairLoss`."""
         return False
 
-    def enclosed(self) -> tuple[PairLoss, PairLoss]:
-        """A law that this one dominates, and one that dominates this one, both with finitely many losses."""
-        return self._enclosed
-
     def enclosed_end(self, end: int) -> PairLoss:
-        """See `PairLoss`."""
+        """See `PairLoss`: one of finitely many losses."""
         return self._enclosed[end]
 
     @cached_property

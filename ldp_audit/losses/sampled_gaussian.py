@@ -53,27 +53,23 @@ _DIGITS = 52.0
 """-ln of the error allowed to a panel, in units of the largest value of f or of 1."""
 _MOST_PANELS, _SHORTEST = 2**12, 1e-12
 _WIDTH, _MOST_FIRST = 2.0, 64
-_PLAIN, _DIM = 50, 100.0
-"""Panels for estimates, and -ln of how small f must be in the middle of one for it to be left out."""
+_PLAIN, _DIM = 50, 100.0  # panels for estimates, and -ln of how small f is in the middle of one left out
 _REACH, _FARTHEST = 10.0, 4000.0
 """Standard deviations of the noise, beyond which 1e-23 is left; and how long the range of x may be."""
 _NEGLIGIBLE, _STEPS = 50.0, 40
 _WIDEST_ANGLE, _ALONE = 2.8, 0.51
 """Of mu v, as w is 0 somewhere at pi; and a share from which on w is never 0."""
-_PIECES = 8
-"""Of each panel, for the decay along the line."""
+_PIECES = 8  # of each panel, for the decay along the line
 _RIGHT_ANGLE, _FARTHEST_PATH, _RISE = 1.5, 6.0, 0.85
 """Of mu h, a little less than pi/2; the largest h; and how fast h grows where w is nowhere 0."""
 _PATHS = (1.0, 0.5, 0.25)
 """Constant h that are tried, in units of the largest one allowed."""
-_MOST_NUMBERS, _MOST_RULES = 2**28, 64
+_MOST_NUMBERS, _MOST_RULES, _TOGETHER, _FEW, _AT_ONCE = 2**28, 64, 32, 64, 2**19
 _NEAR_ONE, _FLAT = 300.0, -44.0
 """Up to which p ln w the excess over 1 is added up; and ln of the most that the rule for it may be wrong by."""
 _BEND, _PER_OCTAVE = 6.0, 2
 """How far apart |p| of one rule may be, in units of 1/mu; and how many rules there are between y and 2 y."""
-_LARGEST_POWER = 600.0
-_TOGETHER, _FEW, _AT_ONCE = 32, 64, 2**19
-_HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+_LARGEST_POWER, _HALF_LOG_TWO_PI = 600.0, 0.5 * math.log(2 * math.pi)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +94,7 @@ class SampledGaussian(Transform):
         rule = self._rule(power, last)
         if rule is None or rule.points.x.size * y.size > _MOST_NUMBERS:
             return None
-        points, log_wrong, log_flat = rule.points, rule.log_wrong(abs(power), last), rule.log_wrong(0.0, 0.0)
+        points, log_wrong, log_flat = rule.points, rule.log_wrong(abs(power), last), rule.log_flat
         heights = power * points.losses
         near_one = log_flat < _FLAT and float(heights.max()) < _NEAR_ONE
         top = 0.0 if near_one else float((points.log_masses + heights).max())
@@ -338,6 +334,11 @@ class _Rule:
     def points(self) -> _Points:
         """The nodes."""
         return self.integrand.points(self.middles[self.counted], self.halves[self.counted])
+
+    @cached_property
+    def log_flat(self) -> float:
+        """ln of a bound on the rule's error for the density alone."""
+        return self.log_wrong(0.0, 0.0)
 
     def log_wrong(self, power: float, y: float) -> float:
         """ln of a bound on the rule's error, tails included, for this |p| and up to this y."""

@@ -1,7 +1,7 @@
 r"""Masses of losses moved to fewer losses, from below and from above.
 
 From below, losses side by side become one, which is a merging of outputs. From above, a loss between a < b is moved to
-both so that its masses p and q are kept ('connecting the dots', see `gridding`): the share
+both so that its masses p and q are kept ('connecting the dots', see `discretisation`): the share
 (1 - e**a q/p)/(1 - e**(a - b)) of p to b.
 """
 

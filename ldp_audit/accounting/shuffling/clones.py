@@ -142,12 +142,8 @@ class CountedPair(PairLoss):
         """See `PairLoss`."""
         return False
 
-    def enclosed(self) -> tuple[PairLoss, PairLoss]:
-        """Two laws whose losses are known, one that this one dominates and one that dominates it."""
-        return self._one_count, self._dominating
-
     def enclosed_end(self, end: int) -> PairLoss:
-        """The first (0) or the second (1) of them alone."""
+        """See `PairLoss`."""
         return self._dominating if end else self._one_count
 
     @cached_property

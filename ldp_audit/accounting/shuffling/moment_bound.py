@@ -66,12 +66,8 @@ class MomentBound(PairLoss):
         """See `PairLoss`."""
         return False
 
-    def enclosed(self) -> tuple[PairLoss, PairLoss]:
-        """For composition: that of nothing, and the law."""
-        return NOTHING, self.law
-
     def enclosed_end(self, end: int) -> PairLoss:
-        """See `PairLoss`."""
+        """See `PairLoss`: nothing, or the law."""
         return self.law if end else NOTHING
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:

@@ -76,12 +76,8 @@ class WorstPlacing(PairLoss):
         """See `PairLoss`."""
         return False
 
-    def enclosed(self) -> tuple[PairLoss, PairLoss]:
-        """Two laws whose losses are known: that of `placing`, which is about the worst, and one that dominates all."""
-        return self.placing, self._dominating
-
     def enclosed_end(self, end: int) -> PairLoss:
-        """The first (0) or the second (1) of them alone."""
+        """See `PairLoss`: `placing`, which is about the worst, or a loss that dominates all placings."""
         return self._dominating if end else self.placing
 
     def _split(self, epsilon: float, precision: float, blocks: int, near: WorstSplit | None = None) -> WorstSplit:
