@@ -394,8 +394,8 @@ def saddle_of(sketches: Sequence[Sketch], times: Sequence[int]) -> Saddle:
     return Saddle(losses, logs, np.array(times, dtype=np.float64))
 
 
-_OCTAVES, _CELLS_PER_OCTAVE = (-44, 15), 6
-_EVENLY = 512
+_OCTAVES, _CELLS_PER_OCTAVE = (-44, 15), 3
+_EVENLY = 256
 _MOST_ATOMS = 2048
 _BULK = -300.0
 """ln of what may lie beyond the evenly spaced cells."""
