@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting.compose import compose
+from ldp_audit.accounting.exact_summary import profile_figure
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.profile_figure import profile_figure
-from ldp_audit.accounting.trade_off import trade_off_bounds, trade_off_from_below
-from ldp_audit.accounting.trade_off_curve import TradeOffCurve
+from ldp_audit.accounting.trade_off import TradeOffCurve, trade_off_bounds, trade_off_from_below
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.discrete_loss import LossAtoms
 from ldp_audit.losses.finite_losses import as_atoms

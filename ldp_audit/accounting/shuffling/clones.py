@@ -39,12 +39,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.accounting.anonymous_counts import Chance
-from ldp_audit.accounting.shuffling.chord_law import chord_law, chord_levels
-from ldp_audit.accounting.shuffling.event_count import event_count
-from ldp_audit.accounting.shuffling.stop_loss import log_stop_loss
+from ldp_audit.accounting.shuffling.anonymous_counts import Chance
+from ldp_audit.accounting.shuffling.count_loss import event_count
+from ldp_audit.accounting.shuffling.expected_excess import log_stop_loss
 from ldp_audit.losses.binomial_loss import binomial_window
 from ldp_audit.losses.budget_arguments import whole
+from ldp_audit.losses.hulls import chord_law, chord_levels
 from ldp_audit.losses.loss import PairLoss, of_mirrored
 
 MOST_CLIENTS = 10**8

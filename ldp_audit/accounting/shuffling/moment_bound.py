@@ -16,11 +16,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ldp_audit.accounting.conversion.renyi import renyi_divergence
-from ldp_audit.accounting.shuffling.worst_moments import WorstMoments
-from ldp_audit.accounting.shuffling.worst_placing import MOST_ONE_BY_ONE, WorstPlacing
+from ldp_audit.accounting.shuffling.worst_placing import MOST_ONE_BY_ONE, WorstMoments, WorstPlacing
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.divergence import divergence_of
 from ldp_audit.losses.enclosed_loss import BracketedLoss
 from ldp_audit.losses.finite_losses import NOTHING
 from ldp_audit.losses.loss import PairLoss
@@ -109,7 +108,7 @@ class MomentBound(PairLoss):
         """About the sum's divergence: that of one placing."""
         if k not in self._near:
             laws = [(law.placing if isinstance(law, WorstPlacing) else law, times) for law, times in self.parts]
-            self._near[k] = math.fsum(times * renyi_divergence(law, 1 + _order(k)).value for law, times in laws)
+            self._near[k] = math.fsum(times * divergence_of(law, 1 + _order(k))[0] for law, times in laws)
         return self._near[k]
 
     def _bound(self, k: int) -> float:
@@ -122,7 +121,7 @@ class MomentBound(PairLoss):
     def _most(self, law: PairLoss, alpha: float) -> float:
         if isinstance(law, WorstPlacing):
             return self._moments[law].divergence(alpha)
-        return renyi_divergence(law, alpha).value
+        return divergence_of(law, alpha)[0]
 
     @cached_property
     def _moments(self) -> dict[WorstPlacing, WorstMoments]:

@@ -14,7 +14,7 @@ from scipy.stats import binom, laplace, norm
 
 from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.sampling.subsample import subsample
+from ldp_audit.accounting.subsample import subsample
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.finite_losses import as_atoms, symmetric_law
 from ldp_audit.losses.loss import PairLoss

@@ -7,11 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from ldp_audit.accounting.anonymous_counts import Chance
-from ldp_audit.accounting.shuffling.count_loss import CountLoss
-from ldp_audit.accounting.shuffling.count_runs import runs_of
-from ldp_audit.accounting.shuffling.event_count import event_count
-from ldp_audit.accounting.shuffling.stop_loss import Trials
+from ldp_audit.accounting.shuffling.anonymous_counts import Chance
+from ldp_audit.accounting.shuffling.count_loss import CountLoss, event_count
+from ldp_audit.accounting.shuffling.expected_excess import Trials, runs_of
 from ldp_audit.losses.finite_losses import as_atoms
 from ldp_audit.mechanisms.log_space import expit
 
