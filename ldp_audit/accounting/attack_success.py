@@ -44,10 +44,8 @@ from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, share
 from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.finite_losses import as_atoms
 from ldp_audit.losses.hulls import levels_of
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms.log_space import expit
 
 _ROUNDING = 2e-12
@@ -164,7 +162,7 @@ def _tail(law: PairLoss, epsilon: float) -> tuple[float, float]:
     """P(L > epsilon) for one direction: from the losses themselves, or by the slope of delta on both sides."""
     if epsilon >= law.largest():
         return 0.0, 0.0
-    atoms = as_atoms(law)
+    atoms = law.atoms()
     if atoms is not None:
         above = np.append(atoms.log_probabilities[atoms.losses > epsilon], atoms.log_infinite)
         found = min(1.0, float(np.exp(np.logaddexp.reduce(above))))
@@ -214,12 +212,13 @@ def _of_law(law: PairLoss, alpha: float) -> tuple[float, float]:
     if alpha == 0:
         low, high = law.log_delta_bounds(math.inf)
         return _moved(low, -1), _moved(high, 1)
-    if isinstance(law, GaussianLoss):
-        found = float(ndtr(ndtri(alpha) + law.mu))
+    mu, gaussian = law.dominating_gaussian()
+    if gaussian:
+        found = float(ndtr(ndtri(alpha) + mu))
         if found < _SMALL:
-            found = math.exp(log_ndtr(ndtri_exp(math.log(alpha)) + law.mu))
+            found = math.exp(log_ndtr(ndtri_exp(math.log(alpha)) + mu))
         return found * (1 - _ROUNDING), found * (1 + _ROUNDING)
-    atoms = as_atoms(law, _MOST_ATOMS)
+    atoms = law.atoms(_MOST_ATOMS)
     if atoms is not None and atoms.exact:
         found, doubt = _of_atoms(atoms, math.log(alpha)), _ROUNDING + 2.0**-52 * atoms.losses.size
         return found * (1 - doubt), found * (1 + doubt)

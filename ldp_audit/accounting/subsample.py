@@ -70,9 +70,8 @@ from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.losses.binomial_loss import log_binomial
 from ldp_audit.losses.budget_arguments import as_float, whole
 from ldp_audit.losses.enclosed_loss import BracketedLoss, mixture
-from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, as_atoms, atoms_of, pure_loss
+from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, atoms_of, pure_loss
 from ldp_audit.losses.loss import ImproperLoss, PairLoss
-from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.sampled_loss import SamplingRate, mixed, symmetric
 from ldp_audit.mechanisms.subsample_release import SubsampleRelease
 from ldp_audit.numerics import log_ratio, log_sum
@@ -192,7 +191,7 @@ def copies_loss(law: PairLoss, n: int, k: int) -> PairLoss:
     lower, upper = law.enclosed()
     rate = SamplingRate.with_replacement(n, k)
     top = law.largest()
-    parts = [(log, 0.0, _group(upper, times, top)) for times, log in _times_drawn(n, k)]
+    parts = [(log, 0.0, upper.group(times) or pure_loss(times * top)) for times, log in _times_drawn(n, k)]
     found = mixed(mixture(parts), rate)
     if math.isfinite(k * top):
         once = SamplingRate.of_chance(1 / n)
@@ -207,7 +206,7 @@ def _capped(law: PairLoss, bound: float) -> PairLoss:
     The other's profile is convex in t and 0 at the bound. So it lies below the chord from there to any corner of this
     one's, of which the steepest that keeps it convex is taken.
     """
-    atoms = as_atoms(law)
+    atoms = law.atoms()
     if atoms is None or atoms.log_infinite > -math.inf or atoms.largest() <= bound:
         return law
     seconds = atoms.log_probabilities - atoms.losses
@@ -220,17 +219,6 @@ def _capped(law: PairLoss, bound: float) -> PairLoss:
             losses = np.append(atoms.losses[: i + 1], bound)
             return atoms_of(losses, np.concatenate([seconds[:i], [rest, slope]]) + losses)
     return law
-
-
-def _group(law: PairLoss, times: int, top: float) -> PairLoss:
-    """The loss of so many records for the loss of one."""
-    if times == 1:
-        return law
-    if isinstance(law, GaussianLoss):
-        return GaussianLoss(times * law.mu)
-    if isinstance(law, LaplaceLoss):
-        return LaplaceLoss(times * law.epsilon)
-    return pure_loss(times * top)
 
 
 def _times_drawn(n: int, k: int) -> list[tuple[int, float]]:

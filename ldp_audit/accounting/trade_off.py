@@ -32,10 +32,8 @@ from scipy.special import ndtr, ndtri
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.finite_losses import as_atoms
 from ldp_audit.losses.hulls import levels_of
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.losses.noise_losses import GaussianLoss
 
 _MOST_ATOMS = 200_000
 _COARSE, _FINE = 100, 1500
@@ -83,10 +81,11 @@ def trade_off_from_below(mechanism: Any, alpha: ArrayLike, levels: ArrayLike) ->
 
 
 def _of_law(law: PairLoss, rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if isinstance(law, GaussianLoss):
-        found = np.asarray(ndtr(-ndtri(rates) - law.mu))
+    mu, gaussian = law.dominating_gaussian()
+    if gaussian:
+        found = np.asarray(ndtr(-ndtri(rates) - mu))
         return found, found
-    atoms = as_atoms(law, _MOST_ATOMS)
+    atoms = law.atoms(_MOST_ATOMS)
     if atoms is not None:
         found = np.asarray(TradeOffCurve.of_atoms(atoms)(rates))
         return found, found

@@ -30,15 +30,19 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_ndtr
 
 from ldp_audit.losses.budget_arguments import level, log_of_delta
 from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.finite_losses import NOTHING, as_atoms, symmetric_law
+from ldp_audit.losses.finite_losses import NOTHING, symmetric_law
 from ldp_audit.losses.loss import PairLoss
 
 _POINTS = 1500
 _DEEPEST = -745.0
 """ln of the smallest float: tails below it are not looked at."""
+DEEPEST_FOR_ORDERS = -20_000.0
+"""As `deepest` for divergences: 200 deviations of Gaussian noise, as high orders need."""
+_LEAST_ORDER = 1e-5
 _FARTHEST = 1e9
 _SMALLEST = 1e-9
 """The smallest share of the largest loss that is looked for."""
@@ -77,8 +81,7 @@ class HullLoss(PairLoss):
         return cls(*hull([*finite, *((-epsilon, _mirrored(epsilon, log)) for epsilon, log in finite)]))
 
     @cached_property
-    def atoms(self) -> LossAtoms:
-        """The same law, by its losses."""
+    def _losses(self) -> LossAtoms:
         return atoms_of_hull(self.levels, self.log_deltas, bounded=self.log_deltas[-1] == -math.inf)
 
     def largest(self) -> float:
@@ -102,14 +105,9 @@ class HullLoss(PairLoss):
         """The loss of (Q, P): the same."""
         return self
 
-    @property
-    def known(self) -> bool:
-        """See `PairLoss`."""
-        return False
-
     def enclosed_end(self, end: int) -> PairLoss:
         """See `PairLoss`: nothing, or the hull's losses."""
-        return self.atoms if end else NOTHING
+        return self._losses if end else NOTHING
 
 
 def dominating_atoms(law: PairLoss, deepest: float = _DEEPEST) -> LossAtoms:
@@ -118,9 +116,12 @@ def dominating_atoms(law: PairLoss, deepest: float = _DEEPEST) -> LossAtoms:
     What lies beyond the last level looked at counts as an infinite loss, unless the law has a largest one: with a
     probability of e**deepest, unless the law has more.
     """
-    listed = as_atoms(law.enclosed_end(1), _MOST_ATOMS)
-    if listed is not None:
-        return listed
+    listed = law.enclosed_end(1).atoms(_MOST_ATOMS)
+    return atoms_above(law, deepest) if listed is None else listed
+
+
+def atoms_above(law: PairLoss, deepest: float = _DEEPEST) -> LossAtoms:
+    """The same, from delta alone."""
     points = [(float(e), law.log_delta_bounds(float(e))[1]) for e in levels_of(law, points_for(law), deepest)]
     lowest, largest = points[0][0], law.largest()
     if math.isfinite(largest):  # which may be rounded down
@@ -131,6 +132,29 @@ def dominating_atoms(law: PairLoss, deepest: float = _DEEPEST) -> LossAtoms:
         # but for levels so low that 1 - t is no other float than 1
         return atoms_of_hull(levels, logs, bounded=levels[0] == lowest)
     return atoms_of_hull(*hull(points), bounded=False)
+
+
+def dominating_divergence(law: PairLoss, atoms: LossAtoms, alpha: float) -> float:
+    """The Renyi divergence of order alpha, finite, from above: that of finitely many losses that dominate the law.
+
+    atoms: these; of `dominating_atoms` to `DEEPEST_FOR_ORDERS`. With c = alpha - 1,
+
+        M(c) - 1 = alpha c int_0^inf (e**(c e) delta(e) + e**(-alpha e) delta_back(e)) de.
+
+    So what lies beyond their last level E, where delta is at most p and at most that of Gaussian noise, adds less than
+    alpha p (e**(c E) - 1) + E_P[e**(c L); L > E] of that noise.
+    """
+    mu, _ = law.dominating_gaussian()
+    of_noise = alpha * (mu * mu + 4 * math.ulp(0.0)) / 2 if mu > 0 else 0.0
+    if math.isfinite(atoms.largest()):
+        return min(of_noise, atoms.divergence(alpha)[0])
+    if mu == math.inf or not atoms.losses.size:
+        return math.inf
+    c, last = max(alpha - 1, _LEAST_ORDER), float(atoms.losses[-1])
+    at_last = math.log1p(c) + atoms.log_infinite + c * last
+    beyond = (1 + c) * c * mu * mu / 2 + float(log_ndtr(mu / 2 + c * mu - last / mu))
+    total = float(np.logaddexp.reduce([0.0, atoms.log_excess(c), at_last, beyond]))
+    return min(of_noise, total * (1 + 2.0**-48) / c)
 
 
 def hull(points: Iterable[tuple[float, float]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -261,9 +285,12 @@ _LEAST = 1e-300
 
 def dominated_atoms(law: PairLoss, count: int | None = None) -> LossAtoms:
     """Finitely many losses that the law dominates. count: at how many levels it is looked at, about, if given."""
-    listed = as_atoms(law.enclosed_end(0), _MOST_ATOMS)
-    if listed is not None:
-        return listed
+    listed = law.enclosed_end(0).atoms(_MOST_ATOMS)
+    return atoms_below(law, count) if listed is None else listed
+
+
+def atoms_below(law: PairLoss, count: int | None = None) -> LossAtoms:
+    """The same, from delta alone."""
     levels = levels_of(law, count or points_for(law))
     ends = np.array([law.log_delta_bounds(float(level)) for level in levels])
     slack = _ROUNDING * (1 + np.abs(np.where(np.isfinite(ends), ends, 0.0)))

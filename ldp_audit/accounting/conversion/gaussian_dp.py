@@ -14,13 +14,9 @@ from scipy.special import ndtri_exp
 from ldp_audit.accounting.conversion.renyi import laws_of
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta
 from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.divergence import largest_noise
-from ldp_audit.losses.finite_losses import as_atoms
 from ldp_audit.losses.hulls import dominating_atoms
-from ldp_audit.losses.inverted_sum import parts_of
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
 
@@ -73,16 +69,12 @@ def gdp_of(loss: PrivacyLoss | PairLoss) -> Converted:
 
 def _of_law(law: PairLoss) -> tuple[float, bool]:
     """A mu, and whether it is exact: else that of noise with no smaller a delta, or of a sum's parts together."""
-    if isinstance(law, GaussianLoss):
-        return law.mu, True
-    if isinstance(law, BinomialLoss) and law.times >= _MOST_ATOMS:
-        raise ValueError(f"times must be below {_MOST_ATOMS} for the least mu of a binomial loss, got {law.times}")
-    atoms = as_atoms(law, _MOST_ATOMS)
+    atoms = law.atoms(_MOST_ATOMS)
     if atoms is not None:
         return _of_atoms(atoms), True
-    parts = parts_of(law)
+    parts = law.summands()
     if parts[0][0] is law:
-        return largest_noise(law), False
+        return law.dominating_gaussian()
     return math.sqrt(math.fsum(times * gdp_of(one).value ** 2 for one, times in parts)), False
 
 

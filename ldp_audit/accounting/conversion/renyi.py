@@ -25,7 +25,7 @@ from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, order, whole
 from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.divergence import divergence_of, laplace_divergence, of_excess, ratio_beyond
+from ldp_audit.losses.divergence import laplace_divergence, of_excess
 from ldp_audit.losses.finite_losses import symmetric_law
 from ldp_audit.losses.loss import PairLoss
 
@@ -45,13 +45,13 @@ def renyi_divergence(loss: PrivacyLoss | PairLoss, alpha: float) -> Converted:
     """The divergence of order alpha, nats: the larger of the directions'.
 
     Exact for finitely many losses, for Gaussian and Laplace noise, and for sums of these; for any other law an upper
-    end (`law_divergence`): within 1e-4 of itself for noise on a sample, by rate or without replacement, else that of a
-    law that dominates it.
+    end (`PairLoss.divergence`): within 1e-4 of itself for noise on a sample, by rate or without replacement, else
+    that of a law that dominates it.
     alpha: >= 1; infinity gives the pure epsilon. Raises ValueError for anything else.
     """
     asked = order(alpha)
     laws = laws_of(loss)
-    found = [divergence_of(law, asked) for law in laws]
+    found = [law.divergence(asked) for law in laws]
     value = max(0.0, *(one for one, _ in found))
     if all(exact for _, exact in found):
         return Converted.exact(value, _DEFINITION)
@@ -279,18 +279,36 @@ def zcdp_of(loss: PrivacyLoss | PairLoss, tolerance: float = 1e-4) -> Converted:
         return Converted.upper(0.0 if pure == 0 else math.inf, source)
     far = max(2.0, 2 * pure / max(mean, pure / _FARTHEST)) if math.isfinite(pure) else _FARTHEST
     attained = max(mean, divergence(far) / far)
-    most = min(_by_range(laws, mean), max(ratio_beyond(law, 1.0) for law in laws))
+    most = min(_by_range(laws, mean), max(_ratio_beyond(law, 1.0) for law in laws))
     if most <= attained * (1 + tolerance):
         return Converted.upper(most, source)
-    beyond = max(ratio_beyond(law, far) for law in laws)
+    beyond = max(_ratio_beyond(law, far) for law in laws)
     return Converted.upper(min(max(_supremum(divergence, attained, far, tolerance), beyond), most), source)
+
+
+def _ratio_beyond(law: PairLoss, order: float) -> float:
+    """A bound on divergence over order from this order on, nats; infinite where none is known."""
+    if math.isfinite(law.largest()):
+        return law.largest() / order
+    common, log_first, log_second = law.side(1).finite_part()
+    if log_first < 0:
+        return math.inf
+    parts = common.summands()
+    if parts[0][0] is not common:
+        found = math.fsum(times * _ratio_beyond(one, order) for one, times in parts)
+    else:
+        mu, _ = common.dominating_gaussian()
+        found = (mu * mu + 4 * math.ulp(0.0)) / 2 if mu < _HUGE else math.inf
+    return found + max(0.0, log_first - log_second) / order
 
 
 def _few(law: PairLoss) -> PairLoss:
     """A loss of fewer values that dominates one of very many, at far less than the tolerance; others as they are."""
     law = law.side(1)
-    many = isinstance(law, LossAtoms) and law.losses.size > _MANY
-    return _coarser(law) if many and np.array_equal(law.losses, -law.losses[::-1]) else law
+    atoms = law.atoms()
+    if atoms is not law or atoms.losses.size <= _MANY or not np.array_equal(atoms.losses, -atoms.losses[::-1]):
+        return law
+    return _coarser(atoms)
 
 
 def _coarser(law: LossAtoms) -> PairLoss:

@@ -137,11 +137,6 @@ class CountedPair(PairLoss):
         least = 4 * math.ulp(0.0) / self._share(epsilon)  # of a share below the range of floats with all digits
         return (ROUNDING if self.n <= 10**6 else ROUNDING_OF_LARGE) + _OF_THE_LOGARITHM * abs(log_delta) + least
 
-    @property
-    def known(self) -> bool:
-        """See `PairLoss`."""
-        return False
-
     def enclosed_end(self, end: int) -> PairLoss:
         """See `PairLoss`."""
         return self._dominating if end else self._one_count

@@ -59,9 +59,8 @@ from numpy.typing import NDArray
 
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance
 from ldp_audit.accounting.shuffling.count_loss import event_count
-from ldp_audit.losses.finite_losses import as_atoms
 from ldp_audit.losses.hulls import chord_law, chord_levels
-from ldp_audit.losses.loss import PairLoss, of_mirrored
+from ldp_audit.losses.loss import Divergence, PairLoss, of_mirrored
 from ldp_audit.mechanisms.log_space import expit
 
 MOST_ONE_BY_ONE = 1024
@@ -110,9 +109,19 @@ class WorstPlacing(PairLoss):
         return min(0.0, found.low), min(0.0, found.high)
 
     @property
-    def known(self) -> bool:
+    def moments_known(self) -> bool:
         """See `PairLoss`."""
-        return False
+        return self.n <= MOST_ONE_BY_ONE
+
+    def _divergence(self, alpha: float) -> Divergence:
+        """See `PairLoss`: the largest over all splits, one by one where they are few."""
+        if self.n > MOST_ONE_BY_ONE or alpha == 1:
+            return super()._divergence(alpha)
+        return self._moments.divergence(alpha), False
+
+    @cached_property
+    def _moments(self) -> WorstMoments:
+        return WorstMoments(self.epsilon0, self.n)
 
     def enclosed_end(self, end: int) -> PairLoss:
         """See `PairLoss`: `placing`, which is about the worst, or a loss that dominates all placings."""
@@ -136,7 +145,7 @@ class WorstPlacing(PairLoss):
 
     def _own_levels(self) -> NDArray[np.float64]:
         """Losses of the placing's mirror image that are not too rare: there a placing's chords are its profile."""
-        atoms = as_atoms(self.placing)
+        atoms = self.placing.atoms()
         if atoms is None:
             return np.empty(0)
         levels = -atoms.losses[atoms.log_probabilities - atoms.losses > _RAREST]
