@@ -82,7 +82,7 @@ docs: $(VENV)/.installed ## write docs/mechanisms.md, its reference and docs/wha
 	mv docs/reference/mechanisms.md.new docs/reference/mechanisms.md
 	$(BIN)/python benchmarks/rooms.py > docs/assets/rooms.svg.new
 	mv docs/assets/rooms.svg.new docs/assets/rooms.svg
-	$(BIN)/python -m ldp_audit.accounting.ldp_fl_page > docs/what-ldp-fl-spends.md.new
+	$(BIN)/python -m ldp_audit.accounting.protocols.ldp_fl_page > docs/what-ldp-fl-spends.md.new
 	mv docs/what-ldp-fl-spends.md.new docs/what-ldp-fl-spends.md
 
 bench-samplers: $(VENV)/.installed-dev ## samplers beside Generator.random and the peers that are installed

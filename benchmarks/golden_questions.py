@@ -31,8 +31,8 @@ from ldp_audit.accounting import (
     shuffle,
     subsample,
 )
-from ldp_audit.accounting.calibration.calibrate import Calibrated
-from ldp_audit.accounting.calibration.calibrated_parameters import (
+from ldp_audit.accounting.calibrate import Calibrated
+from ldp_audit.accounting.calibrated_parameters import (
     calibrate_gaussian,
     calibrate_laplace,
     calibrate_local_epsilon,

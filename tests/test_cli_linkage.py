@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ldp_audit.accounting.membership.membership_settings import SETTINGS
+from ldp_audit.accounting.membership_simulation import SETTINGS
 from ldp_audit.cli import main
 
 Captured = pytest.CaptureFixture[str]

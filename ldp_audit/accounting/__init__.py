@@ -6,28 +6,28 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded when asked for
-    from ldp_audit.accounting.calibration.calibrate import calibrate as calibrate
+    from ldp_audit.accounting.calibrate import calibrate as calibrate
     from ldp_audit.accounting.compose import compose as compose
-    from ldp_audit.accounting.nfdp import nfdp as nfdp
     from ldp_audit.accounting.privacy_loss import PrivacyLoss as PrivacyLoss
     from ldp_audit.accounting.privacy_loss_of import privacy_loss as privacy_loss
     from ldp_audit.accounting.privacy_profile import PrivacyProfile as PrivacyProfile
-    from ldp_audit.accounting.sampling.client_sampling import sampled_clients as sampled_clients
-    from ldp_audit.accounting.sampling.subsample import subsample as subsample
-    from ldp_audit.accounting.shuffling.shuffle import shuffle as shuffle
+    from ldp_audit.accounting.shuffle import shuffle as shuffle
+    from ldp_audit.accounting.subsample import nfdp as nfdp
+    from ldp_audit.accounting.subsample import sampled_clients as sampled_clients
+    from ldp_audit.accounting.subsample import subsample as subsample
     from ldp_audit.losses.discrete_loss import LossAtoms as LossAtoms
 
 _HOME = {
     "LossAtoms": "ldp_audit.losses.discrete_loss",
     "PrivacyLoss": "ldp_audit.accounting.privacy_loss",
     "PrivacyProfile": "ldp_audit.accounting.privacy_profile",
-    "calibrate": "ldp_audit.accounting.calibration.calibrate",
+    "calibrate": "ldp_audit.accounting.calibrate",
     "compose": "ldp_audit.accounting.compose",
-    "nfdp": "ldp_audit.accounting.nfdp",
+    "nfdp": "ldp_audit.accounting.subsample",
     "privacy_loss": "ldp_audit.accounting.privacy_loss_of",
-    "sampled_clients": "ldp_audit.accounting.sampling.client_sampling",
-    "shuffle": "ldp_audit.accounting.shuffling.shuffle",
-    "subsample": "ldp_audit.accounting.sampling.subsample",
+    "sampled_clients": "ldp_audit.accounting.subsample",
+    "shuffle": "ldp_audit.accounting.shuffle",
+    "subsample": "ldp_audit.accounting.subsample",
 }
 
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]

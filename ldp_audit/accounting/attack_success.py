@@ -1,4 +1,4 @@
-"""How far an attack on a privacy loss can get: advantage, accuracy, posteriors, and how often the loss is large.
+r"""How far an attack on a privacy loss can get: advantage, accuracy, posteriors, and how often the loss is large.
 
 Everything is about one attacker who knows all but one bit, which of two neighbours the input was, and sees the output.
 With L the privacy loss and pi the prior probability of the one, the posterior odds are the prior odds times e**L.
@@ -13,19 +13,38 @@ With L the privacy loss and pi the prior probability of the one, the posterior o
                                           <= (d(epsilon - s) - e**-s d(epsilon))/(1 - e**-s).
 
 * What is left of delta at infinite epsilon is the chance that an output shows outright which of the two it was.
+
+The largest true-positive rate at a false-positive rate, with its own digits however small it is.
+
+It is 1 - f(alpha) for the trade-off curve f, but that difference loses every digit of a small rate. With t = e**epsilon
+over all real epsilon (Dong, Roth, Su, "Gaussian Differential Privacy", JRSS B 2022, Proposition 6)
+
+    rate(alpha) = inf over t of (t alpha + delta(t)),
+
+where any t gives an upper end. A level t = 1/u below 1 is asked of the mirrored loss: there the value is
+(1 - 1/u) + (alpha + delta'(u))/u. All terms are positive, so nothing cancels.
+
+From below: delta is convex in t, so between two levels it lies above the chords that are prolonged from either side.
+Both values are monotone in t (or u) along a line, so the least is at a level or where two such lines meet. The next
+level to look at is where that least is.
+
+* Finitely many losses: the tests "the loss exceeds c", added up from the largest loss on.
+* Gaussian noise: Phi(Phi^-1(alpha) + mu).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
-from ldp_audit.accounting.detection_rate import detection_bounds
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, share
-from ldp_audit.losses.finite_losses import as_atoms
+from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.hulls import levels_of
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.log_space import expit
 
@@ -143,7 +162,7 @@ def _tail(law: PairLoss, epsilon: float) -> tuple[float, float]:
     """P(L > epsilon) for one direction: from the losses themselves, or by the slope of delta on both sides."""
     if epsilon >= law.largest():
         return 0.0, 0.0
-    atoms = as_atoms(law)
+    atoms = law.atoms()
     if atoms is not None:
         above = np.append(atoms.log_probabilities[atoms.losses > epsilon], atoms.log_infinite)
         found = min(1.0, float(np.exp(np.logaddexp.reduce(above))))
@@ -161,3 +180,165 @@ def _tail(law: PairLoss, epsilon: float) -> tuple[float, float]:
 def _ends(law: PairLoss, epsilon: float) -> tuple[float, float]:
     low, high = law.log_delta_bounds(epsilon)
     return math.exp(low), math.exp(high)
+
+
+_MOST_ATOMS = 200_000
+_ROUNDING = 2e-12
+"""By how much, of itself, a delta or a closed form may be wrong."""
+_LEVELS, _MOST_LOOKS, _CLOSE = 16, 60, 1e-9
+_FARTHEST = 700.0
+"""Levels beyond it are left out: their t would not be a float."""
+_INSIDE = 0.1
+"""The share of a cell's width that a new level keeps from its ends."""
+_HUGE = 600.0
+_SMALL, _LEAST = 1e-290, 4 * math.ulp(0.0)
+"""Below which normal probabilities lose digits, and by how much the least floats may be rounded."""
+
+
+def detection_bounds(loss: PrivacyLoss, alpha: float) -> tuple[float, float]:
+    """A lower and an upper end of the best attack's true-positive rate, in whichever order of the neighbours is worse.
+
+    alpha: the false-positive rate, in [0, 1]. The ends agree to about 1e-11 of themselves for Gaussian noise and for
+    finitely many losses, and to about 1e-9 where delta is exact.
+    """
+    if alpha == 1:
+        return 1.0, 1.0
+    ends = [_of_law(law, alpha) for law in loss.directions]
+    low, high = max(low for low, _ in ends), max(high for _, high in ends)
+    return max(0.0, low - _LEAST), min(1.0, high + _LEAST if high > 0 else 0.0)
+
+
+def _of_law(law: PairLoss, alpha: float) -> tuple[float, float]:
+    if alpha == 0:
+        low, high = law.log_delta_bounds(math.inf)
+        return _moved(low, -1), _moved(high, 1)
+    mu, gaussian = law.dominating_gaussian()
+    if gaussian:
+        found = float(ndtr(ndtri(alpha) + mu))
+        if found < _SMALL:
+            found = math.exp(log_ndtr(ndtri_exp(math.log(alpha)) + mu))
+        return found * (1 - _ROUNDING), found * (1 + _ROUNDING)
+    atoms = law.atoms(_MOST_ATOMS)
+    if atoms is not None and atoms.exact:
+        found, doubt = _of_atoms(atoms, math.log(alpha)), _ROUNDING + 2.0**-52 * atoms.losses.size
+        return found * (1 - doubt), found * (1 + doubt)
+    return bounds_of_profile(law, alpha)
+
+
+def _of_atoms(atoms: LossAtoms, log_alpha: float) -> float:
+    """The outputs of the largest losses, until alpha is used up; masses under Q as shares of alpha."""
+    losses, logs = atoms.losses[::-1], atoms.log_probabilities[::-1]
+    true = math.exp(atoms.log_infinite) + np.concatenate([[0.0], np.cumsum(np.exp(logs))])
+    used = np.concatenate([[0.0], np.cumsum(np.exp(np.minimum(logs - losses - log_alpha, _HUGE)))])
+    place = int(np.searchsorted(used, 1.0, side="right")) - 1
+    if place == losses.size:
+        return 1.0
+    left = 1 - float(used[place])
+    part = math.exp(min(0.0, math.log(left) + log_alpha + float(losses[place]))) if left > 0 else 0.0
+    return min(1.0, float(true[place]) + part)
+
+
+def bounds_of_profile(law: PairLoss, alpha: float) -> tuple[float, float]:
+    """The ends from delta at few levels of either sign. alpha: in (0, 1)."""
+    sides = _Side(law, alpha, mirrored=False), _Side(law.reversed(), alpha, mirrored=True)
+    for _ in range(_MOST_LOOKS):
+        high = min(side.highest for side in sides)
+        side = min(sides, key=lambda one: one.least[0])
+        if side.least[0] >= high * (1 - _CLOSE) or side.least[1] is None:
+            break
+        side.look(side.least[1])
+    low = min(side.least[0] for side in sides)
+    return max(alpha * (1 - _ROUNDING), low), max(alpha, min(side.highest for side in sides)) * (1 + _ROUNDING)
+
+
+@dataclass
+class _Side:
+    """The levels epsilon >= 0 of one law.
+
+    mirrored: whether they stand for -epsilon.   highest: the upper end that they give.
+    least: the lower end, and the level at which to look next; None where that would not raise it.
+    """
+
+    law: PairLoss
+    alpha: float
+    mirrored: bool
+    levels: list[float] = field(default_factory=list)
+    lows: list[float] = field(default_factory=list)
+    highs: list[float] = field(default_factory=list)
+    highest: float = field(init=False)
+    least: tuple[float, float | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        farthest = min(_FARTHEST, self.law.largest())
+        if not self.mirrored:
+            farthest = min(farthest, -math.log(self.alpha))  # where t alpha alone is 1
+        levels = levels_of(self.law, _LEVELS)
+        for one in (*levels[(levels >= 0) & (levels < farthest)], farthest):
+            self._add(float(one))
+        self.floor = _moved(self.law.log_delta_bounds(math.inf)[0], -1)
+        self._conclude()
+
+    def look(self, level: float) -> None:
+        """One level more."""
+        self._add(level)
+        self._conclude()
+
+    def _add(self, level: float) -> None:
+        low, high = self.law.log_delta_bounds(level)
+        place = int(np.searchsorted(self.levels, level))
+        self.levels.insert(place, level)
+        self.lows.insert(place, _moved(low, -1))
+        self.highs.insert(place, _moved(high, 1))
+
+    def _conclude(self) -> None:
+        levels, lows, highs = (np.array(a) for a in (self.levels, self.lows, self.highs))
+        above = np.expm1(levels)  # t - 1, with its own digits
+        self.highest = float(self._value(above, highs).min())
+        beyond = float(self._value(above[-1:], np.array([self.floor]))[0])
+        least = min(float(self._value(above, lows).min()), beyond)
+        places, heights = _meetings(above, lows, highs)
+        values = self._value(places, heights)
+        if not values.size or values.min() >= least:
+            self.least = least * (1 - _ROUNDING), None
+            return
+        cell = int(values.argmin())
+        start, width = float(levels[cell]), float(levels[cell + 1] - levels[cell])
+        share = min(max((math.log1p(float(places[cell])) - start) / width, _INSIDE), 1 - _INSIDE)
+        after = start + share * width
+        narrow = not levels[cell] < after < levels[cell + 1]
+        self.least = float(values[cell]) * (1 - _ROUNDING), None if narrow else after
+
+    def _value(self, above: NDArray[np.float64], deltas: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What a delta at t = 1 + above says of the rate, shape of `above`."""
+        if self.mirrored:
+            return (above + self.alpha + deltas) / (1 + above)
+        return (1 + above) * self.alpha + deltas
+
+
+def _meetings(
+    above: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """In each cell between two t = 1 + above, where prolonged chords meet, and a delta never above the true one.
+
+    From the left delta falls at most as fast as any chord that ends at the cell's left end, and at most with slope -1;
+    from the right, at least as fast as any that begins at its right end, or not at all.
+    """
+    rises = above[:, None] - above[None, :]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chords = (low[:, None] - high[None, :]) / rises  # [i, j]: from j to i, for j < i the one that ends in i
+        behind = (high[None, :] - low[:, None]) / -rises  # for j > i the one that begins in i
+    earlier = np.tri(above.size, k=-1, dtype=bool)
+    from_left = np.maximum(-1.0, np.where(earlier, chords, -1.0).max(axis=1))[:-1]
+    from_right = np.minimum(0.0, np.where(earlier.T, behind, 0.0).min(axis=1))[1:]
+    width = np.diff(above)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        step = (low[1:] - low[:-1] - from_right * width) / (from_left - from_right)
+    step = np.clip(np.nan_to_num(step, nan=0.0, posinf=0.0, neginf=0.0), 0.0, width)
+    left, right = low[:-1] + from_left * step, low[1:] + from_right * (step - width)
+    return above[:-1] + step, np.maximum(low[1:], np.minimum(left, right) - _ROUNDING * low[:-1])
+
+
+def _moved(log: float, way: int) -> float:
+    """A delta from its logarithm, rounded up (way 1) or down (-1); an upper end is 0 for a true 0 alone."""
+    value = math.exp(log) * (1 + way * _ROUNDING)
+    return value or (math.ulp(0.0) if way > 0 and log > -math.inf else 0.0)

@@ -21,17 +21,15 @@ from typing import Any
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
-from ldp_audit.accounting.shuffling.moment_bound import with_moments
-from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.budget_arguments import whole
-from ldp_audit.losses.discrete_loss import LossAtoms, rounded, rounding_of
 from ldp_audit.losses.discretisation import grouped
 from ldp_audit.losses.enclosed_loss import BracketedLoss
-from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, atoms_of, sum_of_losses
+from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, sum_of_losses
 from ldp_audit.losses.grid_loss import check_width, compose_on_grid
 from ldp_audit.losses.grid_plan import WIDTH
-from ldp_audit.losses.inverted_sum import inverted_sum, parts_of
-from ldp_audit.losses.loss import ImproperLoss, PairLoss, log_finite
+from ldp_audit.losses.inverted_sum import inverted_sum
+from ldp_audit.losses.loss import ImproperLoss, PairLoss
+from ldp_audit.losses.moment_bound import with_moments
 from ldp_audit.losses.noise_losses import GaussianLoss
 
 ADAPTIVE = "a report's mechanism may depend on the reports before it, but not its privacy loss, nor how many there are"
@@ -81,7 +79,7 @@ def composed(laws: Sequence[tuple[PairLoss, int]], width: float = WIDTH) -> Pair
         ends = [(law.enclosed(), times) for law, times in laws]
         lower, upper = (composed([(pair[i], times) for pair, times in ends], width) for i in (0, 1))
         return BracketedLoss(lower, with_moments(upper, laws))
-    parts = [(_proper(law), times) for law, times in laws]
+    parts = [(law.finite_part(), times) for law, times in laws]
     first = math.fsum(times * log_first for (_, log_first, _), times in parts)
     second = math.fsum(times * log_second for (_, _, log_second), times in parts)
     if -math.inf in (first, second):
@@ -98,65 +96,36 @@ def _checked(item: Any) -> tuple[PrivacyLoss, int]:
     return privacy_loss(one), whole(times, "times", 0)
 
 
-def _proper(law: PairLoss) -> tuple[PairLoss, float, float]:
-    """The finite loss, and ln of the masses of P and of Q that have one."""
-    if isinstance(law, ImproperLoss):
-        return law.common, law.log_first, law.log_second
-    if isinstance(law, LossAtoms) and (law.log_infinite > -math.inf or law.missing > -math.inf):
-        first = log_finite(law.log_probabilities, law.log_infinite)
-        second = log_finite(law.log_probabilities - law.losses, law.missing)
-        if -math.inf in (first, second) or not law.losses.size:
-            return NOTHING, -math.inf, -math.inf
-        finite = atoms_of(law.losses - (first - second), law.log_probabilities - first)
-        return rounded(finite, rounding_of(law)), first, second
-    return law, 0.0, 0.0
-
-
 def _finite(laws: Counted, width: float) -> PairLoss:
-    """Of losses that are never infinite."""
-    parts = _grouped([(law, times) for law, times in _single(laws) if not _is_nothing(law)])
+    """The sum of losses that are never infinite."""
+    summands = [(one, count * times) for law, times in laws for one, count in law.summands() if one.largest() > 0]
+    parts = _grouped(summands)
     if not parts:
         return NOTHING
-    if len(parts) == 1:
-        law, times = parts[0]
-        if isinstance(law, BinomialLoss):
-            return BinomialLoss(law.high, law.low, times)
-        if times == 1:
-            return law
-    finite = sum_of_losses(parts)
-    if finite:
-        return finite
-    return inverted_sum(compose_on_grid(_countable(parts), width=width))
+    if len(parts) == 1 and (closed := parts[0][0].repeated(parts[0][1])) is not None:
+        return closed
+    return sum_of_losses(parts) or inverted_sum(compose_on_grid(_countable(parts), width=width))
 
 
-def _single(laws: Counted) -> Counted:
-    """What sums are made of, in their place."""
-    return [(one, count * times) for law, times in laws for one, count in parts_of(law)]
+def _grouped(laws: Counted) -> Counted:
+    """Equal losses once, with all their times: losses of two values singly, Gaussian noises as one."""
+    noises = [(law.dominating_gaussian(), times) for law, times in laws]
+    mus = [(mu, times) for (mu, same), times in noises if same]
+    others = [part for part, ((_, same), _) in zip(laws, noises, strict=True) if not same]
+    if not mus:
+        return grouped(others)
+    scale = max(mu for mu, _ in mus)  # whose square may lie beyond the range of floats
+    total = scale * math.sqrt(math.fsum(times * (mu / scale) ** 2 for mu, times in mus))
+    if others and total > MOST_DISTINCT:
+        raise ValueError(f"sensitivity over sigma must be at most {MOST_DISTINCT:g} beside other losses, got {total:g}")
+    return [(GaussianLoss(total), 1), *grouped(others)]
 
 
 def _countable(laws: Counted) -> Counted:
-    """What a grid can still tell something of."""
-    noise = max((law.mu for law, _ in laws if isinstance(law, GaussianLoss)), default=0.0)
-    if noise > MOST_DISTINCT:
-        raise ValueError(f"sensitivity over sigma must be at most {MOST_DISTINCT:g} beside other losses, got {noise:g}")
+    """What a grid can still tell something of; ValueError for more."""
     most = max(times for _, times in laws)
     if most > MOST_ON_GRID:
         raise ValueError(
             f"times must be at most 10**10 for losses of more than two values that are no Gaussian noise, got {most}"
         )
     return laws
-
-
-def _is_nothing(law: PairLoss) -> bool:
-    return isinstance(law, LossAtoms) and law.losses.size == 1
-
-
-def _grouped(laws: Counted) -> Counted:
-    """Equal losses once, with all their times: losses of two values singly, Gaussian noises as one."""
-    found: Counted = []
-    noises = [(law.mu, times) for law, times in laws if isinstance(law, GaussianLoss)]
-    if noises:
-        scale = max(mu for mu, _ in noises)  # whose square may lie beyond the range of floats
-        total = scale * math.sqrt(math.fsum(times * (mu / scale) ** 2 for mu, times in noises))
-        found.append((GaussianLoss(total), 1))
-    return [*found, *grouped((law, times) for law, times in laws if not isinstance(law, GaussianLoss))]

@@ -1,4 +1,7 @@
-"""What is known exactly of one mechanism, as plain data: epsilon, profile, worst pair, moments there."""
+r"""What is known exactly of one mechanism, as plain data: epsilon, profile, worst pair, moments there.
+
+The curves of one mechanism as a figure: its profile, its trade-off curve, and the variance over its inputs.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from ldp_audit.accounting.figure import Figure, Panel, Series
+from ldp_audit.accounting.trade_off import trade_off_from_below
+from ldp_audit.mechanisms.value_mechanism import domain_of
 
 LEVELS = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
@@ -65,3 +72,78 @@ def _plain(value: Any) -> Any:
     if isinstance(number, float) and math.isinf(number):
         return "inf" if number > 0 else "-inf"
     return number
+
+
+_POINTS = 201
+_MOST_INPUTS = 1000
+"""Of a mechanism on whole numbers, no more are drawn."""
+
+
+def profile_figure(mechanism: Any) -> Figure:
+    """delta over epsilon, the trade-off curve that follows from it, and Var[report | x] where reports are numbers."""
+    epsilon = mechanism.exact_epsilon()
+    levels = np.linspace(0, 1.1 * epsilon if math.isfinite(epsilon) else 10.0, _POINTS)
+    alphas = np.linspace(0, 1, _POINTS)
+    fine = np.linspace(0, float(levels[-1]), 801)
+    profile = np.atleast_1d(mechanism.delta(levels))
+    errors = trade_off_from_below(mechanism, alphas, fine)
+    exact = f"exact epsilon {epsilon:.6g}" if math.isfinite(epsilon) else "no finite epsilon"
+    variances = _variances(mechanism)
+    third = " Right: the variance of the report at each input." if variances else ""
+    second = "Middle" if third else "Right"
+    return Figure(
+        name="profile",
+        title=repr(mechanism),
+        caption=f"Left: the privacy profile, the least delta at each epsilon ({exact}). {second}: the "
+        " least false-negative rate of any test between the worst two inputs; on the diagonal nothing is learned."
+        + third,
+        alt=f"Left: delta falls from {profile[0]:.4g} at epsilon 0 to {profile[-1]:.4g}. {second}: a "
+        f"convex curve from {errors[0]:.4g} at rate 0 to 0 at rate 1, below the diagonal."
+        + (f" Right: the variance between {min(variances.y):.4g} and {max(variances.y):.4g}." if variances else ""),
+        panels=(
+            Panel("Privacy profile", "epsilon (nats)", "delta", (_series("delta(epsilon)", levels, profile),)),
+            Panel(
+                "Trade-off curve",
+                "false-positive rate",
+                "false-negative rate",
+                (
+                    _series("best test", alphas, errors),
+                    Series("nothing learned", [0.0, 1.0], [1.0, 0.0], style="dotted"),
+                ),
+            ),
+            *([Panel("Variance", "input", "variance of the report", (variances,))] if variances else []),
+        ),
+    )
+
+
+def _variances(mechanism: Any) -> Series | None:
+    """Var[report | x] over the inputs; None where inputs are no single numbers, or reports are none."""
+    inputs = _inputs(mechanism)
+    if inputs is None or not hasattr(mechanism, "variance"):
+        return None
+    try:
+        found = np.broadcast_to(mechanism.variance(inputs), inputs.shape)
+    except ValueError:  # labels that are no numbers have no variance
+        return None
+    return _series("Var[report]", inputs, found)
+
+
+def _inputs(mechanism: Any) -> np.ndarray | None:
+    """Inputs across the domain: all whole numbers, or evenly spaced."""
+    if any(np.ndim(x) or isinstance(x, str) for x in mechanism.worst_pair()):
+        return None
+    values = getattr(mechanism, "k", None) or len(getattr(mechanism, "matrix", ()))
+    if values:
+        return np.arange(min(values, _MOST_INPUTS))
+    if hasattr(mechanism, "box"):
+        low, high = mechanism.box()[0]
+        return np.linspace(low, high, _POINTS)
+    try:
+        low, high = domain_of(mechanism)
+        return np.linspace(low, high, _POINTS)
+    except ValueError:  # a mechanism of the user's without a known range
+        return None
+
+
+def _series(label: str, x: np.ndarray, y: np.ndarray) -> Series:
+    return Series(label, [float(f"{one:.6g}") for one in x], [float(f"{one:.6g}") for one in y])

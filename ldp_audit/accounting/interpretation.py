@@ -19,7 +19,7 @@ from ldp_audit.accounting.attack_success import (
     posterior,
     shown_outright,
 )
-from ldp_audit.accounting.conversion.converted import plain
+from ldp_audit.accounting.converted import plain
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.budget_arguments import share, whole
 

@@ -1,4 +1,4 @@
-"""The trade-off curve of a mechanism: f(alpha), the least miss rate of any test whose false-alarm rate is alpha.
+r"""The trade-off curve of a mechanism: f(alpha), the least miss rate of any test whose false-alarm rate is alpha.
 
 It is the profile's other face (Dong, Roth, Su 2022, Proposition 6): with t = e**epsilon over all real epsilon,
 
@@ -8,12 +8,22 @@ Few levels give a curve from below, since every level's line lies below f. From 
 its chords prolonged into the next cell, and 1 - delta - t alpha is then largest at a level or where two of them meet.
 Levels t < 1 are asked of the mirrored loss: there 1 - delta(t) is t (1 - delta'(1/t)), which keeps its digits, and what
 is largest is so at the same places, as (line - alpha)/t' is monotone in t' = 1/t.
+
+Trade-off curves with finitely many corners: the two errors of the best tests between two laws, exactly.
+
+A test that decides whether an output came from P or from Q has two errors: alpha, that it says P where it was Q, and
+beta, that it says Q where it was P. The least beta for each alpha is a convex, falling curve f, and by Neyman and
+Pearson its corners are the tests "P if the loss exceeds c".
+
+Source: Dong, Roth, Su, "Gaussian Differential Privacy" (JRSS B 2022), Definitions 2 and 3; Proposition F.2 of its
+arXiv version for the symmetric curve.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,11 +31,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.trade_off_curve import TradeOffCurve, rates_of
-from ldp_audit.losses.finite_losses import as_atoms
+from ldp_audit.losses.discrete_loss import LossAtoms
 from ldp_audit.losses.hulls import levels_of
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.losses.noise_losses import GaussianLoss
 
 _MOST_ATOMS = 200_000
 _COARSE, _FINE = 100, 1500
@@ -73,10 +81,11 @@ def trade_off_from_below(mechanism: Any, alpha: ArrayLike, levels: ArrayLike) ->
 
 
 def _of_law(law: PairLoss, rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if isinstance(law, GaussianLoss):
-        found = np.asarray(ndtr(-ndtri(rates) - law.mu))
+    mu, gaussian = law.dominating_gaussian()
+    if gaussian:
+        found = np.asarray(ndtr(-ndtri(rates) - mu))
         return found, found
-    atoms = as_atoms(law, _MOST_ATOMS)
+    atoms = law.atoms(_MOST_ATOMS)
     if atoms is not None:
         found = np.asarray(TradeOffCurve.of_atoms(atoms)(rates))
         return found, found
@@ -153,3 +162,90 @@ def _meetings(
     right = low[1:] + from_right * (step - rises)
     meeting = np.maximum(0.0, np.minimum(left, right))
     return np.concatenate([low, meeting]), np.concatenate([t, t[:-1] + step])
+
+
+class Errors(NamedTuple):
+    """Of one test: false alarms (type I) and misses (type II)."""
+
+    false_alarm: float
+    miss: float
+
+    @property
+    def advantage(self) -> float:
+        """True-positive rate less false-positive rate."""
+        return 1 - self.false_alarm - self.miss
+
+
+@dataclass(frozen=True, eq=False)
+class TradeOffCurve:
+    """A curve by its corners, between which it is straight.
+
+    alphas: ascending, in [0, 1].   betas: falling, in [0, 1], the last 0; both of shape (m,).
+    """
+
+    alphas: NDArray[np.float64]
+    betas: NDArray[np.float64]
+
+    @classmethod
+    def of_atoms(cls, law: LossAtoms) -> TradeOffCurve:
+        """Exact, to rounding: each corner adds the outputs of one more loss to those that are called P."""
+        first = np.exp(law.log_probabilities)
+        second = np.exp(law.log_probabilities - law.losses)
+        alphas = np.concatenate([[0.0], np.cumsum(second[::-1])])
+        betas = np.concatenate([np.cumsum(first)[::-1], [0.0]])
+        return cls(np.minimum(alphas, 1.0), np.minimum(betas, 1.0))
+
+    def __call__(self, alpha: ArrayLike) -> NDArray[np.float64] | np.float64:
+        """f at each false-alarm rate; shape of alpha. Raises ValueError for one that is no rate."""
+        rates = rates_of(alpha)
+        return np.interp(rates, self.alphas, self.betas)[()]
+
+    def inverse(self) -> TradeOffCurve:
+        """The curve of the mirrored pair: the errors change places."""
+        return TradeOffCurve(self.betas[::-1], self.alphas[::-1])
+
+    def symmetrised(self) -> TradeOffCurve:
+        """The largest convex curve that lies below this one and below its inverse: what holds for both orders."""
+        x = np.concatenate([self.alphas, self.betas])
+        y = np.concatenate([self.betas, self.alphas])
+        return TradeOffCurve(*_lower_hull(x, y))
+
+    def best(self) -> Errors:
+        """The test with the largest advantage."""
+        place = int(np.argmin(self.alphas + self.betas))
+        return Errors(float(self.alphas[place]), float(self.betas[place]))
+
+    def advantage(self) -> float:
+        """The largest true-positive rate less false-positive rate: delta(0)."""
+        return self.best().advantage
+
+
+def rates_of(alpha: ArrayLike) -> NDArray[np.float64]:
+    """As floats. Raises ValueError unless all are in [0, 1]."""
+    try:
+        rates = np.asarray(alpha, dtype=np.float64)
+    except (TypeError, ValueError):
+        rates = np.array(np.nan)
+    if not np.all((rates >= 0) & (rates <= 1)):
+        raise ValueError(f"alpha must lie in [0, 1], got {alpha!r}")
+    return rates
+
+
+def _lower_hull(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The falling part of the lower convex hull of points in the unit square."""
+    kept: list[tuple[float, float]] = []
+    for point in sorted(zip(x.tolist(), y.tolist(), strict=True)):
+        if kept and point[1] >= kept[-1][1]:
+            continue
+        if kept and point[0] == kept[-1][0]:
+            kept.pop()
+        while len(kept) > 1 and _turns_up(kept[-2], kept[-1], point):
+            kept.pop()
+        kept.append(point)
+    found = np.array(kept)
+    return found[:, 0], found[:, 1]
+
+
+def _turns_up(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
+    """Whether b lies on or above the chord from a to c."""
+    return (b[0] - a[0]) * (c[1] - a[1]) <= (b[1] - a[1]) * (c[0] - a[0])

@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     mechanism = target.load(options.target)
     summary = summarise(mechanism, options.levels or LEVELS)
     if options.plot:
-        from ldp_audit.accounting.profile_figure import profile_figure
+        from ldp_audit.accounting.exact_summary import profile_figure
         from ldp_audit.reports import figures, write
 
         drawn = figures.svg(profile_figure(mechanism).to_dict())

@@ -159,7 +159,7 @@ def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 def _tables(document: dict[str, Any]) -> str:
     """The page's tables, for a terminal."""
-    from ldp_audit.accounting.protocols.protocol_text import table
+    from ldp_audit.accounting.protocols.protocol_report import table
     from ldp_audit.reports.training_page import about, tables, title
 
     parts = ["\n".join([title(document), *about(document)])]

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.accounting.anonymous_counts import MOST_CLIENTS, Others, anonymous_count
-from ldp_audit.accounting.membership.membership_limit import (
+from ldp_audit.accounting.membership_limit import (
     Advantage,
     advantage,
     break_even_clients,
@@ -27,7 +26,8 @@ from ldp_audit.accounting.membership.membership_limit import (
     signal,
     smallest_dimension,
 )
-from ldp_audit.accounting.membership.membership_simulation import SimulatedTest, simulate
+from ldp_audit.accounting.membership_simulation import SimulatedTest, simulate
+from ldp_audit.accounting.shuffling.anonymous_counts import MOST_CLIENTS, Others, anonymous_count
 from ldp_audit.auditing.arguments import check_count
 from ldp_audit.auditing.result import plain
 from ldp_audit.linkage.attacks import attacks

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.accounting.anonymous_counts import Chance, check_clients, hypotheses, loss_of_count
-from ldp_audit.accounting.membership.membership_simulation import SimulatedTest, simulate
+from ldp_audit.accounting.membership_simulation import SimulatedTest, simulate
+from ldp_audit.accounting.shuffling.anonymous_counts import Chance, check_clients, hypotheses, loss_of_count
 from ldp_audit.mechanisms.inputs import in_interval, whole_numbers
 
 __all__ = ["SimulatedTest", "score", "simulate"]

@@ -36,6 +36,7 @@ The part of a binomial law that holds all but a stated share of it.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -47,7 +48,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.loss import Divergence, PairLoss
+from ldp_audit.losses.transform import AtomsTransform, Transform
 
 MOST_TIMES = 10**18
 _MOST_FOR_A_HINT = 1e14  # beyond, cumulants of doubles have lost their digits
@@ -128,12 +130,40 @@ class BinomialLoss(PairLoss):
                 return times * mean
         return math.nan
 
+    @property
+    def known(self) -> bool:
+        """See `PairLoss`: one of its reports is a list."""
+        return True
+
+    def summands(self) -> Sequence[tuple[PairLoss, int]]:
+        """See `PairLoss`."""
+        return ((self if self.times == 1 else BinomialLoss(self.high, self.low, 1), self.times),)
+
+    def repeated(self, times: int) -> BinomialLoss:
+        """See `PairLoss`."""
+        return BinomialLoss(self.high, self.low, self.times * times)
+
+    def transform(self) -> Transform | None:
+        """See `PairLoss`; of a single report."""
+        return AtomsTransform(self._listed(), whole=True) if self.times == 1 else None
+
+    @property
+    def moments_known(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
+    def _divergence(self, alpha: float) -> Divergence:
+        return self._listed().divergence(alpha) if self.times == 1 else super()._divergence(alpha)
+
     def reversed(self) -> BinomialLoss:
         """The loss of (Q, P)."""
         return BinomialLoss(-self.low, -self.high, self.times)
 
-    def atoms(self) -> LossAtoms:
-        """The losses one by one."""
+    def atoms(self, most: int = 1000) -> LossAtoms | None:
+        """See `PairLoss`."""
+        return self._listed() if self.times < most else None
+
+    def _listed(self) -> LossAtoms:
         counts = np.arange(self.times + 1, dtype=np.float64)
         logs = log_binomial(counts, float(self.times), *self.log_probability())
         return LossAtoms(counts * self.high + (self.times - counts) * self.low, logs, log_missing=-math.inf)
@@ -144,7 +174,7 @@ class BinomialLoss(PairLoss):
 
     @cached_property
     def _atoms(self) -> LossAtoms:
-        return self.atoms()
+        return self._listed()
 
     def _log_delta(self, epsilon: float) -> float:
         if math.isinf(epsilon):

@@ -1,22 +1,24 @@
-"""A privacy loss with finitely many values, exactly: what every finite mechanism has, and every grid.
-
-Lists of losses that are rounded by more than their last digits, and by how much.
-"""
+"""A privacy loss with finitely many values, exactly: what every finite mechanism has, and every grid."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.loss import CellMasses, ImproperLoss, PairLoss
-from ldp_audit.numerics import log_lacking
+from ldp_audit.losses.divergence import log_gains, log_mean, of_excess
+from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, log_finite
+from ldp_audit.losses.transform import AtomsTransform, Transform
+from ldp_audit.numerics import log_lacking, log_sum
 
 _SLACK = 1e-9
+_MASSES = 1e-12
+_MOST_ATOMS = 1000
+"""Of longer lists no transform is made."""
 _NEAR_ONE, _WHOLE = -0.1, 1e-12
 """ln of a delta that is near 1, and by how much masses that add up to 1 may be rounded."""
 
@@ -28,6 +30,7 @@ class LossAtoms(PairLoss):
     losses: nats, ascending, finite, shape (m,).   log_probabilities: ln P(loss), same shape.
     log_infinite: ln P(loss = inf).
     log_missing: ln of the mass that Q has where P has none; if not given, what Q's masses lack of 1 beyond rounding.
+    error: nats, by which each loss may be rounded beyond its last digits.
     Raises ValueError where shapes or order are wrong, where P's masses do not add up to 1, or Q's exceed it.
     """
 
@@ -35,11 +38,12 @@ class LossAtoms(PairLoss):
     log_probabilities: NDArray[np.float64]
     log_infinite: float = -math.inf
     log_missing: float | None = None
+    error: float = 0.0
 
     @property
     def exact(self) -> bool:
         """See `PairLoss`."""
-        return True
+        return not self.error
 
     def __post_init__(self) -> None:
         losses, logs = (np.asarray(a, dtype=np.float64) for a in (self.losses, self.log_probabilities))
@@ -80,10 +84,18 @@ class LossAtoms(PairLoss):
 
     def largest(self) -> float:
         """See `PairLoss`."""
-        return math.inf if self.log_infinite > -math.inf or not self.losses.size else float(self.losses[-1])
+        bounded = self.log_infinite == -math.inf and self.losses.size
+        return float(self.losses[-1]) + self.error if bounded else math.inf
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `PairLoss`; both ends are the same."""
+        """See `PairLoss`; losses that are rounded are moved down and up by their error."""
+        if not self.error:
+            value = self._log_delta(epsilon)
+            return value, value
+        low, high = self._log_delta(epsilon + self.error), self._log_delta(epsilon - self.error)
+        return _moved(low, -_MASSES), min(0.0, _moved(high, _MASSES))
+
+    def _log_delta(self, epsilon: float) -> float:
         first = int(np.searchsorted(self.losses, epsilon, side="right"))
         above = self.losses[first:]
         with np.errstate(divide="ignore"):
@@ -91,13 +103,51 @@ class LossAtoms(PairLoss):
         value = _log_sum(np.append(gains, self.log_infinite))
         if value > _NEAR_ONE:  # what it lacks of 1 has its own digits, if the masses do add up to 1
             lacking = _log_sum(self.log_probabilities + np.minimum(0.0, epsilon - self.losses))
-            value = log_lacking(lacking) if abs(np.logaddexp(value, lacking)) < _WHOLE else value
-        return value, value
+            return log_lacking(lacking) if abs(np.logaddexp(value, lacking)) < _WHOLE else value
+        return value
 
     def reversed(self) -> LossAtoms:
         """The loss of (Q, P): the negative values, weighed by Q; infinite where P has nothing."""
         weights = self.log_probabilities - self.losses
-        return LossAtoms(-self.losses[::-1], weights[::-1], self.missing, self.log_infinite)
+        return LossAtoms(-self.losses[::-1], weights[::-1], self.missing, self.log_infinite, self.error)
+
+    def atoms(self, most: int = 1000) -> LossAtoms:  # noqa: ARG002
+        """See `PairLoss`: itself, however long."""
+        return self
+
+    def finite_part(self) -> tuple[PairLoss, float, float]:
+        """See `PairLoss`."""
+        if self.log_infinite == self.missing == -math.inf:
+            return self, 0.0, 0.0
+        from ldp_audit.losses.finite_losses import NOTHING, atoms_of
+
+        first = log_finite(self.log_probabilities, self.log_infinite)
+        second = log_finite(self.log_probabilities - self.losses, self.missing)
+        if -math.inf in (first, second) or not self.losses.size:
+            return NOTHING, -math.inf, -math.inf
+        return atoms_of(self.losses - (first - second), self.log_probabilities - first, error=self.error), first, second
+
+    def transform(self) -> Transform | None:
+        """See `PairLoss`."""
+        bounded = self.log_infinite == -math.inf and self.exact
+        return AtomsTransform(self, whole=False) if bounded and 0 < self.losses.size <= _MOST_ATOMS else None
+
+    @property
+    def moments_known(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
+    def _divergence(self, alpha: float) -> Divergence:
+        if math.isinf(alpha * self.largest()):
+            return self.largest(), self.exact
+        if alpha == 1:
+            return math.exp(log_mean(self.losses, self.log_probabilities, self.missing)), self.exact
+        return of_excess(self.log_excess(alpha - 1), alpha - 1), self.exact
+
+    def log_excess(self, c: float) -> float:
+        """ln(M(c) - 1), c > 0, where M(c) = E[e**(c L)]; with p the probability of inf, ln(M(c) - 1 + (1 + c) p)."""
+        mean = log_mean(self.losses, self.log_probabilities, self.missing)
+        return float(np.logaddexp(math.log(c) + mean, log_sum(self.log_probabilities + log_gains(c * self.losses))))
 
     @property
     def discretisable(self) -> bool:
@@ -147,56 +197,6 @@ def _added(cells: NDArray[np.int64], logs: NDArray[np.float64], size: int) -> ND
     return found
 
 
-_MASSES = 1e-12
-
-
-@dataclass(frozen=True, eq=False)
-class RoundedAtoms(LossAtoms):
-    """Losses so large that their rounding shows: each is right to `error` nats."""
-
-    error: float = 0.0
-
-    @property
-    def exact(self) -> bool:
-        """See `PairLoss`."""
-        return False
-
-    def largest(self) -> float:
-        """See `PairLoss`."""
-        return super().largest() + self.error
-
-    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `PairLoss`; the ends are those of losses smaller and larger by the error."""
-        low, high = (super(RoundedAtoms, self).log_delta_bounds(epsilon + way * self.error) for way in (1, -1))
-        return _moved(low[0], -_MASSES), min(0.0, _moved(high[1], _MASSES))
-
-    def reversed(self) -> RoundedAtoms:
-        """The loss of (Q, P)."""
-        law = super().reversed()
-        return RoundedAtoms(law.losses, law.log_probabilities, law.log_infinite, law.log_missing, self.error)
-
-
 def _moved(log_delta: float, by: float) -> float:
     """ln delta if the masses of which there are fewer, of delta or of what it lacks of 1, change by this share."""
     return log_delta + by if log_delta < -0.1 else log_lacking(log_lacking(log_delta) - by)
-
-
-def rounded(law: PairLoss, error: float) -> PairLoss:
-    """The same list of losses, finite or not, each right to the error, nats; any other law as it is."""
-    if error and isinstance(law, ImproperLoss):
-        return replace(law, common=rounded(law.common, error))
-    return with_rounding(law, error) if isinstance(law, LossAtoms) else law
-
-
-def with_rounding(atoms: LossAtoms, error: float) -> LossAtoms:
-    """The same list, each of its losses right to the error, nats."""
-    if not error:
-        return atoms
-    return RoundedAtoms(atoms.losses, atoms.log_probabilities, atoms.log_infinite, atoms.log_missing, error)
-
-
-def rounding_of(law: PairLoss) -> float:
-    """By how many nats the losses of a list may be rounded beyond their last digits."""
-    if isinstance(law, ImproperLoss):
-        return rounding_of(law.common)
-    return law.error if isinstance(law, RoundedAtoms) else 0.0

@@ -37,10 +37,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.budget_arguments import whole
-from ldp_audit.losses.discrete_loss import LossAtoms, rounding_of
-from ldp_audit.losses.finite_losses import as_atoms
+from ldp_audit.losses.discrete_loss import LossAtoms
 from ldp_audit.losses.loss import CellMasses, PairLoss
 from ldp_audit.numerics import log_lacking
 
@@ -50,30 +48,30 @@ Part = tuple[PairLoss, int]
 
 
 def flat_parts(laws: Iterable[Part]) -> list[Part]:
-    """The laws, each once with all its times; sums of two-valued losses as so many single ones.
+    """The summands of the laws, each once with all its times.
 
     Raises ValueError where times are not whole numbers >= 1, or a law cannot be put on a grid.
     """
     found = grouped((law, whole(times, "times")) for law, times in laws)
     for law, _ in found:
-        if as_atoms(law) is None and not law.discretisable:
+        if law.atoms() is None and not law.discretisable:
             raise ValueError(f"laws must know the masses of cells, or list their losses; got {law!r}")
     return found
 
 
 def grouped(laws: Iterable[Part]) -> list[Part]:
-    """Equal losses once, with all their times; sums of two-valued losses as so many single ones."""
+    """The summands of sums, equal ones once, with all their times."""
     found: dict[Any, Part] = {}
     for law, times in laws:
-        single, more = (BinomialLoss(law.high, law.low, 1), law.times) if isinstance(law, BinomialLoss) else (law, 1)
-        key = _key(single)
-        found[key] = (single, times * more + (found[key][1] if key in found else 0))
+        for one, count in law.summands():
+            key = _key(one)
+            found[key] = (one, times * count + (found[key][1] if key in found else 0))
     return list(found.values())
 
 
 def gridded_parts(parts: Sequence[Part]) -> list[Part]:
     """The laws, as atoms where they have few losses."""
-    return [(as_atoms(law) or law, times) for law, times in parts]  # type: ignore[misc]
+    return [(law.atoms() or law, times) for law, times in parts]
 
 
 def log_infinite_of(law: PairLoss) -> float:
@@ -214,7 +212,7 @@ def gridded(
     """
     if isinstance(law, LossAtoms):
         kept = max(1, int(np.searchsorted(law.losses, highest, side="right")))
-        found = _of_atoms(law.losses[:kept], law.log_probabilities[:kept], spacing, theta, rounding_of(law))
+        found = _of_atoms(law.losses[:kept], law.log_probabilities[:kept], spacing, theta, law.error)
         above = float(np.logaddexp.reduce(law.log_probabilities[kept:], initial=law.log_infinite))
         return found.with_infinite(law.log_infinite, above, 0.0)
     listed = law.atoms_between(lowest, highest)

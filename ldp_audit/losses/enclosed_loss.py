@@ -7,6 +7,7 @@ If the part i is drawn with probability w under P and v under Q, the loss is tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.discrete_loss import rounded, rounding_of
-from ldp_audit.losses.finite_losses import as_atoms, atoms_of
-from ldp_audit.losses.loss import CellMasses, PairLoss
+from ldp_audit.losses.finite_losses import atoms_of
+from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss
 from ldp_audit.numerics import log_sum
+
+_ROUNDING = 2.0**-48
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,6 @@ class BracketedLoss(PairLoss):
         """A hint where the level with this ln delta lies, nats; not a number where the upper law has none."""
         return self.upper.epsilon_near(log_delta)
 
-    @property
-    def known(self) -> bool:
-        """See `PairLoss`."""
-        return False
-
     def enclosed_end(self, end: int) -> PairLoss:
         """See `PairLoss`."""
         return (self.lower, self.upper)[end].enclosed_end(end)
@@ -59,6 +56,9 @@ class BracketedLoss(PairLoss):
     def reversed(self) -> BracketedLoss:
         """The loss of (Q, P)."""
         return BracketedLoss(self.lower.reversed(), self.upper.reversed())
+
+    def _divergence(self, alpha: float) -> Divergence:
+        return self.upper.divergence(alpha)[0], False
 
 
 class Part(NamedTuple):
@@ -105,6 +105,24 @@ class LossMixture(PairLoss):
             return self
         return mixture([(part.log_weight, part.shift, part.law.enclosed_end(end)) for part in self.parts])
 
+    def dominating_gaussian(self) -> tuple[float, bool]:
+        """See `PairLoss`."""
+        unmoved = all(part.shift == 0 for part in self.parts)
+        return max(part.law.dominating_gaussian()[0] for part in self.parts) if unmoved else math.inf, False
+
+    def _divergence(self, alpha: float) -> Divergence:
+        """M is the mean of the parts' own, each times e**(c shift)."""
+        logs = np.array([part.log_weight for part in self.parts])
+        values = np.array([part.shift + part.law.divergence(alpha)[0] for part in self.parts])
+        if alpha == 1:
+            return math.fsum(np.exp(logs) * values), False
+        c, powers = alpha - 1, (alpha - 1) * values
+        top = float((logs + powers).max())
+        if top > 1:
+            return (log_sum(logs + powers) + _ROUNDING * top) / c, False
+        terms = np.exp(logs) * np.expm1(powers)
+        return math.log1p(math.fsum(terms) + _ROUNDING * float(np.abs(terms).sum())) / c, False
+
     def least_largest(self) -> float:
         """See `PairLoss`."""
         return max(part.shift + part.law.least_largest() for part in self.parts)
@@ -128,17 +146,17 @@ class LossMixture(PairLoss):
 def mixture(parts: Sequence[tuple[float, float, PairLoss]]) -> PairLoss:
     """The mixture's law: finitely many losses where all parts have finitely many."""
     listed = [Part(*part) for part in parts]
-    pairs = [(part, as_atoms(part.law)) for part in listed]
+    pairs = [(part, part.law.atoms()) for part in listed]
     known = [(part, atoms) for part, atoms in pairs if atoms is not None]
     if len(known) < len(pairs):
         return LossMixture(tuple(listed))
-    found = atoms_of(
+    return atoms_of(
         np.concatenate([atoms.losses + part.shift for part, atoms in known]),
         np.concatenate([atoms.log_probabilities + part.log_weight for part, atoms in known]),
         log_sum(np.array([atoms.log_infinite + part.log_weight for part, atoms in known])),
         log_sum(np.array([atoms.missing + part.log_weight - part.shift for part, atoms in known])),
+        max((atoms.error for _, atoms in known), default=0.0),
     )
-    return rounded(found, max((rounding_of(atoms) for _, atoms in known), default=0.0))
 
 
 def _masses(part: Part, edges: NDArray[np.float64]) -> CellMasses:

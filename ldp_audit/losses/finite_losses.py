@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.discrete_loss import LossAtoms, rounded, rounding_of, with_rounding
+from ldp_audit.losses.discrete_loss import LossAtoms
 from ldp_audit.losses.loss import ImproperLoss, PairLoss, log_finite
-from ldp_audit.numerics import log_lacking, log_ratio
+from ldp_audit.numerics import log_ratio
 
 NOTHING = LossAtoms(np.zeros(1), np.zeros(1))
 """The loss of what depends on no input: always 0."""
@@ -79,37 +79,25 @@ def atoms_of(
     logs: NDArray[np.float64],
     log_infinite: float = -math.inf,
     log_missing: float = -math.inf,
+    error: float = 0.0,
 ) -> PairLoss:
-    """The law of these atoms, in any order; those that differ by rounding alone become one."""
+    """The loss with these values, in any order, those that differ by rounding alone as one.
+
+    error: nats, to which each value is right beyond its last digits.
+    returns: two values as a `BinomialLoss`, which composes best.
+    """
     common = log_finite(logs, log_infinite)
     if log_infinite > -math.inf or log_missing > -math.inf:
         other = log_finite(logs - losses, log_missing)
         if -math.inf in (common, other) or not losses.size:
             return EVERYTHING
-        return ImproperLoss(atoms_of(losses - (common - other), logs - common), common, other)
+        return ImproperLoss(atoms_of(losses - (common - other), logs - common, error=error), common, other)
     losses, logs = merged(losses[logs > -math.inf], logs[logs > -math.inf])
     if losses.size == 1:
         return NOTHING
     if losses.size == 2 and losses[0] < 0 < losses[1]:
         return BinomialLoss(float(losses[1]), float(losses[0]), 1)
-    return LossAtoms(losses, logs, log_missing=-math.inf)
-
-
-def as_atoms(law: PairLoss, most: int = 1000) -> LossAtoms | None:
-    """The law as a list of its losses; None where that has no end or more than so many."""
-    if isinstance(law, LossAtoms):
-        return law
-    if isinstance(law, BinomialLoss) and law.times < most:
-        return law.atoms()
-    if isinstance(law, ImproperLoss) and (common := as_atoms(law.common, most)) is not None:
-        atoms = LossAtoms(
-            common.losses + law.shift,
-            common.log_probabilities + law.log_first,
-            log_lacking(law.log_first),
-            log_lacking(law.log_second),
-        )
-        return with_rounding(atoms, rounding_of(common))
-    return None
+    return LossAtoms(losses, logs, log_missing=-math.inf, error=error)
 
 
 def merged(losses: NDArray[np.float64], logs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -175,17 +163,16 @@ def sum_of_losses(laws: Sequence[tuple[PairLoss, int]]) -> PairLoss | None:
         return None
     total, steps, given = NOTHING, 2, 0.0
     for law, times in laws:
-        power = _power(law, times)
+        single, power = law.atoms(MOST_COMBINATIONS), _power(law, times)
         together = None if power is None else _added(total, power)
         if together is None:
             return None
         total = together
         steps += times.bit_length()
-        given += times * rounding_of(law)
+        given += times * single.error if single else 0.0
     largest = float(np.max(np.abs(total.losses)))
-    found = atoms_of(total.losses, total.log_probabilities)
     own = 2 * steps * math.ulp(largest) if largest > _LARGE else 0.0
-    return rounded(found, own + given * (1 + 1e-9))
+    return atoms_of(total.losses, total.log_probabilities, error=own + given * (1 + 1e-9))
 
 
 def _fewest(laws: Sequence[tuple[PairLoss, int]]) -> int:
@@ -194,15 +181,16 @@ def _fewest(laws: Sequence[tuple[PairLoss, int]]) -> int:
     |A + B| >= |A| + |B| - 1 for sets of numbers, as a_1 + b_1 < ... < a_m + b_1 < ... < a_m + b_n. (Sums that differ by
     rounding alone are merged, so there may be fewer in the end: such a sum is left to other ways.)
     """
-    known = ((as_atoms(law, MOST_COMBINATIONS), times) for law, times in laws)
+    known = ((law.atoms(MOST_COMBINATIONS), times) for law, times in laws)
     return 1 + sum(times * (atoms.losses.size - 1) for atoms, times in known if atoms is not None)
 
 
 def _power(law: PairLoss, times: int) -> LossAtoms | None:
-    """The sum of so many equal losses, by doubling."""
-    if isinstance(law, BinomialLoss):
-        return as_atoms(BinomialLoss(law.high, law.low, law.times * times), MOST_COMBINATIONS)
-    base, total = as_atoms(law, MOST_COMBINATIONS), NOTHING
+    """The sum of so many equal losses, by doubling where no closed form says it."""
+    closed = law.repeated(times)
+    if closed is not None:
+        return closed.atoms(MOST_COMBINATIONS)
+    base, total = law.atoms(MOST_COMBINATIONS), NOTHING
     while base is not None and times:
         if times % 2:
             more = _added(total, base)

@@ -122,8 +122,7 @@ def compose_on_grid(laws: Sequence[Part], *, width: float = WIDTH, points: int =
         raise ValueError(f"points must be a whole number in 1024 .. 2**24, got {points!r}")
     listed: list[Part] = []
     for law, times in laws:
-        inner = law.parts if isinstance(law, GridLoss) else ((law, 1),)
-        listed += [(one, count * whole(times, "times")) for one, count in inner]
+        listed += [(one, count * whole(times, "times")) for one, count in law.summands()]
     if not listed:
         raise ValueError("laws must hold one law or more, got none")
     return GridLoss(tuple(flat_parts(listed)), width, points)
@@ -149,6 +148,15 @@ class GridLoss(PairLoss):
     _known: Kept[tuple[tuple[float, ...], int, bool, bool], _Around] = field(
         default_factory=lambda: Kept(_MOST_KEPT), init=False, repr=False
     )
+
+    @property
+    def known(self) -> bool:
+        """See `PairLoss`: its summands are."""
+        return True
+
+    def summands(self) -> Sequence[Part]:
+        """See `PairLoss`."""
+        return self.parts
 
     def largest(self) -> float:
         """See `PairLoss`."""

@@ -1,4 +1,4 @@
-"""The largest profile that finitely many points allow: the lower convex hull over t = e**epsilon.
+r"""The largest profile that finitely many points allow: the lower convex hull over t = e**epsilon.
 
 A profile delta is a convex and non-increasing function of t that starts at 1 for t = 0, and every such function with
 delta >= 1 - t is the profile of some pair (Zhu, Dong, Wang, AISTATS 2022). So between points where a mechanism is known
@@ -12,6 +12,12 @@ Finitely many losses below a law of which only the profile is known.
 A profile delta is convex in t = e**epsilon, and at least 1 - t (`profile_hull`). So between two points where it is
 known it lies above the chords to their outer neighbours, prolonged, and the lower hull of where these cross is the
 profile of a pair that the law dominates. Everything is kept as logarithms.
+
+A law with finitely many losses that dominates a symmetric one of which only the profile is known.
+
+With E = e**epsilon a profile is a convex function h(E), so it lies below the lower convex hull of points that lie above
+it; the law whose profile is the hull dominates (Zhu, Dong, Wang, AISTATS 2022). Q's mass at a level is the change of
+slope there. All is in logarithms, so that deltas below those of floats keep their digits.
 """
 
 from __future__ import annotations
@@ -24,15 +30,19 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_ndtr
 
 from ldp_audit.losses.budget_arguments import level, log_of_delta
 from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.finite_losses import NOTHING, as_atoms
+from ldp_audit.losses.finite_losses import NOTHING, symmetric_law
 from ldp_audit.losses.loss import PairLoss
 
 _POINTS = 1500
 _DEEPEST = -745.0
 """ln of the smallest float: tails below it are not looked at."""
+DEEPEST_FOR_ORDERS = -20_000.0
+"""As `deepest` for divergences: 200 deviations of Gaussian noise, as high orders need."""
+_LEAST_ORDER = 1e-5
 _FARTHEST = 1e9
 _SMALLEST = 1e-9
 """The smallest share of the largest loss that is looked for."""
@@ -71,8 +81,7 @@ class HullLoss(PairLoss):
         return cls(*hull([*finite, *((-epsilon, _mirrored(epsilon, log)) for epsilon, log in finite)]))
 
     @cached_property
-    def atoms(self) -> LossAtoms:
-        """The same law, by its losses."""
+    def _losses(self) -> LossAtoms:
         return atoms_of_hull(self.levels, self.log_deltas, bounded=self.log_deltas[-1] == -math.inf)
 
     def largest(self) -> float:
@@ -96,14 +105,9 @@ class HullLoss(PairLoss):
         """The loss of (Q, P): the same."""
         return self
 
-    @property
-    def known(self) -> bool:
-        """See `PairLoss`."""
-        return False
-
     def enclosed_end(self, end: int) -> PairLoss:
         """See `PairLoss`: nothing, or the hull's losses."""
-        return self.atoms if end else NOTHING
+        return self._losses if end else NOTHING
 
 
 def dominating_atoms(law: PairLoss, deepest: float = _DEEPEST) -> LossAtoms:
@@ -112,9 +116,12 @@ def dominating_atoms(law: PairLoss, deepest: float = _DEEPEST) -> LossAtoms:
     What lies beyond the last level looked at counts as an infinite loss, unless the law has a largest one: with a
     probability of e**deepest, unless the law has more.
     """
-    listed = as_atoms(law.enclosed_end(1), _MOST_ATOMS)
-    if listed is not None:
-        return listed
+    listed = law.enclosed_end(1).atoms(_MOST_ATOMS)
+    return atoms_above(law, deepest) if listed is None else listed
+
+
+def atoms_above(law: PairLoss, deepest: float = _DEEPEST) -> LossAtoms:
+    """The same, from delta alone."""
     points = [(float(e), law.log_delta_bounds(float(e))[1]) for e in levels_of(law, points_for(law), deepest)]
     lowest, largest = points[0][0], law.largest()
     if math.isfinite(largest):  # which may be rounded down
@@ -125,6 +132,29 @@ def dominating_atoms(law: PairLoss, deepest: float = _DEEPEST) -> LossAtoms:
         # but for levels so low that 1 - t is no other float than 1
         return atoms_of_hull(levels, logs, bounded=levels[0] == lowest)
     return atoms_of_hull(*hull(points), bounded=False)
+
+
+def dominating_divergence(law: PairLoss, atoms: LossAtoms, alpha: float) -> float:
+    """The Renyi divergence of order alpha, finite, from above: that of finitely many losses that dominate the law.
+
+    atoms: these; of `dominating_atoms` to `DEEPEST_FOR_ORDERS`. With c = alpha - 1,
+
+        M(c) - 1 = alpha c int_0^inf (e**(c e) delta(e) + e**(-alpha e) delta_back(e)) de.
+
+    So what lies beyond their last level E, where delta is at most p and at most that of Gaussian noise, adds less than
+    alpha p (e**(c E) - 1) + E_P[e**(c L); L > E] of that noise.
+    """
+    mu, _ = law.dominating_gaussian()
+    of_noise = alpha * (mu * mu + 4 * math.ulp(0.0)) / 2 if mu > 0 else 0.0
+    if math.isfinite(atoms.largest()):
+        return min(of_noise, atoms.divergence(alpha)[0])
+    if mu == math.inf or not atoms.losses.size:
+        return math.inf
+    c, last = max(alpha - 1, _LEAST_ORDER), float(atoms.losses[-1])
+    at_last = math.log1p(c) + atoms.log_infinite + c * last
+    beyond = (1 + c) * c * mu * mu / 2 + float(log_ndtr(mu / 2 + c * mu - last / mu))
+    total = float(np.logaddexp.reduce([0.0, atoms.log_excess(c), at_last, beyond]))
+    return min(of_noise, total * (1 + 2.0**-48) / c)
 
 
 def hull(points: Iterable[tuple[float, float]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -255,9 +285,12 @@ _LEAST = 1e-300
 
 def dominated_atoms(law: PairLoss, count: int | None = None) -> LossAtoms:
     """Finitely many losses that the law dominates. count: at how many levels it is looked at, about, if given."""
-    listed = as_atoms(law.enclosed_end(0), _MOST_ATOMS)
-    if listed is not None:
-        return listed
+    listed = law.enclosed_end(0).atoms(_MOST_ATOMS)
+    return atoms_below(law, count) if listed is None else listed
+
+
+def atoms_below(law: PairLoss, count: int | None = None) -> LossAtoms:
+    """The same, from delta alone."""
     levels = levels_of(law, count or points_for(law))
     ends = np.array([law.log_delta_bounds(float(level)) for level in levels])
     slack = _ROUNDING * (1 + np.abs(np.where(np.isfinite(ends), ends, 0.0)))
@@ -346,3 +379,62 @@ def _slope(levels: Numbers, lows: Numbers, highs: Numbers, i: int) -> float:
 def _fall(logs: float) -> float:
     """e**logs - 1, infinite where it is no float."""
     return math.expm1(min(logs, _LARGEST)) if logs < _LARGEST else math.inf
+
+
+_BULK, _DEEP_TAIL = -20.0, -800.0
+"""ln of deltas: levels lie densely as far as the first, less so to the second; the smallest float is e**-745."""
+
+_DENSER = 1.5
+"""Levels are denser where most of the mass is: the i-th of them lies at this power of i."""
+
+_FARTHER = 1.1
+"""Of levels beyond: without them the largest loss would have all that is left, which no tilt of a sum could bear."""
+
+_NEAREST = 1e-5
+"""Levels nearer to each other than this share of themselves are one: slopes between them would lose digits."""
+
+_OF_THE_SHARE, _OF_THE_LOGARITHM = 1e-10, 4 * 2.0**-52
+"""What the logarithms here may lose, with those digits of the slopes that are left."""
+
+
+def chord_law(levels: NDArray[np.float64], log_values: NDArray[np.float64]) -> PairLoss:
+    """The law whose profile joins these points, or what is needed of them, and its own mirror image.
+
+    levels: nats, ascending from 0, shape (m,), m >= 2; the last one is the largest loss.
+    log_values: ln of delta, or of something larger, at them, same shape; of the last one it is not asked.
+    """
+    apart = np.append(np.diff(levels) > _NEAREST * levels[1:], True)
+    levels, known = levels[apart], log_values[apart][:-1]
+    values = np.append(known + _OF_THE_SHARE + _OF_THE_LOGARITHM * np.abs(known), -math.inf)
+    losses, logs = hull_from(zip(levels.tolist(), values.tolist(), strict=True))
+    corners = list(zip(losses.tolist(), logs.tolist(), strict=True))
+    slopes = np.append([log_slope(*sides) for sides in pairwise(corners)], -math.inf)  # after each corner
+    seconds = slopes[:-1] + np.log(-np.expm1(slopes[1:] - slopes[:-1]))
+    # a corner and its mirror image are joined by a slope of (1 - h)/(1 + E)
+    joined = -np.expm1(logs) / (1 + np.exp(losses))
+    first = int(np.argmax(joined >= np.exp(slopes)))
+    left = float(joined[first] - math.exp(slopes[first]))
+    if losses[first] == 0:
+        return symmetric_law(losses[1:], seconds + losses[1:], rest=2 * left)
+    lowest = [math.log(left)] if left > 0 else [-math.inf]
+    return symmetric_law(losses[first:], np.concatenate([lowest, seconds[first:]]) + losses[first:], rest=0.0)
+
+
+def chord_levels(log_delta: Callable[[float], float], largest: float, dense: int, sparse: int) -> NDArray[np.float64]:
+    """Levels for a profile: so many to where it is e**-20, so many evenly to where it is e**-800, and few beyond.
+
+    log_delta: ln of it, about.   largest: the largest loss, the last level.
+    """
+    bulk, tail = (level_of(log_delta, largest, floor) for floor in (_BULK, _DEEP_TAIL))
+    beyond = tail * _FARTHER ** np.arange(1, math.ceil(math.log(largest / tail) / math.log(_FARTHER)))
+    levels = [bulk * np.linspace(0, 1, dense) ** _DENSER, np.linspace(bulk, tail, sparse), beyond, [largest]]
+    return np.unique(np.concatenate(levels))
+
+
+def level_of(log_delta: Callable[[float], float], largest: float, floor: float) -> float:
+    """A level about where ln delta is so small; the largest loss if it never is."""
+    low, high = 0.0, largest
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if log_delta(middle) > floor else (low, middle)
+    return high

@@ -7,18 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.discrete_loss import LossAtoms
 from ldp_audit.losses.grid_loss import GridLoss
 from ldp_audit.losses.inversion import InversionPlan
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
-from ldp_audit.losses.sampled_gaussian import SampledGaussian
-from ldp_audit.losses.sampled_loss import MixedLoss
 from ldp_audit.losses.transform import (
     AtomsTransform,
-    GaussianTransform,
-    LaplaceTransform,
     SummedTransform,
     Transform,
 )
@@ -28,7 +21,6 @@ _SHARE, _DIGITS, _ROUNDING = 0.1, 1e-7, 1e-9
 much of it or of its logarithm."""
 _NEAR = 2.0
 """Nats of ln delta: a line that is wrong by more is no hint."""
-_MOST_ATOMS = 1000
 _MOST_DISTINCT = 50
 """Of more different losses a grid is quicker."""
 _FEWEST, _CLOSE = 6, 1e-3
@@ -73,6 +65,15 @@ class InvertedSum(PairLoss):
         least, most = self.grid.log_delta_bounds(epsilon)
         return max(low, least), min(high, most)
 
+    @property
+    def known(self) -> bool:
+        """See `PairLoss`: its summands are."""
+        return True
+
+    def summands(self) -> Sequence[tuple[PairLoss, int]]:
+        """See `PairLoss`."""
+        return self.grid.parts
+
     def epsilon_near(self, log_delta: float) -> float:
         """About the epsilon with this ln delta, nats: a hint for a search, with no claim."""
         found = math.nan if self._few else self.plan.epsilon_near(log_delta)
@@ -94,29 +95,8 @@ def inverted_sum(grid: GridLoss) -> PairLoss:
     """The grid's sum by inversion; the grid itself where a transform is not known, none decays, or losses are many."""
     if len(grid.parts) > _MOST_DISTINCT:
         return grid
-    found = [(transform_of(law), times) for law, times in grid.parts]
+    found = [(law.transform(), times) for law, times in grid.parts]
     known = [(one, times) for one, times in found if one is not None]
     if len(known) < len(found) or all(isinstance(one, AtomsTransform) for one, _ in known):
         return grid
     return InvertedSum(grid, SummedTransform(known))
-
-
-def transform_of(law: PairLoss) -> Transform | None:
-    """The transform of one loss; None where it is not known, or where the loss may be infinite."""
-    if isinstance(law, GaussianLoss):
-        return GaussianTransform(law.mu)
-    if isinstance(law, LaplaceLoss):
-        return LaplaceTransform(law.epsilon)
-    if isinstance(law, BinomialLoss) and law.times == 1:
-        return AtomsTransform(law.atoms(), whole=True)
-    if type(law) is LossAtoms and 0 < law.losses.size <= _MOST_ATOMS and law.log_infinite == -math.inf:
-        return AtomsTransform(law, whole=False)
-    if isinstance(law, MixedLoss) and isinstance(law.base, GaussianLoss):
-        return SampledGaussian(law.base.mu, law.rate, back=not law.record_first)
-    return None
-
-
-def parts_of(law: PairLoss) -> Sequence[tuple[PairLoss, int]]:
-    """The losses of a sum and how often each counts; any other loss is its only part."""
-    grid = law.grid if isinstance(law, InvertedSum) else law
-    return grid.parts if isinstance(grid, GridLoss) else ((law, 1),)

@@ -20,14 +20,21 @@ Levels below 0, from those above 0 of the pair in the other order; of a symmetri
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.numerics import log_lacking
+
+if TYPE_CHECKING:
+    from ldp_audit.losses.discrete_loss import LossAtoms
+    from ldp_audit.losses.transform import Transform
 
 
 class CellMasses(NamedTuple):
@@ -56,18 +63,22 @@ class ListedPart(NamedTuple):
     log_above: float
 
 
+Divergence = tuple[float, bool]
+"""Nats, and whether it is exact, but for rounding; else an upper bound."""
+
+
 class PairLoss(ABC):
     """The privacy loss of one ordered pair (P, Q) of distributions; what every loss of this room promises.
 
-    Four members are its own: `largest`, `log_delta_bounds`, `reversed` and, where the two bounds are one, `exact`. The
-    others have answers here. A loss whose masses are known on intervals says so by `discretisable` and gives `masses`;
-    one of which only delta is known says so by `known`, and gives two known ones that enclose it.
-    """
+    Three members are its own: `largest`, `log_delta_bounds` and `reversed`. All others have an answer here, from these
+    three, and a class replaces those of which it knows more:
 
-    @property
-    def exact(self) -> bool:
-        """Whether both bounds on delta are one number, right to 1e-12 of itself for losses rounded as floats are."""
-        return False
+    * bounds on delta: `exact` where both are one number; `epsilon_near`, `side`, `least_largest` for a search;
+    * the losses themselves: `discretisable` with `masses`, `atoms` where they are few, `enclosed_end` where only delta
+      is known;
+    * sums: `summands` of a sum, `finite_part` of a loss that may be infinite, `repeated`, and `transform`;
+    * closed forms: `divergence` (by `_divergence`), `dominating_gaussian`, `group`.
+    """
 
     @abstractmethod
     def largest(self) -> float:
@@ -82,11 +93,25 @@ class PairLoss(ABC):
 
     @abstractmethod
     def reversed(self) -> PairLoss:
-        """The loss of the pair (Q, P)."""
+        """The loss of the pair (Q, P); itself where that is the same."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether both bounds on delta are one number, right to 1e-12 of itself for losses rounded as floats are."""
+        return False
 
     def epsilon_near(self, log_delta: float) -> float:  # noqa: ARG002
         """About the epsilon with this ln delta, nats: a hint for a search, with no claim; not a number for none."""
         return math.nan
+
+    def side(self, end: int) -> PairLoss:  # noqa: ARG002
+        """The loss whose lower (0) or upper (1) bound on delta is this one's, without the other side's work."""
+        return self
+
+    def least_largest(self) -> float:
+        """A lower bound of the supremum of the loss, nats."""
+        lower = self if self.exact else self.enclosed_end(0)
+        return self.largest() if lower is self else lower.least_largest()
 
     @property
     def discretisable(self) -> bool:
@@ -100,6 +125,10 @@ class PairLoss(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} knows no masses between {edges!r}")
 
+    def atoms(self, most: int = 1000) -> LossAtoms | None:  # noqa: ARG002
+        """All values of the loss with their probabilities; None where they are no finite list, or more than `most`."""
+        return None
+
     def atoms_between(self, lowest: float, highest: float) -> ListedPart | None:  # noqa: ARG002
         """The losses between two bounds, nats, where they are few enough to list; None else."""
         return None
@@ -107,24 +136,76 @@ class PairLoss(ABC):
     @property
     def known(self) -> bool:
         """Whether the losses themselves are known; if not, a sum is that of the two that enclose this one."""
-        return True
+        return self.discretisable
 
-    def enclosed_end(self, end: int) -> PairLoss:  # noqa: ARG002
+    def enclosed_end(self, end: int) -> PairLoss:
         """A known loss that this one dominates (0), or one that dominates it (1); itself where it is known."""
-        return self
+        return self if self.known else self._enclosures[end]
 
     def enclosed(self) -> tuple[PairLoss, PairLoss]:
         """Both of them."""
         return self.enclosed_end(0), self.enclosed_end(1)
 
-    def side(self, end: int) -> PairLoss:  # noqa: ARG002
-        """The loss whose lower (0) or upper (1) bound on delta is this one's, without the other side's work."""
-        return self
+    @cached_property
+    def _enclosures(self) -> tuple[PairLoss, PairLoss]:
+        from ldp_audit.losses.hulls import atoms_above, atoms_below
 
-    def least_largest(self) -> float:
-        """A lower bound of the supremum of the loss, nats."""
-        lower = self if self.exact else self.enclosed_end(0)
-        return self.largest() if lower is self else lower.least_largest()
+        return atoms_below(self), atoms_above(self)
+
+    @cached_property
+    def _deep_atoms(self) -> LossAtoms:
+        from ldp_audit.losses.hulls import DEEPEST_FOR_ORDERS, dominating_atoms
+
+        return dominating_atoms(self, DEEPEST_FOR_ORDERS)
+
+    def summands(self) -> Sequence[tuple[PairLoss, int]]:
+        """The losses of a sum and how often each counts; any other loss is its only summand."""
+        return ((self, 1),)
+
+    def finite_part(self) -> tuple[PairLoss, float, float]:
+        """The loss given that it is finite in both orders, and ln of the masses of P and of Q where it is."""
+        return self, 0.0, 0.0
+
+    def repeated(self, times: int) -> PairLoss | None:
+        """The sum of so many independent ones, where it is of the same kind; else None. times: >= 1."""
+        return self if times == 1 else None
+
+    def transform(self) -> Transform | None:
+        """The moment-generating function on lines of the complex plane, with its error; None where it is not known."""
+        return None
+
+    def dominating_gaussian(self) -> tuple[float, bool]:
+        """The mu of Gaussian noise whose delta is no smaller from epsilon 0 on, in both orders; whether it is the same.
+
+        returns: infinity where none is known.
+        """
+        return math.inf, False
+
+    def group(self, records: int) -> PairLoss | None:
+        """The loss of so many records for the loss of one; None where its supremum alone says something."""
+        return self if records == 1 else None
+
+    @property
+    def moments_known(self) -> bool:
+        """Whether `divergence` is more than that of a list that dominates."""
+        return False
+
+    def divergence(self, alpha: float) -> Divergence:
+        """The Renyi divergence of order alpha, >= 1, infinity among them; 0 for a loss that is always 0 alone."""
+        value, exact = (self.largest(), self.exact) if math.isinf(alpha) else self._divergence(alpha)
+        if value < sys.float_info.min and self.largest() > 0:  # where floats have lost digits, or all of them
+            return max(value, 0.0) + 2 * math.ulp(0.0), False
+        return value, exact
+
+    def _divergence(self, alpha: float) -> Divergence:
+        """The same for a finite order, rounded as floats are."""
+        from ldp_audit.losses.hulls import dominating_divergence
+
+        parts = self.summands()
+        if parts[0][0] is self:
+            return dominating_divergence(self, self._deep_atoms, alpha), False
+        found = [(times, *one.divergence(alpha)) for one, times in parts]
+        return math.fsum(times * value for times, value, _ in found), all(exact for _, _, exact in found)
 
 
 @dataclass(frozen=True)
@@ -161,6 +242,26 @@ class ImproperLoss(PairLoss):
             return math.inf
         top, shift = self.common.largest(), self.shift
         return top + shift + (2 * math.ulp(abs(top) + abs(shift)) if top and shift and top < math.inf else 0.0)
+
+    def finite_part(self) -> tuple[PairLoss, float, float]:
+        """See `PairLoss`."""
+        return self.common, self.log_first, self.log_second
+
+    def atoms(self, most: int = 1000) -> LossAtoms | None:
+        """See `PairLoss`."""
+        common = self.common.atoms(most)
+        if common is None:
+            return None
+        logs = common.log_probabilities + self.log_first
+        infinite, missing = log_lacking(self.log_first), log_lacking(self.log_second)
+        losses = common.losses + self.shift
+        return replace(common, losses=losses, log_probabilities=logs, log_infinite=infinite, log_missing=missing)
+
+    def _divergence(self, alpha: float) -> Divergence:
+        if self.log_first < 0:
+            return math.inf, True
+        value, exact = self.common.divergence(alpha)
+        return value + self.shift, exact
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`: the infinite loss counts whole at every level."""

@@ -26,7 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr
 
-from ldp_audit.losses.loss import CellMasses, PairLoss
+from ldp_audit.losses.divergence import laplace_divergence
+from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss
+from ldp_audit.losses.transform import GaussianTransform, LaplaceTransform, Transform
 from ldp_audit.numerics import log_lacking
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
@@ -69,6 +71,27 @@ class GaussianLoss(PairLoss):
     def reversed(self) -> GaussianLoss:
         """The loss of (Q, P): the same."""
         return self
+
+    def transform(self) -> Transform:
+        """See `PairLoss`."""
+        return GaussianTransform(self.mu)
+
+    def dominating_gaussian(self) -> tuple[float, bool]:
+        """See `PairLoss`."""
+        return self.mu, True
+
+    def group(self, records: int) -> GaussianLoss:
+        """See `PairLoss`: noise moved so many times as far."""
+        return GaussianLoss(records * self.mu)
+
+    @property
+    def moments_known(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
+    def _divergence(self, alpha: float) -> Divergence:
+        value = alpha * self.mu * self.mu / 2
+        return value, value < math.inf
 
     @property
     def discretisable(self) -> bool:
@@ -195,6 +218,22 @@ class LaplaceLoss(PairLoss):
     def reversed(self) -> LaplaceLoss:
         """The loss of (Q, P): the same."""
         return self
+
+    def transform(self) -> Transform:
+        """See `PairLoss`."""
+        return LaplaceTransform(self.epsilon)
+
+    def group(self, records: int) -> LaplaceLoss:
+        """See `PairLoss`: noise moved so many times as far."""
+        return LaplaceLoss(records * self.epsilon)
+
+    @property
+    def moments_known(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
+    def _divergence(self, alpha: float) -> Divergence:
+        return laplace_divergence(self.epsilon, alpha), True
 
     @property
     def discretisable(self) -> bool:

@@ -57,17 +57,8 @@ class ProfileLoss(PairLoss):
         """The loss of (Q, P): the same."""
         return self
 
-    @property
-    def known(self) -> bool:
-        """See `PairLoss`."""
-        return False
-
-    def enclosed_end(self, end: int) -> PairLoss:
-        """See `PairLoss`: one of finitely many losses."""
-        return self._enclosed[end]
-
     @cached_property
-    def _enclosed(self) -> tuple[PairLoss, PairLoss]:
+    def _enclosures(self) -> tuple[PairLoss, PairLoss]:
         levels = self._levels()
         values, least = np.exp([self.log_delta_bounds(float(level))[1] for level in levels]), 0.0
         if np.any(rises := np.diff(values) > _RISE):

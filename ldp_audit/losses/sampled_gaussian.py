@@ -34,14 +34,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.losses.kept import Kept
-from ldp_audit.losses.sampled_loss import SamplingRate
 from ldp_audit.losses.transform import EPS, Transform, Values, from_excess, from_scaled
+
+if TYPE_CHECKING:
+    from ldp_audit.losses.sampled_loss import SamplingRate
 
 Numbers = NDArray[np.float64]
 

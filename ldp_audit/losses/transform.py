@@ -22,12 +22,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.discrete_loss import LossAtoms
+if TYPE_CHECKING:
+    from ldp_audit.losses.discrete_loss import LossAtoms
 
 EPS = 2.0**-52
 

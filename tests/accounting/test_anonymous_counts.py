@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_audit.accounting.anonymous_counts import (
+from ldp_audit.accounting.membership_limit import advantage, compose
+from ldp_audit.accounting.shuffling.anonymous_counts import (
     MOST_CLIENTS,
     CountLaws,
     anonymous_count,
@@ -18,7 +19,6 @@ from ldp_audit.accounting.anonymous_counts import (
     hypotheses,
     loss_of_count,
 )
-from ldp_audit.accounting.membership.membership_limit import advantage, compose
 from ldp_audit.mechanisms.log_space import expit
 from tests.accounting.count_in_balls import in_balls
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from mpmath import erfc, erfinv, mp, mpf, sqrt
 
 from ldp_audit.accounting import PrivacyProfile, compose, privacy_loss
-from ldp_audit.accounting.attack_success import detection, precision
-from ldp_audit.accounting.detection_rate import bounds_of_profile
+from ldp_audit.accounting.attack_success import bounds_of_profile, detection, precision
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.discrete_loss import LossAtoms
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss

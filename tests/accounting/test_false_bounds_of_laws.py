@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from ldp_audit.accounting.calibration.calibrate import calibrate
+from ldp_audit.accounting.calibrate import calibrate
 from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.conversion.gaussian_dp import gdp_of
-from ldp_audit.accounting.conversion.renyi import renyi_divergence, response_renyi
-from ldp_audit.accounting.conversion.zcdp import zcdp_of
+from ldp_audit.accounting.conversion.renyi import renyi_divergence, response_renyi, zcdp_of
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
-from ldp_audit.accounting.shuffling.shuffle import shuffle
+from ldp_audit.accounting.shuffle import shuffle
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.mechanisms import RandomizedResponse

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.nfdp import nfdp
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
-from ldp_audit.accounting.sampling.subsample import subsample
+from ldp_audit.accounting.subsample import nfdp, subsample
 from ldp_audit.mechanisms import RandomizedResponse, SubsampleRelease
 from tests.accounting.sampled_experiments import (
     Data,

@@ -11,13 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting.compose import compose
+from ldp_audit.accounting.exact_summary import profile_figure
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.profile_figure import profile_figure
-from ldp_audit.accounting.trade_off import trade_off_bounds, trade_off_from_below
-from ldp_audit.accounting.trade_off_curve import TradeOffCurve
+from ldp_audit.accounting.trade_off import TradeOffCurve, trade_off_bounds, trade_off_from_below
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.finite_losses import as_atoms
 from ldp_audit.losses.hulls import HullLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
@@ -89,7 +87,7 @@ def test_the_two_directions_swap_the_errors(loss: PrivacyLoss) -> None:
 
 
 def test_the_best_test_of_randomised_response() -> None:
-    law = as_atoms(BinomialLoss(math.log(3), -math.log(3), 1))
+    law = BinomialLoss(math.log(3), -math.log(3), 1).atoms()
     assert law is not None
     best = TradeOffCurve.of_atoms(law).best()
     assert (best.false_alarm, best.miss, best.advantage) == pytest.approx((0.25, 0.25, 0.5))
@@ -129,7 +127,7 @@ def test_a_miss_rate_far_below_rounding_keeps_its_digits(epsilon: float, times: 
     """The ends were once 0 and 1e-11, as differences of deltas near 1."""
     law = compose([(RandomizedResponse(epsilon), times)]).directions[0]
     low, high = trade_off_bounds(Told(law), alpha)
-    atoms = as_atoms(law, 10_000)
+    atoms = law.atoms(10_000)
     assert atoms is not None
     exact = float(TradeOffCurve.of_atoms(atoms)(np.array(alpha)))
     assert 0 < exact < 1e-10

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 from sympy import Integer, Rational
 
-from ldp_audit.accounting.shuffling.shuffle import shuffle
-from ldp_audit.accounting.shuffling.shuffle_theorems import feldman_2021
+from ldp_audit.accounting.shuffle import feldman_2021, shuffle
 from ldp_audit.claims.claim import Claims
 from ldp_audit.claims.papers.ldp_fl import amplification
 from ldp_audit.claims.recheck import part as recheck_part

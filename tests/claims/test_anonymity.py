@@ -8,11 +8,11 @@ from fractions import Fraction
 import pytest
 from sympy import Rational
 
-from ldp_audit.accounting.anonymous_counts import anonymous_count, exact_advantage, exact_laws
-from ldp_audit.accounting.conversion.gaussian_dp import gdp_within
+from ldp_audit.accounting.conversion.conversions import gdp_within
 from ldp_audit.accounting.laws.finite_laws import product_law
-from ldp_audit.accounting.membership.membership_limit import advantage, break_even_clients
-from ldp_audit.accounting.membership.membership_settings import SETTINGS, Setting
+from ldp_audit.accounting.membership_limit import advantage, break_even_clients
+from ldp_audit.accounting.membership_simulation import SETTINGS, Setting
+from ldp_audit.accounting.shuffling.anonymous_counts import anonymous_count, exact_advantage, exact_laws
 from ldp_audit.claims.claim import Claims
 from ldp_audit.claims.papers.ldp_fl import anonymity
 from ldp_audit.claims.recheck import part as recheck_part

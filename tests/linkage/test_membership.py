@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ldp_audit import TwoPoint
-from ldp_audit.accounting.anonymous_counts import anonymous_count
-from ldp_audit.accounting.membership.membership_limit import advantage
+from ldp_audit.accounting.membership_limit import advantage
+from ldp_audit.accounting.shuffling.anonymous_counts import anonymous_count
 from ldp_audit.linkage.linkage_report import linkage_report
 from ldp_audit.linkage.membership import score
 from tests.frequency import assert_frequency

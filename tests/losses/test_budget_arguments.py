@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.accounting.conversion.pure_composition import compared
-from ldp_audit.accounting.nfdp import nfdp
-from ldp_audit.accounting.shuffling.shuffle import shuffle
+from ldp_audit.accounting.conversion.pure_dp import compared
+from ldp_audit.accounting.shuffle import shuffle
+from ldp_audit.accounting.subsample import nfdp
 from ldp_audit.losses.budget_arguments import positive, share, whole
 from ldp_audit.mechanisms import RandomizedResponse
 

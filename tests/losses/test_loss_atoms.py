@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ldp_audit.accounting import LossAtoms
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.enclosed_loss import LossMixture, mixture
-from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, as_atoms, atoms_of, merged, symmetric_law
+from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, atoms_of, merged, symmetric_law
 from ldp_audit.losses.loss import ImproperLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 
@@ -143,7 +143,7 @@ def test_an_infinite_loss_taken_apart_says_the_same(pair, level):
     assert math.exp(apart.log_delta_bounds(level)[0]) == pytest.approx(
         math.exp(law.log_delta_bounds(level)[0]), abs=1e-13
     )
-    back = as_atoms(apart)
+    back = apart.atoms()
     assert back is not None
     assert math.exp(back.log_delta_bounds(level)[0]) == pytest.approx(
         math.exp(law.log_delta_bounds(level)[0]), abs=1e-13

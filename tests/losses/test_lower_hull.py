@@ -8,7 +8,7 @@ import pytest
 
 from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.sampling.subsample import subsample
+from ldp_audit.accounting.subsample import subsample
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.hulls import dominated_atoms
 from ldp_audit.losses.loss import PairLoss

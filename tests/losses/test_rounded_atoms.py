@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from ldp_audit.accounting.compose import composed
-from ldp_audit.losses.discrete_loss import RoundedAtoms, rounded, rounding_of
 from ldp_audit.losses.enclosed_loss import mixture
-from ldp_audit.losses.finite_losses import as_atoms, atoms_of, sum_of_losses
+from ldp_audit.losses.finite_losses import atoms_of, sum_of_losses
 from ldp_audit.losses.grid_loss import compose_on_grid
 from ldp_audit.losses.loss import ImproperLoss, PairLoss
 from ldp_audit.losses.noise_losses import LaplaceLoss
@@ -25,7 +24,13 @@ LOSSES = np.log(FIRST / SECOND)
 
 def planted(error: float = ERROR) -> PairLoss:
     """Three losses, each of which may be wrong by as much as the list says."""
-    return rounded(atoms_of(LOSSES, np.log(FIRST)), error)
+    return atoms_of(LOSSES, np.log(FIRST), error=error)
+
+
+def rounding_of(law: PairLoss) -> float:
+    listed = law.atoms()
+    assert listed is not None
+    return listed.error
 
 
 def delta_of(losses: np.ndarray, masses: np.ndarray, epsilon: float) -> float:
@@ -67,16 +72,8 @@ def test_mixtures_lists_and_what_may_be_infinite_keep_it(infinite: float) -> Non
     if infinite:
         law = ImproperLoss(law, math.log1p(-infinite), math.log1p(-infinite))
     assert rounding_of(law) == ERROR
-    listed = as_atoms(law)
-    assert isinstance(listed, RoundedAtoms)
     mixed = mixture([(math.log(0.5), 0.0, law), (math.log(0.5), 0.0, planted(0.0))])
     assert rounding_of(mixed) == ERROR
     assert rounding_of(composed([(law, 3)])) >= 3 * ERROR
     low, high = composed([(law, 2), (LaplaceLoss(0.1), 2)]).log_delta_bounds(1.0)
     assert high - low > 0.2
-
-
-def test_what_is_no_list_is_left_as_it_is() -> None:
-    law = LaplaceLoss(1.0)
-    assert rounded(law, ERROR) is law
-    assert rounding_of(law) == 0

@@ -11,7 +11,6 @@ from flint import acb, arb, ctx
 
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.inverted_sum import transform_of
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
 from ldp_audit.losses.sampled_loss import MixedLoss, SamplingRate
 from ldp_audit.losses.transform import (
@@ -96,8 +95,8 @@ _CASES: list[tuple[Transform, _MOMENTS, float, float]] = [
 ]
 """A transform, the truth, a real part, and a large imaginary one."""
 _UNBOUNDED = [
-    (transform_of(BinomialLoss(0.3, -0.3, 1)), _response(0.3), 2.0, 7.0),
-    (transform_of(_THREE), _atoms(_THREE), 1.0, 5.0),
+    (BinomialLoss(0.3, -0.3, 1).transform(), _response(0.3), 2.0, 7.0),
+    (_THREE.transform(), _atoms(_THREE), 1.0, 5.0),
 ]
 """And those of atoms, which need not fall off."""
 
@@ -156,8 +155,8 @@ def test_what_cannot_be_told_is_not():
     sampled = SampledGaussian(40.0, SamplingRate.of_chance(0.5), back=False)
     assert sampled.at(1e3, np.zeros(1)) is None
     assert sampled.log_beyond(1e3, 1.0) == math.inf
-    assert transform_of(MixedLoss(BinomialLoss(0.1, -0.1, 10**6), SamplingRate.of_chance(0.5))) is None
-    assert transform_of(LossAtoms(np.zeros(1), np.log([0.5]), math.log(0.5))) is None
+    assert MixedLoss(BinomialLoss(0.1, -0.1, 10**6), SamplingRate.of_chance(0.5)).transform() is None
+    assert LossAtoms(np.zeros(1), np.log([0.5]), math.log(0.5)).transform() is None
 
 
 def test_an_excess_whose_error_is_as_large_as_the_value_says_only_how_large_it_can_be():

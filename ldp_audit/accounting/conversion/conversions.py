@@ -19,8 +19,8 @@ Each returns a `Converted`, which says whether it is exact or from which side, a
 "Exact" for a class of mechanisms is what its worst member has.
 """
 
-from ldp_audit.accounting.conversion.converted import Converted
-from ldp_audit.accounting.conversion.gaussian_dp import gdp_of, gdp_to_delta, gdp_to_epsilon, gdp_within
+from ldp_audit.accounting.calibrated_parameters import gdp_within
+from ldp_audit.accounting.conversion.gaussian_dp import gdp_of, gdp_to_delta, gdp_to_epsilon
 from ldp_audit.accounting.conversion.pure_dp import (
     pure_to_delta,
     pure_to_epsilon,
@@ -31,13 +31,18 @@ from ldp_audit.accounting.conversion.pure_dp import (
 )
 from ldp_audit.accounting.conversion.renyi import (
     gaussian_renyi,
+    gaussian_zcdp,
     laplace_renyi,
+    laplace_zcdp,
     renyi_divergence,
     renyi_to_delta,
     renyi_to_epsilon,
     response_renyi,
+    zcdp_of,
+    zcdp_to_delta,
+    zcdp_to_epsilon,
 )
-from ldp_audit.accounting.conversion.zcdp import gaussian_zcdp, laplace_zcdp, zcdp_of, zcdp_to_delta, zcdp_to_epsilon
+from ldp_audit.accounting.converted import Converted
 
 __all__ = [
     "Converted",

@@ -6,32 +6,24 @@ Source: Dong, Roth, Su, "Gaussian Differential Privacy" (JRSS B 2022), Definitio
 from __future__ import annotations
 
 import math
-import sys
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri_exp
 
-from ldp_audit.accounting.conversion.converted import Converted
-from ldp_audit.accounting.conversion.law_divergence import largest_noise
 from ldp_audit.accounting.conversion.renyi import laws_of
+from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta
 from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.finite_losses import as_atoms
 from ldp_audit.losses.hulls import dominating_atoms
-from ldp_audit.losses.inverted_sum import parts_of
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
-from ldp_audit.numerics import root
 
 _PROFILE = "Balle, Wang (2018), Theorem 8; Dong, Roth, Su (2022), Corollary 1"
 _CURVE = "Dong, Roth, Su (2022), Definition 4"
 _MOST_ATOMS = 100_000
 _NEAR = 1e-3
-_ENOUGH = 1e3
-"""How far below a budget's ln delta, or as far again, another one need not be told from less."""
 
 
 def gdp_to_delta(mu: float, epsilon: float) -> Converted:
@@ -57,34 +49,6 @@ def gdp_to_epsilon(mu: float, delta: float | None = None, *, log_delta: float | 
     return Converted.upper(found, _PROFILE) if beyond else Converted.exact(found, _PROFILE)
 
 
-def gdp_within(epsilon: float, delta: float | None = None, *, log_delta: float | None = None) -> Converted:
-    """The largest mu whose Gaussian privacy meets a budget: what noise of sensitivity/mu gives. Exact, rounded down.
-
-    That (epsilon, delta) holds does not make a mechanism mu-GDP; for that see `gdp_of`.
-    """
-    asked, target = level(epsilon), log_of_delta(delta, log_delta)
-    if target == 0 or math.isinf(asked):
-        return Converted.exact(math.inf, _PROFILE)
-    if target == -math.inf:
-        return Converted.exact(0.0, _PROFILE)
-
-    low = _surely_within(asked, target)
-    if low == 0:
-        return Converted.lower(0.0, _PROFILE)
-
-    def excess(mu: float) -> float:
-        return max(2 * target - _ENOUGH, GaussianLoss(mu).log_delta_bounds(asked)[1]) - target
-
-    while excess(2 * low) <= 0:
-        low *= 2
-    found = low * root(lambda share: excess(low * share), 1.0, 2.0, xtol=1e-14, rtol=1e-14)
-    step = 1e-13
-    while excess(found * (1 - step)) > 0:
-        step *= 4
-    mu = found * (1 - step)
-    return Converted.exact(mu, _PROFILE) if mu >= sys.float_info.min else Converted.lower(mu, _PROFILE)
-
-
 def gdp_of(loss: PrivacyLoss | PairLoss) -> Converted:
     """The least mu of a loss: that of the best normal pair which no test between the neighbours beats.
 
@@ -103,28 +67,14 @@ def gdp_of(loss: PrivacyLoss | PairLoss) -> Converted:
     return Converted.upper(max(sure, *others, 0.0), f"{_CURVE}, from above")
 
 
-def _surely_within(epsilon: float, target: float) -> float:
-    """A mu whose delta is below e**target: delta <= delta(0) <= mu/sqrt(2 pi), and delta <= e**(-x**2/2), x > 0.
-
-    A little less, as for huge mu a rounded x is another one.
-    """
-    by_distance = 0.99 * math.sqrt(2 * math.pi) * math.exp(target)
-    width = math.sqrt(2) * math.sqrt(-target)
-    return (1 - 1e-9) * max(by_distance, epsilon / (width / 2 + math.hypot(width / 2, math.sqrt(epsilon / 2))))
-
-
 def _of_law(law: PairLoss) -> tuple[float, bool]:
     """A mu, and whether it is exact: else that of noise with no smaller a delta, or of a sum's parts together."""
-    if isinstance(law, GaussianLoss):
-        return law.mu, True
-    if isinstance(law, BinomialLoss) and law.times >= _MOST_ATOMS:
-        raise ValueError(f"times must be below {_MOST_ATOMS} for the least mu of a binomial loss, got {law.times}")
-    atoms = as_atoms(law, _MOST_ATOMS)
+    atoms = law.atoms(_MOST_ATOMS)
     if atoms is not None:
         return _of_atoms(atoms), True
-    parts = parts_of(law)
+    parts = law.summands()
     if parts[0][0] is law:
-        return largest_noise(law), False
+        return law.dominating_gaussian()
     return math.sqrt(math.fsum(times * gdp_of(one).value ** 2 for one, times in parts)), False
 
 

@@ -1,21 +1,31 @@
-"""Renyi divergences, and what a bound on them says about (epsilon, delta).
+r"""Renyi divergences, and what a bound on them says about (epsilon, delta).
 
 D_alpha(P || Q) = ln E_P[e**((alpha - 1) L)] / (alpha - 1), L the privacy loss; order 1 is its mean, the divergence of
 Kullback and Leibler, and order infinity its supremum (Mironov, CSF 2017, Definitions 3 and 4).
+
+Zero-concentrated differential privacy: the Renyi divergence of every order alpha > 1 is at most rho alpha.
+
+Source: Bun, Steinke, "Concentrated Differential Privacy" (TCC 2016), Definition 1.1.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
+import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import cache
 from numbers import Real
 
 import numpy as np
 
-from ldp_audit.accounting.conversion.converted import Converted
-from ldp_audit.accounting.conversion.law_divergence import divergence_of, laplace_divergence, of_excess
+from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, order, whole
+from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.divergence import laplace_divergence, of_excess
+from ldp_audit.losses.finite_losses import symmetric_law
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.numerics import least_between
 
@@ -35,13 +45,13 @@ def renyi_divergence(loss: PrivacyLoss | PairLoss, alpha: float) -> Converted:
     """The divergence of order alpha, nats: the larger of the directions'.
 
     Exact for finitely many losses, for Gaussian and Laplace noise, and for sums of these; for any other law an upper
-    end (`law_divergence`): within 1e-4 of itself for noise on a sample, by rate or without replacement, else that of a
-    law that dominates it.
+    end (`PairLoss.divergence`): within 1e-4 of itself for noise on a sample, by rate or without replacement, else
+    that of a law that dominates it.
     alpha: >= 1; infinity gives the pure epsilon. Raises ValueError for anything else.
     """
     asked = order(alpha)
     laws = laws_of(loss)
-    found = [divergence_of(law, asked) for law in laws]
+    found = [law.divergence(asked) for law in laws]
     value = max(0.0, *(one for one, _ in found))
     if all(exact for _, exact in found):
         return Converted.exact(value, _DEFINITION)
@@ -195,3 +205,165 @@ def _checked(curve: Curve) -> Curve:
         return float(value)
 
     return at
+
+
+_FARTHEST = 1e12
+_MOST_CELLS = 5000
+_MANY = 2048
+"""Of losses, of which hundreds of orders are asked."""
+
+
+def zcdp_to_epsilon(
+    rho: float, delta: float | None = None, *, log_delta: float | None = None, simple: bool = False
+) -> Converted:
+    """An epsilon at this delta, nats, for every mechanism of this rho; an upper end.
+
+    The best order of the tighter Renyi conversion; simple: Bun and Steinke's rho + 2 sqrt(rho ln(1/delta)).
+    Raises ValueError for a negative rho and for what is no delta.
+    """
+    cost = level(rho, "rho")
+    target = log_of_delta(delta, log_delta)
+    if cost in (0.0, math.inf) or target in (0.0, -math.inf):
+        return Converted.upper(0.0 if cost == 0 or target == 0 else math.inf, "rho = 0 gives nothing away")
+    if simple:
+        value = cost + 2 * math.sqrt(cost) * math.sqrt(-target)
+        return Converted.upper(value, "Bun, Steinke (2016), Proposition 1.3")
+    return renyi_to_epsilon(lambda alpha: cost * alpha, log_delta=target)
+
+
+def zcdp_to_delta(rho: float, epsilon: float, *, simple: bool = False) -> Converted:
+    """A delta at this epsilon for every mechanism of this rho; an upper end.
+
+    simple: e**-((epsilon - rho)**2 / (4 rho)), 1 for epsilon <= rho.
+    """
+    cost, asked = level(rho, "rho"), level(epsilon)
+    if cost in (0.0, math.inf) or math.isinf(asked):
+        return Converted.delta(-math.inf if math.isfinite(cost) else 0.0, "upper", "rho = 0 gives nothing away")
+    if simple:
+        gap = max(0.0, asked - cost)
+        log = max(-gap * (gap / cost / 4), -sys.float_info.max)
+        return Converted.delta(log, "upper", "Bun, Steinke (2016), Proposition 1.3")
+    return renyi_to_delta(lambda alpha: cost * alpha, asked)
+
+
+def gaussian_zcdp(mu: float) -> Converted:
+    """Of Gaussian noise whose sensitivity is mu standard deviations: mu**2 / 2. Exact."""
+    shift = level(mu, "mu")
+    return Converted.exact(shift * shift / 2, "Bun, Steinke (2016), Proposition 1.6", of=shift)
+
+
+def laplace_zcdp(epsilon: float) -> Converted:
+    """Of Laplace noise of this pure epsilon: epsilon + e**-epsilon - 1, its divergence of order 1. Exact."""
+    return replace(laplace_renyi(epsilon, 1.0), source="Harrison, Manurangsi (2025): attained at order 1")
+
+
+def zcdp_of(loss: PrivacyLoss | PairLoss, tolerance: float = 1e-4) -> Converted:
+    """The least rho of a loss, from above: the supremum of D(alpha)/alpha; infinite where the loss may be.
+
+    (alpha - 1) D(alpha) is convex, so between two orders it lies below its chord; the piece with the largest bound is
+    halved until that is within `tolerance`, of itself, of a value that is attained, or no pieces are left.
+    """
+    if not (isinstance(tolerance, int | float) and 0 < tolerance < 1):
+        raise ValueError(f"tolerance must lie between 0 and 1, got {tolerance!r}")
+
+    laws = tuple(_few(law) for law in laws_of(loss))
+
+    @cache
+    def divergence(alpha: float) -> float:
+        return max(renyi_divergence(law, alpha).value for law in laws)
+
+    source = "Bun, Steinke (2016), Definition 1.1, every order"
+    mean, pure = divergence(1.0), divergence(math.inf)
+    if pure == 0 or math.isinf(divergence(2.0)):
+        return Converted.upper(0.0 if pure == 0 else math.inf, source)
+    far = max(2.0, 2 * pure / max(mean, pure / _FARTHEST)) if math.isfinite(pure) else _FARTHEST
+    attained = max(mean, divergence(far) / far)
+    most = min(_by_range(laws, mean), max(_ratio_beyond(law, 1.0) for law in laws))
+    if most <= attained * (1 + tolerance):
+        return Converted.upper(most, source)
+    beyond = max(_ratio_beyond(law, far) for law in laws)
+    return Converted.upper(min(max(_supremum(divergence, attained, far, tolerance), beyond), most), source)
+
+
+def _ratio_beyond(law: PairLoss, order: float) -> float:
+    """A bound on divergence over order from this order on, nats; infinite where none is known."""
+    if math.isfinite(law.largest()):
+        return law.largest() / order
+    common, log_first, log_second = law.side(1).finite_part()
+    if log_first < 0:
+        return math.inf
+    parts = common.summands()
+    if parts[0][0] is not common:
+        found = math.fsum(times * _ratio_beyond(one, order) for one, times in parts)
+    else:
+        mu, _ = common.dominating_gaussian()
+        found = (mu * mu + 4 * math.ulp(0.0)) / 2 if mu < _HUGE else math.inf
+    return found + max(0.0, log_first - log_second) / order
+
+
+def _few(law: PairLoss) -> PairLoss:
+    """A loss of fewer values that dominates one of very many, at far less than the tolerance; others as they are."""
+    law = law.side(1)
+    atoms = law.atoms()
+    if atoms is not law or atoms.losses.size <= _MANY or not np.array_equal(atoms.losses, -atoms.losses[::-1]):
+        return law
+    return _coarser(atoms)
+
+
+def _coarser(law: LossAtoms) -> PairLoss:
+    """A loss that is its own reverse, each value above 0 moved to the two points of a grid beside it.
+
+    Both of its masses p and q are kept ('connecting the dots', see `discretisation`): the share
+    (1 - e**a q/p)/(1 - e**(a - b)) of p goes to b, for the points a < b. Half of the
+    points are values, half evenly spaced.
+    """
+    above = law.losses > 0
+    losses, logs = law.losses[above], law.log_probabilities[above]
+    chosen = losses[np.linspace(0, losses.size - 1, _MANY // 2).astype(int)]
+    grid = np.union1d(np.append(chosen, 0.0), np.linspace(0.0, float(losses[-1]), _MANY // 2))
+    place = np.clip(np.searchsorted(grid, losses), 1, grid.size - 1)
+    low, high = grid[place - 1], grid[place]
+    with np.errstate(divide="ignore"):
+        width = np.log(-np.expm1(low - high))
+        up = np.log(-np.expm1(low - losses)) - width
+        down = np.log(-np.expm1(losses - high)) - width + low - losses
+    points, moved = np.append(high, low), np.minimum(np.append(up, down), 0.0) + np.append(logs, logs)
+    kept = points > 0
+    return symmetric_law(points[kept], moved[kept], infinite=math.exp(law.log_infinite))
+
+
+def _supremum(divergence: Curve, attained: float, far: float, tolerance: float) -> float:
+    """An upper bound of D(alpha)/alpha for orders in [1, far]."""
+
+    def cell(low: float, high: float) -> tuple[float, float, float]:
+        return -_chord_bound(low, (low - 1) * divergence(low), high, (high - 1) * divergence(high)), low, high
+
+    cells = [cell(1.0, far)]
+    for _ in range(_MOST_CELLS):
+        bound, low, high = cells[0]
+        if -bound <= attained * (1 + tolerance) or high - low < 1e-13:
+            break
+        middle = 1 + (math.sqrt((low - 1) * (high - 1)) if low > 1 else (high - 1) / 64)
+        attained = max(attained, divergence(middle) / middle)
+        heapq.heapreplace(cells, cell(low, middle))
+        heapq.heappush(cells, cell(middle, high))
+    return -cells[0][0]
+
+
+def _chord_bound(low: float, at_low: float, high: float, at_high: float) -> float:
+    """The largest (A + B x)/(x (x - 1)) on [low, high] for the chord A + B x through the two points."""
+    slope = (at_high - at_low) / (high - low)
+    if low == 1:
+        return slope
+    start = at_low - slope * low
+    places = [low, high]
+    if slope > 0 and start < 0:
+        root = math.sqrt(max(0.0, start * (start + slope)))
+        places += [x for x in ((-start - root) / slope, (-start + root) / slope) if low < x < high]
+    return max((at_low + slope * (x - low)) / (x * (x - 1)) for x in places)
+
+
+def _by_range(laws: tuple[PairLoss, ...], mean: float) -> float:
+    """A bound from the width w of the losses alone: (alpha - 1) D(alpha) has a second derivative of w**2/4 at most."""
+    width = max(law.largest() + law.reversed().largest() for law in laws)
+    return max(mean, width * width / 8 + math.ulp(0.0))

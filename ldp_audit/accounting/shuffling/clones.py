@@ -39,12 +39,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.accounting.anonymous_counts import Chance
-from ldp_audit.accounting.shuffling.chord_law import chord_law, chord_levels
-from ldp_audit.accounting.shuffling.event_count import event_count
-from ldp_audit.accounting.shuffling.stop_loss import log_stop_loss
+from ldp_audit.accounting.shuffling.anonymous_counts import Chance
+from ldp_audit.accounting.shuffling.count_loss import event_count
+from ldp_audit.accounting.shuffling.expected_excess import log_stop_loss
 from ldp_audit.losses.binomial_loss import binomial_window
 from ldp_audit.losses.budget_arguments import whole
+from ldp_audit.losses.hulls import chord_law, chord_levels
 from ldp_audit.losses.loss import PairLoss, of_mirrored
 
 MOST_CLIENTS = 10**8
@@ -136,11 +136,6 @@ class CountedPair(PairLoss):
     def _margin(self, log_delta: float, epsilon: float) -> float:
         least = 4 * math.ulp(0.0) / self._share(epsilon)  # of a share below the range of floats with all digits
         return (ROUNDING if self.n <= 10**6 else ROUNDING_OF_LARGE) + _OF_THE_LOGARITHM * abs(log_delta) + least
-
-    @property
-    def known(self) -> bool:
-        """See `PairLoss`."""
-        return False
 
     def enclosed_end(self, end: int) -> PairLoss:
         """See `PairLoss`."""

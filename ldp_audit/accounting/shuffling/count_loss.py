@@ -12,6 +12,20 @@ u')/p, and an upper report that is likelier under the first hypothesis,
     delta(epsilon) = (b - a)/n E[(B - x)_+],   x = n p + n (e**epsilon - 1)/(b - a),   n - x = n b/(b - a).
 
 The loss rises with the count, from ln(l/l') to ln(u/u'), and is epsilon at x.
+
+How often an event occurs among n shuffled reports, as a privacy loss: exact, for others who are all alike.
+
+Whoever sees the shuffled reports can count those in a set. If client 1's report lies there with one probability or the
+other and each other client's with a third, the count's loss is `anonymous_counts.loss_of_count`, a formula. For reports
+of two values the count is all there is to see; of other mechanisms' shuffled reports it is a part, so a lower end.
+
+The loss of a count of two-valued reports among clients whose chances are known one by one, at any depth.
+
+With q the law of the n - 1 others' count, a Poisson binomial, the count's laws are
+
+    P(k) = l q(k) + u q(k - 1),   and Q(k) likewise,
+
+so the loss is a function of q(k - 1)/q(k), and a count that is rarer than any float has one as well (`count_masses`).
 """
 
 from __future__ import annotations
@@ -22,13 +36,23 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.accounting.anonymous_counts import Chance, loss_of_count
-from ldp_audit.accounting.shuffling.count_runs import Runs, runs_of
-from ldp_audit.accounting.shuffling.stop_loss import Trials
+from ldp_audit.accounting.shuffling.anonymous_counts import (
+    MOST_CLIENTS,
+    Chance,
+    check_clients,
+    checked_chances,
+    count_masses,
+    gap_of,
+    hypotheses,
+    loss_of_count,
+    loss_of_neighbours,
+    neighbouring_masses,
+)
+from ldp_audit.accounting.shuffling.expected_excess import Runs, Trials, runs_of
 from ldp_audit.losses.binomial_loss import binomial_window
-from ldp_audit.losses.finite_losses import atoms_of
+from ldp_audit.losses.finite_losses import NOTHING, atoms_of
 from ldp_audit.losses.loss import CellMasses, ListedPart, PairLoss, of_mirrored
 
 _REACH = 800.0
@@ -266,3 +290,40 @@ def _log_less(larger: Numbers, smaller: Numbers) -> Numbers:
     """ln(e**larger - e**smaller)."""
     with np.errstate(divide="ignore"):
         return larger + np.log(-np.expm1(np.minimum(smaller - larger, 0.0)))
+
+
+MOST_LISTED = 20_000
+"""Of more clients the counts are not listed one by one."""
+
+
+def event_count(n: int, first: Chance, second: Chance, others: Chance, gap: float) -> PairLoss:
+    """The loss of the count between client 1's two hypotheses.
+
+    n: clients, >= 1.   first, second: client 1's chances of the event, in (0, 1).
+    others: each of the n - 1 others', likewise.   gap: how much larger the first's chance is: see `loss_of_count`.
+    """
+    if gap == 0:
+        return NOTHING
+    if n > MOST_LISTED:
+        return CountLoss(n, first, second, others, gap)
+    counts = np.arange(n + 1, dtype=np.float64)
+    masses = Trials(n - 1, others.upper, others.lower).log_masses(counts[:-1]) if n > 1 else np.zeros(1)
+    stays, moves = np.append(masses, -math.inf), np.insert(masses, 0, -math.inf)
+    logs = np.logaddexp(stays + math.log(first.lower), moves + math.log(first.upper))
+    return atoms_of(loss_of_count(counts, n, first, second, others, gap), logs)
+
+
+def placed_count(n: int, epsilon: float, others: ArrayLike) -> PairLoss:
+    """The loss while client 1 is at the upper end of its range, against the lower one.
+
+    n: clients, 1 .. 10**6.   epsilon: of one report, nats, > 0, at most 350.
+    others: n - 1 chances of an upper report, one each, none between 0 and 1e-160; takes n**2 steps.
+    Raises ValueError for anything else.
+    """
+    check_clients(n, MOST_CLIENTS)
+    first, second = hypotheses(epsilon, "other end")
+    chances = checked_chances(others, n - 1)
+    unsure = chances[(chances > 0) & (chances < 1)]  # the server knows the other reports
+    stays, moves, powers = neighbouring_masses(*count_masses(unsure))
+    losses = loss_of_neighbours(stays, moves, first, second, gap_of(epsilon, "other end"))
+    return atoms_of(losses, np.log(first.lower * stays + first.upper * moves) + math.log(2) * powers)

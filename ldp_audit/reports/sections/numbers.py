@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ldp_audit.accounting.protocols.protocol_text import interval, number
+from ldp_audit.accounting.protocols.protocol_report import interval, number
 
 
 def epsilon(value: Any) -> str:

@@ -12,16 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting import calibrate, compose, privacy_loss
-from ldp_audit.accounting.calibration.calibrate import Calibrated
-from ldp_audit.accounting.calibration.calibrated_parameters import (
+from ldp_audit.accounting.calibrate import Calibrated, Search
+from ldp_audit.accounting.calibrated_parameters import (
     calibrate_gaussian,
     calibrate_laplace,
     calibrate_local_epsilon,
     calibrate_rounds,
     calibrate_subsample,
 )
-from ldp_audit.accounting.calibration.calibration_search import Search
-from ldp_audit.accounting.conversion.gaussian_dp import gdp_within
+from ldp_audit.accounting.conversion.conversions import gdp_within
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.enclosed_loss import BracketedLoss

@@ -8,15 +8,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ldp_audit.accounting.calibration.calibrate import Calibrated, calibrate
-from ldp_audit.accounting.calibration.calibrated_parameters import (
+from ldp_audit.accounting.calibrate import Calibrated, calibrate
+from ldp_audit.accounting.calibrated_parameters import (
     calibrate_gaussian,
     calibrate_laplace,
     calibrate_local_epsilon,
     calibrate_rounds,
     calibrate_subsample,
 )
-from ldp_audit.accounting.conversion.gaussian_dp import gdp_within
+from ldp_audit.accounting.conversion.conversions import gdp_within
 from ldp_audit.mechanisms import RandomizedResponse
 
 RESPONSE = RandomizedResponse(1.0)

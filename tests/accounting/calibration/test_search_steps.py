@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.calibration.search_steps import Steps
+from ldp_audit.accounting.calibrate import Steps
 
 Height = Callable[[float], float]
 

@@ -362,9 +362,14 @@ def test_a_conversion_says_what_it_is() -> None:
         (lambda: response_renyi(1.0, 0.5), "alpha must be a number >= 1"),
         (lambda: response_renyi(1.0, 2.0, k=1), "k must be a whole number >= 2, got 1"),
         (lambda: zcdp_of(response(1.0), tolerance=2.0), "tolerance must lie between 0 and 1, got 2.0"),
-        (lambda: gdp_of(BinomialLoss(1.0, -1.0, 10**6)), "times must be below 100000"),
     ],
 )
 def test_bad_numbers_are_refused_by_name(call: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()  # type: ignore[operator]
+
+
+def test_the_least_mu_of_many_responses_is_at_most_that_of_their_sum() -> None:
+    found, single = gdp_of(BinomialLoss(0.1, -0.1, 10**6)), gdp_of(BinomialLoss(0.1, -0.1, 1))
+    assert found.kind == "upper"
+    assert found.value == pytest.approx(1e3 * single.value, rel=1e-9)

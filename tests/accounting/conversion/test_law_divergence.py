@@ -10,8 +10,7 @@ from mpmath import binomial, exp, inf, log, mp, mpf, quad, sqrt
 
 from ldp_audit.accounting import compose, privacy_loss, shuffle, subsample
 from ldp_audit.accounting.conversion.gaussian_dp import gdp_of
-from ldp_audit.accounting.conversion.renyi import laplace_renyi, renyi_divergence, renyi_to_epsilon
-from ldp_audit.accounting.conversion.zcdp import zcdp_of
+from ldp_audit.accounting.conversion.renyi import laplace_renyi, renyi_divergence, renyi_to_epsilon, zcdp_of
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.enclosed_loss import mixture
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting import compose
-from ldp_audit.accounting.conversion import pure_composition
-from ldp_audit.accounting.conversion.pure_composition import (
+from ldp_audit.accounting.conversion import pure_dp
+from ldp_audit.accounting.conversion.pure_dp import (
     advanced,
     advanced_improved,
     basic,
@@ -36,8 +36,8 @@ def test_no_theorem_is_below_the_optimal_one(epsilon, times, exponent, share):
 
 
 def test_a_formula_that_is_too_small_would_be_seen(monkeypatch):
-    monkeypatch.setattr(pure_composition, "advanced_improved", lambda *a, **k: advanced_improved(a[0] / 2, *a[1:], **k))
-    found = pure_composition.compared(0.1, 10**4, 1e-6)
+    monkeypatch.setattr(pure_dp, "advanced_improved", lambda *a, **k: advanced_improved(a[0] / 2, *a[1:], **k))
+    found = pure_dp.compared(0.1, 10**4, 1e-6)
     assert found["advanced, improved"].value < found["optimal"].value
 
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from ldp_audit.accounting.figure import Figure
-from ldp_audit.accounting.membership.membership_figure import membership_figure
+from ldp_audit.accounting.membership_simulation import membership_figure
 
 
 @pytest.fixture(scope="module")

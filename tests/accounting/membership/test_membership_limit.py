@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from ldp_audit.accounting.anonymous_counts import anonymous_count, exact_advantage, exact_laws
-from ldp_audit.accounting.conversion.gaussian_dp import gdp_to_delta, gdp_within
+from ldp_audit.accounting.conversion.conversions import gdp_to_delta, gdp_within
 from ldp_audit.accounting.laws.finite_laws import product_law
-from ldp_audit.accounting.membership.membership_limit import (
+from ldp_audit.accounting.membership_limit import (
     NormalLoss,
     advantage,
     break_even_clients,
@@ -23,8 +22,8 @@ from ldp_audit.accounting.membership.membership_limit import (
     signal,
     smallest_dimension,
 )
-from ldp_audit.accounting.membership.membership_settings import SETTINGS
-from ldp_audit.accounting.membership.membership_simulation import simulate
+from ldp_audit.accounting.membership_simulation import SETTINGS, simulate
+from ldp_audit.accounting.shuffling.anonymous_counts import anonymous_count, exact_advantage, exact_laws
 from tests.frequency import FALSE_ALARM, assert_frequency
 
 LN3 = math.log(3)

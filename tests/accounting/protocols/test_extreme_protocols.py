@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from ldp_audit.accounting import privacy_loss
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Shuffling, Split, Step
-from ldp_audit.accounting.protocols.protocol_report import ProtocolReport, account
-from ldp_audit.accounting.protocols.protocol_text import interval, number
+from ldp_audit.accounting.protocols.protocol_report import ProtocolReport, account, interval, number
 from ldp_audit.mechanisms import RandomizedResponse, TwoPoint
 
 

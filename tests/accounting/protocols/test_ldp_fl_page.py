@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ldp_audit.accounting import ldp_fl_page
+from ldp_audit.accounting.protocols import ldp_fl_page
 from ldp_audit.accounting.protocols.protocol_file import load_protocol
 
 PAGE = (Path(__file__).parents[3] / "docs" / "what-ldp-fl-spends.md").read_text(encoding="utf-8")

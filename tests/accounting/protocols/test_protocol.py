@@ -9,10 +9,9 @@ from dataclasses import replace
 import pytest
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.protocols.conventions import totals
+from ldp_audit.accounting.protocols.conventions import Ledger, step_losses, totals
 from ldp_audit.accounting.protocols.paper_conventions import TABLE_2, VERDICTS, paper_claims
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Shuffling, Split, Step
-from ldp_audit.accounting.protocols.protocol_costs import Ledger, step_losses
 from ldp_audit.accounting.protocols.protocol_file import load_protocol, shipped
 from ldp_audit.accounting.protocols.protocol_report import account
 from ldp_audit.claims import papers
@@ -222,7 +221,7 @@ def test_progress_names_what_is_being_done() -> None:
 
 
 def test_costs_that_are_printed_are_rounded_upwards() -> None:
-    from ldp_audit.accounting.protocols.protocol_text import interval, number
+    from ldp_audit.accounting.protocols.protocol_report import interval, number
 
     assert number(2.0000001) == "2.00001"
     assert number(2.0000000000000004) == "2"

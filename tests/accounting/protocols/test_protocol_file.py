@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.membership.membership_settings import SETTINGS
+from ldp_audit.accounting.membership_simulation import SETTINGS
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Shuffling, Split, Step
 from ldp_audit.accounting.protocols.protocol_file import load_protocol, parse_protocol, shipped
 

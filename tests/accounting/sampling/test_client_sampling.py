@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
-from ldp_audit.accounting.sampling.client_sampling import sampled_clients
-from ldp_audit.accounting.sampling.subsample import subsample
+from ldp_audit.accounting.subsample import sampled_clients, subsample
 from ldp_audit.mechanisms import RandomizedResponse
 
 REPORT = RandomizedResponse(1.0)

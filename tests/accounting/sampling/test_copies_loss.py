@@ -14,9 +14,9 @@ from scipy.stats import binom, laplace, norm
 
 from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.sampling.subsample import subsample
+from ldp_audit.accounting.subsample import subsample
 from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.finite_losses import as_atoms, symmetric_law
+from ldp_audit.losses.finite_losses import symmetric_law
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
@@ -33,7 +33,7 @@ def random_law(rng: np.random.Generator) -> PairLoss:
 
 def tangents(law: PairLoss) -> list[tuple[float, float]]:
     """The power curve as the least of lines (at 0, slope)."""
-    atoms = as_atoms(law)
+    atoms = law.atoms()
     assert atoms is not None
     size, power, found = 0.0, math.exp(atoms.log_infinite), []
     for loss, log in zip(atoms.losses[::-1].tolist(), atoms.log_probabilities[::-1].tolist(), strict=True):

@@ -9,10 +9,10 @@ import pytest
 
 from ldp_audit.accounting.compose import composed
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.shuffling.chord_law import chord_law, chord_levels
 from ldp_audit.accounting.shuffling.clones import clones, stronger_clones, third_value
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
 from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.hulls import chord_law, chord_levels
 
 TWENTY = BinomialLoss(0.2, -0.2, 20)
 

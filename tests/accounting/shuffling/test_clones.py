@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.shuffling.clones import CountedPair, clones, stronger_clones, third_value
-from ldp_audit.accounting.shuffling.stop_loss import log_stop_loss
+from ldp_audit.accounting.shuffling.expected_excess import log_stop_loss
 
 Law = dict[tuple[int, ...], Fraction]
 LEVELS = [Fraction(1), Fraction(5, 4), Fraction(7, 5), Fraction(5, 2), Fraction(4, 5)]

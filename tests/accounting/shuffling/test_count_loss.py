@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from ldp_audit.accounting.anonymous_counts import Chance
 from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.shuffling import count_loss, event_count
+from ldp_audit.accounting.shuffle import shuffle
+from ldp_audit.accounting.shuffling import count_loss
+from ldp_audit.accounting.shuffling.anonymous_counts import Chance
 from ldp_audit.accounting.shuffling.count_loss import CountLoss
-from ldp_audit.accounting.shuffling.shuffle import shuffle
-from ldp_audit.accounting.shuffling.stop_loss import Trials
+from ldp_audit.accounting.shuffling.expected_excess import Trials
 from ldp_audit.losses.discrete_loss import LossAtoms
 from ldp_audit.mechanisms import RandomizedResponse, TwoPoint
 from ldp_audit.mechanisms.log_space import expit
@@ -33,7 +33,7 @@ def laws(n: int, epsilon: float, others: str, *, mirrored: bool = False) -> tupl
     placed = HALF if others == "center" else low
     gap = math.tanh(epsilon / 2)
     pair = (low, high, placed, -gap) if mirrored else (high, low, placed, gap)
-    listed = event_count.event_count(n, *pair)
+    listed = count_loss.event_count(n, *pair)
     assert isinstance(listed, LossAtoms)
     return CountLoss(n, *pair), listed
 
@@ -184,7 +184,7 @@ def test_tiny_epsilons_keep_their_digits(epsilon: float) -> None:
 def test_it_composes_as_its_list_does(times: int, delta: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two ways on the grid: by the counts between two ends, and by the list of all."""
     closed = compose([(shuffle(TwoPoint(1.0), 30_000, others="one end"), times)]).epsilon_bounds(delta)
-    monkeypatch.setattr(event_count, "MOST_LISTED", 10**5)
+    monkeypatch.setattr(count_loss, "MOST_LISTED", 10**5)
     listed = compose([(shuffle(TwoPoint(1.0), 30_000, others="one end"), times)]).epsilon_bounds(delta)
     assert closed[0] <= listed[1]
     assert listed[0] <= closed[1]

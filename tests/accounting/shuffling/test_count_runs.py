@@ -7,12 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from ldp_audit.accounting.anonymous_counts import Chance
-from ldp_audit.accounting.shuffling.count_loss import CountLoss
-from ldp_audit.accounting.shuffling.count_runs import runs_of
-from ldp_audit.accounting.shuffling.event_count import event_count
-from ldp_audit.accounting.shuffling.stop_loss import Trials
-from ldp_audit.losses.finite_losses import as_atoms
+from ldp_audit.accounting.shuffling.anonymous_counts import Chance
+from ldp_audit.accounting.shuffling.count_loss import CountLoss, event_count
+from ldp_audit.accounting.shuffling.expected_excess import Trials, runs_of
 from ldp_audit.mechanisms.log_space import expit
 
 SIZES = [(2, 1.0), (40, 0.01), (12_000, 5.0), (10**5, 20.0), (10**6, 1.0), (10**8, 1e-9), (10**8, 1.0), (10**8, 50.0)]
@@ -46,7 +43,7 @@ def test_the_lists_enclose_the_loss(n: int, epsilon: float, others: str, *, mirr
 @pytest.mark.parametrize(("n", "epsilon"), SIZES)
 def test_their_masses_add_up_to_one_on_both_sides(n: int, epsilon: float, others: str) -> None:
     for one in law(n, epsilon, others, mirrored=False).listed():
-        atoms = as_atoms(one)
+        atoms = one.atoms()
         assert atoms is not None
         assert math.fsum(np.exp(atoms.log_probabilities)) == pytest.approx(1, abs=2e-13)
         assert math.fsum(np.exp(atoms.log_probabilities - atoms.losses)) == pytest.approx(1, abs=2e-13)

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from flint import arb, arb_poly, ctx
 
-from ldp_audit.accounting.anonymous_counts import exact_laws
-from ldp_audit.accounting.laws.count_masses import RAREST, count_masses
-from ldp_audit.accounting.shuffling.placed_count import placed_count
-from ldp_audit.accounting.shuffling.shuffle import shuffle
+from ldp_audit.accounting.shuffle import shuffle
+from ldp_audit.accounting.shuffling.anonymous_counts import RAREST, count_masses, exact_laws
+from ldp_audit.accounting.shuffling.count_loss import placed_count
 from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.mechanisms.log_space import expit
 from tests.accounting.count_in_balls import in_balls

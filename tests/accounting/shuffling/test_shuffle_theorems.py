@@ -8,14 +8,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ldp_audit.accounting.shuffling.shuffle import shuffle
-from ldp_audit.accounting.shuffling.shuffle_theorems import (
+from ldp_audit.accounting.shuffle import (
     balle_2019,
     blanket_share,
     compared,
     erlingsson_2019,
     feldman_2021,
     feldman_2023,
+    shuffle,
 )
 from ldp_audit.mechanisms import DuchiVector, Laplace, Piecewise, RandomizedResponse, TwoPoint
 

@@ -14,17 +14,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
-from ldp_audit.accounting.conversion.renyi import renyi_divergence
-from ldp_audit.accounting.shuffling.worst_moments import WorstMoments
-from ldp_audit.accounting.shuffling.worst_placing import MOST_ONE_BY_ONE, WorstPlacing
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.enclosed_loss import BracketedLoss
 from ldp_audit.losses.finite_losses import NOTHING
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 
 _PER_OCTAVE, _OCTAVES = 16, (-40, 40)
 """Orders are 1 + 2**(k/16)."""
@@ -34,9 +26,6 @@ is said (`epsilon_near`) may be wrong by 3."""
 
 _ROUNDING, _OF_DIVERGENCE = 1e-13, 1e-11
 """What rounding may make of the exponent, and of a divergence that is added up of thousands of logarithms."""
-
-_KNOWN = (LossAtoms, BinomialLoss, GaussianLoss, LaplaceLoss)
-"""Laws whose divergences are known."""
 
 Part = tuple[PairLoss, int]
 
@@ -61,10 +50,9 @@ class MomentBound(PairLoss):
         """See `PairLoss`."""
         return MomentBound(self.law.reversed(), tuple((law.reversed(), times) for law, times in self.parts))
 
-    @property
-    def known(self) -> bool:
+    def summands(self) -> Sequence[Part]:
         """See `PairLoss`."""
-        return False
+        return self.parts
 
     def enclosed_end(self, end: int) -> PairLoss:
         """See `PairLoss`: nothing, or the law."""
@@ -74,8 +62,8 @@ class MomentBound(PairLoss):
         """See `PairLoss`."""
         if not 0 < epsilon < self.law.largest():
             return -math.inf, self.law.log_delta_bounds(epsilon)[1]
-        place = self._best(lambda k: self._log_delta(k, self._divergence(k), epsilon))
-        about = self._log_delta(place, self._divergence(place), epsilon)
+        place = self._best(lambda k: self._log_delta(k, self._about(k), epsilon))
+        about = self._log_delta(place, self._about(place), epsilon)
         law_is_above = about < -_CLEARLY and self.law.epsilon_near(about + _CLEARLY) > epsilon
         law_is_below = self.law.epsilon_near(min(0.0, about) - _CLEARLY) < epsilon
         of_law = 0.0 if law_is_above else self.law.log_delta_bounds(epsilon)[1]
@@ -86,7 +74,7 @@ class MomentBound(PairLoss):
         """About the level with this ln delta, nats: a hint for who looks for it, with no claim."""
 
         def epsilon(k: int) -> float:
-            return self._divergence(k) + (_log_lack(k) - log_delta) / _order(k)
+            return self._about(k) + (_log_lack(k) - log_delta) / _order(k)
 
         found = epsilon(self._best(epsilon))
         other = self.law.epsilon_near(log_delta)
@@ -105,44 +93,36 @@ class MomentBound(PairLoss):
         exponent = _order(k) * (divergence - epsilon)
         return exponent + _log_lack(k) + _ROUNDING * (1 + abs(exponent))
 
-    def _divergence(self, k: int) -> float:
-        """About the sum's divergence: that of one placing."""
+    def _about(self, k: int) -> float:
+        """About the sum's divergence: that of losses which the parts dominate."""
         if k not in self._near:
-            laws = [(law.placing if isinstance(law, WorstPlacing) else law, times) for law, times in self.parts]
-            self._near[k] = math.fsum(times * renyi_divergence(law, 1 + _order(k)).value for law, times in laws)
+            self._near[k] = self._added(k, [(law.enclosed_end(0), times) for law, times in self.parts])
         return self._near[k]
 
     def _bound(self, k: int) -> float:
-        """An upper end of it."""
+        """An upper bound of it."""
         if k not in self._sure:
-            most = math.fsum(times * self._most(law, 1 + _order(k)) for law, times in self.parts)
-            self._sure[k] = most * (1 + _OF_DIVERGENCE)
+            self._sure[k] = self._added(k, self.parts) * (1 + _OF_DIVERGENCE)
         return self._sure[k]
 
-    def _most(self, law: PairLoss, alpha: float) -> float:
-        if isinstance(law, WorstPlacing):
-            return self._moments[law].divergence(alpha)
-        return renyi_divergence(law, alpha).value
-
-    @cached_property
-    def _moments(self) -> dict[WorstPlacing, WorstMoments]:
-        placed = (law for law, _ in self.parts if isinstance(law, WorstPlacing))
-        return {law: WorstMoments(law.epsilon0, law.n) for law in placed}
+    @staticmethod
+    def _added(k: int, parts: Sequence[Part]) -> float:
+        return math.fsum(times * law.divergence(1 + _order(k))[0] for law, times in parts)
 
 
 def with_moments(upper: PairLoss, laws: Sequence[Part]) -> PairLoss:
     """The law that dominates the sum of these, with what their moments say beside it.
 
-    Unchanged where there is a single loss, or one whose divergences are not known, or none of shuffled reports.
+    Unchanged where there is a single loss, one whose divergences follow from a list that dominates it alone, or none
+    that is only enclosed.
     """
     parts: list[Part] = []
     for law, times in laws:
-        total = law.upper if isinstance(law, BracketedLoss) else law
-        inner = total.parts if isinstance(total, MomentBound) else ((law, 1),)
-        parts += [(one, count * times) for one, count in inner]
-    placed = [isinstance(law, WorstPlacing) and law.n <= MOST_ONE_BY_ONE for law, _ in parts]
-    known = all(one or isinstance(law, _KNOWN) for one, (law, _) in zip(placed, parts, strict=True))
-    if not known or not any(placed) or sum(times for _, times in parts) == 1:
+        upper_end = law.side(1)
+        inner = upper_end.summands()
+        parts += [(law, times)] if inner[0][0] is upper_end else [(one, count * times) for one, count in inner]
+    enclosed = any(not law.known for law, _ in parts)
+    if not enclosed or not all(law.moments_known for law, _ in parts) or sum(times for _, times in parts) == 1:
         return upper
     return MomentBound(upper, tuple(parts))
 

@@ -10,22 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.anonymous_counts import exact_laws
 from ldp_audit.accounting.compose import composed
 from ldp_audit.accounting.conversion.renyi import renyi_divergence
+from ldp_audit.accounting.shuffling.anonymous_counts import exact_laws
 from ldp_audit.accounting.shuffling.clones import clones
-from ldp_audit.accounting.shuffling.moment_bound import (
-    MomentBound,
-    _log_lack,  # pyright: ignore[reportPrivateUsage]
-    with_moments,
-)
-from ldp_audit.accounting.shuffling.placed_count import placed_count
-from ldp_audit.accounting.shuffling.worst_moments import WorstMoments
-from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
+from ldp_audit.accounting.shuffling.count_loss import placed_count
+from ldp_audit.accounting.shuffling.worst_placing import WorstMoments, WorstPlacing
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.enclosed_loss import BracketedLoss
 from ldp_audit.losses.finite_losses import NOTHING
 from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.moment_bound import (
+    MomentBound,
+    _log_lack,  # pyright: ignore[reportPrivateUsage]
+    with_moments,
+)
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms.log_space import expit
 

@@ -9,20 +9,24 @@ import math
 import sys
 from typing import Any
 
-from ldp_audit.accounting.calibration.calibrate import Calibrated, calibrate
+from ldp_audit.accounting.calibrate import Calibrated, calibrate
 from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.conversion.gaussian_dp import gdp_within
+from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.privacy_loss_of import privacy_loss
-from ldp_audit.accounting.sampling.subsample import MOST_RECORDS, Adjacency, Kind, subsample
+from ldp_audit.accounting.subsample import MOST_RECORDS, Adjacency, Kind, subsample
 from ldp_audit.losses.binomial_loss import MOST_TIMES, BinomialLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, positive, whole
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms.laplace import Laplace
+from ldp_audit.numerics import root
 
 _LARGE = 700.0
 _WIDEST = 1e12
 """Noise is looked for from its reciprocal to this many times what all reports' sensitivities make together."""
+_SOURCE = "Balle, Wang (2018), Theorem 8; Dong, Roth, Su (2022), Corollary 1"
+_ENOUGH = 1e3
+"""How far below a budget's ln delta, or as far again, another one need not be told from less."""
 _ABOVE = 1 + 1e-3
 """The share by which the range of a scale passes what surely suffices, so that rounding does not matter."""
 
@@ -145,6 +149,44 @@ def calibrate_subsample(
         whole=True,
         near=records * share,
     )
+
+
+def gdp_within(epsilon: float, delta: float | None = None, *, log_delta: float | None = None) -> Converted:
+    """The largest mu whose Gaussian privacy meets a budget: what noise of sensitivity/mu gives. Exact, rounded down.
+
+    That (epsilon, delta) holds does not make a mechanism mu-GDP; for that see `gdp_of`.
+    """
+    asked, target = level(epsilon), log_of_delta(delta, log_delta)
+    if target == 0 or math.isinf(asked):
+        return Converted.exact(math.inf, _SOURCE)
+    if target == -math.inf:
+        return Converted.exact(0.0, _SOURCE)
+
+    low = _surely_within(asked, target)
+    if low == 0:
+        return Converted.lower(0.0, _SOURCE)
+
+    def excess(mu: float) -> float:
+        return max(2 * target - _ENOUGH, GaussianLoss(mu).log_delta_bounds(asked)[1]) - target
+
+    while excess(2 * low) <= 0:
+        low *= 2
+    found = low * root(lambda share: excess(low * share), 1.0, 2.0, xtol=1e-14, rtol=1e-14)
+    step = 1e-13
+    while excess(found * (1 - step)) > 0:
+        step *= 4
+    mu = found * (1 - step)
+    return Converted.exact(mu, _SOURCE) if mu >= sys.float_info.min else Converted.lower(mu, _SOURCE)
+
+
+def _surely_within(epsilon: float, target: float) -> float:
+    """A mu whose delta is below e**target: delta <= delta(0) <= mu/sqrt(2 pi), and delta <= e**(-x**2/2), x > 0.
+
+    A little less, as for huge mu a rounded x is another one.
+    """
+    by_distance = 0.99 * math.sqrt(2 * math.pi) * math.exp(target)
+    width = math.sqrt(2) * math.sqrt(-target)
+    return (1 - 1e-9) * max(by_distance, epsilon / (width / 2 + math.hypot(width / 2, math.sqrt(epsilon / 2))))
 
 
 def _normal(epsilon: float, delta: float) -> float:

@@ -1,6 +1,6 @@
 """docs/what-ldp-fl-spends.md: LDP-FL's three experiments, accounted for.
 
-`python -m ldp_audit.accounting.ldp_fl_page` prints it (`make docs` writes it); a test holds the file to it.
+`python -m ldp_audit.accounting.protocols.ldp_fl_page` prints it (`make docs` writes it); a test holds the file to it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.protocols.paper_conventions import paper_claims
 from ldp_audit.accounting.protocols.protocol import Protocol
 from ldp_audit.accounting.protocols.protocol_file import load_protocol
-from ldp_audit.accounting.protocols.protocol_text import interval, number
-from ldp_audit.accounting.shuffling.shuffle import shuffle
+from ldp_audit.accounting.protocols.protocol_report import interval, number
+from ldp_audit.accounting.shuffle import shuffle
 
 DELTA = 1e-5
 NAMES = ("ldp-fl-mnist", "ldp-fl-fmnist", "ldp-fl-cifar10")
@@ -26,7 +26,7 @@ SCOPES = ("a weight, one round", "a weight, all rounds", "a client, one round", 
 
 _OPENING = f"""# What LDP-FL spends
 
-This page is generated: `python -m ldp_audit.accounting.ldp_fl_page` prints it, `make docs` writes it.
+This page is generated: `python -m ldp_audit.accounting.protocols.ldp_fl_page` prints it, `make docs` writes it.
 `ldp-audit account {NAMES[0]}` prints one setting with more conventions; [accounting.md](accounting.md) says how to
 account for a protocol of your own.
 

@@ -25,7 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from ldp_audit.accounting.anonymous_counts import (
+from ldp_audit.accounting.calibrated_parameters import gdp_within
+from ldp_audit.accounting.shuffling.anonymous_counts import (
     Against,
     Chance,
     CountLaws,
@@ -34,7 +35,6 @@ from ldp_audit.accounting.anonymous_counts import (
     check_clients,
     hypotheses,
 )
-from ldp_audit.accounting.conversion.gaussian_dp import gdp_within
 from ldp_audit.losses.budget_arguments import level, whole
 from ldp_audit.losses.noise_losses import GaussianLoss
 

@@ -1,1 +1,0 @@
-"""The inverse: parameters that just meet a budget."""

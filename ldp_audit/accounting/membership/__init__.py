@@ -1,1 +1,0 @@
-"""How well the sums of anonymous reports show whose reports are among them."""

@@ -1,1 +1,0 @@
-"""Amplification by sampling: records, groups of records, clients."""

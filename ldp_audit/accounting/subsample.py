@@ -1,0 +1,332 @@
+r"""Amplification by sampling: what a mechanism spends that sees only a random part of the records.
+
+* "poisson": each record is drawn with chance q, by itself.
+* "without": k of n records, without replacement; q = k/n.
+* "with": k draws from n records, each from all of them; a record is drawn j times with the chance that is binomial.
+
+Neighbours differ in one record, which is there or not ("add/remove"), or is replaced by another ("replace"). The loss
+of the mechanism itself must be that of the relation that its inputs, the samples, are in:
+
+    kind       neighbours    samples differ by             loss
+    poisson    add/remove    a record more                 both directions of `mixed_loss`
+    poisson    replace       a record more, or replaced    symmetric, q delta(1 + (t - 1)/q) at t >= 1
+    without    add/remove    a record replaced             both directions of `mixed_loss`
+    without    replace       a record replaced             symmetric, as above
+    with       add/remove    1 .. k records replaced       both directions of `copies_loss`
+    with       replace       1 .. k records replaced       symmetric, of `copies_loss` at t >= 1
+
+No smaller loss holds for all mechanisms with the loss given. One that reports, with that loss, whether a certain record
+is in the sample attains it at each t. So both bounds are one number where the loss given is exact. For "with" and
+k >= 2 they are apart by about the chance that a record is drawn twice (`copies_loss`). Composed, the lower bound for a
+replaced record is that of the pair that dominates at all t, which no single mechanism is known to attain.
+
+Sources: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling" (NeurIPS 2018), Theorems 8, 9 and 10; Zhu,
+Dong, Wang, "Optimal accounting of differential privacy via characteristic function" (AISTATS 2022), on dominating
+pairs.
+
+The loss of a record that each of k draws with replacement may take: bounds for all mechanisms with a given loss.
+
+Of n records, the number J of draws that take one record is binomial. Given J = 0 the sample is one without the record;
+given J >= 1 it differs from such a sample in J records. By joint convexity the loss is at most that of Poisson sampling
+at the rate q = 1 - (1 - 1/n)**k of a mixture that shows J, given J >= 1, whose part of J = j has the loss of a group of
+j records (Balle, Barthe, Gaboardi, "Privacy amplification by subsampling", NeurIPS 2018, Theorem 10):
+
+* Gaussian or Laplace noise moved j times as far;
+* j times the largest loss, where that is finite, and an infinite loss else (group privacy).
+
+The lower bound is the loss of a mechanism that shows no more than whether the record was drawn: Poisson sampling of one
+copy at the same rate. Each draw changes any probability by at most 1 + (e**top - 1)/n for the largest loss top, so k
+times the logarithm of that bounds the loss.
+
+Clients chosen at random for a round: what that protects from whom.
+
+LDP-FL's cloud selects k of its n clients in each round, and so do FedSel's and FedMD's servers: who asks a client for a
+report knows that it takes part. A selected client has then spent its whole loss, and one that is not selected nothing;
+sampling amplifies nothing. It does so only against somebody who sees no more than what is computed from all selected
+clients' reports together, and to whom the selection is kept secret.
+
+Noise-free differential privacy: a random sample of the records is released as it is, once or in fresh rounds.
+
+With q the chance that a record is in one of the samples, all that tells neighbours apart is whether it is:
+
+* "add/remove", from the data with the record: loss infinite with probability q, else ln(1 - q); delta = q throughout;
+* back, from the data without it: loss -ln(1 - q); delta = (1 - e**epsilon (1 - q))_+;
+* "replace": loss infinite with probability q, else 0; delta = q throughout, both ways.
+
+This is `subsample` of the mechanism that shows its input. The paper's neighbours (Sun, Lyu, IJCAI 2021) have one record
+more or less than the n; of the two the data with one less tell more, and are the ones meant here. Where they cannot
+supply k records without replacement (k = n) every output tells them apart.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.accounting.privacy_loss_of import privacy_loss
+from ldp_audit.losses.binomial_loss import log_binomial
+from ldp_audit.losses.budget_arguments import as_float, whole
+from ldp_audit.losses.enclosed_loss import BracketedLoss, mixture
+from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, atoms_of, pure_loss
+from ldp_audit.losses.loss import ImproperLoss, PairLoss
+from ldp_audit.losses.sampled_loss import SamplingRate, mixed, symmetric
+from ldp_audit.mechanisms.subsample_release import SubsampleRelease
+from ldp_audit.numerics import log_ratio, log_sum
+
+Kind = Literal["poisson", "without", "with"]
+Adjacency = Literal["add/remove", "replace"]
+
+SECRECY = "the sample is secret: nothing but the mechanism's output shows which records were drawn"
+
+MOST_RECORDS = 10**12
+
+
+def subsample(
+    mechanism: Any,
+    *,
+    kind: Kind = "poisson",
+    rate: float | None = None,
+    n: int | None = None,
+    k: int | None = None,
+    adjacency: Adjacency = "add/remove",
+) -> PrivacyLoss:
+    """The loss of the mechanism that runs on a secret sample of the records.
+
+    mechanism: a mechanism or a loss, as `privacy_loss` takes them, of the relation in the table above. A loss with two
+        directions has first that from the data with the record to those without it.
+    kind: "poisson" takes rate, in [0, 1]; "without" and "with" take n, the number of records, and k, of draws.
+    adjacency: "add/remove" (k records must be left without the one, so k <= n - 1 without replacement) or "replace".
+    returns: first the direction from the data with the record, then back; a single one for "replace". Exact where the
+        mechanism's loss is; for "with" and k >= 2 see above.
+    Raises ValueError for anything else.
+    """
+    if kind not in get_args(Kind):
+        raise ValueError(f"kind must be poisson, without or with, got {kind!r}")
+    if adjacency not in get_args(Adjacency):
+        raise ValueError(f"adjacency must be add/remove or replace, got {adjacency!r}")
+    chance = _chance(kind, rate, n, k, adjacency)
+    loss = privacy_loss(mechanism)
+    stated = (*loss.assumptions, SECRECY, _relation(kind, adjacency))
+    if kind == "poisson" and adjacency == "add/remove":
+        remove, add = _both_ways(loss)
+    else:
+        remove = add = _symmetric_law(loss, kind, adjacency)
+    if kind == "with" and n and k and k > 1:
+        found = copies_loss(remove, int(n), int(k))
+        return PrivacyLoss((symmetric(found),) if adjacency == "replace" else (found, found.reversed()), stated)
+    if adjacency == "replace":
+        return PrivacyLoss((symmetric(mixed(remove, chance)),), stated)
+    return PrivacyLoss((mixed(remove, chance), mixed(add.reversed(), chance).reversed()), stated)
+
+
+def _chance(kind: Kind, rate: float | None, n: int | None, k: int | None, adjacency: Adjacency) -> SamplingRate:
+    """The chance that a record is drawn; ValueError for arguments that say none."""
+    if kind == "poisson":
+        if n is not None or k is not None or not 0 <= as_float(rate) <= 1:
+            raise ValueError(
+                f"kind='poisson' takes rate in [0, 1], and neither n nor k; got rate={rate!r}, n={n!r}, k={k!r}"
+            )
+        return SamplingRate.of_chance(as_float(rate))
+    if rate is not None:
+        raise ValueError(f"kind={kind!r} takes n and k, and no rate; got rate={rate!r}")
+    records, draws = whole(n, "n", 1, MOST_RECORDS), whole(k, "k", 0, MOST_RECORDS)
+    needed = (draws if kind == "without" else min(draws, 1)) + (adjacency == "add/remove" and draws > 0)
+    if needed > records:
+        accepted = "k <= n - 1 for add/remove, k <= n for replace" if kind == "without" else "n >= 2 for add/remove"
+        raise ValueError(f"k={k} records must be there to draw from n={n}, and without the one removed: {accepted}")
+    drawn = SamplingRate.without_replacement if kind == "without" else SamplingRate.with_replacement
+    return drawn(records, draws)
+
+
+def _both_ways(loss: PrivacyLoss) -> tuple[PairLoss, PairLoss]:
+    """The laws from the data with the record, and to them."""
+    first, *more = loss.directions
+    if len(more) > 1:
+        raise ValueError(f"mechanism must have one direction or two, got {len(loss.directions)}")
+    return first, more[0] if more else first
+
+
+def _symmetric_law(loss: PrivacyLoss, kind: Kind, adjacency: Adjacency) -> PairLoss:
+    """The law of a loss whose neighbours come in both orders; ValueError where it is not the same both ways."""
+    law = loss.directions[0]
+    top = min(1.0, law.largest())
+    if len(loss.directions) > 1 or not all(_alike(law, share * top) for share in (0.1, 0.5, 0.9)):
+        raise ValueError(
+            f"mechanism must have a loss between neighbours in either order for kind={kind!r} and "
+            f"adjacency={adjacency!r}: one direction, its own mirror image; got directions of "
+            f"{', '.join(type(law).__name__ for law in loss.directions)}"
+        )
+    return law
+
+
+def _alike(law: PairLoss, level: float) -> bool:
+    """Whether the loss and its mirror image agree at this level."""
+    ends = zip(law.log_delta_bounds(level), law.reversed().log_delta_bounds(level), strict=True)
+    return all(one == other or abs(one - other) < 1e-9 for one, other in ends)
+
+
+def _relation(kind: Kind, adjacency: Adjacency) -> str:
+    """What the mechanism's own loss must be."""
+    if kind == "poisson" and adjacency == "add/remove":
+        return "the loss given is that between samples with and without a record"
+    if kind == "poisson":
+        return "the loss given is that between samples with and without a record, and with one replaced"
+    return "the loss given is that between samples with one record replaced"
+
+
+_REACH, _TAIL, _MOST = 16.0, -80.0, 200
+"""Deviations, and ln of the chance of more, which count as k draws; and the most parts of a mixture."""
+_MOST_EXPECTED = 1e6
+"""Expected draws of one record beyond which all k draws are taken to be of it."""
+
+
+def copies_loss(law: PairLoss, n: int, k: int) -> PairLoss:
+    """Bounds on the loss from samples of n records with one of them to samples without it, by k >= 2 draws.
+
+    law: of samples that differ in one record, its own mirror image.
+    """
+    lower, upper = law.enclosed()
+    rate = SamplingRate.with_replacement(n, k)
+    top = law.largest()
+    parts = [(log, 0.0, upper.group(times) or pure_loss(times * top)) for times, log in _times_drawn(n, k)]
+    found = mixed(mixture(parts), rate)
+    if math.isfinite(k * top):
+        once = SamplingRate.of_chance(1 / n)
+        highest, lowest = (k * way * float(once.mixed(np.array(way * top))) for way in (1, -1))
+        found = _capped(_capped(found, highest).reversed(), lowest).reversed()
+    return BracketedLoss(mixed(lower, rate), found)
+
+
+def _capped(law: PairLoss, bound: float) -> PairLoss:
+    """A law above one of which this is an upper end and that has no loss above the bound, nats; without larger ones.
+
+    The other's profile is convex in t and 0 at the bound. So it lies below the chord from there to any corner of this
+    one's, of which the steepest that keeps it convex is taken.
+    """
+    atoms = law.atoms()
+    if atoms is None or atoms.log_infinite > -math.inf or atoms.largest() <= bound:
+        return law
+    seconds = atoms.log_probabilities - atoms.losses
+    slopes = np.logaddexp.accumulate(seconds[::-1])[::-1]  # ln of how steep the profile is before each loss
+    for i in range(int(np.searchsorted(atoms.losses, bound)) - 1, -1, -1):
+        loss = float(atoms.losses[i])
+        slope = atoms.log_delta_bounds(loss)[1] - bound - math.log(-math.expm1(loss - bound))
+        if slope < slopes[i]:
+            rest = slopes[i] + math.log(-math.expm1(slope - slopes[i]))
+            losses = np.append(atoms.losses[: i + 1], bound)
+            return atoms_of(losses, np.concatenate([seconds[:i], [rest, slope]]) + losses)
+    return law
+
+
+def _times_drawn(n: int, k: int) -> list[tuple[int, float]]:
+    """Numbers of draws >= 1 that take the record, and ln of their chances given that any does; moved up, if at all.
+
+    Beyond `_REACH` deviations and 100 draws the chance is below e**_TAIL by Bernstein's inequality.
+    """
+    expected = k / n
+    if expected > _MOST_EXPECTED or n == 1:
+        return [(k, 0.0)]
+    reach = _REACH * math.sqrt(expected) + 100
+    low, high = max(1, math.floor(expected - reach)), min(k, math.ceil(expected + reach))
+    counts = np.arange(low, high + 1.0)
+    logs = log_binomial(counts, float(k), log_ratio(1, n), log_ratio(n - 1, n))
+    likely = np.flatnonzero(logs > _TAIL)
+    counts, logs, rest = counts[likely], logs[likely], log_sum(np.delete(logs, likely))
+    groups = np.array_split(np.arange(counts.size), min(counts.size, _MOST))
+    found = [(int(counts[group[-1]]), log_sum(logs[group])) for group in groups]
+    if counts[-1] < k:
+        found.append((k, max(rest, _TAIL)))
+    total = log_sum(np.array([log for _, log in found]))
+    return [(times, log - total) for times, log in found]
+
+
+Observer = Literal["selects", "sees the result"]
+
+_ROUNDED = 4
+"""By so many units in the last place a fraction may differ from that of a whole number of clients."""
+
+_UNIT = "unit: one client's whole data, in one round"
+_SELECTED = "the observer selects the clients, so sampling hides nobody: the loss is that of a client that takes part"
+_RESULT = (
+    "the observer sees only what is computed from all selected clients' reports together, which the loss given is of"
+)
+
+
+def sampled_clients(
+    mechanism: Any,
+    *,
+    clients: int,
+    selected: int | None = None,
+    fraction: float | None = None,
+    observer: Observer,
+    adjacency: Adjacency = "replace",
+) -> PrivacyLoss:
+    """What one round spends of a client's data if a random part of the clients takes part.
+
+    mechanism: a mechanism or a loss. Against "selects", that of one client's reports of the round; against "sees the
+        result", that of the result, between rounds in which one selected client is replaced by another.
+    clients: how many there are.   selected: how many take part, without replacement; or fraction: this part of all,
+        which must be a whole number of clients.
+    observer: "selects", who chooses the clients or sees their single reports (LDP-FL's cloud), or "sees the result".
+    adjacency: between clients' data that are replaced, or of clients that are there or not.
+    Raises ValueError for anything else.
+    """
+    if observer not in get_args(Observer):
+        raise ValueError(f"observer must be 'selects' or 'sees the result', got {observer!r}")
+    if adjacency not in get_args(Adjacency):
+        raise ValueError(f"adjacency must be add/remove or replace, got {adjacency!r}")
+    taking_part = _selected(clients, selected, fraction)
+    if observer == "sees the result":
+        loss = subsample(mechanism, kind="without", n=clients, k=taking_part, adjacency=adjacency)
+        return PrivacyLoss(loss.directions, (*loss.assumptions, _RESULT, _UNIT))
+    if not taking_part:
+        return subsample(mechanism, rate=0.0)
+    loss = privacy_loss(mechanism)
+    return PrivacyLoss(loss.directions, (*loss.assumptions, _SELECTED, _UNIT))
+
+
+def _selected(clients: int, selected: int | None, fraction: float | None) -> int:
+    """How many clients take part."""
+    count = whole(clients, "clients")
+    if (selected is None) == (fraction is None):
+        raise ValueError(
+            f"one of selected and fraction must be given, got selected={selected!r}, fraction={fraction!r}"
+        )
+    if fraction is None:
+        return whole(selected, "selected", 0, count)
+    part = as_float(fraction)
+    found = round(part * count) if 0 <= part <= 1 else None
+    if found is None or abs(found / count - part) > _ROUNDED * math.ulp(part):
+        raise ValueError(f"fraction must be in [0, 1] and a whole number of the {count} clients, got {fraction!r}")
+    return found
+
+
+def nfdp(
+    n: int, k: int, *, replacement: bool = False, adjacency: Adjacency = "add/remove", rounds: int = 1
+) -> PrivacyLoss:
+    """The exact loss of releasing k of n records, or so many fresh samples.
+
+    n, k, replacement: as `SubsampleRelease` takes them.   rounds: samples drawn independently of each other, >= 1; one
+    that is drawn once and used throughout counts once.
+    returns: for "add/remove" the direction from the data with the record, then back; a single one for "replace".
+    Raises ValueError for anything else.
+    """
+    release = SubsampleRelease(n, k, replacement)
+    if adjacency not in ("add/remove", "replace"):
+        raise ValueError(f"adjacency must be add/remove or replace, got {adjacency!r}")
+    drawn = SamplingRate.with_replacement if replacement else SamplingRate.without_replacement
+    left_out = drawn(release.n, release.k, whole(rounds, "rounds")).log_left_out
+    if adjacency == "replace":
+        return PrivacyLoss((_released(left_out, left_out),), (SECRECY,))
+    released = _released(left_out, 0.0)
+    return PrivacyLoss((released, released.reversed()), (SECRECY,))
+
+
+def _released(log_first: float, log_second: float) -> PairLoss:
+    """Samples without the record, of these probabilities, are the same in both laws; no other sample is in both."""
+    if log_first == -math.inf:
+        return EVERYTHING
+    return ImproperLoss(NOTHING, log_first, log_second) if log_first < 0 else NOTHING
