@@ -22,7 +22,9 @@ def add_arguments(check: argparse.ArgumentParser) -> None:
         "--paper", default="all", metavar="KEY", help="ldp-fl, fedsel, fedmd-nfdp, wang, own, or all (the default)"
     )
     source.add_argument("--claims", metavar="MODULE", help="a module of your own: package.module or path/to/file.py")
-    check.add_argument("--only", action="append", metavar="ID", help="settle this claim only; may be repeated")
+    check.add_argument(
+        "--only", action="append", metavar="ID", help="settle this claim only, without figures; may be repeated"
+    )
     check.add_argument("--out", type=Path, metavar="DIR", help="write report.html, report.md and report.json there")
     check.add_argument(
         "--fail-on", choices=["refuted", "undecided"], help="exit 1 if a claim is refuted, or not even decided"
@@ -82,7 +84,7 @@ def _chosen(options: argparse.Namespace) -> list[Paper]:
     unknown = [name for name in options.only if name not in known]
     if unknown:
         raise ValueError(f"unknown claim {', '.join(unknown)}; known: {', '.join(known)}")
-    return [replace(paper, claims=paper.claims.only(options.only)) for paper in chosen]
+    return [replace(paper, claims=paper.claims.only(options.only), figures=None) for paper in chosen]
 
 
 def _settle(paper: Paper, options: argparse.Namespace, failed: list[str]) -> list[SettledClaim]:

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
-
-from ldp_audit.cli import account, audit, check, completion, doctor, exact, linkage, recheck, report, train
 
 HOLDS, BAD_INPUT, INTERRUPTED = 0, 2, 130
 
 COMMANDS = {
-    "check": (check, "settle a paper's claims, or your own, and write the report"),
-    "recheck": (recheck, "verify a report's proofs and refutations again, without the engines"),
-    "exact": (exact, "print what is known exactly of a mechanism: epsilon, profile, moments"),
-    "audit": (audit, "bound a sampler's epsilon from below, by its outputs"),
-    "account": (account, "what a protocol spends, in every convention"),
-    "linkage": (linkage, "what anonymous, shuffled reports give away, against what is promised"),
-    "train": (train, "run a paper's federated pipeline, and tie its accuracy to what it spends"),
-    "report": (report, "everything in one document: claims, programs, protocols, training"),
-    "doctor": (doctor, "what is installed, which devices there are, and known defects of this machine"),
-    "completion": (completion, "print a script that completes commands and options in a shell"),
+    "check": "settle a paper's claims, or your own, and write the report",
+    "recheck": "verify a report's proofs and refutations again, without the engines",
+    "exact": "print what is known exactly of a mechanism: epsilon, profile, moments",
+    "audit": "bound a sampler's epsilon from below, by its outputs",
+    "account": "what a protocol spends, in every convention",
+    "linkage": "what anonymous, shuffled reports give away, against what is promised",
+    "train": "run a paper's federated pipeline, and tie its accuracy to what it spends",
+    "report": "everything in one document: claims, programs, protocols, training",
+    "doctor": "what is installed, which devices there are, and known defects of this machine",
+    "completion": "print a script that completes commands and options in a shell",
 }
+"""What each does; the module of the same name beside this one has its `add_arguments` and its `run`."""
 
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run the command that these words (sys.argv by default) name; returns its exit code."""
-    options = command_parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    options = command_parser(words[:1]).parse_args(words)
     try:
         return options.run(options)
     except BrokenPipeError:  # the reader of our output (`| head`) has seen enough
@@ -46,25 +47,23 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         return BAD_INPUT
 
 
-def command_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+def command_parser(commands: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
+    """The parser of the whole command line; the other commands are listed, but have no options of their own yet."""
     parser = argparse.ArgumentParser(
         prog="ldp-audit",
         description="Check, audit and account for local differential privacy.",
         epilog="exit codes: 0 holds, 1 a violation or refutation was found, 2 bad input, 3 an audit without power",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, (module, says) in COMMANDS.items():
-        module.add_arguments(_command(commands, name, module.run, says))
-    return parser
-
-
-def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], says: str) -> argparse.ArgumentParser:
-    parser = commands.add_parser(name, help=says, description=says.capitalize() + ".")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result there as JSON")
-    parser.add_argument("--debug", action="store_true", help="show a traceback for an error")
-    parser.set_defaults(run=run)
+    listed = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, says in COMMANDS.items():
+        command = listed.add_parser(name, help=says, description=says.capitalize() + ".")
+        if name in commands:
+            command.add_argument("--json", type=Path, metavar="FILE", help="write the result there as JSON")
+            command.add_argument("--debug", action="store_true", help="show a traceback for an error")
+            module = import_module(f"ldp_audit.cli.{name}")
+            command.set_defaults(run=module.run)
+            module.add_arguments(command)
     return parser
 
 
