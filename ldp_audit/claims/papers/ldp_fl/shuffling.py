@@ -21,7 +21,7 @@ low = m.at({w: c - r}).atoms[0].probability
 WITH_A_DELTA = Reading(
     "With a delta of 10^-5, which Definition 1 does not have, and at the paper's numbers of clients: the anonymous counts of two or "
     "more (weight, round) pairs are (epsilon, delta)-indistinguishable.",
-    central_at_the_papers_sizes(),
+    central_at_the_papers_sizes,
 )
 """The kindest reading of what is said of a client's budget; LF-SHUF."""
 
