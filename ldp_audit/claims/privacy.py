@@ -9,8 +9,8 @@ from typing import Any
 
 from sympy import Add, Expr, Integer, Max, Min, Mul, exp, expand_log, log, simplify, sympify
 
+from ldp_audit.claims.language.statement import Statement, at_most, differ, equal, less
 from ldp_audit.claims.settling import BadClaimError, settle
-from ldp_audit.claims.statement import Statement, at_most, differ, equal, less
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT, Piece

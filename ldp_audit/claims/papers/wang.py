@@ -9,9 +9,9 @@ from functools import cache
 from sympy import Expr, Rational, cancel, log, oo
 
 from ldp_audit.claims.claim import Claim, Correction, Paper
+from ldp_audit.claims.language.statement import Statement, at_most, differ, equal, less, prints_as
 from ldp_audit.claims.papers.as_written import difference, telling, times, total
 from ldp_audit.claims.privacy import is_private
-from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, prints_as
 from ldp_audit.mechanisms.duchi_vector import DUCHI_VECTOR, DUCHI_VECTOR_PRINTED
 from ldp_audit.mechanisms.hybrid import HYBRID, MIXING
 from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE, REACH

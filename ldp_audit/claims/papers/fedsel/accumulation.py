@@ -9,10 +9,10 @@ from typing import Any
 from sympy import Expr, Rational
 
 from ldp_audit.claims.claim import Claim, Correction
+from ldp_audit.claims.language.statement import Statement, at_most, equal, less
 from ldp_audit.claims.papers.as_written import difference, put_in, telling, times, total
 from ldp_audit.claims.papers.fedsel.symbols import PIECEWISE, A, Variable, alpha, duchi, oo, s, t, x
 from ldp_audit.claims.privacy import is_private
-from ldp_audit.claims.statement import Statement, at_most, equal, less
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import substituted
 

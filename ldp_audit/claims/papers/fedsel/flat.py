@@ -5,10 +5,10 @@ from itertools import combinations
 from sympy import Rational, cancel
 
 from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.language.statement import at_most, equal, less, order
 from ldp_audit.claims.papers.as_written import difference, put_in, quotient, times, total
 from ldp_audit.claims.papers.fedsel.symbols import HYBRID, MIXING, PIECEWISE, A, K, Variable, duchi, oo, s, t, x
 from ldp_audit.claims.papers.wang import ABOVE_STAR
-from ldp_audit.claims.statement import at_most, equal, less, order
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.gaussian import GAUSSIAN
 
