@@ -1,8 +1,12 @@
-"""Logarithms of probabilities that keep their digits at both ends."""
+"""Logarithms of probabilities that keep their digits at both ends, and searches along a line.
+
+The searches are SciPy's; importing its optimisers takes a tenth of a second, so that they load when first asked.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -32,3 +36,17 @@ def log_lacking(log_mass: float) -> float:
 def log_sum(logs: NDArray[np.float64]) -> float:
     """ln of the sum of e**logs; minus infinity for none."""
     return float(np.logaddexp.reduce(logs)) if logs.size else -math.inf
+
+
+def root(function: Callable[[float], float], low: float, high: float, *, xtol: float, rtol: float = 1e-15) -> float:
+    """Where a function with different signs at low and high is 0, by Brent's method (SciPy's `brentq`)."""
+    from scipy.optimize import brentq
+
+    return float(brentq(function, low, high, xtol=xtol, rtol=rtol, maxiter=500))  # type: ignore[arg-type]
+
+
+def least_between(function: Callable[[float], float], low: float, high: float, xtol: float) -> float:
+    """The least value that a bounded search finds between low and high."""
+    from scipy.optimize import fminbound
+
+    return float(fminbound(function, low, high, xtol=xtol, full_output=True)[1])

@@ -14,10 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scipy.optimize import brentq
-
 from ldp_audit.losses.budget_arguments import level, log_of_delta
 from ldp_audit.losses.loss import PairLoss
+from ldp_audit.numerics import root
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -179,8 +178,7 @@ class LevelSearch:
         while high > _FAR * low > 0:
             middle = math.sqrt(low) * math.sqrt(high)
             low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-        root = float(brentq(excess, low, high, xtol=1e-300, rtol=1e-13, maxiter=500))  # type: ignore[arg-type]
-        return self._beyond(root, target, end)
+        return self._beyond(root(excess, low, high, xtol=1e-300, rtol=1e-13), target, end)
 
     def _at(self, level: float) -> Ends:
         if level not in self._asked:

@@ -2,8 +2,7 @@
 It shares no code with the engines: whoever distrusts the search need read only this file, recheck_functions.py,
 recheck_effort.py and recheck_alone.py.
 Polynomials are multiplied out over the rationals again, points evaluated again. The rules are in docs/verdicts.md;
-recheck_report.py puts the verdicts of claims together again from what `part` returns. (Formatted by hand, to
-stay short.)"""
+recheck_report.py puts the verdicts of claims together again from what `part` returns. (Formatted by hand: short.)"""
 import ast, math, operator, re
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -54,10 +53,11 @@ def power(base, exponent, algebra):
         result = algebra[ast.Mult](result, result)
         result = algebra[ast.Mult](result, base) if bit == "1" else result
     return result if exponent >= 0 else algebra[ast.Div](algebra[int](1), result)
+tree = lru_cache(maxsize=2**10)(partial(ast.parse, mode="eval"))
 def parsed(text):
     require(isinstance(text, str) and text.isascii() and "#" not in text, "an expression is no plain text")
     take(1 + len(text) // 4)
-    return ast.parse(text, mode="eval").body
+    return tree(text).body
 def names(text): return {node.id for node in ast.walk(parsed(text)) if isinstance(node, ast.Name)} - INTERVALS.keys()
 def difference(a, b, algebra): return algebra[ast.Add](a, algebra[ast.Mult](algebra[int](-1), b))
 def evaluate(text, env, algebra, nonzero=None):

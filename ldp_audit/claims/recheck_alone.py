@@ -57,12 +57,12 @@ def _count(bits: int, x: int, y: int) -> int:
 
 
 def _count_fast(bits: int, x: int, y: int) -> int:
-    """The same in float64, which holds all of these whole numbers, below 2**53, exactly."""
+    """The same in float64, which holds these whole numbers exactly; once rounded, float32 holds them too."""
     import numpy as np
 
     def nearest(values: Any) -> Any:
         if bits == _SINGLE:
-            return values.astype(np.float32).astype(np.float64)  # all lie in float32's normal range
+            return values.astype(np.float32)  # all lie in float32's normal range
         fractions, exponents = np.frexp(values)  # rint takes a tie to the even one
         return np.ldexp(np.rint(np.ldexp(fractions, bits)), exponents - bits)
 
@@ -79,7 +79,7 @@ def _count_fast(bits: int, x: int, y: int) -> int:
         block[:] = np.ldexp(-nearest(logs), _REPORTS)
         for place in np.flatnonzero(np.abs(np.abs(scaled - np.trunc(scaled)) - 0.5) < 2.0**-20).tolist():
             block[place] = _certain(m - place, bits)
-    theirs = np.concatenate([*reports(y), [np.inf]])  # which ascend
+    theirs = np.concatenate([*reports(y), [np.inf]], dtype=np.float32)  # which ascend
     for mine in reports(x):
         first, last = np.searchsorted(theirs, mine[[0, -1]])
         near = theirs[first : last + 1]

@@ -21,11 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from ldp_audit.losses.discrete_loss import LossAtoms
 from ldp_audit.losses.discretisation import Part, cell_masses, common_spacing
 from ldp_audit.losses.loss import PairLoss
+from ldp_audit.numerics import root
 
 WIDTH = 1e-4
 """Nats: how far apart the two ends of an epsilon may be, unless told otherwise."""
@@ -337,7 +337,7 @@ class Saddle:
         place = bisect_left(self._steps, distance, key=lambda step: step.distance)
         low = self._steps[place - 1].theta if place else 0.0
         high = self._steps[place].theta
-        return float(brentq(lambda theta: self._between(place, theta) - distance, low, high, xtol=_FOUND * high))  # type: ignore[arg-type]
+        return root(lambda theta: self._between(place, theta) - distance, low, high, xtol=_FOUND * high)
 
     def tilt_of_mean(self, mean: float) -> float | None:
         """The tilt >= 0 with this mean, 0 for those below; None where no tilt reaches it."""
@@ -382,7 +382,7 @@ class Saddle:
             if high > _LARGEST_TILT or now - before <= 1e-12 * abs(now):
                 return None
             low, high, before = high, 2 * high, now
-        return float(brentq(excess, low, high, xtol=_FOUND * high, rtol=_FOUND))  # type: ignore[arg-type]
+        return root(excess, low, high, xtol=_FOUND * high, rtol=_FOUND)
 
 
 def saddle_of(sketches: Sequence[Sketch], times: Sequence[int]) -> Saddle:

@@ -66,7 +66,8 @@ def _draw(panel: dict[str, Any], axis: Any) -> None:
         axis.set_xscale("log")
     if panel["y_log"]:
         axis.set_yscale("log")
-    axis.set(title=panel["title"], xlabel=panel["x_label"], ylabel=panel["y_label"])
+    axis.set(xlabel=panel["x_label"], ylabel=panel["y_label"])
+    axis.set_title(panel["title"], y=1.0)  # without y every tick is measured to clear it
     axis.grid(visible=True, alpha=0.25)
     axis.legend(fontsize=8)
 

@@ -10,7 +10,6 @@ import sys
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import ndtri_exp
 
 from ldp_audit.accounting.conversion.converted import Converted
@@ -25,6 +24,7 @@ from ldp_audit.losses.hulls import dominating_atoms
 from ldp_audit.losses.inverted_sum import parts_of
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
+from ldp_audit.numerics import root
 
 _PROFILE = "Balle, Wang (2018), Theorem 8; Dong, Roth, Su (2022), Corollary 1"
 _CURVE = "Dong, Roth, Su (2022), Definition 4"
@@ -77,11 +77,11 @@ def gdp_within(epsilon: float, delta: float | None = None, *, log_delta: float |
 
     while excess(2 * low) <= 0:
         low *= 2
-    root = low * float(brentq(lambda share: excess(low * share), 1.0, 2.0, xtol=1e-14, rtol=1e-14))  # type: ignore[arg-type]
+    found = low * root(lambda share: excess(low * share), 1.0, 2.0, xtol=1e-14, rtol=1e-14)
     step = 1e-13
-    while excess(root * (1 - step)) > 0:
+    while excess(found * (1 - step)) > 0:
         step *= 4
-    mu = root * (1 - step)
+    mu = found * (1 - step)
     return Converted.exact(mu, _PROFILE) if mu >= sys.float_info.min else Converted.lower(mu, _PROFILE)
 
 

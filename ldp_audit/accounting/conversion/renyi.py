@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable
 from numbers import Real
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from ldp_audit.accounting.conversion.converted import Converted
 from ldp_audit.accounting.conversion.law_divergence import divergence_of, laplace_divergence, of_excess
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, order, whole
 from ldp_audit.losses.loss import PairLoss
+from ldp_audit.numerics import least_between
 
 Curve = Callable[[float], float]
 """A bound on the divergence at each order."""
@@ -166,14 +166,13 @@ def _least(value: Curve, orders: Iterable[float] | None) -> float:
     found = [value(float(alpha)) for alpha in _ORDERS]
     best = int(np.argmin(found))
     ends = np.log(_ORDERS[[max(0, best - 1), min(best + 1, _ORDERS.size - 1)]] - 1)
-    near = minimize_scalar(
+    near = least_between(
         # whose differences must be floats
         lambda z: min(max(value(1 + math.exp(z)), -_HUGE), _HUGE),
-        bounds=tuple(ends),
-        method="bounded",
-        options={"xatol": 1e-9},
+        *map(float, ends),
+        xtol=1e-9,
     )
-    return float(min(found[best], near.fun)) if near.fun < _HUGE else found[best]
+    return min(found[best], near) if near < _HUGE else found[best]
 
 
 def _listed(orders: Iterable[float]) -> list[float]:

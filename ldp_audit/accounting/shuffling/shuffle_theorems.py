@@ -12,8 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.optimize import brentq
-
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.shuffling.clones import MOST_CLIENTS, MOST_EPSILON, clones, stronger_clones
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
@@ -24,6 +22,7 @@ from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.piecewise import Piecewise
 from ldp_audit.mechanisms.randomized_response import RandomizedResponse
 from ldp_audit.mechanisms.two_point import TwoPoint
+from ldp_audit.numerics import root
 
 
 @dataclass(frozen=True)
@@ -79,8 +78,7 @@ def balle_2019(epsilon0: float, n: int, delta: float, *, blanket: float | None =
     _need(excess(epsilon0) < 0, f"a bound below the local epsilon: n = {n} is too small at epsilon0 = {epsilon0!r}")
     if excess(low) <= 0:
         return low
-    root = float(brentq(excess, low, epsilon0, xtol=1e-300, rtol=1e-14))  # type: ignore[arg-type]
-    return min(epsilon0, root * (1 + 1e-12))
+    return min(epsilon0, root(excess, low, epsilon0, xtol=1e-300, rtol=1e-14) * (1 + 1e-12))
 
 
 def feldman_2021(epsilon0: float, n: int, delta: float) -> float:

@@ -72,30 +72,40 @@ def value(expression: Expr, point: Point) -> Value:
 
 def exact_value(expression: Expr, point: Point) -> Fraction:
     """The rational value at the point; NotRationalError if there is none to be had."""
+    return _as_fraction(_rational(expression, point))
+
+
+def _rational(expression: Expr, point: Point) -> fmpq:
     if isinstance(expression, Rational):
-        return Fraction(int(expression.p), int(expression.q))
+        return fmpq(int(expression.p), int(expression.q))
     if isinstance(expression, Symbol):
         if expression not in point:  # linked to an exponent
             raise NotRationalError(expression)
-        return point[expression]
+        return fmpq(point[expression].numerator, point[expression].denominator)
     try:
-        values = [exact_value(part, point) for part in expression.args if isinstance(part, Expr)]
+        values = [_rational(part, point) for part in expression.args if isinstance(part, Expr)]
     except NotRationalError:
         if isinstance(expression, _STEPS):
-            return _on_one_step(expression, point)
+            found = _on_one_step(expression, point)
+            return fmpq(found.numerator, found.denominator)
         raise
     if isinstance(expression, Add):
-        return sum(values, Fraction(0))
+        return sum(values, fmpq(0))
     if isinstance(expression, Mul):
         return reduce(operator.mul, values)
     if isinstance(expression, Pow):
         base, exponent = values
-        if exponent.denominator != 1 or abs(exponent) >= _LARGEST:
+        if exponent.q != 1 or abs(exponent) >= _LARGEST:
             raise NotRationalError(expression)
-        return base ** int(exponent)
+        return base ** int(exponent.p)
     if isinstance(expression, (exp, log, erf)) or not values:
         raise NotRationalError(expression)
-    return _function(_EXACT, expression)(*values)
+    found = _function(_EXACT, expression)(*map(_as_fraction, values))
+    return fmpq(found.numerator, found.denominator)
+
+
+def _as_fraction(number: fmpq) -> Fraction:
+    return Fraction(int(number.p), int(number.q))
 
 
 def _on_one_step(expression: Expr, point: Point) -> Fraction:

@@ -68,7 +68,11 @@ def counted(bits: int, x: Fraction, y: Fraction) -> int:
     import numpy as np
 
     noise = _noise(bits)
-    theirs = np.concatenate([*_reports(float(y), noise, bits), [np.inf]])
+    theirs = np.full(2**bits, np.inf, np.float32)
+    done = 0
+    for reports in _reports(float(y), noise, bits):
+        theirs[done : done + len(reports)] = reports
+        done += len(reports)
     return sum(_missing(mine, theirs) for mine in _reports(float(x), noise, bits))
 
 
@@ -76,10 +80,10 @@ def _is_input(at: Fraction, bits: int) -> bool:
     return abs(at) <= _LARGEST and (at * 2**_UNIT).denominator == 1 and nearest(at, bits) == at
 
 
-def _reports(at: float, noise: NDArray[np.float64], bits: int) -> Iterator[NDArray[np.float64]]:
+def _reports(at: float, noise: NDArray[np.float64], bits: int) -> Iterator[NDArray[np.float32]]:
     """The reports of all words, which ascend, in columns.
 
-    Sums are exact in float64, whose bits reach from 2**5 to 2**-46.
+    Sums are exact in float64, whose bits reach from 2**5 to 2**-46; what they are rounded to, float32 holds.
     """
     last = len(noise) - 1
     for start in range(0, last, _COLUMN):
@@ -88,7 +92,7 @@ def _reports(at: float, noise: NDArray[np.float64], bits: int) -> Iterator[NDArr
         yield _rounded(at - noise[max(0, end - _COLUMN) : end][::-1], bits)
 
 
-def _missing(mine: NDArray[np.float64], theirs: NDArray[np.float64]) -> int:
+def _missing(mine: NDArray[np.float32], theirs: NDArray[np.float32]) -> int:
     """How many of these reports are none of theirs; both ascend, and theirs end with infinity."""
     import numpy as np
 
@@ -123,11 +127,11 @@ def _certain(m: int, top: int, shift: int) -> int:
     return int(found)
 
 
-def _rounded(values: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
-    """Each to so many significant bits, ties to even."""
+def _rounded(values: NDArray[np.float64], bits: int) -> NDArray[np.float32]:
+    """Each to so many significant bits, ties to even; all lie in float32's normal range."""
     import numpy as np
 
-    if bits == _MOST_BITS:  # those of float32, in whose normal range all values lie
-        return values.astype(np.float32).astype(np.float64)
-    fractions, exponents = np.frexp(values)
-    return np.ldexp(np.rint(np.ldexp(fractions, bits)), exponents - bits)
+    if bits < _MOST_BITS:
+        fractions, exponents = np.frexp(values)
+        values = np.ldexp(np.rint(np.ldexp(fractions, bits)), exponents - bits)
+    return values.astype(np.float32)
