@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ldp_audit.cli.files import check_writable, write_json
+from ldp_audit.cli.command_line import check_writable, write_json
 
 if TYPE_CHECKING:
     from ldp_audit.claims.claim import Paper

@@ -1,15 +1,24 @@
-"""The commands and their options, and what becomes of their errors: one line on stderr and an exit code."""
+"""What all commands share: how they are found, the files that they read and write, their progress, and their errors.
+
+A command is a module of its name beside this one, which is loaded when it is asked for: `add_arguments` has its
+options, `run` does it and returns the exit code. What `run` raises is one line on stderr and exit code 2.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+import time
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ldp_audit.files import check_place
+
 HOLDS, BAD_INPUT, INTERRUPTED = 0, 2, 130
+_LARGEST = 1 << 28  # bytes of a file that is read; results have some thousand, reports some million
 
 COMMANDS = {
     "check": "settle a paper's claims, or your own, and write the report",
@@ -23,7 +32,7 @@ COMMANDS = {
     "doctor": "what is installed, which devices there are, and known defects of this machine",
     "completion": "print a script that completes commands and options in a shell",
 }
-"""What each does; the module of the same name beside this one has its `add_arguments` and its `run`."""
+"""What each does."""
 
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
@@ -85,3 +94,53 @@ def _said(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"too large for this machine's memory: {text}"
     return f"unexpected {type(error).__name__}: {text} (--debug shows where)"
+
+
+def write_json(options: argparse.Namespace, document: dict[str, Any]) -> None:
+    """The result of a command, where --json asks for it."""
+    if options.json:
+        from ldp_audit.reports import write
+
+        write.write_files(options.json.parent, {options.json.name: write.as_json(document)})
+
+
+def check_writable(options: argparse.Namespace) -> None:
+    """Before anything long: CannotWriteError, an OSError, where --out or --json is a place that cannot be written."""
+    if getattr(options, "out", None) is not None:
+        from ldp_audit.reports import write
+
+        write.check_writable(options.out)
+    if options.json:
+        check_place(options.json)
+
+
+def read_json(path: Path) -> Any:
+    """The document in a file; ValueError where it is not JSON, or larger than any of ours; OSError."""
+    with path.open("rb") as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError(f"{path} must have at most {_LARGEST} bytes, got more")
+    try:
+        return json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # also an integer of too many digits
+        raise ValueError(f"{path} is not JSON: {error}") from error
+
+
+class Progress:
+    """Lines on stderr once a run is over two seconds: one that changes on a terminal, else one every ten seconds."""
+
+    def __init__(self, quiet: bool) -> None:  # noqa: FBT001
+        self.quiet, self.next, self.open = quiet, time.perf_counter() + 2, False
+
+    def __call__(self, text: str) -> None:
+        """Show this line, if it is time for one."""
+        now, terminal = time.perf_counter(), sys.stderr.isatty()
+        if self.quiet or now < self.next:
+            return
+        print(f"\r\x1b[K{text}" if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
+        self.next, self.open = now + (0.5 if terminal else 10), terminal
+
+    def end(self) -> None:
+        """Clear the line that is shown."""
+        if self.open:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

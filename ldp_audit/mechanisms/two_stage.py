@@ -24,17 +24,16 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import Integer
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
-from ldp_audit.mechanisms.inputs import array_of, numbers_of, report_dtype
+from ldp_audit.mechanisms.inputs import array_of, as_array, finite_numbers, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.perturbed_sampling import PerturbedSampling
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.ranking import indices, ranking, top_set
-from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned, two_parts
+from ldp_audit.mechanisms.sparse_report import SparseReport, scattered, thinned, two_parts
 from ldp_audit.mechanisms.two_point import TwoPoint
 from ldp_audit.mechanisms.value_mechanism import (
     domain_of,
-    finite_numbers,
     implemented,
     in_domain,
     require_methods,

@@ -22,6 +22,7 @@ import math
 import platform
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from typing import Any
 
 from ldp_audit.training.findings import interval
@@ -118,11 +119,9 @@ def _short(value: Any) -> str:
 def _tool() -> dict[str, str]:
     import torch
 
-    import ldp_audit
-
     return {
         "name": "ldp-audit",
-        "version": str(ldp_audit.__version__),
+        "version": version("ldp-audit"),
         "python": platform.python_version(),
         "torch": str(torch.__version__),
     }
