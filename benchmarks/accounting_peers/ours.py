@@ -46,7 +46,7 @@ def calibrated(case, width: str):
 
 def import_all():
     """Everything that an answer may import late."""
-    importlib.import_module("scipy.signal")
+    importlib.import_module("scipy.optimize")
     for name in ("ldp_audit.accounting", "ldp_audit.mechanisms"):
         for module in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):
             if "torch" not in module.name:

@@ -9,8 +9,8 @@ Theorem 10). What is exact stays exact where it can:
 * few losses: the sum of all combinations (`combinations_of_losses`).
 
 All else has certified lower and upper bounds: where noises are among the losses, sampled Gaussian ones too, from the
-inversion of the sum's characteristic function (`inverted_sum`); where that is not tight, and for all other losses,
-from one grid (`grid_loss`).
+inversion of the sum's characteristic function (`inverted_sum`); where that is not tight, for fewer than six losses and
+where there are no noises, from one grid (`grid_loss`).
 """
 
 from __future__ import annotations

@@ -129,6 +129,8 @@ _NEAR, _FAR = 1.001, 16.0
 Brackets that are wider than the second are halved by their logarithms."""
 _POOR, _MOST = 1.1, 1e300
 """A hint that is off by the first is none; and no level is multiplied by more than the second."""
+_LARGE = math.log(1e-3)
+"""Where ln delta is larger, epsilon = 0 may do."""
 _MOST_BELOW, _MOST_ABOVE = 1.0, 50.0
 """By how much odds count that are too small, beside the odds themselves, or too large; more says no more."""
 
@@ -161,8 +163,8 @@ class LevelSearch:
             return max(-_MOST_BELOW - abs(goal), min(found - goal, _MOST_ABOVE))
 
         start = self._start()
-        # near a hint the bounds need not be known at 0, which for a grid is a sum of its own
-        if start is None and excess(0.0) <= 0:
+        # Near a hint the bounds need not be known at 0, which for a grid is a sum of its own.
+        if (start is None or target > _LARGE) and excess(0.0) <= 0:
             return 0.0
         if excess(math.inf) > 0:
             return self.largest

@@ -74,6 +74,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from ldp_audit.losses.budget_arguments import whole
 from ldp_audit.losses.discrete_loss import LossAtoms
@@ -327,9 +328,10 @@ def profile_of(law: TiltedLaw) -> TiltedProfile:
 
 def _filtered(inputs: NDArray[np.float64], ratio: float) -> NDArray[np.float64]:
     """At each place the sum of what is there and of what follows, each step times the ratio."""
-    from scipy.signal import lfilter  # half a second, which only grids need
-
-    return np.ascontiguousarray(np.asarray(lfilter([1.0], [1.0, -ratio], inputs[::-1]))[::-1])
+    bands = np.empty((2, inputs.size), order="F")  # of the matrix by which such sums give the inputs again
+    bands[0], bands[1] = -ratio, 1.0
+    sums, _ = lapack.dtbtrs(bands, inputs[:, None], uplo="U", diag="U")  # pyright: ignore[reportAttributeAccessIssue]
+    return np.ascontiguousarray(sums[:, 0])
 
 
 _REST = 19.0

@@ -31,6 +31,8 @@ _NEAR = 2.0
 _MOST_ATOMS = 1000
 _MOST_DISTINCT = 50
 """Of more different losses a grid is quicker."""
+_FEWEST, _CLOSE = 6, 1e-3
+"""Of fewer losses the transform decays slowly, so that the grid is asked first; its bounds on ln delta so close do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +59,10 @@ class InvertedSum(PairLoss):
         """See `PairLoss`. The first call near an epsilon takes some milliseconds, later ones some microseconds."""
         if not math.isfinite(epsilon) or epsilon >= self._largest:
             return self.grid.log_delta_bounds(epsilon)
+        if self._few:
+            least, most = self.grid.log_delta_bounds(epsilon)
+            if most - least <= _CLOSE:
+                return least, most
         line = self.plan.line(epsilon)
         low, high = (-math.inf, self.plan.log_chernoff(epsilon)) if line is None else line.log_delta_bounds(epsilon)
         slope = 0.0 if line is None else line.c  # about that of -ln delta
@@ -69,7 +75,7 @@ class InvertedSum(PairLoss):
 
     def epsilon_near(self, log_delta: float) -> float:
         """About the epsilon with this ln delta, nats: a hint for a search, with no claim."""
-        found = self.plan.epsilon_near(log_delta)
+        found = math.nan if self._few else self.plan.epsilon_near(log_delta)
         line = self.plan.line(found) if math.isfinite(found) and found > 0 else None
         if line is not None and max(abs(end - log_delta) for end in line.log_delta_bounds(found)) < _NEAR:
             return found
@@ -78,6 +84,10 @@ class InvertedSum(PairLoss):
     @cached_property
     def _largest(self) -> float:
         return self.grid.largest()
+
+    @property
+    def _few(self) -> bool:
+        return sum(times for _, times in self.grid.parts) < _FEWEST
 
 
 def inverted_sum(grid: GridLoss) -> PairLoss:
