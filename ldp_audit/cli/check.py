@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         write_json(options, report)
     for error in failed:
         print(f"not settled: {error}", file=sys.stderr)
-    return 2 if failed else _exit_code(settled, options.fail_on)
+    return 2 if failed else int(bool(options.fail_on) and _fails(settled, options.fail_on))
 
 
 def papers_asked_for(options: argparse.Namespace) -> list[Paper]:
@@ -131,11 +131,11 @@ def _print_summary(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]]) -> N
             print(f"  resting on a solver's word alone: {', '.join(by_solver)}")
 
 
-def _exit_code(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]], fail_on: str | None) -> int:
+def _fails(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]], fail_on: str) -> bool:
     from ldp_audit.reports import junit
 
     found = ({"verdict": str(one.verdict), "source": one.claim.source} for _, outcomes in settled for one in outcomes)
-    return int(any(junit.fails(claim, fail_on) for claim in found))
+    return any(junit.fails(claim, fail_on) for claim in found)
 
 
 def _short(text: str, width: int) -> str:
