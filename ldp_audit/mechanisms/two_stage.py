@@ -9,8 +9,9 @@ It is, once the selection's is the exact one (PE's is larger than the lemma says
 The profile is not a product's, because the selection and the value may both change within one report. Every index j
 contributes P_j F(e - ln(P_j / P'_j)), where F is the value mechanism's profile, continued to negative levels: the
 supremum over its two values v_j, v'_j, which indices reach independently of one another. p F(e - ln(p / p')) is
-convex and homogeneous in (p, p'), hence submodular, so the sum is largest where large P_j meet small P'_j: at the
-selection's worst pair, a ranking against its reverse, or two sets that share as little as they can.
+convex and homogeneous in (p, p'), hence submodular, so the sum is largest where large P_j meet small P'_j (Lorentz, "An
+inequality for rearrangements", Amer. Math. Monthly 60, 1953): at the selection's worst pair, a ranking against its
+reverse, or two sets that share as little as they can.
 """
 
 from __future__ import annotations

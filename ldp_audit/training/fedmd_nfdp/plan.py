@@ -133,7 +133,7 @@ class FedMd:
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedMdRun:
         """A run at its beginning; ValueError where the data do not fit the plan."""
-        from ldp_audit.training.fedmd_nfdp.run import FedMdRun
+        from ldp_audit.training.fedmd_nfdp.run import FedMdRun  # torch: settings are read without it
 
         if not isinstance(data, Images):
             raise ValueError(f"data must be images for fedmd-nfdp, got {data.name!r}, a table")

@@ -126,7 +126,7 @@ class LdpFl:
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> LdpFlRun:
         """A run at its beginning; ValueError where the data do not fit the plan."""
-        from ldp_audit.training.ldp_fl.run import LdpFlRun
+        from ldp_audit.training.ldp_fl.run import LdpFlRun  # torch: settings are read without it
 
         if not isinstance(data, Images) or not len(data.test_x):
             raise ValueError(f"data must be images with a test half for ldp-fl, got {data.name!r}")
