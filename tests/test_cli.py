@@ -113,6 +113,12 @@ def test_a_claim_that_cannot_be_built_is_listed_and_the_others_are_settled(
     assert "DIFFERS F-3: the source cannot build it" in capsys.readouterr().out
 
 
+def test_one_claim_of_a_paper_comes_without_the_papers_figures(tmp_path: Path) -> None:
+    main(["check", "--paper", "ldp-fl", "--only", "LF-L2", "--out", str(tmp_path), "--quiet"])
+    assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["figures"] == []
+    assert not (tmp_path / "figures").exists()
+
+
 def test_the_report_prints_the_mechanisms_that_a_users_claims_are_about(tmp_path: Path) -> None:
     path, out = tmp_path / "failing.py", tmp_path / "out"
     path.write_text(FAILING, encoding="utf-8")

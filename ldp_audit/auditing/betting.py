@@ -17,8 +17,9 @@ them. As the factors part, a batch of n pairs needs only the hits on either side
 
 Many bets. Whatever is fixed before a batch is drawn (S, x, x', q0, mu) may depend on all that was seen before. So the
 product of the E is a nonnegative supermartingale that starts at 1; so is a mean of such products with fixed weights,
-and so is one that leaves part of its capital unused or spreads it anew between batches. By Ville's inequality the
-probability that it ever reaches 1/error is at most error, if the claim holds.
+and so is one that leaves part of its capital unused or spreads it anew between batches. By Ville's inequality (1939;
+Durrett, "Probability: Theory and Examples", 5th ed., Exercise 4.8.2) the probability that it ever reaches 1/error is at
+most error, if the claim holds.
 
 Confidence sequence. Let epsilon_1 < epsilon_2 < ... be a fixed grid, each with its own capital, and L_t the largest
 epsilon_i such that each of epsilon_1 .. epsilon_i was rejected at some time up to t. Let epsilon* be the truth (the

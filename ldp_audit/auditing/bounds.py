@@ -14,8 +14,8 @@ except with probability Phi(-z) (Stouffer et al. 1949; exact for every n, m, p, 
 cut at -4: where it changes the sum, the first deviation is below -4 and the second, independently, above z. The
 weights are those of the score test at a design ratio that is fixed beforehand, taken at p and at the q that the ratio
 gives to it, of which p is known the better. This is where the gain over two separate intervals comes from: the two
-deviations add in squares. Two Clopper-Pearson limits, of p at 0.1% of the error and of q at 0.05%, cut off the far ends
-of the region.
+deviations add in squares. Two limits of Clopper and Pearson (Biometrika 26, 1934), of p at 0.1% of the error and of q
+at 0.05%, cut off the far ends of the region.
 
 The bound is the infimum of ln((p - delta)/q) over the region, found on cells of p and rounded downwards: on a cell
 [a, b] the least p is a, and the greatest q is taken at b and with the worse of the weights at a and b, between which

@@ -9,18 +9,18 @@ if TYPE_CHECKING:  # the names as type checkers and editors see them; at run tim
     from ldp_audit.claims.claim import Correction as Correction
     from ldp_audit.claims.claim import Paper as Paper
     from ldp_audit.claims.claim import Reading as Reading
+    from ldp_audit.claims.language.statement import Statement as Statement
+    from ldp_audit.claims.language.statement import at_most as at_most
+    from ldp_audit.claims.language.statement import differ as differ
+    from ldp_audit.claims.language.statement import equal as equal
+    from ldp_audit.claims.language.statement import less as less
+    from ldp_audit.claims.language.statement import order as order
+    from ldp_audit.claims.language.statement import prints_as as prints_as
+    from ldp_audit.claims.language.statement import somewhere as somewhere
     from ldp_audit.claims.privacy import is_private as is_private
     from ldp_audit.claims.settling import BadClaimError as BadClaimError
     from ldp_audit.claims.settling import settle as settle
     from ldp_audit.claims.settling import settle_claim as settle_claim
-    from ldp_audit.claims.statement import Statement as Statement
-    from ldp_audit.claims.statement import at_most as at_most
-    from ldp_audit.claims.statement import differ as differ
-    from ldp_audit.claims.statement import equal as equal
-    from ldp_audit.claims.statement import less as less
-    from ldp_audit.claims.statement import order as order
-    from ldp_audit.claims.statement import prints_as as prints_as
-    from ldp_audit.claims.statement import somewhere as somewhere
     from ldp_audit.claims.verdict import Verdict as Verdict
 
 _HOME = {
@@ -30,18 +30,18 @@ _HOME = {
     "Correction": "claim",
     "Paper": "claim",
     "Reading": "claim",
-    "Statement": "statement",
+    "Statement": "language.statement",
     "Verdict": "verdict",
-    "at_most": "statement",
-    "differ": "statement",
-    "equal": "statement",
+    "at_most": "language.statement",
+    "differ": "language.statement",
+    "equal": "language.statement",
     "is_private": "privacy",
-    "less": "statement",
-    "order": "statement",
-    "prints_as": "statement",
+    "less": "language.statement",
+    "order": "language.statement",
+    "prints_as": "language.statement",
     "settle": "settling",
     "settle_claim": "settling",
-    "somewhere": "statement",
+    "somewhere": "language.statement",
 }
 
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]

@@ -21,7 +21,7 @@ from math import prod
 from typing import Any, Literal, get_args
 
 from ldp_audit.accounting.laws.finite_laws import count_law
-from ldp_audit.claims.evaluate import Value, compare
+from ldp_audit.claims.engines.evaluate import Value, compare
 
 Rule = Literal["rounded", "cut off"]
 RULES: tuple[Rule, ...] = get_args(Rule)

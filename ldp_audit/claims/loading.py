@@ -27,7 +27,7 @@ def load_claims(target: str) -> Paper:
     Raises BadClaimError for a module that cannot be imported, that holds no claim, or whose channels are none.
     """
     module = _import(target)
-    paper = getattr(module, "PAPER", None) or Paper(key=module.__name__, title=_title(module), claims=_claims(module))
+    paper = vars(module).get("PAPER") or Paper(key=module.__name__, title=_title(module), claims=_claims(module))
     outside = [one.id for one in _claims(module) if isinstance(paper, Paper) and one.id not in paper.claims.ids]
     if outside:
         raise BadClaimError(f"module {target!r} has claims that its PAPER does not list: {', '.join(outside)}")

@@ -9,8 +9,8 @@ from typing import Any
 
 from sympy import Add, Expr, Integer, Max, Min, Mul, exp, expand_log, log, simplify, sympify
 
+from ldp_audit.claims.language.statement import Statement, at_most, differ, equal, less
 from ldp_audit.claims.settling import BadClaimError, settle
-from ldp_audit.claims.statement import Statement, at_most, differ, equal, less
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT, Piece
@@ -150,13 +150,19 @@ def _ratio(one: Piece, other: Piece, t: Any, label: str) -> Statement | None:
     where = Variable(OUTPUT.name, begin, end, open="both")
     if _are_exponentials(one, other):
         left = simplify(expand_log(log(one.density) - log(other.density), force=True))
-        right, label = getattr(t, "exp_of", None) or expand_log(log(sympify(t)), force=True), f"{label} (in logarithms)"
+        right, label = _logarithm(sympify(t)), f"{label} (in logarithms)"
     else:
         common = Mul(*(factor for factor in Mul.make_args(one.density) if isinstance(factor, exp)))
         left, right = one.density / common, t * simplify(other.density / common)
     if OUTPUT in left.free_symbols | right.free_symbols:
         return at_most(left.subs(OUTPUT, where), right.subs(OUTPUT, where), label)
     return at_most(left * overlap, right * overlap, label)
+
+
+def _logarithm(t: Expr) -> Expr:
+    """What t is the exponential of, where it is a variable that says so."""
+    known = t.exp_of if isinstance(t, Variable) else None
+    return expand_log(log(t), force=True) if known is None else known
 
 
 def _are_exponentials(one: Piece, other: Piece) -> bool:

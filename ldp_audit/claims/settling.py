@@ -27,8 +27,8 @@ from ldp_audit.claims.engines import (
     smt,
     steps,
 )
-from ldp_audit.claims.evaluate import NotRationalError, Point, is_defined, value
-from ldp_audit.claims.statement import Statement, is_linked
+from ldp_audit.claims.engines.evaluate import NotRationalError, Point, is_defined, value
+from ldp_audit.claims.language.statement import Statement, is_linked
 from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
 
 _FIRST, _FEW, _MANY = 12, 150, 3000

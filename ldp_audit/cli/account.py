@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ldp_audit.cli.files import check_writable, write_json
-from ldp_audit.cli.progress import Progress
+from ldp_audit.cli.command_line import Progress, check_writable, write_json
 
 
 def add_arguments(account: argparse.ArgumentParser) -> None:

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ldp_audit.cli.files import check_writable, read_json, write_json
-from ldp_audit.cli.progress import Progress
+from ldp_audit.cli.command_line import Progress, check_writable, read_json, write_json
 
 if TYPE_CHECKING:
     from ldp_audit.auditing.result import AuditResult

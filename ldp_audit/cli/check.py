@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ldp_audit.cli.files import check_writable, write_json
+from ldp_audit.cli.command_line import check_writable, write_json
 
 if TYPE_CHECKING:
     from ldp_audit.claims.claim import Paper
@@ -22,7 +22,9 @@ def add_arguments(check: argparse.ArgumentParser) -> None:
         "--paper", default="all", metavar="KEY", help="ldp-fl, fedsel, fedmd-nfdp, wang, own, or all (the default)"
     )
     source.add_argument("--claims", metavar="MODULE", help="a module of your own: package.module or path/to/file.py")
-    check.add_argument("--only", action="append", metavar="ID", help="settle this claim only; may be repeated")
+    check.add_argument(
+        "--only", action="append", metavar="ID", help="settle this claim only, without figures; may be repeated"
+    )
     check.add_argument("--out", type=Path, metavar="DIR", help="write report.html, report.md and report.json there")
     check.add_argument(
         "--fail-on", choices=["refuted", "undecided"], help="exit 1 if a claim is refuted, or not even decided"
@@ -59,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         write_json(options, report)
     for error in failed:
         print(f"not settled: {error}", file=sys.stderr)
-    return 2 if failed else _exit_code(settled, options.fail_on)
+    return 2 if failed else int(bool(options.fail_on) and _fails(settled, options.fail_on))
 
 
 def papers_asked_for(options: argparse.Namespace) -> list[Paper]:
@@ -82,7 +84,7 @@ def _chosen(options: argparse.Namespace) -> list[Paper]:
     unknown = [name for name in options.only if name not in known]
     if unknown:
         raise ValueError(f"unknown claim {', '.join(unknown)}; known: {', '.join(known)}")
-    return [replace(paper, claims=paper.claims.only(options.only)) for paper in chosen]
+    return [replace(paper, claims=paper.claims.only(options.only), figures=None) for paper in chosen]
 
 
 def _settle(paper: Paper, options: argparse.Namespace, failed: list[str]) -> list[SettledClaim]:
@@ -129,11 +131,11 @@ def _print_summary(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]]) -> N
             print(f"  resting on a solver's word alone: {', '.join(by_solver)}")
 
 
-def _exit_code(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]], fail_on: str | None) -> int:
+def _fails(settled: Sequence[tuple[Paper, Sequence[SettledClaim]]], fail_on: str) -> bool:
     from ldp_audit.reports import junit
 
     found = ({"verdict": str(one.verdict), "source": one.claim.source} for _, outcomes in settled for one in outcomes)
-    return int(any(junit.fails(claim, fail_on) for claim in found))
+    return any(junit.fails(claim, fail_on) for claim in found)
 
 
 def _short(text: str, width: int) -> str:

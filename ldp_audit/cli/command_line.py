@@ -1,34 +1,44 @@
-"""The commands and their options, and what becomes of their errors: one line on stderr and an exit code."""
+"""What all commands share: how they are found, the files that they read and write, their progress, and their errors.
+
+A command is a module of its name beside this one, which is loaded when it is asked for: `add_arguments` has its
+options, `run` does it and returns the exit code. What `run` raises is one line on stderr and exit code 2.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ldp_audit.cli import account, audit, check, completion, doctor, exact, linkage, recheck, report, train
+from ldp_audit.files import check_place
 
 HOLDS, BAD_INPUT, INTERRUPTED = 0, 2, 130
+_LARGEST = 1 << 28  # bytes of a file that is read; results have some thousand, reports some million
 
 COMMANDS = {
-    "check": (check, "settle a paper's claims, or your own, and write the report"),
-    "recheck": (recheck, "verify a report's proofs and refutations again, without the engines"),
-    "exact": (exact, "print what is known exactly of a mechanism: epsilon, profile, moments"),
-    "audit": (audit, "bound a sampler's epsilon from below, by its outputs"),
-    "account": (account, "what a protocol spends, in every convention"),
-    "linkage": (linkage, "what anonymous, shuffled reports give away, against what is promised"),
-    "train": (train, "run a paper's federated pipeline, and tie its accuracy to what it spends"),
-    "report": (report, "everything in one document: claims, programs, protocols, training"),
-    "doctor": (doctor, "what is installed, which devices there are, and known defects of this machine"),
-    "completion": (completion, "print a script that completes commands and options in a shell"),
+    "check": "settle a paper's claims, or your own, and write the report",
+    "recheck": "verify a report's proofs and refutations again, without the engines",
+    "exact": "print what is known exactly of a mechanism: epsilon, profile, moments",
+    "audit": "bound a sampler's epsilon from below, by its outputs",
+    "account": "what a protocol spends, in every convention",
+    "linkage": "what anonymous, shuffled reports give away, against what is promised",
+    "train": "run a paper's federated pipeline, and tie its accuracy to what it spends",
+    "report": "everything in one document: claims, programs, protocols, training",
+    "doctor": "what is installed, which devices there are, and known defects of this machine",
+    "completion": "print a script that completes commands and options in a shell",
 }
+"""What each does."""
 
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run the command that these words (sys.argv by default) name; returns its exit code."""
-    options = command_parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    options = command_parser(words[:1]).parse_args(words)
     try:
         return options.run(options)
     except BrokenPipeError:  # the reader of our output (`| head`) has seen enough
@@ -46,25 +56,23 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         return BAD_INPUT
 
 
-def command_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+def command_parser(commands: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
+    """The parser of the whole command line; the other commands are listed, but have no options of their own yet."""
     parser = argparse.ArgumentParser(
         prog="ldp-audit",
         description="Check, audit and account for local differential privacy.",
         epilog="exit codes: 0 holds, 1 a violation or refutation was found, 2 bad input, 3 an audit without power",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, (module, says) in COMMANDS.items():
-        module.add_arguments(_command(commands, name, module.run, says))
-    return parser
-
-
-def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], says: str) -> argparse.ArgumentParser:
-    parser = commands.add_parser(name, help=says, description=says.capitalize() + ".")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result there as JSON")
-    parser.add_argument("--debug", action="store_true", help="show a traceback for an error")
-    parser.set_defaults(run=run)
+    listed = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, says in COMMANDS.items():
+        command = listed.add_parser(name, help=says, description=says.capitalize() + ".")
+        if name in commands:
+            command.add_argument("--json", type=Path, metavar="FILE", help="write the result there as JSON")
+            command.add_argument("--debug", action="store_true", help="show a traceback for an error")
+            module = import_module(f"ldp_audit.cli.{name}")
+            command.set_defaults(run=module.run)
+            module.add_arguments(command)
     return parser
 
 
@@ -86,3 +94,53 @@ def _said(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"too large for this machine's memory: {text}"
     return f"unexpected {type(error).__name__}: {text} (--debug shows where)"
+
+
+def write_json(options: argparse.Namespace, document: dict[str, Any]) -> None:
+    """The result of a command, where --json asks for it."""
+    if options.json:
+        from ldp_audit.reports import write
+
+        write.write_files(options.json.parent, {options.json.name: write.as_json(document)})
+
+
+def check_writable(options: argparse.Namespace) -> None:
+    """Before anything long: CannotWriteError, an OSError, where --out or --json is a place that cannot be written."""
+    if getattr(options, "out", None) is not None:
+        from ldp_audit.reports import write
+
+        write.check_writable(options.out)
+    if options.json:
+        check_place(options.json)
+
+
+def read_json(path: Path) -> Any:
+    """The document in a file; ValueError where it is not JSON, or larger than any of ours; OSError."""
+    with path.open("rb") as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError(f"{path} must have at most {_LARGEST} bytes, got more")
+    try:
+        return json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # also an integer of too many digits
+        raise ValueError(f"{path} is not JSON: {error}") from error
+
+
+class Progress:
+    """Lines on stderr once a run is over two seconds: one that changes on a terminal, else one every ten seconds."""
+
+    def __init__(self, quiet: bool) -> None:  # noqa: FBT001
+        self.quiet, self.next, self.open = quiet, time.perf_counter() + 2, False
+
+    def __call__(self, text: str) -> None:
+        """Show this line, if it is time for one."""
+        now, terminal = time.perf_counter(), sys.stderr.isatty()
+        if self.quiet or now < self.next:
+            return
+        print(f"\r\x1b[K{text}" if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
+        self.next, self.open = now + (0.5 if terminal else 10), terminal
+
+    def end(self) -> None:
+        """Clear the line that is shown."""
+        if self.open:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from ldp_audit.cli.command_line import command_parser
+
 SHELLS = ("bash", "zsh", "tcsh", "fish")
 
 HOW = """put it where the shell reads it:
@@ -21,8 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the script; 0."""
-    from ldp_audit.cli.command_line import command_parser
-
     print(script(command_parser(), options.shell))
     return 0
 

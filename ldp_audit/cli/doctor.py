@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from ldp_audit.cli.files import write_json
+from ldp_audit.cli.command_line import write_json
 
 _PEERS = ("opendp", "diffprivlib", "multi-freq-ldpy", "flwr")
 _INSTALL = {"training": "pip install '.[training]', in a clone", "dask": "pip install '.[dask]', in a clone"}

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ldp_audit.cli.files import check_writable, write_json
+from ldp_audit.cli.command_line import check_writable, write_json
+from ldp_audit.files import check_place
 
 
 def add_arguments(exact: argparse.ArgumentParser) -> None:
@@ -21,7 +22,6 @@ def add_arguments(exact: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print epsilon, moments and profile; 0. Raises ValueError for bad input."""
     from ldp_audit.accounting.exact_summary import LEVELS, summarise
-    from ldp_audit.files import check_place
     from ldp_audit.mechanisms import target
 
     if options.plot:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ldp_audit.cli.audit import count
-from ldp_audit.cli.files import check_writable, write_json
-from ldp_audit.cli.progress import Progress
+from ldp_audit.cli.command_line import Progress, check_writable, write_json
 
 
 def add_arguments(linkage: argparse.ArgumentParser) -> None:

@@ -15,8 +15,7 @@ from typing import Any
 
 from ldp_audit.cli import report_sections as gather
 from ldp_audit.cli.check import papers_asked_for
-from ldp_audit.cli.files import check_writable, write_json
-from ldp_audit.cli.progress import Progress
+from ldp_audit.cli.command_line import Progress, check_writable, write_json
 
 SECTIONS = ("mechanisms", "implementation", "audits", "accounting")
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ldp_audit.cli.files import check_writable, write_json
-from ldp_audit.cli.progress import Progress
+from ldp_audit.cli.command_line import Progress, check_writable, write_json
 
 _DEMONSTRATION = "demonstration"
 
@@ -70,8 +70,6 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _listed(plan: type) -> str:
     """Settings with their defaults, presets, data sets."""
-    import dataclasses
-
     from ldp_audit.training.data import DATASETS
     from ldp_audit.training.pipeline import presets_of
 
@@ -127,7 +125,7 @@ def _sweeps(options: argparse.Namespace, plan: type) -> Sequence[Any]:
         for name, text in _once("--sweep", options.sweep).items()
     }
     repeats = options.repeats
-    if repeats is not None and "repeats" in getattr(plan, "__dataclass_fields__", ()):  # a run has a batch of them
+    if repeats is not None and any(one.name == "repeats" for one in dataclasses.fields(plan)):  # a run has a batch
         if "repeats" in fixed:
             raise ValueError("--repeats and --set repeats say the same; give one of them")
         fixed, repeats = {**fixed, "repeats": repeats}, None

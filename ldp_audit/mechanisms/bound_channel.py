@@ -28,14 +28,13 @@ from mpmath.libmp import NoConvergence
 from numpy.typing import ArrayLike, NDArray
 from sympy import Add, Dummy, Expr, Poly, Rational, cancel, diff, fraction, lambdify
 
+from ldp_audit.mechanisms.bound_sampling import DIGITS, GridChannel
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import in_interval, numbers_of, whole_numbers
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.mechanisms.variable import Variable
 
-DIGITS = 600
-"""The precision of everything that is computed from them."""
 NOTHING = mpmath.mpf(10) ** -300
 """What is smaller is rounding: it stands for 0."""
 
@@ -118,10 +117,8 @@ class BoundChannel(Mechanism):
         """One report for each input, from `implemented()`; one array an input."""
         return self.implemented().sample(*x, rng=rng)
 
-    def implemented(self, bits: int = 64) -> Any:
+    def implemented(self, bits: int = 64) -> GridChannel:
         """What `sample` draws from, as a mechanism: finitely many inputs and outputs, on fixed grids."""
-        from ldp_audit.mechanisms.bound_sampling import GridChannel
-
         self._require_affine()
         return GridChannel.of(self, bits)
 

@@ -14,19 +14,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mpmath
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.mechanisms.bound_channel import DIGITS, BoundChannel
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
 from ldp_audit.mechanisms.inputs import as_reports, in_interval, whole_numbers
 from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.mechanisms.randomness import BITS, source_of
 from ldp_audit.mechanisms.variable import Variable
 
+if TYPE_CHECKING:
+    from ldp_audit.mechanisms.bound_channel import BoundChannel
+
+DIGITS = 600
+"""The precision of a channel at given numbers, and of everything that is computed from it."""
 _ROUNDED = 60
 """Digits of the probabilities that are made whole numbers of words."""
 _CELLS, _STEPS = 512, 32

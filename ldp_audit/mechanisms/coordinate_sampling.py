@@ -20,12 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
-from ldp_audit.mechanisms.inputs import array_of, report_dtype
+from ldp_audit.mechanisms.inputs import array_of, as_array, report_dtype
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import BUDGET, LENGTH, Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, Source, source_of
-from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned, two_parts
+from ldp_audit.mechanisms.sparse_report import SparseReport, scattered, thinned, two_parts
 from ldp_audit.mechanisms.two_point import TwoPoint
 from ldp_audit.mechanisms.value_mechanism import ImplementedFactory, in_domain, require_value, worst_ends
 from ldp_audit.mechanisms.variable import Variable

@@ -21,6 +21,11 @@ def array_of(name: str, values: Any) -> NDArray:
         raise ValueError(f"{name} must be a number, or an array or nested lists of one shape: {reason}") from None
 
 
+def as_array(x: Any) -> Any:
+    """Tensors as they are; anything else as a numpy array."""
+    return x if is_torch_array(x) else np.asarray(x)
+
+
 def numbers_of(name: str, values: Any, accepted: str = "real numbers") -> NDArray:
     """The values as a numpy array of real dtype, NaN and infinity included; ValueError, naming the argument, otherwise.
 
@@ -77,6 +82,17 @@ def finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
     if given.dtype.kind not in "fiu" or not np.all(np.isfinite(given)):
         raise ValueError(f"{name} must be finite real numbers, got {values!r}")
     return given.astype(np.float64)
+
+
+def finite_numbers(name: str, x: Any, xp: Any = numpy_namespace) -> Any:
+    """x as float64; ValueError, naming the argument, unless it holds finite real numbers."""
+    if not xp.isdtype(x.dtype, ("real floating", "integral")):
+        raise ValueError(f"{name} must be finite real numbers, got dtype {x.dtype}")
+    require_arithmetic(name, x)
+    wide = xp.astype(x, xp.float64)
+    if not bool(xp.all(xp.isfinite(wide))):
+        raise ValueError(f"{name} must be finite real numbers, got {x!r}")
+    return wide
 
 
 def single(value: Any, mechanism: Any) -> float:

@@ -21,13 +21,11 @@ import array_api_compat
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.mechanisms.inputs import as_reports, finite, in_interval, numbers_of
+from ldp_audit.mechanisms.inputs import as_array, as_reports, finite, finite_numbers, in_interval, numbers_of
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
-from ldp_audit.mechanisms.sparse_report import as_array
 from ldp_audit.mechanisms.two_point import TwoPoint
-from ldp_audit.mechanisms.value_mechanism import finite_numbers, in_domain
 
 
 @dataclass(frozen=True)
@@ -201,7 +199,7 @@ def _checked(name: str, weights: Any, mechanism: TwoPoint) -> Any:
 
 def _clipped(name: str, weights: Any, mechanism: TwoPoint) -> Any:
     xp = array_api_compat.array_namespace(weights)
-    return as_reports(in_domain(name, weights, mechanism, clip=True, xp=xp), weights, xp)
+    return as_reports(xp.clip(finite_numbers(name, weights, xp), *mechanism.domain()), weights, xp)
 
 
 def _standardised(x: Any, xp: Any = NumpySource.xp) -> tuple[Any, Any, Any]:

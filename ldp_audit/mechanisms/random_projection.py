@@ -23,14 +23,13 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
-from ldp_audit.mechanisms.inputs import array_of, finite, report_dtype, whole_numbers
+from ldp_audit.mechanisms.inputs import array_of, as_array, finite, finite_numbers, report_dtype, whole_numbers
 from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.parameter import LENGTH, Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
-from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned, two_parts
+from ldp_audit.mechanisms.sparse_report import SparseReport, scattered, thinned, two_parts
 from ldp_audit.mechanisms.two_point import TwoPoint
 from ldp_audit.mechanisms.value_mechanism import (
-    finite_numbers,
     implemented,
     in_domain,
     require_value,

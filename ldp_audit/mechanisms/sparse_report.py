@@ -6,12 +6,11 @@ import math
 from typing import Any, NamedTuple
 
 import array_api_compat
-import numpy as np
 from sympy import Expr, Integer
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
-from ldp_audit.mechanisms.inputs import report_dtype
+from ldp_audit.mechanisms.inputs import as_array, report_dtype
 from ldp_audit.mechanisms.variable import substituted
 
 
@@ -65,8 +64,3 @@ def scattered(index: Any, value: Any, d: int, scale: float = 1.0) -> Any:
     kept = index >= 0
     dense[(starts + index)[kept]] = value[kept] * scale
     return xp.reshape(dense, (*index.shape[:-1], d))
-
-
-def as_array(x: Any) -> Any:
-    """Tensors as they are; anything else as a numpy array."""
-    return x if array_api_compat.is_torch_array(x) else np.asarray(x)

@@ -9,8 +9,9 @@ It is, once the selection's is the exact one (PE's is larger than the lemma says
 The profile is not a product's, because the selection and the value may both change within one report. Every index j
 contributes P_j F(e - ln(P_j / P'_j)), where F is the value mechanism's profile, continued to negative levels: the
 supremum over its two values v_j, v'_j, which indices reach independently of one another. p F(e - ln(p / p')) is
-convex and homogeneous in (p, p'), hence submodular, so the sum is largest where large P_j meet small P'_j: at the
-selection's worst pair, a ranking against its reverse, or two sets that share as little as they can.
+convex and homogeneous in (p, p'), hence submodular, so the sum is largest where large P_j meet small P'_j (Lorentz, "An
+inequality for rearrangements", Amer. Math. Monthly 60, 1953): at the selection's worst pair, a ranking against its
+reverse, or two sets that share as little as they can.
 """
 
 from __future__ import annotations
@@ -24,17 +25,16 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import Integer
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
-from ldp_audit.mechanisms.inputs import array_of, numbers_of, report_dtype
+from ldp_audit.mechanisms.inputs import array_of, as_array, finite_numbers, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import Example, Mechanism
 from ldp_audit.mechanisms.perturbed_sampling import PerturbedSampling
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.ranking import indices, ranking, top_set
-from ldp_audit.mechanisms.sparse_report import SparseReport, as_array, scattered, thinned, two_parts
+from ldp_audit.mechanisms.sparse_report import SparseReport, scattered, thinned, two_parts
 from ldp_audit.mechanisms.two_point import TwoPoint
 from ldp_audit.mechanisms.value_mechanism import (
     domain_of,
-    finite_numbers,
     implemented,
     in_domain,
     require_methods,

@@ -12,7 +12,7 @@ import array_api_compat.numpy as numpy_namespace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.mechanisms.inputs import in_interval, require_arithmetic
+from ldp_audit.mechanisms.inputs import finite_numbers, in_interval
 from ldp_audit.mechanisms.mechanism import Mechanism
 
 
@@ -123,17 +123,6 @@ def in_domain(name: str, x: Any, value: Any, *, clip: bool, xp: Any = numpy_name
     low, high = domain_of(value)
     wide = finite_numbers(name, x, xp) if clip else xp.astype(in_interval(name, x, low, high, xp), xp.float64)
     return xp.clip(wide, low, high)
-
-
-def finite_numbers(name: str, x: Any, xp: Any = numpy_namespace) -> Any:
-    """x as float64; ValueError, naming the argument, unless it holds finite real numbers."""
-    if not xp.isdtype(x.dtype, ("real floating", "integral")):
-        raise ValueError(f"{name} must be finite real numbers, got dtype {x.dtype}")
-    require_arithmetic(name, x)
-    wide = xp.astype(x, xp.float64)
-    if not bool(xp.all(xp.isfinite(wide))):
-        raise ValueError(f"{name} must be finite real numbers, got {x!r}")
-    return wide
 
 
 def signed_delta(value: Any, level: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,9 +10,9 @@ from typing import Any
 
 from ldp_audit.accounting.figure import Figure
 from ldp_audit.claims.claim import Claim, Paper
+from ldp_audit.claims.language.statement import describe_variable
 from ldp_audit.claims.manifest import manifest
 from ldp_audit.claims.settling import SettledClaim
-from ldp_audit.claims.statement import describe_variable
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import Variable

@@ -22,8 +22,7 @@ from ldp_audit.checkpoint import check_same
 from ldp_audit.files import write_whole
 from ldp_audit.training import results
 from ldp_audit.training.device import device_of
-from ldp_audit.training.findings import judge
-from ldp_audit.training.pipeline import comparing_of, findings_of, plan_class
+from ldp_audit.training.pipeline import comparing_of, findings_of, judge, plan_class
 from ldp_audit.training.runs import Canaries, Event, Spending, Training, Work, plain_settings, spread
 from ldp_audit.training.sweep import Job, Sweep, jobs_of
 from ldp_audit.workers import Pool, cores, pool_of

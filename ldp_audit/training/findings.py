@@ -12,9 +12,11 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+from ldp_audit.training.results import interval
 
 Verdict = Literal["seen", "not seen", "opposite"]
 
@@ -41,17 +43,8 @@ class Finding:
         return {**asdict(self), "numbers": dict(self.numbers)}
 
 
-_SAME = 1e-12
-"""A spread below this share of the values is the rounding of equal ones."""
-
 Question = Callable[[Mapping[str, Any]], Finding | None]
 """One of a pipeline's FINDINGS."""
-
-
-def judge(questions: Iterable[Question], results: Mapping[str, Any]) -> list[Finding]:
-    """Every finding that the results have the runs for."""
-    answers = (question(results) for question in questions)
-    return [answer for answer in answers if answer is not None]
 
 
 def accuracies(results: Mapping[str, Any], **settings: Any) -> dict[int, float]:
@@ -126,29 +119,6 @@ def rising(
     pairs = zip(levels, runs, strict=True)
     means = {str(level): statistics.fmean(one[seed] for seed in seeds) for level, one in pairs if seeds}
     return verdict, {"slope per level": numbers, "means": means}
-
-
-def interval(values: Sequence[float], error_rate: float, *, overlap: float = 0.0) -> tuple[float, float, float]:
-    """(low, mean, high): each end is beyond the true mean with probability error_rate; Student's t.
-
-    error_rate: in (0, 0.5).   overlap: see `greater`. Infinite ends for fewer than two values, NaN mean for none.
-    Equal values have no spread to judge by, and accuracies are shares of few records: n equal ones have infinite ends
-    unless 2**-n <= error_rate, the chance that all of n lie on one side of their median.
-    """
-    from scipy.special import stdtrit
-
-    if not 0 < error_rate < 0.5:
-        raise ValueError(f"error_rate must be in (0, 0.5), got {error_rate!r}")
-    count = len(values)
-    if count < 2:
-        return -math.inf, values[0] if values else math.nan, math.inf
-    mean = statistics.fmean(values)
-    deviation = statistics.stdev(values)
-    if deviation <= _SAME * max(map(abs, values)) and 2.0**-count > error_rate:
-        return -math.inf, mean, math.inf
-    spread = deviation * math.sqrt(1 / count + overlap)
-    half = float(stdtrit(count - 1, 1 - error_rate)) * spread
-    return mean - half, mean, mean + half
 
 
 def _numbers(low: float, mean: float, high: float, count: int) -> dict[str, Any]:

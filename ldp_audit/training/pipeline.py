@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ldp_audit.mechanisms.named_object import named_object
-from ldp_audit.training.findings import Question
+from ldp_audit.training.findings import Finding, Question
 from ldp_audit.training.results import Comparing
 from ldp_audit.training.sweep import Sweep
 
@@ -107,6 +107,12 @@ def embedded_data(plan: type) -> str | None:
 def findings_of(plan: type) -> tuple[Question, ...]:
     """The pipeline's FINDINGS; empty where it has none."""
     return tuple(_beside(plan, "FINDINGS", ()))
+
+
+def judge(questions: Iterable[Question], results: Mapping[str, Any]) -> list[Finding]:
+    """Every finding that the results have the runs for."""
+    answers = (question(results) for question in questions)
+    return [answer for answer in answers if answer is not None]
 
 
 def comparing_of(plan: type) -> Comparing:

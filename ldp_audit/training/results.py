@@ -20,15 +20,18 @@ from __future__ import annotations
 
 import math
 import platform
+import statistics
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from typing import Any
 
-from ldp_audit.training.findings import interval
 from ldp_audit.training.sweep import Paper
 
 SCHEMA_VERSION = 1
 _EACH_END = 0.025
+_SAME = 1e-12
+"""A spread below this share of the values is the rounding of equal ones."""
 
 
 def build(
@@ -104,6 +107,29 @@ def accuracy_of(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
+def interval(values: Sequence[float], error_rate: float, *, overlap: float = 0.0) -> tuple[float, float, float]:
+    """(low, mean, high): each end is beyond the true mean with probability error_rate; Student's t.
+
+    error_rate: in (0, 0.5).   overlap: see `greater`. Infinite ends for fewer than two values, NaN mean for none.
+    Equal values have no spread to judge by, and accuracies are shares of few records: n equal ones have infinite ends
+    unless 2**-n <= error_rate, the chance that all of n lie on one side of their median.
+    """
+    from scipy.special import stdtrit
+
+    if not 0 < error_rate < 0.5:
+        raise ValueError(f"error_rate must be in (0, 0.5), got {error_rate!r}")
+    count = len(values)
+    if count < 2:
+        return -math.inf, values[0] if values else math.nan, math.inf
+    mean = statistics.fmean(values)
+    deviation = statistics.stdev(values)
+    if deviation <= _SAME * max(map(abs, values)) and 2.0**-count > error_rate:
+        return -math.inf, mean, math.inf
+    spread = deviation * math.sqrt(1 / count + overlap)
+    half = float(stdtrit(count - 1, 1 - error_rate)) * spread
+    return mean - half, mean, mean + half
+
+
 def words(settings: Mapping[str, Any]) -> str:
     """A point's settings on one line."""
     return ", ".join(f"{name} {_short(value)}" for name, value in settings.items()) or "the defaults"
@@ -118,11 +144,9 @@ def _short(value: Any) -> str:
 def _tool() -> dict[str, str]:
     import torch
 
-    import ldp_audit
-
     return {
         "name": "ldp-audit",
-        "version": str(ldp_audit.__version__),
+        "version": version("ldp-audit"),
         "python": platform.python_version(),
         "torch": str(torch.__version__),
     }

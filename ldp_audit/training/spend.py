@@ -22,9 +22,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ldp_audit.accounting.protocols.paper_conventions import paper_claims
+from ldp_audit.accounting.protocols.protocol import Protocol
+from ldp_audit.accounting.protocols.protocol_report import ProtocolReport, account
+
 if TYPE_CHECKING:
-    from ldp_audit.accounting.protocols.protocol import Protocol
-    from ldp_audit.accounting.protocols.protocol_report import ProtocolReport
     from ldp_audit.training.pipeline import Run
 
 DELTA = 1e-5
@@ -69,8 +71,6 @@ def protocol_spend(
 
 def claim_of(protocol: Protocol | None) -> dict[str, Any] | None:
     """What the protocol's paper says that the whole run spends: "claimed" of the module; None where it says nothing."""
-    from ldp_audit.accounting.protocols.paper_conventions import paper_claims
-
     if protocol is None or protocol.paper is None or protocol.paper not in _OF_THE_RUN:
         return None
     whole = paper_claims(protocol)[_OF_THE_RUN[protocol.paper]].to_dict()
@@ -95,8 +95,6 @@ def spend_values(spend: dict[str, Any]) -> dict[str, float]:
 
 
 def _accounted(protocol: Protocol, delta: float, progress: Callable[[str], None] | None) -> dict[str, Any]:
-    from ldp_audit.accounting.protocols.protocol_report import account
-
     start = time.perf_counter()
     report = account(protocol, delta=delta, width=_WIDTH, progress=progress)
     whole = report.to_dict()

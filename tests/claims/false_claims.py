@@ -11,8 +11,8 @@ from itertools import product
 
 from sympy import Rational, exp, log, oo, sqrt
 
-from ldp_audit.claims.rounding import next_whole, rounded
-from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, order, prints_as
+from ldp_audit.claims import Statement, at_most, differ, equal, less, order, prints_as
+from ldp_audit.claims.language.rounding import next_whole, rounded
 from ldp_audit.mechanisms.two_point import CENTER as c
 from ldp_audit.mechanisms.two_point import RADIUS as r
 from ldp_audit.mechanisms.two_point import TWO_POINT as m

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from sympy import E, Integer, Rational, exp, log
 
-from ldp_audit.claims import alone as engine
 from ldp_audit.claims import recheck_alone as checker
-from ldp_audit.claims.alone import Alone, counted, words_alone
-from ldp_audit.claims.evaluate import exact_value
+from ldp_audit.claims.engines.evaluate import exact_value
+from ldp_audit.claims.language import alone as engine
+from ldp_audit.claims.language.alone import Alone, counted, words_alone
+from ldp_audit.claims.language.rounding import nearest, rounded
+from ldp_audit.claims.language.statement import Statement, at_most, differ, equal, less, written
 from ldp_audit.claims.papers.ldp_fl import float_noise
 from ldp_audit.claims.recheck import part as recheck_part
 from ldp_audit.claims.recheck_effort import RefusedError, begin
-from ldp_audit.claims.rounding import nearest, rounded
 from ldp_audit.claims.settling import Settled, SettledClaim, settle, settle_claim
-from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, written
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import Variable
 from tests.together import together

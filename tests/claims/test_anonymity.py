@@ -13,11 +13,11 @@ from ldp_audit.accounting.laws.finite_laws import product_law
 from ldp_audit.accounting.membership_limit import advantage, break_even_clients
 from ldp_audit.accounting.membership_simulation import SETTINGS, Setting
 from ldp_audit.accounting.shuffling.anonymous_counts import anonymous_count, exact_advantage, exact_laws
+from ldp_audit.claims import Statement
 from ldp_audit.claims.claim import Claims
 from ldp_audit.claims.papers.ldp_fl import anonymity
 from ldp_audit.claims.recheck import part as recheck_part
 from ldp_audit.claims.settling import SettledClaim, settle, settle_claim
-from ldp_audit.claims.statement import Statement
 from ldp_audit.claims.verdict import Verdict
 from tests.together import together
 

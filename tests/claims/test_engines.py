@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 from sympy import GoldenRatio, Max, Min, Rational, Sum, Symbol, exp, log, oo, sin, sqrt
 
+from ldp_audit.claims import Statement, at_most, differ, equal, less, order, prints_as, somewhere
 from ldp_audit.claims.engines import certificate, identity, simplest, smt
 from ldp_audit.claims.settling import BadClaimError, settle
-from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, order, prints_as, somewhere
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.channel import Ind
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable

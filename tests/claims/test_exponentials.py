@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Expr, Rational, exp, lambdify, log, oo
 
-from ldp_audit.claims import recheck
+from ldp_audit.claims import Statement, at_most, equal, less, recheck, somewhere
 from ldp_audit.claims.privacy import is_private
 from ldp_audit.claims.settling import settle
-from ldp_audit.claims.statement import Statement, at_most, equal, less, somewhere
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms import Hybrid, Piecewise
 from ldp_audit.mechanisms.variable import EPSILON, ROOT_T, T, Variable

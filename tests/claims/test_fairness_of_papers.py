@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ldp_audit.claims import papers
+from ldp_audit.claims import at_most, equal, papers
 from ldp_audit.claims.claim import Claim, Condition, Correction, Reading
 from ldp_audit.claims.settling import SettledClaim, says_nothing, settle_claim
-from ldp_audit.claims.statement import at_most, equal
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import Variable
 from tests.settled_papers import settled_paper

@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from ldp_audit.claims import recheck
+from ldp_audit.claims import Statement, recheck
 from ldp_audit.claims.engines import certificate, enumeration, escape, identity, interval, recompute, smt
 from ldp_audit.claims.settling import settle
-from ldp_audit.claims.statement import Statement
 from ldp_audit.claims.verdict import Verdict
 from tests.claims.false_claims import COUNTS, CURVES, IDENTITIES, INEQUALITIES, NUMBERS, ORDERS, ROUNDED, brute_force
 

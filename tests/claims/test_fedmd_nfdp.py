@@ -9,7 +9,8 @@ import pytest
 from sympy import Integer, Rational, exp, log, sqrt
 
 from ldp_audit.accounting.laws.finite_laws import hockey_stick
-from ldp_audit.claims.evaluate import exact_value
+from ldp_audit.claims import Statement, at_most, differ, equal, less, prints_as
+from ldp_audit.claims.engines.evaluate import exact_value
 from ldp_audit.claims.explain import LocalChoice, explanations
 from ldp_audit.claims.papers import load
 from ldp_audit.claims.papers.fedmd_nfdp import samples, table_2, two_events
@@ -33,7 +34,6 @@ from ldp_audit.claims.papers.fedmd_nfdp.symbols import (
 from ldp_audit.claims.papers.fedmd_nfdp.two_events import WITH, WITHOUT, theorem_1_pair, theorem_2_pair
 from ldp_audit.claims.recheck import part as recheck_part
 from ldp_audit.claims.settling import SettledClaim, settle
-from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, prints_as
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.subsample_release import SubsampleRelease
 from ldp_audit.mechanisms.variable import Variable, oo

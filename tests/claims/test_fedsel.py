@@ -7,12 +7,12 @@ from fractions import Fraction
 import pytest
 from sympy import Integer, Min, Rational, exp, log
 
+from ldp_audit.claims import at_most, equal, less, order, prints_as
 from ldp_audit.claims.papers import load
 from ldp_audit.claims.papers.fedsel import accumulation, consequences, encoding, experiments, flat, two_stage, utility
 from ldp_audit.claims.papers.fedsel import symbols as letters
 from ldp_audit.claims.recheck import part as recheck_part
 from ldp_audit.claims.settling import SettledClaim, settle
-from ldp_audit.claims.statement import at_most, equal, less, order, prints_as
 from ldp_audit.claims.verdict import Verdict
 from tests.settled_papers import settled_paper
 

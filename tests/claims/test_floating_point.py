@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from sympy import Rational
 
+from ldp_audit.claims import Statement, equal, less, somewhere
 from ldp_audit.claims.claim import Claims
-from ldp_audit.claims.evaluate import exact_value
+from ldp_audit.claims.engines.evaluate import exact_value
+from ldp_audit.claims.language.rounding import in_normal_range, nearest
 from ldp_audit.claims.papers.ldp_fl import float_noise, floating_point
 from ldp_audit.claims.papers.ldp_fl.float_program import (
     DTYPES,
@@ -22,9 +24,7 @@ from ldp_audit.claims.papers.ldp_fl.float_program import (
 )
 from ldp_audit.claims.recheck import RefusedError
 from ldp_audit.claims.recheck import part as recheck_part
-from ldp_audit.claims.rounding import in_normal_range, nearest
 from ldp_audit.claims.settling import settle
-from ldp_audit.claims.statement import Statement, equal, less, somewhere
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import Variable
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from sympy import Rational, log, oo
 
+from ldp_audit.claims import Statement, at_most, equal, less, prints_as
 from ldp_audit.claims.papers import load, own
 from ldp_audit.claims.recheck import part as recheck_part
 from ldp_audit.claims.settling import settle
-from ldp_audit.claims.statement import Statement, at_most, equal, less, prints_as
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import T, Variable
 from tests.settled_papers import settled_paper

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Expr, Rational, oo
 
-from ldp_audit.claims import recheck
+from ldp_audit.claims import Statement, recheck
 from ldp_audit.claims.settling import Settled, settle
-from ldp_audit.claims.statement import Statement
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT, A
 from ldp_audit.mechanisms.variable import T, Variable

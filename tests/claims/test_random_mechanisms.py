@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Rational
 
-from ldp_audit.claims import recheck
+from ldp_audit.claims import Statement, at_most, equal, recheck
 from ldp_audit.claims.privacy import is_private
 from ldp_audit.claims.settling import settle
-from ldp_audit.claims.statement import Statement, at_most, equal
 from ldp_audit.claims.verdict import Verdict, combine
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import Variable

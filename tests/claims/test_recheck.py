@@ -16,12 +16,11 @@ from typing import Any
 import pytest
 from sympy import Rational, exp, log, oo, sqrt
 
-from ldp_audit.claims import recheck, recheck_alone, recheck_effort, recheck_functions
+from ldp_audit.claims import at_most, less, recheck, recheck_alone, recheck_effort, recheck_functions
 from ldp_audit.claims.claim import Claim, Paper
 from ldp_audit.claims.manifest import GROUPS, manifest
 from ldp_audit.claims.recheck_report import recheck_claims
 from ldp_audit.claims.settling import settle, settle_claim
-from ldp_audit.claims.statement import at_most, less
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import Variable
 from ldp_audit.reports import document

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from sympy import Rational, exp, latex, log, sqrt
 
-from ldp_audit.claims import recheck, recheck_effort
-from ldp_audit.claims.evaluate import exact_value, value
+from ldp_audit.claims import at_most, equal, less, recheck, recheck_effort, somewhere
+from ldp_audit.claims.engines.evaluate import exact_value, value
+from ldp_audit.claims.language.rounding import Fl, in_normal_range, nearest, next_whole, rounded
 from ldp_audit.claims.recheck_functions import rounded as checked
-from ldp_audit.claims.rounding import Fl, in_normal_range, nearest, next_whole, rounded
 from ldp_audit.claims.settling import settle
-from ldp_audit.claims.statement import at_most, equal, less, somewhere
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import Variable
 from tests.together import together

@@ -13,10 +13,9 @@ import mpmath
 import pytest
 from sympy import Abs, Expr, Float, Integral, Rational, Sum, binomial, exp, oo, sign
 
-from ldp_audit.claims import recheck
+from ldp_audit.claims import Statement, at_most, equal, recheck
 from ldp_audit.claims.privacy import is_private, require_channel
 from ldp_audit.claims.settling import BadClaimError, settle
-from ldp_audit.claims.statement import Statement, at_most, equal
 from ldp_audit.claims.verdict import Verdict, combine
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import EPSILON, ROOT_T, T, Variable

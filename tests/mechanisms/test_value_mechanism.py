@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from ldp_audit.mechanisms import Gaussian, Laplace, Piecewise, RandomizedResponse, TwoPoint
+from ldp_audit.mechanisms.inputs import finite_numbers
 from ldp_audit.mechanisms.value_mechanism import (
     domain_of,
-    finite_numbers,
     implemented,
     in_domain,
     require_value,

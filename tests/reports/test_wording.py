@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sympy import Rational, erf, exp, log, oo
 
+from ldp_audit.claims import Statement, at_most, differ, equal, less, order, somewhere
 from ldp_audit.claims.settling import settle
-from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, order, somewhere
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 from ldp_audit.reports.wording import explain, formal
 from tests.together import together

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.training.findings import Finding, accuracies, greater, interval, judge, measured, paired, rising, within
+from ldp_audit.training.findings import Finding, accuracies, greater, measured, paired, rising, within
+from ldp_audit.training.pipeline import judge
+from ldp_audit.training.results import interval
 from tests.frequency import assert_frequency
 from tests.together import together
 

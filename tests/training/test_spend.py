@@ -58,7 +58,7 @@ def test_each_distinct_protocol_is_accounted_for_once(monkeypatch):
     """Would catch a sweep that pays for every run, and a name or an answer that leaks into another's."""
     calls = []
     monkeypatch.setattr(spending, "_KNOWN", {})
-    home = "ldp_audit.accounting.protocols.protocol_report.account"
+    home = "ldp_audit.training.spend.account"
     monkeypatch.setattr(home, lambda p, **more: calls.append(p) or account(p, **more))
     protocol = load_protocol("fedsel-adult-exp")
     first = protocol_spend(protocol)

@@ -1,1 +1,1 @@
-"""The engines, each sure of what it says; `settle.py` asks them in order of cost."""
+"""The engines, each sure of what it says; `settling.py`, a floor above, asks them in order of cost."""

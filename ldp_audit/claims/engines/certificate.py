@@ -13,8 +13,8 @@ from typing import Any
 from sympy import Expr, Integer
 
 from ldp_audit.claims.engines.positive_form import Ends, Form, Slacks
-from ldp_audit.claims.rational import NotRationalFunctionError
-from ldp_audit.claims.statement import Statement, is_linked, written
+from ldp_audit.claims.engines.rational import NotRationalFunctionError
+from ldp_audit.claims.language.statement import Statement, is_linked, written
 from ldp_audit.mechanisms.variable import Variable
 
 _DEGREES = (0, 1, 3, 7, 11)

@@ -7,7 +7,7 @@ from typing import Any
 
 from sympy import ceiling, floor
 
-from ldp_audit.claims.statement import Statement
+from ldp_audit.claims.language.statement import Statement
 from ldp_audit.mechanisms.variable import Variable
 
 MOST_VALUES, MOST_CASES = 200, 1000

@@ -15,10 +15,10 @@ from typing import Any
 from sympy import Expr, Integer, Rational
 
 from ldp_audit.claims.engines.certificate import texts
+from ldp_audit.claims.engines.evaluate import bounds_of, holds_at, value
 from ldp_audit.claims.engines.positive_form import Slacks
 from ldp_audit.claims.engines.simplest import points
-from ldp_audit.claims.evaluate import bounds_of, holds_at, value
-from ldp_audit.claims.statement import Statement, is_linked, written
+from ldp_audit.claims.language.statement import Statement, is_linked, written
 from ldp_audit.mechanisms.variable import Variable, substitute_domain, substituted
 
 Prover = Callable[[Statement], dict[str, Any] | None]

@@ -6,8 +6,8 @@ from typing import Any
 
 from ldp_audit.claims.engines.certificate import divisor_forms, texts
 from ldp_audit.claims.engines.positive_form import Slacks
-from ldp_audit.claims.rational import NotRationalFunctionError
-from ldp_audit.claims.statement import Statement, is_linked
+from ldp_audit.claims.engines.rational import NotRationalFunctionError
+from ldp_audit.claims.language.statement import Statement, is_linked
 
 
 def prove(statement: Statement) -> dict[str, Any] | None:

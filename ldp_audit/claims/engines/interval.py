@@ -14,8 +14,8 @@ from typing import Any
 from flint import arb
 from sympy import Expr, Rational, ceiling, floor
 
-from ldp_audit.claims.evaluate import as_ball, bounds_of, compare, enclosure
-from ldp_audit.claims.statement import Statement, is_linked
+from ldp_audit.claims.engines.evaluate import as_ball, bounds_of, compare, enclosure
+from ldp_audit.claims.language.statement import Statement, is_linked
 from ldp_audit.mechanisms.variable import Variable
 
 _MOST_BOXES, _FEW_BOXES = 400, 40

@@ -23,8 +23,8 @@ from typing import Literal
 from flint import fmpq, fmpq_mpoly
 from sympy import Expr, Rational, Symbol
 
-from ldp_audit.claims.rational import Ratio, Ring, text
-from ldp_audit.claims.statement import Statement, is_linked
+from ldp_audit.claims.engines.rational import Ratio, Ring, text
+from ldp_audit.claims.language.statement import Statement, is_linked
 from ldp_audit.mechanisms.variable import Variable, in_order
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from ldp_audit.claims.evaluate import Value, bounds_of, compare, value
-from ldp_audit.claims.statement import Statement
+from ldp_audit.claims.engines.evaluate import Value, bounds_of, compare, value
+from ldp_audit.claims.language.statement import Statement
 
 _LONG, _TOO_LONG = 512, 10_000
 

@@ -16,9 +16,9 @@ from typing import Any
 from sympy import Add, Expr, Integer, Mul, cancel, expand, factor_list, fraction, oo, simplify, together
 
 from ldp_audit.claims.engines import identity
+from ldp_audit.claims.engines.rational import NotRationalFunctionError
 from ldp_audit.claims.engines.simplest import counterexample
-from ldp_audit.claims.rational import NotRationalFunctionError
-from ldp_audit.claims.statement import Statement, is_linked, written
+from ldp_audit.claims.language.statement import Statement, is_linked, written
 from ldp_audit.mechanisms.variable import Variable, substituted
 
 _DEPTH = 8

@@ -9,8 +9,8 @@ from itertools import combinations, islice
 
 from sympy import Symbol
 
-from ldp_audit.claims.evaluate import Point, Value, bounds_of, holds_at, inside_domain, value
-from ldp_audit.claims.statement import Statement, is_linked
+from ldp_audit.claims.engines.evaluate import Point, Value, bounds_of, holds_at, inside_domain, value
+from ldp_audit.claims.language.statement import Statement, is_linked
 from ldp_audit.mechanisms.variable import Variable
 
 _ABOVE = [

@@ -12,9 +12,9 @@ import z3
 from flint import fmpq_mpoly
 from sympy import Abs, Expr, Max, Min, Symbol, exp, log
 
-from ldp_audit.claims.evaluate import Point, holds_at, inside_domain
-from ldp_audit.claims.rational import NotRationalFunctionError, Ratio, Ring
-from ldp_audit.claims.statement import Statement, is_linked
+from ldp_audit.claims.engines.evaluate import Point, holds_at, inside_domain
+from ldp_audit.claims.engines.rational import NotRationalFunctionError, Ratio, Ring
+from ldp_audit.claims.language.statement import Statement, is_linked
 from ldp_audit.mechanisms.channel import Ind
 from ldp_audit.mechanisms.variable import Variable
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ldp_audit.claims.rounding import Ceil
-from ldp_audit.claims.statement import Statement, written
+from ldp_audit.claims.language.rounding import Ceil
+from ldp_audit.claims.language.statement import Statement, written
 from ldp_audit.mechanisms.variable import Variable
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from sympy import Add, Expr, Mul, Pow, evaluate, sympify
 
+from ldp_audit.claims.language.statement import Statement
 from ldp_audit.claims.settling import says_nothing
-from ldp_audit.claims.statement import Statement
 
 
 def put_in(formula: Expr, values: Mapping[Any, Any]) -> Expr:

@@ -9,8 +9,8 @@ from itertools import permutations
 from sympy import Add, Max, Rational, exp, log, oo
 
 from ldp_audit.claims.claim import Claim, Paper
+from ldp_audit.claims.language.statement import Statement, at_most, equal, less, prints_as
 from ldp_audit.claims.papers.as_written import times, total
-from ldp_audit.claims.statement import Statement, at_most, equal, less, prints_as
 from ldp_audit.mechanisms.exponential_selection import EXPONENTIAL_SELECTION, STEP_RATIO
 from ldp_audit.mechanisms.perturbed_encoding import PERTURBED_ENCODING
 from ldp_audit.mechanisms.perturbed_sampling import PERTURBED_SAMPLING

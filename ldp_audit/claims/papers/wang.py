@@ -4,12 +4,14 @@ Everything is derived from the mechanisms' own definitions (`symbolic()`): momen
 mixtures of the atoms and pieces. With s = e**(epsilon/2), all of it is rational in s and x.
 """
 
+from functools import cache
+
 from sympy import Expr, Rational, cancel, log, oo
 
 from ldp_audit.claims.claim import Claim, Correction, Paper
+from ldp_audit.claims.language.statement import Statement, at_most, differ, equal, less, prints_as
 from ldp_audit.claims.papers.as_written import difference, telling, times, total
 from ldp_audit.claims.privacy import is_private
-from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, prints_as
 from ldp_audit.mechanisms.duchi_vector import DUCHI_VECTOR, DUCHI_VECTOR_PRINTED
 from ldp_audit.mechanisms.hybrid import HYBRID, MIXING
 from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE, REACH
@@ -23,15 +25,22 @@ duchi = TWO_POINT.at({CENTER: 0, RADIUS: 1, WEIGHT: x})
 
 duchi_variance = cancel(duchi.variance().subs(t, s**2))
 piecewise_variance = cancel(PIECEWISE.variance())
-mixed_variance = cancel(HYBRID.variance())
-best_mixing = 1 - 1 / s
-hybrid_variance = cancel(mixed_variance.subs(MIXING, best_mixing))
 duchi_worst, piecewise_worst = (cancel(v) for v in (duchi_variance.subs(x, 0), piecewise_variance.subs(x, 1)))
 
 BELOW_STAR, ABOVE_STAR = Rational("1.3561858"), Rational("1.3561859")
 """Around s*, the root of 3 s**3 - s**2 + s - 7."""
 BELOW_CROSS, ABOVE_CROSS = Rational("1.9057818"), Rational("1.9057819")
 """Around the s at which the worst variances of PM and of Duchi's mechanism are equal."""
+
+
+@cache
+def mixed_variance() -> Expr:
+    return cancel(HYBRID.variance())
+
+
+@cache
+def hybrid_variance() -> Expr:
+    return cancel(mixed_variance().subs(MIXING, 1 - 1 / s))
 
 
 def between(lower: object, upper: object) -> Variable:
@@ -192,18 +201,18 @@ def hybrid_variance_is_level() -> Claim:
         parts=(
             equal(HYBRID.mean(), x, "no bias, whatever alpha is"),
             equal(
-                mixed_variance,
+                mixed_variance(),
                 MIXING * piecewise_variance + (1 - MIXING) * duchi_variance,
                 "the variance mixes the variances of the two parts, whose means are both x",
             ),
             equal(
-                hybrid_variance,
+                hybrid_variance(),
                 (s + 3) / (3 * s * (s - 1)) + (s**2 + 1) ** 2 / (s * (s**2 - 1) ** 2),
                 "the formula, without x",
             ),
-            less(hybrid_variance, piecewise_worst, "below PM's worst case for every epsilon"),
-            at_most(hybrid_variance.subs(s, high), duchi_worst.subs(s, high), "at most Duchi's above epsilon*"),
-            less(duchi_worst.subs(s, low), hybrid_variance.subs(s, low), "and above it below epsilon*"),
+            less(hybrid_variance(), piecewise_worst, "below PM's worst case for every epsilon"),
+            at_most(hybrid_variance().subs(s, high), duchi_worst.subs(s, high), "at most Duchi's above epsilon*"),
+            less(duchi_worst.subs(s, low), hybrid_variance().subs(s, low), "and above it below epsilon*"),
         ),
     )
 
@@ -213,9 +222,9 @@ def hybrid_mixing_is_best() -> Claim:
     less_pm, more_pm = Variable("alpha", 0, 1 - 1 / high), Variable("alpha", 1 - 1 / high, 1)
 
     def variance(at: int, alpha: Variable, where: Variable) -> object:
-        return mixed_variance.subs({x: at, MIXING: alpha, s: where}, simultaneous=True)
+        return mixed_variance().subs({x: at, MIXING: alpha, s: where}, simultaneous=True)
 
-    best = hybrid_variance.subs(s, high)
+    best = hybrid_variance().subs(s, high)
     return Claim(
         id="WG-HMopt",
         place="the hybrid mechanism, the choice of alpha",
@@ -333,8 +342,8 @@ def vanishing_difference() -> Claim:
         says="The hybrid's worst case is below PM's by 4 (s^2 - s + 1)/(3 (s^2 - 1)^2).",
         latex=r"\mathrm{Var}_{PM}-\mathrm{Var}_{HM}=\frac{4(s^2-s+1)}{3(s^2-1)^2}",
         parts=(
-            equal(piecewise_worst - hybrid_variance, 4 * (s**2 - s + 1) / (3 * (s**2 - 1) ** 2), "the difference"),
-            differ(piecewise_worst, hybrid_variance, "never 0"),
+            equal(piecewise_worst - hybrid_variance(), 4 * (s**2 - s + 1) / (3 * (s**2 - 1) ** 2), "the difference"),
+            differ(piecewise_worst, hybrid_variance(), "never 0"),
         ),
         source="derived",
     )

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.fedmd_nfdp.findings import FINDINGS as FINDINGS
 from ldp_audit.training.fedmd_nfdp.findings import PAPER
 from ldp_audit.training.fedmd_nfdp.findings import beside_the_paper as beside_the_paper
@@ -18,7 +19,6 @@ from ldp_audit.training.pipeline import check_choice, check_number, check_whole
 if TYPE_CHECKING:
     import torch
 
-    from ldp_audit.training.datasets import Images, Table
     from ldp_audit.training.fedmd_nfdp.run import FedMdRun
 
 
@@ -133,8 +133,7 @@ class FedMd:
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedMdRun:
         """A run at its beginning; ValueError where the data do not fit the plan."""
-        from ldp_audit.training.datasets import Images
-        from ldp_audit.training.fedmd_nfdp.run import FedMdRun
+        from ldp_audit.training.fedmd_nfdp.run import FedMdRun  # torch: settings are read without it
 
         if not isinstance(data, Images):
             raise ValueError(f"data must be images for fedmd-nfdp, got {data.name!r}, a table")

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from ldp_audit.accounting import nfdp
+from ldp_audit.accounting import calibrate, compose, nfdp
 from ldp_audit.accounting.protocols.protocol import Protocol, Step
 from ldp_audit.mechanisms import Gaussian, Laplace, SubsampleRelease
 from ldp_audit.training.fedmd_nfdp.plan import FedMd
@@ -114,8 +114,6 @@ def calibrated(noise: str, reach: float, queries: int, epsilon: float, delta: fl
     Within 1e-6 of it (Gaussian) or 1e-3 (Laplace, whose composition is numerical), on the safe side.
     Raises ValueError for a budget that no noise meets.
     """
-    from ldp_audit.accounting import calibrate, compose
-
     if not max(epsilon, delta) > 0 or (noise == "gaussian" and delta == 0):
         raise ValueError(f"budget must allow {noise} noise, got epsilon = {epsilon!r}, delta = {delta!r}")
 

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from ldp_audit.training.fedsel.solution import SELECTIONS
 from ldp_audit.training.fedsel.trade import signal_ratio
-from ldp_audit.training.findings import Finding, Verdict, greater, interval
-from ldp_audit.training.results import Row, apart
+from ldp_audit.training.findings import Finding, Verdict, greater
+from ldp_audit.training.results import Row, apart, interval
 from ldp_audit.training.sweep import read_paper
 
 EPSILON = 2.0

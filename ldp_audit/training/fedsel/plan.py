@@ -92,6 +92,6 @@ class FedSel:
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedSelRun:
         """A run at its beginning; ValueError where the data do not fit the plan."""
-        from ldp_audit.training.fedsel.run import FedSelRun
+        from ldp_audit.training.fedsel.run import FedSelRun  # torch: settings are read without it
 
         return FedSelRun(self, data, seed=seed, device=device)

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.ldp_fl.findings import FINDINGS as FINDINGS
 from ldp_audit.training.ldp_fl.findings import PAPER
 from ldp_audit.training.ldp_fl.findings import beside_the_paper as beside_the_paper
@@ -18,7 +19,6 @@ from ldp_audit.training.pipeline import check_choice, check_flag, check_number, 
 if TYPE_CHECKING:
     import torch
 
-    from ldp_audit.training.datasets import Images, Table
     from ldp_audit.training.ldp_fl.run import LdpFlRun
 
 _LEAST = {"n": 1, "rounds": 1, "epochs": 1, "batch_size": 1}
@@ -126,8 +126,7 @@ class LdpFl:
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> LdpFlRun:
         """A run at its beginning; ValueError where the data do not fit the plan."""
-        from ldp_audit.training.datasets import Images
-        from ldp_audit.training.ldp_fl.run import LdpFlRun
+        from ldp_audit.training.ldp_fl.run import LdpFlRun  # torch: settings are read without it
 
         if not isinstance(data, Images) or not len(data.test_x):
             raise ValueError(f"data must be images with a test half for ldp-fl, got {data.name!r}")

@@ -2,7 +2,7 @@
 
 from sympy import Rational, exp, log, oo
 
-from ldp_audit.claims.statement import at_most, equal, order
+from ldp_audit.claims import at_most, equal, order
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import Variable
 from tests.claims.published.entry import Entry, Privacy, published

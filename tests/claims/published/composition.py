@@ -2,7 +2,7 @@
 
 from sympy import Max, Rational, Sum, erf, exp, log, oo, pi, sqrt
 
-from ldp_audit.claims.statement import at_most, equal, less
+from ldp_audit.claims import at_most, equal, less
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import Variable
 from tests.claims.published.entry import Entry, Privacy, published

@@ -2,7 +2,7 @@
 
 from sympy import E, Rational, ceiling, cosh, coth, exp, floor, log, oo, sinh, sqrt, tanh
 
-from ldp_audit.claims.statement import at_most, differ, equal, less, somewhere
+from ldp_audit.claims import at_most, differ, equal, less, somewhere
 from ldp_audit.mechanisms.variable import Variable
 from tests.claims.published.entry import Entry, published
 from tests.claims.published.letters import e, n, t, t1, u, u_pos, v, v_pos

@@ -38,8 +38,8 @@ from sympy import (
     tanh,
 )
 
+from ldp_audit.claims import Statement, at_most
 from ldp_audit.claims.privacy import is_private
-from ldp_audit.claims.statement import Statement, at_most
 from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
 from ldp_audit.mechanisms.variable import Variable, variables_of

@@ -2,7 +2,7 @@
 
 from sympy import Min, Rational, binomial, exp, log, oo
 
-from ldp_audit.claims.statement import at_most, equal, less
+from ldp_audit.claims import at_most, equal, less
 from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
 from ldp_audit.mechanisms.variable import Variable
 from ldp_audit.mechanisms.weights import SymbolicWeights

@@ -2,7 +2,7 @@
 
 from sympy import Abs, Rational, Sum, exp, log, oo
 
-from ldp_audit.claims.statement import at_most, equal, less, order
+from ldp_audit.claims import at_most, equal, less, order
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
 from ldp_audit.mechanisms.variable import Variable

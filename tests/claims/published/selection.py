@@ -2,7 +2,7 @@
 
 from sympy import Rational, exp, log, oo
 
-from ldp_audit.claims.statement import at_most, equal, less
+from ldp_audit.claims import at_most, equal, less
 from ldp_audit.mechanisms.variable import Variable
 from tests.claims.published.entry import Entry, published
 from tests.claims.published.letters import e, k, n, s, t

@@ -12,7 +12,8 @@ import pytest
 from ldp_audit.training.data import load
 from ldp_audit.training.fedmd_nfdp import findings
 from ldp_audit.training.fedmd_nfdp.plan import FedMd
-from ldp_audit.training.findings import judge, within
+from ldp_audit.training.findings import within
+from ldp_audit.training.pipeline import judge
 from tests.together import together
 from tests.training.fedmd_nfdp.small import CPU
 

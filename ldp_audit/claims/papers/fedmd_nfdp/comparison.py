@@ -3,6 +3,7 @@
 from sympy import Expr, Rational, exp, log
 
 from ldp_audit.claims.claim import Claim, Correction
+from ldp_audit.claims.language.statement import Statement, at_most, equal, less, prints_as
 from ldp_audit.claims.papers.as_written import difference, quotient
 from ldp_audit.claims.papers.fedmd_nfdp.symbols import (
     DELTA_WITH,
@@ -14,7 +15,6 @@ from ldp_audit.claims.papers.fedmd_nfdp.symbols import (
     put,
 )
 from ldp_audit.claims.papers.fedmd_nfdp.symbols import k as k_whole
-from ldp_audit.claims.statement import Statement, at_most, equal, less, prints_as
 from ldp_audit.mechanisms.variable import Variable, oo
 
 SETTINGS = ((2880, 60), (2880, 300), (300, 60), (300, 120))

@@ -3,10 +3,10 @@
 from sympy import Abs, Expr, Rational, evaluate, log, sqrt
 
 from ldp_audit.claims.claim import Claim, Correction
+from ldp_audit.claims.language.statement import Statement, at_most, equal, less, prints_as
 from ldp_audit.claims.papers.as_written import times
 from ldp_audit.claims.papers.fedmd_nfdp.symbols import DELTA_WITH, EPSILON_WITH, n_any, put
 from ldp_audit.claims.papers.fedmd_nfdp.table_2 import draws_behind
-from ldp_audit.claims.statement import Statement, at_most, equal, less, prints_as
 from ldp_audit.mechanisms.variable import Variable, oo
 
 RECORDS = {"CIFAR-10": (300, -2), "FEMNIST": (2880, -3)}

@@ -4,6 +4,7 @@ from sympy import Integer, Rational, exp
 
 from ldp_audit.accounting.laws.finite_laws import hockey_stick, product_law
 from ldp_audit.claims.claim import Claim, Correction
+from ldp_audit.claims.language.statement import Statement, at_most, equal, less, prints_as
 from ldp_audit.claims.papers.as_written import difference, put_in, quotient, telling, times, total
 from ldp_audit.claims.papers.fedmd_nfdp.samples import by_ratio, delta, neighbours, sample_law
 from ldp_audit.claims.papers.fedmd_nfdp.sampling import SEEN, drawn_at_least_once
@@ -27,7 +28,6 @@ from ldp_audit.claims.papers.fedmd_nfdp.two_events import (
     theorem_2_numbers,
     without_epsilon,
 )
-from ldp_audit.claims.statement import Statement, at_most, equal, less, prints_as
 from ldp_audit.mechanisms.variable import Variable
 
 t = level

@@ -5,6 +5,7 @@ from math import comb
 from sympy import Integer
 
 from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.language.statement import Statement, at_most, equal, less
 from ldp_audit.claims.papers.as_written import difference, telling, times, total
 from ldp_audit.claims.papers.fedmd_nfdp.symbols import k, kept, left_out, level, n, n_any, n_spare
 from ldp_audit.claims.papers.fedmd_nfdp.two_events import (
@@ -17,7 +18,6 @@ from ldp_audit.claims.papers.fedmd_nfdp.two_events import (
     theorem_2_numbers,
     theorem_2_pair,
 )
-from ldp_audit.claims.statement import Statement, at_most, equal, less
 from ldp_audit.mechanisms.variable import Variable, oo
 
 LOST = (

@@ -14,8 +14,9 @@ from typing import Any
 
 from sympy import Expr, Integer, Mul, Rational, log
 
-from ldp_audit.claims.evaluate import Point, Value, enclosure, value
+from ldp_audit.claims.engines.evaluate import Point, Value, enclosure, value
 from ldp_audit.claims.explain import Cell, Choice, Explanation, LocalChoice, Rule, explanations
+from ldp_audit.claims.language.statement import Statement, at_most, less, prints_as
 from ldp_audit.claims.papers.fedmd_nfdp.symbols import (
     DELTA_WITH,
     DELTA_WITHOUT,
@@ -25,7 +26,6 @@ from ldp_audit.claims.papers.fedmd_nfdp.symbols import (
     n_any,
     put,
 )
-from ldp_audit.claims.statement import Statement, at_most, less, prints_as
 
 TABLE_2 = {  # (private data, n, k): (epsilon, delta, accuracy in percent), sampling with replacement
     ("FEMNIST", 2880, 16): ("0.0027", "0.0062", "80.64"),

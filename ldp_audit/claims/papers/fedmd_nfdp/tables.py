@@ -3,6 +3,7 @@
 from sympy import Add, Expr, Mul, Rational, log
 
 from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.language.statement import Statement, at_most, equal, less, prints_as
 from ldp_audit.claims.papers.as_written import difference
 from ldp_audit.claims.papers.fedmd_nfdp.symbols import DELTA_WITH, DELTA_WITHOUT, EPSILON_WITH, put
 from ldp_audit.claims.papers.fedmd_nfdp.table_2 import (
@@ -13,7 +14,6 @@ from ldp_audit.claims.papers.fedmd_nfdp.table_2 import (
     table_2_cells,
     table_2_explanations,
 )
-from ldp_audit.claims.statement import Statement, at_most, equal, less, prints_as
 
 NOT_PRIVATE = {"FEMNIST": "96.15", "CIFAR-10": "86.88"}
 """Table 2, FedMD-NP."""

@@ -15,9 +15,9 @@ from typing import Any
 from sympy import Expr, Rational
 
 from ldp_audit.accounting.laws.finite_laws import Law
+from ldp_audit.claims.language.statement import Statement, at_most
 from ldp_audit.claims.papers.fedmd_nfdp.samples import largest_excess
 from ldp_audit.claims.papers.fedmd_nfdp.symbols import k, kept, left_out, n, n_spare
-from ldp_audit.claims.statement import Statement, at_most
 from ldp_audit.mechanisms.subsample_release import WITH_REPLACEMENT, WITHOUT_REPLACEMENT
 from ldp_audit.mechanisms.variable import Variable
 

@@ -9,10 +9,10 @@ from typing import Any
 from sympy import Expr, Rational
 
 from ldp_audit.claims.claim import Claim, Correction
+from ldp_audit.claims.language.statement import Statement, at_most, equal, less
 from ldp_audit.claims.papers.as_written import difference, put_in, telling, times, total
 from ldp_audit.claims.papers.fedsel.symbols import PIECEWISE, A, Variable, alpha, duchi, oo, s, t, x
 from ldp_audit.claims.privacy import is_private
-from ldp_audit.claims.statement import Statement, at_most, equal, less
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import substituted
 
@@ -22,12 +22,17 @@ kappa = Variable("kappa", -base, oo, latex=r"\kappa")
 piecewise_base = (s + 3) / (3 * (s - 1) ** 2)
 duchi_variance = A**2 - x**2
 piecewise_variance = piecewise_base + x**2 / (s - 1)
-FROM_THE_LAWS = (
-    equal(duchi.variance(), duchi_variance, "Duchi's variance, from the law: kappa = -1, V(0) = A^2"),
-    equal(
-        PIECEWISE.variance(), piecewise_variance, "PM's, from the density: kappa = 1/(s-1), V(0) = (s+3)/(3 (s-1)^2)"
-    ),
-)
+
+
+def from_the_laws() -> tuple[Statement, ...]:
+    return (
+        equal(duchi.variance(), duchi_variance, "Duchi's variance, from the law: kappa = -1, V(0) = A^2"),
+        equal(
+            PIECEWISE.variance(),
+            piecewise_variance,
+            "PM's, from the density: kappa = 1/(s-1), V(0) = (s+3)/(3 (s-1)^2)",
+        ),
+    )
 
 
 def quadratic(at: Expr | int) -> Expr:
@@ -105,7 +110,7 @@ def equal_in_range() -> Claim:
             "against 63/16.",
             r"\mathrm{Var}[(\alpha s)^*]-\alpha^2\,\mathrm{Var}[s^*]=(1-\alpha^2)V(0)>0",
             (
-                *FROM_THE_LAWS,
+                *from_the_laws(),
                 equal(scaled - alpha**2 * duchi_variance, (1 - alpha**2) * A**2, "Duchi's mechanism"),
                 equal(
                     piecewise_variance.subs(x, alpha * x) - alpha**2 * piecewise_variance,
@@ -136,7 +141,7 @@ def theorem_3_2() -> Claim:
         "paper's own mechanisms, Duchi's, PM and HM, and for noise that does not depend on the value).",
         latex=r"\alpha^2\,\mathrm{Var}[s^*]\le\mathrm{Var}[(\alpha s)^*]",
         parts=(
-            *FROM_THE_LAWS,
+            *from_the_laws(),
             at_most(alpha**2 * quadratic(x), quadratic(alpha * x), "V(0) + kappa x^2: both within the range"),
             at_most(alpha**2 * quadratic(1), quadratic(inner), "s clipped to 1, alpha s within"),
             at_most(alpha**2 * quadratic(x), quadratic(x), "both clipped to the same value"),

@@ -3,10 +3,10 @@
 from sympy import Rational, exp
 
 from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.language.statement import at_most, equal, less, order, prints_as, somewhere
 from ldp_audit.claims.papers.as_written import difference, put_in, quotient, times
 from ldp_audit.claims.papers.fedsel.symbols import K, Variable, dims, epsilon, m, mu, oo, sampling_law, t, x
 from ldp_audit.claims.papers.fedsel.utility import chance, epochs, linked, log_d, log_size, size, sparse
-from ldp_audit.claims.statement import at_most, equal, less, order, prints_as, somewhere
 
 
 def dimension_dependence() -> Claim:

@@ -11,6 +11,7 @@ from sympy import Add, Expr, Rational, exp, log, sqrt
 
 from ldp_audit.accounting.laws.finite_laws import count_law
 from ldp_audit.claims.claim import Claim, Correction
+from ldp_audit.claims.language.statement import at_most, equal, less, prints_as
 from ldp_audit.claims.papers.as_written import difference, put_in, times, total
 from ldp_audit.claims.papers.fedsel.symbols import (
     NONE,
@@ -26,7 +27,6 @@ from ldp_audit.claims.papers.fedsel.symbols import (
     theta,
     top,
 )
-from ldp_audit.claims.statement import at_most, equal, less, prints_as
 
 p, q = t / (t + 1), 1 / (t + 1)
 excess = (t + theta) / (1 + t * theta)

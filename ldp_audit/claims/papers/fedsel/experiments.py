@@ -3,9 +3,9 @@
 from sympy import Min, Rational
 
 from ldp_audit.claims.claim import Claim, Correction
+from ldp_audit.claims.language.statement import equal, less
 from ldp_audit.claims.papers.as_written import difference
 from ldp_audit.claims.papers.fedsel.symbols import Variable
-from ldp_audit.claims.statement import equal, less
 
 TABLE_3 = {  # gain and loss of accuracy in percent points, for EXP, PE and PS
     ("syn-L", "logistic"): (("8.6074", "0.3517"), ("5.410", "1.192"), ("5.975", "0.4970")),

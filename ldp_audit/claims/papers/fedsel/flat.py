@@ -5,10 +5,10 @@ from itertools import combinations
 from sympy import Rational, cancel
 
 from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.language.statement import at_most, equal, less, order
 from ldp_audit.claims.papers.as_written import difference, put_in, quotient, times, total
 from ldp_audit.claims.papers.fedsel.symbols import HYBRID, MIXING, PIECEWISE, A, K, Variable, duchi, oo, s, t, x
 from ldp_audit.claims.papers.wang import ABOVE_STAR
-from ldp_audit.claims.statement import at_most, equal, less, order
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.gaussian import GAUSSIAN
 
@@ -23,7 +23,6 @@ flat = SymbolicChannel(
 
 duchi_worst = A.subs(t, s**2) ** 2
 piecewise_worst = cancel(PIECEWISE.variance().subs(x, 1))
-hybrid_variance = cancel(HYBRID.variance().subs(MIXING, 1 - 1 / s))
 
 
 def flat_sampling() -> Claim:
@@ -126,6 +125,7 @@ def projection_is_isometric() -> Claim:
 
 
 def same_error_bound() -> Claim:
+    hybrid_variance = cancel(HYBRID.variance().subs(MIXING, 1 - 1 / s))
     small = Variable("s", 1, Rational("1.65"), open="left")
     hybrid_small = Variable("s", ABOVE_STAR, Rational("1.65"))
     later = Variable("s", 2, oo)

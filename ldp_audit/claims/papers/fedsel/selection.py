@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from sympy import Expr, Rational, exp
 
 from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.language.statement import Statement, at_most, equal, less, prints_as, somewhere
 from ldp_audit.claims.papers.as_written import difference, put_in, quotient, telling, times
 from ldp_audit.claims.papers.fedsel.symbols import (
     EXPONENTIAL,
@@ -25,7 +26,6 @@ from ldp_audit.claims.papers.fedsel.symbols import (
     top,
 )
 from ldp_audit.claims.privacy import is_private
-from ldp_audit.claims.statement import Statement, at_most, equal, less, prints_as, somewhere
 from ldp_audit.mechanisms.exponential_selection import STEP_RATIO
 
 y = STEP_RATIO

@@ -7,6 +7,7 @@ from itertools import product
 from sympy import Expr, Integer, Max, Rational, sympify
 
 from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.language.statement import at_most, equal, less, somewhere
 from ldp_audit.claims.papers.as_written import put_in, telling, times
 from ldp_audit.claims.papers.fedsel.symbols import (
     NONE,
@@ -27,7 +28,6 @@ from ldp_audit.claims.papers.fedsel.symbols import (
     x,
 )
 from ldp_audit.claims.privacy import is_private
-from ldp_audit.claims.statement import at_most, equal, less, somewhere
 
 anywhere = Variable("x", -oo, oo)
 value_stage = duchi.at({t: t_2})

@@ -6,6 +6,7 @@ An O is about growth, so where one is refuted d ranges over all numbers from 2 o
 from sympy import Rational, exp, log, sqrt
 
 from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.language.statement import at_most, equal, less, order, prints_as
 from ldp_audit.claims.papers.as_written import put_in, quotient, times, total
 from ldp_audit.claims.papers.fedsel.symbols import (
     PIECEWISE,
@@ -22,7 +23,6 @@ from ldp_audit.claims.papers.fedsel.symbols import (
     t,
     x,
 )
-from ldp_audit.claims.statement import at_most, equal, less, order, prints_as
 from ldp_audit.mechanisms.channel import SymbolicChannel
 
 chance = Variable("P", 0, 1, open="both", latex="p_{ij}")

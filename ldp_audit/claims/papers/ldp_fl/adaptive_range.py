@@ -3,6 +3,7 @@
 from sympy import Rational, binomial
 
 from ldp_audit.claims.claim import Claim, Condition, Correction, Reading
+from ldp_audit.claims.language.statement import Statement, at_most, differ, equal, less, prints_as
 from ldp_audit.claims.papers.as_written import difference, put_in, times, total
 from ldp_audit.claims.papers.ldp_fl.symbols import (
     A,
@@ -20,7 +21,6 @@ from ldp_audit.claims.papers.ldp_fl.symbols import (
     upper,
     w,
 )
-from ldp_audit.claims.statement import Statement, at_most, differ, equal, less, prints_as
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import substituted
 

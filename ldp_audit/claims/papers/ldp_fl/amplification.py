@@ -15,7 +15,7 @@ from math import comb
 from sympy import Add, Expr, Integer, Mul, Pow, Rational, exp, log, sqrt
 
 from ldp_audit.claims.claim import Claim, Correction
-from ldp_audit.claims.statement import Statement, at_most, less, prints_as
+from ldp_audit.claims.language.statement import Statement, at_most, less, prints_as
 
 DELTA = Rational(1, 10**5)
 

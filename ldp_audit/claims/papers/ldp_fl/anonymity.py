@@ -10,9 +10,9 @@ from sympy import Add, Expr, Integer, Max, Mul, Pow, Rational, exp
 
 from ldp_audit.accounting.laws.finite_laws import Law, count_law, product_law
 from ldp_audit.claims.claim import Claim
+from ldp_audit.claims.language.statement import at_most, equal, less, prints_as
 from ldp_audit.claims.papers.as_written import put_in
 from ldp_audit.claims.papers.ldp_fl.symbols import Variable, c, m, n, oo, plus, r, t, w
-from ldp_audit.claims.statement import at_most, equal, less, prints_as
 
 high, low, middle = (m.at({w: place}).atoms[0].probability for place in (c + r, c - r, c))
 

@@ -3,9 +3,9 @@
 from sympy import Abs, Expr, Rational
 
 from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.language.statement import at_most, equal, less, prints_as
 from ldp_audit.claims.papers.as_written import difference, put_in
 from ldp_audit.claims.papers.ldp_fl.symbols import Variable, oo
-from ldp_audit.claims.statement import at_most, equal, less, prints_as
 
 TABLE_1 = {  # accuracy in percent: (fixed range, adaptive range)
     ("MNIST", 5): ("96.34", "96.06"),

@@ -13,11 +13,11 @@ from typing import Any
 
 from sympy import Expr, Integer, Max, Min, Rational, exp, log, sqrt
 
-from ldp_audit.claims.alone import words_alone
 from ldp_audit.claims.claim import Claim, Correction
+from ldp_audit.claims.language.alone import words_alone
+from ldp_audit.claims.language.rounding import next_whole, rounded
+from ldp_audit.claims.language.statement import Statement, at_most, equal, less, somewhere
 from ldp_audit.claims.papers.ldp_fl.float_program import DTYPES
-from ldp_audit.claims.rounding import next_whole, rounded
-from ldp_audit.claims.statement import Statement, at_most, equal, less, somewhere
 from ldp_audit.mechanisms.variable import Variable
 
 _FAR = Integer(2) ** 30

@@ -16,8 +16,8 @@ from typing import Any, cast
 
 from sympy import Expr, Max, Min, Rational, S, exp, log
 
-from ldp_audit.claims.evaluate import exact_value
-from ldp_audit.claims.rounding import nearest, next_whole, rounded
+from ldp_audit.claims.engines.evaluate import exact_value
+from ldp_audit.claims.language.rounding import nearest, next_whole, rounded
 
 DTYPES = {"bfloat16": 8, "half": 11, "float32": 24, "float64": 53}
 """Significant bits, and the bits of a uniform number, of each dtype (torch.rand's; numpy has no bfloat16)."""

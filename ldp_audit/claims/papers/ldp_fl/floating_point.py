@@ -9,9 +9,9 @@ from fractions import Fraction
 from sympy import Expr, Integer, Rational, exp, log
 
 from ldp_audit.claims.claim import Claim, Correction
+from ldp_audit.claims.language.rounding import next_whole, rounded
+from ldp_audit.claims.language.statement import Statement, at_most, equal, less, prints_as
 from ldp_audit.claims.papers.ldp_fl.float_program import DTYPES, FloatProgram, exactly, in_float32, probability
-from ldp_audit.claims.rounding import next_whole, rounded
-from ldp_audit.claims.statement import Statement, at_most, equal, less, prints_as
 
 _MODEL = (
     "the uniform number is j 2^-b, j = 0 .. 2^b - 1 equally likely, b = 24 for float32 and 53 for float64",

@@ -3,6 +3,7 @@
 from sympy import Max, Min, Rational, diff
 
 from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.language.statement import at_most, differ, equal, less, somewhere
 from ldp_audit.claims.papers.as_written import put_in
 from ldp_audit.claims.papers.ldp_fl.symbols import (
     A,
@@ -22,7 +23,6 @@ from ldp_audit.claims.papers.ldp_fl.symbols import (
     w_any,
     w_prime,
 )
-from ldp_audit.claims.statement import at_most, differ, equal, less, somewhere
 
 
 def definition_1() -> Claim:

@@ -8,10 +8,10 @@ from sympy import Rational, exp, log
 
 from ldp_audit.accounting.laws.finite_laws import count_law, hockey_stick, product_law
 from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.language.statement import at_most, equal, less, prints_as, somewhere
 from ldp_audit.claims.papers.as_written import put_in, times
 from ldp_audit.claims.papers.ldp_fl.amplification import central_at_the_papers_sizes
 from ldp_audit.claims.papers.ldp_fl.symbols import A, Variable, c, m, n, oo, r, t, variance, w
-from ldp_audit.claims.statement import at_most, equal, less, prints_as, somewhere
 
 # The target's probability of an upper report at the two ends of the range, and everybody else at the lower end.
 high = m.at({w: c + r}).atoms[0].probability
@@ -21,7 +21,7 @@ low = m.at({w: c - r}).atoms[0].probability
 WITH_A_DELTA = Reading(
     "With a delta of 10^-5, which Definition 1 does not have, and at the paper's numbers of clients: the anonymous counts of two or "
     "more (weight, round) pairs are (epsilon, delta)-indistinguishable.",
-    central_at_the_papers_sizes(),
+    central_at_the_papers_sizes,
 )
 """The kindest reading of what is said of a client's budget; LF-SHUF."""
 

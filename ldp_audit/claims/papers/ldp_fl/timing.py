@@ -7,9 +7,9 @@ from itertools import product
 from sympy import Add, Expr, Integer, Max, Mul, Pow, Rational, binomial
 
 from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.language.statement import at_most, equal, less, prints_as
 from ldp_audit.claims.papers.as_written import times, total
 from ldp_audit.claims.papers.ldp_fl.symbols import Variable, oo
-from ldp_audit.claims.statement import at_most, equal, less, prints_as
 
 
 def pairing_success(window: int, offset: int) -> Expr:

@@ -5,6 +5,7 @@ from itertools import combinations
 from sympy import Expr, Max, Min, Rational, exp
 
 from ldp_audit.claims.claim import Claim, Correction, Reading
+from ldp_audit.claims.language.statement import Statement, at_most, equal, less, order, prints_as
 from ldp_audit.claims.papers.as_written import difference, put_in, times, total
 from ldp_audit.claims.papers.ldp_fl.symbols import (
     A,
@@ -24,7 +25,6 @@ from ldp_audit.claims.papers.ldp_fl.symbols import (
     w,
     w_any,
 )
-from ldp_audit.claims.statement import Statement, at_most, equal, less, order, prints_as
 
 BIENAYME = "independent noise: the variance of a sum is the sum of the variances (Bienayme)"
 ONE_RANGE = "all clients use one common (c, r), and every w_u lies in [c - r, c + r]"

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 from flint import arb, ctx, fmpq
 from sympy import Expr, Function, Integer, Rational
 
-from ldp_audit.claims.rounding import nearest
+from ldp_audit.claims.language.rounding import nearest
 from ldp_audit.mechanisms.variable import exact
 
 if TYPE_CHECKING:

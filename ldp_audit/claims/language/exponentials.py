@@ -37,7 +37,7 @@ from sympy import (
     sqrt,
 )
 
-from ldp_audit.claims.closed_forms import by_exponentials, certain, without_binomials
+from ldp_audit.claims.language.closed_forms import by_exponentials, certain, without_binomials
 from ldp_audit.mechanisms.variable import (
     OPEN_ENDS,
     ROOT_T,

@@ -11,9 +11,9 @@ from typing import Any
 from flint import arb, ctx, fmpq
 from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, Rational, S, Symbol, erf, exp, log
 
-from ldp_audit.claims.alone import Alone, counted
-from ldp_audit.claims.rounding import Ceil, Fl, nearest, up
-from ldp_audit.claims.statement import Relation, Statement
+from ldp_audit.claims.language.alone import Alone, counted
+from ldp_audit.claims.language.rounding import Ceil, Fl, nearest, up
+from ldp_audit.claims.language.statement import Relation, Statement
 from ldp_audit.mechanisms.channel import Ind
 from ldp_audit.mechanisms.variable import Variable
 

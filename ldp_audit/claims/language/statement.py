@@ -11,7 +11,7 @@ from typing import Any, Literal
 from sympy import Abs, Add, Expr, Function, I, Rational, nan, oo, sympify, zoo
 from sympy.printing.str import StrPrinter
 
-from ldp_audit.claims.exponentials import unified
+from ldp_audit.claims.language.exponentials import unified
 from ldp_audit.mechanisms.variable import Variable, exact, in_order, substitute_domain, substituted, variables_of
 
 Relation = Literal["==", "!=", "<=", "<"]

@@ -46,7 +46,7 @@ from sympy import (
     tanh,
 )
 
-from ldp_audit.claims.rounding import Ceil
+from ldp_audit.claims.language.rounding import Ceil
 from ldp_audit.mechanisms.variable import Variable, variables_of
 
 
