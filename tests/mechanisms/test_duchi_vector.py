@@ -78,9 +78,9 @@ def test_one_dimension_is_the_two_point_mechanism() -> None:
     assert m.log_prob([[m.reach()]], [[0.4]]) == pytest.approx(two_point.log_prob(two_point.outputs()[1], 0.4))
 
 
-@pytest.mark.parametrize("epsilon", [1e-9, 1.0, 50.0, 700.0])
-@pytest.mark.parametrize("d", [1, 2, 101, 1000, 9999, 10_000])
-@pytest.mark.parametrize("printed", [False, True])
+@together("epsilon", [1e-9, 1.0, 50.0, 700.0])
+@together("d", [1, 2, 101, 1000, 9999, 10_000])
+@together("printed", [False, True])
 def test_the_ends(epsilon: float, d: int, printed: bool) -> None:
     m = DuchiVector(epsilon, d, printed)
     assert epsilon <= m.exact_epsilon() <= math.log1p(math.exp(epsilon)) * (1 + 1e-15)
@@ -90,8 +90,8 @@ def test_the_ends(epsilon: float, d: int, printed: bool) -> None:
     assert np.all(m.variance(np.ones(d)) >= 0)
 
 
-@pytest.mark.parametrize("epsilon", [1e-9, 0.7, 50.0])
-@pytest.mark.parametrize("d", [2, 3, 40, 999, 5000])
+@together("epsilon", [1e-9, 0.7, 50.0])
+@together("d", [2, 3, 40, 999, 5000])
 def test_large_d_in_sixty_digits(epsilon: float, d: int) -> None:
     """The spec's closed forms with mpmath: no float overflows, and no digit is lost at either end."""
     m, printed = DuchiVector(epsilon, d), DuchiVector(epsilon, d, printed=True)
@@ -204,9 +204,8 @@ def test_sixty_four_bits_lose_nearly_nothing() -> None:
         assert DuchiVector(1e-3, d).implemented(3).exact_epsilon() == 0
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize(("epsilon", "bits"), [(1.0, 4), (1.0, 64), (4.0, 6), (0.01, 5)])
+@together("d", [1, 2, 3, 4, 5])
+@together(("epsilon", "bits"), [(1.0, 4), (1.0, 64), (4.0, 6), (0.01, 5)])
 def test_it_is_a_mechanism_with_the_law_of_its_counts(d: int, epsilon: float, bits: int) -> None:
     """All words, roundings of the input and corners counted, in fractions."""
     m = DuchiVector(epsilon, d).implemented(bits)
@@ -270,27 +269,3 @@ def draw(m: Any, x: np.ndarray, library: str) -> np.ndarray:
     if library == "torch":
         return m.sample(torch.from_numpy(x), rng=torch.Generator().manual_seed(6)).numpy()
     return m.sample(x, rng=np.random.default_rng(6))
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-@pytest.mark.parametrize("shape", [(3,), (0, 3), (2, 1, 3)])
-def test_tensors_give_tensors_of_the_same_kind(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
-    m = DuchiVector(1.0, 3)
-    drawn = m.sample(torch.zeros(shape, dtype=dtype), rng=torch.Generator().manual_seed(0))
-    assert (drawn.shape, drawn.dtype) == (torch.Size(shape), dtype)
-    assert set(drawn.abs().flatten().tolist()) <= {torch.tensor(m.reach(), dtype=torch.float64).to(dtype).item()}
-    array = m.sample(np.zeros(shape, np.float32), rng=np.random.default_rng(0))
-    assert (array.shape, array.dtype) == (shape, np.float32)
-
-
-@pytest.mark.parametrize("bits", [1, 65])
-def test_bits_are_checked(bits: int) -> None:
-    with pytest.raises(ValueError, match="bits must be a whole number >= 2 and <= 64"):
-        DuchiVector(1.0, 2).implemented(bits)
-
-
-def test_inputs_are_checked() -> None:
-    m, rng = DuchiVector(1.0, 2), np.random.default_rng(0)
-    for x, message in ([1.1, 0.0], "x must lie in"), ([0.0], "x must be real vectors"), (["a", "b"], "x must"):
-        with pytest.raises(ValueError, match=message):
-            m.sample(x, rng=rng)

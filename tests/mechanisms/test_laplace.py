@@ -19,7 +19,7 @@ from tests.frequency import assert_frequency
 from tests.together import together
 
 
-@pytest.mark.parametrize(("scale", "sensitivity"), [(1.0, 1.0), (0.1, 2.0), (50.0, 1.0)])
+@together(("scale", "sensitivity"), [(1.0, 1.0), (0.1, 2.0), (50.0, 1.0)])
 def test_the_profile_by_quadrature(scale: float, sensitivity: float) -> None:
     m = Laplace(scale, sensitivity)
     for share in (0.0, 0.4, 0.99, 1.5):
@@ -128,7 +128,7 @@ def test_epsilon_and_profile_by_brute_force(m: LaplaceGrid) -> None:
         assert m.delta(level) == pytest.approx(max(found), rel=1e-9, abs=1e-14)
 
 
-@pytest.mark.parametrize(("scale", "sensitivity"), [(1.0, 1.0), (1e9, 1.0), (0.02, 1.0), (0.7, 1.3)])
+@together(("scale", "sensitivity"), [(1.0, 1.0), (1e9, 1.0), (0.02, 1.0), (0.7, 1.3)])
 def test_the_profile_in_sixty_digits(scale: float, sensitivity: float) -> None:
     """1 - min over k of (q**(k+1) + e**e q**(m-k))/(1 + q); also next to epsilon, where it vanishes."""
     m = Laplace(scale, sensitivity).implemented()
@@ -188,17 +188,6 @@ def draw(m: Any, x: np.ndarray, library: str) -> np.ndarray:
     if library == "torch":
         return m.sample(torch.from_numpy(x), rng=torch.Generator().manual_seed(6)).numpy()
     return m.sample(x, rng=np.random.default_rng(6))
-
-
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int64])
-@pytest.mark.parametrize("shape", [(), (0,), (2, 1, 3)])
-def test_tensors_give_tensors_of_the_same_kind(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
-    m, kept = Laplace(1.0), dtype if dtype.is_floating_point else torch.float64
-    drawn = m.sample(torch.zeros(shape, dtype=dtype), rng=torch.Generator().manual_seed(0))
-    assert (drawn.shape, drawn.dtype) == (torch.Size(shape), kept)
-    array = m.sample(np.zeros(shape, np.float32), rng=np.random.default_rng(0))
-    assert (array.shape, array.dtype) == (shape, np.float32)
 
 
 def test_what_is_no_grid_point_has_no_probability() -> None:

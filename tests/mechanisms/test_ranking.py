@@ -13,6 +13,7 @@ from ldp_audit.mechanisms import PerturbedSampling
 from ldp_audit.mechanisms.randomness import source_of
 from ldp_audit.mechanisms.ranking import indices, ranking, require_ranking, require_status, top_set
 from tests.frequency import assert_frequency
+from tests.together import together
 
 libraries = pytest.mark.parametrize("to_array", [np.array, torch.tensor], ids=["numpy", "torch"])
 
@@ -44,7 +45,7 @@ def test_results_stay_in_the_library(to_array: Any) -> None:
 
 
 @libraries
-@pytest.mark.parametrize(
+@together(
     ("magnitudes", "k", "message"),
     [
         ([1.0, 2.0, 3.0], 4, "k must be a whole number from 1 to d = 3, got 4"),
@@ -62,7 +63,7 @@ def test_bad_magnitudes_are_named(to_array: Any, magnitudes: Any, k: Any, messag
 
 
 @libraries
-@pytest.mark.parametrize(
+@together(
     ("x", "message"),
     [
         ([1, 2, 2], r"x must be rankings, permutations of 1..3, got one without 3"),
@@ -87,7 +88,7 @@ def test_rankings_of_narrow_dtypes_are_accepted(to_array: Any) -> None:
 
 
 @libraries
-@pytest.mark.parametrize(
+@together(
     ("x", "message"),
     [
         ([1, 1, 0], "x must have shape .* with exactly 1 ones in each vector, got one with 2"),
