@@ -38,9 +38,8 @@ def checked(bits: int, x: Fraction, y: Fraction) -> int:
     return int(low)
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("pair", PAIRS)
-@pytest.mark.parametrize("bits", [2, 5, 8])
+@together("pair", PAIRS)
+@together("bits", [2, 5, 8])
 def test_it_is_the_count_of_the_claims_own_program(bits: int, pair: tuple[str, str]) -> None:
     """Word by word through the expression that the claims state, in exact arithmetic, and in both counts."""
     x, y = map(number, pair)
@@ -156,14 +155,14 @@ def test_sets_of_numpys_reports_have_the_same_mass_in_float32() -> None:
     assert int(np.isin(at_zero, at_one, invert=True).sum()) == 13_433_389
 
 
-@pytest.mark.parametrize("share", ["0.80", "0.81"])
+@together("share", ["0.80", "0.81"])
 def test_the_share_in_float32_lies_between_0_80_and_0_81(in_float32: Settled, share: str) -> None:
     settled = settle(at_most(Rational(share) * 2**24, words_alone(24, 0, 1)))
     assert settled.verdict is (Verdict.PROVED if share == "0.80" else Verdict.REFUTED)
     assert in_float32.verdict is Verdict.REFUTED
 
 
-@pytest.mark.parametrize("changed", [("left", "13433388"), ("left", "13271171"), ("right", "1")])
+@together("changed", [("left", "13433388"), ("left", "13271171"), ("right", "1")])
 def test_a_changed_mass_is_refused(in_float32: Settled, changed: tuple[str, str]) -> None:
     record = in_float32.to_dict()
     record["evidence"] = {**record["evidence"], changed[0]: changed[1]}
@@ -249,7 +248,7 @@ def test_the_argument_for_float64_holds_where_all_words_can_be_tried(bits: int) 
     assert counted(bits, Fraction(0), Fraction(1)) >= bound
 
 
-@pytest.mark.parametrize(
+@together(
     ("statement", "verdict"),
     [
         (at_most(W16 + E, words_alone(16, 0, 1) + E), Verdict.UNDECIDED),
