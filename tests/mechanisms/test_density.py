@@ -13,6 +13,7 @@ from ldp_audit.mechanisms.laplace import LAPLACE
 from ldp_audit.mechanisms.piecewise import PIECEWISE
 from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT
 from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
+from tests.together import together
 
 x = Variable("x", -1, 1)
 s = ROOT_T
@@ -50,7 +51,7 @@ def test_replacing_a_parameter_reaches_the_pieces() -> None:
     assert [v.name for v in PIECEWISE.twin().inputs] == ["x_prime"]
 
 
-@pytest.mark.parametrize(
+@together(
     ("pieces", "message"),
     [
         ([(0, 1)], r"a piece of channel 'bad' must be \(lower, upper, density\)"),

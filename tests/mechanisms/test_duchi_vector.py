@@ -244,8 +244,8 @@ def test_both_samplers_draw_from_the_law(library: str, d: int, bits: int) -> Non
         assert_frequency(found, trials, math.exp(m.log_prob(m.mechanism.reach() * y, x)))
 
 
-@pytest.mark.parametrize("library", ["numpy", "torch"])
-@pytest.mark.parametrize("d", [101, 102])
+@together("library", ["numpy", "torch"])
+@together("d", [101, 102])
 def test_the_sampler_in_many_dimensions(library: str, d: int) -> None:
     """False alarm 1e-6; 20,000 draws miss a side's probability off by 0.03 with a chance below 1e-3."""
     m, trials, v = DuchiVector(1.0, d).implemented(), 20_000, np.resize([1.0, -1.0, -1.0], d)

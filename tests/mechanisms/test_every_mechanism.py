@@ -99,7 +99,7 @@ LISTED = {name: m for name, m in MECHANISMS.items() if m.reports() is not None} 
 """Ideal and implemented mechanisms with finitely many reports."""
 
 
-@pytest.mark.parametrize("name", LISTED)
+@together("name", LISTED)
 def test_a_closed_form_is_what_the_base_derives_from_the_reports(name: str) -> None:
     """Epsilon and the profile are sums at the worst pair; the law adds up to 1, and has the moments of its reports."""
     m, reports = LISTED[name], LISTED[name].reports()
@@ -225,8 +225,8 @@ def test_whole_numbers_are_reported_as_float64(name: str) -> None:
     assert m.sample(torch.zeros(3, dtype=torch.int64), rng=torch.Generator()).dtype == torch.float64
 
 
-@pytest.mark.parametrize("tensors", [False, True], ids=["numpy", "torch"])
-@pytest.mark.parametrize("name", ENUMERATED)
+@together("tensors", [False, True])
+@together("name", ENUMERATED)
 def test_a_sampler_draws_exactly_from_the_distribution_that_is_published(
     monkeypatch: pytest.MonkeyPatch, name: str, tensors: bool
 ) -> None:
@@ -288,7 +288,7 @@ def _told(first: dict[Any, float], second: dict[Any, float], levels: Sequence[fl
     ]
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+@together("entry", ENTRIES)
 def test_the_definition_has_total_one_and_the_epsilon_of_the_numbers(entry: Any) -> None:
     from sympy import exp, simplify
 
@@ -310,7 +310,7 @@ def test_the_definition_has_total_one_and_the_epsilon_of_the_numbers(entry: Any)
     assert math.log(float(value)) == pytest.approx(m.exact_epsilon(), rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["CoordinateSampling", "TwoStage", "RandomProjection"])
+@together("name", ["CoordinateSampling", "TwoStage", "RandomProjection"])
 def test_the_law_of_one_coordinate_has_the_moments_of_the_numbers(name: str) -> None:
     from sympy import exp
 

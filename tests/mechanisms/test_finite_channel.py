@@ -146,7 +146,7 @@ def test_labels_must_fit() -> None:
             FiniteChannel([[0.5, 0.5]], outputs=labels)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04broken", b"\x93NUMPY", b"0.5,0.5"])
+@together("content", [b"", b"PK\x03\x04broken", b"\x93NUMPY", b"0.5,0.5"])
 def test_a_damaged_file_is_one_clear_error(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "c.npz"
     path.write_bytes(content)
@@ -251,14 +251,14 @@ def test_whole_words_are_used_as_they_are() -> None:
     assert FiniteChannel([["3/8", "5/8"], ["1/4", "3/4"]]).implemented(2).exact_epsilon() <= math.log(1.5)
 
 
-@pytest.mark.parametrize("bits", [1, 65, 2.5, "8"])
+@together("bits", [1, 65, 2.5, "8"])
 def test_bits_are_checked(bits: Any) -> None:
     with pytest.raises(ValueError, match="bits must be a whole number >= 2 and <= 64"):
         FiniteChannel([[1]]).implemented(bits)
 
 
-@pytest.mark.parametrize("library", ["numpy", "torch"])
-@pytest.mark.parametrize("bits", [3, 64])
+@together("library", ["numpy", "torch"])
+@together("bits", [3, 64])
 def test_both_samplers_draw_from_the_law(library: str, bits: int) -> None:
     """False alarm 1e-6 a frequency; with 20,000 draws each a probability off by 0.03 is missed with chance 1e-3."""
     c = FiniteChannel([[0, 1, 0], ["1/3", "1/3", "1/3"], ["9/10", "1/20", "1/20"]], outputs=[-1.5, 0, 7])
@@ -305,7 +305,7 @@ def test_tensors_hold_numbers_only() -> None:
         assert c.sample_indices(torch.zeros(shape, dtype=torch.int64), rng=rng).shape == shape
 
 
-@pytest.mark.parametrize("x", [[0, 1], [-1], [0.5], [math.nan]])
+@together("x", [[0, 1], [-1], [0.5], [math.nan]])
 def test_inputs_must_be_rows(x: list[float]) -> None:
     with pytest.raises(ValueError, match=r"x must be whole numbers in 0\.\.0"):
         FiniteChannel([["1/2", "1/2"]]).sample(x, rng=np.random.default_rng(0))

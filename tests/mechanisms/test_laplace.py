@@ -165,8 +165,8 @@ def test_spreading_the_distance_over_coordinates_costs_no_epsilon(m: LaplaceGrid
     assert steepest * m.worst_pair()[1] > m.exact_epsilon()
 
 
-@pytest.mark.parametrize("library", ["numpy", "torch"])
-@pytest.mark.parametrize("m", [COARSE, UNEVEN, Laplace(0.3).implemented(), Laplace(1e6, 1e-3).implemented()])
+@together("library", ["numpy", "torch"])
+@together("m", [COARSE, UNEVEN, Laplace(0.3).implemented(), Laplace(1e6, 1e-3).implemented()])
 def test_both_samplers_draw_from_the_law(m: LaplaceGrid, library: str) -> None:
     """Upper tails from the exact law. False alarm 1e-6 an event; 0.03 is missed with a chance below 1e-3."""
     trials, g, b = 20_000, 2.0**m.exponent, m.mechanism.scale

@@ -190,7 +190,7 @@ def test_log_prob_adds_up_to_one(epsilon: float, x: float) -> None:
         assert np.exp(grid.log_prob(grid.outputs(), x)).sum() == pytest.approx(1, rel=1e-11)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@together("dtype", [np.float16, np.float32, np.float64])
 def test_log_prob_knows_the_reports_of_a_dtype(dtype: type) -> None:
     grid = PiecewiseGrid.of(1.0, 16)
     reports = grid.sample(np.full(500, 0.4, dtype), rng=np.random.default_rng(1))

@@ -13,6 +13,7 @@ from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.mechanisms.random_projection import RandomProjection
 from tests.frequency import assert_frequency
 from tests.mechanisms.four_points import FourPoints
+from tests.together import together
 
 
 def drawn(epsilon: float = 1.0, d: int = 5, q: int = 3, *, clip: bool = False, seed: int = 3) -> RandomProjection:
@@ -27,8 +28,8 @@ def channel(m: RandomProjection, inputs: np.ndarray) -> tuple[np.ndarray, np.nda
     return m.dense((index, value)), np.exp(m.log_prob((index, value), np.asarray(inputs)[:, None, :]))
 
 
-@pytest.mark.parametrize("clip", [True, False])
-@pytest.mark.parametrize("value", [TwoPoint(1.2), TwoPoint(1.2, 3.0, 0.5), FourPoints()], ids=repr)
+@together("clip", [True, False])
+@together("value", [TwoPoint(1.2), TwoPoint(1.2, 3.0, 0.5), FourPoints()])
 def test_epsilon_and_profile_are_those_of_the_value(value: TwoPoint | FourPoints, clip: bool) -> None:
     """The worst pair has them; without clipping to within a few roundings of the ends."""
     m = RandomProjection.drawn(value, 6, 4, np.random.default_rng(0), clip=clip)
@@ -53,7 +54,7 @@ def test_the_dense_report_is_unbiased_for_the_clipped_combinations() -> None:
     assert m.project(inputs) == pytest.approx(np.einsum("ij,ni->nj", m.matrix, inputs), rel=1e-12)
 
 
-@pytest.mark.parametrize(("d", "q"), [(1, 1), (5, 5), (7, 3), (40, 4)])
+@together(("d", "q"), [(1, 1), (5, 5), (7, 3), (40, 4)])
 def test_recovery_is_the_projection_on_the_columns(d: int, q: int) -> None:
     """P is symmetric, idempotent, of trace q, and the columns' own: over any orthonormal basis the lost energy averages
     1 - q/d exactly. With the draw's invariance under rotations that is its expectation for every single g."""
@@ -108,7 +109,7 @@ def test_the_samplers_draw_from_the_law(kind: str) -> None:
         assert_frequency(hits, trials, math.exp(m.log_prob((i, y), g)))
 
 
-@pytest.mark.parametrize("bits", [2, 8, 64])
+@together("bits", [2, 8, 64])
 def test_what_is_implemented_has_the_values_implemented_law(bits: int) -> None:
     ideal = drawn(clip=True)
     m = ideal.implemented(bits)
@@ -118,7 +119,7 @@ def test_what_is_implemented_has_the_values_implemented_law(bits: int) -> None:
     assert m.matrix is ideal.matrix or np.array_equal(m.matrix, ideal.matrix)
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (2, 3)])
+@together("shape", [(), (0,), (2, 3)])
 def test_shapes_are_those_of_the_vectors(shape: tuple[int, ...]) -> None:
     m = drawn()
     report = m.sample(np.zeros((*shape, 5), dtype=np.float32), rng=np.random.default_rng(0))

@@ -111,8 +111,8 @@ def test_the_worst_pair_attains_the_exact_epsilon(selection: Any, value: Any, cl
     assert m.exact_epsilon() == selection.exact_epsilon() + value.exact_epsilon()
 
 
-@pytest.mark.parametrize("value", VALUES, ids=repr)
-@pytest.mark.parametrize("selection", SELECTIONS, ids=repr)
+@together("value", VALUES)
+@together("selection", SELECTIONS)
 def test_the_profile_is_the_largest_divergence_of_all_orders_and_signs(selection: Any, value: Any) -> None:
     """With clipping: every ranking with every choice of ends; delta() is their maximum, and the worst pair has it."""
     m = TwoStage(selection, value, clip=True)

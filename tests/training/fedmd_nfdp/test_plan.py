@@ -73,7 +73,7 @@ def test_tables_are_refused() -> None:
         plan().start(table, seed=0, device=CPU)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@together("method", METHODS)
 def test_the_protocol_is_what_the_method_does(method: str) -> None:
     """Privacy that nothing gives (NP), and noise or sampling that the account leaves out."""
     protocol = run(method=method).protocol()

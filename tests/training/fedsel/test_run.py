@@ -63,7 +63,7 @@ def test_chunks_change_nothing_without_noise(monkeypatch: pytest.MonkeyPatch) ->
     assert (small.reported == whole.reported).all()
 
 
-@pytest.mark.parametrize("solution", ["PE-PM", "PM", "PM-RP", "PS-HM-O"])
+@together("solution", ["PE-PM", "PM", "PM-RP", "PS-HM-O"])
 def test_a_restored_run_goes_on_as_if_nothing_had_happened(solution: str) -> None:
     """Catches state that is not saved, and random numbers that depend on what was drawn before."""
     settings = {"solution": solution, "epochs": 2, "share": 0.34, "repeats": 1}
@@ -99,9 +99,8 @@ def test_seeds_differ_and_repeat() -> None:
     assert (one.weights != other.weights).any()
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("epsilon", [1e-9, 50.0])
-@pytest.mark.parametrize("name", ["EXP-PM", "PE-HM", "PS-DUCHI", "PE-PM-C", "HM", "PM-RP", "PE"])
+@together("epsilon", [1e-9, 50.0])
+@together("name", ["EXP-PM", "PE-HM", "PS-DUCHI", "PE-PM-C", "HM", "PM-RP", "PE"])
 def test_the_ends_of_the_ranges_train(epsilon: float, name: str) -> None:
     """Catches overflow and empty sets at d = 2, k = 1, one record a fold, and budgets from nearly 0 to large."""
     run = started(table(5, d=2), solution=name, epsilon=epsilon, k=1, corrected=True, epochs=2)

@@ -43,9 +43,7 @@ def test_without_noise_a_round_is_federated_averaging() -> None:
         torch.testing.assert_close(one.weights[name], weight, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "settings", [{}, {"permute": True, "fraction": 0.5}, {"ranges": "fixed"}, {"epsilon": math.inf}]
-)
+@together("settings", [{}, {"permute": True, "fraction": 0.5}, {"ranges": "fixed"}, {"epsilon": math.inf}])
 def test_a_restored_run_is_an_uninterrupted_one(settings: dict[str, Any]) -> None:
     """State that a later round needs and the checkpoint lacks."""
     whole, records = finished(rounds=3, **settings)
@@ -120,7 +118,7 @@ def test_permuted_reports_have_the_same_average() -> None:
     assert arrivals["span"] == arrivals["last"] - arrivals["first"]
 
 
-@pytest.mark.parametrize(
+@together(
     "settings",
     [
         {"ranges": "fixed", "radius": 1e10, "epsilon": 1e-12},
@@ -142,8 +140,8 @@ def test_settings_at_their_ends_run(settings: dict[str, Any]) -> None:
     assert all(bool(weight.isfinite().all()) for weight in one.weights.values())
 
 
-@pytest.mark.parametrize("ranges", ["fixed", "adaptive"])
-@pytest.mark.parametrize("epsilon", [1e-9, 50.0, math.inf])
+@together("ranges", ["fixed", "adaptive"])
+@together("epsilon", [1e-9, 50.0, math.inf])
 def test_the_ends_of_epsilon_train_or_say_why_not(epsilon: float, ranges: Any) -> None:
     """Infinities in weights, ranges or records, which JSON cannot hold."""
     one, records = finished(epsilon=epsilon, ranges=ranges)
@@ -153,7 +151,7 @@ def test_the_ends_of_epsilon_train_or_say_why_not(epsilon: float, ranges: Any) -
     assert all(layer["lemma_3"]["holds"] for record in records for layer in record["layers"].values())
 
 
-@pytest.mark.parametrize("settings", [{"fraction": 0.01}, {"n": 1}, {"n": 60, "batch_size": 1}])
+@together("settings", [{"fraction": 0.01}, {"n": 1}, {"n": 60, "batch_size": 1}])
 def test_one_client_a_round_one_client_and_one_image_each(settings: dict[str, Any]) -> None:
     """Rounding to no client at all, and ranges that follow a single report to nowhere."""
     one, records = finished(**settings)
