@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.mechanisms import Gaussian
 from ldp_audit.mechanisms.gaussian import GaussianGrid
 from ldp_audit.mechanisms.noise_grid import NoiseGrid
-from tests.frequency import assert_frequency
 from tests.together import together
 
 
@@ -39,22 +36,6 @@ def test_facts() -> None:
     assert Gaussian(1.0).delta(0.0) == pytest.approx(math.erf(1 / (2 * math.sqrt(2))), rel=1e-14, abs=0)
     assert Gaussian(1.0).delta([[0.0, math.inf]]).shape == (1, 2)
     assert Gaussian(2.0).log_prob(1.0, 1.0) == pytest.approx(-math.log(2 * math.sqrt(2 * math.pi)))
-
-
-def test_the_definition_is_symbolic_and_agrees() -> None:
-    law = Gaussian.symbolic()
-    x, sigma = (next(v for v in law.variables() if v.name == name) for name in ("x", "sigma"))
-    assert law.total() == 1
-    assert law.mean() - x == 0
-    assert (law.variance() - sigma**2).simplify() == 0
-
-
-def test_moments() -> None:
-    m = Gaussian(2.0)
-    assert m.mean([0.5, 1.0]).tolist() == [0.5, 1.0]
-    assert m.variance(0.0) == 4.0
-    with pytest.raises(ValueError, match="x must be finite real numbers"):
-        m.mean(math.nan)
 
 
 @together("bad", [0.0, -1.0, math.inf, math.nan, "1"])
@@ -139,25 +120,6 @@ def test_the_variance_is_nearly_that_of_the_line() -> None:
     m = Gaussian(1.5).implemented()
     assert m.variance(0.0) == pytest.approx(2.25 + float(m.grid.spacing()) ** 2 / 12, rel=1e-9, abs=0)
     assert m.exact_epsilon() == math.inf
-
-
-@pytest.mark.parametrize("library", ["numpy", "torch"])
-@pytest.mark.parametrize("m", [*COARSE, Gaussian(1.3, 2**0.5).implemented(), Gaussian(1e-3, 1e-7).implemented()])
-def test_both_samplers_draw_from_the_law(m: GaussianGrid, library: str) -> None:
-    """Upper tails from the counts. False alarm 1e-6 an event; 0.03 is missed with a chance below 1e-3."""
-    trials, g, counts = 20_000, float(m.grid.spacing()), m.counts()
-    x = 0.3 * g
-    drawn = np.rint(draw(m, np.full(trials, x), library) / g).astype(np.int64)
-    middle, spread = len(counts) // 2, float(m.width())
-    for step in (0, round(-spread), round(spread / 3), round(1.5 * spread)):
-        tails = [Fraction(sum(counts[max(0, middle + step - moved + 1) :]), 2**m.bits) for moved in (0, 1)]
-        assert_frequency(int(np.sum(drawn > step)), trials, float(0.7 * tails[0] + 0.3 * tails[1]))
-
-
-def draw(m: Any, x: np.ndarray, library: str) -> np.ndarray:
-    if library == "torch":
-        return m.sample(torch.from_numpy(x), rng=torch.Generator().manual_seed(6)).numpy()
-    return m.sample(x, rng=np.random.default_rng(6))
 
 
 def test_what_is_no_report_has_no_probability() -> None:

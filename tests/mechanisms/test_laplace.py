@@ -41,22 +41,6 @@ def test_the_density_ratio_is_epsilon() -> None:
     assert m.log_prob(-10.0, x) - m.log_prob(-10.0, z) == pytest.approx(m.exact_epsilon(), rel=1e-12, abs=0)
 
 
-def test_the_definition_is_symbolic_and_agrees() -> None:
-    law = Laplace.symbolic()
-    x, b = (next(v for v in law.variables() if v.name == name) for name in "xb")
-    assert law.at({x: 1, b: 2}).total() == 1
-    assert law.mean() - x == 0
-    assert (law.variance() - 2 * b**2).simplify() == 0
-
-
-def test_moments() -> None:
-    m = Laplace(2.0)
-    assert m.mean([0.5, 1.0]).tolist() == [0.5, 1.0]
-    assert m.variance(0.0) == 8.0
-    with pytest.raises(ValueError, match="x must be finite real numbers"):
-        m.mean(math.nan)
-
-
 @together("bad", [0.0, -1.0, math.inf, math.nan, "1"])
 def test_bad_parameters_are_named(bad: Any) -> None:
     with pytest.raises(ValueError, match="scale must be a finite number > 0"):
