@@ -32,16 +32,3 @@ def test_what_is_no_number_is_refused(m: Any, low: float, high: float) -> None:
         m.clip([low, math.nan])
     with pytest.raises(ValueError, match="x must be real numbers"):
         m.clip(["a", high])
-
-
-def test_the_hybrids_law_has_total_one() -> None:
-    m, x = Hybrid(1.0), 0.3
-    points = TwoPoint(1.0).outputs()
-    assert m.is_atom([*points, 0.0]).tolist() == [True, True, False]
-    mass = sum(math.exp(m.log_prob(y, x)) for y in points)
-    reach, (left, right) = Piecewise(1.0).reach(), (float(end) for end in Piecewise(1.0).inner(x))
-    inner = (right - left) * math.exp(m.log_prob((left + right) / 2, x))
-    outer = (2 * reach - (right - left)) * math.exp(m.log_prob(reach * 0.999, x))
-    assert mass + inner + outer == pytest.approx(1, rel=1e-12)
-    assert mass == pytest.approx(1 - m.mixing(), rel=1e-12)
-    assert Hybrid(0.3).log_prob(0.0, x) == -math.inf

@@ -10,7 +10,6 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from sympy import exp, simplify
@@ -234,12 +233,6 @@ def test_it_is_a_mechanism_with_the_law_of_its_counts(d: int, epsilon: float, bi
 def test_too_few_words_ignore_the_input() -> None:
     """False alarm 1e-6 a corner: all are equally likely."""
     m = DuchiVector(1e-3, 2).implemented(4)
-    drawn = draw(m, np.ones((20_000, 2)), "numpy")
+    drawn = m.sample(np.ones((20_000, 2)), rng=np.random.default_rng(6))
     for y in corners(2):
         assert_frequency(int(np.sum(np.all(np.sign(drawn) == y, axis=1))), 20_000, 0.25)
-
-
-def draw(m: Any, x: np.ndarray, library: str) -> np.ndarray:
-    if library == "torch":
-        return m.sample(torch.from_numpy(x), rng=torch.Generator().manual_seed(6)).numpy()
-    return m.sample(x, rng=np.random.default_rng(6))

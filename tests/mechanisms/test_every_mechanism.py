@@ -310,6 +310,20 @@ def test_the_definition_has_total_one_and_the_epsilon_of_the_numbers(entry: Any)
     assert math.log(float(value)) == pytest.approx(m.exact_epsilon(), rel=1e-12)
 
 
+@together("name", ["TwoPoint", "RandomizedResponse", "Piecewise", "Hybrid", "Laplace", "Gaussian"])
+def test_moments_are_those_of_the_definition(name: str) -> None:
+    from sympy import exp
+
+    m = MECHANISMS[name] if name != "TwoPoint" else TwoPoint(1.0, 0.3, 0.7)
+    law, given = m.symbolic(), {one.variable.name: getattr(m, one.name) for one in m.parameters}
+    given |= {"t": exp(given.get("epsilon", 1)), "s": exp(given.get("epsilon", 1) / 2)}
+    given |= {"alpha": m.mixing()} if name == "Hybrid" else {}
+    for x in [0, 1, 2] if name == "RandomizedResponse" else np.linspace(*m.domain(), 5):
+        point = {v: given.get(v.name, x) for v in law.variables()}
+        assert m.mean(x) == pytest.approx(float(law.mean().subs(point)), rel=1e-12, abs=1e-14)
+        assert m.variance(x) == pytest.approx(float(law.variance().subs(point)), rel=1e-12)
+
+
 @together("name", ["CoordinateSampling", "TwoStage", "RandomProjection"])
 def test_the_law_of_one_coordinate_has_the_moments_of_the_numbers(name: str) -> None:
     from sympy import exp
