@@ -11,8 +11,8 @@ import pytest
 
 from ldp_audit.accounting.protocols.protocol_file import shipped
 from ldp_audit.cli import main, report, report_sections
-from tests.reports.checks.in_text import check_text
-from tests.reports.checks.page_tree import parse
+from tests.reports.in_text import check_text
+from tests.reports.page_tree import parse
 from tests.reports.whole_report import whole_report
 
 Captured = pytest.CaptureFixture[str]
@@ -221,7 +221,7 @@ def test_every_shipped_protocol_is_accounted_for_unless_some_are_named(
 @pytest.mark.slow
 def test_the_whole_report_of_all_papers_passes_every_check(tmp_path: Path) -> None:
     from tests.reports import check_pages
-    from tests.reports.checks.chromium import find_chromium
+    from tests.reports.chromium import find_chromium
 
     assert main(["report", "--out", str(tmp_path), "--quiet"]) == 0
     found = check_pages.checked(tmp_path, program=find_chromium(), every=True)

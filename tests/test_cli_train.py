@@ -108,7 +108,7 @@ def test_resume_goes_on_with_the_same_sweep_only(tmp_path: Path, capsys: Capture
 
 def test_a_killed_sweep_resumes_to_the_numbers_of_one_that_was_not(tmp_path: Path) -> None:
     asked = ["train", TOY, "--sweep", "epsilon=0.5,1", "--set", "rounds=6", *QUICK]
-    slow = [*asked, "--set", "slow=0.2", "--out", str(tmp_path / "killed")]
+    slow = [*asked, "--set", "slow=0.1", "--out", str(tmp_path / "killed")]
     command = [sys.executable, "-m", "ldp_audit.cli", *slow]
     process = subprocess.Popen(command, cwd=Path(__file__).parents[1], stderr=subprocess.PIPE)
     states: list[Path] = []
@@ -123,8 +123,10 @@ def test_a_killed_sweep_resumes_to_the_numbers_of_one_that_was_not(tmp_path: Pat
         process.communicate()
     assert states, "no round was finished"
     assert not (tmp_path / "killed" / "results.json").exists()
+    for file in (tmp_path / "killed").rglob("*.json"):
+        json.loads(file.read_text())
     assert main([*slow, "--resume"]) == 0
-    assert main([*asked, "--set", "slow=0.2", "--out", str(tmp_path / "whole")]) == 0
+    assert main([*asked, "--set", "slow=0.1", "--out", str(tmp_path / "whole")]) == 0
     assert numbers(tmp_path / "killed") == numbers(tmp_path / "whole")
     assert not list((tmp_path / "killed").glob("runs/*.state"))
 

@@ -13,6 +13,7 @@ from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.test import FIRST_CALLS
 from tests.auditing import samplers
 from tests.frequency import assert_frequency
+from tests.together import together
 
 CASES = {
     "RandomizedResponse": (samplers.randomized_response(1.0), (0, 1), 1.0, 0.98),
@@ -38,7 +39,7 @@ def test_the_bound_comes_close_to_the_truth_from_below(name: str) -> None:
     assert safe.epsilon_lower <= epsilon
 
 
-@pytest.mark.parametrize("name", CASES)
+@together("name", CASES)
 def test_a_claim_below_the_truth_is_violated(name: str) -> None:
     sampler, inputs, epsilon, _ = CASES[name]
     result = audit(sampler, inputs, 0.8 * epsilon, samples=200_000)

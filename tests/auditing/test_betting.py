@@ -14,6 +14,7 @@ from ldp_audit import plan
 from ldp_audit.auditing.betting import Capital, epsilon_grid, nearest_on_edge, next_batch, stopping_times
 from ldp_audit.auditing.bounds import lower_limit
 from tests.frequency import FALSE_ALARM
+from tests.together import together
 
 CLAIMS = [(0.0, 0.0), (0.1, 0.0), (1.0, 0.0), (4.0, 0.0), (1.0, 0.1), (0.0, 0.3), (3.0, 1e-3)]
 
@@ -35,9 +36,8 @@ def exact_mean(p: float, q: float, epsilon: float, delta: float, *, sizes: tuple
     return float(np.sum(weight * np.exp(capital.log_capital[:, 0])))
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize(("epsilon", "delta"), CLAIMS)
-@pytest.mark.parametrize("q_share", [1e-3, 0.1, 0.5, 0.9, 1.0])
+@together(("epsilon", "delta"), CLAIMS)
+@together("q_share", [1e-3, 0.1, 0.5, 0.9, 1.0])
 def test_the_mean_capital_is_at_most_one_where_the_claim_holds(epsilon: float, delta: float, q_share: float) -> None:
     """Exact, over every outcome: on the claim's edge, within it, and at p = 1. Catches a bet that wins on average."""
     q = q_share * (1 - delta) * math.exp(-epsilon)
@@ -47,7 +47,7 @@ def test_the_mean_capital_is_at_most_one_where_the_claim_holds(epsilon: float, d
         assert exact_mean(p, other, epsilon, delta) <= 1 + 1e-9
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), CLAIMS)
+@together(("epsilon", "delta"), CLAIMS)
 def test_the_mean_capital_exceeds_one_where_the_claim_is_broken(epsilon: float, delta: float) -> None:
     """The check above can fail."""
     q = 0.3 * (1 - delta) * math.exp(-epsilon)
@@ -59,8 +59,8 @@ def assert_at_most(hits: int, trials: int, rate: float) -> None:
     assert chance > FALSE_ALARM, f"{hits} of {trials} where at most {rate:g} is allowed: chance {chance:.3g}"
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 0.0), (1.0, 0.0), (4.0, 0.0), (1.0, 0.1), (0.0, 0.0)])
-@pytest.mark.parametrize("known", [0, 500])
+@together(("epsilon", "delta"), [(0.1, 0.0), (1.0, 0.0), (4.0, 0.0), (1.0, 0.1), (0.0, 0.0)])
+@together("known", [0, 500])
 def test_a_true_claim_is_rejected_at_any_time_no_more_often_than_allowed(
     epsilon: float, delta: float, known: int
 ) -> None:
@@ -73,10 +73,8 @@ def test_a_true_claim_is_rejected_at_any_time_no_more_often_than_allowed(
     assert_at_most(int(np.isfinite(times).sum()), len(times), 0.2)
 
 
-@pytest.mark.parametrize(
-    ("claim", "truth", "probability"), [(1.0, 1.1, 0.5), (1.0, 2.5, 0.12), (4.0, 4.4, 0.5), (0.0, 0.5, 0.6)]
-)
-@pytest.mark.parametrize("error", [0.05, 0.001])
+@together(("claim", "truth", "probability"), [(1.0, 1.1, 0.5), (1.0, 2.5, 0.12), (4.0, 4.4, 0.5), (0.0, 0.5, 0.6)])
+@together("error", [0.05, 0.001])
 def test_a_violation_is_found_with_about_the_samples_of_a_plan(
     claim: float, truth: float, probability: float, error: float
 ) -> None:
@@ -107,7 +105,7 @@ def bounds_of_a_run(p: float, q: float, capital: Capital, pairs: int, rng: np.ra
     return bounds
 
 
-@pytest.mark.parametrize(("epsilon", "slack"), [(0.1, 0.02), (1.0, 0.02), (4.0, 0.06), (9.0, 0.6)])
+@together(("epsilon", "slack"), [(0.1, 0.02), (1.0, 0.02), (4.0, 0.06), (9.0, 0.6)])
 def test_the_confidence_sequence_never_falls_and_comes_close(epsilon: float, slack: float) -> None:
     """Seeded, error 10**-6: above the truth once in 10**6 runs."""
     q = 1 / (1 + math.exp(epsilon))
@@ -176,7 +174,7 @@ def test_the_point_on_the_edge_is_the_nearest(epsilon: float, delta: float, p: f
     assert divergence(p0, q0) <= divergence(gains + delta, gains * math.exp(-epsilon)).min() + 1e-9
 
 
-@pytest.mark.parametrize("claim", [0.0, 1e-5, 0.1, 1.0, math.pi, 50.0])
+@together("claim", [0.0, 1e-5, 0.1, 1.0, math.pi, 50.0])
 def test_the_grid_holds_the_claim_and_the_next_number(claim: float) -> None:
     grid = epsilon_grid(claim)
     assert claim in grid
@@ -186,7 +184,7 @@ def test_the_grid_holds_the_claim_and_the_next_number(claim: float) -> None:
     Capital(grid, 0.05)  # accepts it: ascending, finite
 
 
-@pytest.mark.parametrize(
+@together(
     ("change", "message"),
     [
         ({"epsilons": np.array([1.0, 0.5])}, "epsilons must be an ascending list"),
@@ -194,7 +192,6 @@ def test_the_grid_holds_the_claim_and_the_next_number(claim: float) -> None:
         ({"error": 0.0}, r"error must be in \(0, 1\), got 0.0"),
         ({"delta": 1.0}, r"delta must be in \[0, 1\), got 1.0"),
     ],
-    ids=["falling", "negative", "error", "delta"],
 )
 def test_bad_arguments_are_named(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from ldp_audit.auditing.bounds import deviation, lower_limit, lower_limits, probability, upper_limit
+from tests.together import together
 
 TRIALS = (1, 2, 30, 1_000, 1_000_000, 10**9)
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("tail", [1e-12, 1e-4, 0.025, 0.4])
-@pytest.mark.parametrize("trials", TRIALS)
+@together("tail", [1e-12, 1e-4, 0.025, 0.4])
+@together("trials", TRIALS)
 def test_the_limits_have_the_tails_that_were_asked_for(trials: int, tail: float) -> None:
     """SciPy's inverse alone errs by 5e-9 for 1,000 hits of a million, and this by less than 1e-13."""
     for hits in sorted({1, 2, trials // 1000, trials // 7, trials // 2, trials - 1, trials}):
@@ -43,8 +43,8 @@ def test_the_inverse_of_scipy_alone_would_fail_there() -> None:
     assert special.betainc(1_000, 999_001, polished) == pytest.approx(tail, rel=1e-13)
 
 
-@pytest.mark.parametrize("trials", [10_000, 10_001, 10**6, 10**9])
-@pytest.mark.parametrize("hits", [0, 1, 3, 30])
+@together("trials", [10_000, 10_001, 10**6, 10**9])
+@together("hits", [0, 1, 3, 30])
 def test_few_hits_of_many_trials_keep_their_digits(hits: int, trials: int) -> None:
     """Against 40 digits. SciPy's larger tail is off by 1e-8 for 30 of 10**9, and so was what came of it."""
     deviations = np.array([-4.0, -1.0, 0.1, 0.5, 1.5, 2.5, 4.0])
@@ -94,9 +94,8 @@ def test_the_ends_are_exact() -> None:
     assert upper_limit(0, 10, 0.05) == pytest.approx(1 - 0.05**0.1, rel=1e-15)
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("tail", [1e-99, 1e-101, 1e-150, 1e-200, 1e-300])
-@pytest.mark.parametrize("trials", [1, 2, 37, 200, 5000])
+@together("tail", [1e-99, 1e-101, 1e-150, 1e-200, 1e-300])
+@together("trials", [1, 2, 37, 200, 5000])
 def test_limits_at_the_least_errors_are_numbers_on_the_safe_side(trials: int, tail: float) -> None:
     """SciPy's inverse is nan for 3 hits of 37 at 1e-200, and above the truth for 180 of 200 at 1e-300."""
     with mpmath.workdps(60):

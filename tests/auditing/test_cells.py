@@ -3,10 +3,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 
 from ldp_audit.auditing.events import learned
 from ldp_audit.auditing.outputs import read
+from tests.together import together
 
 
 def test_few_values_are_cells_of_their_own() -> None:
@@ -52,7 +52,7 @@ def test_an_empty_cell_between_members_joins_them() -> None:
     assert event.contains(read([-5.0, 0.0, 0.5, 1.0, 1.5, 2.0], 6)).tolist() == [True, True, True, True, False, False]
 
 
-@pytest.mark.parametrize("numbers", [np.zeros(0), np.array([3.0]), np.array([math.inf, -math.inf, 1e308])])
+@together("numbers", [np.zeros(0), np.array([3.0]), np.array([math.inf, -math.inf, 1e308])])
 def test_odd_samples_make_cells_too(numbers: np.ndarray) -> None:
     cells = learned(numbers, None)
     assert cells.counts(numbers, None).sum() == len(numbers)

@@ -19,6 +19,7 @@ from ldp_audit.auditing.record import State, arguments_of, found_from_dict, foun
 from ldp_audit.auditing.test import FIRST_CALLS, IncompleteError, Ledger
 from ldp_audit.files import write_whole
 from tests.auditing.samplers import atom_and_density, labels
+from tests.together import together
 
 SAMPLES = 6 * CHUNK_ROWS
 
@@ -104,17 +105,15 @@ def test_a_state_may_be_gone_on_with_by_any_number_of_workers(workers: int, tmp_
     assert outcome(run(biased, state, workers=workers)) == outcome(run(biased, None))
 
 
-@pytest.mark.parametrize(
-    ("sampler", "inputs"),
-    [(labels, (0, 1)), (atom_and_density, (0, 1)), (vectors, (0.0, 2.0)), (infinite, (0, 1))],
-    ids=["labels", "atom and density", "vectors", "infinity"],
+@together(
+    ("sampler", "inputs"), [(labels, (0, 1)), (atom_and_density, (0, 1)), (vectors, (0.0, 2.0)), (infinite, (0, 1))]
 )
 def test_what_a_search_found_is_the_same_when_it_is_read_back(sampler: Any, inputs: tuple[Any, Any]) -> None:
     found = searched(Program(sampler), inputs, 200_000, 0.001, 0.0)
     assert found_from_dict(json.loads(json.dumps(found_to_dict(found)))) == found
 
 
-@pytest.mark.parametrize(
+@together(
     ("changes", "message"),
     [
         ({"seed": 1}, "seed was 0 and is 1"),
@@ -123,7 +122,6 @@ def test_what_a_search_found_is_the_same_when_it_is_read_back(sampler: Any, inpu
         ({"confidence": 0.9}, "confidence was 0.999 and is 0.9"),
         ({"inputs": (-1.0, 0.5)}, r"inputs was \[-1.0, 1.0\] and is \[-1.0, 0.5\]"),
     ],
-    ids=["seed", "samples", "claim", "confidence", "inputs"],
 )
 def test_the_state_of_other_arguments_is_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
     state = tmp_path / "state.json"

@@ -12,6 +12,7 @@ from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import read
 from ldp_audit.auditing.program import Program
 from tests.auditing import samplers
+from tests.together import together
 
 
 def chosen(sampler: Any, inputs: tuple[Any, Any], size: int = 5000, delta: float = 0.0) -> Choice:
@@ -79,7 +80,7 @@ def test_a_sample_of_one_output_still_gives_an_event() -> None:
     assert choice.predicted < 1
 
 
-@pytest.mark.parametrize("delta", [0.0, 0.5, 1.0])
+@together("delta", [0.0, 0.5, 1.0])
 def test_the_design_is_never_negative(delta: float) -> None:
     choice = Choice(Event(), False, 0.0, Counts(0, 10, 10, 10))
     assert choice.design_epsilon(delta) == 0

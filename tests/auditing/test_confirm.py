@@ -20,6 +20,7 @@ from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.record import record_in
 from ldp_audit.auditing.test import IncompleteError
+from tests.together import together
 
 Json = dict[str, Any]
 
@@ -87,7 +88,7 @@ def test_the_bound_of_a_confirmation_exceeds_the_truth_as_rarely_as_it_says() ->
     assert 0 < over <= stats.binom.isf(1e-6, 200, 0.1)
 
 
-@pytest.mark.parametrize("design", [0.0, 1.0, 4.0])
+@together("design", [0.0, 1.0, 4.0])
 def test_a_confirmation_is_tight_where_the_first_audit_said(design: float) -> None:
     """The bound and what would have been caught are those of the recorded design, and of no other."""
     event = Event(((0.0, math.inf),))
@@ -153,7 +154,7 @@ def test_a_confirmation_goes_on_after_an_interruption(leaky: Json, tmp_path: Pat
         confirm(stops, again, seed=5, resume=state)
 
 
-@pytest.mark.parametrize(
+@together(
     ("change", "message"),
     [
         ([], "a.json is no result of an audit; accepted: what --json or --resume wrote"),
@@ -162,7 +163,6 @@ def test_a_confirmation_goes_on_after_an_interruption(leaky: Json, tmp_path: Pat
         ({"counted": {}}, "a.json is damaged: KeyError: 'inputs'"),
         ({"counted": None}, "a.json is damaged: TypeError"),
     ],
-    ids=["list", "kind", "version", "empty", "null"],
 )
 def test_other_files_are_refused(leaky: Json, change: Any, message: str) -> None:
     document = change if isinstance(change, list) else {**leaky, **change}
@@ -211,7 +211,7 @@ def test_a_confirmation_of_an_unfinished_confirmation_has_samples_of_its_own(lea
     assert (witness_in(leaky, "a.json").stage, again.stage) == (7, 1007)
 
 
-@pytest.mark.parametrize(
+@together(
     ("change", "message"),
     [
         ({"confidence": 0.3}, r"confidence must be in \[0.5, 1\), got 0.3"),
@@ -236,7 +236,7 @@ def test_a_program_that_only_the_file_names_is_not_run(leaky: Json) -> None:
         assert program_of(None, record, "a.json") == ours
 
 
-@pytest.mark.parametrize(
+@together(
     "change",
     [
         {"confidence": 7.0},
@@ -258,7 +258,7 @@ def test_a_record_edited_by_hand_is_damaged(leaky: Json, change: Json) -> None:
         witness_in({**leaky, "counted": {**leaky["counted"], **change}}, "a.json")
 
 
-@pytest.mark.parametrize("witness", [{}, {"calls_for_one": True}, 7, {"calls_for_one": True, "event": None}])
+@together("witness", [{}, {"calls_for_one": True}, 7, {"calls_for_one": True, "event": None}])
 def test_a_witness_edited_by_hand_is_damaged(leaky: Json, witness: Any) -> None:
     with pytest.raises(ValueError, match=r"a\.json is damaged"):
         witness_in({**leaky, "witness": witness}, "a.json")

@@ -129,7 +129,7 @@ def test_all_bounds_hold_at_once_as_often_as_stated(name: str, trials: int) -> N
     assert chance_of_so_many(over, runs, error) > FALSE_ALARM
 
 
-@pytest.mark.parametrize("name", TRUTHS)
+@together("name", TRUTHS)
 def test_the_check_of_coverage_can_fail(name: str) -> None:
     """The same with every output counted sixteen times over, as if there were more of them."""
     rng, error, runs, over = np.random.default_rng(3), 0.2, 200, 0
@@ -174,7 +174,7 @@ def test_whole_runs_hold_as_often_as_stated(name: str, sampler: Callable) -> Non
     assert chance_of_so_many(over, runs, error) > FALSE_ALARM
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "sampler", "short"), [("laplace", laplace, 0.02), ("gaussian", gaussian, 0.03), ("k-rr", letters, 0.02)]
 )
 def test_bounds_come_close_to_the_truth(name: str, sampler: Callable, short: float) -> None:
@@ -283,7 +283,7 @@ def mixed(x: int, n: int, rng: np.random.Generator) -> list[float | None]:
     ]
 
 
-@pytest.mark.parametrize("sampler", [laplace, letters, vectors, mixed], ids=["laplace", "letters", "vectors", "mixed"])
+@together("sampler", [laplace, letters, vectors, mixed])
 def test_events_are_disjoint_ordered_and_read_back_from_json(sampler: Callable) -> None:
     program = Program(sampler, 1)
     first, second = (Sample(*(program.many(x, 4_000, (0, x, part)) for part in range(3))) for x in (0, 1))

@@ -82,8 +82,8 @@ def at_least(hits: int, trials: int, probability: float) -> float:
     return 1.0 if hits == 0 else float(special.betainc(hits, trials - hits + 1, probability))
 
 
-@pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("which", ["ideal", "implemented"])
+@together("name", LAWS)
+@together("which", ["ideal", "implemented"])
 def test_shipped_samplers_follow_their_laws(name: str, which: str) -> None:
     """False alarm 1e-6 each; and none of them is so far off its ideal law that 20,000 samples could tell."""
     mechanism, inputs = LAWS[name]
@@ -127,8 +127,8 @@ NULLS: dict[str, tuple[Callable, Any, list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", NULLS)
-@pytest.mark.parametrize("samples", [50, 5_000])
+@together("name", NULLS)
+@together("samples", [50, 5_000])
 def test_a_sampler_that_follows_its_law_is_called_different_as_often_as_stated(name: str, samples: int) -> None:
     """Exact binomial test of at most 0.2, false alarm 1e-6; a true rate of 0.65 fails it with probability 0.99."""
     sampler, law, inputs = NULLS[name]
@@ -212,7 +212,7 @@ def test_an_output_off_the_support_is_a_certain_difference() -> None:
     assert "y is off the law's support, on input 0.5: 1 of 1000" in result.describe()
 
 
-@pytest.mark.parametrize("wrong", [11, 2.5, "a", None, True], ids=repr)
+@together("wrong", [11, 2.5, "a", None, True])
 def test_a_label_that_is_none_is_off_the_support(wrong: Any) -> None:
     def sampler(x: int, n: int, rng: np.random.Generator) -> list[Any]:
         return [wrong, *rng.integers(0, 3, n - 1).tolist()]
@@ -241,7 +241,7 @@ def test_single_precision_is_no_difference() -> None:
         assert not fit(sampler, mechanism, [x], samples=5_000, confidence=SURE).differs
 
 
-@pytest.mark.parametrize("x", [0.0, -0.61, 1.0])
+@together("x", [0.0, -0.61, 1.0])
 def test_interval_masses_are_those_of_the_closed_forms(x: float) -> None:
     piecewise = Piecewise(1.0)
     reach, (left, right) = piecewise.reach(), (float(end) for end in piecewise.inner(x))
@@ -265,7 +265,7 @@ def test_interval_masses_are_those_of_the_closed_forms(x: float) -> None:
         assert len(cells.words) >= 30
 
 
-@pytest.mark.parametrize("mechanism", [Piecewise(1.0), Hybrid(1.0), Laplace(1.0), Gaussian(1.0)], ids=repr)
+@together("mechanism", [Piecewise(1.0), Hybrid(1.0), Laplace(1.0), Gaussian(1.0)])
 def test_a_fine_grid_is_not_taken_for_a_difference(mechanism: Any) -> None:
     """Its steps move each cell's mass by less than a third of a standard deviation at 1e5 samples."""
     ideal = cells_of(mechanism, 0.37, 100_000)

@@ -12,6 +12,7 @@ from ldp_audit.auditing.independent_bound import dependence, epsilon_lower_if_in
 from ldp_audit.auditing.program import Program
 from ldp_audit.mechanisms import Laplace, RandomizedResponse
 from tests.frequency import FALSE_ALARM
+from tests.together import together
 
 HIGH, LOW = 0.525, 0.475  # of a RAPPOR bit at f = 0.95
 BIT = math.log(HIGH / LOW)
@@ -26,8 +27,8 @@ def _bound(d, n, x, y, error=0.05, design=(HIGH, LOW)):
     return epsilon_lower_if_independent(_counts(x, n, y, n), error, [design] * d)
 
 
-@pytest.mark.parametrize(("p", "q"), [(HIGH, LOW), (0.9, 0.3), (0.02, 0.005)])
-@pytest.mark.parametrize(("d", "times"), [(1, 60), (8, 25), (20, 12)])
+@together(("p", "q"), [(HIGH, LOW), (0.9, 0.3), (0.02, 0.005)])
+@together(("d", "times"), [(1, 60), (8, 25), (20, 12)])
 def test_the_bound_exceeds_the_truth_no_more_often_than_its_error(d, times, p, q, request):
     times *= 50 if request.config.getoption("--slow") else 1
     rng, error, over = np.random.default_rng(d), 0.2, 0
@@ -45,7 +46,7 @@ def test_the_rate_of_a_region_without_slack_is_the_stated_error():
     assert special.bdtr(over, times, 0.36) > FALSE_ALARM
 
 
-@pytest.mark.parametrize(("d", "n", "most"), [(1, 10**4, 1.06), (8, 10**6, 1.02), (20, 10**4, 1.15), (20, 10**7, 1.02)])
+@together(("d", "n", "most"), [(1, 10**4, 1.06), (8, 10**6, 1.02), (20, 10**4, 1.15), (20, 10**7, 1.02)])
 def test_the_gap_is_that_of_deviations_that_add_in_squares(d, n, most):
     x, y = np.full(d, round(n * HIGH)), np.full(d, round(n * LOW))
     gap = d * BIT - _bound(d, n, x, y)
@@ -99,11 +100,7 @@ def test_a_design_that_is_off_costs_little():
     assert right > _bound(d, n, x, y, design=(0.5, 0.48)) > right - most
 
 
-@pytest.mark.parametrize(
-    ("x", "n", "y", "m"),
-    [([0, 5], 10, [1, 1], 10), ([5, 5], 10, [10, 1], 10), ([1, 1], 1, [1, 0], 1)],
-    ids=["never", "always", "one-each"],
-)
+@together(("x", "n", "y", "m"), [([0, 5], 10, [1, 1], 10), ([5, 5], 10, [10, 1], 10), ([1, 1], 1, [1, 0], 1)])
 def test_a_coordinate_that_shows_nothing_leaves_no_bound(x, n, y, m):
     assert epsilon_lower_if_independent(_counts(x, n, y, m), 0.05, [(0.5, 0.5)] * 2) == 0
 
@@ -119,7 +116,7 @@ def test_no_coordinates_give_no_bound():
     assert epsilon_lower_if_independent([], 0.05, []) == 0
 
 
-@pytest.mark.parametrize(
+@together(
     ("error", "designs", "message"),
     [
         (0.0, [(0.5, 0.5)], "error must be in"),
@@ -272,7 +269,7 @@ def test_a_pair_that_goes_together_or_apart_is_named(sign):
     assert found.p_value < 1e-100
 
 
-@pytest.mark.parametrize(
+@together(
     ("change", "message"),
     [
         ({"delta": 0.1}, "delta must be 0 for a bound from independent coordinates, got 0.1"),
@@ -283,7 +280,6 @@ def test_a_pair_that_goes_together_or_apart_is_named(sign):
             "law must have one coordinate for each of the outputs' 20",
         ),
     ],
-    ids=["delta", "samples", "error", "law"],
 )
 def test_bad_arguments_of_the_audit_are_named(change, message):
     with pytest.raises(ValueError, match=message):

@@ -7,6 +7,7 @@ import pytest
 
 from ldp_audit import search
 from ldp_audit.auditing.event_search import as_search
+from tests.together import together
 
 
 def test_a_range_gives_its_ends_a_grid_and_random_points() -> None:
@@ -84,7 +85,7 @@ def test_a_search_of_nothing_is_refused(arguments: dict, complaint: str) -> None
         search(**arguments)
 
 
-@pytest.mark.parametrize("inputs", [[0], "ab", 3, []], ids=repr)
+@together("inputs", [[0], "ab", 3, []])
 def test_fewer_than_two_inputs_are_refused(inputs: object) -> None:
     with pytest.raises(ValueError, match="inputs must be two or more"):
         as_search(inputs)

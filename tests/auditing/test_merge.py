@@ -130,10 +130,8 @@ def test_two_audits_that_searched_for_themselves_are_refused() -> None:
         merge([("a", first()), ("b", alone)])
 
 
-@pytest.mark.parametrize(
-    "part",
-    [{"trials": [36_800, 10]}, {"trials": [10**9, 10**9]}, {"hits": [10**9, 1]}, {"chunks": [[0, 2], [1, 3]]}],
-    ids=["unequal", "more than the calls give", "more hits than trials", "a chunk twice"],
+@together(
+    "part", [{"trials": [36_800, 10]}, {"trials": [10**9, 10**9]}, {"hits": [10**9, 1]}, {"chunks": [[0, 2], [1, 3]]}]
 )
 def test_counts_that_cannot_be_are_refused(part: Json) -> None:
     forged = copy.deepcopy(confirmed(1))

@@ -16,6 +16,7 @@ from ldp_audit.auditing.confirm import confirm, witness_in
 from ldp_audit.auditing.outputs import read, unrepeated
 from ldp_audit.cli import main
 from tests.auditing.samplers import randomized_response
+from tests.together import together
 
 
 class Journal:
@@ -41,8 +42,8 @@ def many_labels(x: int, n: int, rng: np.random.Generator) -> list[str]:
     return [f"label {value}" for value in np.where(truthful, x, rng.integers(0, 300, n)).tolist()]
 
 
-@pytest.mark.parametrize("sequential", [False, True])
-@pytest.mark.parametrize("sampler", [Journal(), mostly_journal], ids=["ids", "some ids"])
+@together("sequential", [False, True])
+@together("sampler", [Journal(), mostly_journal])
 def test_labels_that_never_come_again_are_inconclusive(sampler: object, sequential: bool) -> None:
     result = audit(sampler, (0, 1), 1.0, samples=20_000, sequential=sequential)
     assert result.verdict == "inconclusive"

@@ -11,6 +11,7 @@ import pytest
 from ldp_audit import mechanisms
 from ldp_audit.auditing import assertions as assertion
 from ldp_audit.auditing import fitting as goodness_of_fit
+from tests.together import together
 
 pytest_plugins = ["pytester"]
 
@@ -147,13 +148,13 @@ def test_a_seed_given_in_the_call_is_the_seed(pytester: pytest.Pytester) -> None
     assert seeds_of(outcome(pytester, BROKEN.replace("detects=1.5", "detects=1.5, seed=5"), "--ldp-seed=1")) == [5]
 
 
-@pytest.mark.parametrize("value", ["-1", "1.5", "often"])
+@together("value", ["-1", "1.5", "often"])
 def test_a_seed_that_is_none_is_refused_on_the_command_line(pytester: pytest.Pytester, value: str) -> None:
     text = outcome(pytester, BROKEN, f"--ldp-seed={value}")
     assert f"--ldp-seed must be a whole number >= 0 or random, got '{value}'" in text
 
 
-@pytest.mark.parametrize(("marker", "says"), [("seed=-1", "got -1"), ("7", "seed=... alone"), ("sead=1", "'sead'")])
+@together(("marker", "says"), [("seed=-1", "got -1"), ("7", "seed=... alone"), ("sead=1", "'sead'")])
 def test_a_marker_that_says_nothing_sensible_fails_the_test(pytester: pytest.Pytester, marker: str, says: str) -> None:
     text = outcome(pytester, BROKEN.replace("def test_it", f"@pytest.mark.ldp({marker})\ndef test_it"))
     assert re.search(rf"E +ValueError: the marker ldp.*{re.escape(says)}", text)

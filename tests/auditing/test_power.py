@@ -39,7 +39,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("claimed", "violation", "confidence", "power", "delta", "probability"), CASES)
+@together(("claimed", "violation", "confidence", "power", "delta", "probability"), CASES)
 def test_a_plan_has_its_power_and_wastes_little(
     claimed: float, violation: float, confidence: float, power: float, delta: float, probability: float
 ) -> None:
@@ -59,7 +59,7 @@ def test_fewer_samples_than_planned_lack_the_power() -> None:
         assert_at_least(hits, 0.95)
 
 
-@pytest.mark.parametrize(
+@together(
     ("probability", "trials", "error", "claimed", "delta"),
     [
         (0.5, 1000, 0.05, 1.0, 0.0),
@@ -116,14 +116,13 @@ def test_a_design_that_is_fixed_already_is_reckoned_with() -> None:
         assert_at_least(rejections(p, p * math.exp(-caught), 2000, error, 1.0, design), 0.95)
 
 
-@pytest.mark.parametrize(
+@together(
     ("counts", "delta", "finds"),
     [
         (Counts(500, 1000, 100, 1000), 0.0, True),
         (Counts(999, 1000, 995, 1000), 0.0, False),
         (Counts(100, 1000, 10, 1000), 0.2, False),
     ],
-    ids=["usual", "nearly always", "within delta"],
 )
 def test_an_event_that_cannot_show_a_violation_detects_nothing(counts: Counts, delta: float, finds: bool) -> None:
     """Audits and confirmations say the same of it; catches one that promises power at an event that always occurs."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.auditing.program import CHUNK_VALUES, Program, ProgramError
+from tests.together import together
 
 
 def test_a_call_is_determined_by_seed_and_key() -> None:
@@ -20,7 +21,7 @@ def test_a_call_is_determined_by_seed_and_key() -> None:
     assert all(other.known_numbers.tolist() != same[0] for other in others)
 
 
-@pytest.mark.parametrize("seed", [0, 5, 2**32 + 7, 2**130 + 5])
+@together("seed", [0, 5, 2**32 + 7, 2**130 + 5])
 def test_its_generator_is_numpys_for_the_seed_and_the_spawn_key(seed: int) -> None:
     """Also what the program spawns of it, so that anyone can repeat a call by numpy alone."""
     program = Program(lambda x, n, rng: np.append(rng.random(n - 1), rng.spawn(1)[0].random()), seed)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from ldp_audit import audit
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.test import FIRST_CALLS, first_calls, suspected, suspected_by_few
+from tests.together import together
 
 ERROR = 0.0005
 
@@ -26,7 +26,7 @@ class Counting:
         return x + own.laplace(size=n)
 
 
-@pytest.mark.parametrize("samples", [1, 500, 1_950, 1_951, 3_333, 6_400, 10**6])
+@together("samples", [1, 500, 1_950, 1_951, 3_333, 6_400, 10**6])
 def test_calls_grow_with_the_samples_and_are_even(samples: int) -> None:
     """They are halved: an odd number once made more hits than calls."""
     found = first_calls(samples)
@@ -36,8 +36,8 @@ def test_calls_grow_with_the_samples_and_are_even(samples: int) -> None:
     assert first_calls(samples + 100) >= found
 
 
-@pytest.mark.parametrize("samples", [500, 1_953, 3_906, 100_000])
-@pytest.mark.parametrize("seed_bits", [0, 1, 2])
+@together("samples", [500, 1_953, 3_906, 100_000])
+@together("seed_bits", [0, 1, 2])
 def test_a_program_of_few_seeds_is_suspected_whatever_the_samples(samples: int, seed_bits: int) -> None:
     sampler = Counting(seed_bits)
     test, calls = suspected_by_few(Program(sampler), (0.0, 1.0), (0, 1), ERROR, 1.0, samples)
@@ -58,14 +58,14 @@ def test_few_calls_and_all_of_them_end_in_the_same_test() -> None:
     assert few == suspected(both[1], (0.0, 1.0), (0, 1), ERROR, 1.0)
 
 
-@pytest.mark.parametrize("samples", [500, 1_953, 1_000_000 // 512])
+@together("samples", [500, 1_953, 1_000_000 // 512])
 def test_a_fixed_seed_is_caught_by_a_small_audit(samples: int) -> None:
     found = audit(Counting(0), (0.0, 1.0), 1.0, samples=samples, confidence=0.95)
     assert found.violated
     assert found.witness.calls_for_one
 
 
-@pytest.mark.parametrize("samples", [1_953, 1_999, 2_750, 3_999])
+@together("samples", [1_953, 1_999, 2_750, 3_999])
 def test_an_audit_of_any_size_counts_its_calls(samples: int) -> None:
     found = audit(Counting(None), (0.0, 1.0), 1.0, samples=samples, confidence=0.95)
     assert found.samples_used == 2 * samples + 2 * first_calls(samples)

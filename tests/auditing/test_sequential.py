@@ -27,6 +27,7 @@ from tests.auditing.samplers import (
     two_point,
 )
 from tests.frequency import FALSE_ALARM
+from tests.together import together
 
 QUERIES = ((0.0,) * 5, (1.0,) * 5)
 
@@ -61,7 +62,7 @@ def rare(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
     return np.where(rng.random(n) < (2e-3 if x else 1e-4), 9, rng.integers(0, 5, n))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@together("seed", range(4))
 def test_a_noisy_maximum_with_its_value_is_found_within_a_few_thousand_samples(seed: int) -> None:
     """Claim 1, truth 2.5; both inputs' samples, the search included. Seeded; every seed tried so far passes."""
     result = audited(noisy_max_value, QUERIES, 1.0, samples=1_000_000, confidence=0.95, seed=seed)
@@ -118,7 +119,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@together("name", BROKEN)
 def test_a_broken_program_is_caught_before_its_samples_are_spent(name: str) -> None:
     """Each exceeds what the run states as detectable, so that it is missed with probability 0.05 at most; seeded."""
     sampler, inputs, claim, delta = BROKEN[name]

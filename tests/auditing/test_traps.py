@@ -55,9 +55,7 @@ def test_no_family_of_mechanisms_is_assumed():
     assert_at_most(bounds_above(1.0, two_point(1.0), (-1.0, 1.0), samples=2_000, audits=12), 12, ERROR)
 
 
-@pytest.mark.parametrize(
-    ("p", "claim", "error"), [(0.5, 0.0, 0.5), (0.5, 1.0, 0.05), (0.7, 1.0, 0.001), (0.2, 0.5, 0.2)]
-)
+@together(("p", "claim", "error"), [(0.5, 0.0, 0.5), (0.5, 1.0, 0.05), (0.7, 1.0, 0.001), (0.2, 0.5, 0.2)])
 def test_one_test_decides_and_its_error_is_the_stated_one(p: float, claim: float, error: float):
     """Trap 5 (a mean of p-values): at the edge of the claim, at several levels, all counts summed."""
     found = rejection_probability(100, 100, p, p * math.exp(-claim), error, bound_above=claim)
@@ -147,7 +145,7 @@ def test_nearly_all_samples_are_used_for_the_bound():
         assert result.samples_used <= 2 * 500_000 + 2 * FIRST_CALLS  # and the calls for a single output
 
 
-@pytest.mark.parametrize(("epsilon", "share"), [(0.5, 0.75), (1.0, 0.75), (2.0, 0.76), (4.0, 0.87)])
+@together(("epsilon", "share"), [(0.5, 0.75), (1.0, 0.75), (2.0, 0.76), (4.0, 0.87)])
 def test_the_bound_is_tighter_than_two_separate_intervals(epsilon: float, share: float):
     """Trap 11, its other half (two halves of alpha): the gap to the truth, at the most likely counts."""
     n = 1_000_000

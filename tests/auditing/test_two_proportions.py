@@ -78,7 +78,7 @@ def table(n: int, m: int, design: float, delta: float) -> np.ndarray:
     return np.array([[region.epsilon_lower(delta) for region in row] for row in regions])
 
 
-@pytest.mark.parametrize(("n", "m", "design", "delta"), [(12, 12, 1.0, 0.0), (8, 20, 1.0, 0.0), (14, 8, 0.5, 0.2)])
+@together(("n", "m", "design", "delta"), [(12, 12, 1.0, 0.0), (8, 20, 1.0, 0.0), (14, 8, 0.5, 0.2)])
 def test_the_bound_exceeds_the_truth_with_at_most_the_stated_probability_whatever_p_and_q(
     n: int, m: int, design: float, delta: float
 ) -> None:
@@ -93,8 +93,8 @@ def test_the_bound_exceeds_the_truth_with_at_most_the_stated_probability_whateve
     assert 0.005 < worst <= ERROR  # and it is no bound that never exceeds anything
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0, 4.0])
-@pytest.mark.parametrize("n", [100, 10_000, 1_000_000])
+@together("epsilon", [0.0, 0.1, 1.0, 4.0])
+@together("n", [100, 10_000, 1_000_000])
 def test_the_bound_exceeds_the_truth_no_more_often_than_stated(n: int, epsilon: float) -> None:
     """500 simulated nulls; fails for nothing with probability at most FALSE_ALARM."""
     p = math.exp(epsilon) / (1 + math.exp(epsilon))
@@ -122,8 +122,8 @@ def _deviation(x: int, n: int, y: int) -> float:
     return math.sqrt((1 - x / n) / x + (1 - y / n) / y)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
-@pytest.mark.parametrize("n", [100, 10_000, 1_000_000])
+@together("epsilon", [0.1, 1.0, 4.0])
+@together("n", [100, 10_000, 1_000_000])
 def test_no_bound_comes_within_a_deviation_of_what_was_observed(n: int, epsilon: float) -> None:
     for p in (0.5, math.exp(epsilon) / (1 + math.exp(epsilon))):
         x, y = round(n * p), max(1, round(n * p * math.exp(-epsilon)))
@@ -136,11 +136,11 @@ def two_limits(counts: Counts) -> float:
     return math.log(low / upper_limit(counts.other_hits, counts.other_trials, ERROR / 2))
 
 
-@pytest.mark.parametrize(
+@together(
     ("epsilon", "values", "share"),
     [(0.1, 2, 0.75), (0.5, 2, 0.75), (1.0, 2, 0.75), (2.0, 2, 0.75), (2.0, 10, 0.75), (4.0, 2, 0.87)],
 )
-@pytest.mark.parametrize("n", [100_000, 1_000_000])
+@together("n", [100_000, 1_000_000])
 def test_the_gap_is_at_most_three_quarters_of_that_of_two_separate_limits(
     n: int, epsilon: float, values: int, share: float
 ) -> None:
@@ -257,7 +257,7 @@ def test_the_bounds_are_quick_at_every_error_and_delta() -> None:
             assert region.delta_lower(1.0) <= region.delta_lower(0.1)
 
 
-@pytest.mark.parametrize(
+@together(
     ("counts", "error", "design", "delta"),
     [
         (Counts(10, 30, 13_088, 110_070), 0.0019, 0.0, 0.0),

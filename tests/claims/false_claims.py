@@ -220,7 +220,7 @@ _COARSE = [Fraction(text) for text in ("0", "1", "1/2", "3", "1000")]
 
 def brute_force(statement: Statement) -> bool:
     """Whether some point of a rational grid, mapped into the domain, violates it; by SymPy's substitution alone."""
-    return any(_violates(statement, point) for point in grid(statement))
+    return any(violates(statement, point) for point in grid(statement))
 
 
 def grid(statement: Statement, sizes: list[Fraction] | None = None) -> Iterator[dict]:
@@ -246,7 +246,7 @@ def grid(statement: Statement, sizes: list[Fraction] | None = None) -> Iterator[
             yield point
 
 
-def _violates(statement: Statement, point: dict) -> bool:
+def violates(statement: Statement, point: dict) -> bool:
     left, right = (side.subs(point) for side in (statement.left, statement.right))
     if not (left.is_finite and right.is_finite):
         return False

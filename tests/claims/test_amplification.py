@@ -1,4 +1,4 @@
-"""LDP-FL, what shuffling leaves: the verdicts, the independent checker, the numbers, and twins that are false."""
+"""LDP-FL, what shuffling leaves: the numbers, and twins that are false."""
 
 from __future__ import annotations
 
@@ -11,36 +11,10 @@ from sympy import Integer, Rational
 from ldp_audit.accounting.shuffle import feldman_2021, shuffle
 from ldp_audit.claims.claim import Claims
 from ldp_audit.claims.papers.ldp_fl import amplification
-from ldp_audit.claims.recheck import part as recheck_part
-from ldp_audit.claims.settling import SettledClaim, settle, settle_claim
+from ldp_audit.claims.settling import settle
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms import TwoPoint
-
-EXPECTED = {"LF-SHUF": "REFUTED", "LF-ERL": "PROVED"}
-
-
-@pytest.fixture(scope="module")
-def settled() -> dict[str, SettledClaim]:
-    return {claim.id: settle_claim(claim) for claim in Claims(amplification.CLAIMS)}
-
-
-def test_the_engines_reach_the_verdicts(settled: dict[str, SettledClaim]) -> None:
-    assert {name: str(one.verdict) for name, one in settled.items()} == EXPECTED
-
-
-def test_the_independent_checker_accepts_every_part(settled: dict[str, SettledClaim]) -> None:
-    for claim in settled.values():
-        for part in claim.all_parts():
-            assert recheck_part(part.to_dict()) == part.verdict
-            assert part.engine == "recompute"
-
-
-def test_every_correction_is_proved(settled: dict[str, SettledClaim]) -> None:
-    for claim in Claims(amplification.CLAIMS):
-        assert claim.corrected is not None
-        labels = [part.label for part in claim.corrected.parts]
-        found = {part.statement.label: part.verdict for part in settled[claim.id].all_parts()}
-        assert [found[label] for label in labels] == [Verdict.PROVED] * len(labels)
+from tests.together import together
 
 
 @pytest.mark.parametrize(("n", "epsilon", "level"), [(100, 1, "2/5"), (200, 4, "3"), (500, 10, "9")])
@@ -78,7 +52,7 @@ FALSE = {
 }
 
 
-@pytest.mark.parametrize("name", FALSE)
+@together("name", FALSE)
 def test_larger_levels_are_not_proved(name: str) -> None:
     corrected = Claims(amplification.CLAIMS)[0].corrected
     assert corrected is not None

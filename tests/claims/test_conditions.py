@@ -12,6 +12,7 @@ from ldp_audit.claims.recheck_report import recheck_claims
 from ldp_audit.claims.settling import BadClaimError, says_nothing
 from ldp_audit.mechanisms.variable import EPSILON, ROOT_T, T, Variable
 from ldp_audit.reports import document, wording
+from tests.together import together
 
 x = Variable("x", -2, 2)
 c, r = Variable("c", -oo, oo), Variable("r", 0, oo, open="left")
@@ -57,7 +58,7 @@ def test_a_variable_may_be_fixed() -> None:
     assert outcome(claim([equal(other - c, 0)], condition=fixed))[0] is Verdict.CONDITIONAL
 
 
-@pytest.mark.parametrize("domain", [(-5, 1), (3, 4), (-2, 3)])
+@together("domain", [(-5, 1), (3, 4), (-2, 3)])
 def test_a_domain_that_is_not_narrower_is_no_condition(domain: tuple[int, int]) -> None:
     """Elsewhere the claim may hold; that says nothing of it."""
     elsewhere = Condition("x is elsewhere.", (Variable("x", *domain),))

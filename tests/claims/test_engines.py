@@ -52,7 +52,7 @@ def test_true_statements_are_proved_with_a_form(statement: Statement) -> None:
     assert settled.engine != "smt"
 
 
-@pytest.mark.parametrize(
+@together(
     "statement",
     [
         less(0, x),
@@ -62,7 +62,6 @@ def test_true_statements_are_proved_with_a_form(statement: Statement) -> None:
         less(opened * (1 - opened), Rational(1, 4)),
         differ(x, 1),
     ],
-    ids=str,
 )
 def test_an_end_or_a_touching_point_refutes_strictness(statement: Statement) -> None:
     assert settle(statement).verdict is Verdict.REFUTED
@@ -89,7 +88,7 @@ def test_a_symbol_without_a_domain_cannot_enter_a_statement() -> None:
         at_most(Symbol("q"), 1)
 
 
-@pytest.mark.parametrize("side", [oo, sqrt(-1), "nonsense +"])
+@together("side", [oo, sqrt(-1), "nonsense +"])
 def test_a_side_must_be_a_finite_real_expression(side: object) -> None:
     with pytest.raises(Exception, match=r"side must be|could not parse|invalid"):
         at_most(side, 1)
@@ -195,9 +194,7 @@ def test_an_order_statement_needs_its_constant_on_the_right() -> None:
         order(x, Variable("K", 0, 1) * y, constant=Variable("K", 0, 1))
 
 
-@pytest.mark.parametrize(
-    ("printed", "holds"), [("0.67", True), ("0.6667", True), ("0.66", False), ("1", True), ("0.7", True)]
-)
+@together(("printed", "holds"), [("0.67", True), ("0.6667", True), ("0.66", False), ("1", True), ("0.7", True)])
 def test_printed_numbers_are_rounded_at_their_last_place(printed: str, holds: bool) -> None:
     assert (settle(prints_as(Rational(2, 3), printed)).verdict is Verdict.PROVED) == holds
 

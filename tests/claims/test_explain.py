@@ -40,9 +40,9 @@ def find(cells: list[Cell]) -> list:
     return explanations(cells, formula, [POWERS, OFFSETS], MISPRINT)
 
 
-@pytest.mark.parametrize("power", POWERS.options)
-@pytest.mark.parametrize("offset", OFFSETS.options)
-@pytest.mark.parametrize("used", [5, 6, 8])
+@together("power", POWERS.options)
+@together("offset", OFFSETS.options)
+@together("used", [5, 6, 8])
 def test_a_planted_explanation_is_found(power: int, offset: int, used: int) -> None:
     cells = table({"power": power, "offset": offset}, {5: used})
     best = find(cells)[0]

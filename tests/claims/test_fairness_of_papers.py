@@ -10,8 +10,8 @@ from ldp_audit.claims.settling import SettledClaim, says_nothing, settle_claim
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import Variable
 from tests.settled_papers import settled_paper
+from tests.together import together
 
-CLAIMS = [claim for key in papers.PAPERS for claim in papers.load(key).claims]
 AGAINST = (Verdict.REFUTED, Verdict.CONDITIONAL, Verdict.VACUOUS)
 
 
@@ -30,9 +30,14 @@ def unlooked(settled: SettledClaim) -> bool:
     return claim.source == "paper" and settled.verdict in AGAINST and not told
 
 
-def test_every_part_says_something() -> None:
+@pytest.fixture(scope="module")
+def claims() -> list[Claim]:
+    return [claim for key in papers.PAPERS for claim in papers.load(key).claims]
+
+
+def test_every_part_says_something(claims: list[Claim]) -> None:
     """Would catch a part that SymPy has worked out to `x == x`, on which no verdict may rest."""
-    assert {claim.id: labels for claim in CLAIMS if (labels := idle(claim))} == {}
+    assert {claim.id: labels for claim in claims if (labels := idle(claim))} == {}
 
 
 def test_what_is_held_against_a_paper_says_where_it_was_looked() -> None:
@@ -40,8 +45,8 @@ def test_what_is_held_against_a_paper_says_where_it_was_looked() -> None:
     assert [one.claim.id for one in settled if unlooked(one)] == []
 
 
-def test_a_kindest_reading_is_another_one_and_is_shown_with_where_it_was_looked_for() -> None:
-    kind = [(claim, claim.kindest) for claim in CLAIMS if claim.kindest]
+def test_a_kindest_reading_is_another_one_and_is_shown_with_where_it_was_looked_for(claims: list[Claim]) -> None:
+    kind = [(claim, claim.kindest) for claim in claims if claim.kindest]
     assert kind
     assert [claim.id for claim, kindest in kind if kindest.parts == claim.parts or not claim.looked.strip()] == []
 
@@ -49,14 +54,13 @@ def test_a_kindest_reading_is_another_one_and_is_shown_with_where_it_was_looked_
 x, y = Variable("x", 0, 1), Variable("y", 0, 2)
 
 
-@pytest.mark.parametrize(
+@together(
     "claim",
     [
         Claim("T-1", "here", "an identity", parts=(equal(2 * x - x, x, "x is x"),)),
         Claim("T-2", "here", "in a correction", parts=(at_most(x, 2),), corrected=Correction("", "", (at_most(x, x),))),
         Claim("T-3", "here", "in a reading", parts=(at_most(x, 2),), kindest=Reading("", (equal(x, x),))),
     ],
-    ids=lambda claim: claim.id,
 )
 def test_a_part_that_says_nothing_is_found(claim: Claim) -> None:
     assert len(idle(claim)) == 1

@@ -27,6 +27,7 @@ from ldp_audit.claims.recheck import part as recheck_part
 from ldp_audit.claims.settling import settle
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import Variable
+from tests.together import together
 
 FIRST = {"1": "16.635532", "0.075": "16.453318", "0.015": "15.983988"}
 LAST = "17.328678"
@@ -133,7 +134,7 @@ def test_a_neighbouring_report_of_laplace_can_be_made_and_is_not_refuted() -> No
     assert settled.evidence["point"] == {"j": "6291456"}
 
 
-@pytest.mark.parametrize("word", [2314497, 2314498, 3 * 2**21, 1])
+@together("word", [2314497, 2314498, 3 * 2**21, 1])
 def test_the_cover_of_laplace_denies_no_report_that_can_be_made(word: int) -> None:
     """The first two words are the gap's neighbours; a checker that skipped boxes would still deny their reports."""
     record = settle(float_noise.laplace().parts[0]).to_dict()
@@ -157,7 +158,7 @@ FALSE = {
 }
 
 
-@pytest.mark.parametrize("statement", FALSE.values(), ids=FALSE)
+@together("statement", FALSE.values())
 def test_neighbouring_false_claims_are_refuted(statement: Statement) -> None:
     settled = settle(statement)
     assert settled.verdict is Verdict.REFUTED

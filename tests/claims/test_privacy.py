@@ -18,6 +18,7 @@ from ldp_audit.mechanisms.piecewise import PIECEWISE
 from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT
 from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
 from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
+from tests.together import together
 
 x = Variable("x", 0, 1)
 y = Variable("y", 0, 1)
@@ -33,7 +34,7 @@ def test_the_two_point_mechanism_is_private_with_t_and_not_below() -> None:
     assert verdict(TWO_POINT, (T + 1) / 2) is Verdict.REFUTED
 
 
-@pytest.mark.parametrize("inputs", [[y, inner], [inner, y]])
+@together("inputs", [[y, inner], [inner, y]])
 def test_the_order_of_the_inputs_does_not_matter(inputs: list[Variable]) -> None:
     p = Rational(1, 2) - y / 8 - inner / 8
     channel = SymbolicChannel("two inputs", inputs, {1: p, 0: 1 - p})
@@ -58,7 +59,7 @@ def test_outputs_that_depend_on_the_input_are_compared_by_value() -> None:
     assert verdict(shown, T) is Verdict.REFUTED
 
 
-@pytest.mark.parametrize(
+@together(
     ("atoms", "message"),
     [
         ([(1, x), (1, 1 - x)], "outputs 1 and 1 must differ"),
@@ -130,7 +131,7 @@ def test_exponential_pieces_that_never_overlap_are_not_held_against_each_other()
     assert Verdict.REFUTED not in [settle(part).verdict for part in is_private(fixed, 1)]
 
 
-@pytest.mark.parametrize(
+@together(
     ("pieces", "message"),
     [
         ([(0, 1, 1), (2, 3, 1)], "must begin where the one before ends"),
@@ -215,7 +216,7 @@ def test_the_classes_of_a_family_are_held_against_each_other() -> None:
     assert verdict(ranks, 2) is Verdict.REFUTED
 
 
-@pytest.mark.parametrize(
+@together(
     ("classes", "message"),
     [
         ([("a", 2, 1), ("b", -1, 1)], "the number of b must be >= 0, got -1"),

@@ -12,7 +12,7 @@ from ldp_audit.claims.settling import Settled, settle
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT, A
 from ldp_audit.mechanisms.variable import T, Variable
-from tests.claims.false_claims import _violates, grid  # pyright: ignore[reportPrivateUsage]
+from tests.claims.false_claims import grid, violates
 
 VARIABLES = [
     Variable("x", 0, 1),
@@ -74,12 +74,12 @@ def mutated_mechanism_claims(draw: st.DrawFn) -> Statement:
 def check(statement: Statement) -> Settled | None:
     settled = settle(statement)
     if settled.verdict is Verdict.PROVED:
-        violated = next((point for point in grid(statement) if _violates(statement, point)), None)
+        violated = next((point for point in grid(statement) if violates(statement, point)), None)
         assert violated is None, f"PROVED, but {violated} violates it"
     if settled.verdict is Verdict.REFUTED:
         values = settled.evidence.get("point", {})
         point = {variable: Rational(values[variable.name]) for variable in statement.variables() if values}
-        assert not values or _violates(statement, point)
+        assert not values or violates(statement, point)
     assert recheck.part(settled.to_dict()) == settled.verdict
     return settled
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import mpmath
 import pytest
-from sympy import Abs, Expr, Float, Integral, Rational, Sum, binomial, exp, oo, sign
+from sympy import Abs, Expr, Float, Integral, Rational, Sum, binomial, exp, lambdify, oo, sign
 
 from ldp_audit.claims import Statement, at_most, equal, recheck
 from ldp_audit.claims.privacy import is_private, require_channel
@@ -19,6 +19,7 @@ from ldp_audit.claims.settling import BadClaimError, settle
 from ldp_audit.claims.verdict import Verdict, combine
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import EPSILON, ROOT_T, T, Variable
+from tests.together import together
 
 a = exp(-EPSILON)
 x = Variable("x", 0, 20, integer=True)
@@ -62,14 +63,13 @@ def _value(letter: Variable, values: dict[str, float]) -> Expr:
 
 
 @pytest.mark.parametrize("name", SUMS)
-@pytest.mark.parametrize("point", POINTS)
-def test_closed_forms_are_the_plain_sums(name: str, point: tuple[float, int, int, int, int]) -> None:
+def test_closed_forms_are_the_plain_sums(name: str) -> None:
     expression, plain = SUMS[name]
     closed = equal(expression, 0).left
-    epsilon, at, most, dims, kept = point
-    values = {"epsilon": epsilon, "x": at, "n": most, "z": min(at, most), "d": dims, "m": kept}
-    found = float(closed.subs({v: _value(v, values) for v in closed.free_symbols}))  # pyright: ignore
-    assert math.isclose(found, plain(*point), rel_tol=1e-12)
+    for epsilon, at, most, dims, kept in POINTS:
+        values = {"epsilon": epsilon, "x": at, "n": most, "z": min(at, most), "d": dims, "m": kept}
+        found = float(closed.subs({v: _value(v, values) for v in closed.free_symbols}))  # pyright: ignore
+        assert math.isclose(found, plain(epsilon, at, most, dims, kept), rel_tol=1e-12)
 
 
 y, gap = Variable("y", -oo, oo), Variable("g", 0, oo)
@@ -117,24 +117,23 @@ INTEGRALS = {
 
 
 @pytest.mark.parametrize("name", INTEGRALS)
-@pytest.mark.parametrize("point", [(0.7, 1.5, -0.6, 0.25), (2.0, 0.1, -3.0, 2.0)])
-def test_integrals_are_those_of_quadrature(name: str, point: tuple[float, ...]) -> None:
-    letters = (EPSILON, gap, below, above)
-    values = {v: Float(number, 40) for v, number in zip(letters, point, strict=True)}
-    values |= {T: exp(values[EPSILON]), ROOT_T: exp(values[EPSILON] / 2)}
-    closed = equal(INTEGRALS[name], 0).left
-    by_name = {v.name: number for v, number in values.items()}
-    found = closed.subs({v: _value(v, by_name) for v in closed.free_symbols})
-    term, (_, low, high) = INTEGRALS[name].subs(values).args
-    turns = [
-        float(one)
-        for one in (low, high, *point, *(-p for p in point), point[2] - 1, point[1] + 2, *(-1, 0, 1, -12, 12, -40, 40))
-    ]
-    far = 150.0  # e**-52 of the mass lies beyond
-    cuts = [cut for cut in sorted({-far, far, *turns}) if max(-far, low) <= cut <= min(far, high)]
-    with mpmath.workdps(30):
-        plain = mpmath.quad(lambda at: mpmath.mpf(term.subs(y, Float(at, 30)).evalf(30)), cuts)
-    assert math.isclose(float(found), float(plain), rel_tol=1e-9)
+def test_integrals_are_those_of_quadrature(name: str) -> None:
+    closed, letters = equal(INTEGRALS[name], 0).left, (EPSILON, gap, below, above)
+    for point in ((0.7, 1.5, -0.6, 0.25), (2.0, 0.1, -3.0, 2.0)):
+        values = {v: Float(number, 40) for v, number in zip(letters, point, strict=True)}
+        values |= {T: exp(values[EPSILON]), ROOT_T: exp(values[EPSILON] / 2)}
+        by_name = {v.name: number for v, number in values.items()}
+        found = closed.subs({v: _value(v, by_name) for v in closed.free_symbols})
+        term, (_, low, high) = INTEGRALS[name].subs(values).args
+        turns = [
+            float(one)
+            for one in (low, high, *point, *(-p for p in point), point[2] - 1, point[1] + 2, -1, 0, 1, -12, 12, -40, 40)
+        ]
+        far = 150.0  # e**-52 of the mass lies beyond
+        cuts = [cut for cut in sorted({-far, far, *turns}) if max(-far, low) <= cut <= min(far, high)]
+        with mpmath.workdps(30):
+            plain = mpmath.quad(lambdify(y, term, "mpmath"), cuts)
+        assert math.isclose(float(found), float(plain), rel_tol=1e-9)
 
 
 TRUE = {
@@ -143,8 +142,6 @@ TRUE = {
     "sparse vector": lambda: at_most(_first_below_then_above(0, gap + 2), T * _first_below_then_above(1, gap + 1)),
     "and back": lambda: at_most(_first_below_then_above(1, gap + 1), T * _first_below_then_above(0, gap + 2)),
     "variance of Laplace noise": lambda: equal(Integral(_laplace(y) * y**2, (y, -oo, oo)), 8 / EPSILON**2),
-    "the noise's total": lambda: equal(Sum(noise * a ** Abs(k - x), (k, -oo, oo)), 1),
-    "the noise's variance": lambda: equal(Sum(noise * a ** Abs(k) * k**2, (k, -oo, oo)), 2 * a / (1 - a) ** 2),
     "cut at both ends": lambda: equal(Sum(noise * a ** Abs(j - z), (j, 1, n - 1)) + (a**z + a ** (n - z)) / (1 + a), 1),
     "subset selection's total": lambda: equal(few * T / (few * T + more) + more / (few * T + more), 1),
     "how often the own value is kept": lambda: at_most(few * T / (few * T + more), T * few / (few + more)),
@@ -184,7 +181,7 @@ def test_false_sums_are_refuted(name: str) -> None:
     assert settle(FALSE[name]()).verdict is Verdict.REFUTED
 
 
-@pytest.mark.parametrize(
+@together(
     "expression",
     [
         Sum(T ** Abs(k - x), (k, -oo, oo)),  # diverges
@@ -263,7 +260,7 @@ def test_a_vector_of_bits_is_private_as_its_product() -> None:
         require_channel(SymbolicChannel("same", b, [((b - b, 1), Rational(1, 2)), ((0, 1), Rational(1, 2))]))
 
 
-@pytest.mark.parametrize(
+@together(
     ("atoms", "pieces", "message"),
     [
         ({(0, 1): 1, 2: 0}, (), "tuples of one length"),

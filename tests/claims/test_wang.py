@@ -1,46 +1,15 @@
-"""Wang et al.: the verdicts, and that neighbouring false claims are not proved."""
+"""Wang et al.: neighbouring false claims are not proved."""
 
 from __future__ import annotations
 
-import pytest
 from sympy import Rational, log
 
 from ldp_audit.claims import Statement, at_most, equal, less
-from ldp_audit.claims.papers import load, wang
-from ldp_audit.claims.recheck import part as recheck_part
+from ldp_audit.claims.papers import wang
 from ldp_audit.claims.settling import settle
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import oo
-from tests.settled_papers import settled_paper
-
-PAPER = load("wang")
-EXPECTED = {
-    "WG-DUCHI": "PROVED",
-    "WG-PM": "PROVED",
-    "WG-PMworst": "PROVED",
-    "WG-PMdom": "PROVED",
-    "WG-PMvsDuchi1": "PROVED",
-    "WG-CROSS": "PROVED",
-    "WG-HMstar": "PROVED",
-    "WG-HM": "PROVED",
-    "WG-HMldp": "PROVED",
-    "WG-HMopt": "PROVED",
-    "WG-HMpm": "PROVED",
-    "WG-DUCHId": "REFUTED",
-    "WG-DUCHIdfix": "PROVED",
-    "WG-MULTI": "ENUMERATED",
-}
-"""From the inventory; the engines reach them by themselves."""
-
-
-def test_the_verdicts_are_those_of_the_inventory() -> None:
-    settled = settled_paper("wang")
-    assert {one.claim.id: str(one.verdict) for one in settled} == EXPECTED
-    assert [one.claim.id for one in settled if one.correction_verdict() not in (None, Verdict.PROVED)] == []
-    parts = [(one.claim.id, part) for one in settled for part in one.all_parts()]
-    assert [name for name, part in parts if recheck_part(part.to_dict()) != part.verdict] == []
-    assert [name for name, part in parts if part.engine == "smt"] == []
-
+from tests.together import together
 
 s, x = wang.s, wang.x
 MIXED, HYBRID = wang.mixed_variance(), wang.hybrid_variance()
@@ -60,6 +29,6 @@ FALSE = {
 }
 
 
-@pytest.mark.parametrize("statement", FALSE.values(), ids=FALSE.keys())
+@together("statement", FALSE.values())
 def test_neighbouring_false_claims_are_refuted(statement: Statement) -> None:
     assert settle(statement).verdict is Verdict.REFUTED

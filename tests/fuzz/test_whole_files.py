@@ -14,11 +14,14 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ldp_audit.cli import main
 from ldp_audit.files import CannotWriteError, check_place, is_stream, write_whole
+from ldp_audit.training import experiment
+from tests.together import together
 
 
 @pytest.fixture(autouse=True)
@@ -134,7 +137,7 @@ def test_two_writers_of_one_file_that_are_killed_leave_a_whole_one(tmp_path: Pat
     assert path.read_text() in {str(writer.pid) * 50_000 for writer in writers}
 
 
-@pytest.mark.parametrize(
+@together(
     "command",
     [
         ["train", TOY, "--quiet", "--out"],
@@ -144,7 +147,6 @@ def test_two_writers_of_one_file_that_are_killed_leave_a_whole_one(tmp_path: Pat
         ["audit", "TwoPoint(epsilon=1)", "--samples", "2000", "--quiet", "--resume"],
         ["exact", "TwoPoint(epsilon=1)", "--plot"],
     ],
-    ids=lambda command: f"{command[0]} {command[-1]}",
 )
 def test_what_cannot_be_written_is_one_line_and_exit_code_2(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -156,8 +158,8 @@ def test_what_cannot_be_written_is_one_line_and_exit_code_2(
     assert len(said.splitlines()) == 1
 
 
-@pytest.mark.parametrize("kill", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "kill"])
-def test_a_training_that_is_stopped_leaves_whole_files_and_goes_on(kill: signal.Signals, tmp_path: Path) -> None:
+def test_a_training_that_is_stopped_leaves_whole_files_and_says_how_to_go_on(tmp_path: Path) -> None:
+    """By Ctrl-C; tests/test_cli_train.py kills one, and goes on with it."""
     command = ["train", TOY, "--set", "rounds=40", "--set", "slow=0.02", "--workers", "1", "--quiet", "--out", "out"]
     process = subprocess.Popen(
         [sys.executable, "-m", "ldp_audit.cli", *command],
@@ -169,11 +171,9 @@ def test_a_training_that_is_stopped_leaves_whole_files_and_goes_on(kill: signal.
     deadline = time.monotonic() + 120
     while not list(tmp_path.glob("out/runs/*.state")) and time.monotonic() < deadline:
         time.sleep(0.01)
-    process.send_signal(kill)
+    process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
-    assert process.returncode == (130 if kill == signal.SIGINT else -signal.SIGKILL)
-    if kill == signal.SIGINT:
-        assert said == "ldp-audit train: interrupted; --resume goes on with out\n"
+    assert (process.returncode, said) == (130, "ldp-audit train: interrupted; --resume goes on with out\n")
     for file in tmp_path.rglob("*.json"):
         json.loads(file.read_text())
     assert not (tmp_path / "out" / "results.json").exists()
@@ -226,16 +226,23 @@ def _runs(process: str) -> bool:
         return False
 
 
-def test_two_trainings_into_one_folder_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from ldp_audit.training import experiment
+def test_two_trainings_into_one_folder_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["train", TOY, "--preset", "short", "--workers", "1", "--quiet", "--out", str(tmp_path)]
+    spread, codes = experiment.spread, []
 
-    with experiment._alone(tmp_path):  # pyright: ignore[reportPrivateUsage]
-        assert main(["train", TOY, "--workers", "1", "--quiet", "--out", str(tmp_path)]) == 2
+    def meanwhile(*arguments: Any, **options: Any) -> Any:
+        codes.append(main(asked))
+        return spread(*arguments, **options)
+
+    monkeypatch.setattr(experiment, "spread", meanwhile)
+    assert main(asked) == 0
+    assert set(codes) == {2}
     assert "is in use by another process; wait for it, or name another folder" in capsys.readouterr().err
-    assert main(["train", TOY, "--preset", "short", "--workers", "1", "--quiet", "--out", str(tmp_path)]) == 0
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         (["--repeats", "1000000000"], "sweeps must ask for at most 100000 runs, got 3000000000"),
@@ -260,30 +267,15 @@ def nothing() -> None:
     """A loader that loads nothing."""
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "null",
-        "[]",
-        "{}",
-        "[" * 100_000,
-        '{"rounds": []}',
-        '{"settings": {}, "seed": 1, "rounds": [], "seconds": 0}',
-    ],
-)
-def test_a_finished_run_edited_by_hand_is_named(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_finished_run_edited_by_hand_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Would catch a record without rounds, or of other settings, that becomes a result."""
     asked = ["train", TOY, "--preset", "short", "--workers", "1", "--quiet", "--out", str(tmp_path)]
     assert main(asked) == 0
     (run,) = tmp_path.glob("runs/run-*.json")
     kept = json.loads(run.read_text())
-    for changed in (
-        text,
-        json.dumps({**kept, "seed": 1}),
-        json.dumps({**kept, "rounds": [{"round": 1, "accuracy": 7}]}),
-    ):
-        run.write_text(changed)
+    edited = [{**kept, "seed": 1}, {**kept, "rounds": [{"round": 1, "accuracy": 7}]}, {**kept, "rounds": []}]
+    for text in ("", "null", "[]", "{}", "[" * 100_000, '{"rounds": []}', *map(json.dumps, edited)):
+        run.write_text(text)
         assert main([*asked, "--resume"]) == 2
         assert "is damaged: " in (said := capsys.readouterr().err)
         assert "delete it, and the run is computed again" in said

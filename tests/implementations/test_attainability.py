@@ -13,6 +13,7 @@ from ldp_audit.implementations.attainability import LocalGrain, SeenBefore, by_s
 from ldp_audit.implementations.enumerate_map import implementation
 from ldp_audit.implementations.grid import Grid
 from ldp_audit.implementations.implementation_result import PairChannel
+from tests.together import together
 
 SAMPLES = 30_000
 
@@ -36,7 +37,7 @@ def one_pair(sampler_map: Any, inputs: Any, grid: Grid, uniforms: int = 2, seed:
     return sampled(sampler_map, inputs, grid, uniforms, seed)[0][0]
 
 
-@pytest.mark.parametrize(
+@together(
     ("inputs", "grid", "epsilon"),
     [
         ((0.0, 1.0), Grid(53), 5.0),
@@ -44,7 +45,6 @@ def one_pair(sampler_map: Any, inputs: Any, grid: Grid, uniforms: int = 2, seed:
         ((-1.0, 1.0), Grid(24), 4.0),
         ((0.5, 0.625), Grid(24), 1.5),
     ],
-    ids=["float64", "halves", "same size", "same binade"],
 )
 def test_box_muller_in_floats_is_refuted(inputs: tuple[float, float], grid: Grid, epsilon: float) -> None:
     """Also where both inputs leave the same grains, but in other places.
@@ -112,14 +112,13 @@ def test_either_direction_is_found_and_belongs_to_its_input() -> None:
     assert rare[0] < rare[1]
 
 
-@pytest.mark.parametrize(
+@together(
     "sampler_map",
     [
         lambda x, u, v: np.array(["no", "yes"])[(u + 0 * v < 0.2 + 0.6 * x).astype(int)],
         lambda x, u, v: np.stack([u, v + x], axis=1),
         lambda x, u, v: u < 0.2 + 0.6 * x + 0 * v,
     ],
-    ids=["labels", "rows", "booleans"],
 )
 def test_labels_rows_and_booleans_are_bounded_too(sampler_map: Any) -> None:
     """Catches a score of numbers that is asked about something else."""
@@ -144,7 +143,7 @@ def test_all_pairs_share_the_confidence_and_the_same_seed_gives_the_same_result(
     assert sampled(response, (0, 1, 0.5), Grid(30), seed=4) != first
 
 
-@pytest.mark.parametrize("samples", [10, 11, 100])
+@together("samples", [10, 11, 100])
 def test_few_samples_say_little_and_are_no_error(samples: int) -> None:
     """Catches an empty part of the samples."""
     pairs, _ = by_samples(box_muller, (0.0, 1.0), Grid(24), 2, samples=samples, seed=0, progress=None)
@@ -161,7 +160,7 @@ def test_bad_arguments_and_failing_maps_are_named() -> None:
         by_samples(lambda x, u, v: {}[x], (0, 1), Grid(30), 2, samples=10, seed=0, progress=None)
 
 
-@pytest.mark.parametrize(
+@together(
     "score",
     [
         LocalGrain.learn(np.array([0.0, 1.5, math.inf]), np.array([-2.0, 1e-320, -0.0])),

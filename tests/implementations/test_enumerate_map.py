@@ -226,9 +226,7 @@ def test_every_kind_of_output_gives_the_same_channel(map_: Callable[[float, Any]
     json.dumps(result.to_dict(), allow_nan=False)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "bits"), [(torch.bfloat16, 8), (torch.float16, 11), (torch.float32, 14), (torch.float64, 14)]
-)
+@together(("dtype", "bits"), [(torch.bfloat16, 8), (torch.float16, 11), (torch.float32, 14), (torch.float64, 14)])
 def test_torch_maps_are_given_tensors(dtype: torch.dtype, bits: int) -> None:
     def map_(x: float, u: torch.Tensor) -> torch.Tensor:
         assert u.dtype == dtype

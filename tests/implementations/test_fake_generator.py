@@ -112,7 +112,7 @@ def test_a_way_around_the_methods_is_noticed() -> None:
     assert not fake.untouched
 
 
-@pytest.mark.parametrize(
+@together(
     ("call", "bits", "ends"),
     [
         (lambda rng: rng.random(2), 53, [0.0, 1 - 2.0**-53]),
@@ -122,7 +122,6 @@ def test_a_way_around_the_methods_is_noticed() -> None:
         (lambda rng: list(rng.bytes(2)), 8, [0, 255]),
         (lambda rng: rng.integers(0, 2**64, 2, dtype=np.uint64), 64, [0, 2**64 - 1]),
     ],
-    ids=["random", "float32", "uniform", "integers", "bytes", "words"],
 )
 def test_the_first_and_the_last_word_give_the_ends_of_the_range(
     call: Callable[[Generator], Any], bits: int, ends: list[float]

@@ -72,7 +72,7 @@ def played(call: Callable[[], Any]) -> tuple[Tape, Any]:
         return tape, call()
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@together("call", CALLS.values())
 def test_recorded_values_are_torchs_own_and_come_back_from_their_words(call: Callable[[Any], Any]) -> None:
     """Catches a wrong grid, rounding, or end of a range: values are compared bit by bit, also by the fake itself."""
     wanted = call(torch.Generator().manual_seed(3))
@@ -87,7 +87,7 @@ def test_recorded_values_are_torchs_own_and_come_back_from_their_words(call: Cal
     assert torch.equal(generator.get_state(), state)
 
 
-@pytest.mark.parametrize("call", SHARED.values(), ids=SHARED)
+@together("call", SHARED.values())
 def test_functions_that_draw_inside_are_played_back_too(call: Callable[[], Any]) -> None:
     with torch.random.fork_rng(devices=()):
         torch.manual_seed(3)

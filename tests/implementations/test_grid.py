@@ -62,7 +62,7 @@ def test_torch_halves_of_24_bits_are_what_torch_draws(dtype: torch.dtype) -> Non
     assert halves.max() < 1
 
 
-@pytest.mark.parametrize(("bits", "dtype"), [(4, np.int64), (63, np.int64), (64, np.uint64)])
+@together(("bits", "dtype"), [(4, np.int64), (63, np.int64), (64, np.uint64)])
 def test_words_are_the_whole_numbers_themselves(bits: int, dtype: Any) -> None:
     grid = Grid(bits, words=True)
     words = np.array([0, 2**bits - 1], dtype=np.uint64)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit.implementations.implementation_result import JointCounts
+from tests.together import together
 
 
 def counts_of(first: list[int], second: list[int]) -> JointCounts:
@@ -95,7 +96,7 @@ def test_equality_does_not_exceed() -> None:
     assert not counts_of([5, 7], [5, 7]).exceeds(0.0, 0.0)
 
 
-@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-9, 50.0, 700.0, 1e308, math.inf])
+@together("epsilon", [5e-324, 1e-300, 1e-9, 50.0, 700.0, 1e308, math.inf])
 def test_the_ends_of_epsilon_are_decided(epsilon: float) -> None:
     counts = counts_of([2**63 + 1, 2**63 - 1], [2**63, 2**63])
     assert counts.exceeds(epsilon, 0.0) == (epsilon < 1e-18)
@@ -126,7 +127,7 @@ def test_counts_that_do_not_add_up_are_refused() -> None:
         JointCounts(1, ((2, 1, 1), (-1, 0, 1)))
 
 
-@pytest.mark.parametrize("epsilon", [-1e-300, -1.0, math.nan])
+@together("epsilon", [-1e-300, -1.0, math.nan])
 def test_a_negative_epsilon_is_refused(epsilon: float) -> None:
     with pytest.raises(ValueError, match="epsilon must be a number >= 0"):
         counts_of([1], [1]).delta(epsilon)

@@ -46,7 +46,7 @@ def laplace(x: float, u: np.ndarray) -> np.ndarray:
 # -- few values ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 20.0, 36.8, 38.0])
+@together("epsilon", [1.0, 20.0, 36.8, 38.0])
 def test_the_two_point_mechanism_in_doubles_has_the_counts_of_the_formula(epsilon: float) -> None:
     """N(p) = ceil(p 2**53). Catches an error of one word among 2**53, which no float of a count would show."""
     pair = one_pair(lambda x, u: np.where(u < probability_of_plus(epsilon, x), 1.0, -1.0), (-1.0, 1.0))
@@ -72,7 +72,7 @@ def test_an_exclusive_output_comes_with_all_its_words_and_the_first_of_them() ->
     assert (pair.epsilon, pair.delta(3.0), pair.worst) == (math.inf, 0.25, found.example)
 
 
-@pytest.mark.parametrize("k", [2, 3, 100])
+@together("k", [2, 3, 100])
 def test_k_ary_response_by_cumulative_sums_is_counted_exactly(k: int) -> None:
     """Catches a value that bisection passes over: the counts of all k values must add up and agree with the sums."""
     t = math.e
@@ -322,7 +322,7 @@ def test_neighbours_out_of_order_by_a_last_place_are_allowed_for() -> None:
     assert narrow.step_back == 2.0**-52
 
 
-@pytest.mark.parametrize(
+@together(
     ("sampler_map", "message"),
     [
         (lambda x, u: np.where(u < 0.3, np.nan, u), "got NaN on input 0.0, word"),

@@ -35,7 +35,7 @@ def _floats(dtype: str) -> st.SearchStrategy[float]:
     return st.floats(allow_nan=False, width=8 * np.dtype(dtype).itemsize)
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
+@together("dtype", FLOATS)
 def test_zeros_have_signs_and_nans_have_not(dtype: str) -> None:
     """-0.0 and 0.0 print differently, so an observer can tell them apart; NaNs are one output, the last."""
     numbers = np.array([np.nan, -np.nan, np.inf, 0.0, -0.0, -np.inf], dtype=dtype)
@@ -48,7 +48,7 @@ def test_zeros_have_signs_and_nans_have_not(dtype: str) -> None:
     assert math.isnan(keys.output(read[0]))
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "uint64", "bool"])
+@together("dtype", ["int8", "int64", "uint8", "uint64", "bool"])
 def test_whole_numbers_and_booleans_lead_back(dtype: str) -> None:
     numbers = np.array([0, 1, 1, 2**63 if dtype == "uint64" else 100], dtype=dtype)
     keys = OutputKeys()
@@ -57,9 +57,8 @@ def test_whole_numbers_and_booleans_lead_back(dtype: str) -> None:
     assert read[1] == read[2]
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("dtype", ["bool", "float16", "bfloat16", "float32", "float64", "int64"])
-@pytest.mark.parametrize("columns", [1, 2, 3, 5])
+@together("dtype", ["bool", "float16", "bfloat16", "float32", "float64", "int64"])
+@together("columns", [1, 2, 3, 5])
 def test_rows_lead_back(dtype: str, columns: int) -> None:
     """Would catch columns packed into too few bits, in the wrong order, or cut off."""
     rows = torch.tensor([[0.0, -1.0, 2.0, 1.5, -0.5], [-0.0, -1.0, 2.0, 1.5, 0.5]])[:, :columns]
@@ -170,9 +169,7 @@ def test_what_cannot_be_read_is_named(raw: Any, message: str) -> None:
         OutputKeys().read(raw, 2)
 
 
-@pytest.mark.parametrize(
-    "second", [np.zeros(2, dtype=np.float32), np.zeros((2, 1)), np.zeros(2, dtype=int), np.array(["a", "b"])]
-)
+@together("second", [np.zeros(2, dtype=np.float32), np.zeros((2, 1)), np.zeros(2, dtype=int), np.array(["a", "b"])])
 def test_another_kind_of_output_is_refused(second: np.ndarray) -> None:
     """Bits of float32 and float64 must not be compared with each other."""
     keys = OutputKeys()

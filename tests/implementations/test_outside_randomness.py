@@ -22,6 +22,7 @@ import torch
 from ldp_audit.auditing.program import ProgramError
 from ldp_audit.implementations import implementation, implementation_of
 from ldp_audit.implementations.outside_randomness import OutsideRandomness, OwnGenerators
+from tests.together import together
 
 RARE = 1e-6
 OWN, OWN_TORCH, OWN_PYTHON = np.random.default_rng(5), torch.Generator().manual_seed(9), random.Random(3)
@@ -100,7 +101,7 @@ ELSEWHERE: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("program", "reason"), ELSEWHERE.values(), ids=ELSEWHERE)
+@together(("program", "reason"), ELSEWHERE.values())
 def test_rare_randomness_from_elsewhere_is_noticed_and_never_holds(program: Any, reason: str) -> None:
     result = implementation_of(program, (0, 1), claimed_epsilon=1.0, samples=200)
     assert (result.method, result.verdict) == ("sampled", "not refuted")
@@ -143,11 +144,7 @@ def adapted_and_seeded(batch: torch.Tensor, generator: Any) -> torch.Tensor:
     return torch.randint(4, batch.shape, generator=torch.Generator().manual_seed(42))
 
 
-@pytest.mark.parametrize(
-    "program",
-    [seeded_alike, put_torch_back, seeded_by_a_word, of_its_own, adapted_and_seeded],
-    ids=lambda f: f.__name__,
-)
+@together("program", [seeded_alike, put_torch_back, seeded_by_a_word, of_its_own, adapted_and_seeded])
 def test_torch_draws_that_repeat_are_not_counted_as_independent(program: Any) -> None:
     result = implementation_of(program, (0, 1), claimed_epsilon=1.0, samples=200)
     assert (result.method, result.verdict) == ("sampled", "not refuted")
@@ -198,7 +195,7 @@ def test_a_program_that_looks_at_the_type_of_its_generator_is_caught_beside_torc
     assert "with a generator that is recorded than with a plain one" in result.assumptions[0]
 
 
-@pytest.mark.parametrize(
+@together(
     ("drawn", "reason"),
     [
         (lambda m: OWN.random(m), "a generator of its own"),
@@ -206,7 +203,7 @@ def test_a_program_that_looks_at_the_type_of_its_generator_is_caught_beside_torc
         (lambda m: np.full(m, os.urandom(4) != bytes(4)), "the operating system"),
     ],
 )
-@pytest.mark.parametrize("how", [{"bits": 16}, {"bits": 53, "monotone": True}])
+@together("how", [{"bits": 16}, {"bits": 53, "monotone": True}])
 def test_a_map_that_draws_is_no_function_of_x_and_u(drawn: Any, reason: str, how: dict[str, Any]) -> None:
     with pytest.raises(ProgramError, match=f"function of x and u alone, but it .*{reason}"):
         implementation(lambda x, u: np.where(drawn(len(u)) < -x, 7, u < 0.5), (0, 1), samples=200, **how)

@@ -20,6 +20,7 @@ from tests.implementations.threshold_samplers import (
     rarest,
     sound,
 )
+from tests.together import together
 
 EPSILONS = [0.01, 0.1, 1.0, 4.0, 10.0, 20.0, 50.0]
 SMALL = [8, 11, 16]
@@ -70,9 +71,8 @@ def test_a_threshold_off_by_one_word_is_found(epsilon: float, bits: int) -> None
     assert within(worst.word, rarer, 2**bits)
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("bits", SMALL)
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@together("bits", SMALL)
+@together("epsilon", EPSILONS)
 def test_a_threshold_off_by_one_word_in_the_safe_direction_holds(epsilon: float, bits: int) -> None:
     """The other way the report gains a word: no bug of privacy, and none must be reported."""
     twin = sound(epsilon, bits)
@@ -80,9 +80,8 @@ def test_a_threshold_off_by_one_word_in_the_safe_direction_holds(epsilon: float,
         assert run(twin.moved(HIGH, 0, -1), claim(twin)).verdict == "holds"
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("bits", SMALL)
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@together("bits", SMALL)
+@together("epsilon", EPSILONS)
 def test_a_count_rounded_down_at_one_end_is_judged_by_the_nominal_claim(epsilon: float, bits: int) -> None:
     """floor instead of ceil at the high end. Against the nominal epsilon this is a bug in most cases, and not in all:
     whether (2**bits - n) / (n - 1) is above t, here in forty digits, decides.
@@ -129,9 +128,8 @@ def test_an_output_that_one_input_cannot_reach_is_found(epsilon: float, bits: in
     assert (only.example.below, only.example.above) == (None, 1.75)
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("bits", SMALL)
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@together("bits", SMALL)
+@together("epsilon", EPSILONS)
 def test_a_single_word_with_an_output_of_its_own_is_found(epsilon: float, bits: int) -> None:
     """The last word of one input leads next to the report: one word of 2**bits, and one unit in the last place."""
     twin = sound(epsilon, bits)
@@ -163,9 +161,8 @@ def test_a_sign_flipped_for_one_input_is_found(epsilon: float, bits: int) -> Non
     assert reached[HIGH].example.output in (-1.75, 1.25)
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("bits", SMALL)
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@together("bits", SMALL)
+@together("epsilon", EPSILONS)
 def test_a_zero_with_the_sign_of_the_input_is_found(epsilon: float, bits: int) -> None:
     """-0.0 == 0.0, and yet their bits differ: a comparison by value would miss it."""
     twin = sound(epsilon, bits)
@@ -196,9 +193,8 @@ def test_one_word_of_twenty_four_bits() -> None:
     assert run(twin.moved(HIGH, 0, 1), claim(twin)).verdict == "violated"
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("bits", [53, 64])
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@together("bits", [53, 64])
+@together("epsilon", EPSILONS)
 def test_one_word_of_more_bits_is_found_by_structure(epsilon: float, bits: int) -> None:
     """By bisection, which is exact for a monotone map of few values; where floats can state a claim so closely."""
     twin = sound(epsilon, bits)

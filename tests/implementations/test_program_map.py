@@ -138,13 +138,13 @@ LAYOUTS: dict[str, tuple[Callable[..., Any], str, tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize(("program", "layout", "widths"), LAYOUTS.values(), ids=LAYOUTS)
+@together(("program", "layout", "widths"), LAYOUTS.values())
 def test_the_words_of_an_output_are_found(program: Any, layout: str, widths: tuple[int, ...]) -> None:
     found = planned(program)
     assert (found.layout, found.widths) == (layout, widths)
 
 
-@pytest.mark.parametrize("program", [two_rows, two_columns, two_calls, flat_by_output, flat_by_draw])
+@together("program", [two_rows, two_columns, two_calls, flat_by_output, flat_by_draw])
 def test_each_output_is_made_of_its_own_words(program: Any) -> None:
     """Catches words that go to the wrong output or in the wrong order: x + u1 + 2 u2 is known."""
     first, second = np.random.default_rng(1).integers(0, 2**53, (2, 100)) * 2.0**-53
@@ -213,7 +213,7 @@ def test_an_array_that_is_filled_anew_is_read_before_that() -> None:
     assert (result.words, result.epsilon, result.pairs[0].delta(1.0)) == (8, math.inf, 0.25)
 
 
-@pytest.mark.parametrize(
+@together(
     "row",
     [
         lambda x: (2**53 + x, 0.5),
@@ -250,7 +250,7 @@ def test_words_too_long_for_one_are_longer_uniforms() -> None:
     assert implementation_of(program, INPUTS, claimed_epsilon=0.1, samples=2000).verdict == "not refuted"
 
 
-@pytest.mark.parametrize(
+@together(
     ("program", "reason"),
     [(noisy, "it calls normal()"), (rejects, "how much it draws varies"), (hidden, "asks the operating system")],
 )
@@ -299,7 +299,7 @@ def test_a_monotone_program_of_53_bits_is_exact() -> None:
     assert result.epsilon == pytest.approx(math.log(3), abs=1e-15)
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0])
+@together("epsilon", [0.01, 1.0, 8.0])
 def test_a_shipped_mechanism_is_replayed_with_short_decisions_and_says_so(epsilon: float) -> None:
     mechanism = TwoPoint(epsilon)
     result = implementation_of(mechanism, INPUTS, claimed_epsilon=epsilon)
@@ -369,7 +369,7 @@ torch_programs: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", torch_programs)
+@together("name", torch_programs)
 def test_a_torch_function_is_enumerated_through_its_adapter(name: str) -> None:
     torch = pytest.importorskip("torch")
 

@@ -177,14 +177,14 @@ def test_without_clipping_an_outlier_has_no_epsilon() -> None:
     assert inside < 1 < outside == math.inf
 
 
-@pytest.mark.parametrize(("bits", "limit"), [(8, 6.2364), (11, 8.3175), (24, 17.3287), (53, 37.4299)])
+@together(("bits", "limit"), [(8, 6.2364), (11, 8.3175), (24, 17.3287), (53, 37.4299)])
 def test_where_correctly_rounded_probabilities_reach_1(bits: int, limit: float) -> None:
     """p = 1 - 1/(t + 1) rounds to 1 from 1/(t + 1) <= 2**-(bits + 1) on."""
     assert two_point_limits.rounded_limit(bits) == pytest.approx(limit, abs=5e-5)
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
-@pytest.mark.parametrize("radius", [1.0, 0.075, 0.015])
+@together("dtype", ["bfloat16", "float16", "float64"])
+@together("radius", [1.0, 0.075, 0.015])
 def test_the_formula_operation_by_operation_has_no_epsilon_sooner(dtype: str, radius: float) -> None:
     """All t of the narrow dtypes. With radius 1 it begins where t + 1 rounds to t, at bits ln 2; else cancellation."""
     found = two_point_limits.measured(dtype, radius)
@@ -198,7 +198,7 @@ def test_the_formula_operation_by_operation_has_no_epsilon_sooner(dtype: str, ra
 FP_32 = [(1.0, 16.63553), (0.075, 16.45332), (0.015, 15.98399)]
 
 
-@pytest.mark.parametrize(("radius", "first"), FP_32)
+@together(("radius", "first"), FP_32)
 def test_the_limits_of_float32_near_the_first_infinite_epsilon(radius: float, first: float) -> None:
     """All 40,000 float32 epsilons around it: the full range is the slow test's."""
     epsilons = float32_between(first - 0.01, first + 0.01)

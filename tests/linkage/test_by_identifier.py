@@ -25,7 +25,7 @@ def matrices(n: int, d: int):
     return (np.array(bits).reshape(n, d) for bits in itertools.product((0, 1), repeat=n * d) if any(bits))
 
 
-@pytest.mark.parametrize(("n", "d"), [(1, 2), (2, 2), (2, 3), (3, 2)])
+@together(("n", "d"), [(1, 2), (2, 2), (2, 3), (3, 2)])
 def test_naming_by_id_is_the_best_guess_for_every_incidence(n: int, d: int) -> None:
     for sent in matrices(n, d):
         right = sum(Fraction(int(sent[:, j].max()), int(sent.sum())) for j in range(d))
@@ -35,7 +35,7 @@ def test_naming_by_id_is_the_best_guess_for_every_incidence(n: int, d: int) -> N
         assert found.chance <= found.success
 
 
-@pytest.mark.parametrize(("n", "d"), [(2, 2), (3, 2), (2, 3)])
+@together(("n", "d"), [(2, 2), (3, 2), (2, 3)])
 def test_pairs_of_ids_are_one_clients_as_often_as_by_enumeration(n: int, d: int) -> None:
     for sent, (i, j) in itertools.product(matrices(n, d), itertools.product(range(d), repeat=2)):
         pairs = [
@@ -120,9 +120,7 @@ def test_a_result_reads_and_is_json() -> None:
     assert "success_fraction" not in json.loads(json.dumps(long.to_dict()))
 
 
-@pytest.mark.parametrize(
-    ("n", "d", "offset"), [(1, 1, 0), (2, 1, 0.5), (3, 4, [0, 1, 2]), (100, 10_000, 0.001), (5, 2, 9)]
-)
+@together(("n", "d", "offset"), [(1, 1, 0), (2, 1, 0.5), (3, 4, [0, 1, 2]), (100, 10_000, 0.001), (5, 2, 9)])
 def test_all_attacks_at_one_size(n: int, d: int, offset: object) -> None:
     rows = attacks(n, d, 3, EPSILON := 1.0, window=1.0, offset=offset)
     assert all(row.clients == n for row in rows if row.attack != "by time, whose are these reports")

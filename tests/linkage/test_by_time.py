@@ -130,7 +130,7 @@ def test_the_late_clients_report_is_found_as_often_as_by_enumeration(n: int, off
     assert find_late_report(n, offset, WINDOW).success == right / rounds
 
 
-@pytest.mark.parametrize("offset", [0, 1, 2, 3, 6])
+@together("offset", [0, 1, 2, 3, 6])
 def test_parting_two_clients_agrees_with_the_papers_claim(offset: int) -> None:
     """Two routes: the claim enumerates four arrivals, the formula does not."""
     assert Fraction(str(pairing_success(6, offset).doit())) == link_two_clients(offset, 6, 2).success
@@ -239,7 +239,7 @@ def test_reports_without_ids_are_judged_alone() -> None:
     assert links.guess(np.random.default_rng(0)).tolist()[::2] == [1, 0]
 
 
-@pytest.mark.parametrize("d", [1, 2, 50])
+@together("d", [1, 2, 50])
 def test_the_start_interval_always_holds_the_start_and_has_its_mean_length(d: int) -> None:
     """False alarm: the mean of 4000 lengths in [0, T], by Hoeffding's bound 1e-6 (within 0.043 T)."""
     rng = np.random.default_rng(d)
@@ -255,10 +255,9 @@ def test_the_earliest_report_misses_the_start_as_often_as_said() -> None:
     assert_frequency(misses, 3000, 0.9**20)
 
 
-@pytest.mark.parametrize(
+@together(
     "arrivals",
     [Arrivals.one_late(2, Fraction(1, 3), 1), Arrivals.one_late(20, Fraction(1, 4), 1), Arrivals.of(1, [0, 0.2, 0.7])],
-    ids=["two", "twenty", "three apart"],
 )
 def test_simulated_attacks_achieve_what_the_formulas_say(arrivals: Arrivals) -> None:
     """Each interval misses the truth with probability 1e-6; power: 3000 ids show an error of about 0.05 of an id's."""
@@ -304,7 +303,7 @@ def test_simulations_at_the_papers_sizes(n: int) -> None:
         assert row.bounds[0] <= row.theory <= row.bounds[1]
 
 
-@pytest.mark.parametrize(("n", "length"), [*itertools.product((1, 2, 5), (0.0, 0.5, 3.0))])
+@together(("n", "length"), [*itertools.product((1, 2, 5), (0.0, 0.5, 3.0))])
 def test_random_uniform_starts_are_named_as_the_mean_over_drawn_ones(n: int, length: float) -> None:
     """Hoeffding's bound on the mean of 1000 shares in [1/n, 1]: false alarm 1e-6, at most 0.086."""
     rng = np.random.default_rng(7)

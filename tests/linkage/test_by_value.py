@@ -29,7 +29,7 @@ def a_round(centers, radii, d, dtype=np.float64, seed=0):
     return tuple(array.ravel()[mixed] for array in (reports, clients, ids))
 
 
-@pytest.mark.parametrize(("center", "dtype"), [*itertools.product((0.0, 0.3, -7.7), (np.float64, np.float32))])
+@together(("center", "dtype"), [*itertools.product((0.0, 0.3, -7.7), (np.float64, np.float32))])
 def test_a_public_center_and_own_radii_link_every_report(center: float, dtype: type) -> None:
     radii = np.random.default_rng(1).uniform(0.1, 1.0, 50)
     reports, clients, _ = a_round([center] * 50, radii, 100, dtype)
@@ -40,7 +40,7 @@ def test_a_public_center_and_own_radii_link_every_report(center: float, dtype: t
     assert found == pytest.approx(sorted(radii), rel=1e-4 if dtype == np.float32 else 1e-12)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+@together("dtype", [np.float64, np.float32, np.float16])
 def test_equal_radii_are_not_told_apart(dtype: type) -> None:
     reports, clients, _ = a_round([0.2] * 20, [0.5] * 20, 30, dtype)
     links = link_by_value(reports, center=0.2)
@@ -115,7 +115,7 @@ def test_the_least_probability_of_both_values_is_attained(epsilon: float, d: int
     assert ranges_shown(np.inf, d) == 1.0
 
 
-@pytest.mark.parametrize(
+@together(
     ("radii", "success", "exposed"),
     [([1, 2, 3], 1, 1), ([1, 1, 1], Fraction(1, 3), 0), ([1, 1, 2, 3], Fraction(3, 4), Fraction(1, 2)), ([5], 1, 1)],
 )

@@ -116,8 +116,8 @@ def test_the_promise_holds_where_the_report_says_that_it_would() -> None:
     assert again.clients_needed == needed
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 1e-9, 50.0, math.inf])
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 10**6), (10**9, 3)])
+@together("epsilon", [0.0, 1e-9, 50.0, math.inf])
+@together(("n", "d"), [(1, 1), (2, 10**6), (10**9, 3)])
 def test_the_ends_give_a_report_too(n: int, d: int, epsilon: float) -> None:
     report = linkage_report(n, d, 1, epsilon)
     assert "promised" in report.describe()

@@ -72,8 +72,8 @@ THREE = SymbolicChannel("three", x, {0: x**2 / 4, 1: (1 - x) ** 2 / 4, 2: 1 - (x
 TWO_INPUTS = SymbolicChannel("two inputs", [x, z], {1: (1 + x + 2 * x * z) / 5, 0: 1 - (1 + x + 2 * x * z) / 5})
 
 
-@pytest.mark.parametrize("channel", [CURVED, THREE, TWO_INPUTS], ids=lambda c: c.name)
-@pytest.mark.parametrize("level", [0.0, 0.1, 0.5])
+@together("channel", [CURVED, THREE, TWO_INPUTS])
+@together("level", [0.0, 0.1, 0.5])
 def test_delta_is_the_largest_over_a_fine_grid(channel: SymbolicChannel, level: float) -> None:
     assert channel.bind().delta(level) == pytest.approx(brute_force(channel, level), abs=2e-3)
     assert channel.bind().delta(level) >= brute_force(channel, level) - 1e-12
@@ -166,7 +166,7 @@ def test_steps_are_not_taken_for_straight_lines() -> None:
         SymbolicChannel("cut", x, pieces=[(0, step, 1), (step, 1, 1)]).bind().exact_epsilon()
 
 
-@pytest.mark.parametrize("sides", ["left", "right", "both"])
+@together("sides", ["left", "right", "both"])
 def test_open_ends_of_whole_numbers_are_left_out(sides: str) -> None:
     n = Variable("n", 0, 3, open=sides, integer=True)
     m = binary((1 + n) / 5, n).bind()
@@ -217,7 +217,7 @@ def test_a_parameter_may_be_called_like_a_function_of_the_arithmetic() -> None:
     assert binary((1 + x) / 3 / name).bind(mpf=2.0).exact_epsilon() == pytest.approx(math.log(2))
 
 
-@pytest.mark.parametrize("y", ["a", None, 1j, [[1], [1, 2]]], ids=repr)
+@together("y", ["a", None, 1j, [[1], [1, 2]]])
 def test_reports_that_are_no_numbers_are_refused(y: object) -> None:
     with pytest.raises(ValueError, match="y must be"):
         CURVED.bind().log_prob(y, 0.5)

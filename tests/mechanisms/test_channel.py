@@ -6,6 +6,7 @@ from sympy import Rational, oo, simplify
 from ldp_audit.mechanisms.channel import Ind, SymbolicChannel
 from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT
 from ldp_audit.mechanisms.variable import T, Variable
+from tests.together import together
 
 x = Variable("x", 0, 1)
 coin = SymbolicChannel("coin", x, {1: (1 + x * (T - 1)) / (T + 1), 0: (T - x * (T - 1)) / (T + 1)})
@@ -58,7 +59,7 @@ def test_outputs_that_depend_on_the_input_are_seen() -> None:
     assert SymbolicChannel("leak", x, {x: 1}).outputs_depend_on_inputs()
 
 
-@pytest.mark.parametrize(
+@together(
     ("inputs", "atoms", "message"),
     [
         (x, {}, "needs at least one atom"),

@@ -10,7 +10,6 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from ldp_audit.mechanisms.coordinate_sampling import CoordinateSampling
 from ldp_audit.mechanisms.hybrid import Hybrid
 from tests.frequency import assert_frequency
 from tests.mechanisms.four_points import FourPoints
+from tests.together import together
 
 
 def reports_of(m: CoordinateSampling) -> tuple[np.ndarray, np.ndarray]:
@@ -32,15 +32,13 @@ def channel(m: CoordinateSampling, inputs: Any) -> np.ndarray:
     return np.exp(m.log_prob(reports_of(m), np.asarray(inputs, dtype=float)[:, None, :]))
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "d", "k"), [(0.1, 5, 1), (2.4, 9, 1), (5.0, 9, 2), (7.4, 9, 2), (50.0, 9, 9), (50.0, 100, 20)]
-)
+@together(("epsilon", "d", "k"), [(0.1, 5, 1), (2.4, 9, 1), (5.0, 9, 2), (7.4, 9, 2), (50.0, 9, 9), (50.0, 100, 20)])
 def test_k_is_chosen_as_in_the_source(epsilon: float, d: int, k: int) -> None:
     assert CoordinateSampling(Piecewise, epsilon, d).k == k
 
 
-@pytest.mark.parametrize(("d", "k"), [(1, 1), (3, 1), (3, 2), (4, 4)])
-@pytest.mark.parametrize("epsilon", [0.3, 4.0])
+@together(("d", "k"), [(1, 1), (3, 1), (3, 2), (4, 4)])
+@together("epsilon", [0.3, 4.0])
 def test_the_law_its_epsilon_profile_and_moments_by_enumeration(epsilon: float, d: int, k: int) -> None:
     """All corners of the cube and an inner point; every report; the worst pair has the largest ratio and divergence."""
     m = CoordinateSampling(TwoPoint, epsilon, d, k)
@@ -112,7 +110,7 @@ def test_the_shares_never_add_up_to_more_than_epsilon(epsilon: float, k: int) ->
     assert m.delta(epsilon) == 0
 
 
-@pytest.mark.parametrize("bits", [2, 8, 64])
+@together("bits", [2, 8, 64])
 def test_what_is_implemented_has_the_law_of_its_values(bits: int) -> None:
     ideal = CoordinateSampling(TwoPoint, 3.0, 3, 2)
     m = ideal.implemented(bits)
@@ -128,7 +126,7 @@ def test_what_is_implemented_has_the_law_of_its_values(bits: int) -> None:
     assert np.all(np.isfinite(m.log_prob(drawn, np.zeros(3))))
 
 
-@pytest.mark.parametrize("bits", [8, 13])
+@together("bits", [8, 13])
 def test_what_is_implemented_of_pm_has_the_profile_of_its_cells(bits: int) -> None:
     """k = 2: all pairs of cells at the two ends."""
     m = CoordinateSampling(Piecewise, 4.0, 3, 2).implemented(bits)
@@ -140,8 +138,8 @@ def test_what_is_implemented_of_pm_has_the_profile_of_its_cells(bits: int) -> No
         assert m.delta(level) == pytest.approx(float(gap), rel=1e-9, abs=1e-15)
 
 
-@pytest.mark.parametrize("make", [TwoPoint, Piecewise, Hybrid])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@together("make", [TwoPoint, Piecewise, Hybrid])
+@together("dtype", [np.float32, np.float64])
 def test_what_is_sampled_has_a_probability_in_its_own_dtype(make: Any, dtype: Any) -> None:
     m = CoordinateSampling(make, 4.0, 7, 3)
     x = np.linspace(-1, 1, 7).astype(dtype)
@@ -150,7 +148,7 @@ def test_what_is_sampled_has_a_probability_in_its_own_dtype(make: Any, dtype: An
     assert np.all(np.isfinite(m.implemented().log_prob(drawn, x)))
 
 
-@pytest.mark.parametrize(("d", "k"), [(6, 1), (6, 3), (7, 5), (3, 3)])
+@together(("d", "k"), [(6, 1), (6, 3), (7, 5), (3, 3)])
 def test_the_sets_are_uniform(d: int, k: int) -> None:
     """Each set's frequency, numpy; false alarm 1e-6 each. A set off by a third of its probability is missed with a
     chance below 1e-3."""
@@ -162,19 +160,6 @@ def test_the_sets_are_uniform(d: int, k: int) -> None:
     assert all(len(set(one)) == k for one in sets.tolist())
     for count in counts:
         assert_frequency(int(count), trials, 1 / ways)
-
-
-@pytest.mark.parametrize("shape", [(), (0,), (2, 3)])
-def test_shapes_are_those_of_the_vectors(shape: tuple[int, ...]) -> None:
-    m = CoordinateSampling(TwoPoint, 1.0, 7, 2)
-    drawn = m.sample(np.zeros((*shape, 7), dtype=np.float32), rng=np.random.default_rng(0))
-    assert drawn.index.shape == drawn.value.shape == (*shape, 2)
-    dense = m.dense(drawn)
-    assert (dense.shape, dense.dtype) == ((*shape, 7), np.float32)
-    assert np.all(np.count_nonzero(dense, axis=-1) == 2)
-    assert np.shape(m.log_prob(drawn, np.zeros(7))) == shape
-    tensors = m.sample(torch.zeros((*shape, 7)), rng=torch.Generator().manual_seed(0))
-    assert m.dense(tensors).shape == torch.Size((*shape, 7))
 
 
 def test_reports_are_sets() -> None:

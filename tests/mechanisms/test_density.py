@@ -3,39 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from sympy import Rational, exp, oo, simplify, sqrt
+from sympy import Rational, exp, oo, sqrt
 
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
-from ldp_audit.mechanisms.gaussian import GAUSSIAN
-from ldp_audit.mechanisms.hybrid import HYBRID, MIXING
-from ldp_audit.mechanisms.laplace import LAPLACE
 from ldp_audit.mechanisms.piecewise import PIECEWISE
-from ldp_audit.mechanisms.two_point import CENTER, RADIUS, TWO_POINT, WEIGHT
-from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
+from ldp_audit.mechanisms.variable import ROOT_T, Variable
+from tests.together import together
 
 x = Variable("x", -1, 1)
 s = ROOT_T
-
-
-def test_the_piecewise_mechanism_has_total_one_mean_x_and_the_papers_variance() -> None:
-    assert simplify(PIECEWISE.total()) == 1
-    assert simplify(PIECEWISE.mean()) == x
-    assert simplify(PIECEWISE.variance() - (x**2 / (s - 1) + (s + 3) / (3 * (s - 1) ** 2))) == 0
-
-
-def test_a_mixed_law_adds_atoms_and_density() -> None:
-    duchi = TWO_POINT.at({CENTER: 0, RADIUS: 1, WEIGHT: x}).variance().subs(T, s**2)
-    mixed = MIXING * PIECEWISE.variance() + (1 - MIXING) * duchi
-    assert simplify(HYBRID.total()) == 1
-    assert simplify(HYBRID.variance() - mixed) == 0
-
-
-@pytest.mark.parametrize(("channel", "variance"), [(LAPLACE, "2*b**2"), (GAUSSIAN, "sigma**2")])
-def test_densities_that_depend_on_the_output_are_integrated(channel: SymbolicChannel, variance: str) -> None:
-    assert channel.total() == 1
-    assert simplify(channel.mean()).name == "x"
-    assert str(simplify(channel.variance())) == variance
 
 
 def test_a_triangle_on_a_bounded_piece() -> None:
@@ -50,7 +27,7 @@ def test_replacing_a_parameter_reaches_the_pieces() -> None:
     assert [v.name for v in PIECEWISE.twin().inputs] == ["x_prime"]
 
 
-@pytest.mark.parametrize(
+@together(
     ("pieces", "message"),
     [
         ([(0, 1)], r"a piece of channel 'bad' must be \(lower, upper, density\)"),

@@ -22,6 +22,7 @@ from ldp_audit.mechanisms import CoordinateSampling, Hybrid, LayerRange, Piecewi
 from ldp_audit.mechanisms.randomness import NumpySource
 from ldp_audit.mechanisms.short_words import BLOCK
 from ldp_audit.mechanisms.torch_randomness import TorchSource
+from tests.together import together
 
 BEGINNINGS = np.arange(-(2**15), 2**15, dtype=np.int64)
 LAST = 2**48 - 1
@@ -156,7 +157,7 @@ def test_two_points_are_told_apart_by_the_stated_threshold_alone(
     assert min(tried.values()) > 8 * radii, tried
 
 
-@pytest.mark.parametrize("radius", [1e-44, 1e-36, 5e-35, 1.0])
+@together("radius", [1e-44, 1e-36, 5e-35, 1.0])
 def test_mechanisms_that_are_made_of_two_points_decide_by_their_threshold(scripted: Script, radius: float) -> None:
     m = TwoPoint(1.0, 0.0, radius)
     layers = LayerRange((0.0,), (radius,))
@@ -169,9 +170,8 @@ def test_mechanisms_that_are_made_of_two_points_decide_by_their_threshold(script
         _assert_threshold(np.asarray(sparse[1])[:, 0] > 0, m, x, completion)
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("k", [2, 3, 10, 127, 128, 129, 1000, 5000])
-@pytest.mark.parametrize("epsilon", [1e-9, 0.1, 1.0, 5.0, 9.0, 20.0, 50.0])
+@together("k", [2, 3, 10, 127, 128, 129, 1000, 5000])
+@together("epsilon", [1e-9, 0.1, 1.0, 5.0, 9.0, 20.0, 50.0])
 def test_randomised_response_gives_each_lie_the_stated_words(scripted: Script, epsilon: float, k: int) -> None:
     """The words of one lie are neighbours: among all beginnings they are their number / 2**48, rounded either way."""
     with mpmath.workdps(60):
@@ -188,9 +188,8 @@ def test_randomised_response_gives_each_lie_the_stated_words(scripted: Script, e
                 assert each // 2**48 <= wrong.min() <= wrong.max() <= -(-each // 2**48)
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("epsilon", [1e-15, 1e-6, 0.1, 1.0, 8.0, 13.0, 25.0, 50.0])
+@together("dtype", [np.float32, np.float64])
+@together("epsilon", [1e-15, 1e-6, 0.1, 1.0, 8.0, 13.0, 25.0, 50.0])
 def test_piecewise_cells_are_those_of_whole_numbers(scripted: Script, epsilon: float, dtype: type) -> None:
     """At -1, 0 and 1 the window's place is known, so that the word alone says which cell is reported."""
     m = Piecewise(epsilon).implemented()
@@ -264,8 +263,8 @@ def test_short_words_settle_exactly_what_whole_words_would(
     assert np.array_equal(drawn, m.sample(torch.from_numpy(x), rng=torch.Generator()).numpy())
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("epsilon", [0.62, 1.0, 3.0, 9.0, 13.0, 20.0])
+@together("dtype", [np.float32, np.float64])
+@together("epsilon", [0.62, 1.0, 3.0, 9.0, 13.0, 20.0])
 def test_the_hybrid_chooses_its_part_by_the_stated_words(scripted: Script, epsilon: float, dtype: type) -> None:
     m = Hybrid(epsilon).implemented()
     points = [dtype(point) for point in m.points().outputs()]

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from ldp_audit.mechanisms import FiniteChannel, RandomizedResponse
 from ldp_audit.mechanisms.randomness import WORDS
-from tests.frequency import assert_frequency
 from tests.together import together
 
 weights = st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3).filter(any), min_size=1, max_size=4)
@@ -33,16 +32,11 @@ def test_epsilon_and_delta_by_brute_force(rows: list[list[int]], level: float) -
     table = [[w / sum(row) for w in row] for row in rows]
     ratios = [p / q if q else math.inf for a in table for b in table for p, q in zip(a, b, strict=True) if p]
     assert c.exact_epsilon() == pytest.approx(math.log(max(ratios)), rel=1e-12, abs=1e-15)
-    brute = max(sum(max(p - math.exp(level) * q, 0) for p, q in zip(a, b, strict=True)) for a in table for b in table)
-    assert c.delta(level) == pytest.approx(brute, rel=1e-12, abs=1e-15)
-
-
-@given(weights)
-def test_the_worst_pair_attains_epsilon(rows: list[list[int]]) -> None:
-    c = channel(rows)
     i, j = c.worst_pair()
     gaps = [float(c.log_prob(y, i)) - float(c.log_prob(y, j)) for y in range(3) if c.log_prob(y, i) > -math.inf]
     assert max(gaps) == pytest.approx(c.exact_epsilon(), rel=1e-12, abs=1e-15)
+    brute = max(sum(max(p - math.exp(level) * q, 0) for p, q in zip(a, b, strict=True)) for a in table for b in table)
+    assert c.delta(level) == pytest.approx(brute, rel=1e-12, abs=1e-15)
 
 
 @given(weights, st.integers(1, 45))
@@ -146,7 +140,7 @@ def test_labels_must_fit() -> None:
             FiniteChannel([[0.5, 0.5]], outputs=labels)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04broken", b"\x93NUMPY", b"0.5,0.5"])
+@together("content", [b"", b"PK\x03\x04broken", b"\x93NUMPY", b"0.5,0.5"])
 def test_a_damaged_file_is_one_clear_error(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "c.npz"
     path.write_bytes(content)
@@ -251,27 +245,6 @@ def test_whole_words_are_used_as_they_are() -> None:
     assert FiniteChannel([["3/8", "5/8"], ["1/4", "3/4"]]).implemented(2).exact_epsilon() <= math.log(1.5)
 
 
-@pytest.mark.parametrize("bits", [1, 65, 2.5, "8"])
-def test_bits_are_checked(bits: Any) -> None:
-    with pytest.raises(ValueError, match="bits must be a whole number >= 2 and <= 64"):
-        FiniteChannel([[1]]).implemented(bits)
-
-
-@pytest.mark.parametrize("library", ["numpy", "torch"])
-@pytest.mark.parametrize("bits", [3, 64])
-def test_both_samplers_draw_from_the_law(library: str, bits: int) -> None:
-    """False alarm 1e-6 a frequency; with 20,000 draws each a probability off by 0.03 is missed with chance 1e-3."""
-    c = FiniteChannel([[0, 1, 0], ["1/3", "1/3", "1/3"], ["9/10", "1/20", "1/20"]], outputs=[-1.5, 0, 7])
-    c, rows = c.implemented(bits), np.array([[0, 1, 2]] * 20_000)
-    if library == "numpy":
-        drawn = c.sample(rows, rng=np.random.default_rng(1))
-    else:
-        drawn = c.sample(torch.from_numpy(rows), rng=torch.Generator().manual_seed(1)).numpy()
-    assert (drawn.shape, drawn.dtype) == (rows.shape, np.float64)
-    for row, label in product(range(3), c.outputs or ()):
-        assert_frequency(int(np.sum(drawn[:, row] == label)), len(rows), math.exp(c.log_prob(label, row)))
-
-
 @together(
     ("labels", "dtype"),
     [
@@ -305,7 +278,7 @@ def test_tensors_hold_numbers_only() -> None:
         assert c.sample_indices(torch.zeros(shape, dtype=torch.int64), rng=rng).shape == shape
 
 
-@pytest.mark.parametrize("x", [[0, 1], [-1], [0.5], [math.nan]])
+@together("x", [[0, 1], [-1], [0.5], [math.nan]])
 def test_inputs_must_be_rows(x: list[float]) -> None:
     with pytest.raises(ValueError, match=r"x must be whole numbers in 0\.\.0"):
         FiniteChannel([["1/2", "1/2"]]).sample(x, rng=np.random.default_rng(0))

@@ -7,13 +7,13 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit.mechanisms import Hybrid, Piecewise, TwoPoint
 from ldp_audit.mechanisms.piecewise import PiecewiseGrid
 from tests.replay import Drawn
+from tests.together import together
 
 
 def test_worst_case_variances_of_wang_et_al() -> None:
@@ -33,7 +33,7 @@ def test_it_is_never_worse_than_its_parts_and_level_above_its_threshold() -> Non
     assert Hybrid(0.5).mixing() == 0
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 0.7, 4.0, 100.0, 700.0])
+@together("epsilon", [0.3, 0.7, 4.0, 100.0, 700.0])
 def test_points_have_mass_and_the_rest_density(epsilon: float) -> None:
     m, x = Hybrid(epsilon), np.array([-1.0, 0.2, 1.0])
     points = np.array(TwoPoint(epsilon).outputs())
@@ -48,18 +48,6 @@ def test_points_have_mass_and_the_rest_density(epsilon: float) -> None:
     assert density == pytest.approx(math.log1p(-share) if share < 1 else -math.inf, rel=1e-9)
 
 
-def test_bad_input_is_named() -> None:
-    for bad in (0, -1, math.inf, math.nan, "1"):
-        with pytest.raises(ValueError, match="epsilon must be a finite number > 0"):
-            Hybrid(bad)
-    for bad in (1.1, math.nan, [0.0, -2.0], "a"):
-        for method in (Hybrid(1.0).mean, Hybrid(1.0).variance):
-            with pytest.raises(ValueError, match=r"x must lie in \[-1"):
-                method(bad)
-    assert Hybrid(1.0).exact_epsilon() == 1.0
-    assert Hybrid(1.0).delta(1.0) == 0
-
-
 @given(st.floats(1e-9, 60.0), st.integers(2, 64))
 def test_the_implemented_epsilon_is_the_larger_of_its_parts(epsilon: float, bits: int) -> None:
     m = Hybrid(epsilon).implemented(bits)
@@ -70,7 +58,7 @@ def test_the_implemented_epsilon_is_the_larger_of_its_parts(epsilon: float, bits
     assert m.exact_epsilon() <= epsilon
 
 
-@pytest.mark.parametrize(("epsilon", "bits"), [(0.3, 8), (0.9, 4), (1.0, 8), (2.0, 10), (4.0, 12)])
+@together(("epsilon", "bits"), [(0.3, 8), (0.9, 4), (1.0, 8), (2.0, 10), (4.0, 12)])
 def test_it_is_a_mechanism_with_the_law_of_its_counts(epsilon: float, bits: int) -> None:
     """Over all outputs: both parts' reports. Epsilon and delta are the largest over pairs of inputs."""
     m = Hybrid(epsilon).implemented(bits)
@@ -93,7 +81,7 @@ def test_it_is_a_mechanism_with_the_law_of_its_counts(epsilon: float, bits: int)
     assert np.maximum(first - second, 0).sum() == pytest.approx(m.delta(0.0), rel=1e-11, abs=1e-14)
 
 
-@pytest.mark.parametrize("epsilon", [0.62, 1.0, 4.0, 12.0, 25.0])
+@together("epsilon", [0.62, 1.0, 4.0, 12.0, 25.0])
 def test_its_moments_are_close_to_the_ideal_ones(epsilon: float) -> None:
     x = np.linspace(-1, 1, 101)
     m = Hybrid(epsilon).implemented()
@@ -128,19 +116,6 @@ class _Choosing(Drawn):
         return (self.chooses >> 48).astype(np.int16)
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 1, 4)])
-@pytest.mark.parametrize("epsilon", [0.3, 1.0, 40.0, 700.0])
-def test_samples_have_the_shape_and_dtype_of_the_input(epsilon: float, dtype: type, shape: tuple[int, ...]) -> None:
-    m, x = Hybrid(epsilon), np.full(shape, 0.5, dtype)
-    first, second = (m.sample(x, rng=np.random.default_rng(2)) for _ in range(2))
-    assert np.array_equal(first, second)
-    assert (first.shape, first.dtype) == (shape, dtype)
-    tensor = m.sample(torch.zeros(shape, dtype=torch.float32), rng=torch.Generator().manual_seed(0))
-    assert (tensor.shape, tensor.dtype) == (torch.Size(shape), torch.float32)
-
-
 def test_no_point_is_a_cell() -> None:
     """Else the two parts' reports would merge there, and `exact_epsilon` be an upper bound only."""
     for epsilon in np.linspace(0.61, 14, 100):
@@ -148,16 +123,3 @@ def test_no_point_is_a_cell() -> None:
         cells = m.piecewise()
         assert isinstance(cells, PiecewiseGrid)
         assert np.all(np.isneginf(cells.log_prob(m.points().outputs(), 0.0)))
-
-
-def test_bad_input_is_named_implemented() -> None:
-    m, rng = Hybrid(1.0), np.random.default_rng(2)
-    for bad in ([1.5], [0.0, math.nan], [math.inf], ["a"]):
-        with pytest.raises(ValueError, match=r"x must lie in \[-1"):
-            m.sample(bad, rng=rng)
-    with pytest.raises(ValueError, match=r"rng must be a torch.Generator where x is a torch tensor"):
-        m.sample(torch.zeros(2), rng=rng)
-    with pytest.raises(ValueError, match=r"rng must be a numpy.random.Generator"):
-        m.sample([0.0], rng=None)
-    with pytest.raises(ValueError, match="bits must be a whole number"):
-        m.implemented(70)

@@ -19,7 +19,7 @@ from tests.frequency import assert_frequency
 from tests.together import together
 
 
-@pytest.mark.parametrize(("scale", "sensitivity"), [(1.0, 1.0), (0.1, 2.0), (50.0, 1.0)])
+@together(("scale", "sensitivity"), [(1.0, 1.0), (0.1, 2.0), (50.0, 1.0)])
 def test_the_profile_by_quadrature(scale: float, sensitivity: float) -> None:
     m = Laplace(scale, sensitivity)
     for share in (0.0, 0.4, 0.99, 1.5):
@@ -39,22 +39,6 @@ def test_the_density_ratio_is_epsilon() -> None:
     m = Laplace(0.5, 1.5)
     x, z = m.worst_pair()
     assert m.log_prob(-10.0, x) - m.log_prob(-10.0, z) == pytest.approx(m.exact_epsilon(), rel=1e-12, abs=0)
-
-
-def test_the_definition_is_symbolic_and_agrees() -> None:
-    law = Laplace.symbolic()
-    x, b = (next(v for v in law.variables() if v.name == name) for name in "xb")
-    assert law.at({x: 1, b: 2}).total() == 1
-    assert law.mean() - x == 0
-    assert (law.variance() - 2 * b**2).simplify() == 0
-
-
-def test_moments() -> None:
-    m = Laplace(2.0)
-    assert m.mean([0.5, 1.0]).tolist() == [0.5, 1.0]
-    assert m.variance(0.0) == 8.0
-    with pytest.raises(ValueError, match="x must be finite real numbers"):
-        m.mean(math.nan)
 
 
 @together("bad", [0.0, -1.0, math.inf, math.nan, "1"])
@@ -128,7 +112,7 @@ def test_epsilon_and_profile_by_brute_force(m: LaplaceGrid) -> None:
         assert m.delta(level) == pytest.approx(max(found), rel=1e-9, abs=1e-14)
 
 
-@pytest.mark.parametrize(("scale", "sensitivity"), [(1.0, 1.0), (1e9, 1.0), (0.02, 1.0), (0.7, 1.3)])
+@together(("scale", "sensitivity"), [(1.0, 1.0), (1e9, 1.0), (0.02, 1.0), (0.7, 1.3)])
 def test_the_profile_in_sixty_digits(scale: float, sensitivity: float) -> None:
     """1 - min over k of (q**(k+1) + e**e q**(m-k))/(1 + q); also next to epsilon, where it vanishes."""
     m = Laplace(scale, sensitivity).implemented()
@@ -165,8 +149,8 @@ def test_spreading_the_distance_over_coordinates_costs_no_epsilon(m: LaplaceGrid
     assert steepest * m.worst_pair()[1] > m.exact_epsilon()
 
 
-@pytest.mark.parametrize("library", ["numpy", "torch"])
-@pytest.mark.parametrize("m", [COARSE, UNEVEN, Laplace(0.3).implemented(), Laplace(1e6, 1e-3).implemented()])
+@together("library", ["numpy", "torch"])
+@together("m", [COARSE, UNEVEN, Laplace(0.3).implemented(), Laplace(1e6, 1e-3).implemented()])
 def test_both_samplers_draw_from_the_law(m: LaplaceGrid, library: str) -> None:
     """Upper tails from the exact law. False alarm 1e-6 an event; 0.03 is missed with a chance below 1e-3."""
     trials, g, b = 20_000, 2.0**m.exponent, m.mechanism.scale
@@ -188,17 +172,6 @@ def draw(m: Any, x: np.ndarray, library: str) -> np.ndarray:
     if library == "torch":
         return m.sample(torch.from_numpy(x), rng=torch.Generator().manual_seed(6)).numpy()
     return m.sample(x, rng=np.random.default_rng(6))
-
-
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int64])
-@pytest.mark.parametrize("shape", [(), (0,), (2, 1, 3)])
-def test_tensors_give_tensors_of_the_same_kind(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
-    m, kept = Laplace(1.0), dtype if dtype.is_floating_point else torch.float64
-    drawn = m.sample(torch.zeros(shape, dtype=dtype), rng=torch.Generator().manual_seed(0))
-    assert (drawn.shape, drawn.dtype) == (torch.Size(shape), kept)
-    array = m.sample(np.zeros(shape, np.float32), rng=np.random.default_rng(0))
-    assert (array.shape, array.dtype) == (shape, np.float32)
 
 
 def test_what_is_no_grid_point_has_no_probability() -> None:

@@ -15,6 +15,7 @@ import torch
 from ldp_audit.mechanisms.laplace_noise import decays, discrete_laplace, tails
 from ldp_audit.mechanisms.randomness import NumpySource, Source, source_of
 from tests.frequency import assert_frequency
+from tests.together import together
 
 
 class EveryOutcome(NumpySource):
@@ -41,7 +42,7 @@ class EveryOutcome(NumpySource):
         return drawn
 
 
-@pytest.mark.parametrize(("numerator", "denominator"), [(0, 3), (1, 3), (2, 3), (3, 3), (1, 1), (4, 5)])
+@together(("numerator", "denominator"), [(0, 3), (1, 3), (2, 3), (3, 3), (1, 1), (4, 5)])
 def test_the_coins_of_probability_exp_by_enumeration(numerator: int, denominator: int) -> None:
     """Every outcome of four tosses, each as likely: the frequencies are the first terms of the series, exactly."""
     tosses = 4
@@ -77,7 +78,7 @@ class Scripted(NumpySource):
         return self.given.pop(0).reshape(shape)
 
 
-@pytest.mark.parametrize("a", [1, 2, 8, 77, 300, 354])
+@together("a", [1, 2, 8, 77, 300, 354])
 def test_a_word_on_either_side_of_a_power_settles_the_count(a: int) -> None:
     with mpmath.workdps(80):
         end = int(mpmath.floor(mpmath.exp(mpmath.mpf(-a) / 8) * 2**64))
@@ -88,7 +89,7 @@ def test_a_word_on_either_side_of_a_power_settles_the_count(a: int) -> None:
     assert found.tolist() == counts
 
 
-@pytest.mark.parametrize("a", [1, 8, 100, 400])
+@together("a", [1, 8, 100, 400])
 def test_a_word_that_leaves_the_count_open_is_settled_by_more_bits(a: int) -> None:
     """The first 192 bits of e**(-a/8), and the next ones: less than them, or more."""
     with mpmath.workdps(120):
@@ -100,8 +101,8 @@ def test_a_word_that_leaves_the_count_open_is_settled_by_more_bits(a: int) -> No
     assert tails((1,), Scripted([words[0]], words[1], words[2] + 1)).tolist() == [a - 1]
 
 
-@pytest.mark.parametrize("library", ["numpy", "torch"])
-@pytest.mark.parametrize("t", [8, 24, 2**40, 2**54])
+@together("library", ["numpy", "torch"])
+@together("t", [8, 24, 2**40, 2**54])
 def test_the_noise_has_the_discrete_law(library: str, t: int) -> None:
     """P(z <= k) = 1 - q**(k+1)/(1+q), q = e**(-1/t). False alarm 1e-6 an event; 0.03 is missed with chance 1e-3."""
     rng: Source = source_of(np.random.default_rng(4) if library == "numpy" else torch.Generator().manual_seed(4))

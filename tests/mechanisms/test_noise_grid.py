@@ -63,8 +63,8 @@ def test_a_whole_number_of_spacings_makes_a_sensitivity(sensitivity: float, part
     assert parts * (1 - Fraction(1, 2**31)) < exact <= parts
 
 
-@pytest.mark.parametrize("grid", [NoiseGrid(-2), NoiseGrid(-3, 5)])
-@pytest.mark.parametrize("x", [0.3, -0.3, 7.0, -1e-9, 0.0])
+@together("grid", [NoiseGrid(-2), NoiseGrid(-3, 5)])
+@together("x", [0.3, -0.3, 7.0, -1e-9, 0.0])
 def test_rounding_keeps_the_mean(grid: NoiseGrid, x: float) -> None:
     """False alarm 1e-6; with 20,000 draws a chance off by 0.03 is missed with a chance below 1e-3."""
     below, fraction = grid.between(x)
@@ -90,7 +90,7 @@ def test_grid_points_stay_where_they_are_and_are_known() -> None:
     assert not NoiseGrid(0).step_of([math.nan, math.inf, 1e300])[1].any()
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, 2.0**62 * 1.01, -(2.0**63)])
+@together("value", [math.nan, math.inf, 2.0**62 * 1.01, -(2.0**63)])
 def test_inputs_out_of_range_are_named_with_the_range(value: float) -> None:
     for dtype in (np.float64, np.float32):
         with pytest.raises(ValueError, match=r"x must lie in \[-4.611686018427388e\+18, 4.61.*\], got"):

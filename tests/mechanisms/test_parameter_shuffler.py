@@ -17,6 +17,7 @@ from ldp_audit.accounting.laws import finite_laws
 from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.mechanisms.parameter_shuffler import ParameterShuffler
 from tests.frequency import assert_frequency
+from tests.together import together
 
 
 def generator(kind: str, seed: int) -> Any:
@@ -57,8 +58,8 @@ def test_every_message_arrives_once_and_in_time(
     assert np.all((time >= m.slowest()) & (time <= m.round_end_bound()))
 
 
-@pytest.mark.parametrize("kind", ["numpy", "torch"])
-@pytest.mark.parametrize("window", [0.0, 3.0])
+@together("kind", ["numpy", "torch"])
+@together("window", [0.0, 3.0])
 def test_the_order_is_uniform_where_the_predicted_times_hold(kind: str, window: float) -> None:
     """Each of the six orders of three messages of three different clients; false alarm 1e-6 each. With 3,000 rounds an
     order off by a third of its probability is missed with a chance below 0.1; with T = 0 a sort that kept the clients'
@@ -81,7 +82,7 @@ def test_delays_are_uniform_on_the_window(kind: str) -> None:
         assert_frequency(int((delay < bound).sum()), 4 * count, bound)
 
 
-@pytest.mark.parametrize(("offset", "exposed"), [(1.5, 0.25), (-3.0, 0.5), (6.0, 1.0), (20.0, 1.0)])
+@together(("offset", "exposed"), [(1.5, 0.25), (-3.0, 0.5), (6.0, 1.0), (20.0, 1.0)])
 def test_a_late_client_is_exposed_in_proportion(offset: float, exposed: float) -> None:
     """Its reports after T_S + T (before T_S, where it is early) are no one else's; false alarm 1e-6. With 20,000
     reports a share off by 0.02 is missed with a chance below 1e-3."""
@@ -128,7 +129,7 @@ def test_several_ids_have_a_law_each() -> None:
         assert law[:, j] == pytest.approx(shuffler(40).count_law(shares[:, j]), rel=1e-15)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 10, 50])
+@together("n", [1, 2, 3, 10, 50])
 def test_the_counts_pure_ratio_is_that_of_one_report(n: int) -> None:
     """Exactly t = 3 for every n, wherever the others' inputs lie; in fractions."""
     t, rng = Fraction(3), np.random.default_rng(n)

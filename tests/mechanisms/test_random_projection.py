@@ -7,12 +7,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-import torch
 
 from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.mechanisms.random_projection import RandomProjection
 from tests.frequency import assert_frequency
 from tests.mechanisms.four_points import FourPoints
+from tests.together import together
 
 
 def drawn(epsilon: float = 1.0, d: int = 5, q: int = 3, *, clip: bool = False, seed: int = 3) -> RandomProjection:
@@ -27,8 +27,8 @@ def channel(m: RandomProjection, inputs: np.ndarray) -> tuple[np.ndarray, np.nda
     return m.dense((index, value)), np.exp(m.log_prob((index, value), np.asarray(inputs)[:, None, :]))
 
 
-@pytest.mark.parametrize("clip", [True, False])
-@pytest.mark.parametrize("value", [TwoPoint(1.2), TwoPoint(1.2, 3.0, 0.5), FourPoints()], ids=repr)
+@together("clip", [True, False])
+@together("value", [TwoPoint(1.2), TwoPoint(1.2, 3.0, 0.5), FourPoints()])
 def test_epsilon_and_profile_are_those_of_the_value(value: TwoPoint | FourPoints, clip: bool) -> None:
     """The worst pair has them; without clipping to within a few roundings of the ends."""
     m = RandomProjection.drawn(value, 6, 4, np.random.default_rng(0), clip=clip)
@@ -53,7 +53,7 @@ def test_the_dense_report_is_unbiased_for_the_clipped_combinations() -> None:
     assert m.project(inputs) == pytest.approx(np.einsum("ij,ni->nj", m.matrix, inputs), rel=1e-12)
 
 
-@pytest.mark.parametrize(("d", "q"), [(1, 1), (5, 5), (7, 3), (40, 4)])
+@together(("d", "q"), [(1, 1), (5, 5), (7, 3), (40, 4)])
 def test_recovery_is_the_projection_on_the_columns(d: int, q: int) -> None:
     """P is symmetric, idempotent, of trace q, and the columns' own: over any orthonormal basis the lost energy averages
     1 - q/d exactly. With the draw's invariance under rotations that is its expectation for every single g."""
@@ -91,24 +91,7 @@ def test_entries_have_variance_one_over_q() -> None:
     assert_frequency(int(np.sum(np.abs(entries) < 0.1)), entries.size, within)
 
 
-@pytest.mark.parametrize("kind", ["numpy", "torch"])
-def test_the_samplers_draw_from_the_law(kind: str) -> None:
-    """Each of the six reports; false alarm 1e-6 each. With 40,000 draws a probability off by 0.02 is missed with a
-    chance below 1e-3."""
-    m, trials, g = drawn(clip=True), 40_000, np.array([0.5, -1.0, 2.0, 0.25, -0.75])
-    if kind == "torch":
-        report = m.sample(torch.from_numpy(g).float().expand(trials, -1), rng=torch.Generator().manual_seed(2))
-        assert report.value.dtype == torch.float32
-        assert m.recover(m.dense(report)).shape == (trials, 5)
-        index, value = report.index.numpy(), report.value.numpy()
-    else:
-        index, value = m.sample(np.tile(g, (trials, 1)), rng=np.random.default_rng(2))
-    for i, y in product(range(3), m.value.outputs()):
-        hits = int(np.sum((index == i) & (np.sign(value) == np.sign(y))))
-        assert_frequency(hits, trials, math.exp(m.log_prob((i, y), g)))
-
-
-@pytest.mark.parametrize("bits", [2, 8, 64])
+@together("bits", [2, 8, 64])
 def test_what_is_implemented_has_the_values_implemented_law(bits: int) -> None:
     ideal = drawn(clip=True)
     m = ideal.implemented(bits)
@@ -116,15 +99,6 @@ def test_what_is_implemented_has_the_values_implemented_law(bits: int) -> None:
     _, rows = channel(m, np.stack(m.worst_pair()))
     assert np.max(np.log(rows[0] / rows[1])) == pytest.approx(m.exact_epsilon(), rel=1e-12)
     assert m.matrix is ideal.matrix or np.array_equal(m.matrix, ideal.matrix)
-
-
-@pytest.mark.parametrize("shape", [(), (0,), (2, 3)])
-def test_shapes_are_those_of_the_vectors(shape: tuple[int, ...]) -> None:
-    m = drawn()
-    report = m.sample(np.zeros((*shape, 5), dtype=np.float32), rng=np.random.default_rng(0))
-    assert np.shape(report.index) == np.shape(report.value) == shape
-    assert m.dense(report).shape == (*shape, 3)
-    assert m.recover(m.dense(report)).shape == (*shape, 5)
 
 
 def test_bad_input_is_refused() -> None:

@@ -13,6 +13,7 @@ from ldp_audit.mechanisms import PerturbedSampling
 from ldp_audit.mechanisms.randomness import source_of
 from ldp_audit.mechanisms.ranking import indices, ranking, require_ranking, require_status, top_set
 from tests.frequency import assert_frequency
+from tests.together import together
 
 libraries = pytest.mark.parametrize("to_array", [np.array, torch.tensor], ids=["numpy", "torch"])
 
@@ -44,7 +45,7 @@ def test_results_stay_in_the_library(to_array: Any) -> None:
 
 
 @libraries
-@pytest.mark.parametrize(
+@together(
     ("magnitudes", "k", "message"),
     [
         ([1.0, 2.0, 3.0], 4, "k must be a whole number from 1 to d = 3, got 4"),
@@ -62,7 +63,7 @@ def test_bad_magnitudes_are_named(to_array: Any, magnitudes: Any, k: Any, messag
 
 
 @libraries
-@pytest.mark.parametrize(
+@together(
     ("x", "message"),
     [
         ([1, 2, 2], r"x must be rankings, permutations of 1..3, got one without 3"),
@@ -87,7 +88,7 @@ def test_rankings_of_narrow_dtypes_are_accepted(to_array: Any) -> None:
 
 
 @libraries
-@pytest.mark.parametrize(
+@together(
     ("x", "message"),
     [
         ([1, 1, 0], "x must have shape .* with exactly 1 ones in each vector, got one with 2"),
@@ -103,8 +104,8 @@ def test_what_is_no_status_vector_is_named(to_array: Any, x: Any, message: str) 
         require_status(to_array(x), 3, 1)
 
 
-@pytest.mark.parametrize("rng", [np.random.default_rng(7), torch.Generator().manual_seed(7)], ids=["numpy", "torch"])
-@pytest.mark.parametrize("k", [1, 3, 4])
+@together("rng", [np.random.default_rng(7), torch.Generator().manual_seed(7)])
+@together("k", [1, 3, 4])
 def test_members_are_uniform_in_and_outside_every_set(rng: Any, k: int) -> None:
     """False alarm 1e-6 an index; with 20,000 rows a probability off by 0.03 is missed with a chance below 1e-4."""
     source, rows, d = source_of(rng), 20_000, 5

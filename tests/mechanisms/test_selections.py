@@ -37,7 +37,7 @@ def encoded(t: Fraction, status: tuple[int, ...]) -> dict[int | None, Fraction]:
     return law
 
 
-@pytest.mark.parametrize(("t", "d", "k"), [(2, 2, 1), (3, 3, 1), (3, 3, 2), (Fraction(5, 4), 6, 2), (20, 7, 5)])
+@together(("t", "d", "k"), [(2, 2, 1), (3, 3, 1), (3, 3, 2), (Fraction(5, 4), 6, 2), (20, 7, 5)])
 def test_perturbed_encoding_is_the_law_of_all_flips(t: int | Fraction, d: int, k: int) -> None:
     status = (1,) * k + (0,) * (d - k)
     m = PerturbedEncoding(math.log(t), d, k)
@@ -51,7 +51,7 @@ def test_perturbed_encodings_true_epsilon(key: tuple, value: float) -> None:
     assert PerturbedEncoding(*key).exact_epsilon() > key[0]
 
 
-@pytest.mark.parametrize("t", [1.0000001, 1.5, 3.0, 50.0, 1e8])
+@together("t", [1.0000001, 1.5, 3.0, 50.0, 1e8])
 def test_the_closed_forms_of_the_smallest_sizes(t: float) -> None:
     epsilon = math.log(t)
     with mpmath.workdps(40):
@@ -62,9 +62,7 @@ def test_the_closed_forms_of_the_smallest_sizes(t: float) -> None:
     assert PerturbedEncoding(epsilon, 3, 2).exact_epsilon() == pytest.approx(float(three_two), rel=1e-12, abs=0)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "d", "k"), [(0.5, 1000, 3), (2.0, 100_000, 400), (1e-9, 1_000_000, 10), (50.0, 1000, 999)]
-)
+@together(("epsilon", "d", "k"), [(0.5, 1000, 3), (2.0, 100_000, 400), (1e-9, 1_000_000, 10), (50.0, 1000, 999)])
 def test_large_sizes_against_the_sum_over_the_two_binomials(epsilon: float, d: int, k: int) -> None:
     """theta = E[1/(2+S)]/E[1/(1+S)] by mpmath's quadrature of the generating function, at 30 digits."""
     with mpmath.workdps(30):
@@ -82,7 +80,7 @@ def test_large_sizes_against_the_sum_over_the_two_binomials(epsilon: float, d: i
     assert PerturbedEncoding(epsilon, d, k).exact_epsilon() == pytest.approx(float(exact), rel=1e-12, abs=0)
 
 
-@pytest.mark.parametrize(("wanted", "d", "k"), [(0.2, 2, 1), (1, 10, 1), (4, 100, 10), (1e-6, 5, 2), (30.0, 4, 3)])
+@together(("wanted", "d", "k"), [(0.2, 2, 1), (1, 10, 1), (4, 100, 10), (1e-6, 5, 2), (30.0, 4, 3)])
 def test_calibration_keeps_to_the_epsilon_in_its_name(wanted: float, d: int, k: int) -> None:
     m = PerturbedEncoding.calibrated(wanted, d, k)
     assert m.exact_epsilon() <= wanted
@@ -90,8 +88,8 @@ def test_calibration_keeps_to_the_epsilon_in_its_name(wanted: float, d: int, k: 
     assert m.epsilon < wanted
 
 
-@pytest.mark.parametrize("d", [2, 10, 1_000_000])
-@pytest.mark.parametrize("epsilon", [1e-9, 1.0, 50.0])
+@together("d", [2, 10, 1_000_000])
+@together("epsilon", [1e-9, 1.0, 50.0])
 def test_exponential_selection_at_the_ends(epsilon: float, d: int) -> None:
     m = ExponentialSelection(epsilon, d)
     logs = m.rank_log_probs()
@@ -129,10 +127,9 @@ def test_the_implemented_epsilon_never_exceeds_the_exact_one(selection: Any, eps
             assert m.implemented(bits).exact_epsilon() <= epsilon
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("bits", BITS)
-@pytest.mark.parametrize("d", [2, 3, 30, 1_000_000])
-@pytest.mark.parametrize("epsilon", [2.95e-16, *EPSILONS])
+@together("bits", BITS)
+@together("d", [2, 3, 30, 1_000_000])
+@together("epsilon", [2.95e-16, *EPSILONS])
 def test_the_extreme_weights_of_exponential_selection_keep_the_ratio(epsilon: float, d: int, bits: int) -> None:
     """Any two ranks, not only rank d and rank 1: all weights lie between those two."""
     m = ExponentialSelection(epsilon, d).implemented(bits)
@@ -211,43 +208,6 @@ def test_exponential_selection_with_fewer_words_than_ranks_is_uniform() -> None:
     m = ExponentialSelection(3.0, 100).implemented(6)
     assert m.exact_epsilon() == 0 == m.delta(0.0)
     assert np.all(m.weights() == 1)
-
-
-MECHANISMS = [
-    (PerturbedSampling(0.7, 5, 2), [0, 1, 0, 0, 1]),
-    (PerturbedSampling(2.0, 4, 3), [1, 1, 0, 1]),
-    (PerturbedEncoding(0.7, 5, 2), [0, 1, 0, 0, 1]),
-    (PerturbedEncoding(2.0, 2, 1), [1, 0]),
-    (ExponentialSelection(1.5, 4), [2, 4, 1, 3]),
-    (ExponentialSelection(0.2, 2), [2, 1]),
-]
-mechanisms = pytest.mark.parametrize(("m", "x"), MECHANISMS, ids=lambda value: repr(value))
-
-
-@pytest.mark.covering(1)
-@mechanisms
-@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 1, 4)])
-def test_reports_have_the_shape_of_the_batch(m: Any, x: list, shape: tuple[int, ...]) -> None:
-    inputs = np.broadcast_to(x, (*shape, m.d))
-    drawn = m.sample(inputs, rng=np.random.default_rng(0))
-    assert np.shape(drawn) == shape
-    assert np.asarray(drawn).dtype == np.int64
-    tensors = m.sample(torch.tensor(inputs, dtype=torch.uint8), rng=torch.Generator().manual_seed(0))
-    assert (tensors.shape, tensors.dtype) == (torch.Size(shape), torch.int64)
-
-
-@mechanisms
-def test_bad_input_is_refused_by_the_samplers(m: Any, x: list) -> None:
-    with pytest.raises(ValueError, match=r"rng must be a torch.Generator where x is a torch tensor"):
-        m.sample(torch.tensor(x), rng=np.random.default_rng(0))
-    with pytest.raises(ValueError, match=r"x must be a torch tensor where rng is a torch.Generator"):
-        m.sample(x, rng=torch.Generator())
-    with pytest.raises(ValueError, match=r"rng must be a numpy.random.Generator or a torch.Generator, got 3"):
-        m.sample(x, rng=3)
-    with pytest.raises(ValueError, match=r"x must (be|have)"):
-        m.sample(torch.tensor([*x, 0]), rng=torch.Generator())
-    with pytest.raises(ValueError, match="bits must be a whole number >= 2 and <= 64, got 1"):
-        m.implemented(1)
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.mechanisms import ExponentialSelection, PerturbedEncoding, PerturbedSampling
+from tests.together import together
 
 EPSILONS = [1e-9, 1e-4, 0.3, 1.0, 5.0, 20.0, 50.0]
 SIZES = [(2, 1), (3, 1), (3, 2), (10, 5), (300, 1), (300, 150), (300, 299), (3000, 40)]
@@ -65,7 +66,7 @@ def test_perturbed_encoding_is_the_sum_over_its_two_binomials(epsilon: float, d:
     assert m.none_log_prob() == pytest.approx(none, rel=1e-14, abs=0)
 
 
-@pytest.mark.parametrize(("epsilon", "d", "k"), [(0.3, 12, 5), (4.0, 30, 1), (1e-9, 40, 20)])
+@together(("epsilon", "d", "k"), [(0.3, 12, 5), (4.0, 30, 1), (1e-9, 40, 20)])
 def test_the_sums_agree_with_the_generating_polynomial(epsilon: float, d: int, k: int) -> None:
     """What the other test compares with, held to the coefficients of (1 + t y)**(k-1) (t + y)**(d-k-1)."""
     with mpmath.workdps(60):
@@ -81,9 +82,8 @@ def test_the_sums_agree_with_the_generating_polynomial(epsilon: float, d: int, k
     assert summed(epsilon, d, k)[0] == pytest.approx(float(exact), rel=1e-14, abs=0)
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize(("d", "k"), [*SIZES, *LARGE])
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@together(("d", "k"), [*SIZES, *LARGE])
+@together("epsilon", EPSILONS)
 def test_perturbed_sampling_keeps_its_digits(epsilon: float, d: int, k: int) -> None:
     m = PerturbedSampling(epsilon, d, k)
     with mpmath.workdps(40):
@@ -94,9 +94,8 @@ def test_perturbed_sampling_keeps_its_digits(epsilon: float, d: int, k: int) -> 
     assert m.delta(epsilon * 0.75) == pytest.approx(delta, rel=1e-12, abs=0)
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("d", [2, 3, 12, 1001, 1_000_000])
-@pytest.mark.parametrize("epsilon", [1e-9, 0.1, 1.0, 50.0])
+@together("d", [2, 3, 12, 1001, 1_000_000])
+@together("epsilon", [1e-9, 0.1, 1.0, 50.0])
 def test_exponential_selection_is_the_sum_over_its_ranks(epsilon: float, d: int) -> None:
     """Every rank's term, in extended precision where the platform has it; the losses are no differences of logs."""
     m = ExponentialSelection(epsilon, d)
@@ -111,7 +110,7 @@ def test_exponential_selection_is_the_sum_over_its_ranks(epsilon: float, d: int)
     assert m.delta([epsilon, 2 * epsilon, 1e300, math.inf]).tolist() == [0, 0, 0, 0]
 
 
-@pytest.mark.parametrize("epsilon", [1e-9, 1.0, 50.0])
+@together("epsilon", [1e-9, 1.0, 50.0])
 def test_the_weights_of_a_million_ranks_have_the_profile_of_their_sum(epsilon: float) -> None:
     """delta() of what is sampled, in whole numbers: the terms where w(i) > e**level w(d+1-i), at 40 digits."""
     m = ExponentialSelection(epsilon, 1_000_000).implemented()
@@ -124,7 +123,7 @@ def test_the_weights_of_a_million_ranks_have_the_profile_of_their_sum(epsilon: f
             assert m.delta(level) == pytest.approx(float((more - t * base) / int(weights.sum())), rel=1e-12, abs=0)
 
 
-@pytest.mark.parametrize("epsilon", [100.0, 700.0])
+@together("epsilon", [100.0, 700.0])
 def test_large_epsilons_do_not_overflow(epsilon: float) -> None:
     for m in (PerturbedEncoding(epsilon, 5, 2), PerturbedSampling(epsilon, 5, 2), ExponentialSelection(epsilon, 5)):
         assert m.exact_epsilon() >= epsilon
@@ -133,9 +132,8 @@ def test_large_epsilons_do_not_overflow(epsilon: float) -> None:
         assert m.implemented().exact_epsilon() < 64
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("epsilon", [1e-9, 0.5, 1.0, 5.0, 50.0])
-@pytest.mark.parametrize("d", [2, 3, 10, 1_000_000])
+@together("epsilon", [1e-9, 0.5, 1.0, 5.0, 50.0])
+@together("d", [2, 3, 10, 1_000_000])
 def test_exponential_selection_just_below_epsilon_has_all_its_digits(epsilon: float, d: int) -> None:
     """One rank is left there: delta = P(top) (1 - e**(level - epsilon))."""
     m = ExponentialSelection(epsilon, d)

@@ -58,7 +58,7 @@ def test_every_neighbour_in_both_directions(n: int, k: int, replacement: bool) -
     assert m.delta(0.0) >= float(largest) * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("replacement", [False, True])
+@together("replacement", [False, True])
 def test_the_profile_is_flat_and_the_epsilon_vacuous(replacement: bool) -> None:
     m = SubsampleRelease(300, 18, replacement)
     assert len(set(m.delta([0.0, 1.0, math.log(1e9)]))) == 1
@@ -132,7 +132,7 @@ def test_labels_may_be_any_numbers_or_texts() -> None:
     assert SubsampleRelease(3, 2, replacement=True).log_prob([1, 1], 3) == pytest.approx(-2 * math.log(3))
 
 
-@pytest.mark.parametrize("k", [1, 2, 1000])
+@together("k", [1, 2, 1000])
 def test_log_prob_keeps_its_digits_for_large_data(k: int) -> None:
     exact = -math.fsum(math.log(10**9 - i) for i in range(k))
     assert SubsampleRelease(10**9, k).log_prob(np.arange(k), 10**9) == pytest.approx(exact, rel=1e-14, abs=0)
@@ -161,10 +161,8 @@ def test_what_is_no_sample_or_data_is_named(x: Any, y: Any, message: str) -> Non
         SubsampleRelease(5, 2).log_prob(y, x)
 
 
-@pytest.mark.parametrize("library", ["numpy", "torch"])
-@pytest.mark.parametrize(
-    ("n", "k", "replacement"), [(4, 2, False), (3, 3, False), (4, 3, False), (3, 2, True), (2, 1, True)]
-)
+@together("library", ["numpy", "torch"])
+@together(("n", "k", "replacement"), [(4, 2, False), (3, 3, False), (4, 3, False), (3, 2, True), (2, 1, True)])
 def test_every_ordered_sample_is_equally_likely(n: int, k: int, replacement: bool, library: str) -> None:
     """False alarm 1e-6 a sample; with 3000 draws of 24 samples, half or twice the probability is missed below 1e-4."""
     m, trials = SubsampleRelease(n, k, replacement), 3000
@@ -177,9 +175,7 @@ def test_every_ordered_sample_is_equally_likely(n: int, k: int, replacement: boo
         assert_frequency(counts[sample], trials, math.exp(m.log_prob(sample, n)))
 
 
-@pytest.mark.parametrize(
-    ("n", "k"), [(1, 0), (1, 1), (10, 5), (10, 6), (20_000, 5000), (20_000, 20_000), (1_000_000, 3)]
-)
+@together(("n", "k"), [(1, 0), (1, 1), (10, 5), (10, 6), (20_000, 5000), (20_000, 20_000), (1_000_000, 3)])
 def test_no_record_is_drawn_twice(n: int, k: int) -> None:
     for x, rng in ((np.arange(n), np.random.default_rng(6)), (torch.arange(n), torch.Generator().manual_seed(6))):
         drawn = SubsampleRelease(n, k).sample(x, rng=rng)
@@ -218,7 +214,7 @@ def test_nothing_is_rounded_by_the_sampler() -> None:
         m.implemented(65)
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         ((0, 0), "n must be a whole number >= 1, got 0"),

@@ -13,7 +13,7 @@ from ldp_audit.mechanisms.target import SHIPPED, load
 from tests.together import together
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "expected"),
     [
         ("TwoPoint(epsilon=1)", TwoPoint(1.0)),

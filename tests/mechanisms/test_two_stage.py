@@ -20,6 +20,7 @@ from ldp_audit.mechanisms.hybrid import Hybrid
 from ldp_audit.mechanisms.two_stage import TwoStage
 from tests.frequency import assert_frequency
 from tests.mechanisms.four_points import FourPoints
+from tests.together import together
 
 SELECTIONS = [
     PerturbedSampling(math.log(3), 2, 1),
@@ -98,9 +99,9 @@ def test_the_known_ratios_of_two_coordinates(
     assert m.exact_epsilon() == pytest.approx(math.log(supremum), rel=1e-12)
 
 
-@pytest.mark.parametrize("clip", [True, False])
-@pytest.mark.parametrize("value", VALUES, ids=repr)
-@pytest.mark.parametrize("selection", SELECTIONS, ids=repr)
+@together("clip", [True, False])
+@together("value", VALUES)
+@together("selection", SELECTIONS)
 def test_the_worst_pair_attains_the_exact_epsilon(selection: Any, value: Any, clip: bool) -> None:
     m = TwoStage(selection, value, clip)
     rows = channel(m, m.worst_pair())
@@ -110,8 +111,8 @@ def test_the_worst_pair_attains_the_exact_epsilon(selection: Any, value: Any, cl
     assert m.exact_epsilon() == selection.exact_epsilon() + value.exact_epsilon()
 
 
-@pytest.mark.parametrize("value", VALUES, ids=repr)
-@pytest.mark.parametrize("selection", SELECTIONS, ids=repr)
+@together("value", VALUES)
+@together("selection", SELECTIONS)
 def test_the_profile_is_the_largest_divergence_of_all_orders_and_signs(selection: Any, value: Any) -> None:
     """With clipping: every ranking with every choice of ends; delta() is their maximum, and the worst pair has it."""
     m = TwoStage(selection, value, clip=True)
@@ -123,7 +124,7 @@ def test_the_profile_is_the_largest_divergence_of_all_orders_and_signs(selection
     assert m.delta(np.array(LEVELS).reshape(7, 1)).shape == (7, 1)
 
 
-@pytest.mark.parametrize("selection", SELECTIONS, ids=repr)
+@together("selection", SELECTIONS)
 def test_without_clipping_the_profile_is_a_limit(selection: Any) -> None:
     """Coordinates a billionth inside the ends, in the worst orders: within 1e-8 of delta(), and not above it."""
     m, wide = TwoStage(selection, TwoPoint(1.0)), TwoStage(selection, TwoPoint(1.0), clip=True)
@@ -149,9 +150,8 @@ def test_no_pair_of_inputs_has_more(selection: Any, value: Any, numbers: list[fl
     assert np.max(np.abs(np.log(rows[0][seen] / rows[1][seen]))) <= m.exact_epsilon() + 1e-12
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("value", VALUES, ids=repr)
-@pytest.mark.parametrize("selection", SELECTIONS, ids=repr)
+@together("value", VALUES)
+@together("selection", SELECTIONS)
 def test_the_moments_are_sums_over_the_reports(selection: Any, value: Any) -> None:
     m = TwoStage(selection, value, clip=True)
     vectors = np.linspace(-2.5, 1.7, 2 * m.d).reshape(2, m.d)
@@ -162,7 +162,7 @@ def test_the_moments_are_sums_over_the_reports(selection: Any, value: Any) -> No
     assert m.index_probs(vectors).sum(axis=-1) == pytest.approx(rows[:, index >= 0].sum(axis=1), rel=1e-12)
 
 
-@pytest.mark.parametrize(("epsilon", "d", "k"), [(1e-9, 1_000_000, 500_000), (0.3, 1000, 999), (50.0, 100, 5)])
+@together(("epsilon", "d", "k"), [(1e-9, 1_000_000, 500_000), (0.3, 1000, 999), (50.0, 100, 5)])
 def test_the_profile_keeps_its_digits_at_the_ends(epsilon: float, d: int, k: int) -> None:
     """PS and Duchi, both at epsilon: the sum over the four kinds of coordinates at 60 digits, to 1e-12 relative."""
     m = TwoStage(PerturbedSampling(epsilon, d, k), TwoPoint(epsilon), clip=True)
@@ -181,7 +181,7 @@ def test_the_profile_keeps_its_digits_at_the_ends(epsilon: float, d: int, k: int
             assert found == pytest.approx(float(total), rel=1e-12, abs=0)
 
 
-@pytest.mark.parametrize("selection", SELECTIONS, ids=repr)
+@together("selection", SELECTIONS)
 def test_the_profile_with_pm_is_the_integral_over_its_pieces(selection: Any) -> None:
     """At the worst pair both densities are level between the ends of the two inner intervals."""
     m = TwoStage(selection, Piecewise(1.5), clip=True)
@@ -196,8 +196,8 @@ def test_the_profile_with_pm_is_the_integral_over_its_pieces(selection: Any) -> 
         assert m.delta(level) == pytest.approx(float(gap), rel=1e-11, abs=1e-14)
 
 
-@pytest.mark.parametrize("value", [TwoPoint(1.0), Piecewise(1.0), Hybrid(1.0)], ids=repr)
-@pytest.mark.parametrize("kind", ["numpy", "torch"])
+@together("value", [TwoPoint(1.0), Piecewise(1.0), Hybrid(1.0)])
+@together("kind", ["numpy", "torch"])
 def test_what_is_sampled_has_a_probability_in_its_own_dtype(value: Any, kind: str) -> None:
     """float32: a value that were rounded on another way than the value mechanism's own would be unknown to it."""
     m = TwoStage(PerturbedSampling(1.0, 6, 3), value, clip=True)
@@ -210,9 +210,8 @@ def test_what_is_sampled_has_a_probability_in_its_own_dtype(value: Any, kind: st
     assert np.all(np.isfinite(m.implemented().log_prob((index, y), x)))
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("bits", [2, 6, 24, 64])
-@pytest.mark.parametrize("selection", SELECTIONS, ids=repr)
+@together("bits", [2, 6, 24, 64])
+@together("selection", SELECTIONS)
 def test_what_is_implemented_is_a_two_stage_mechanism_with_at_most_that_epsilon(selection: Any, bits: int) -> None:
     ideal = TwoStage(selection, TwoPoint(0.8), clip=True)
     m = ideal.implemented(bits)
@@ -255,18 +254,6 @@ def test_no_index_means_the_zero_vector() -> None:
     assert np.all(drawn.value[drawn.index < 0] == 0)
     assert m.log_prob((None, 0.0), [0.1, 0.2]) == m.selection.none_log_prob()
     assert m.log_prob((None, 1.0), [0.1, 0.2]) == -math.inf
-
-
-@pytest.mark.parametrize("shape", [(), (0,), (2, 3)])
-def test_shapes_are_those_of_the_vectors(shape: tuple[int, ...]) -> None:
-    m = TwoStage(ExponentialSelection(1.0, 3), TwoPoint(1.0))
-    drawn = m.sample(np.zeros((*shape, 3)), rng=np.random.default_rng(0))
-    assert np.shape(drawn.index) == np.shape(drawn.value) == shape
-    assert m.dense(drawn).shape == (*shape, 3)
-    tensors = m.sample(torch.zeros((*shape, 3), dtype=torch.float16), rng=torch.Generator().manual_seed(0))
-    assert tensors.value.dtype == torch.float16
-    assert m.dense(tensors).shape == torch.Size((*shape, 3))
-    assert np.shape(m.log_prob(drawn, np.zeros((*shape, 3)))) == shape
 
 
 def test_large_magnitudes_are_an_error_unless_clipping_is_asked_for() -> None:

@@ -20,9 +20,10 @@ from ldp_audit.mechanisms.value_mechanism import (
     worst_ends,
 )
 from tests.mechanisms.four_points import FourPoints
+from tests.together import together
 
 
-@pytest.mark.parametrize(
+@together(
     ("value", "domain"),
     [
         (TwoPoint(1.0, 3.0, 0.5), (2.5, 3.5)),
@@ -33,14 +34,13 @@ from tests.mechanisms.four_points import FourPoints
         (Gaussian(1.0, 2.0), (-1.0, 1.0)),
         (FourPoints(), (-1.0, 1.0)),
     ],
-    ids=repr,
 )
 def test_the_domain_is_that_of_clip_or_has_the_width_of_the_sensitivity(value: Any, domain: tuple) -> None:
     assert domain_of(value) == domain
     assert sorted(worst_ends(value)) == list(domain)
 
 
-@pytest.mark.parametrize("value", [TwoPoint(0.7), TwoPoint(1e-9), Piecewise(2.0), FourPoints(), Laplace(1.0)], ids=repr)
+@together("value", [TwoPoint(0.7), TwoPoint(1e-9), Piecewise(2.0), FourPoints(), Laplace(1.0)])
 def test_the_profile_at_negative_levels_is_that_of_the_reversed_pair(value: Any) -> None:
     """delta(-e) = 1 - e**-e (1 - delta(e)): written out, and at the ends; continuous at 0."""
     for level in (0.0, 1e-10, 0.3, 1.0, 5.0):

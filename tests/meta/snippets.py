@@ -18,6 +18,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,10 @@ _PROGRAMS = {
     "pytest": [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"],
     "python": [sys.executable],
 }
+
+
+Output = Callable[[list[str], Path, set[int]], str]
+"""Runs a command in a folder; returns what it prints, where its exit code is one of these."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +77,9 @@ def programs_of(snippets: list[Snippet]) -> list[str]:
     ]
 
 
-def run_program(program: str, folder: Path) -> str:
-    """Run it, and hold it to what its comments promise; returns what it prints."""
-    printed = _output([sys.executable, "-c", program], folder, {0})
+def run_program(program: str, folder: Path, output: Output | None = None) -> str:
+    """Run it, and hold it to what its comments promise; returns what it prints.   output: what runs it, or None."""
+    printed = (output or subprocess_output)([sys.executable, "-c", program], folder, {0})
     missing = first_missing(re.findall(r"# prints (.*)$", program, re.MULTILINE), printed)
     assert missing is None, f"{missing!r} is not printed, but\n{printed}"
     return printed
@@ -91,10 +96,10 @@ def commands_of(snippets: list[Snippet]) -> list[Command]:
     return found
 
 
-def run_command(command: Command, folder: Path) -> None:
+def run_command(command: Command, folder: Path, output: Output | None = None) -> None:
     """Run it, and hold it to what the page says that it prints. 1, a violation was found, is no failure."""
     name, *arguments = shlex.split(command.line)
-    printed = _output([*_PROGRAMS[name], *arguments], folder, {0, 1})
+    printed = (output or subprocess_output)([*_PROGRAMS[name], *arguments], folder, {0, 1})
     missing = first_missing(command.printed, printed)
     assert missing is None, f"{command.line}: {missing!r} is not printed, but\n{printed}"
 
@@ -115,7 +120,8 @@ def command_lines(snippets: list[Snippet]) -> list[list[str]]:
     return [shlex.split(line.split(" | ")[0], comments=True)[1:] for line in lines if line.startswith("ldp-audit ")]
 
 
-def _output(command: list[str], folder: Path, accepted: set[int]) -> str:
+def subprocess_output(command: list[str], folder: Path, accepted: set[int]) -> str:
+    """See `Output`; by a process of its own."""
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode in accepted, f"{command}\n{done.stdout}\n{done.stderr}"

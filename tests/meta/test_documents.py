@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import subprocess
 import sys
+import warnings
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from pathlib import Path
+from warnings import catch_warnings
 
 import pytest
 
 from ldp_audit.claims.verdict import Verdict
+from ldp_audit.cli import main
 from tests.meta.snippets import (
     Command,
     Snippet,
@@ -20,8 +26,10 @@ from tests.meta.snippets import (
     run_command,
     run_program,
     snippets_of,
+    subprocess_output,
     write_files,
 )
+from tests.together import together
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -39,20 +47,44 @@ def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if programs_of(parts(page))], ids=name)
-def test_the_python_of_every_page_runs_as_it_stands(page: Path, tmp_path: Path) -> None:
-    write_files(parts(page), tmp_path)
-    run_program("\n".join(programs_of(parts(page))), tmp_path)
+def in_process(command: list[str], folder: Path, accepted: set[int]) -> str:
+    """Run a program or our command line here, where its imports are loaded already; anything else as a process."""
+    ours, printed, before = command[1:3] == ["-m", "ldp_audit.cli"], io.StringIO(), [*sys.path]
+    if not ours and command[1] != "-c":
+        return subprocess_output(command, folder, accepted)
+    with ExitStack() as stack:
+        for one in (contextlib.chdir(folder), redirect_stdout(printed), redirect_stderr(printed), catch_warnings()):
+            stack.enter_context(one)
+        warnings.simplefilter("default")
+        sys.path.insert(0, str(folder))
+        try:
+            code = main(command[3:]) if ours else exec(command[2], {"__name__": "__main__"})
+        finally:
+            sys.path[:] = before
+            for module in [
+                name for name, one in sys.modules.items() if str(folder) in str(getattr(one, "__file__", ""))
+            ]:
+                del sys.modules[module]
+    assert (code or 0) in accepted, f"{command}\n{printed.getvalue()}"
+    return printed.getvalue()
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if commands_of(parts(page))], ids=name)
-def test_the_commands_of_every_page_print_what_it_shows(page: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if programs_of(parts(page)) or commands_of(parts(page))], ids=name
+)
+def test_a_page_runs_as_it_stands_and_prints_what_it_shows(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The README is run by `make package`, on the installed wheel."""
+    monkeypatch.setenv("NO_COLOR", "1")
     write_files(parts(page), tmp_path)
+    if programs_of(parts(page)):
+        run_program("\n".join(programs_of(parts(page))), tmp_path, in_process)
     for command in commands_of(parts(page)):
-        run_command(command, tmp_path)
+        run_command(command, tmp_path, in_process)
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=name)
+@together("page", [ROOT / "README.md", *PAGES])
 def test_every_command_line_in_the_documents_is_one(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from ldp_audit.cli.command_line import command_parser
 
@@ -63,18 +95,6 @@ def test_every_command_line_in_the_documents_is_one(page: Path, capsys: pytest.C
             pytest.fail(f"ldp-audit {' '.join(arguments)}: exit code {exit_.code}, {capsys.readouterr().err}")
 
 
-@pytest.mark.parametrize("program", programs_of(snippets_of(README)))
-def test_every_snippet_of_the_readme_runs_by_itself(program: str, tmp_path: Path) -> None:
-    run_program(program, tmp_path)
-
-
-def test_the_commands_of_the_readme_print_what_it_shows(tmp_path: Path) -> None:
-    snippets = snippets_of(README)
-    write_files(snippets, tmp_path)
-    for command in commands_of(snippets):
-        run_command(command, tmp_path)
-
-
 def test_the_snippets_of_the_readme_are_short() -> None:
     examples = [(DOCS / "examples" / file).read_text(encoding="utf-8") for file in EXAMPLES]
     bodies = [snippet.body for snippet in snippets_of(README) if snippet.language == "python"]
@@ -82,7 +102,7 @@ def test_the_snippets_of_the_readme_are_short() -> None:
     assert all(len(body.splitlines()) <= MOST_LINES_OF_A_JOB for body in bodies if body not in examples)
 
 
-@pytest.mark.parametrize("file", EXAMPLES)
+@together("file", EXAMPLES)
 def test_an_example_is_shown_whole_and_under_thirty_lines(file: str) -> None:
     example = (DOCS / "examples" / file).read_text(encoding="utf-8")
     assert example in [snippet.body for snippet in snippets_of(EXAMPLES[file])]
@@ -96,6 +116,10 @@ def test_a_snippet_that_fails_or_prints_something_else_is_found(tmp_path: Path) 
         run_program("1 / 0", tmp_path)
     with pytest.raises(AssertionError, match="is not printed"):
         run_command(Command("python -c 'print(1)'", ("2",)), tmp_path)
+    with pytest.raises(AssertionError, match="is not printed"):
+        run_program("print(1)  # prints 2", tmp_path, in_process)
+    with pytest.raises(AssertionError, match="module 'nowhere' cannot be imported"):
+        run_command(Command("ldp-audit check --claims nowhere", ()), tmp_path, in_process)
     assert first_missing(["a ... c", "...", "e"], "a b c\nd\ne") is None
     assert first_missing(["e", "a ... c"], "a b c\nd\ne") == "a ... c"
     assert first_missing(["a"], "a b") == "a"
@@ -126,7 +150,7 @@ def test_no_fenced_block_escapes_the_tests() -> None:
 
 def test_the_walk_through_a_paper_gives_a_proved_claim(tmp_path: Path) -> None:
     check = "from ldp_audit.claims import settle_claim\nprint(settle_claim(PAPER.claims[0]).verdict)  # prints PROVED"
-    run_program("\n".join([*programs_of(parts(DOCS / "adding-a-paper.md")), check]), tmp_path)
+    run_program("\n".join([*programs_of(parts(DOCS / "adding-a-paper.md")), check]), tmp_path, in_process)
 
 
 def test_the_page_of_mechanisms_is_what_the_definitions_give() -> None:
@@ -138,8 +162,7 @@ def test_the_page_of_mechanisms_is_what_the_definitions_give() -> None:
 
 def test_the_example_gives_the_verdicts_that_the_readme_says() -> None:
     command = [sys.executable, "-m", "ldp_audit.cli", "check", "--claims", "noisy_coin"]
-    done = subprocess.run(command, cwd=DOCS / "examples", capture_output=True, text=True, check=True)
-    verdicts = dict(re.findall(r"(NC-\d)\s+(\w+)", done.stdout))
+    verdicts = dict(re.findall(r"(NC-\d)\s+(\w+)", in_process(command, DOCS / "examples", {0, 1})))
     assert verdicts == {"NC-1": "PROVED", "NC-2": "REFUTED", "NC-3": "PROVED", "NC-4": "PROVED"}
 
 

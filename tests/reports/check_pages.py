@@ -10,10 +10,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.reports.checks.chromium import chromium, find_chromium
-from tests.reports.checks.in_browser import check_in_browser
-from tests.reports.checks.in_text import check_text
-from tests.reports.checks.outcome import Outcome
+from tests.reports.chromium import chromium, find_chromium
+from tests.reports.in_browser import check_in_browser
+from tests.reports.in_text import check_text
+from tests.reports.outcome import Outcome
 
 
 def checked(folder: Path, *, program: str | None, every: bool = False) -> list[Outcome]:

@@ -10,10 +10,11 @@ import pytest
 from ldp_audit.reports import write
 from ldp_audit.reports.sections import whole
 from tests.reports import check_pages
-from tests.reports.checks.chromium import Browser, chromium, find_chromium
-from tests.reports.checks.in_browser import check_in_browser
-from tests.reports.checks.in_text import check_text
+from tests.reports.chromium import Browser, chromium, find_chromium
+from tests.reports.in_browser import check_in_browser
+from tests.reports.in_text import check_text
 from tests.reports.whole_report import hostile_report, whole_report
+from tests.together import together
 
 Change = Callable[[str], str]
 
@@ -63,12 +64,12 @@ def test_there_is_a_fault_for_every_check(files: dict[str, str], tmp_path: Path)
     assert [one.name for one in check_text(tmp_path)] == list(FAULTS)
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@together("name", FAULTS)
 def test_a_fault_is_found(name: str, files: dict[str, str], tmp_path: Path) -> None:
     assert name in failing(tmp_path, files, *FAULTS[name])
 
 
-@pytest.mark.parametrize(
+@together(
     ("page", "old", "new"),
     [
         ("index.html", 'href="matrix.html"', 'href="matrix.html#nothing"'),
@@ -142,11 +143,20 @@ BROWSER_FAULTS: dict[str, tuple[str, Change]] = {
 }
 
 
+TOGETHER: tuple[tuple[set[int], set[int]], ...] = (({0, 3, 4, 6}, set()), ({1, 5, 7}, {0, 4}), ({2, 8}, set()))
+"""By their places: the faults that are tried in one folder, and the checks that they trip beside their own."""
+
+
 def test_each_fault_is_found_in_the_browser(browser: Browser, files: dict[str, str], tmp_path: Path) -> None:
-    for place, (name, (page, change)) in enumerate(BROWSER_FAULTS.items()):
-        folder = tmp_path / str(place)
-        write.write_files(folder, {**files, page: change(files[page])})
-        opened = page if page.endswith(".html") else "claims.html"
-        found = in_browser(browser, folder, [opened])
-        assert found[name], name
-        assert list(found) == list(BROWSER_FAULTS)
+    names = list(BROWSER_FAULTS)
+    for faults, beside in TOGETHER:
+        changed, opened = dict(files), set()
+        for page, change in (BROWSER_FAULTS[names[place]] for place in faults):
+            changed[page] = change(changed[page])
+            opened.add(page if page.endswith(".html") else "claims.html")
+        folder = tmp_path / "".join(map(str, faults))
+        write.write_files(folder, changed)
+        found = in_browser(browser, folder, sorted(opened))
+        assert list(found) == names
+        assert {names.index(name) for name, problems in found.items() if problems} == faults | beside
+    assert set().union(*(faults for faults, _ in TOGETHER)) == set(range(len(names)))

@@ -13,8 +13,8 @@ import pytest
 from ldp_audit.reports import blocks, markdown, write
 from ldp_audit.reports.blocks_markdown import text as markdown_text
 from ldp_audit.reports.sections import all_sections, whole
-from tests.reports.checks.in_text import check_text
-from tests.reports.checks.page_tree import parse
+from tests.reports.in_text import check_text
+from tests.reports.page_tree import parse
 from tests.reports.whole_report import HOSTILE, hostile_report, whole_report, without_sections
 from tests.together import together
 

@@ -31,7 +31,7 @@ def held(data: ClientData, count: int = 103) -> list[list[int]]:
     ]
 
 
-@pytest.mark.parametrize("scheme", ["iid", "shards", "writers"])
+@together("scheme", ["iid", "shards", "writers"])
 def test_every_image_goes_to_one_client_with_its_label(scheme: str) -> None:
     """Catches images that are lost, dealt twice, or parted from their labels."""
     data = ClientData.of(images(), 7, Streams(1), "cpu", scheme=scheme)

@@ -75,7 +75,7 @@ def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
     assert again["rounds"] == first["rounds"]
 
 
-@pytest.mark.parametrize(
+@together(
     ("change", "message"),
     [
         ({"plan": Toy(epsilon=2.0, rounds=4)}, r"settings.epsilon was 1.0 and is 2.0; settings.rounds was 3 and is 4"),
@@ -146,7 +146,7 @@ def test_the_digest_sees_any_number_of_the_data() -> None:
     assert digest(points()) == digest(DATA) != digest(changed)
 
 
-@pytest.mark.parametrize("content", [b"", b"not a checkpoint", b"PK\x03\x04 half a file"])
+@together("content", [b"", b"not a checkpoint", b"PK\x03\x04 half a file"])
 def test_a_file_that_is_no_checkpoint_is_named(tmp_path: Path, content: bytes) -> None:
     keep = tmp_path / "run.state"
     keep.write_bytes(content)
@@ -190,7 +190,7 @@ def test_a_checkpoint_that_would_run_code_does_not(tmp_path: Path, capsys: pytes
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize(
+@together(
     ("state", "message"),
     [
         ({"a": [1, {"b": object()}]}, r"state\['a'\]\[1\]\['b'\] must be made of CPU tensors.*got object"),

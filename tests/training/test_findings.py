@@ -56,7 +56,7 @@ def test_the_interval_is_students() -> None:
             interval([1.0, 2.0], rate)
 
 
-@pytest.mark.parametrize(
+@together(
     ("differences", "verdict"),
     [
         ([0.1, 0.12, 0.09], "seen"),
@@ -91,7 +91,7 @@ def test_within_has_three_verdicts(differences: list[float], verdict: str) -> No
         within(differences, 0, 0.01)
 
 
-@pytest.mark.parametrize(("count", "seen"), [(2, False), (6, False), (7, True)])
+@together(("count", "seen"), [(2, False), (6, False), (7, True)])
 def test_equal_differences_decide_only_where_there_are_many(count: int, seen: bool) -> None:
     """Catches certainty from two equal accuracies, which are shares of few records: 2**-7 < 0.01 < 2**-6.
 

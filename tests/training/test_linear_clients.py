@@ -8,6 +8,7 @@ from torch import nn
 
 from ldp_audit.training.client_data import LOSSES, Loss, loss_of
 from ldp_audit.training.strategies import step
+from tests.together import together
 from tests.training.plain_clients import Round, a_round, distance, tolerance
 
 ROUNDING = 100 * torch.finfo(torch.float64).eps
@@ -41,7 +42,7 @@ def by_autograd(loss: str, weight, bias, x, y, share) -> tuple[torch.Tensor, tor
     return torch.stack([w for w, _ in found]), torch.stack([b for _, b in found])
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@together("loss", LOSSES)
 def test_the_closed_form_is_the_gradient(loss: str) -> None:
     """Catches a wrong sign, a slope of another loss, clients that are mixed."""
     weight, bias, x, y, share = problem(loss)
@@ -60,7 +61,7 @@ def test_a_slope_of_another_loss_is_seen() -> None:
     assert float((by_weight - by_autograd("hinge", weight, bias, x, y, share)[0]).abs().max()) > 1e6 * ROUNDING
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@together("loss", LOSSES)
 def test_a_step_goes_down_the_gradient_in_place(loss: str) -> None:
     """Catches a step that uses the bias or weight after its own change."""
     weight, bias, x, y, share = problem(loss)

@@ -21,7 +21,7 @@ def own_network(shape: tuple[int, ...], classes: int) -> nn.Module:
     return nn.Sequential(nn.Flatten(), nn.Linear(shape[-1] * shape[-2], classes, bias=False))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@together("name", MODELS)
 def test_each_network_maps_its_samples_to_classes_and_has_the_stated_size(name: str) -> None:
     """Catches layers that do not fit each other; the sizes are counted by hand."""
     model = build(name, SHAPES[name], 10)
@@ -30,7 +30,7 @@ def test_each_network_maps_its_samples_to_classes_and_has_the_stated_size(name: 
     assert list(model.state_dict()) == [key for key, _ in model.named_parameters()]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@together("name", MODELS)
 def test_initial_weights_follow_torchs_rule_and_the_generator_alone(name: str) -> None:
     """Catches weights of the wrong scale, equal layers, and draws from the global generator."""
     model, state = build(name, SHAPES[name], 10), torch.get_rng_state()
@@ -98,7 +98,7 @@ def test_bad_arguments_are_refused_by_name(arguments: tuple, message: str) -> No
         build(*arguments)
 
 
-@pytest.mark.parametrize(
+@together(
     ("model", "message"),
     [
         (nn.BatchNorm1d(3), "model must have no buffers (use GroupNorm instead of BatchNorm), got 'running_mean'"),

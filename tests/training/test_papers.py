@@ -6,9 +6,10 @@ import pytest
 
 from ldp_audit.training.pipeline import PIPELINES, demonstration_of, plan_class, presets_of
 from ldp_audit.training.sweep import check_fields, jobs_of, paper_of, read_paper
+from tests.together import together
 
 
-@pytest.mark.parametrize("pipeline", PIPELINES)
+@together("pipeline", PIPELINES)
 def test_every_preset_is_made_of_plans(pipeline: str) -> None:
     """A ready command that fails at its start: a field or a value that the plan does not know."""
     plan = plan_class(pipeline)
@@ -16,7 +17,7 @@ def test_every_preset_is_made_of_plans(pipeline: str) -> None:
         assert len(jobs_of(plan, sweeps, 1)) == sum(sweep.count for sweep in sweeps)
 
 
-@pytest.mark.parametrize("pipeline", PIPELINES)
+@together("pipeline", PIPELINES)
 def test_every_printed_number_is_of_settings_of_the_plan(pipeline: str) -> None:
     """A misspelt setting, with which no run would ever stand beside the paper's number."""
     plan = plan_class(pipeline)
@@ -27,7 +28,7 @@ def test_every_printed_number_is_of_settings_of_the_plan(pipeline: str) -> None:
             assert 0 < cell["value"] < 1
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "message"),
     [
         (

@@ -8,6 +8,7 @@ from ldp_audit.training import experiment
 from ldp_audit.training.experiment import SweepProgress, duration
 from ldp_audit.training.runs import Event
 from ldp_audit.training.sweep import Sweep, jobs_of
+from tests.together import together
 from tests.training.toy import Toy
 
 JOBS = jobs_of(Toy, [Sweep({}, {"epsilon": (0.5, 1.0)}, repeats=2)], seed=0)
@@ -47,8 +48,6 @@ def test_what_comes_after_the_runs_is_named() -> None:
     SweepProgress(JOBS, None).heard(Event(0, 1, 2), 0)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0.4, "0 s"), (59.6, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")]
-)
+@together(("seconds", "words"), [(0.4, "0 s"), (59.6, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")])
 def test_durations_have_two_units(seconds: float, words: str) -> None:
     assert duration(seconds) == words

@@ -56,8 +56,8 @@ def _of_family(family: str, count: int) -> list[Case]:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_wrong_bounds_are_seen(family: str) -> None:
     """An upper bound that is too small by a millionth of itself, and a lower bound that is too large by as much."""
-    cases = _of_family(family, 3)
-    seen = [one.question.judge(answer).status == "WRONG" for one in cases for answer in one.question.wrong()]
+    answers = ((one.question, answer) for one in _of_family(family, 6) for answer in one.question.wrong())
+    seen = [question.judge(answer).status == "WRONG" for question, answer in islice(answers, 4)]
     assert len(seen) >= 2
     assert sum(seen) >= KEPT * len(seen)
 

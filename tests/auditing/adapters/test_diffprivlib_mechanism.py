@@ -8,13 +8,14 @@ import pytest
 from ldp_audit.auditing import audit
 from ldp_audit.auditing.adapters import from_diffprivlib
 from tests.auditing.adapters.stand_ins import DPMechanism, DPTransformer
+from tests.together import together
 
 
 def draws(mechanism: Any, x: Any, *seeds: int) -> list[Any]:
     return [from_diffprivlib(mechanism)(x, 12, np.random.default_rng(seed)) for seed in seeds]
 
 
-@pytest.mark.parametrize("wrapped", [0, 1, 2])
+@together("wrapped", [0, 1, 2])
 def test_a_mechanism_with_a_state_is_seeded_through_its_transformers(wrapped: int) -> None:
     mechanism: Any = DPMechanism(scale=100.0, random_state=5)
     for _ in range(wrapped):
@@ -38,7 +39,7 @@ def test_without_a_state_no_seed_decides_the_outputs_and_the_sampler_says_so() -
     assert not from_diffprivlib(mechanism).repeatable
 
 
-@pytest.mark.parametrize("candidate", [3, DPMechanism, lambda x: x], ids=type)
+@together("candidate", [3, DPMechanism, lambda x: x])
 def test_what_is_no_mechanism_is_refused(candidate: Any) -> None:
     with pytest.raises(ValueError, match=r"mechanism must be a diffprivlib mechanism, with randomise\(value\), got"):
         from_diffprivlib(candidate)

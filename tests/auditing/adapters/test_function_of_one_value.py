@@ -10,6 +10,7 @@ import pytest
 
 from ldp_audit.auditing import audit
 from ldp_audit.auditing.adapters import from_function
+from tests.together import together
 
 
 def laplace(x: float, rng: np.random.Generator) -> float:
@@ -36,7 +37,7 @@ def from_shared_generators(x: float) -> list[float]:
     return [x + np.random.normal(), random.random()]
 
 
-@pytest.mark.parametrize(
+@together(
     ("f", "repeatable"),
     [
         (laplace, True),
@@ -45,7 +46,6 @@ def from_shared_generators(x: float) -> list[float]:
         (partial(by_default, scale=2.0), True),
         (from_shared_generators, False),
     ],
-    ids=["position", "keyword", "default", "partial", "none"],
 )
 def test_a_seed_gives_the_same_outputs_and_another_gives_others(f: Any, repeatable: bool) -> None:
     sampler = from_function(f)

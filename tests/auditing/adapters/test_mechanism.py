@@ -11,6 +11,7 @@ from ldp_audit.auditing.outputs import read
 from ldp_audit.mechanisms import ParameterShuffler, SubsampleRelease, SymbolicChannel, TwoPoint, Variable
 from tests.frequency import assert_frequency
 from tests.mechanisms.test_every_mechanism import MECHANISMS
+from tests.together import together
 
 BATCHED = [name for name in MECHANISMS if name != "SubsampleRelease"]
 
@@ -75,13 +76,13 @@ def test_the_input_is_repeated_in_batches_of_bounded_size() -> None:
     assert max(m.rows) * 1000 <= 2**20
 
 
-@pytest.mark.parametrize("candidate", [TwoPoint, 3, np.random.default_rng(0), lambda x, n, rng: x], ids=type)
+@together("candidate", [TwoPoint, 3, np.random.default_rng(0), lambda x, n, rng: x])
 def test_what_has_no_sample_is_refused(candidate: Any) -> None:
     with pytest.raises(ValueError, match=r"mechanism must have a method sample\(x, rng=...\), got"):
         from_mechanism(candidate)
 
 
-@pytest.mark.parametrize("name", ["ExponentialSelection", "PerturbedEncoding", "FiniteChannel", "TwoStage"])
+@together("name", ["ExponentialSelection", "PerturbedEncoding", "FiniteChannel", "TwoStage"])
 def test_rankings_sets_vectors_and_tables_are_audited_at_their_epsilon(name: str) -> None:
     """At the exact epsilon it fails once in 1e6 seeds; half of it is shown with this seed."""
     m = MECHANISMS[name]

@@ -10,6 +10,7 @@ from ldp_audit.auditing import audit
 from ldp_audit.auditing.adapters import from_multi_freq_ldpy
 from ldp_audit.auditing.outputs import read
 from tests.auditing.adapters.stand_ins import grr_client
+from tests.together import together
 
 
 def test_a_seed_decides_the_outputs_and_numpys_generator_is_left_alone() -> None:
@@ -83,7 +84,7 @@ def test_the_librarys_grr_is_audited_at_its_epsilon() -> None:
         assert audit(sampler, (0, 1), claim, samples=100_000, confidence=1 - 1e-6).verdict == verdict
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "arguments", "x", "shape"),
     [
         ("pure_frequency_oracles.UE.UE_Client", (5, 1.0), 1, "vectors of 5"),

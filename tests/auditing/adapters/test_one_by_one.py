@@ -8,6 +8,7 @@ import torch
 
 from ldp_audit.auditing.adapters.adapted_sampler import flattened, one_by_one
 from ldp_audit.auditing.outputs import read
+from tests.together import together
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ def test_a_program_that_fills_one_array_anew_is_read_before_the_next_call() -> N
     assert np.array(one_by_one(program, 3, 1.0)).tolist() == [[1, 1], [2, 2], [3, 3]]
 
 
-@pytest.mark.parametrize("x", [[1.0, 2.0], np.array([1.0, 2.0]), ([1.0], [2.0]), torch.tensor([1.0, 2.0])], ids=type)
+@together("x", [[1.0, 2.0], np.array([1.0, 2.0]), ([1.0], [2.0]), torch.tensor([1.0, 2.0])])
 def test_a_program_that_changes_its_input_changes_a_copy(x: Any) -> None:
     def program(x: Any) -> float:
         first = x[0]

@@ -10,6 +10,7 @@ from ldp_audit.auditing import audit
 from ldp_audit.auditing.adapters import from_opendp
 from ldp_audit.auditing.outputs import read
 from tests.auditing.adapters.stand_ins import Measurement
+from tests.together import together
 
 
 def test_numbers_and_vectors_are_measured_once_for_each_output() -> None:
@@ -26,7 +27,7 @@ def test_no_seed_decides_the_outputs_and_the_sampler_says_so() -> None:
     assert sampler(1.0, 5, np.random.default_rng(0)) != sampler(1.0, 5, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("candidate", [3, Measurement, lambda x: x], ids=type)
+@together("candidate", [3, Measurement, lambda x: x])
 def test_what_is_no_measurement_is_refused(candidate: Any) -> None:
     with pytest.raises(ValueError, match="measurement must be an OpenDP measurement, with all its arguments, got"):
         from_opendp(candidate)

@@ -14,6 +14,7 @@ from ldp_audit.auditing import adapters
 from ldp_audit.auditing.adapters import AdaptedSampler, as_sampler
 from ldp_audit.mechanisms import TwoPoint
 from tests.auditing.adapters.stand_ins import DPMechanism, DPTransformer, Measurement, NoiseMod, grr_client
+from tests.together import together
 
 
 def sampler(x: Any, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -81,11 +82,7 @@ def drawn_by(found: Any) -> str:
     return found.draw.func.__module__
 
 
-@pytest.mark.parametrize(
-    "target",
-    [sampler, sampler_with_options, Sampler(), Sampler().__call__],
-    ids=["function", "options", "object", "method"],
-)
+@together("target", [sampler, sampler_with_options, Sampler(), Sampler().__call__])
 def test_a_sampler_stays_what_it_is(target: Any) -> None:
     assert as_sampler(target) is target
 
@@ -95,10 +92,9 @@ def test_what_an_adapter_returned_is_a_sampler() -> None:
     assert as_sampler(adapted) is adapted
 
 
-@pytest.mark.parametrize(
+@together(
     ("adapted", "x"),
     [(as_sampler(TwoPoint(1.0)), 0.5), (as_sampler(partial(sorted)), [2, 1]), (adapters.from_torch(on_batches), 0.5)],
-    ids=["mechanism", "function", "torch"],
 )
 def test_a_sampler_can_be_sent_to_another_process(adapted: AdaptedSampler, x: Any) -> None:
     sent = pickle.loads(pickle.dumps(adapted))

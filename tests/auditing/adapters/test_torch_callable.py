@@ -8,6 +8,7 @@ import torch
 
 from ldp_audit.auditing import audit
 from ldp_audit.auditing.adapters import from_torch
+from tests.together import together
 
 
 def warner(batch: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -37,7 +38,7 @@ class Dropout(torch.nn.Module):
         return self.layers(batch)
 
 
-@pytest.mark.parametrize(
+@together(
     ("f", "x", "shape"),
     [
         (warner, 1, (50,)),
@@ -47,7 +48,6 @@ class Dropout(torch.nn.Module):
         (Noisy(), (0.5, 1.0), (50, 3)),
         (Dropout(), (1.0, 2.0, 3.0), (50, 4)),
     ],
-    ids=["generator", "number", "vector", "matrix", "module", "dropout"],
 )
 def test_a_seed_decides_the_outputs_and_torchs_own_generator_is_left_alone(f: Any, x: Any, shape: Any) -> None:
     before = torch.get_rng_state()
@@ -59,7 +59,7 @@ def test_a_seed_decides_the_outputs_and_torchs_own_generator_is_left_alone(f: An
     assert from_torch(f).repeatable
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
+@together("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
 def test_outputs_are_exactly_the_tensors_values(dtype: torch.dtype) -> None:
     out = from_torch(lambda batch: batch / 3, dtype=dtype)(0.1, 2, np.random.default_rng(0))
     assert out.dtype == np.float64

@@ -48,7 +48,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@together("name", NAMES)
 def test_a_score_is_the_same_after_json(name):
     """Catches an infinite edge written as bare Infinity, and a field that is forgotten."""
     score = EXAMPLES[name]
@@ -57,7 +57,7 @@ def test_a_score_is_the_same_after_json(name):
     assert np.array_equal(again.of(ODD), score.of(ODD))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@together("name", NAMES)
 def test_a_score_is_a_number_for_every_vector(name):
     """Catches inf - inf, an overflow, and a wrong shape or dtype."""
     values = EXAMPLES[name].of(ODD)
@@ -67,7 +67,7 @@ def test_a_score_is_a_number_for_every_vector(name):
     assert EXAMPLES[name].of(ODD[:0]).shape == (0,)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@together("name", NAMES)
 def test_a_row_has_the_same_score_alone_and_among_others(name):
     """Catches sums whose rounding depends on the size of the block: counts would depend on how samples are split."""
     rows = np.random.default_rng(5).laplace(size=(9001, 4))
@@ -77,7 +77,7 @@ def test_a_row_has_the_same_score_alone_and_among_others(name):
     assert np.array_equal(together[8190:], score.of(rows[8190:]))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@together("name", NAMES)
 def test_an_event_on_a_score_is_the_same_after_json(name):
     event = Event(((0.0, 1.0), (2.0, math.inf)), (), EXAMPLES[name])
     again = Event.from_dict(json.loads(json.dumps(event.to_dict(), allow_nan=False)))
@@ -91,9 +91,7 @@ def test_what_no_score_wrote_is_refused(name, number):
         score_from_dict({"kind": name, **BROKEN[name][number]})
 
 
-@pytest.mark.parametrize(
-    "data", [None, [], {"kind": "neural"}, {"kind": ["sum"]}], ids=["none", "list", "name", "type"]
-)
+@together("data", [None, [], {"kind": "neural"}, {"kind": ["sum"]}])
 def test_an_unknown_kind_is_refused(data):
     with pytest.raises(ValueError, match="kind must be one of"):
         score_from_dict(data)

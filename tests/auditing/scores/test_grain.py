@@ -3,15 +3,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 
 from ldp_audit import audit
 from ldp_audit.auditing.scores import score_from_dict
 from ldp_audit.auditing.scores.floating_point import Grain
 from ldp_audit.mechanisms import Laplace
+from tests.together import together
 
 
-@pytest.mark.parametrize(
+@together(
     ("number", "grain"),
     [(1.0, 0), (-3.0, 0), (0.75, -2), (6.0, 1), (1 + 2**-52, -52), (2.0**-1074, -1074), (2.0**1023, 1023)],
 )

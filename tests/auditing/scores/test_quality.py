@@ -16,6 +16,7 @@ from ldp_audit.auditing.choice import Sample, choose
 from ldp_audit.auditing.outputs import Outputs
 from tests.auditing.scores import programs
 from tests.auditing.scores.programs import ALL_BITS
+from tests.together import together
 
 ROWS = 20_000
 
@@ -31,7 +32,7 @@ def _epsilon_of_choice(name: str, seed: int) -> float:
     return math.log(likelier / other)
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "epsilon", "share"),
     [("unary_encoding", 1.0, 0.99), ("hidden_relation", 1.0, 0.99), ("rappor", 8 * math.log(3), 0.7)],
 )

@@ -9,6 +9,7 @@ import pytest
 
 from ldp_audit.training import data
 from ldp_audit.training.datasets import Table
+from tests.together import together
 from tests.training.data.table_files import ADULT_RECORD, write_adult
 
 A9A_RECORD = "+1 2:1 6:1 17:1 22:1 36:1 41:1 50:1 66:1 67:1 73:1 74:1 76:1 80:1 95:1"
@@ -74,7 +75,7 @@ def test_both_files_of_a9a_are_read(tmp_path: Path) -> None:
         _load("a9a", tmp_path)
 
 
-@pytest.mark.parametrize(
+@together(
     ("old", "new", "message"),
     [
         ("Private", "Privat", r"adult\.data, line 2: workclass must be one of Private, .*, got 'Privat'"),

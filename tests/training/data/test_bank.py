@@ -9,6 +9,7 @@ import pytest
 from ldp_audit.training import data
 from ldp_audit.training.data import bank
 from ldp_audit.training.datasets import Table
+from tests.together import together
 from tests.training.data.table_files import BANK_RECORD, write_bank
 
 HEADER = ";".join(f'"{name}"' for name in bank.RECIPE.fields)
@@ -60,7 +61,7 @@ def test_the_field_that_leaks_can_be_left_out(tmp_path: Path) -> None:
     assert "duration" not in without.columns
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "message"),
     [
         (f"{BANK_RECORD}\n", r"line 1 must name the fields age;job;.*found '59;admin\."),

@@ -14,6 +14,7 @@ from ldp_audit.training.data.cifar_classes import (
     FINE_CLASSES,
     SUPERCLASSES,
 )
+from tests.together import together
 from tests.training.data.image_files import fine_and_coarse, write_cifar_10, write_cifar_100
 
 
@@ -59,7 +60,7 @@ def test_the_superclasses_divide_the_hundred_classes_by_five() -> None:
     assert COARSE_OF_FINE[19] == 11  # fine 19, coarse 11: the example on the data set's card
 
 
-@pytest.mark.parametrize("kept", [3072, 3073, 20 * 3073 - 1, 20 * 3073, 0])
+@together("kept", [3072, 3073, 20 * 3073 - 1, 20 * 3073, 0])
 def test_files_that_are_not_the_official_ones_are_refused_by_their_length(tmp_path: Path, kept: int) -> None:
     """Would catch a download cut off at the end of a record, which only the number of records tells."""
     write_cifar_10(tmp_path)
@@ -73,7 +74,7 @@ def test_files_that_are_not_the_official_ones_are_refused_by_their_length(tmp_pa
         load("cifar-10", tmp_path)
 
 
-@pytest.mark.parametrize("kept", [0, 3072, 20 * 3073 - 1])
+@together("kept", [0, 3072, 20 * 3073 - 1])
 def test_an_excerpt_must_be_whole_records(tmp_path: Path, kept: int) -> None:
     write_cifar_10(tmp_path)
     path = tmp_path / "test_batch.bin"

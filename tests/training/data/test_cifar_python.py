@@ -35,8 +35,8 @@ def test_the_machine_reads_what_pickle_reads() -> None:
     assert ours == reference == {key: value for key, value in BATCH.items() if key != b"data"}
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("key", ["data", b"data"])
+@together("order", ["C", "F"])
+@together("key", ["data", b"data"])
 def test_what_python_3_wrote_in_protocol_2_is_read_too(order: Any, key: str | bytes) -> None:
     """Its bytes are texts, encoded by a call; would catch columns taken for rows, too."""
     table = np.asarray(cifar_pixels(4, 1), order=order)
@@ -166,7 +166,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("kind", WRONG)
+@together("kind", WRONG)
 def test_a_batch_that_is_not_images_with_labels_is_refused(tmp_path: Path, kind: str) -> None:
     found, message = WRONG[kind]
     write_cifar_10_python(tmp_path)

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.training.data import DATASETS, Images, load
+from tests.together import together
 from tests.training.data.image_files import (
     cifar_pixels,
     leaf,
@@ -174,7 +175,7 @@ def test_a_json_number_of_many_digits_is_refused(tmp_path: Path) -> None:
         load("femnist", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["cifar-10", "cifar-100", "cifar-10-python", "cifar-100-python", "cifar-10-100"])
+@together("name", ["cifar-10", "cifar-100", "cifar-10-python", "cifar-100-python", "cifar-10-100"])
 def test_an_excerpt_is_asked_for_by_true_or_false(tmp_path: Path, name: str) -> None:
     """A command line hands over texts: would catch excerpt=no that accepts excerpts."""
     with pytest.raises(ValueError, match="excerpt must be true or false, got 'no'"):

@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from ldp_audit.training.data import load
+from tests.together import together
 
 
 def test_the_halves_are_the_package_s_images_once_each() -> None:
@@ -21,7 +22,7 @@ def test_the_halves_are_the_package_s_images_once_each() -> None:
     np.testing.assert_array_equal(pairs[np.lexsort(pairs.T)], expected[np.lexsort(expected.T)])
 
 
-@pytest.mark.parametrize("share", [0.1, 0.2, 0.5])
+@together("share", [0.1, 0.2, 0.5])
 def test_each_class_gives_its_share_to_the_test_half(share: float) -> None:
     """Would catch a division that is not stratified, which 1,797 images would feel."""
     found = load("digits", test_share=share)

@@ -12,13 +12,14 @@ import pytest
 
 from ldp_audit.training.data import load
 from ldp_audit.training.data.idx import EMNIST_CLASSES
+from tests.together import together
 from tests.training.data.image_files import idx, write_mnist
 
 IMAGES, LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
 
 
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("name", ["mnist", "fashion-mnist"])
+@together("packed", [False, True])
+@together("name", ["mnist", "fashion-mnist"])
 def test_images_are_those_of_the_files(tmp_path: Path, name: str, packed: bool) -> None:
     """Would catch swapped halves, a wrong scale or order of axes, and labels that do not belong to their images."""
     (train, train_y), (test, test_y) = write_mnist(tmp_path, packed=packed)
@@ -31,7 +32,7 @@ def test_images_are_those_of_the_files(tmp_path: Path, name: str, packed: bool) 
     np.testing.assert_array_equal(found.test_y, test_y)
 
 
-@pytest.mark.parametrize("place", ["", "raw", "MNIST/raw"])
+@together("place", ["", "raw", "MNIST/raw"])
 def test_other_names_and_places_are_found(tmp_path: Path, place: str) -> None:
     """Would catch a loader that knows the official names only, or that tells gzip by the name."""
     folder = tmp_path / place
@@ -114,7 +115,7 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize("kind", DAMAGED)
+@together("kind", DAMAGED)
 def test_damaged_images_are_refused_by_name(tmp_path: Path, kind: str) -> None:
     """Would catch any of these read as images all the same."""
     data, message = DAMAGED[kind]

@@ -10,6 +10,7 @@ import pytest
 from ldp_audit.training import data
 from ldp_audit.training.datasets import Table
 from tests.frequency import FALSE_ALARM, assert_frequency
+from tests.together import together
 from tests.training.data.table_files import KDD99_RECORD, write_kdd99
 
 
@@ -92,14 +93,14 @@ def test_more_records_than_there_are_is_an_error(tmp_path: Path) -> None:
         _load(tmp_path)
 
 
-@pytest.mark.parametrize("records", [0, -1, 1.5, True, "all"])
+@together("records", [0, -1, 1.5, True, "all"])
 def test_records_must_be_a_count(tmp_path: Path, records: object) -> None:
     """Would catch a sample size that numpy takes for something else."""
     with pytest.raises(ValueError, match="records must be a whole number >= 1, or None for all"):
         _load(tmp_path, records=records)
 
 
-@pytest.mark.parametrize(
+@together(
     ("old", "new", "message"),
     [
         ("http", "web", "line 2: service must be one of .*, got 'web'"),

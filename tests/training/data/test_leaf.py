@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.training.data import load
+from tests.together import together
 from tests.training.data.image_files import leaf, write_leaf
 
 WRITERS = {"f0001_41": 12, "f0002_00": 7, "f0003_18": 0}
@@ -48,7 +49,7 @@ def test_white_paper_becomes_zero_unless_it_is_so_already(tmp_path: Path) -> Non
     assert load("femnist", tmp_path, invert=False).train_x.mean() < 0.25
 
 
-@pytest.mark.parametrize("place", ["", "all_data", "data/all_data", "femnist/data/all_data"])
+@together("place", ["", "all_data", "data/all_data", "femnist/data/all_data"])
 def test_undivided_files_are_divided_writer_by_writer(tmp_path: Path, place: str) -> None:
     """Would catch a share of all images rather than of each writer's, images lost or in both halves."""
     files = [leaf({"a": 30, "b": 10}), leaf({"c": 20}, seed=1)]
@@ -149,7 +150,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("kind", BAD)
+@together("kind", BAD)
 def test_a_file_that_contradicts_itself_is_refused_by_name(tmp_path: Path, kind: str) -> None:
     text, message = BAD[kind]
     (tmp_path / "all_data_7.json").write_bytes(text.encode("utf-8", "surrogateescape"))

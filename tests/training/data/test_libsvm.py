@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ldp_audit.training.data.adult import read_libsvm
+from tests.together import together
 
 
 def _read(folder: Path, text: str) -> list[list[float]]:
@@ -22,7 +23,7 @@ def test_indices_begin_at_one_and_what_is_not_written_is_zero(tmp_path: Path) ->
     assert _read(tmp_path, text) == [[1, 1, 0, 0, -0.5], [-1, 0, 0, 0, 0], [1, 0, 0.1, 0, 0], [-1, 0, 0, 0.5, 0]]
 
 
-@pytest.mark.parametrize(
+@together(
     ("line", "message"),
     [
         ("0 1:1", "the label must be \\+1 or -1, got '0'"),

@@ -19,7 +19,7 @@ def test_each_value_has_its_column() -> None:
     assert COLOURS.outputs == ("colour=red", "colour=green")
 
 
-@pytest.mark.parametrize("value", ["blue", "", "Red", "nan"])
+@together("value", ["blue", "", "Red", "nan"])
 def test_an_unknown_value_is_refused(value: str) -> None:
     """Would catch a misspelt value coded as all zeros."""
     with pytest.raises(ValueError, match=rf"colour must be one of red, green, \?, lime, none, got '{value}'"):
@@ -52,7 +52,7 @@ def test_intervals_begin_at_their_edges() -> None:
     assert ages.outputs == ("age:<26", "age:26..33", "age:>=33")
 
 
-@pytest.mark.parametrize("edges", [(), (1, 1), (2, 1), (1, float("nan"))])
+@together("edges", [(), (1, 1), (2, 1), (1, float("nan"))])
 def test_edges_must_ascend(edges: tuple[float, ...]) -> None:
     """Would catch an interval that nothing can lie in."""
     with pytest.raises(ValueError, match="age: edges must be ascending"):

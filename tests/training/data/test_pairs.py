@@ -10,6 +10,7 @@ import pytest
 from ldp_audit.training.data import load
 from ldp_audit.training.data.cifar_classes import COARSE_CLASSES, COARSE_OF_FINE, FINE_CLASSES
 from ldp_audit.training.data.pairs import SUBCLASSES
+from tests.together import together
 from tests.training.data.image_files import (
     leaf,
     write_cifar_10,
@@ -45,7 +46,7 @@ def test_mnist_with_the_letters_of_emnist(tmp_path: Path) -> None:
     assert found.writers is None
 
 
-@pytest.mark.parametrize(("case", "starts"), [("small", [36]), ("capital", [10]), ("both", [10, 36])])
+@together(("case", "starts"), [("small", [36]), ("capital", [10]), ("both", [10, 36])])
 def test_mnist_with_the_letters_of_femnist_s_writers(tmp_path: Path, case: str, starts: list[int]) -> None:
     """Would catch capitals for small letters, and writers that no longer belong to their images."""
     write_mnist(tmp_path)

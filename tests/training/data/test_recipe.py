@@ -23,7 +23,7 @@ SMALL = Recipe(
 )
 
 
-@pytest.mark.parametrize(("recipe", "width"), [(adult.RECIPE, 123), (bank.RECIPE, 32), (kdd99.RECIPE, 114)])
+@together(("recipe", "width"), [(adult.RECIPE, 123), (bank.RECIPE, 32), (kdd99.RECIPE, 114)])
 def test_the_papers_widths_result(recipe: Recipe, width: int) -> None:
     """Would catch a category added or lost; the widths are FedSel's, section 5.1."""
     assert recipe.width == len(recipe.outputs) == width
@@ -50,7 +50,7 @@ def test_another_width_is_refused_and_names_are_distinct(recipe: Recipe) -> None
     assert len(set(recipe.outputs)) == recipe.width
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: f"{recipe.name}-{recipe.width}")
+@together("recipe", RECIPES)
 def test_a_recipe_prints_every_field_and_its_columns(recipe: Recipe) -> None:
     """Would catch a printed recipe that says something else than what is done."""
     lines = recipe.describe().splitlines()
@@ -76,7 +76,7 @@ def test_chunks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (SMALL.table(iter(records)).x == whole.x).all()
 
 
-@pytest.mark.parametrize(
+@together(
     ("place", "value", "message"),
     [
         (0, "11", "v must be a number from 0 to 10, got 11"),

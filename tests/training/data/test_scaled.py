@@ -48,8 +48,8 @@ def test_what_is_within_the_bounds_lies_in_one_and_minus_one(low, length, shares
     assert (np.diff(coded[order, 0]) >= 0).all()
 
 
-@pytest.mark.parametrize("value", ["-0.001", "10.001", "1e300"])
-@pytest.mark.parametrize("how", ["centred", "ratio", "log"])
+@together("value", ["-0.001", "10.001", "1e300"])
+@together("how", ["centred", "ratio", "log"])
 def test_a_number_beyond_the_bounds_is_refused_and_not_clipped(value: str, how) -> None:
     """Would catch silent clipping."""
     with pytest.raises(
@@ -65,7 +65,7 @@ def test_what_is_no_finite_number_is_refused(value: str) -> None:
         Scaled("v", 0, 10).encode(["5", value])
 
 
-@pytest.mark.parametrize(("low", "high"), [(1, 1), (2, 1), (math.nan, 1)])
+@together(("low", "high"), [(1, 1), (2, 1), (math.nan, 1)])
 def test_bounds_must_ascend(low: float, high: float) -> None:
     """Would catch a division by zero."""
     with pytest.raises(ValueError, match="v: low must be below high"):

@@ -69,8 +69,8 @@ def test_labels_are_one_side_of_a_plane(labels: str, perfect: bool) -> None:
     assert (accuracy == 1) is perfect
 
 
-@pytest.mark.parametrize("noise", [0.5, 1.0])
-@pytest.mark.parametrize("bound", [0.05, 2.0, 8.0])
+@together("noise", [0.5, 1.0])
+@together("bound", [0.05, 2.0, 8.0])
 def test_noise_turns_labels_over(noise: float, bound: float) -> None:
     """Would catch noise of another scale; the sum's law is known for one column.
 

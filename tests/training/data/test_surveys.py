@@ -14,6 +14,7 @@ from ldp_audit.training import data
 from ldp_audit.training.data import surveys
 from ldp_audit.training.data.recipe import Scaled
 from ldp_audit.training.datasets import Table
+from tests.together import together
 
 
 def _load(name: str, **options) -> Table:
@@ -22,7 +23,7 @@ def _load(name: str, **options) -> Table:
     return table
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "options", "shape", "positive"),
     [
         ("fair", {}, (6366, 18), 2053),

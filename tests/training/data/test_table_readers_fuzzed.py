@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ldp_audit.training import data
 from ldp_audit.training.data import bank
 from ldp_audit.training.datasets import Table
+from tests.together import together
 from tests.training.data.table_files import ADULT_RECORD, BANK_RECORD, KDD99_RECORD
 
 READERS = {
@@ -34,7 +35,7 @@ def _outcome(name: str, content: bytes) -> str:
         return "read"
 
 
-@pytest.mark.parametrize("name", READERS)
+@together("name", READERS)
 def test_the_undamaged_file_is_read(name: str) -> None:
     """Shows that the fuzzed files are near ones that pass."""
     assert _outcome(name, READERS[name][2].encode()) == "read"

@@ -9,6 +9,7 @@ import pytest
 
 from ldp_audit.training.data import files
 from ldp_audit.training.data.files import shown, text_lines, text_records
+from tests.together import together
 
 FIELDS = ("a", "b", "c")
 
@@ -31,7 +32,7 @@ def test_a_gzipped_file_reads_as_the_plain_one(tmp_path: Path) -> None:
     assert list(text_lines(_file(tmp_path, gzip.compress(b"1\n2\n")))) == list(text_lines(_file(tmp_path, b"1\n2\n")))
 
 
-@pytest.mark.parametrize("content", [b"", b"\n\n  \n", b"|only a comment\n"])
+@together("content", [b"", b"\n\n  \n", b"|only a comment\n"])
 def test_a_file_without_lines_is_refused(tmp_path: Path, content: bytes) -> None:
     """Would catch an empty download that passes as an empty table."""
     with pytest.raises(ValueError, match=r"table\.csv must hold lines of text, found none"):
@@ -55,7 +56,7 @@ def test_too_many_lines_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         list(text_lines(_file(tmp_path, b"1\n2\n3\n4\n")))
 
 
-@pytest.mark.parametrize("content", [b"caf\xc3\xa9\n", b"\xff\xfe1\x00", "١,٢\n".encode()])
+@together("content", [b"caf\xc3\xa9\n", b"\xff\xfe1\x00", "١,٢\n".encode()])
 def test_text_that_is_not_ascii_is_refused(tmp_path: Path, content: bytes) -> None:
     """Would catch a file in another encoding, and digits of other scripts, which Python reads as numbers."""
     with pytest.raises(ValueError, match=r"line 1 must be plain ASCII text"):
@@ -77,7 +78,7 @@ def test_fields_are_stripped_of_spaces_and_quotes(tmp_path: Path) -> None:
         next(records)
 
 
-@pytest.mark.parametrize("line", [b"1,2", b"1,2,3,4", b"1;2;3", b"1 2 3"])
+@together("line", [b"1,2", b"1,2,3,4", b"1;2;3", b"1 2 3"])
 def test_another_number_of_fields_is_refused(tmp_path: Path, line: bytes) -> None:
     """Would catch another separator and another version's columns."""
     with pytest.raises(ValueError, match=r"line 1 must hold 3 values separated by ',' \(a to c\), found [124]"):

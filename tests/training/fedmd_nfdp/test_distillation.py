@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from ldp_audit.training.fedmd_nfdp import distillation
 from ldp_audit.training.fedmd_nfdp.plan import SCORES
+from tests.together import together
 from tests.training.fedmd_nfdp.small import CPU, run
 
 
@@ -31,7 +32,7 @@ def assert_consensus_is_digested(scores: str) -> None:
                 assert float(target[image, label]) == pytest.approx(mean, abs=1e-6)
 
 
-@pytest.mark.parametrize("scores", SCORES)
+@together("scores", SCORES)
 def test_each_party_digests_the_mean_over_parties(scores: str) -> None:
     """Parties that train towards their own scores, or towards a sum."""
     assert_consensus_is_digested(scores)

@@ -93,7 +93,7 @@ def test_noise_is_compared_with_no_communication(ldp: float, verdict: str) -> No
     assert found.verdict == verdict
 
 
-@pytest.mark.parametrize(
+@together(
     ("logits", "argmax", "same", "better"),
     [(0.69, 0.71, "seen", "seen"), (0.71, 0.6, "opposite", "opposite"), (0.5, 0.7, "opposite", "seen")],
 )

@@ -15,6 +15,7 @@ from ldp_audit.training.fedmd_nfdp import spending
 from ldp_audit.training.fedmd_nfdp.run import FedMdRun
 from ldp_audit.training.streams import Streams
 from tests.frequency import assert_frequency
+from tests.together import together
 from tests.training.fedmd_nfdp.small import images, run
 
 BUDGET = {"budget_epsilon": 1.0, "budget_delta": 0.01}
@@ -139,7 +140,7 @@ def test_the_record_has_the_measured_and_the_exact_variance() -> None:
     assert record["chance"] == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize(
+@together(
     ("kind", "scores", "expected"),
     [
         ("gaussian", "argmax", math.sqrt(2)),

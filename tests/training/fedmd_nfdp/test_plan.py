@@ -11,12 +11,12 @@ import pytest
 
 from ldp_audit.accounting.protocols.protocol_report import account
 from ldp_audit.mechanisms import SubsampleRelease
-from ldp_audit.training.datasets import Images, Table
+from ldp_audit.training.datasets import Images
 from ldp_audit.training.fedmd_nfdp.findings import PAPER
 from ldp_audit.training.fedmd_nfdp.plan import METHODS, FedMd
 from ldp_audit.training.sweep import jobs_of
 from tests.together import together
-from tests.training.fedmd_nfdp.small import CPU, finished, images, plan, run
+from tests.training.fedmd_nfdp.small import CPU, finished, images, run
 
 
 @together(
@@ -66,14 +66,7 @@ def test_data_that_do_not_fit_are_refused_by_name(settings: dict[str, Any], says
         run(**settings)
 
 
-def test_tables_are_refused() -> None:
-    """A traceback from deep inside."""
-    table = Table("ages", np.zeros((2, 1)), np.array([-1, 1]), ("age",))
-    with pytest.raises(ValueError, match="data must be images for fedmd-nfdp, got 'ages', a table"):
-        plan().start(table, seed=0, device=CPU)
-
-
-@pytest.mark.parametrize("method", METHODS)
+@together("method", METHODS)
 def test_the_protocol_is_what_the_method_does(method: str) -> None:
     """Privacy that nothing gives (NP), and noise or sampling that the account leaves out."""
     protocol = run(method=method).protocol()

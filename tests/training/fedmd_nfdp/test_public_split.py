@@ -10,12 +10,13 @@ import pytest
 
 from ldp_audit.training.fedmd_nfdp.plan import SPLITS
 from ldp_audit.training.fedmd_nfdp.public_split import holdings
+from tests.together import together
 from tests.training.fedmd_nfdp.small import images, plan, run
 
 RNG = np.random.default_rng
 
 
-@pytest.mark.parametrize("split", SPLITS)
+@together("split", SPLITS)
 def test_no_image_is_in_two_parts_and_classes_do_not_mix(split: str) -> None:
     """A private image in the public set, or in two parties, who would then both spend on it."""
     data = images(writers=5)

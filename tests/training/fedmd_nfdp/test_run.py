@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 from typing import Any
 
 import pytest
@@ -13,35 +12,11 @@ from ldp_audit.training.fedmd_nfdp import distillation
 from ldp_audit.training.fedmd_nfdp.networks import network
 from ldp_audit.training.fedmd_nfdp.plan import METHODS, SCORES, SMALL, names_of
 from ldp_audit.training.results import accuracy_of
-from tests.training.fedmd_nfdp.small import assert_same_weights, finished, images, run
+from tests.together import together
+from tests.training.fedmd_nfdp.small import finished, images, run
 
 
-@pytest.mark.parametrize("settings", [{}, {"method": "ldp"}, {"method": "centralised"}, {"scores": "argmax"}])
-def test_a_restored_run_is_an_uninterrupted_one(settings: dict[str, Any]) -> None:
-    """State that a later round needs and the checkpoint lacks, such as an optimiser's."""
-    whole, records = finished(rounds=3, **settings)
-    first = run(rounds=3, **settings)
-    first.advance(1)
-    file = io.BytesIO()
-    torch.save(first.state(), file)
-    file.seek(0)
-    second = run(rounds=3, **settings)
-    second.restore(torch.load(file, weights_only=True))
-    assert [second.advance(2), second.advance(3)] == records[1:]
-    assert_same_weights(whole, second)
-
-
-def test_a_saved_state_does_not_change_with_the_run() -> None:
-    """A checkpoint that shares memory with the networks."""
-    one = run()
-    one.advance(1)
-    state = one.state()
-    before = {name: weight.clone() for name, weight in state["weights"][0].items()}
-    one.advance(2)
-    assert all(torch.equal(weight, before[name]) for name, weight in state["weights"][0].items())
-
-
-@pytest.mark.parametrize("damage", ["none", "fewer", "other"])
+@together("damage", ["none", "fewer", "other"])
 def test_another_runs_state_is_refused(damage: str) -> None:
     """Weights of other networks, loaded in silence."""
     one, other = run(), run(networks="mlp-7")
@@ -50,20 +25,8 @@ def test_another_runs_state_is_refused(damage: str) -> None:
         one.restore(state)
 
 
-def test_equal_seeds_give_equal_runs_whatever_else_is_drawn() -> None:
-    """A draw from a global generator; and repeats that are all the same."""
-    _, first = finished()
-    torch.manual_seed(99)
-    torch.rand(5)
-    before = torch.get_rng_state()
-    assert finished()[1] == first
-    assert torch.equal(torch.get_rng_state(), before), "the global generator was used"
-    assert finished(seed=8)[1] != first
-
-
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("scores", SCORES)
+@together("method", METHODS)
+@together("scores", SCORES)
 def test_every_method_runs_with_all_scores(method: str, scores: str) -> None:
     """A record without accuracy, or of other parties."""
     one, records = finished(method=method, scores=scores, rounds=1)
@@ -73,7 +36,7 @@ def test_every_method_runs_with_all_scores(method: str, scores: str) -> None:
     assert ("digested" in record) == (method in ("nfdp-with", "nfdp-without", "np", "ldp"))
 
 
-@pytest.mark.parametrize(
+@together(
     "settings",
     [
         {"parties": 1},

@@ -15,6 +15,7 @@ from ldp_audit.training.fedmd_nfdp.networks import sampled
 from ldp_audit.training.fedmd_nfdp.public_split import holdings
 from ldp_audit.training.streams import Streams
 from tests.frequency import assert_frequency
+from tests.together import together
 from tests.training.fedmd_nfdp.small import finished, images, plan, run
 
 
@@ -32,7 +33,7 @@ def assert_untouched(method: str) -> None:
     assert finished(data, method=method)[1] == finished(changed, method=method)[1]
 
 
-@pytest.mark.parametrize("method", ["nfdp-with", "nfdp-without", "alone"])
+@together("method", ["nfdp-with", "nfdp-without", "alone"])
 def test_nothing_outside_the_sample_is_touched(method: str) -> None:
     """Training, scoring or splitting that looks at a record which was not drawn."""
     assert_untouched(method)
@@ -58,8 +59,8 @@ def test_the_sample_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert draws == [24, 24, 24]
 
 
-@pytest.mark.parametrize("k", [0, 1, 24])
-@pytest.mark.parametrize("method", ["nfdp-with", "nfdp-without"])
+@together("k", [0, 1, 24])
+@together("method", ["nfdp-with", "nfdp-without"])
 def test_samples_have_k_records(method: str, k: int) -> None:
     """One too few or too many, and the ends: none, one and all records."""
     one, records = finished(method=method, k=k)
@@ -75,7 +76,7 @@ def test_more_draws_than_records_are_possible_with_replacement() -> None:
     assert all(len(party.x) == 100 for party in run(method="nfdp-with", k=100).parties)
 
 
-@pytest.mark.parametrize("method", ["np", "ldp", "alone-np"])
+@together("method", ["np", "ldp", "alone-np"])
 def test_other_methods_use_all_records(method: str) -> None:
     """A baseline that is weakened by sampling."""
     assert [len(party.x) for party in run(method=method).parties] == [24, 24, 24]

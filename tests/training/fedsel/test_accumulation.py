@@ -11,6 +11,7 @@ from ldp_audit.training.fedsel import run as accumulation
 from ldp_audit.training.fedsel import run as run_module
 from ldp_audit.training.fedsel.run import FedSelRun, after_report, unsent
 from ldp_audit.training.fedsel.senders import Sent
+from tests.together import together
 from tests.training.fedsel.tiny import started, table, trained
 
 
@@ -63,7 +64,7 @@ def mistakes(**settings: object) -> Ledger:
     return ledger
 
 
-@pytest.mark.parametrize("solution", ["PE-PM", "PS-DUCHI-O", "EXP", "NP-K"])
+@together("solution", ["PE-PM", "PS-DUCHI-O", "EXP", "NP-K"])
 def test_what_is_computed_again_is_what_a_user_would_have_kept(solution: str) -> None:
     """Catches wrong past weights, wrong orders of past epochs, and lost rounds: an explicit r is kept beside."""
     ledger = mistakes(solution=solution)

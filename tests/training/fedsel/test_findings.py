@@ -17,6 +17,7 @@ from ldp_audit.training.fedsel.findings import (
 )
 from ldp_audit.training.fedsel.plan import FedSel
 from ldp_audit.training.sweep import jobs_of
+from tests.together import together
 
 
 def results(means: dict[str, float], spread: float = 0.01, repeats: int = 10) -> dict[str, Any]:
@@ -32,7 +33,7 @@ def results(means: dict[str, float], spread: float = 0.01, repeats: int = 10) ->
 ALL = {"EXP-PM": 0.7, "PE-PM": 0.7, "PS-PM": 0.7}
 
 
-@pytest.mark.parametrize(("flat", "verdict"), [(0.6, "seen"), (0.7, "not seen"), (0.8, "opposite")])
+@together(("flat", "verdict"), [(0.6, "seen"), (0.7, "not seen"), (0.8, "opposite")])
 def test_each_verdict_is_given(flat: float, verdict: str) -> None:
     """Catches a verdict that cannot come out: differences of 20 standard errors, or of none."""
     found = beats_flat(results({**ALL, "PM": flat}))
@@ -106,8 +107,8 @@ def test_the_trade_is_left_out_where_its_formula_does_not_hold(changed: dict[str
     assert "signal ratio" not in found.numbers["PE-PM against PM"]
 
 
-@pytest.mark.parametrize("flat", [0.6, 0.8])
-@pytest.mark.parametrize(("positive", "learnt"), [(0.3, False), (0.7, False), (0.5, True), (None, True)])
+@together("flat", [0.6, 0.8])
+@together(("positive", "learnt"), [(0.3, False), (0.7, False), (0.5, True), (None, True)])
 def test_models_that_learnt_nothing_are_not_compared(positive: float | None, learnt: bool, flat: float) -> None:
     """Catches a verdict on solutions whose models answer one class for all: 0.7 of the records have it, and 0.7 right.
 

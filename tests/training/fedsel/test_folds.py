@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from ldp_audit.training.fedsel.run import all_models, order, round_edges, rounds_per_epoch, split
 from ldp_audit.training.streams import Streams
+from tests.together import together
 
 STREAMS = Streams(3)
 
 
-@pytest.mark.parametrize(("records", "folds"), [(20, 5), (23, 5), (5, 5), (2, 2)])
+@together(("records", "folds"), [(20, 5), (23, 5), (5, 5), (2, 2)])
 def test_folds_of_a_repeat_cover_every_record_once(records: int, folds: int) -> None:
     """Catches folds that overlap or miss records, and users that are tested; one record a fold is the smallest case."""
     found = split(records, folds, all_models(2, folds), STREAMS)
@@ -41,7 +41,7 @@ def test_repeats_and_epochs_have_their_own_shuffles() -> None:
     assert (order(30, 0, [(0, 0)], STREAMS) != order(30, 1, [(0, 0)], STREAMS)).any()
 
 
-@pytest.mark.parametrize(("users", "share", "rounds"), [(8000, 0.01, 100), (50, 0.01, 50), (7, 1.0, 1), (10, 0.3, 3)])
+@together(("users", "share", "rounds"), [(8000, 0.01, 100), (50, 0.01, 50), (7, 1.0, 1), (10, 0.3, 3)])
 def test_every_user_has_one_round_an_epoch(users: int, share: float, rounds: int) -> None:
     """Catches a last round that is left out, and rounds without users."""
     assert rounds_per_epoch(users, share) == rounds

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from ldp_audit.training.fedsel.measures import RoundSums, as_layer, bias, share, variance
+from tests.together import together
 from tests.training.fedsel.tiny import started, table
 
 CPU = torch.device("cpu")
@@ -45,7 +46,7 @@ def test_sums_count_reports_of_nothing_and_clipped_ones() -> None:
     assert share(0, 0) == 0.0
 
 
-@pytest.mark.parametrize("solution", ["PS-PM", "PE-DUCHI", "EXP-HM", "PM", "NP-RS", "PM-RP", "PE"])
+@together("solution", ["PS-PM", "PE-DUCHI", "EXP-HM", "PM", "NP-RS", "PM-RP", "PE"])
 def test_measured_and_exact_agree_in_a_run(solution: str) -> None:
     """Catches a run that reports otherwise than its law: the differences are within 7 of their standard errors.
 

@@ -11,6 +11,7 @@ import pytest
 from ldp_audit.training.fedsel.findings import PAPER, beside_the_paper, gains_and_losses
 from ldp_audit.training.fedsel.plan import FedSel
 from ldp_audit.training.sweep import jobs_of
+from tests.together import together
 
 
 def run(solution: str, accuracies: list[float], model: str = "svm") -> dict[str, object]:
@@ -64,7 +65,7 @@ def table_3(data: str, **changed: Any) -> dict[str, Any]:
     return {"runs": runs, "data": {"name": data}}
 
 
-@pytest.mark.parametrize(
+@together(
     ("data", "logistic", "svm"),
     [
         ("bank", (2.4197, -0.157, 3.2338, 0.0464, 2.5525, 0.1463), (4.3823, 0.4436, 3.4369, 0.2530, 4.0244, 0.0164)),
@@ -90,7 +91,7 @@ def test_every_cell_of_table_3_stands_beside_its_own_number(
     assert {(row.place, row.unit) for row in rows} == {("Table 3", "points")}
 
 
-@pytest.mark.parametrize(
+@together(
     "changed",
     [{"mu": 0.5}, {"epochs": 2}, {"k": 3}, {"share": 0.1}, {"users": 500}, {"folds": 10}, {"corrected": True}],
 )

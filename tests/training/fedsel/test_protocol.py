@@ -52,7 +52,7 @@ def test_the_protocol_is_what_the_run_draws_from(name: str, mu: float | None, co
     assert (spent(found) > 9.0 + 1e-9) == (exceeds and not nothing_to_select)
 
 
-@pytest.mark.parametrize(
+@together(
     ("shipped", "settings"),
     [
         ("fedsel-adult", {"solution": "PE-PM"}),

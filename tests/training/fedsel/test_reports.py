@@ -55,7 +55,7 @@ def test_reports_have_the_stated_means_and_variances(name: str) -> None:
     assert far_from_mean(square, 2 * expected, 2 * expected * square.max())
 
 
-@pytest.mark.parametrize("name", ["NP", "NP-RS", *VALUES])
+@together("name", ["NP", "NP-RS", *VALUES])
 def test_flat_reports_are_unbiased(name: str) -> None:
     """Catches a missing d / k: the mean is the (clipped) vector itself."""
     sent = drawn(sender_of(name, coordinates=2 if name in VALUES else None))
@@ -66,8 +66,8 @@ def test_flat_reports_are_unbiased(name: str) -> None:
         assert far_from_mean(sent.vectors / 2.5, expected.double(), sent.variance[0].double())
 
 
-@pytest.mark.parametrize("selection", SELECTIONS)
-@pytest.mark.parametrize("value", VALUES)
+@together("selection", SELECTIONS)
+@together("value", VALUES)
 def test_two_stages_have_the_law_of_the_mechanisms(selection: str, value: str) -> None:
     """Catches a law that was written down twice and differs: `TwoStage` has it symbolically."""
     chosen, perturbs = selection_of(selection, 0.4, 5, 2, corrected=False), MECHANISMS[value](1.3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import Any
 
@@ -10,14 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from ldp_audit.training.datasets import Images
 from ldp_audit.training.fedsel import run as run_module
 from ldp_audit.training.fedsel.findings import PAPER
 from ldp_audit.training.fedsel.plan import FedSel
 from ldp_audit.training.fedsel.solution import NAMES
 from ldp_audit.training.sweep import jobs_of
 from tests.together import together
-from tests.training.fedsel.tiny import CPU, started, table, trained
+from tests.training.fedsel.tiny import started, table, trained
 
 
 @together("name", NAMES)
@@ -63,22 +61,6 @@ def test_chunks_change_nothing_without_noise(monkeypatch: pytest.MonkeyPatch) ->
     assert (small.reported == whole.reported).all()
 
 
-@pytest.mark.parametrize("solution", ["PE-PM", "PM", "PM-RP", "PS-HM-O"])
-def test_a_restored_run_goes_on_as_if_nothing_had_happened(solution: str) -> None:
-    """Catches state that is not saved, and random numbers that depend on what was drawn before."""
-    settings = {"solution": solution, "epochs": 2, "share": 0.34, "repeats": 1}
-    whole, first, second = (started(table(30), **settings) for _ in range(3))
-    records = [whole.advance(number) for number in range(1, whole.rounds + 1)]
-    for number in range(1, 5):  # into the second epoch
-        first.advance(number)
-    kept = io.BytesIO()
-    torch.save(first.state(), kept)
-    kept.seek(0)
-    second.restore(torch.load(kept, weights_only=True))
-    assert [second.advance(number) for number in range(5, whole.rounds + 1)] == records[4:]
-    assert (second.weights == whole.weights).all()
-
-
 def test_states_of_other_runs_and_rounds_out_of_turn_are_refused() -> None:
     """Catches a resumed run that silently starts from something else."""
     run = started()
@@ -90,18 +72,8 @@ def test_states_of_other_runs_and_rounds_out_of_turn_are_refused() -> None:
         run.restore({})
 
 
-def test_seeds_differ_and_repeat() -> None:
-    """Catches global randomness, and a seed that is not used."""
-    one, same, other = started(), started(), FedSel(repeats=2, share=0.1).start(table(), seed=8, device=CPU)
-    for run in (one, same, other):
-        run.advance(1)
-    assert (one.weights == same.weights).all()
-    assert (one.weights != other.weights).any()
-
-
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("epsilon", [1e-9, 50.0])
-@pytest.mark.parametrize("name", ["EXP-PM", "PE-HM", "PS-DUCHI", "PE-PM-C", "HM", "PM-RP", "PE"])
+@together("epsilon", [1e-9, 50.0])
+@together("name", ["EXP-PM", "PE-HM", "PS-DUCHI", "PE-PM-C", "HM", "PM-RP", "PE"])
 def test_the_ends_of_the_ranges_train(epsilon: float, name: str) -> None:
     """Catches overflow and empty sets at d = 2, k = 1, one record a fold, and budgets from nearly 0 to large."""
     run = started(table(5, d=2), solution=name, epsilon=epsilon, k=1, corrected=True, epochs=2)
@@ -157,9 +129,6 @@ def test_data_that_do_not_fit_are_refused() -> None:
             ValueError, match=rf"rounds must be in 11 .. 20, those of the last of 2 epochs, got {rounds}"
         ):
             started(epochs=2, rounds=rounds)
-    images = Images("one", *(np.zeros(s, t) for _ in "ab" for s, t in (((1, 1, 2, 2), "f4"), ((1,), "i8"))), classes=2)
-    with pytest.raises(ValueError, match="data must be a table for FedSel, got the images 'one'"):
-        FedSel().start(images, seed=0, device=CPU)
 
 
 def test_a_run_that_stops_early_is_the_first_rounds_of_a_whole_one_and_spends_as_much() -> None:

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from ldp_audit.training.fedsel.trade import signal_ratio
+from tests.together import together
 
 
 def piecewise_variance(epsilon: float) -> float:
@@ -26,7 +27,7 @@ def test_the_ratio_is_the_gain_in_reports_times_the_loss_in_noise() -> None:
     assert three > signal_ratio("PS", "PM", epsilon=8.0, mu=0.1, d=100, coordinates=1) > 1
 
 
-@pytest.mark.parametrize("selection", ["EXP", "PE", "PS"])
+@together("selection", ["EXP", "PE", "PS"])
 def test_a_small_epsilon_never_pays_for_a_selection(selection: str) -> None:
     """Catches a limit other than (1 - mu)**2."""
     assert signal_ratio(selection, "DUCHI", epsilon=1e-4, mu=0.1, d=100) == pytest.approx(0.81, rel=1e-3)

@@ -6,8 +6,6 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import pytest
-
 from ldp_audit.training.findings import Finding
 from ldp_audit.training.ldp_fl import findings
 from ldp_audit.training.ldp_fl.plan import LdpFl
@@ -88,9 +86,8 @@ def test_every_finding_is_tested() -> None:
     assert tuple(CASES) == findings.FINDINGS
 
 
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("finding", findings.FINDINGS)
-@pytest.mark.parametrize(("place", "verdict"), [(1, "seen"), (2, "not seen"), (3, "opposite")])
+@together("finding", findings.FINDINGS)
+@together(("place", "verdict"), [(1, "seen"), (2, "not seen"), (3, "opposite")])
 def test_a_finding_is_seen_not_seen_and_opposite(
     finding: Callable[..., Finding | None], place: int, verdict: str
 ) -> None:

@@ -11,6 +11,7 @@ import torch
 from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.mechanisms.layer_range import LayerRange
 from ldp_audit.training.ldp_fl.reports import LayerMeasures, lemma_3
+from tests.together import together
 from tests.training.ldp_fl.rates import FALSE_ALARM, bias_chance, variance_chance
 
 CLIENTS, WEIGHTS, EPSILON = 20, 5_000, 1.0
@@ -37,7 +38,7 @@ def averaged(weights: torch.Tensor, seed: int = 5, mechanism: TwoPoint | None = 
     return mechanism.sample(weights.clamp(low, high), rng=torch.Generator().manual_seed(seed)).double().mean(0)
 
 
-@pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
+@together("epsilon", [0.2, 1.0, 4.0])
 def test_expectation_and_spread_of_the_measures_are_those_of_all_outcomes(epsilon: float) -> None:
     """A wrong formula for the variance of e, or of e^2, at any client's weight."""
     given = [-0.3, 0.05, 0.6]
@@ -107,7 +108,7 @@ def test_without_noise_only_clipping_is_recorded(weights: torch.Tensor) -> None:
     assert set(record) == {"center", "radius", "weights", "clipped"}
 
 
-@pytest.mark.parametrize("epsilon", [1e-9, 50.0, 800.0])
+@together("epsilon", [1e-9, 50.0, 800.0])
 def test_rounding_of_the_reports_is_no_bias(epsilon: float) -> None:
     """Scores that blow up where A - 1 or 1 / A is beyond float32."""
     ends = torch.tensor([[0.6, -0.4, 0.6, 0.1]] * 3)

@@ -10,6 +10,7 @@ import pytest
 from ldp_audit.training.ldp_fl.findings import PAPER, beside_the_paper
 from ldp_audit.training.ldp_fl.plan import LdpFl
 from ldp_audit.training.sweep import jobs_of
+from tests.together import together
 
 TABLE_1 = {
     ("mnist", 5.0): (0.9634, 0.9606),
@@ -32,9 +33,7 @@ def results(name: str, preset: str, **changed: Any) -> dict[str, Any]:
     return {"data": {"name": name}, "runs": runs}
 
 
-@pytest.mark.parametrize(
-    ("name", "data"), [("mnist", "mnist"), ("fashion-mnist", "fmnist"), ("cifar-10-python", "cifar-10")]
-)
+@together(("name", "data"), [("mnist", "mnist"), ("fashion-mnist", "fmnist"), ("cifar-10-python", "cifar-10")])
 def test_every_cell_stands_beside_its_own_point(name: str, data: str) -> None:
     rows = beside_the_paper(results(name, f"table-1-{data}"))
     assert len(rows) == 4
@@ -45,7 +44,7 @@ def test_every_cell_stands_beside_its_own_point(name: str, data: str) -> None:
         assert row.measured == pytest.approx(float(epsilon) / 100 + (ranges == "adaptive") / 2)
 
 
-@pytest.mark.parametrize("changed", [{"n": 50}, {"rounds": 3}, {"fraction": 0.5}, {"radius": 0.2}, {"perturb": False}])
+@together("changed", [{"n": 50}, {"rounds": 3}, {"fraction": 0.5}, {"radius": 0.2}, {"perturb": False}])
 def test_no_number_stands_beside_another_setting(changed: dict[str, Any]) -> None:
     assert beside_the_paper(results("mnist", "table-1-mnist", **changed)) == []
 

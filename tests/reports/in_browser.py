@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.reports.checks.chromium import Browser
-from tests.reports.checks.outcome import Outcome, outcome
+from tests.reports.chromium import Browser
+from tests.reports.outcome import Outcome, outcome
 
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from torch import Tensor, nn
 
@@ -23,8 +22,8 @@ def slope_of(pool: object, x: Tensor, order: tuple[int, ...]) -> tuple[Tensor, T
     return pooled.detach(), leaf.grad
 
 
-@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (0, 2, 1)])
-@pytest.mark.parametrize("size", [(2, 2), (5, 4), (4, 7)])
+@together("order", [(0, 1, 2), (1, 0, 2), (0, 2, 1)])
+@together("size", [(2, 2), (5, 4), (4, 7)])
 def test_values_and_gradients_are_torchs_where_corners_are_equal_too(size: tuple[int, int], order: tuple) -> None:
     """Catches another corner of equal ones, an odd row or column that is counted, planes that are mixed up.
 
@@ -64,7 +63,7 @@ def test_other_windows_are_left_to_torch(layer: nn.Module, taken: bool) -> None:
     assert not grouped.pools(layer, torch.zeros(2, 0, 1, 6, 6))  # no sample
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])
+@together("dtype", [torch.float64, torch.bfloat16, torch.float16])
 def test_infinite_corners_and_other_dtypes_are_torchs_too(dtype: torch.dtype) -> None:
     """Catches a window of -inf alone, whose gradient torch sends to its first corner."""
     values = torch.tensor([-torch.inf, -torch.inf, torch.inf, 0.5], dtype=dtype)

@@ -9,8 +9,8 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag
 from xml.etree import ElementTree
 
-from tests.reports.checks.outcome import Outcome, outcome
-from tests.reports.checks.page_tree import Page, parse
+from tests.reports.outcome import Outcome, outcome
+from tests.reports.page_tree import Page, parse
 
 Pages = dict[str, Page]
 _FROM_ELSEWHERE = re.compile(r"(?:https?:)?//|@import|url\((?!#|['\"]?data:)", re.IGNORECASE)

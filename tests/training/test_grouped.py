@@ -48,7 +48,7 @@ def network(layers: list[nn.Module]) -> nn.Module:
     return model
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@together("name", NETWORKS)
 def test_every_layer_that_it_knows_agrees_with_the_layer_itself(name: str) -> None:
     """Catches a stride, padding or dilation that is left out, clients or channels that are mixed, a wrong order."""
     case = a_round(network(NETWORKS[name]).to(torch.float64), shape=(2, 8, 8))
@@ -131,7 +131,7 @@ def test_a_network_that_it_would_get_wrong_is_refused(model: nn.Module, reason: 
         case.trained("grouped")
 
 
-@pytest.mark.parametrize(
+@together(
     "register",
     [
         every_module.register_module_forward_hook,
@@ -151,8 +151,8 @@ def test_hooks_of_every_module_are_not_passed_by(register: Callable[..., Removab
     case.trained("grouped")
 
 
-@pytest.mark.parametrize("pool", [nn.MaxPool2d(2), nn.MaxPool2d((3, 2)), nn.AvgPool2d(2)])
-@pytest.mark.parametrize("height", [6, 7])
+@together("pool", [nn.MaxPool2d(2), nn.MaxPool2d((3, 2)), nn.AvgPool2d(2)])
+@together("height", [6, 7])
 def test_samples_of_one_plane_without_channels_are_pooled_alone(height: int, pool: nn.Module) -> None:
     """Catches windows that reach over from one client's rows to the next one's, and an error."""
     size = pool(torch.zeros(1, height, 8)).numel()

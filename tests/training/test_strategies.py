@@ -8,6 +8,7 @@ from torch import nn
 
 from ldp_audit.training import grouped
 from ldp_audit.training.local_training import STRATEGIES, train_clients
+from tests.together import together
 from tests.training.plain_clients import Round, a_round, distance, tolerance
 
 
@@ -40,7 +41,7 @@ def chosen(case: Round, monkeypatch: pytest.MonkeyPatch) -> str:
     return taken[0]
 
 
-@pytest.mark.parametrize(
+@together(
     ("model", "strategy"),
     [
         ("softmax", "closed-form"),
@@ -56,8 +57,8 @@ def test_the_choice_is_the_stated_one(model: str | nn.Module, strategy: str, mon
     assert chosen(a_round(model), monkeypatch) == strategy
 
 
-@pytest.mark.parametrize("strategy", ["auto", "vmap", "loop"])
-@pytest.mark.parametrize("convolves", [True, False])
+@together("strategy", ["auto", "vmap", "loop"])
+@together("convolves", [True, False])
 def test_a_users_own_module_trains_as_by_plain_sgd(strategy: str, convolves: bool) -> None:
     """Catches a strategy that knows the shipped networks only."""
     case = a_round(Own(convolves=convolves, branches=False))

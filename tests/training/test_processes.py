@@ -123,7 +123,7 @@ _SCRIPT = """
 import sys, torch
 from ldp_audit.training import processes
 from tests.training.plain_clients import a_round
-from tests.training.strategies.test_processes import started, workers
+from tests.training.test_processes import started, workers
 processes._MOST = 2
 if __name__ == "__main__":
     case = a_round()
@@ -141,7 +141,7 @@ def test_no_worker_outlives_its_parent(number: signal.Signals, tmp_path: Path) -
     """Catches orphans: Ctrl-C reaches parent and workers, a kill the parent alone."""
     script = tmp_path / "script.py"
     script.write_text(_SCRIPT)
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": str(root)}
     parent = subprocess.Popen(
         [sys.executable, str(script)],

@@ -15,7 +15,7 @@ from ldp_audit.training.fedmd_nfdp.plan import FedMd
 from ldp_audit.training.fedsel.plan import FedSel
 from ldp_audit.training.ldp_fl.plan import LdpFl
 
-_PAGE = Path(__file__).resolve().parents[3] / "docs" / "training-bounds.md"
+_PAGE = Path(__file__).resolve().parents[2] / "docs" / "training-bounds.md"
 _NUMBER = re.compile(r"(?<![\w-])\d+(?:\.(\d+))?(?!\w)")
 
 Cell = list[float | str]

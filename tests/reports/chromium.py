@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 _FLAGS = (
@@ -152,21 +151,6 @@ class Browser:
         """One key, down and up."""
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
-
-    def picture(self, path: Path, *, whole: bool = False) -> None:
-        """A PNG of what is seen, or of the whole page."""
-        import base64
-
-        found = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(found["data"]))
-
-    def paper(self, path: Path) -> int:
-        """A PDF as it would be printed; its pages."""
-        import base64
-
-        content = base64.b64decode(self.call("Page.printToPDF", printBackground=False)["data"])
-        path.write_bytes(content)
-        return content.count(b"/Type /Page\n") + content.count(b"/Type /Page ") + content.count(b"/Type/Page/")
 
     def _read(self, end: float) -> dict[str, Any]:
         """The next message; what it says of the page is kept."""

@@ -1,0 +1,124 @@
+"""What every shipped pipeline keeps to: resumed runs, seeds, data and states that do not fit, findings without runs."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from ldp_audit.training import pipeline
+from ldp_audit.training.datasets import Images, Table
+from ldp_audit.training.findings import judge
+from tests.together import together
+from tests.training.fedmd_nfdp import small as fedmd
+from tests.training.fedsel import tiny as fedsel
+from tests.training.ldp_fl import small as ldp_fl
+
+CPU = torch.device("cpu")
+FEDSEL = {"repeats": 2, "folds": 5, "epochs": 2, "share": 0.34}
+START: dict[str, tuple[Callable[..., Any], Any]] = {
+    "ldp-fl": (lambda **settings: ldp_fl.plan(**{"rounds": 3, **settings}), ldp_fl.images()),
+    "fedsel": (lambda **settings: pipeline.plan_class("fedsel")(**{**FEDSEL, **settings}), fedsel.table(30)),
+    "fedmd-nfdp": (lambda **settings: fedmd.plan(**{"rounds": 3, **settings}), fedmd.images()),
+}
+"""Of each, small settings and data."""
+
+SETTINGS: list[tuple[str, dict[str, Any]]] = [
+    *(("ldp-fl", one) for one in ({}, {"permute": True, "fraction": 0.5}, {"ranges": "fixed"}, {"epsilon": math.inf})),
+    *(("fedsel", {"solution": one, "repeats": 1}) for one in ("PE-PM", "PM", "PM-RP", "PS-HM-O")),
+    *(("fedmd-nfdp", one) for one in ({}, {"method": "ldp"}, {"method": "centralised"}, {"scores": "argmax"})),
+]
+every = together("name", pipeline.PIPELINES)
+
+
+def run(name: str, seed: int = 7, **settings: Any) -> Any:
+    plan, data = START[name]
+    return plan(**settings).start(data, seed=seed, device=CPU)
+
+
+def advanced(one: Any, first: int, last: int) -> list[dict[str, Any]]:
+    return [one.advance(number) for number in range(first, last + 1)]
+
+
+def through_a_file(state: Any) -> Any:
+    file = io.BytesIO()
+    torch.save(state, file)
+    file.seek(0)
+    return torch.load(file, weights_only=True)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two states are equal, to the bit."""
+    if isinstance(one, torch.Tensor):
+        return torch.equal(one, other)
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(same, one, other))
+    return one == other
+
+
+def test_every_pipeline_is_tried() -> None:
+    assert set(START) == set(pipeline.PIPELINES)
+
+
+@pytest.mark.parametrize(("name", "settings"), SETTINGS, ids=lambda one: one if isinstance(one, str) else repr(one))
+def test_a_restored_run_is_an_uninterrupted_one(name: str, settings: dict[str, Any]) -> None:
+    """State that a later round needs and the checkpoint lacks, such as an optimiser's; memory that both share."""
+    whole, first, second = (run(name, **settings) for _ in range(3))
+    middle, records = whole.rounds // 2 + 1, advanced(whole, 1, whole.rounds)
+    json.dumps(records, allow_nan=False)
+    assert advanced(first, 1, middle) == records[:middle]
+    state = first.state()
+    kept = through_a_file(state)
+    advanced(first, middle + 1, whole.rounds)
+    assert same(state, kept), "a state changes with its run"
+    second.restore(kept)
+    assert advanced(second, middle + 1, whole.rounds) == records[middle:]
+    assert same(second.state(), whole.state())
+
+
+@every
+def test_equal_seeds_give_equal_runs_and_others_do_not(name: str) -> None:
+    """Randomness from anywhere but the seed; a seed that is ignored."""
+    runs = []
+    for global_seed, seed in ((1, 7), (2, 7), (2, 8)):
+        torch.manual_seed(global_seed)
+        before = torch.get_rng_state()
+        one = run(name, seed)
+        runs.append((advanced(one, 1, 2), one.state()))
+        assert torch.equal(torch.get_rng_state(), before), "the global generator was used"
+    assert same(runs[0], runs[1])
+    assert not same(runs[0][1], runs[2][1])
+
+
+@every
+def test_data_of_the_other_kind_are_refused(name: str) -> None:
+    plan, data = START[name]
+    table = Table("ages", np.zeros((3, 1)), np.array([1, -1, 1]), ("age",))
+    image = Images("one", *(np.zeros(s, t) for _ in "ab" for s, t in (((1, 1, 2, 2), "f4"), ((1,), "i8"))), classes=2)
+    kind, wrong = ("images", table) if isinstance(data, Images) else ("a table", image)
+    with pytest.raises(ValueError, match=f"data must be {kind}"):
+        plan().start(wrong, seed=1, device=CPU)
+
+
+@every
+def test_states_of_other_runs_are_refused(name: str) -> None:
+    """A checkpoint of another model, or of none, that fails later or never."""
+    one = run(name)
+    for state in ({}, dict.fromkeys(one.state())):
+        with pytest.raises(ValueError, match="state must"):
+            one.restore(state)
+
+
+@every
+def test_findings_without_runs_say_nothing(name: str) -> None:
+    questions = pipeline.findings_of(pipeline.plan_class(name))
+    assert questions
+    assert judge(questions, {"runs": []}) == []
