@@ -27,8 +27,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.privacy_loss_of import privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
 from ldp_audit.losses.budget_arguments import as_float, level, log_of_delta, shown
 
 

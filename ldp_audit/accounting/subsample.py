@@ -65,8 +65,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.privacy_loss_of import privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
 from ldp_audit.losses.binomial_loss import log_binomial
 from ldp_audit.losses.budget_arguments import as_float, whole
 from ldp_audit.losses.enclosed_loss import BracketedLoss, mixture

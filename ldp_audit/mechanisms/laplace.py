@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import exp, oo
 
+from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.noise_losses import LaplaceLoss
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
 from ldp_audit.mechanisms.finite_precision import FinitePrecision
@@ -73,6 +75,10 @@ class Laplace(Mechanism):
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats: sensitivity / scale."""
         return self.sensitivity / self.scale
+
+    def pair_loss(self) -> PairLoss:
+        """See base."""
+        return LaplaceLoss(self.exact_epsilon())
 
     def worst_pair(self) -> tuple[float, float]:
         """Two inputs a whole sensitivity apart."""

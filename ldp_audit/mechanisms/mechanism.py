@@ -11,6 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldp_audit.losses.finite_losses import EVERYTHING, symmetric_law
+from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.profile_loss import loss_of_profile
 from ldp_audit.mechanisms.log_space import excess, levels
 from ldp_audit.mechanisms.parameter import Parameter, check_parameters
 
@@ -100,6 +103,17 @@ class Mechanism(ABC):
     def losses(self) -> Losses | None:
         """The privacy losses of the worst pair, where finitely many numbers say them; else None."""
         return None
+
+    def pair_loss(self) -> PairLoss:
+        """The privacy loss of a pair that dominates all pairs of inputs, in both orders."""
+        found = self.losses()
+        if found is None:
+            return loss_of_profile(self)
+        positive, logs = (np.asarray(one, dtype=np.float64) for one in (found.positive, found.log_probs))
+        finite = (positive > 0) & np.isfinite(positive)
+        if math.fsum(np.exp(logs[np.isinf(positive)])) == 1:
+            return EVERYTHING
+        return symmetric_law(positive[finite], logs[finite], rest=found.rest)
 
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats, at the worst pair; infinity where no epsilon holds."""
