@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from scipy.optimize import brentq
 
 from ldp_audit.losses.budget_arguments import level, log_of_delta
-from ldp_audit.losses.loss import PairLoss
-from ldp_audit.losses.profile_loss import pair_loss_of
+from ldp_audit.losses.loss import PairLoss, pair_loss_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

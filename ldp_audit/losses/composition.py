@@ -26,11 +26,7 @@ from ldp_audit.losses.inversion import InversionPlan
 from ldp_audit.losses.loss import ImproperLoss, PairLoss
 from ldp_audit.losses.moment_bound import with_moments
 from ldp_audit.losses.noise_losses import GaussianLoss
-from ldp_audit.losses.transform import (
-    AtomsTransform,
-    SummedTransform,
-    Transform,
-)
+from ldp_audit.losses.transform import SummedTransform, Transform
 
 _SHARE, _DIGITS, _ROUNDING = 0.1, 1e-7, 1e-9
 """The inversion is tight if its bounds on epsilon differ by so much of `width` or of epsilon; or those on delta by so
@@ -162,6 +158,5 @@ def inverted_sum(grid: GridLoss) -> PairLoss:
         return grid
     found = [(law.transform(), times) for law, times in grid.parts]
     known = [(one, times) for one, times in found if one is not None]
-    if len(known) < len(found) or all(isinstance(one, AtomsTransform) for one, _ in known):
-        return grid
-    return InvertedSum(grid, SummedTransform(known))
+    whole = SummedTransform(known)
+    return InvertedSum(grid, whole) if len(known) == len(found) and whole.decays() else grid

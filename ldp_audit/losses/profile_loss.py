@@ -84,20 +84,6 @@ class ProfileLoss(PairLoss):
         return np.linspace(0.0, top, _POINTS)
 
 
-def pair_loss_of(mechanism: Any) -> PairLoss:
-    """The loss of the pair that dominates a mechanism: its own, or that of its profile, which is believed.
-
-    mechanism: a `Mechanism`, a loss, or any object with `delta(epsilon)` and `exact_epsilon()`; ValueError for others.
-    """
-    if isinstance(mechanism, PairLoss):
-        return mechanism
-    if callable(own := getattr(mechanism, "pair_loss", None)):
-        return own()
-    if all(callable(getattr(mechanism, name, None)) for name in ("delta", "exact_epsilon")):
-        return loss_of_profile(mechanism)
-    raise ValueError(f"mechanism must have delta and exact_epsilon, or be a loss, got {mechanism!r}")
-
-
 def loss_of_profile(mechanism: Any) -> PairLoss:
     """The loss of a mechanism of which the profile alone is known.
 

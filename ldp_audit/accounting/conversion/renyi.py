@@ -306,9 +306,9 @@ def _few(law: PairLoss) -> PairLoss:
     """A loss of fewer values that dominates one of very many, at far less than the tolerance; others as they are."""
     law = law.side(1)
     atoms = law.atoms()
-    if atoms is not law or atoms.losses.size <= _MANY or not np.array_equal(atoms.losses, -atoms.losses[::-1]):
+    if atoms is None or atoms is not law or atoms.losses.size <= _MANY:
         return law
-    return _coarser(atoms)
+    return _coarser(atoms) if np.array_equal(atoms.losses, -atoms.losses[::-1]) else law
 
 
 def _coarser(law: LossAtoms) -> PairLoss:
