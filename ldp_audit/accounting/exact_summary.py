@@ -1,7 +1,4 @@
-r"""What is known exactly of one mechanism, as plain data: epsilon, profile, worst pair, moments there.
-
-The curves of one mechanism as a figure: its profile, its trade-off curve, and the variance over its inputs.
-"""
+"""What is known exactly of one mechanism: epsilon, profile, worst pair and moments as plain data, and its curves."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-r"""One protocol, added up in every usual way: from the sum of the epsilons to the exact composition.
+"""What a protocol's steps spend, and the protocol added up in every usual way, from the sum of epsilons to composition.
 
-Every number but the exact one is an upper end that some theorem gives; each says at which delta it holds. The exact
+A step has a loss of one use, of a round, and of all of it, with its shuffling and without (`StepLoss`, `Ledger`). Every
+total but the exact one is an upper bound that some theorem gives; each says at which delta it holds. The exact
 composition comes as an interval that is certain; where it is wide or one number, it says so.
-
-The privacy losses of a protocol's steps: one use, a round, all of it, with its shuffling and without.
 """
 
 from __future__ import annotations
