@@ -61,6 +61,7 @@ class Laplace(Mechanism):
     sensitivity: float = 1.0
 
     parameters = (Parameter("scale", SCALE, typical=(0.1, 10.0)), SENSITIVITY)
+    mirrored = True
     example = Example(
         "Laplace(scale=1)",
         "x: the input; b: the scale; neighbours lie within D",
@@ -79,6 +80,10 @@ class Laplace(Mechanism):
     def pair_loss(self) -> PairLoss:
         """See base."""
         return LaplaceLoss(self.exact_epsilon())
+
+    def blanket(self) -> float:
+        """See base; of noise, on inputs of an interval as long as the sensitivity."""
+        return math.exp(-self.exact_epsilon() / 2)
 
     def worst_pair(self) -> tuple[float, float]:
         """Two inputs a whole sensitivity apart."""

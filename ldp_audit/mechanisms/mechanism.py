@@ -67,6 +67,9 @@ class Mechanism(ABC):
     def __post_init__(self) -> None:
         check_parameters(self)
 
+    mirrored: ClassVar[bool] = False
+    """Whether the law at one input of the worst pair is the mirror image of that at the other."""
+
     @abstractmethod
     def worst_pair(self) -> tuple[Any, Any]:
         """Two inputs that attain `exact_epsilon()`, and `delta` at every level unless the mechanism says otherwise."""
@@ -130,6 +133,18 @@ class Mechanism(ABC):
             return summed_delta(self, epsilon)
         masses = zip(found.positive, np.exp(found.log_probs), strict=True)
         return sum((excess(asked, float(loss)) * mass for loss, mass in masses), np.zeros_like(asked))[()]
+
+    def responses(self) -> int | None:
+        """k, where the reports are those of k-ary randomised response, but for their names; else None."""
+        return None
+
+    def blanket(self) -> float:
+        """The share of a report's law that does not depend on the input, 0 .. 1: the integral of the least density.
+
+        e**-exact_epsilon(), which every mechanism has, where no more is known.
+        """
+        lie, k = math.exp(-self.exact_epsilon()), self.responses()
+        return lie if k is None else k * lie / (1 + (k - 1) * lie)
 
     def mean(self, x: Any, /) -> Any:  # noqa: ARG002
         """E[report | x], where reports are numbers, or of each coordinate; ValueError where they are labels."""

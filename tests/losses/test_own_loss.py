@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.accounting import PrivacyLoss, compose, subsample
+from ldp_audit.accounting import PrivacyLoss, compose, shuffle, subsample
 from ldp_audit.accounting.conversion.conversions import gdp_of, renyi_divergence, zcdp_of
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import LaplaceLoss
@@ -43,6 +43,8 @@ def loss_of(pair: PairLoss) -> PrivacyLoss:
         lambda one: subsample(one, kind="without", n=100, k=10, adjacency="replace").epsilon_bounds(1e-6),
         lambda one: subsample(one, kind="with", n=100, k=10).epsilon_bounds(1e-6),
         lambda one: compose([(subsample(one, rate=0.1), 20)]).epsilon_bounds(1e-6),
+        lambda one: shuffle(one, 1000).epsilon_bounds(1e-6),
+        lambda one: shuffle(loss_of(one), 1).epsilon_bounds(1e-6),
         lambda one: np.ravel(loss_of(one).trade_off([0.01, 0.3])),
     ],
 )

@@ -17,7 +17,7 @@ from ldp_audit.accounting.converted import plain
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Step
 from ldp_audit.losses.grid_plan import WIDTH
-from ldp_audit.mechanisms import RandomizedResponse, TwoPoint
+from ldp_audit.mechanisms import RandomizedResponse
 
 _LARGE = 700.0
 """Nats: the exponential of little more is no float."""
@@ -269,12 +269,12 @@ def label(one: StepLoss) -> str:
 
 def _mixed(mechanism: Any, step: Step) -> tuple[PrivacyLoss | None, PrivacyLoss | None]:
     """With any other clients, and with all of them at one end; None where the step is not shuffled, or has no ends."""
-    from ldp_audit.accounting.shuffle import MOST_PLACED, shuffle
+    from ldp_audit.accounting.shuffle import MOST_PLACED, responses_of, shuffle
 
     if step.shuffling is None:
         return None, None
     clients = step.shuffling.clients
-    two = isinstance(mechanism, TwoPoint) or (isinstance(mechanism, RandomizedResponse) and mechanism.k == 2)
+    two = responses_of(mechanism) == 2
     # A chosen client's law is not symmetric, as placing the others at one end needs; nor is there a huge epsilon's.
     fits = two and clients > 1 and step.sampling is None and mechanism.exact_epsilon() <= MOST_PLACED
     placed = PrivacyLoss(shuffle(mechanism, clients, others="one end").directions[:1]) if fits else None
