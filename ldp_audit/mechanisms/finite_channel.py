@@ -111,6 +111,10 @@ class FiniteChannel(Mechanism):
         """See base: the upper hull of all tests between two rows."""
         return channel_loss(self.matrix)
 
+    def inputs(self, count: int) -> NDArray[np.int64]:  # noqa: ARG002
+        """See base: all of them."""
+        return np.arange(len(self.matrix))
+
     def worst_pair(self) -> tuple[int, int]:
         """The inputs that attain exact_epsilon(), by their row numbers; delta() may be another pair's."""
         return self._worst[:2]

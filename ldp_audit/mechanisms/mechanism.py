@@ -92,6 +92,16 @@ class Mechanism(ABC):
             raise ValueError(f"the inputs of {self!r} are no numbers of an interval")
         return float(min(ends)), float(max(ends))
 
+    def inputs(self, count: int) -> NDArray[Any] | None:
+        """Inputs across the domain: whole numbers from 0 on, or evenly spaced; None where they are no single numbers.
+
+        count: how many of an interval.
+        """
+        try:
+            return np.linspace(*self.domain(), count)
+        except ValueError:
+            return None
+
     def reports(self) -> Sequence[Any] | None:
         """Every report, where they are finitely many numbers, labels or vectors and can be listed; else None."""
         return None

@@ -73,6 +73,10 @@ class RandomizedResponse(Mechanism):
         """See base."""
         return self.k
 
+    def inputs(self, count: int) -> NDArray[np.int64]:  # noqa: ARG002
+        """See base: all of them."""
+        return np.arange(self.k)
+
     def worst_pair(self) -> tuple[int, int]:
         """Inputs that attain it: any two, here 0 and 1."""
         return 0, 1
