@@ -23,7 +23,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +46,7 @@ _SHORTEST, _STEPWISE = 10.0, (1.42, 1.42, 2.0)
 end by the last again and again."""
 _REFINED = 1.5
 """If it grew by more at last, a line half as much longer is tried as well."""
-_MOST_NODES, _FALLEN = 2**13, 15.0
+_MOST_NODES = 2**13
 _FEW_BITS = 2.0**-10
 """Of how few bits a step is."""
 _TANGENTS = (1.0, 3.5, 7.5, 16.0)
@@ -70,17 +69,10 @@ class InversionPlan:
 
     def line(self, epsilon: float) -> InversionLine | None:
         """The line that serves this level; None where there is none."""
-        if not self.falls:
-            return None
         k = self._place(epsilon)
         if k not in self._lines:
             self._lines[k] = self._made(_tilt(k))
         return self._lines[k]
-
-    @cached_property
-    def falls(self) -> bool:
-        """Whether M falls off at all along a line; for larger c it falls off less, if single losses are the largest."""
-        return self.transform.log_limit(0.0) < self._about(0.0) - _FALLEN
 
     def log_chernoff(self, epsilon: float) -> float:
         """ln of an upper bound of delta by a single tilt, for epsilons that no line serves; 0 where there is none."""

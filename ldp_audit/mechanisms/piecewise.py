@@ -76,6 +76,10 @@ class Piecewise(Mechanism):
         """epsilon, with probability t / (t + s): the inner intervals of the two ends do not meet."""
         return Losses([self.epsilon], [-math.log1p(math.exp(-self.epsilon / 2))])
 
+    def blanket(self) -> float:
+        """See base."""
+        return math.exp(-self.exact_epsilon() / 2)
+
     def worst_pair(self) -> tuple[float, float]:
         """The two ends: their inner intervals do not meet, so they attain delta() as well."""
         return 1.0, -1.0

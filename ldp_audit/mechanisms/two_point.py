@@ -107,6 +107,10 @@ class TwoPoint(Mechanism):
         """epsilon, with probability t / (t + 1), whatever center and radius are (LDP-FL, Theorem 1)."""
         return Losses([self.epsilon], [-math.log1p(math.exp(-self.epsilon))])
 
+    def responses(self) -> int:
+        """See base."""
+        return 2
+
     def worst_pair(self) -> tuple[float, float]:
         """The inputs that attain exact_epsilon() and delta(): the two ends of the range."""
         low, high = self.domain()
