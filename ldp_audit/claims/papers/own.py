@@ -275,13 +275,13 @@ def moves_of_a_grid() -> Claim:
 
 
 def second_difference() -> Claim:
-    u = Variable("u", 1, oo, open="left", latex="e^w")
+    u = Variable("reach", 1, oo, open="left", latex="e^w")
     a, b, top = u / (1 + u), 1 / (1 + u), (u - 1) / (u + 1)
     below, left, right = Variable("y", 0, 1 / u), Variable("y", 1 / u, 1), Variable("y", 1, u)
     return Claim(
         id="BD-CHORD",
         place="the lower end of a sum on a grid (grid_loss.py)",
-        says="a (1 - y/u)_+ + b (1 - y u)_+ - (1 - y)_+ is linear between 1/u, 1 and u, tanh(w/2) at 1, and 0 outside; u = e^w.",
+        says="a (1 - y/u)_+ + b (1 - y u)_+ - (1 - y)_+, u = e^w, is linear between 1/u, 1 and u, tanh(w/2) at 1, and 0 outside.",
         latex=r"a=\frac{e^w}{1+e^w},\ b=1-a",
         parts=(
             equal(a * (1 - below / u) + b * (1 - below * u) - (1 - below), 0, "0 up to 1/u"),
@@ -327,19 +327,19 @@ def strip_of_a_sampled_gaussian() -> Claim:
 
 
 def cell_of_a_curve() -> Claim:
-    low, high = Variable("s", -oo, 0, open="right"), Variable("S", 0, oo, open="left")
+    low, high = Variable("s_0", -oo, 0, open="right"), Variable("s_1", 0, oo, open="left")
     h, share = Variable("h", 0, oo), high / (high - low)
     place = Variable("x", 0, h)
     return Claim(
         id="BD-CELL",
         place="a function whose slope is bounded, on a cell (independent_bound.py)",
-        says="Where the slope stays in [s, S] a function is nowhere below the smaller of its ends less (S - s) h/4.",
-        latex=r"f\ge\min(f_0,f_1)-\tfrac14(S-s)h",
+        says="Where the slope stays in [s_0, s_1] a function is nowhere below the smaller of its ends less (s_1 - s_0) h/4.",
+        latex=r"f\ge\min(f_0,f_1)-\tfrac14(s_1-s_0)h",
         parts=(
             equal(
                 share * low * place - (1 - share) * high * (h - place),
                 share * low * h,
-                "of the lines f_0 + s x and f_1 - S (h - x) a mean is constant",
+                "of the lines f_0 + s_0 x and f_1 - s_1 (h - x) a mean is constant",
             ),
             at_most(-share * low * h, (high - low) * h / 4, "and nowhere further below the ends"),
         ),
