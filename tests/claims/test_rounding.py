@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sympy import Rational, exp, latex, log, sqrt
 
-from ldp_audit.claims import at_most, equal, less, recheck, recheck_effort, somewhere
+from ldp_audit.claims import at_most, equal, less, recheck, recheck_functions, somewhere
 from ldp_audit.claims.engines.evaluate import exact_value, value
 from ldp_audit.claims.language.rounding import Fl, in_normal_range, nearest, next_whole, rounded
 from ldp_audit.claims.recheck_functions import rounded as checked
@@ -54,7 +54,7 @@ def test_the_checker_rounds_as_the_engines_do_by_its_own_code(digits: int) -> No
 
 @pytest.mark.parametrize("argument", [exp(1), log(2), sqrt(2), exp(Rational(1, 10**6)), exp(40)])
 def test_an_irrational_argument_has_an_exact_rounding(argument: object) -> None:
-    recheck_effort.begin()  # as the checker does for each part
+    recheck_functions.begin()  # as the checker does for each part
     for digits in (8, 24, 53):
         found = exact_value(rounded(argument, digits), {})
         assert found == nearest(Fraction(str(argument.evalf(60))), digits)  # type: ignore[attr-defined]
