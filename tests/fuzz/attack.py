@@ -35,14 +35,14 @@ class Reader:
     """Something that reads a file.
 
     file: its name.   seeds: valid ones, bytes or JSON documents, made in a folder.   read: given the file's path.
-    texts: other files to try as they are.   sealed: what is done to the damaged bytes, so that a checksum holds.
+    texts: gives other files to try as they are.   sealed: what is done to the damaged bytes, so that a checksum holds.
     """
 
     name: str
     file: str
     seeds: Callable[[Path], list[Any]]
     read: Callable[[Path], object]
-    texts: tuple[bytes, ...] = ()
+    texts: Callable[[], tuple[bytes, ...]] = tuple
     sealed: Callable[[bytes], bytes] = bytes
 
 
@@ -57,7 +57,7 @@ def attack(reader: Reader, folder: Path, examples: int, seed: int) -> Counter[st
     for seed_ in seeds:
         outcomes[_outcome(reader, folder, _whole(seed_))] += 1
     assert not outcomes["refused"], "what is damaged must be valid before"
-    for content in reader.texts:
+    for content in reader.texts():
         outcomes[_outcome(reader, folder, content)] += 1
 
     @hypothesis.seed(seed)

@@ -83,7 +83,7 @@ def test_a_reader_that_does_what_none_may_is_seen(
     folder = tmp_path / "in"
     folder.mkdir()
     with pytest.raises(error, match=message):
-        attack(Reader("bad", "file", lambda _: [b"valid"], read, (b"\x00",)), folder, 5, seed=0)
+        attack(Reader("bad", "file", lambda _: [b"valid"], read, lambda: (b"\x00",)), folder, 5, seed=0)
 
 
 def test_a_document_is_edited_where_the_number_says() -> None:
