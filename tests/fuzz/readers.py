@@ -34,8 +34,8 @@ from ldp_audit.training.sweep import Sweep, jobs_of
 from ldp_audit.workers import pool_of
 from tests.auditing.scores.examples import EXAMPLES
 from tests.fuzz.attack import Reader
+from tests.training.data.image_files import FORMATS
 from tests.training.data.table_files import READERS as TABLES
-from tests.training.data.test_damaged_image_files import FORMATS
 from tests.training.toy import Toy, points
 
 _TOY = "tests.training.toy:Toy"
@@ -323,7 +323,7 @@ def _images(kind: str) -> Reader:
         write(folder)
         return [(folder / file).read_bytes()]
 
-    return Reader(f"data: {kind}", file, seeds, lambda path: load(name, path.parent, **options))
+    return Reader(f"data: {kind}", file, seeds, lambda path: load(name, path.parent, **options), most=20)
 
 
 def _table(name: str) -> Reader:
