@@ -10,6 +10,7 @@ import pytest
 
 from ldp_audit.accounting.protocols.protocol_file import shipped
 from ldp_audit.cli import main
+from tests.together import together
 
 Captured = pytest.CaptureFixture[str]
 PAGE = (Path(__file__).parents[1] / "docs" / "accounting.md").read_text(encoding="utf-8")
@@ -49,7 +50,7 @@ def test_the_list_names_every_shipped_protocol(tmp_path: Path, capsys: Captured)
     assert "ldp-fl-mnist" in json.loads(file.read_text())["protocols"]
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         ([], "a protocol file or name is missing; --list shows the shipped ones"),

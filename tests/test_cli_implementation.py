@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.cli import main
+from tests.together import together
 
 HERE = "tests.test_cli_implementation"
 Captured = pytest.CaptureFixture[str]
@@ -88,7 +89,7 @@ def test_a_shipped_mechanism_brings_its_worst_pair_and_its_claim(capsys: Capture
     assert audit("TwoPoint(epsilon=1)", "--implementation", "--epsilon", "0.9") == 1
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         (["--implementation"], "audit needs a TARGET"),
@@ -119,7 +120,7 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: st
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize("inputs", ["-1,1,", ",1", "yes,,no", ""])
+@together("inputs", ["-1,1,", ",1", "yes,,no", ""])
 def test_an_empty_input_is_no_label(inputs: str, capsys: Captured) -> None:
     """A comma too many made labels of numbers."""
     with pytest.raises(SystemExit) as caught:

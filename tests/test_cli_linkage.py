@@ -10,6 +10,7 @@ import pytest
 
 from ldp_audit.accounting.membership.membership_settings import SETTINGS
 from ldp_audit.cli import main
+from tests.together import together
 
 Captured = pytest.CaptureFixture[str]
 PAGE = (Path(__file__).parents[1] / "docs" / "linkage.md").read_text(encoding="utf-8")
@@ -68,7 +69,7 @@ def test_infinite_numbers_are_text_in_the_file(tmp_path: Path) -> None:
     assert (document["epsilon"], document["pure_epsilon"]) == ("inf", "inf")
 
 
-@pytest.mark.parametrize(
+@together(
     ("changed", "message"),
     [
         (["--clients", "0"], "n must be a whole number >= 1, got 0"),
@@ -87,7 +88,7 @@ def test_bad_input_is_one_line_and_exit_code_2(changed: list[str], message: str,
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize("changed", [["--clients", "1.5"], ["--dimension", "many"], ["--simulate", "x"]])
+@together("changed", [["--clients", "1.5"], ["--dimension", "many"], ["--simulate", "x"]])
 def test_what_is_no_number_is_refused_before_anything_runs(changed: list[str], capsys: Captured) -> None:
     with pytest.raises(SystemExit) as stopped:
         main([*MNIST, *changed])
@@ -106,7 +107,7 @@ def test_the_page_has_every_setting_and_every_assumed_network() -> None:
     ]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]}-{row[4]}")
+@together("row", ROWS)
 def test_the_numbers_of_the_page_are_those_of_the_command(row: list[str], tmp_path: Path) -> None:
     _, n, epsilon, rounds, d, needed, central, clients = row
     where = tmp_path / "linkage.json"

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from ldp_audit.cli import main
+from tests.together import together
 
 Captured = pytest.CaptureFixture[str]
 TOY = "tests.training.toy:Toy"
@@ -131,7 +132,7 @@ def test_a_killed_sweep_resumes_to_the_numbers_of_one_that_was_not(tmp_path: Pat
     assert not list((tmp_path / "killed").glob("runs/*.state"))
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         (["nothing"], "pipeline must be one of ldp-fl, fedsel, fedmd-nfdp, or module:Class, got 'nothing'"),
