@@ -151,25 +151,6 @@ def test_a_bad_module_is_one_line_and_exit_code_2(
     assert not written(out)
 
 
-@together(
-    ("arguments", "message"),
-    [
-        (["check", "--paper", "nobody"], "unknown paper 'nobody'; known: ldp-fl, fedsel, fedmd-nfdp, wang, own, all"),
-        (["check", "--claims", "no_such_module_anywhere"], "cannot be imported"),
-        (["check", "--claims", "no/such/file.py"], "no such file"),
-        (["check", "--paper", "ldp-fl", "--only", "LF-NONE"], "unknown claim LF-NONE; known: DEF-POINT"),
-        (["recheck", "no_such_report.json"], "cannot open no_such_report.json: No such file"),
-    ],
-)
-def test_other_bad_input_is_one_line_and_exit_code_2(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(arguments) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-
-
 def test_an_interruption_before_the_command_begins_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from ldp_audit.accounting.protocols.protocol_file import shipped
 from ldp_audit.cli import main
-from tests.together import together
 
 Captured = pytest.CaptureFixture[str]
 PAGE = (Path(__file__).parents[1] / "docs" / "accounting.md").read_text(encoding="utf-8")
@@ -48,23 +47,6 @@ def test_the_list_names_every_shipped_protocol(tmp_path: Path, capsys: Captured)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(shipped())
     assert "ldp-fl-mnist" in json.loads(file.read_text())["protocols"]
-
-
-@together(
-    ("arguments", "message"),
-    [
-        ([], "a protocol file or name is missing; --list shows the shipped ones"),
-        (["no-such"], "'no-such' is neither a file nor a shipped protocol; shipped: fedmd-ldp"),
-        (["no-such.toml"], "cannot open no-such.toml"),
-        (["fedsel-adult", "--delta", "2"], r"delta must be in \(0, 1\), got 2.0"),
-        (["fedsel-adult", "--delta", "nan"], r"delta must be in \(0, 1\), got nan"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str, capsys: Captured) -> None:
-    assert main(["account", *arguments]) == 2
-    said = capsys.readouterr().err
-    assert re.match(f"ldp-audit account: .*{message}", said)
-    assert len(said.splitlines()) == 1
 
 
 def test_a_file_that_is_wrong_is_one_line_that_names_it(tmp_path: Path, capsys: Captured) -> None:

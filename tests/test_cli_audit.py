@@ -150,30 +150,6 @@ def test_inputs_are_numbers_labels_or_json(inputs: str, target: str, seen: list[
 
 
 @together(
-    ("arguments", "message"),
-    [
-        ([], "audit needs a TARGET"),
-        (["leaky", "--inputs=-1,1"], "target 'leaky' is none of"),
-        (["tests.nowhere:leaky", "--inputs=-1,1"], "ModuleNotFoundError"),
-        ([f"{HERE}:leaky"], "--inputs is needed"),
-        ([f"{HERE}:leaky", "--inputs=1"], "inputs must be two or more"),
-        ([f"{HERE}:leaky", *SIX_CHUNKS, "--epsilon=-1"], "claimed_epsilon must be a number >= 0, or None, got -1.0"),
-        ([f"{HERE}:leaky", *SIX_CHUNKS, "--delta=2"], r"claimed_delta must be in [0, 1), got 2.0"),
-        ([f"{HERE}:leaky", *SIX_CHUNKS, "--confidence=1"], "confidence must be in [0.5, 1), got 1.0"),
-        ([f"{HERE}:leaky", *SIX_CHUNKS, "--workers=0"], "workers must be a whole number >= 1, got 0"),
-        ([f"{HERE}:leaky", *SIX_CHUNKS, "--resume", "no/such/folder/s.json"], "cannot write no/such/folder/s.json"),
-        (["--confirm", "none.json"], "cannot open none.json"),
-        (["--merge", "none.json"], "cannot open none.json"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str, capsys: Captured) -> None:
-    assert audit(*arguments) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-
-
-@together(
     ("argument", "message"),
     [
         ("--samples=many", "must be a whole number such as 1000000 or 1e6, got 'many'"),
