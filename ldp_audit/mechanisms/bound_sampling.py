@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.mechanisms.bound_channel import DIGITS, BoundChannel
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
 from ldp_audit.mechanisms.inputs import as_reports, in_interval, whole_numbers
 from ldp_audit.mechanisms.mechanism import Mechanism
