@@ -247,7 +247,7 @@ class BoundChannel(Mechanism):
         return _real_roots([self._number(coefficient) for coefficient in coefficients])
 
     def _crossings(self, ratio: Any) -> list[tuple[Inputs, Inputs]]:
-        """Corners of the square of input pairs, and crossings of the lines where endpoints meet or P = e**epsilon P'."""
+        """Corners of the square of input pairs, and crossings of the lines where endpoints meet or P = ratio P'."""
         (low, high), *rest = self._box
         if rest:
             raise ValueError(f"{self.channel.name!r}: pieces are solved for a single input only")

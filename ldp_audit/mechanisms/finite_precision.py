@@ -65,10 +65,7 @@ class AliasTable:
 
     @classmethod
     def of(cls, counts: Sequence[Sequence[int]]) -> AliasTable:
-        """The table for rows of word counts.
-
-        Raises ValueError for a row with a negative count or a sum other than 2**64.
-        """
+        """The table for rows of word counts; ValueError for a negative count or a row whose sum is not 2**64."""
         for row in counts:
             if sum(row) != WORDS or min(row) < 0:
                 raise ValueError(f"counts must be whole numbers >= 0 that add up to 2**64, got a row of sum {sum(row)}")

@@ -66,7 +66,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def worst_pair(self) -> tuple[Any, Any]:
-        """Two inputs that attain `exact_epsilon()` and, unless the mechanism says otherwise, `delta` at every epsilon."""
+        """Two inputs that attain `exact_epsilon()` and, unless the subclass says otherwise, `delta` at every epsilon."""
 
     @abstractmethod
     def log_prob(self, y: Any, x: Any, /) -> NDArray[np.float64] | np.float64:
@@ -91,9 +91,9 @@ class Mechanism(ABC):
         return None
 
     def breakpoints(self, x: Any) -> Sequence[float] | None:  # noqa: ARG002
-        """Finite numbers, ascending, between which the density at input x is smooth; None without a density.
+        """Ascending numbers between which the density at the single input x is smooth; None without a density.
 
-        The mass beyond the outermost two is below 1e-12. Raises ValueError unless x is a single input.
+        The mass beyond the outermost two is below 1e-12.
         """
         return None
 
