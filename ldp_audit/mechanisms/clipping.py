@@ -9,7 +9,7 @@ from ldp_audit.mechanisms.inputs import array_of
 
 
 def clip(x: ArrayLike, low: float, high: float) -> NDArray:
-    """The values clipped to [low, high]; shape and floating dtype of x. ValueError for NaN and what is no real number."""
+    """The values clipped to [low, high]; shape and floating dtype of x. ValueError for NaN and non-real values."""
     values = array_of("x", x)
     if values.dtype.kind not in "fiu":
         raise ValueError(f"x must be real numbers, got dtype {values.dtype}")

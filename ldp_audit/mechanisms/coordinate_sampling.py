@@ -1,8 +1,8 @@
 """Reporting a vector of d numbers by k of its coordinates: Wang et al.'s Algorithm 4, FedSel's "flat" competitor.
 
 Definition: k of the d coordinates are chosen uniformly without replacement; the value mechanism reports each with
-    epsilon / k, scaled by d / k; the others are 0. As the choice is independent of the input, epsilon is k times the
-    value mechanism's, and the profile is that of k independent values at opposite endpoints.
+epsilon / k, scaled by d / k; the others are 0. As the choice is independent of the input, epsilon is k times the value
+mechanism's, and the profile is that of k independent values at opposite endpoints.
 
 Source: Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu (ICDE 2019), Algorithm 4.
 """

@@ -1,11 +1,10 @@
 """Duchi's mechanism for vectors in [-1, 1]^d: report B times a corner of the cube.
 
 Definition: the input is rounded to a corner v with independent P(v_j = 1) = (1 + x_j)/2. A corner y on v's side is
-    reported with t times the probability of any other. As usually printed the sides are the closed half-spaces y.v >= 0
-    and y.v <= 0; for even d the corners with y.v = 0 lie in both, and the exact epsilon is ln(t + 1). With these ties
-    on the less likely side it is epsilon; that form is sampled, by drawing a uniform corner and, if it lies on the
-    wrong side, reflecting it (odd d) or drawing again (even d). Rounding to v is no private decision, and takes 53 bits
-    a coordinate.
+reported with t times the probability of any other. As usually printed the sides are the closed half-spaces y.v >= 0 and
+y.v <= 0; for even d the corners with y.v = 0 lie in both, and the exact epsilon is ln(t + 1). With these ties on the
+less likely side it is epsilon; that form is sampled, by drawing a uniform corner and, if it lies on the wrong side,
+reflecting it (odd d) or drawing again (even d). Rounding to v is no private decision, and takes 53 bits a coordinate.
 
 Sources: Duchi, Jordan, Wainwright, JASA 113 (2018), Section 4.2.3; Nguyen et al. (2016) on even d.
 """

@@ -112,7 +112,7 @@ class Gaussian(Mechanism):
     def implemented(self, bits: int = 64) -> GaussianGrid:
         """The finite-precision distribution that `sample` draws from: noise on a grid, from a table of word counts.
 
-        Raises ValueError unless bits are 2..64, and where sigma or sensitivity lies outside 2**-500 .. 2**500.
+        ValueError unless bits are 2..64 and sigma and sensitivity 2**-500 .. 2**500.
         """
         return GaussianGrid.of(self, bits)
 
@@ -202,12 +202,11 @@ class GaussianGrid(FinitePrecision):
         return math.inf
 
     def worst_pair(self) -> tuple[float, float]:
-        """Two inputs at distance `sensitivity`, the first on the grid; they attain delta(), in one order or the other."""
+        """Two inputs at distance `sensitivity`, the first on the grid; they attain delta(), in one of both orders."""
         return 0.0, self.mechanism.sensitivity
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The privacy profile for numbers at distance up to the sensitivity, from the counts; shape of `epsilon`, nats,
-        >= 0.
+        """The privacy profile for numbers up to a sensitivity apart, from the counts; shape of `epsilon`, nats, >= 0.
 
         With 64-bit words, for epsilon up to 20, it exceeds the ideal one by at most 1e-13 (3e-9 for a sensitivity below
         sigma / 4096). In arrays of d coordinates, rounding moves each coordinate by up to a spacing and distances by up
@@ -223,9 +222,7 @@ class GaussianGrid(FinitePrecision):
         return np.array(found, dtype=np.float64).reshape(asked.shape)[()]
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability of the report y, before its rounding to a dtype, at the input x, nats; broadcasts; -inf off
-        the grid.
-        """
+        """Log probability of the report y, unrounded, at the input x, nats; broadcasts; -inf off the grid."""
         (step, known), (below, fraction) = self.grid.step_of(y), self.grid.between(x)
         away, law = step - below, np.array([0, *self.counts(), 0], dtype=np.float64) / 2.0**self.bits
         near, other = (law[np.clip(k + len(law) // 2, 0, len(law) - 1)] for k in (away, away - 1))
@@ -251,8 +248,7 @@ class GaussianGrid(FinitePrecision):
         return self.grid.reports(steps + noise, x, source.xp)
 
     def _pair(self) -> tuple[Doubled, Doubled]:
-        """The distributions of the reports of the worst pair: a grid point, and the input n + f spacings above, the
-        sensitivity.
+        """The distributions of the worst pair: a grid point, and the input a sensitivity, n + f spacings, above it.
 
         Proof. As an input moves from one grid point to the next, its distribution moves on a line, and a divergence is
         jointly convex. So a worst pair is two grid points, or a grid point and an input at distance `sensitivity`,
@@ -267,7 +263,7 @@ def _grid(mechanism: Gaussian, fineness: int) -> NoiseGrid:
     """2**fineness points a sigma, or up to twice as many, that divide the sensitivity; see `GaussianGrid.of`.
 
     A sensitivity between 1/4 and 1 spacing becomes the spacing. For smaller ones the spacing is divided by 4, because
-    the report's variance depends on the input through the rounding.
+    rounding makes the variance depend on the input.
     """
     steps = Fraction(mechanism.sensitivity) / Fraction(mechanism.sigma) * Fraction(2) ** fineness
     if steps < Fraction(1, 4):

@@ -66,7 +66,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def worst_pair(self) -> tuple[Any, Any]:
-        """Two inputs that attain `exact_epsilon()` and, unless the subclass says otherwise, `delta` at every epsilon."""
+        """Two inputs that attain `exact_epsilon()` and, unless stated otherwise, `delta` at every epsilon."""
 
     @abstractmethod
     def log_prob(self, y: Any, x: Any, /) -> NDArray[np.float64] | np.float64:

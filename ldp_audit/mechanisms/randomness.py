@@ -30,10 +30,7 @@ _HUGE = 100.0  # 2**64 / e**100 < 1e-24: the rarer side is left a single word
 
 
 class Source(Protocol):
-    """Fresh randomness for arrays of one library.
-
-    xp: the array API namespace of that library.
-    """
+    """Fresh randomness for arrays of one library.   xp: the array API namespace of that library."""
 
     xp: Any
 

@@ -52,10 +52,7 @@ class Staircase(Mechanism):
 
     @abstractmethod
     def checked(self, x: Any) -> tuple[Any, tuple[int, ...]]:
-        """The inputs, and how many reports they ask for, as a shape.
-
-        Raises ValueError for what is no input.
-        """
+        """The inputs, and how many reports they ask for, as a shape. Raises ValueError for what is no input."""
 
     @abstractmethod
     def draw(self, x: Any, favoured: Any, source: Source) -> Any:

@@ -10,11 +10,8 @@ from typing import Any, Literal
 from sympy import Basic, Expr, Float, Number, Rational, S, Symbol, exp, nan, oo, sympify, zoo
 
 Ends = Literal["", "left", "right", "both"]
-OPEN_ENDS: dict[tuple[bool, bool], Ends] = {
-    (False, False): "",
-    (True, False): "left",
-    (False, True): "right",
-    (True, True): "both",
+OPEN_ENDS: dict[tuple[bool, bool], Ends] = { (False, False): "", (True, False): "left", (False, True): "right", (True,
+True): "both",
 }
 """By whether the lower and the upper end are left out."""
 
