@@ -41,8 +41,14 @@ NOTHING = mpmath.mpf(10) ** -300
 _COARSE = 50
 """Digits of a root before Newton's method refines it."""
 
-_MOST_CORNERS, _MOST_OUTPUTS = 4096, 12
+_MOST_CORNERS = 4096
+"""Most corners of the input box, of which all pairs are tried."""
+
+_MOST_OUTPUTS = 12
+"""Most atoms with rational probabilities, of which all subsets are tried."""
+
 _TOLERANCE = mpmath.mpf(10) ** -30
+"""Largest deviation of a distribution's total from 1."""
 
 Inputs = tuple[Any, ...]
 

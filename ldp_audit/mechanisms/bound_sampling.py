@@ -33,8 +33,10 @@ DIGITS = 600
 """Decimal digits of all computations on a channel at given parameter values."""
 _ROUNDED = 60
 """Digits of the probabilities that are rounded to counts of words."""
-_CELLS, _STEPS = 512, 32
-"""Cells of the density's support, and steps of the input grid where there is a density."""
+_CELLS = 512
+"""Cells of the density's support."""
+_STEPS = 32
+"""Steps of the input grid where there is a density."""
 
 
 @dataclass(frozen=True, eq=False)

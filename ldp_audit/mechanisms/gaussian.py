@@ -42,6 +42,7 @@ GAUSSIAN = SymbolicChannel(
 )
 
 _PRECISIONS = (128, 512, 2048, 8192, 32768)
+"""Bits of the profile's two terms, tried in turn until their difference is known."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,11 @@ def _delta_at(sensitivity: float, sigma: float, level: float) -> float:
     raise ArithmeticError(f"the profile at {level!r} could not be enclosed")
 
 
-_REACH, _PRECISION = 12, 320
+_REACH = 12
+"""The table's half-width in sigma, for 64-bit words: the mass beyond is below 2**-100."""
+
+_PRECISION = 320
+"""Bits of the cells' masses before they are rounded up to words."""
 
 
 @dataclass(frozen=True)

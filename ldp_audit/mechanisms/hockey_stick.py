@@ -17,7 +17,10 @@ Doubled = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Numbers as unevaluated sums of two floats: the nearest float, and the remainder."""
 
 _DIGITS = 256
+"""Bits in which e**level is computed before it becomes a double-double."""
+
 _SPLITTER = 2.0**27 + 1
+"""Veltkamp's constant for 53-bit floats."""
 
 
 def doubled(numerators: Sequence[int], denominators: Sequence[int]) -> Doubled:

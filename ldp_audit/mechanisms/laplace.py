@@ -115,8 +115,12 @@ class Laplace(Mechanism):
         return LaplaceGrid.of(self)
 
 
-_FINE, _FEW, _WIDEST = 40, 10, 54
-"""Base-2 logarithms of spacings: the usual number in a scale; the least in a sensitivity; the most in a scale."""
+_FINE = 40
+"""log2 of the usual number of spacings in a scale."""
+_FEW = 10
+"""log2 of the least number of spacings in a sensitivity."""
+_WIDEST = 54
+"""log2 of the largest number of spacings in a scale, the limit of `discrete_laplace`."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,9 @@ _MOST_CELLS = 2**62
 _MOST_WHOLE = 2.0**52
 """Up to here inputs of integer dtypes are exact in float64."""
 
-_LEAST, _MOST = 2.0**-500, 2.0**500
+_LEAST = 2.0**-500
+_MOST = 2.0**500
+"""The least and the largest sampled scale: squares and quotients stay within the range of floats."""
 
 
 def floor_log2(value: float) -> int:
