@@ -48,7 +48,7 @@ _MOST_OUTPUTS = 12
 """Most atoms with rational probabilities, of which all subsets are tried."""
 
 _TOLERANCE = mpmath.mpf(10) ** -30
-"""Largest deviation of a distribution's total from 1."""
+"""Tolerance for negative probabilities, totals other than 1, and gaps between pieces."""
 
 Inputs = tuple[Any, ...]
 
