@@ -1,4 +1,4 @@
-"""What a program's finite-precision code really guarantees: its exact channel over every random word."""
+"""The guarantee of a program as implemented in finite precision: its exact channel over all random words."""
 
 from ldp_audit.implementations.audit_implementation import implementation_of
 from ldp_audit.implementations.enumerate_map import implementation

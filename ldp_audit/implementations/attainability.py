@@ -1,17 +1,16 @@
-"""Maps of too many words to enumerate, and of no known order: what random words show. It can only refute.
+"""Lower bounds from random words, for maps with too many words to enumerate and no monotonicity. They can only refute.
 
-That no word leads to an output cannot be seen from some of the words. What can: an event that outputs of one input
-fall into and those of the other do not. Besides ranges of the output, two kinds of events are looked at that
-floating-point noise betrays itself by: the last bit that is set, and whether an output has been seen before. They are
-learned on some samples and counted on others; Clopper-Pearson limits of the two probabilities bound epsilon and delta.
+A sample of words cannot show that no word leads to an output. It can estimate an event that outputs of one input are in
+and those of the other are not. Besides ranges of the output, two scores detect floating-point noise: the exponent of an
+output's last set bit, and whether it has occurred before. They are learned on some samples and counted on others;
+Clopper-Pearson limits of the event's two probabilities bound epsilon and delta.
 
-The last bit is scored range by range of the output (`LocalGrain`): two inputs of one size leave the same grains, though
-not in the same places: near y = 1 the sum 1 + noise is as fine as the double allows, and -1 + noise is as coarse as
-noise near 2.
+The last bit is scored separately by range of the output (`LocalGrain`): two inputs of equal size give the same
+exponents, though at different places: near y = 1 the sum 1 + noise has the full resolution of doubles, and -1 + noise
+the resolution of noise near 2.
 
-Whether an output has been seen (`SeenBefore`) tells two inputs apart that share few outputs. Where an input leads to M
-outputs, n of which were seen, a new one of its outputs is among them with probability about n / M; an output of another
-input, only where the two share it. So the outputs need not be listed, nor understood.
+`SeenBefore` distinguishes two inputs with few common outputs. If an input has M outputs, n of which have occurred, its
+next output is among them with probability about n / M; an output of another input only if it is a common one.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ from ldp_audit.implementations.grid import Grid
 from ldp_audit.implementations.implementation_result import JointCounts, LowerBounds, PairChannel
 
 _SEARCH = 0
-_SHARES = {"seen": 4, "learn": 8, "cut": 8, "compare": 8}  # one part in so many of the samples; the rest is counted
-_TOTAL = 2**64  # of the whole numbers that limits are rounded to, downwards
+_SHARES = {"seen": 4, "learn": 8, "cut": 8, "compare": 8}  # 1 / share of the samples; the rest is counted
+_TOTAL = 2**64  # limits are rounded down to multiples of 1 / _TOTAL
 _RANGES = 16
-_WIDTH = 4096  # above the number of grains
-_LEAST = -1100  # below the grain of the smallest double
+_WIDTH = 4096  # more than the number of exponents
+_LEAST = -1100  # below the exponent of the smallest double
 
 
 def by_samples(
@@ -56,17 +55,17 @@ def by_samples(
     progress: Callable[[str], None] | None,
     confidence: float = 1 - 1e-6,
 ) -> tuple[tuple[PairChannel, ...], tuple[str, ...]]:
-    """Lower bounds for each pair of inputs, and what they rest on.
+    """Lower bounds for each pair of inputs, and their assumptions.
 
     sampler_map: (x, u1, ..., uk) -> outputs: numbers, labels, or rows.   uniforms: k.
     samples: of each input, >= 10.   confidence: of all bounds together.
-    Raises ValueError for bad arguments, and where the map fails or returns what cannot be read.
+    Raises ValueError for bad arguments, and where the map fails or returns unreadable outputs.
     """
     check_count("samples", samples, 10)
     check_confidence(confidence)
 
     def sampler(x: Any, n: int, rng: np.random.Generator) -> Any:
-        with np.errstate(all="ignore"):  # the ends of the grid, such as ln 0, are part of it
+        with np.errstate(all="ignore"):  # the grid has points such as u = 0, with ln 0
             return sampler_map(x, *(grid.uniforms(random_words(rng, grid.size, n)) for _ in range(uniforms)))
 
     search = as_search(inputs)
@@ -88,7 +87,7 @@ def by_samples(
 def _pair(
     program: Program, inputs: Sequence[Any], places: tuple[int, int], samples: int, error: float
 ) -> tuple[LowerBounds, Witness]:
-    """Choose an event, and perhaps a bolder one, then count both on samples of their own."""
+    """Choose an event, and perhaps a bolder one, then count both on independent samples."""
     trials = samples - sum(samples // share for share in _SHARES.values())
     choice = _choice(program, inputs, places, samples, trials, error)
     events = (choice.event, *(() if choice.rare is None else (choice.rare.event,)))
@@ -130,7 +129,7 @@ def _drawn(program: Program, x: Any, place: int, samples: int) -> dict[str, Outp
 
 
 def _scores(first: Outputs, second: Outputs) -> tuple[Score | None, ...] | None:
-    """For single numbers also what betrays floating-point noise; None for rows, for which there are learners."""
+    """Scores for single numbers, including those for floating-point noise; None for rows, whose scores are learned."""
     if first.dimension > 1:
         return None
     if first.labels is not None or second.labels is not None:
@@ -140,7 +139,7 @@ def _scores(first: Outputs, second: Outputs) -> tuple[Score | None, ...] | None:
 
 
 def _limits(counts: Counts, error: float) -> JointCounts:
-    """A binary channel, which that of the event dominates with probability >= 1 - error; one row if it is void."""
+    """A binary channel that the event's dominates with probability >= 1 - error; one row if nothing was found."""
     p = lower_limit(counts.hits, counts.trials, error / 2)
     q = upper_limit(counts.other_hits, counts.other_trials, error / 2)
     if p <= q:
@@ -150,7 +149,7 @@ def _limits(counts: Counts, error: float) -> JointCounts:
 
 
 def _in_words(witness: Witness) -> str:
-    """One line; codes of grains are spelled out."""
+    """The event in one line, with the codes of `LocalGrain` decoded."""
     if not isinstance(witness.event.score, LocalGrain):
         return witness.describe()
     words = witness.event.score.in_words(witness.event.intervals)
@@ -159,9 +158,9 @@ def _in_words(witness: Witness) -> str:
 
 @dataclass(frozen=True)
 class LocalGrain:
-    """A whole number that says in which range a number lies, and log2 of the unit of its last bit that is set.
+    """Score by range of the output and by the exponent of its last set bit, coded as a whole number.
 
-    edges: ascending; range i is [edges[i-1], edges[i]), the first and the last without end.
+    edges: ascending; range i is [edges[i-1], edges[i]), the first and the last unbounded.
     """
 
     edges: tuple[float, ...]
@@ -182,12 +181,12 @@ class LocalGrain:
         return ranges * float(_WIDTH) + (Grain().of(numbers) - _LEAST)
 
     def in_words(self, intervals: tuple[tuple[float, float], ...]) -> str:
-        """Intervals of this score as what they say of y: four at most, the others as a number."""
+        """Intervals of this score as conditions on y: four at most, the others as a number."""
         ends = [-math.inf, *self.edges, math.inf]
         parts = []
         for low, high in intervals:
             least, most = max(0, low), min(len(ends) * _WIDTH, high)
-            codes = math.ceil(least), math.ceil(most) - 1  # an end next to a whole number excludes, or includes, it
+            codes = math.ceil(least), math.ceil(most) - 1  # integers strictly inside, or at, the bounds
             for place in range(codes[0] // _WIDTH, min(codes[1] // _WIDTH, len(ends) - 2) + 1):
                 first, last = (min(max(code - place * _WIDTH + _LEAST, -1074), 1024) for code in codes)
                 grain = f"2**{first}" if first == last else f"2**{first} .. 2**{last}"
@@ -211,9 +210,9 @@ class LocalGrain:
 
 @dataclass(frozen=True, eq=False)
 class SeenBefore:
-    """1 where a number is among the first outputs, 2 where among the second, 3 where among both, else 0.
+    """1 for a number among the first outputs, 2 among the second, 3 among both, else 0.
 
-    first, second: ascending, each different, float64.
+    first, second: ascending, distinct, float64.
     """
 
     first: np.ndarray
@@ -223,7 +222,7 @@ class SeenBefore:
 
     @staticmethod
     def learn(first: np.ndarray, second: np.ndarray) -> SeenBefore:
-        """From a sample of each input, of which no event is chosen and no bound computed."""
+        """The score of a sample of each input that is not used to choose events or compute bounds."""
         return SeenBefore(np.unique(first), np.unique(second))
 
     def of(self, numbers: np.ndarray) -> np.ndarray:

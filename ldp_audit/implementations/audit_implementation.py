@@ -1,11 +1,10 @@
-"""implementation_of(program, inputs): the channel of a program whose randomness is handed to it as a generator.
+"""implementation_of(program, inputs): the channel of a program, run with a substitute random generator.
 
-Where the program's draws can be played back, its words are enumerated, or read by structure, or sampled, as
-`implementation` does with a map. Where they cannot, it is sampled as it is, which can only refute.
+If the program's draws can be replayed, its words are enumerated, analysed by monotonicity, or sampled, as
+`implementation` does for a map. If not, the unmodified program is sampled, which can only refute.
 
-The rows that a function of one value returns reach the counts as they are (`without_merging`): its adapter makes rows
-of floats of (2**53 + 1, 0.5), of (True, 0.5) and of a masked array, which serves samples well; but counts are about
-what an observer sees: such rows are refused, before they are equal to others.
+A function of one value may return rows that its adapter would convert to equal floats: (2**53 + 1, 0.5), (True, 0.5), a
+masked array. An observer sees the difference, so `without_merging` refuses such rows.
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ from ldp_audit.implementations.program_map import COMPARED, ROWS, TRACES, Progra
 from ldp_audit.mechanisms.value_mechanism import Implementable
 
 MECHANISM_BITS = 16
-"""Bits of a decision of a shipped mechanism that is built anew to be enumerated."""
+"""Default word length of a shipped mechanism that is rebuilt for enumeration."""
 
 MOST_SINGLE_BITS = 16
-"""Bits of all draws together, up to which a program is called once for each word."""
+"""Most bits of all draws together for which a program is called once for each word."""
 
 MAP_BITS = 24
-"""Bits of a uniform of a map (x, u), where none are asked for."""
+"""Default bits of a uniform of a map (x, u)."""
 
 
 def implementation_of(
@@ -56,13 +55,13 @@ def implementation_of(
     monotone: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Implementation:
-    """What a program guarantees as it is written, words and rounding included.
+    """The guarantee of a program as implemented, with its finitely many random words and its rounding.
 
-    program: whatever `as_sampler` takes; or a map whose parameters are called x and u, or x, u1, u2 ...
-    bits: of each uniform, where the grid is to be coarser than the generator's own; the result then says so. Of a map:
-    of its uniforms, 24 if None. Of a mechanism with implemented(bits): of its decisions, 16 if None.
-    samples, seed: where not every word is played back.   monotone: see `implementation`.   The others as there.
-    The result's assumptions say what was played back, and why not everything was.
+    program: any argument of `as_sampler`; or a map whose parameters are named x and u, or x, u1, u2 ...
+    bits: of each uniform, for a grid coarser than the generator's (the result states it). For a map, of its uniforms,
+        24 if None; for a mechanism with implemented(bits), its word length, 16 if None.
+    samples, seed: used where not all words are replayed.   monotone, and the others: see `implementation`.
+    The result's assumptions state what was replayed, and why not everything was.
     Raises ValueError for bad arguments and ProgramError, a ValueError, for a program that fails.
     """
     claim: dict[str, Any] = {"claimed_epsilon": claimed_epsilon, "claimed_delta": claimed_delta}
@@ -80,10 +79,10 @@ def implementation_of(
     sampler = without_merging(as_sampler(built))
     try:
         found = map_of(sampler, search.inputs, bits=MECHANISM_BITS if notes and bits is None else bits, seed=int(seed))
-        found = replace(found, signed=bool(notes))  # a mechanism's decisions compare signed words
+        found = replace(found, signed=bool(notes))  # mechanisms compare signed words
         _check_affordable(found, monotone=monotone)
         result = implementation(found, search, found.bits, uniforms=found.uniforms, words=found.words, **claim, **how)
-    except (NotEnumerable, ProgramError) as error:  # what a map raises is wrapped by those who call it
+    except (NotEnumerable, ProgramError) as error:  # errors of a map are wrapped by its callers
         return _as_it_is(as_sampler(program), search, _reason(error), start, claim, how)
     coarser = _is_coarser(found, search.inputs[0], int(seed), mechanism=bool(notes))
     assumptions = (*notes, *_in_words(found, coarser=coarser), *result.assumptions)
@@ -91,7 +90,7 @@ def implementation_of(
 
 
 def uniforms_of(program: Any) -> int:
-    """How many uniforms a map (x, u) or (x, u1, u2, ...) takes; 0 for what is none."""
+    """The number of uniforms of a map (x, u) or (x, u1, u2, ...); 0 for anything else."""
     try:
         names = list(inspect.signature(program).parameters)
     except (TypeError, ValueError):
@@ -100,7 +99,7 @@ def uniforms_of(program: Any) -> int:
 
 
 def _with_decisions(program: Any, bits: int | None) -> tuple[Any, tuple[str, ...]]:
-    """A shipped mechanism with decisions of fewer bits, and a note of it; anything else as it is."""
+    """A shipped mechanism with a shorter word length, and a note about it; anything else unchanged."""
     if isinstance(program, type) or not isinstance(program, Implementable):
         return program, ()
     chosen = MECHANISM_BITS if bits is None else bits
@@ -122,7 +121,7 @@ def _check_affordable(found: ProgramMap, *, monotone: bool) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    """Why the draws cannot be played back; raises the error again where it is of another kind."""
+    """Why the draws cannot be replayed; reraises errors of another kind."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, NotEnumerable):
         cause = cause.__cause__
@@ -132,12 +131,12 @@ def _reason(error: BaseException) -> str:
 
 
 def _is_coarser(found: ProgramMap, x: Any, seed: int, *, mechanism: bool) -> bool:
-    """Whether bits of the program's words that count were left out."""
+    """Whether omitted bits of the program's words affect its outputs."""
     return sum(found.kept) < sum(found.widths) and not (mechanism and found.ignores_lower_bits(x, seed))
 
 
 def _in_words(found: ProgramMap, *, coarser: bool) -> tuple[str, ...]:
-    """What was played back, and what that takes on trust."""
+    """What was replayed, and the assumptions of that."""
     said = [
         f"{found.describe()}, and depends on nothing else (checked on {TRACES} calls of each input; shared generators, "
         "those that it holds and the operating system's random bytes were watched; a clock, what it keeps from call to "
@@ -169,7 +168,7 @@ def _as_it_is(
     claim: dict[str, Any],
     how: dict[str, Any],
 ) -> Implementation:
-    """Lower bounds from the program's own outputs: each batch has a generator of its own, seeded by random words."""
+    """Lower bounds from samples of the unmodified program, each batch with a generator seeded by random words."""
 
     def seeded(x: Any, words: np.ndarray) -> Any:
         return sampler(x, len(words), np.random.default_rng(np.random.SeedSequence(words.tolist())))
@@ -196,7 +195,7 @@ def _as_it_is(
 
 
 def without_merging(sampler: Sampler) -> Sampler:
-    """The sampler, which refuses such rows where it is an adapter of a function of one value."""
+    """The sampler, with such rows refused if it is an adapter of a function of one value."""
     if not isinstance(sampler, AdaptedSampler) or not isinstance(sampler.draw, partial):
         return sampler
     if sampler.draw.func is not one_value_draw:

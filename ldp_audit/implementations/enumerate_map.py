@@ -1,8 +1,8 @@
-"""The channel that a program with finitely many random words really implements.
+"""The exact channel of a program with finitely many random words.
 
-A sampler that turns a uniform u = j * 2**-bits into an output is a table of 2**bits rows, and with 2**26 words or fewer
-the table is read whole: counts of words, hence epsilon and delta, are exact. With more words, a monotone map is read by
-bisection, and of any other map outputs are sampled that one input can reach and another cannot, which only refutes.
+A sampler that maps a uniform u = j * 2**-bits to an output is a table of 2**bits rows. Up to 2**26 words the table is
+enumerated: counts of words, hence epsilon and delta, are exact. With more words, a monotone map is analysed by
+bisection, and for any other map random words show outputs of one input that another cannot give, which only refutes.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from ldp_audit.implementations.output_keys import OutputKeys
 from ldp_audit.implementations.outside_randomness import OutsideRandomness, OwnGenerators
 
 MOST_ENUMERATED = 26
-"""Bits of all uniforms together, up to which every word is evaluated."""
+"""Most bits of all uniforms together for which every word is evaluated."""
 
 _FUNCTION = (
     "each output is a function of x and its own words alone, the same each time "
     f"({CHECKED} words of each input, evaluated three times in two orders, do not contradict it)"
 )
-_HELD = 2**28  # bytes of inputs' word counts that are kept for the pairs to come; others are counted again
-_BLOCK = 2**15  # keys that are looked at together: they stay in a processor's cache
-_RUN = 64  # keys in order one after the other, on average, from which on runs are merged
-_FEW = 2**16  # pairs of counts that are counted without sorting
+_HELD = 2**28  # bytes of word counts that are cached for later pairs; others are recomputed
+_BLOCK = 2**15  # keys of a block, which fit the processor's cache
+_RUN = 64  # mean length of sorted runs from which they are merged
+_FEW = 2**16  # pairs of counts that are tallied without sorting
 
 
 def implementation(
@@ -63,17 +63,16 @@ def implementation(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Implementation:
-    """The channel that a sampler implements on the grid of uniforms that its generator produces.
+    """The channel of a sampler on the grid of uniforms that its generator produces.
 
-    sampler_map: (x, u1, ..., u_uniforms) -> m outputs, for one input and arrays of m uniforms: numbers, labels, or
-    (m, d) rows; deterministic, and each output a function of its own uniforms alone. Outputs are told apart by their
-    bits: 0.0 and -0.0 are two, all NaNs one; labels by type and value.
-    inputs: two or more, all pairs of which are examined, or what `search` returns.
-    bits, dtype, words: the grid, see `Grid`.   uniforms: how many the map takes, independent of each other.
-    claimed_epsilon: nats; None where nothing is claimed.   claimed_delta: in [0, 1).
-    monotone: the caller says that outputs only rise or only fall with u; asked for where bits are more than 26.
-    samples, seed: where not every word is evaluated, and for the words that are evaluated twice.
-    progress: is given a line now and then.
+    sampler_map: (x, u1, ..., u_uniforms) -> m outputs, for one input and arrays of m uniforms: numbers, labels, or (m,
+        d) rows; deterministic, each output a function of its own uniforms alone. Outputs are distinguished by their
+        bits: 0.0 and -0.0 are two, all NaNs one; labels by type and value.
+    inputs: two or more, all pairs of which are examined, or a result of `search`.
+    bits, dtype, words: the grid, see `Grid`.   uniforms: the number of independent uniforms of the map.
+    claimed_epsilon: nats; None for no claim.   claimed_delta: in [0, 1).
+    monotone: the caller's assertion that outputs are monotone in u; required for more than 26 bits to be exact.
+    samples, seed: for words that are sampled, and for those evaluated twice.   progress: receives messages.
     Enumeration takes, for each of two inputs, 4 bytes a word and the size of an output: 270 MB in all for 2**24 words
     and float32 outputs.
     Raises ValueError for bad arguments and ProgramError, a ValueError, for a map that fails or is not deterministic.
@@ -129,7 +128,6 @@ def _not_alone(reason: str) -> ProgramError:
 
 
 def _enumerated(evaluation: Evaluation, search: InputSearch) -> tuple[PairChannel, ...]:
-    """All pairs' channels."""
     counts = _Counts(evaluation, search.inputs)
     counted: list[CountedPair] = []
     for first, second in search.pairs:
@@ -146,14 +144,13 @@ def _enumerated(evaluation: Evaluation, search: InputSearch) -> tuple[PairChanne
 
 
 class _Counts:
-    """The inputs' word counts, kept as far as memory allows."""
+    """A cache of the inputs' word counts, of bounded size."""
 
     def __init__(self, evaluation: Evaluation, inputs: Sequence[Any]) -> None:
         self.evaluation, self.inputs = evaluation, inputs
         self.kept: dict[int, WordCounts] = {}
 
     def of(self, place: int) -> WordCounts:
-        """The counts of one input."""
         if place in self.kept:
             return self.kept[place]
         name = f"input {place + 1} of {len(self.inputs)}"
@@ -166,7 +163,7 @@ class _Counts:
 def _words_of_examples(
     evaluation: Evaluation, inputs: Sequence[Any], exemplars: Iterable[Exemplar]
 ) -> dict[tuple[int, Any], int]:
-    """The first word that leads to each: (number of the input, key) -> word. One pass over the words of each input."""
+    """(number of the input, key) -> the first word that leads to it, in one pass over the words of each input."""
     wanted: dict[int, dict[Any, Any]] = {}
     for one in exemplars:
         wanted.setdefault(one.place, {})[_hashable(one.key)] = one.key
@@ -183,7 +180,7 @@ def _hashable(key: Any) -> Any:
 
 @dataclass(frozen=True)
 class Exemplar:
-    """An output to show.   place: the number of the input that reaches it.   example: still without its word."""
+    """An output to show.   place: the number of an input that gives it.   example: without its word yet."""
 
     place: int
     key: Any
@@ -192,7 +189,7 @@ class Exemplar:
 
 @dataclass(frozen=True)
 class CountedPair:
-    """Two inputs' joint counts.   inputs: the two.   exemplars: at most one for each."""
+    """Two inputs' joint counts, and at most one output to show for each."""
 
     inputs: tuple[Any, Any]
     places: tuple[int, int]
@@ -200,7 +197,7 @@ class CountedPair:
     exemplars: tuple[Exemplar, ...]
 
     def channel(self, worked_out: Callable[[Exemplar], Example]) -> PairChannel:
-        """With its examples worked out, that is, with their words."""
+        """The channel, with its examples completed by their words."""
         examples = {one.place: worked_out(one) for one in self.exemplars}
         exclusive = []
         for side, place in enumerate(self.places):
@@ -217,10 +214,10 @@ class CountedPair:
 def counted_pair(
     inputs: Sequence[Any], places: tuple[int, int], sides: tuple[WordCounts, WordCounts], total: int, keys: OutputKeys
 ) -> CountedPair:
-    """Join two inputs' counts and choose what to show: in each direction the exclusive output of most words.
+    """Join two inputs' counts, and choose the exclusive output of most words in each direction as an example.
 
     inputs: all of them.   places: the numbers of these two.   total: words of each.
-    Where no output is exclusive, the one of largest ratio is chosen, unless the two cannot be told apart at all.
+    Without exclusive outputs the one of largest ratio is chosen, if any ratio differs from 1.
     """
     joined = SideBySide(*sides, total)
     exemplars = []
@@ -240,12 +237,12 @@ def counted_pair(
 
 
 def with_word(example: Example, word: tuple[int, ...], uniform: tuple[float, ...]) -> Example:
-    """The example with the words that lead to it."""
+    """The example, completed by the words that lead to it."""
     return replace(example, word=word, uniform=uniform)
 
 
 def _nearest(side: WordCounts, key: Any, keys: OutputKeys) -> tuple[Any, Any]:
-    """The outputs of a side that are nearest to one it cannot reach, below and above; a NaN is near nothing."""
+    """The nearest outputs of a side below and above one that it cannot give; none for a NaN."""
     if not keys.ordered or _is_nan(keys.output(key)):
         return None, None
     below, above = (None if near is None else keys.output(near) for near in side.neighbours(key))
@@ -266,24 +263,24 @@ def _exemplar(
 
 @dataclass(frozen=True)
 class WordCounts:
-    """keys: the different outputs' keys, ascending.   words: how many words lead to each, uint32, the same shape."""
+    """keys: of the distinct outputs, ascending.   words: the number of words of each, uint32, the same shape."""
 
     keys: np.ndarray
     words: np.ndarray
 
     @property
     def nbytes(self) -> int:
-        """The memory that it takes."""
+        """Its memory in bytes."""
         return self.keys.nbytes + self.words.nbytes
 
     def neighbours(self, key: Any) -> tuple[Any, Any]:
-        """The nearest keys below and above one that is not among them; None at the ends."""
+        """The nearest keys below and above one that is not among them; None where there is none."""
         place = int(np.searchsorted(self.keys, key))
         return self.keys[place - 1] if place else None, self.keys[place] if place < len(self.keys) else None
 
 
 def word_counts(keys: np.ndarray) -> WordCounts:
-    """Count the keys of all words, fewer than 2**32 of them. Sorts them in place."""
+    """The counts of the keys of all words, fewer than 2**32. Sorts the keys in place."""
     keys.sort(kind="stable" if _mostly_in_order(keys) else None)
     ranges = [slice(first - 1, first + _BLOCK) for first in range(1, len(keys), _BLOCK)]
     distinct = 1 + sum(int(np.count_nonzero(keys[one][1:] != keys[one][:-1])) for one in ranges)
@@ -292,7 +289,7 @@ def word_counts(keys: np.ndarray) -> WordCounts:
     for one in ranges:
         new = np.flatnonzero(keys[one][1:] != keys[one][:-1]) + (one.start + 1)
         starts[filled : filled + len(new)] = new
-        keys[filled : filled + len(new)] = keys[new]  # what it overwrites was read, or is the same
+        keys[filled : filled + len(new)] = keys[new]  # overwrites only entries that were read or are equal
         filled += len(new)
     starts[:-1] = starts[1:] - starts[:-1]
     starts[-1] = len(keys) - starts[-1]
@@ -300,22 +297,19 @@ def word_counts(keys: np.ndarray) -> WordCounts:
 
 
 def _mostly_in_order(keys: np.ndarray) -> bool:
-    """Whether the keys rise, or fall, nearly everywhere, as a monotone map's do: merging runs is then faster."""
+    """Whether the keys are nearly monotone, so that merging runs is faster than sorting."""
     rises = falls = 0
     for first in range(1, len(keys), _BLOCK):
         block = keys[first - 1 : first + _BLOCK]
         if block.dtype.kind == "V":
-            return False  # bytes have no `<` in numpy
+            return False  # numpy does not order bytes
         rises += int(np.count_nonzero(block[1:] > block[:-1]))
         falls += int(np.count_nonzero(block[1:] < block[:-1]))
     return min(rises, falls) * _RUN < len(keys)
 
 
 class SideBySide:
-    """Two inputs' counts joined by their keys, block by block.
-
-    counts: the compressed joint counts.
-    """
+    """Two inputs' counts joined by their keys, block by block.   counts: the joint counts, compressed."""
 
     def __init__(self, first: WordCounts, second: WordCounts, total: int) -> None:
         self._sides = first, second
@@ -327,7 +321,7 @@ class SideBySide:
         self.counts = JointCounts(total, tuple(sorted((*pair, number) for pair, number in outputs.items())))
 
     def key_in(self, row: tuple[int, int, int]) -> Any:
-        """The key in the middle of those that make up a row of the counts: a typical one, where there are many."""
+        """The median key of a row of the counts."""
         left = row[2] // 2
         for block, tally in zip(self._blocks, self._tallies, strict=True):
             here = tally.get(row[:2], 0)
@@ -338,7 +332,7 @@ class SideBySide:
         raise ValueError(f"row must be one of the counts, got {row!r}")
 
     def _joined(self, block: tuple[slice, slice]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The keys of a block, and beside them the words of the first and of the second input."""
+        """The keys of a block, with the words of the first and of the second input."""
         (keys, words), (others, other_words) = (
             (side.keys[part], side.words[part]) for side, part in zip(self._sides, block, strict=True)
         )
@@ -359,13 +353,13 @@ class SideBySide:
 
 
 def _filled(words: np.ndarray, zeros: int, side: int) -> np.ndarray:
-    """The words with so many zeros after them (side 1) or before them (side 0)."""
+    """The words padded with zeros after them (side 1) or before them (side 0)."""
     none = np.zeros(zeros, dtype=words.dtype)
     return np.concatenate([words, none] if side else [none, words])
 
 
 def _blocks(first: WordCounts, second: WordCounts) -> Iterator[tuple[slice, slice]]:
-    """Ranges of both that hold the same interval of keys, at most `_BLOCK` of each."""
+    """Slices of both that cover the same interval of keys, at most `_BLOCK` of each."""
     starts, sides = [0, 0], (first.keys, second.keys)
     while any(start < len(keys) for start, keys in zip(starts, sides, strict=True)):
         windows = [keys[start : start + _BLOCK] for start, keys in zip(starts, sides, strict=True)]
@@ -382,7 +376,7 @@ def _blocks(first: WordCounts, second: WordCounts) -> Iterator[tuple[slice, slic
 
 
 def _tally(first: np.ndarray, second: np.ndarray) -> dict[tuple[int, int], int]:
-    """How often each pair of counts occurs."""
+    """The number of occurrences of each pair of counts."""
     base = int(second.max()) + 1
     codes = first.astype(np.int64) * base + second
     if (int(first.max()) + 1) * base <= _FEW:
@@ -396,7 +390,7 @@ def _tally(first: np.ndarray, second: np.ndarray) -> dict[tuple[int, int], int]:
 
 
 def claim_as_floats(claimed_epsilon: float | None, claimed_delta: float) -> tuple[float | None, float]:
-    """Both as floats. Raises ValueError, as `check_claim` does, and for what no float is large enough for."""
+    """Both as floats. Raises ValueError, as `check_claim` does, and beyond the range of floats."""
     check_claim(claimed_epsilon, claimed_delta)
     try:
         return None if claimed_epsilon is None else float(claimed_epsilon), float(claimed_delta)

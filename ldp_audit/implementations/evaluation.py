@@ -1,9 +1,9 @@
-"""A deterministic map run over every word of its uniforms, in chunks, and what makes it unfit to be counted.
+"""Evaluation of a deterministic map on all words of its uniforms, in chunks, with checks of its determinism.
 
-A map of one uniform is also read by single words, or by their ranks (for a falling map, the rank mirrors the word): the
-caller says that the output rises (or falls) with the uniform. This is looked at on random words and their
-neighbours. Words out of order are an error, but for neighbours that step back by a few units in the last place, as
-the logarithms of common libraries may: how far they do is kept, and who relies on the order leaves room for it.
+A map of one uniform is also evaluated at single words, or at their ranks (for a decreasing map, in mirrored order), on
+the caller's assertion that it is monotone. This is checked on random words and their neighbours. Words out of order are
+an error, except that neighbours may decrease by a few units in the last place, as the logarithms of common libraries
+do: the largest such step is recorded as a tolerance.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from ldp_audit.implementations.implementation_result import output_text
 from ldp_audit.implementations.output_keys import OutputKeys, same
 
 SamplerMap = Callable[..., Any]
-"""(x, u) -> y, or (x, u1, ..., uk) -> y: one input, arrays of m uniforms, m outputs; the same every time."""
+"""(x, u) -> y, or (x, u1, ..., uk) -> y: one input, arrays of m uniforms, m outputs; deterministic."""
 
-_CHUNK = 2**15  # words of a call: arrays that stay in a processor's cache, and that torch does not split among threads
-_FEWEST = 1024  # words of a call at least: short arrays may go through other code, which rounds differently
+_CHUNK = 2**15  # words of a call: they fit the processor's cache, and torch does not split them among threads
+_FEWEST = 1024  # least words of a call, as short arrays may take another code path with other rounding
 CHECKED = 1024
-"""Words of each input that are evaluated again, in one batch, and in the order of all."""
+"""Words of each input that are evaluated twice, in another batch and order."""
 
-_SECONDS = 1.0  # between two messages of progress
+_SECONDS = 1.0  # between two progress messages
 BLOCK = 2**20
-"""Words that are looked at together, so that memory is bounded."""
+"""Words in a block, which bounds the memory."""
 
-_LAST_PLACES = 4.0  # units in the last place, of the usual output, that a neighbour may step back by
+_LAST_PLACES = 4.0  # largest tolerated step back of a neighbour, in units in the last place of the typical output
 
 
 @dataclass
 class Evaluation:
-    """A map on all words 0 .. total - 1; several uniforms' words are the digits of one, the first the highest.
+    """A map on all words 0 .. total - 1; the words of several uniforms are the digits of one, the first the highest.
 
-    keys: reads its outputs.   seed: of the words that are evaluated again, in another batch.
+    keys: reads its outputs.   seed: of the words that are evaluated twice.
     """
 
     sampler_map: SamplerMap
@@ -53,11 +53,11 @@ class Evaluation:
 
     @property
     def total(self) -> int:
-        """Words of an input."""
+        """The number of words of an input."""
         return 2 ** (self.grid.bits * self.uniforms)
 
     def all_keys(self, x: Any, name: str) -> np.ndarray:
-        """The keys of all words' outputs on an input.   name: of the input, for progress.
+        """The keys of all outputs on an input.   name: of the input, for progress.
 
         Raises ProgramError, a ValueError, where the map fails, or where an output depends on anything but x and u.
         """
@@ -78,12 +78,12 @@ class Evaluation:
         return keys
 
     def words_of(self, x: Any, wanted: Sequence[Any]) -> list[int]:
-        """The first word that leads to each of these keys, all of which an input reaches."""
+        """The first word that leads to each of these keys, all of them outputs of x."""
         sought = np.sort(np.array(wanted))
         found = np.full(len(sought), -1, dtype=np.int64)
         for first, chunk in self._chunks(x):
             places = np.minimum(np.searchsorted(sought, chunk), len(sought) - 1)
-            hits = np.flatnonzero(sought[places] == chunk)[::-1]  # backwards, so that the first is written last
+            hits = np.flatnonzero(sought[places] == chunk)[::-1]  # in reverse: the first is written last
             new = np.full(len(sought), -1, dtype=np.int64)
             new[places[hits]] = hits + first
             found = np.where(found < 0, new, found)
@@ -92,12 +92,12 @@ class Evaluation:
         return [int(found[np.searchsorted(sought, key)]) for key in wanted]
 
     def digits(self, words: np.ndarray) -> list[np.ndarray]:
-        """Each uniform's own words."""
+        """The word of each uniform."""
         shifts = [self.grid.bits * place for place in reversed(range(self.uniforms))]
         return [words >> shift & (self.grid.size - 1) for shift in shifts]
 
     def uniform_of(self, word: int) -> float:
-        """What the map is given for one uniform's word."""
+        """The uniform of a word of a one-uniform map."""
         return self.grid.uniforms(np.array([word]))[0].item()
 
     def _chunks(self, x: Any) -> Iterator[tuple[int, np.ndarray]]:
@@ -106,9 +106,8 @@ class Evaluation:
             yield first, self._keys(x, np.resize(words, max(_FEWEST, len(words))))[: len(words)]
 
     def _keys(self, x: Any, words: np.ndarray) -> np.ndarray:
-        """The keys of one call."""
         where = f"sampler_map, on input {shown(x)} ({len(words)} words, {words[0]} first)"
-        given = [self.grid.uniforms(digit) for digit in self.digits(words)]  # new arrays: a map may write into them
+        given = [self.grid.uniforms(digit) for digit in self.digits(words)]  # new arrays, which a map may modify
         try:
             with np.errstate(all="ignore"):  # the ends of the grid, such as ln 0, are part of it
                 raw = self.sampler_map(x, *given)
@@ -120,7 +119,7 @@ class Evaluation:
             raise ProgramError(f"{where}: {error}") from None
 
     def _again(self, x: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Some words in no order, and the keys of their outputs, which two calls must agree on."""
+        """Random words in random order, and the keys of their outputs, on which two calls must agree."""
         words = np.random.default_rng(self.seed).integers(0, self.total, CHECKED)
         words[-2:] = 0, self.total - 1
         found = self._keys(x, words)
@@ -141,7 +140,7 @@ class Evaluation:
 class OneUniform:
     """y = sampler_map(x, u) as a function of the word of u.
 
-    reader: of the outputs, shared between the inputs that are compared.   falling: whether the output falls with u.
+    reader: of the outputs, shared by the inputs that are compared.   falling: whether the output decreases in u.
     """
 
     sampler_map: SamplerMap
@@ -152,19 +151,19 @@ class OneUniform:
 
     @property
     def size(self) -> int:
-        """How many words there are, at most 2**64."""
+        """The number of words, at most 2**64."""
         return self.grid.size
 
     def keys(self, words: np.ndarray) -> np.ndarray:
-        """words: uint64, shape (m,).   returns: what outputs are told apart by, shape (m,)."""
+        """words: uint64, shape (m,).   returns: the keys of the outputs, shape (m,)."""
         return _in_chunks(self._keys, words)
 
     def numbers(self, words: np.ndarray) -> np.ndarray:
-        """The outputs themselves, shape (m,). Raises ValueError where they are no numbers."""
+        """The outputs, shape (m,). Raises ValueError unless they are numbers."""
         return _in_chunks(self._numbers, words)
 
     def at_ranks(self, ranks: np.ndarray) -> np.ndarray:
-        """The outputs by rank, which ascend."""
+        """The outputs by rank, ascending."""
         return self.numbers(self.words(ranks))
 
     def words(self, ranks: np.ndarray) -> np.ndarray:
@@ -183,7 +182,7 @@ class OneUniform:
         found = as_numpy(raw) if is_tensor(raw) else np.asarray(raw)
         asked = max(_FEWEST, len(words))
         if found.shape == (asked,):
-            self._read(raw[:1], 1, words)  # for its kind alone
+            self._read(raw[:1], 1, words)  # only to determine its kind
         else:
             self._read(raw, asked, words)
         kind = self.reader.kind
@@ -201,7 +200,7 @@ class OneUniform:
         return found
 
     def _called(self, words: np.ndarray) -> Any:
-        given = self.grid.uniforms(np.resize(words, max(_FEWEST, len(words))))  # a new array: a map may write into it
+        given = self.grid.uniforms(np.resize(words, max(_FEWEST, len(words))))  # a new array, which a map may modify
         try:
             with np.errstate(all="ignore"):  # the ends of the grid, such as ln 0, are part of it
                 return self.sampler_map(self.x, given)
@@ -224,9 +223,9 @@ def random_words(rng: np.random.Generator, size: int, count: int) -> np.ndarray:
 
 
 def with_direction(one: OneUniform, words: np.ndarray) -> tuple[OneUniform, float]:
-    """The map with its direction, and how far it was seen to step back between neighbours.
+    """The map with its direction, and the largest step back between neighbours.
 
-    words: where to look, uint64, shape (m,); both ends, and the next word of each, are looked at too.
+    words: to evaluate, uint64, shape (m,); first and last word, and the successor of each, are added.
     Raises ValueError with two words whose outputs are out of order.
     """
     last = np.uint64(one.size - 1)
@@ -240,7 +239,7 @@ def with_direction(one: OneUniform, words: np.ndarray) -> tuple[OneUniform, floa
 
 
 def unit_of(outputs: np.ndarray) -> float:
-    """How far a step back is no error: some units in the last place of the usual output; 0 for whole numbers."""
+    """The largest tolerated step back: some units in the last place of the typical output; 0 for whole numbers."""
     if outputs.dtype.kind != "f":
         return 0.0
     sizes = np.abs(outputs[np.isfinite(outputs)])
@@ -248,9 +247,9 @@ def unit_of(outputs: np.ndarray) -> float:
 
 
 def step_back(one: OneUniform, words: np.ndarray, outputs: np.ndarray, allowed: float) -> float:
-    """The largest step back between outputs that should ascend along the last axis; 0 where there is none.
+    """The largest step back between outputs that should ascend along the last axis; 0 without any.
 
-    Raises ValueError where it is more than allowed, and more than some units in the last place of the two outputs.
+    Raises ValueError where it exceeds `allowed` and some units in the last place of the two outputs.
     """
     before, after = outputs[..., :-1], outputs[..., 1:]
     wrong = after < before
@@ -269,7 +268,7 @@ def step_back(one: OneUniform, words: np.ndarray, outputs: np.ndarray, allowed: 
 
 
 def out_of_order(one: OneUniform, first: int, second: int) -> ValueError:
-    """The error that names two words."""
+    """The error message for two words."""
     words = sorted((first, second))
     outputs = [shown(one.reader.output(key)) for key in one.keys(np.array(words, dtype=np.uint64))]
     return ValueError(

@@ -1,17 +1,17 @@
-"""A numpy generator whose words can be chosen: what a program draws from it is recorded, or played back.
+"""A numpy generator with prescribed random words: a program's draws are recorded, or replayed.
 
-Of each method that is played back, numpy's values as functions of equally likely words:
+A word is the random input of one value: all 2**bits words are equally likely, and the value is a fixed function of its
+word. These methods are replayed, with numpy's values as functions of words:
 
     random()                 j * 2**-53, j of 53 bits           random(dtype=float32)    j * 2**-24, j of 24 bits
     uniform(low, high)       low + (high - low) * random()      integers(low, high)      low + j, for 2**b values
     bytes                    words of 8 bits                    choice, with replacement by integers() or random()
 
-The first four are compared with numpy's own values each time that they are recorded. Every other method (normal,
-exponential, permutation ...) draws by rejection, or an unbounded number of words, and is refused by name.
+The first four are compared with numpy's own values whenever they are recorded. All other methods (normal, exponential,
+permutation ...) use rejection, or an unbounded number of words, and are refused by name.
 
-A word is what a generator makes one value of: all 2**bits words are equally likely, and the value is a fixed function
-of its word. The fakes of numpy's generator and of torch ask a `Tape` for words; it records fresh ones or gives those
-of a script.
+The substitutes for numpy's generator and for torch take words from a `Tape`, which records random ones or plays a
+script.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ import numpy as np
 
 _BITS = {"float64": 53, "float32": 24}
 MOST_DRAWS = 4096
-"""A call for one output that draws more often is given up on."""
+"""Most draws of a call for one output."""
 
 
 class FakeGenerator(np.random.Generator):
-    """A numpy.random.Generator that asks a tape for its words.
+    """A numpy.random.Generator that takes its words from a tape.
 
-    seed: of the generator that fresh words come from. Played back, it gives nothing: `untouched` says whether a program
-    drew from it by a way around the methods below.
+    seed: of the recorded words. In replay the underlying generator must not advance: `untouched` checks that the
+        program drew only through the methods below.
     """
 
     def __init__(self, tape: Tape, seed: int) -> None:
@@ -42,12 +42,12 @@ class FakeGenerator(np.random.Generator):
         self.use(tape)
 
     def use(self, tape: Tape) -> None:
-        """Ask this tape from now on."""
+        """Take words from this tape."""
         self.tape, self._start = tape, self._source.state
 
     @property
     def untouched(self) -> bool:
-        """Whether nothing but the tape has drawn from the generator beneath."""
+        """Whether only the tape has drawn from the underlying generator."""
         return self.tape.recording or self._source.state == self._start
 
     def random(  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -56,7 +56,7 @@ class FakeGenerator(np.random.Generator):
         """See numpy."""
         kind = np.dtype(dtype)
         if kind.name not in _BITS:
-            return super().random(size, dtype, out)  # numpy's own error
+            return super().random(size, dtype, out)  # raises numpy's own error
         shape = _shape(size) if out is None else np.shape(out)
         values = self._uniforms(f"random({kind.name})", kind, shape)
         if out is not None:
@@ -88,7 +88,7 @@ class FakeGenerator(np.random.Generator):
         span = last - first + bool(endpoint)
         bits = span.bit_length() - 1
         if span < 1 or bits > 64:
-            return super().integers(low, high, size, dtype, endpoint)  # numpy's own error
+            return super().integers(low, high, size, dtype, endpoint)  # raises numpy's own error
         if span != 2**bits:
             self.tape.refuse(f"it draws whole numbers below {span}, which no number of bits makes equally likely")
         shape, before = _shape(size), self._source.state
@@ -122,7 +122,7 @@ class FakeGenerator(np.random.Generator):
         axis: Any = 0,
         shuffle: Any = True,  # noqa: FBT002
     ) -> Any:
-        """See numpy, which asks integers() or random(). With replacement only."""
+        """See numpy, which calls integers() or random(). With replacement only."""
         if not replace and size is not None:
             self.tape.refuse("it calls choice() without replacement, which cannot be played back")
         return super().choice(a, size, p=p, axis=axis, shuffle=shuffle)
@@ -149,7 +149,7 @@ class FakeGenerator(np.random.Generator):
         return np.asarray(words.astype(kind).reshape(shape) * kind.type(2.0**-bits))  # 0-d arrays, as numpy gives
 
     def _compare(self, name: str, values: Any, before: Any, drawn: Callable[[], Any]) -> None:
-        """Draw once more from where the recorded draw began: numpy must give the same values."""
+        """Repeat the recorded draw from its initial state: numpy must return the same values."""
         if not self.tape.recording:
             return
         after, self._source.state = self._source.state, before
@@ -183,14 +183,14 @@ for _name in dir(np.random.Generator):
 
 
 class NotEnumerable(ValueError):  # noqa: N818 - an outcome, not a mistake of the caller
-    """The program's draws cannot be played back. The text says why, as the end of a sentence about the program."""
+    """The program's draws cannot be replayed. The text is the reason, as the predicate of a sentence."""
 
 
 @dataclass(frozen=True)
 class Draw:
     """One call of a generator.
 
-    name: as a program writes it, with the dtype.   bits: of the word of one value.   shape: of the values.
+    name: as in the program, with the dtype.   bits: of the word of one value.   shape: of the values.
     """
 
     name: str
@@ -199,7 +199,7 @@ class Draw:
 
     @property
     def size(self) -> int:
-        """How many values."""
+        """The number of values."""
         return math.prod(self.shape)
 
 
@@ -207,7 +207,7 @@ class Draw:
 class Tape:
     """Records the draws of one call of a program, or plays a script of them.
 
-    script: the draws that are expected, each with its words, uint64, shape (draw.size,); None: record.
+    script: the expected draws, each with its words, uint64, shape (draw.size,); None: record.
     """
 
     script: Sequence[tuple[Draw, np.ndarray]] | None = None
@@ -217,11 +217,11 @@ class Tape:
 
     @property
     def recording(self) -> bool:
-        """Whether fresh words are drawn."""
+        """Whether words are random and recorded."""
         return self.script is None
 
     def take(self, draw: Draw, fresh: Callable[[], np.ndarray]) -> np.ndarray:
-        """The words of this draw, flat; fresh() draws them where the tape records. A draw of no values is none."""
+        """The words of this draw, flat; from fresh() in recording. A draw of no values is not recorded."""
         if draw.size == 0:
             return np.zeros(0, dtype=np.uint64)
         place = len(self.draws)
@@ -236,12 +236,12 @@ class Tape:
         return self.script[place][1]
 
     def refuse(self, reason: str) -> NoReturn:
-        """Give up; remembered, as the program may catch the error."""
+        """Raise NotEnumerable, and remember the reason, as the program may catch the error."""
         self.refusal = self.refusal or reason
         raise NotEnumerable(self.refusal)
 
     def finish(self) -> None:
-        """Raises NotEnumerable where a draw was refused, or the script is not at its end."""
+        """Raise NotEnumerable if a draw was refused or the script has not ended."""
         if self.refusal is None and self.script is not None and len(self.draws) < len(self.script):
             missing = self.script[len(self.draws)][0]
             self.refusal = f"how much it draws depends on what it drew: {described(missing)} is not always there"
@@ -255,5 +255,5 @@ class Tape:
 
 
 def described(draw: Draw) -> str:
-    """In words."""
+    """The draw in words."""
     return draw.name if draw.shape == () else f"{draw.name} of shape {draw.shape}"

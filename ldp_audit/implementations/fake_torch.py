@@ -1,16 +1,16 @@
-"""torch's random functions on the CPU with chosen words: what a program draws is recorded, or played back.
+"""torch's random functions on the CPU with prescribed words: a program's draws are recorded, or replayed.
 
-Loaded only where torch is. A dispatch mode sees every operation, however a program calls it, also inside of dropout or
-torch.distributions; operations that torch tags as drawing and that are not modelled here are refused by name.
+Imported only with torch. A dispatch mode intercepts every operation, also inside dropout or torch.distributions;
+operations that torch tags as random and that are not modelled here are refused by name.
 
-The words, as measured with torch 2.13 on x86-64 (40 million values of each dtype, and bit for bit against each other
-from the same state; every recorded draw is compared with torch's own values again, so that another version is noticed):
+The words, as measured with torch 2.13 on x86-64 (40 million values of each dtype, bit for bit from the same state);
+every recorded draw is compared with torch's own values, which detects deviations in other versions:
 
     rand, float32            j * 2**-24, j of 24 bits: 0 occurs, 1 does not
     rand, float64            j * 2**-53
-    rand, float16, bfloat16  not multiples of 2**-11 and 2**-8: the float32 uniform, rounded to nearest, and what rounds
-                             to 1 becomes 0, which so has probability about 2**-12 and 2**-9
-    uniform_(a, b)           u * (b - a) + a with one rounding (a fused multiply-add), and what rounds to b becomes a
+    rand, float16, bfloat16  not multiples of 2**-11 and 2**-8: the float32 uniform, rounded to nearest, with 1 replaced
+                             by 0, which so has probability about 2**-12 and 2**-9
+    uniform_(a, b)           u * (b - a) + a with one rounding (a fused multiply-add), with b replaced by a
     bernoulli(p), a tensor   u < p, u of 24 bits, whatever the tensor's dtype; of 53 bits in float64
     bernoulli_(p), a number  u < p, u of 53 bits
     randint, random_         a word of 32 bits modulo the range, up to 2**28: exactly uniform for ranges of 2**b alone
@@ -33,9 +33,9 @@ _SINGLE, _DOUBLE = (torch.float32, 24), (torch.float64, 53)
 
 
 class FakeTorch(dispatch.TorchDispatchMode):
-    """Within it, torch's random functions ask a tape for their words.
+    """A context in which torch's random functions take their words from a tape.
 
-    starts: the states that recorded calls drew from first.
+    starts: the states from which recorded calls drew first.
     """
 
     def __init__(self, tape: Tape) -> None:
@@ -44,11 +44,11 @@ class FakeTorch(dispatch.TorchDispatchMode):
         self.use(tape, free=True)
 
     def use(self, tape: Tape, *, free: bool) -> None:
-        """Ask this tape from now on, for one call of a program.
+        """Take words from this tape, for one call of a program.
 
-        free: whether the first draw may be from any generator, as an adapter's seeded one is, instead of from torch's
-        shared one as it is now. Later draws must go on where the one before ended: only so are their words independent.
-        Also, no two recorded calls may start from the same state: `starts` holds those of all.
+        free: whether the first draw may be from any generator, such as one that an adapter seeds, instead of torch's
+            shared one in its present state. Later draws must continue from the end of the previous one, and no two
+            recorded calls may start from the same state (`starts`): otherwise words would be dependent.
         """
         self.tape = tape
         self._next = None if free or not tape.recording else torch.default_generator.get_state().numpy().tobytes()
@@ -57,7 +57,6 @@ class FakeTorch(dispatch.TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """One operation of torch."""
         named = dict(kwargs or {})
         if not _draws(func):
             return func(*args, **named)
@@ -92,7 +91,7 @@ class FakeTorch(dispatch.TorchDispatchMode):
         return args[0].copy_(values) if drawn.in_place else values
 
     def _check_independent(self, state: bytes) -> None:
-        """Refuse a draw that does not go on where the last one ended, or that starts where another call did."""
+        """Refuse a draw that does not continue from the end of the last one, or that starts where another call did."""
         if (self._next is not None and state != self._next) or (self._first and state in self.starts):
             self.tape.refuse("it seeds torch's generator, puts it back, or draws from another one of its own")
         if self._first:
@@ -104,7 +103,7 @@ class FakeTorch(dispatch.TorchDispatchMode):
 class _Drawn:
     """A draw as a function of words.
 
-    base: the dtype of torch.rand whose words these are, and their bits.   bits: those that count, the lowest.
+    base: the dtype of torch.rand with these words, and their bits.   bits: the number of lowest bits that matter.
     values: from words, an int64 tensor of `shape`.
     """
 
@@ -122,7 +121,6 @@ def _draws(func: Any) -> bool:
 
 
 def _rand(func: Any, args: Sequence[Any], named: dict[str, Any]) -> _Drawn | str | None:
-    """rand and rand_like."""
     if "out" in str(func) or not _on_cpu(named.get("device")):
         return None
     like = isinstance(args[0], torch.Tensor)
@@ -131,7 +129,6 @@ def _rand(func: Any, args: Sequence[Any], named: dict[str, Any]) -> _Drawn | str
 
 
 def _uniform(func: Any, args: Sequence[Any], named: dict[str, Any]) -> _Drawn | str | None:
-    """Tensor.uniform_."""
     values = _arguments(func, args, named)
     tensor = values["self"]
     if not _on_cpu(tensor.device) or not str(func).startswith("aten.uniform_"):
@@ -144,7 +141,7 @@ def _uniform_drawn(
 ) -> _Drawn | str | None:
     name = f"{name}({str(dtype).removeprefix('torch.')})"
     if dtype == torch.float64:
-        if math.frexp(high - low)[0] != 0.5:  # else the product is exact, and the sum is rounded once
+        if math.frexp(high - low)[0] != 0.5:  # for powers of two the product is exact and only the sum rounds
             return f"it calls torch.{name} on [{low}, {high}], whose rounding is not modelled"
 
         def doubles(words: Any) -> Any:
@@ -178,7 +175,7 @@ def _bernoulli(func: Any, args: Sequence[Any], named: dict[str, Any]) -> _Drawn 
 
 
 def _randint(func: Any, args: Sequence[Any], named: dict[str, Any]) -> _Drawn | str | None:
-    """torch.randint, and Tensor.random_ with an end."""
+    """torch.randint, and Tensor.random_ with an upper bound."""
     if "out" in str(func) or "_like" in str(func):
         return None
     given = _arguments(func, args, named)
@@ -211,7 +208,7 @@ _MODELS: dict[str, Callable[..., _Drawn | str | None]] = {
 
 
 def _arguments(func: Any, args: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
-    """By name, with defaults."""
+    """The arguments by name, with defaults."""
     schema = func._schema.arguments
     defaults = {argument.name: argument.default_value for argument in schema if argument.has_default_value()}
     return {**defaults, **{one.name: value for one, value in zip(schema, args, strict=False)}, **named}
@@ -222,7 +219,7 @@ def _on_cpu(device: Any) -> bool:
 
 
 def _inside(values: Any, low: float, high: float) -> Any:
-    """torch's way to keep the upper end out."""
+    """The values with `high` replaced by `low`, as torch excludes the upper bound."""
     ends = torch.tensor([low, high], dtype=values.dtype)
     return torch.where(values == ends[1], ends[0], values)
 
@@ -230,8 +227,8 @@ def _inside(values: Any, low: float, high: float) -> Any:
 def _fused(words: Any, low: float, high: float) -> Any:
     """u * (high - low) + low in float32 with a single rounding, u = words * 2**-24.
 
-    The product is exact in float64. Its sum with low is rounded to odd there, so that rounding it again to float32 is
-    as good as rounding once.
+    The product is exact in float64, where its sum with low is rounded to odd, so that the second rounding, to float32,
+    gives the correctly rounded result.
     """
     start, reach = np.float32(low), np.float32(np.float32(high) - np.float32(low))
     product = words.numpy() * 2.0**-24 * np.float64(reach)

@@ -1,9 +1,9 @@
-"""The grid of uniforms that a generator can produce: j * 2**-bits for j = 0 .. 2**bits - 1, all equally likely.
+"""The grid of a generator's uniforms: j * 2**-bits for j = 0 .. 2**bits - 1, all equally likely.
 
-`numpy.random.Generator.random` and `torch.rand` draw from such grids, of 53 bits in float64 and of 24 in float32: the
-dtype's significant bits, so that every point is exact in it. By the same rule float16 has 11 bits and bfloat16 has 8.
-torch (2.13, on a CPU; compared bit by bit) draws its halves otherwise: as the float32 uniform of 24 bits, rounded
-to nearest, and what rounds to 1 is replaced by 0.
+`numpy.random.Generator.random` and `torch.rand` draw from such grids, with 53 bits in float64 and 24 in float32: the
+dtype's significant bits, so that every point is exact. By the same rule float16 has 11 bits and bfloat16 has 8. torch
+(2.13, on a CPU; compared bit by bit) instead rounds the float32 uniform of 24 bits to nearest in these dtypes, and
+replaces 1 by 0.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 _PRECISION = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 """Significant bits, the leading one included."""
 _WHOLE = {f"{sign}int{bits}": bits - (not sign) for sign in ("", "u") for bits in (8, 16, 32, 64)}
-"""Bits that a whole number of a dtype holds without its sign."""
+"""Bits of each integer dtype's positive range."""
 _ROUNDED = ("torch.float16", "torch.bfloat16")
 _ROUNDED_BITS = 24
 _MOST_BITS, _MOST_WORD_BITS = 53, 64
@@ -25,12 +25,12 @@ _MOST_BITS, _MOST_WORD_BITS = 53, 64
 
 @dataclass(frozen=True)
 class Grid:
-    """The values that one uniform can take.
+    """The possible values of one uniform.
 
-    bits: 1..53, or ..64 for words.   words: give the whole numbers j instead of j * 2**-bits.
+    bits: 1..53, or ..64 for words.   words: whether values are the integers j instead of j * 2**-bits.
     dtype: numpy's or torch's; None: float16 for 11 bits, else float32 for up to 24, float64 above; int64 or uint64 for
-    words. torch's float16 and bfloat16 with 24 bits are what torch.rand gives: rounded, with 0 in place of 1.
-    Raises ValueError where the dtype does not hold every point exactly, but for these.
+        words. torch's float16 and bfloat16 with 24 bits are torch.rand's: rounded, with 0 in place of 1.
+    Raises ValueError where the dtype does not represent every point exactly, except for these.
     """
 
     bits: int
@@ -53,12 +53,12 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return 2**self.bits
 
     @property
     def dtype_name(self) -> str:
-        """Without the library: float32, bfloat16, uint64."""
+        """The dtype without its library: float32, bfloat16, uint64."""
         return str(self.dtype).removeprefix("torch.")
 
     @property
@@ -75,11 +75,11 @@ class Grid:
         if self.on_torch:
             return self._torch_uniforms(words)
         if self.words:
-            return words.astype(self.dtype)  # a copy, whatever the words' dtype is
+            return words.astype(self.dtype)  # always a copy
         return words.astype(self.dtype) * self.dtype.type(2.0**-self.bits)
 
     def describe(self) -> str:
-        """In words."""
+        """The grid in words."""
         if self.words:
             return f"whole numbers of {self.bits} bits"
         points = f"multiples of 2**-{self.bits}"

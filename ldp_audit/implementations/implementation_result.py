@@ -1,13 +1,13 @@
-r"""What a program on a finite grid of random words guarantees: channels of pairs, and what only one input can reach.
+"""The guarantee of a program on a finite grid of random words: the channel of each pair of inputs.
 
-Its epsilon and delta follow from two inputs' whole-number counts without rounding. A program that maps N equally likely
-words to outputs leads c_y of them to the output y on one input and c'_y on the other. With t = e**epsilon,
+A program that maps N equally likely words to outputs leads c_y of them to the output y on one input and c'_y on the
+other. With t = e**epsilon,
 
     epsilon = max_y |ln(c_y / c'_y)|,   delta(epsilon) = max(sum_y (c_y - t c'_y)_+, sum_y (c'_y - t c_y)_+) / N.
 
-t is enclosed between two fractions, and everything else is exact. For a float epsilon other than 0, t is transcendental
-(Lindemann), so that delta(epsilon) equals no fraction unless t has no part in it: whether delta(epsilon) is above a
-number is decided by enough digits of t.
+All arithmetic is exact, with t enclosed between two fractions. For a float epsilon other than 0, t is transcendental
+(Lindemann), so delta(epsilon) equals no fraction unless it is constant in t: sufficiently many digits of t decide every
+comparison with a number.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ from ldp_audit.numerics import log_ratio
 
 HOLDS, NOT_REFUTED = "holds", "not refuted"
 _MOST_WRITTEN = 2**64
-"""Of words, whose number is written out; more are a power of 2."""
+"""Larger numbers of words are printed as powers of 2."""
 
 Method = Literal["enumerated", "monotone", "sampled"]
-_DIGITS, _MOST_DIGITS = 60, 2000  # of e**epsilon; the smallest float above 0 moves it in its 324th
+_DIGITS, _MOST_DIGITS = 60, 2000  # of e**epsilon; for the smallest positive float it differs from 1 in the 324th
 
 
 @dataclass(frozen=True)
 class Example:
-    """One output, worked out so that a reader can check it by hand.
+    """One output with its words, so that a reader can verify it by hand.
 
-    word, uniform: of `reached`, one entry for each uniform that the program takes; the first words that lead there.
-    below, above: the other input's nearest outputs, None where there is none or where outputs have no order.
-    ratio: how many times likelier the output is on the input it belongs to; inf where the other cannot reach it.
+    word, uniform: of the input `reached`, one entry for each uniform of the program; the first words that lead to the
+        output.
+    below, above: the other input's nearest outputs, None where there is none or outputs have no order.
+    ratio: of the output's probabilities on the two inputs; inf where the other cannot give it.
     """
 
     output: Any
@@ -49,7 +50,7 @@ class Example:
     unreached: Any = None
 
     def describe(self) -> str:
-        """In words, one line."""
+        """One line of text."""
         words = ", ".join(map(str, self.word))
         uniforms = ", ".join(_typed(value) for value in self.uniform)
         start = f"{shown(self.reached)} with u = {uniforms} (word {words}) gives {output_text(self.output)}"
@@ -78,10 +79,10 @@ class Example:
 
 @dataclass(frozen=True)
 class Exclusive:
-    """The outputs that one input of a pair can reach and the other cannot.
+    """The outputs of one input of a pair that the other cannot give.
 
-    outputs, words: how many, and by how many words of `reached`; of those examined.
-    share: of all words; delta is at least this at every epsilon. A lower confidence bound where words were sampled.
+    outputs, words: their number, and the number of words of `reached` that lead to them; of those examined.
+    share: of all words, a lower bound on delta at every epsilon. A lower confidence bound where words were sampled.
     """
 
     reached: Any
@@ -92,7 +93,7 @@ class Exclusive:
     example: Example | None = None
 
     def describe(self) -> str:
-        """In words, one line."""
+        """One line of text."""
         outputs = f"{self.outputs} output{'s' if self.outputs != 1 else ''}"
         start = f"reached on {shown(self.reached)}, never on {shown(self.unreached)}"
         return f"{start}: {outputs} from {self.words} words, a share of {self.share:.6g}"
@@ -111,11 +112,11 @@ class Exclusive:
 
 @dataclass(frozen=True)
 class PairChannel:
-    """What is known of two inputs.
+    """The channel of two inputs, as far as it is known.
 
     counts: exact; None where only exclusive outputs of some words are known, and epsilon and delta are lower bounds.
-    exclusive: at most one entry a direction.   worst: an exclusive output of the likelier direction, else that of the
-    largest ratio; None where the two cannot be told apart.
+    exclusive: at most one entry for each direction.   worst: an exclusive output of the likelier direction, else one of
+        the largest ratio; None if both distributions are equal.
     """
 
     first: Any
@@ -126,18 +127,18 @@ class PairChannel:
 
     @property
     def exact(self) -> bool:
-        """Whether epsilon and delta are the pair's own, not lower bounds."""
+        """Whether epsilon and delta are exact and not lower bounds."""
         return self.counts is not None
 
     @property
     def epsilon(self) -> float:
-        """The pure epsilon; inf where one input reaches an output that the other cannot."""
+        """The pure epsilon; inf where an output is exclusive to one input."""
         if self.counts is not None:
             return self.counts.epsilon
         return math.inf if self.exclusive else 0.0
 
     def delta(self, epsilon: float) -> float:
-        """The hockey-stick divergence at epsilon, the larger of the two directions."""
+        """The hockey-stick divergence at epsilon, maximum of both directions."""
         if self.counts is not None:
             return self.counts.delta(epsilon)
         if not epsilon >= 0:
@@ -146,11 +147,11 @@ class PairChannel:
 
     @property
     def share(self) -> float:
-        """Of the words of one input, those that lead to outputs the other cannot reach; the larger direction."""
+        """The share of words that lead to exclusive outputs, maximum of both directions."""
         return max((one.share for one in self.exclusive), default=0.0)
 
     def exceeds(self, epsilon: float, delta: float) -> bool:
-        """Whether delta(epsilon) > delta, decided without rounding; False also where it is not known."""
+        """Whether delta(epsilon) > delta, decided exactly; False also where it is unknown."""
         return self.share > delta if self.counts is None else self.counts.exceeds(epsilon, delta)
 
     def to_dict(self) -> dict[str, Any]:
@@ -166,11 +167,11 @@ class PairChannel:
 
 @dataclass(frozen=True)
 class Implementation:
-    """What a deterministic map from random words to outputs guarantees on the inputs it was asked about.
+    """The guarantee of a deterministic map from random words to outputs, on the given inputs.
 
-    method: enumerated (every word), monotone (exact by structure where outputs are few), sampled (can only refute).
-    words: equally likely words of an input, 2**(bits * uniforms).   assumptions: what the result takes on trust.
-    coarser: whether all of this is about a program on a coarser grid than its own, of which nothing follows for it.
+    method: enumerated (every word), monotone (exact where outputs are few), sampled (can only refute).
+    words: equally likely words of an input, 2**(bits * uniforms).   assumptions: of the result.
+    coarser: whether the grid is coarser than the program's own, so that nothing follows for the program itself.
     """
 
     method: Method
@@ -186,7 +187,7 @@ class Implementation:
 
     @property
     def exact(self) -> bool:
-        """Whether epsilon and delta are the program's own, not lower bounds, nor those of a coarser one."""
+        """Whether epsilon and delta are exact, and those of the program itself."""
         return not self.coarser and self.method != "sampled" and all(pair.exact for pair in self.pairs)
 
     @property
@@ -200,13 +201,13 @@ class Implementation:
 
     @property
     def verdict(self) -> str | None:
-        """Whether the claim is true of the program: violated, holds, not refuted; None where nothing is claimed.
+        """violated, holds, or not refuted; None without a claim.
 
-        Decided on whole numbers. "holds": delta(claimed_epsilon) <= claimed_delta, the two taken as the exact numbers
-        that the floats are. "violated": the claim would be false with the next larger floats too, as a float stands for
-        every real number that reads as it: ln 2 is a little above `math.log(2)`, and a fair ratio of 2 is no violation
-        of it. Between the two, and wherever something was sampled and nothing found: "not refuted".
-        A claimed epsilon of inf promises nothing, and holds. Nothing that a coarser program does is a violation.
+        Decided in exact arithmetic. "holds": delta(claimed_epsilon) <= claimed_delta for the floats' exact values.
+        "violated": the claim is false for the next larger floats too, as a float stands for every real number that
+        rounds to it: ln 2 is slightly above `math.log(2)`, and a true ratio of 2 does not violate it. Between the two,
+        and for samples without a violation: "not refuted". A claimed epsilon of inf is trivially true, and holds.
+        Nothing on a coarser grid is a violation.
         """
         if self.claimed_epsilon is None:
             return None
@@ -228,14 +229,14 @@ class Implementation:
 
     @property
     def worst_pair(self) -> PairChannel:
-        """The pair that says most against the claim; without one, that of largest epsilon, then of largest share."""
+        """The pair that most exceeds the claim; without a claim, that of largest epsilon, then of largest share."""
         claimed = self.claimed_epsilon
         if claimed is None or not math.isfinite(claimed):
             return max(self.pairs, key=lambda pair: (pair.epsilon, pair.share))
         return max(self.pairs, key=lambda pair: (pair.delta(claimed), pair.epsilon))
 
     def describe(self) -> str:
-        """A short table for people, with one example that a reader can check by hand."""
+        """A short table, with one example that a reader can verify by hand."""
         at_least = "" if self.exact or self.coarser else "at least "
         lines = [self._headline(), f"  method                 {self._method()}"]
         lines.append(f"  inputs                 {len(self.pairs)} pair{'s' if len(self.pairs) > 1 else ''} examined")
@@ -299,12 +300,12 @@ class Implementation:
 
 
 def _typed(value: float) -> str:
-    """A uniform, so that it can be typed in again: the shortest digits that give the same float."""
+    """The shortest digits of a uniform that give the same float."""
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
 def output_text(value: Any) -> str:
-    """An output as a reader would write it: a number in the digits of its own dtype, text in quotes."""
+    """An output as text: a number in the digits of its own dtype, text in quotes."""
     if isinstance(value, tuple):
         return f"({', '.join(map(output_text, value))})"
     return str(value) if isinstance(value, float | int) or hasattr(value, "dtype") else repr(value)
@@ -312,10 +313,10 @@ def output_text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class JointCounts:
-    """How many words of each of two inputs lead to an output; outputs with the same two numbers are one row.
+    """Joint word counts of two inputs; outputs with the same two counts are one row.
 
-    total: words of each input, all equally likely.   rows: (words of the first, words of the second, such outputs);
-    those of outputs that neither reaches are dropped.
+    total: words of each input, all equally likely.   rows: (words of the first, words of the second, number of
+        outputs), without outputs of neither input.
     """
 
     total: int
@@ -332,22 +333,22 @@ class JointCounts:
 
     @property
     def epsilon(self) -> float:
-        """The pure epsilon, the larger of the two directions; inf where an output has no word on one side."""
+        """The pure epsilon, maximum of both directions; inf where an output has no word on one side."""
         worst = self.worst_row
         return math.inf if min(worst[:2]) == 0 else log_ratio(max(worst[:2]), min(worst[:2]))
 
     @property
     def worst_row(self) -> tuple[int, int, int]:
-        """The row whose outputs tell most: with most words where the other input has none, else of largest ratio."""
+        """The exclusive row of most words, else the row of largest ratio."""
         return max(self.rows, key=_telling)
 
     def exclusive(self, side: int) -> tuple[int, int]:
-        """How many outputs only this side (0: the first input) reaches, and by how many words."""
+        """The number of outputs that only this side (0: the first input) can give, and of their words."""
         own = [(row[side], row[2]) for row in self.rows if row[1 - side] == 0]
         return sum(outputs for _, outputs in own), sum(words * outputs for words, outputs in own)
 
     def delta(self, epsilon: float) -> float:
-        """delta at this epsilon, the larger of the two directions; at inf, the share of what one input alone reaches.
+        """delta at this epsilon, maximum of both directions; at inf, the share of exclusive outputs.
 
         epsilon: 0..inf. The value is within one unit of the last place. Raises ValueError for other numbers.
         """
@@ -356,7 +357,7 @@ class JointCounts:
         return float(self._delta(next(_enclosures(epsilon, self.total))[0]))
 
     def exceeds(self, epsilon: float, delta: float) -> bool:
-        """Whether delta(epsilon) > delta, the two floats taken as the exact numbers that they are; certain."""
+        """Whether delta(epsilon) > delta for the exact values of the two floats; certain."""
         bound = Fraction(delta)
         for low, high in _enclosures(epsilon, self.total):
             if self._delta(high) > bound:
@@ -366,7 +367,7 @@ class JointCounts:
         raise ArithmeticError(f"delta at epsilon {epsilon!r} is too near {delta!r} to tell which is larger")
 
     def _delta(self, t: Fraction) -> Fraction:
-        """delta where e**epsilon is t."""
+        """delta for e**epsilon = t."""
         p, q = t.numerator, t.denominator
         forwards = sum(max(0, q * first - p * second) * outputs for first, second, outputs in self.rows)
         backwards = sum(max(0, q * second - p * first) * outputs for first, second, outputs in self.rows)
@@ -379,7 +380,7 @@ def _telling(row: tuple[int, int, int]) -> tuple[bool, Fraction]:
 
 
 def _enclosures(epsilon: float, total: int) -> Iterator[tuple[Fraction, Fraction]]:
-    """Fractions below and above e**epsilon, ever closer; any t >= total stands for all of them."""
+    """Ever closer lower and upper fractions for e**epsilon; any t >= total is equivalent to total."""
     if epsilon == 0 or epsilon > math.log(total) + 1:
         t = Fraction(1 if epsilon == 0 else total)
         yield t, t
@@ -388,7 +389,7 @@ def _enclosures(epsilon: float, total: int) -> Iterator[tuple[Fraction, Fraction
     while digits <= _MOST_DIGITS:
         with localcontext() as context:
             context.prec = digits
-            t = Fraction(Decimal(epsilon).exp())  # rounded to the nearest: at most half a unit of the last digit off
+            t = Fraction(Decimal(epsilon).exp())  # correctly rounded: an error of at most half a unit in the last digit
         margin = t / 10 ** (digits - 1)
         yield max(t - margin, Fraction(1)), t + margin
         digits *= 2
@@ -396,9 +397,9 @@ def _enclosures(epsilon: float, total: int) -> Iterator[tuple[Fraction, Fraction
 
 @dataclass(frozen=True)
 class LowerBounds(PairChannel):
-    """epsilon and delta are at least these; `counts` are those of a function of the output, which tells no more.
+    """Lower bounds on epsilon and delta; `counts` are those of a function of the output (post-processing).
 
-    So may be the counts of a binary channel at confidence limits, which the true one dominates with that confidence.
+    They may also be those of a binary channel at confidence limits, which the true one dominates with that confidence.
     """
 
     @property
@@ -408,16 +409,16 @@ class LowerBounds(PairChannel):
 
     @property
     def epsilon(self) -> float:
-        """The larger of what the counts and the exclusive outputs say."""
+        """The larger of the bounds from the counts and from the exclusive outputs."""
         coarse = 0.0 if self.counts is None else self.counts.epsilon
         return math.inf if self.exclusive else coarse
 
     def delta(self, epsilon: float) -> float:
-        """The larger of what the counts and the exclusive outputs say."""
+        """The larger of the bounds from the counts and from the exclusive outputs."""
         if not epsilon >= 0:
             raise ValueError(f"epsilon must be a number >= 0, got {epsilon!r}")
         return max(self.share, 0.0 if self.counts is None else self.counts.delta(epsilon))
 
     def exceeds(self, epsilon: float, delta: float) -> bool:
-        """Whether delta(epsilon) > delta for certain; False also where it is not known."""
+        """Whether delta(epsilon) > delta is certain; False also where it is unknown."""
         return self.share > delta or (self.counts is not None and self.counts.exceeds(epsilon, delta))

@@ -1,18 +1,15 @@
-"""Maps of one uniform of up to 64 bits that rise, or fall, with it: all words by structure.
+"""Channels of monotone maps of one uniform of up to 64 bits, by bisection.
 
-Where the map takes few values, bisection finds the words of each, and the channel is exact. Where it takes many, random
-words of x give outputs, and bisection at x' finds the two consecutive words between whose outputs each lies: one that
-lies strictly between has no word at x', so that no epsilon holds. How often that happens is counted, and bounded from
-below. Beside that, cutting the outputs at some of them gives a coarser channel, whose counts are exact again.
+If the map has few values, bisection finds the words of each (`step_function`), and the channel is exact. If it has
+many, random words of x give outputs, and bisection at x' finds the two consecutive words that bracket each (`search`):
+an output strictly between theirs has no word at x', so that epsilon is infinite. The share of such outputs is bounded
+from below. In addition, cutting the range at some outputs gives a coarser channel with exact counts.
 
-What is taken on trust is the order of the words; it is looked at on many of them, and never proved.
+Monotonicity is the caller's assertion; it is checked on many words, and never proved. As a logarithm may be out of
+order by a unit in the last place, the words around a bracket are evaluated one by one.
 
-An output at x' is bracketed by the two words between whose outputs it lies (`search`). Bisection finds the two; then
-the words around them are looked at one by one, as a logarithm may be out of order by a unit in the last place.
-
-Of a map that takes few values, `step_function` finds where each value begins, by bisection of all words at once. That
-every value has consecutive words is the caller's word. Under it, two ends with one value have no other between
-them, and two ends with different values are halved until they are neighbours: some 64 calls, whatever the words.
+`step_function` bisects all steps at once: by monotonicity two words with one value have no other between them, and
+intervals between different values are halved until they are single steps, in some 64 calls for any number of words.
 """
 
 from __future__ import annotations
@@ -43,15 +40,15 @@ from ldp_audit.implementations.grid import Grid
 from ldp_audit.implementations.implementation_result import Example, Exclusive, JointCounts, LowerBounds, PairChannel
 from ldp_audit.implementations.output_keys import OutputKeys
 
-_ERROR = 1e-6  # of all shares together
-_SEEDS = 4096  # words that a step function is first looked at on
-_CUTS = 512  # of the outputs, for the coarser channel
-_ROOM = 16.0  # times the largest step back that an output must lie inside of its window's ends, to count as unreachable
+_ERROR = 1e-6  # error probability of all shares together
+_SEEDS = 4096  # initial words of the search for steps
+_CUTS = 512  # of the range of outputs, for the coarser channel
+_ROOM = 16.0  # an output counts as unreachable if it is this many largest steps back inside its window
 MOST_STEPS = 2**16
-"""A map of more values than this is not resolved."""
+"""Most values of a map that is resolved into steps."""
 
 WINDOW = 64
-"""Words on either side of a step that are looked at one by one."""
+"""Words on either side of a step that are evaluated one by one."""
 
 
 def by_structure(
@@ -63,12 +60,12 @@ def by_structure(
     seed: int,
     progress: Callable[[str], None] | None,
 ) -> tuple[tuple[PairChannel, ...], tuple[str, ...]]:
-    """What is known of each pair of inputs, and what that takes on trust.
+    """The channel of each pair of inputs, or lower bounds, and their assumptions.
 
-    inputs: two or more, all pairs of which are examined, or what `search` returns.
-    sampler_map: (x, u) -> outputs; numbers that rise or fall with u, or labels each of which has consecutive words.
-    samples: words of each input whose outputs are looked for at the others, where there are many outputs.
-    Raises ValueError with two words where the map is seen not to be monotone.
+    inputs: two or more, all pairs of which are examined, or a result of `search`.
+    sampler_map: (x, u) -> outputs; numbers monotone in u, or labels each with consecutive words.
+    samples: words of each input whose outputs are searched for at the others, if there are many outputs.
+    Raises ValueError with two words that show that the map is not monotone.
     """
     search_of, reader = as_search(inputs), OutputKeys()
     rng = np.random.default_rng(seed)
@@ -100,10 +97,10 @@ def by_structure(
 
 @dataclass(frozen=True)
 class _Drawn:
-    """An input's map with its direction, and outputs of random words; the last two are those of the two ends.
+    """An input's map with its direction, and the outputs of random words, then of the first and last word.
 
-    samples: how many words are random.   allowed: a step back that is no error.   back: the largest that was seen.
-    found: the share of the map's own outputs that the search finds again.
+    samples: the number of random words.   allowed: tolerated step back.   back: the largest observed.
+    found: the share of the map's own outputs that the search recovers.
     """
 
     one: OneUniform
@@ -135,9 +132,9 @@ def _lost(one: OneUniform, word: int) -> ValueError:
 
 
 def _bounds(first: _Drawn, second: _Drawn, error: float) -> tuple[LowerBounds, float]:
-    """Outputs of each that the other cannot give, and the coarser channel; the largest step back that was met.
+    """Exclusive outputs in both directions, and the coarser channel; the largest step back observed.
 
-    0.0 and -0.0, which have no order, are not told apart here.
+    0.0 and -0.0 compare equal and are not distinguished here.
     """
     exclusive, back = [], 0.0
     for mine, theirs in ((first, second), (second, first)):
@@ -150,10 +147,7 @@ def _bounds(first: _Drawn, second: _Drawn, error: float) -> tuple[LowerBounds, f
 
 
 def _exclusive(mine: _Drawn, theirs: _Drawn, found: Search, error: float) -> Exclusive:
-    """What was found; the example is the excluded output in the middle of all that are.
-
-    Its one word is a share that is certain, however many of the random words there are.
-    """
+    """Exclusive outputs; the example is their median. A single one has a share of at least one word with certainty."""
     places = np.flatnonzero(found.excluded)
     hits = int(np.count_nonzero(found.excluded[: mine.samples]))
     share = max(lower_limit(hits, mine.samples, error), 1 / mine.one.size)
@@ -173,7 +167,7 @@ def _exclusive(mine: _Drawn, theirs: _Drawn, found: Search, error: float) -> Exc
 
 
 def _coarser(first: _Drawn, second: _Drawn) -> JointCounts | None:
-    """The words of either input between outputs that were drawn; None where words around the cuts are out of order."""
+    """The word counts between drawn outputs; None where words around the cuts are out of order."""
     cuts = _cuts(np.concatenate([first.outputs, second.outputs]))
     cuts = np.unique(np.concatenate([cuts, first.outputs[-2:], second.outputs[-2:]]))
     below, clean = zip(*(words_below(side.one, cuts) for side in (first, second)), strict=True)
@@ -187,7 +181,7 @@ def _coarser(first: _Drawn, second: _Drawn) -> JointCounts | None:
 
 
 def _cuts(outputs: np.ndarray) -> np.ndarray:
-    """Outputs at equal shares, and at ranks 1, 2, 4 ... from both ends, where rare events lie."""
+    """Outputs at equal shares, and at ranks 1, 2, 4 ... from both ends, for rare events."""
     known = np.sort(outputs)
     tail = 2 ** np.arange(int(np.log2(len(known))) + 1)
     ranks = np.concatenate([np.linspace(0, len(known) - 1, _CUTS).astype(int), tail - 1, len(known) - tail])
@@ -219,12 +213,12 @@ def _say(progress: Callable[[str], None] | None, message: str) -> None:
 
 @dataclass(frozen=True)
 class Search:
-    """What a search for some outputs found.
+    """The result of a search for outputs.
 
-    seen: whether a word was seen that gives the output.   excluded: whether no word does, given the order; neither
-    where the order is too frayed to tell.
-    below, above: the nearest outputs of an excluded one. Valid where has_below, has_above say so, which they do not
-    beyond the map's least and greatest output.   step_back: the largest between words that were looked at.
+    seen: whether a word gives the output.   excluded: whether, by monotonicity, no word does; neither where steps back
+        prevent a decision.
+    below, above: the nearest outputs of an excluded one, valid where has_below, has_above.   step_back: the largest
+        observed.
     """
 
     seen: np.ndarray
@@ -237,9 +231,9 @@ class Search:
 
 
 def search(one: OneUniform, wanted: np.ndarray, allowed: float, window: int = WINDOW) -> Search:
-    """Look for numbers among the outputs.
+    """Search for numbers among the outputs.
 
-    one: with its direction.   wanted: shape (m,).   allowed: a step back that is no error.
+    one: with its direction.   wanted: shape (m,).   allowed: tolerated step back.
     """
     ranks, has_below, has_above = first_not_below(one, wanted)
     nearest = one.at_ranks(ranks)
@@ -254,10 +248,7 @@ def search(one: OneUniform, wanted: np.ndarray, allowed: float, window: int = WI
 
 
 def first_not_below(one: OneUniform, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The first rank whose output is at least the wanted one; whether some output is below, and whether some is not.
-
-    The last rank where all are below.
-    """
+    """The first rank with output >= wanted, or the last rank; whether some output is below; whether one is not."""
     last = np.uint64(one.size - 1)
     ends = one.at_ranks(np.array([0, last], dtype=np.uint64))
     has_below, has_above = ends[0] < wanted, ends[1] >= wanted
@@ -275,7 +266,7 @@ def first_not_below(one: OneUniform, wanted: np.ndarray) -> tuple[np.ndarray, np
 
 
 def words_below(one: OneUniform, wanted: np.ndarray, window: int = WINDOW) -> tuple[list[int], np.ndarray]:
-    """How many words have an output below each of the wanted ones, and whether all words around are in order."""
+    """The number of words with outputs below each of the wanted ones, and whether all words around are in order."""
     ranks, _, has_above = first_not_below(one, wanted)
     near = window_of(one.size, ranks, window)
     less = one.at_ranks(near.ravel()).reshape(near.shape) < wanted[:, None]
@@ -286,7 +277,7 @@ def words_below(one: OneUniform, wanted: np.ndarray, window: int = WINDOW) -> tu
 def _in_windows(
     one: OneUniform, ranks: np.ndarray, wanted: np.ndarray, allowed: float, window: int
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Whether the outputs have words around those ranks, how far they lie from the windows' ends, and the step back."""
+    """Whether words around those ranks give the outputs, their margins to the windows' ends, and the step back."""
     found = np.zeros(len(ranks), dtype=bool)
     margins = np.full(len(ranks), np.inf)
     back, rows = 0.0, max(1, BLOCK // (2 * window))
@@ -301,7 +292,7 @@ def _in_windows(
 
 
 def _margins(near: np.ndarray, outputs: np.ndarray, wanted: np.ndarray, size: int) -> np.ndarray:
-    """How far the wanted outputs lie inside of what their windows span; without end where a window reaches an end."""
+    """The distance of the wanted outputs from the ends of their windows; infinite where a window meets the grid's end."""
     with np.errstate(invalid="ignore", over="ignore"):
         lower = np.where(near[:, 0] == 0, np.inf, wanted - outputs[:, 0].astype(np.float64))
         upper = np.where(near[:, -1] == np.uint64(size - 1), np.inf, outputs[:, -1].astype(np.float64) - wanted)
@@ -310,23 +301,23 @@ def _margins(near: np.ndarray, outputs: np.ndarray, wanted: np.ndarray, size: in
 
 @dataclass(frozen=True)
 class StepFunction:
-    """starts: the first word of each value, uint64, ascending from 0.   keys: of the values.   size: words in all."""
+    """starts: the first word of each value, uint64, ascending from 0.   keys: of the values.   size: of the grid."""
 
     starts: np.ndarray
     keys: np.ndarray
     size: int
 
     def counts(self) -> dict[int, int]:
-        """The words that lead to each value, by its key."""
+        """The number of words of each value, by its key."""
         edges = [*self.starts.tolist(), self.size]
         return {key: after - before for key, (before, after) in zip(self.keys.tolist(), pairwise(edges), strict=True)}
 
 
 def step_function(one: OneUniform, words: np.ndarray, most: int = MOST_STEPS) -> StepFunction | None:
-    """All values of the map with their words; None where there are more than `most`, or where steps are frayed.
+    """All values of the map with their words; None for more than `most`, or where steps are out of order.
 
-    words: where to begin to look, uint64; a value that none of them has is found all the same, if it is monotone.
-    Raises ValueError where a value has words apart from each other, or where numbers neither rise nor fall.
+    words: initial ones, uint64; other values are found as well, by monotonicity.
+    Raises ValueError where the words of a value are not consecutive, or where numbers are not monotone.
     """
     places = np.unique(np.concatenate([np.array([0, one.size - 1], dtype=np.uint64), words]))
     keys = one.keys(places)
@@ -347,16 +338,16 @@ def step_function(one: OneUniform, words: np.ndarray, most: int = MOST_STEPS) ->
 
 
 def window_of(size: int, ranks: np.ndarray, window: int = WINDOW) -> np.ndarray:
-    """The ranks around each, window to either side: uint64, shape (m, 2 window), repeated at the end of the map."""
+    """The ranks within `window` of each: uint64, shape (m, 2 window), repeated at the end of the grid."""
     lowest = np.maximum(ranks, np.uint64(window)) - np.uint64(window)
-    room = np.uint64(size - 1) - lowest  # so that nothing overflows where there are 2**64 words
+    room = np.uint64(size - 1) - lowest  # avoids overflow for 2**64 words
     return lowest[:, None] + np.minimum(np.arange(2 * window, dtype=np.uint64), room[:, None])
 
 
 def _halved(
     one: OneUniform, low: np.ndarray, high: np.ndarray, below: np.ndarray, above: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Of each interval the halves whose ends differ."""
+    """The halves of the intervals whose endpoints differ."""
     if not len(low):
         return low, high, below, above
     middle = low + (high - low) // np.uint64(2)
@@ -385,17 +376,14 @@ def _check(one: OneUniform, found: StepFunction) -> None:
 
 
 def _clean(one: OneUniform, found: StepFunction) -> bool:
-    """Whether the words next to each step have the values that the bisection says.
-
-    Raises ValueError where labels do not.
-    """
+    """Whether the words next to each step have the values expected; ValueError for labels that do not."""
     rows = BLOCK // (2 * WINDOW)
     for first in range(1, len(found.starts), rows):
         starts = found.starts[first : first + rows]
         near = window_of(found.size, starts).ravel()
         expected = found.keys[np.searchsorted(found.starts, near, side="right") - 1]
         wrong = one.keys(near) != expected
-        if wrong.any() and not one.reader.ordered:  # of labels no order is known that a last place could disturb
+        if wrong.any() and not one.reader.ordered:  # for labels, rounding is no explanation
             word = int(near[int(np.argmax(wrong))])
             raise out_of_order(one, word, int(starts[int(np.argmin(np.abs(starts.astype(float) - word)))]))
         if wrong.any():
@@ -404,7 +392,7 @@ def _clean(one: OneUniform, found: StepFunction) -> bool:
 
 
 def step_channel(maps: tuple[OneUniform, OneUniform], steps: tuple[StepFunction, StepFunction]) -> PairChannel:
-    """The exact channel, with an example of each input's exclusive outputs, or of the most telling output."""
+    """The exact channel, with an example of each input's exclusive outputs, or of the largest ratio."""
     words = steps[0].counts(), steps[1].counts()
     keys = sorted(set(words[0]) | set(words[1]))
     beside = {key: (words[0].get(key, 0), words[1].get(key, 0)) for key in keys}
@@ -430,7 +418,7 @@ def _most_telling(
     beside: dict[int, tuple[int, int]],
     row: tuple[int, int],
 ) -> Example | None:
-    """The first output of largest ratio; None where the inputs cannot be told apart at all."""
+    """The first output of largest ratio; None if all ratios are 1."""
     if row[0] == row[1]:
         return None
     key = next(key for key, pair in beside.items() if pair == row)
@@ -440,7 +428,7 @@ def _most_telling(
 def _example(
     maps: tuple[OneUniform, OneUniform], steps: tuple[StepFunction, StepFunction], side: int, key: int, ratio: float
 ) -> Example:
-    """One output, the first word that leads to it and, where no word of the other input does, its nearest outputs."""
+    """One output, the first word that leads to it and, for an exclusive one, the other input's nearest outputs."""
     mine, theirs = maps[side], maps[1 - side]
     word = int(steps[side].starts[steps[side].keys.tolist().index(key)])
     nearest = [None, None]
@@ -454,5 +442,5 @@ def _example(
 
 
 def _ordinary(value: object) -> object:
-    """A number of numpy's as one of Python's, which prints the same everywhere."""
+    """A numpy number as a Python one, which prints the same everywhere."""
     return value.item() if hasattr(value, "item") else value  # type: ignore[attr-defined]

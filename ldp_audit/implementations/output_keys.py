@@ -1,8 +1,8 @@
-"""Outputs as whole-number keys that are equal where an observer sees the same, and in order where outputs have one.
+"""Integer keys of outputs, equal if and only if an observer sees the same output, and ordered as the outputs.
 
-A floating-point number's key is its bit pattern, made to grow with the number, so that -0.0 and 0.0 are two outputs and
-all NaNs are one, which comes last. Whole numbers and booleans are their own keys, rows of numbers are the keys of their
-columns side by side, and labels are numbered as they come.
+The key of a floating-point number is its bit pattern, made monotone, so that -0.0 and 0.0 are two outputs and all NaNs
+are one, the last. Whole numbers and booleans are their own keys, rows of numbers have the keys of their columns side by
+side, and labels are numbered in order of appearance.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from ldp_audit.auditing.outputs import canonical
 from ldp_audit.auditing.result import shown
 
 _INFINITY = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF0000000000000}
-"""The bit pattern of infinity: what is above it, without its sign, is a NaN."""
+"""The bit pattern of infinity; larger ones, without the sign, are NaNs."""
 _PLAIN = (np.ndarray, np.matrix, np.memmap)
 _KNOWN_BY_TEXT = {"builtins", "datetime", "decimal", "fractions", "ipaddress", "pathlib", "uuid"}
-"""Modules whose objects are all different where their texts are."""
-_PACKED = 8  # bytes; rows up to so long are one unsigned number
+"""Modules whose objects are distinguished by their text."""
+_PACKED = 8  # bytes of the longest row whose key is one unsigned number
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What the outputs are.   dtype: a number's, or "label".   columns: of a row; None for single outputs."""
+    """The kind of the outputs.   dtype: a number's, or "label".   columns: of a row; None for single outputs."""
 
     dtype: str
     columns: int | None = None
 
     def describe(self) -> str:
-        """In words, for messages."""
+        """The kind in words, for messages."""
         return self.dtype if self.columns is None else f"rows of {self.columns} {self.dtype}"
 
 
 class OutputKeys:
-    """Reads a map's outputs as keys, always of one kind, and turns keys back into outputs."""
+    """Converts a map's outputs, all of one kind, to keys, and keys to outputs."""
 
     def __init__(self) -> None:
         self.kind: Kind | None = None
@@ -49,11 +49,11 @@ class OutputKeys:
 
     @property
     def ordered(self) -> bool:
-        """Whether outputs are single numbers, with neighbours below and above."""
+        """Whether outputs are single numbers, and so ordered."""
         return self.kind is not None and self.kind.columns is None and self.kind.dtype not in ("label", "bool")
 
     def read(self, raw: Any, m: int) -> np.ndarray:
-        """The keys of m outputs, shape (m,). Raises ValueError for what cannot be read, or is of another kind."""
+        """The keys of m outputs, shape (m,). Raises ValueError for unreadable ones, and for another kind."""
         array, dtype = _array_of(raw, as_labels=self.kind is not None and self.kind.dtype == "label")
         if array.ndim == 0 or len(array) != m:
             count = "a single value" if array.ndim == 0 else f"{len(array)} outputs"
@@ -95,7 +95,7 @@ class OutputKeys:
         self.kind = kind
 
     def _label_keys(self, array: np.ndarray) -> np.ndarray:
-        if array.dtype.kind in "US":  # text repeats: each spelling is looked up once
+        if array.dtype.kind in "US":  # each distinct text is looked up once
             texts, places = np.unique(array, return_inverse=True)
             return self._label_keys(texts.astype(object))[places]
         return np.fromiter((self._number_of(value) for value in array), dtype=np.uint32, count=len(array))
@@ -109,15 +109,15 @@ class OutputKeys:
 
 
 def same(first: np.ndarray, second: np.ndarray) -> int | None:
-    """The place of the first difference between two arrays of keys of one length; None where they are equal."""
+    """The position of the first difference between two arrays of keys of one length; None where they are equal."""
     differs = first != second
     return int(np.argmax(differs)) if differs.any() else None
 
 
 def _array_of(raw: Any, *, as_labels: bool) -> tuple[np.ndarray, str]:
-    """What a map returned as an array of bit patterns or objects, and the name of its dtype ("label" for objects).
+    """A map's result as an array of bit patterns or objects, and the name of its dtype ("label" for objects).
 
-    as_labels: whether the numbers of a list are labels, as earlier members of the list were.
+    as_labels: whether numbers in a list are labels, as those of previous lists were.
     """
     if isinstance(raw, np.ndarray):
         check_plain(raw)
@@ -128,7 +128,7 @@ def _array_of(raw: Any, *, as_labels: bool) -> tuple[np.ndarray, str]:
     else:
         array = raw if isinstance(raw, np.ndarray) else _listed(list(raw), as_labels=as_labels)
         name = array.dtype.name
-    if array.dtype.kind in "biu" or name in _INFINITY:  # bfloat16 comes as the whole numbers of its bits
+    if array.dtype.kind in "biu" or name in _INFINITY:  # bfloat16 is given by integers with its bits
         return array, name
     if array.dtype.kind in "USO":
         return array, "label"
@@ -156,9 +156,9 @@ def _listed(values: list[Any], *, as_labels: bool) -> np.ndarray:
 
 
 def array_of_numbers(values: list[Any] | tuple[Any, ...]) -> np.ndarray | None:
-    """Numbers, or rows of numbers, as an array, where all are of one type, which the array holds; None where not.
+    """Numbers, or rows of numbers, of one type as an array that represents them exactly; else None.
 
-    Not so: true beside 1, 1 beside 1.0, whole numbers of more than 64 bits, rows of several lengths, labels.
+    None for True beside 1, 1 beside 1.0, integers of more than 64 bits, rows of several lengths, labels.
     """
     rows = {type(value) for value in values} <= {list} or {type(value) for value in values} <= {tuple}
     kinds = {_number_kind(value) for value in (chain.from_iterable(values) if rows else values)}
@@ -174,7 +174,7 @@ def array_of_numbers(values: list[Any] | tuple[Any, ...]) -> np.ndarray | None:
 
 
 def check_plain(array: np.ndarray) -> None:
-    """ValueError for a masked array, and for other classes whose members are not all there is to see, as units are."""
+    """ValueError for masked arrays and other subclasses with data beyond their entries, such as units."""
     if type(array) not in _PLAIN:
         name = type(array).__name__
         raise ValueError(
@@ -183,13 +183,13 @@ def check_plain(array: np.ndarray) -> None:
 
 
 def objects(values: Iterable[Any]) -> np.ndarray:
-    """As they are, in an array of dtype object, shape (m,)."""
+    """The values in an array of dtype object, shape (m,)."""
     values = list(values)
     return np.fromiter(values, dtype=object, count=len(values))
 
 
 def _number_kind(value: Any) -> str | None:
-    """Of a number: int, or the dtype's name; of an array or tensor, that of its numbers. None of anything else."""
+    """The type of a number: int, or the dtype's name (of an array or tensor, its entries'); None for anything else."""
     if type(value) in (bool, int, float):
         return {bool: "bool", int: "int", float: "float64"}[type(value)]
     if isinstance(value, np.generic) or type(value) in _PLAIN:
@@ -198,7 +198,7 @@ def _number_kind(value: Any) -> str | None:
 
 
 def _key_dtype(dtype: str) -> str:
-    """Of a number's key: unsigned and of the same width for floats, which grow with it; else its own."""
+    """The dtype of a number's key: unsigned and of the same width for floats; else its own."""
     if dtype == "bool":
         return "uint8"
     return f"uint{8 * _width(dtype)}" if dtype in _INFINITY else dtype
@@ -209,7 +209,7 @@ def _width(dtype: str) -> int:
 
 
 def _ordered(array: np.ndarray, dtype: str) -> np.ndarray:
-    """The keys of numbers, element by element, in a new array."""
+    """The keys of numbers, elementwise, in a new array."""
     if dtype not in _INFINITY:
         return array.astype(_key_dtype(dtype))
     bits = 8 * _width(dtype)
@@ -217,7 +217,7 @@ def _ordered(array: np.ndarray, dtype: str) -> np.ndarray:
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     sign = np.array(1 << bits - 1, dtype=unsigned)
     patterns = array.view(unsigned)
-    keys = (array.view(signed) >> (bits - 1)).view(unsigned)  # all ones for a negative number, else 0
+    keys = (array.view(signed) >> (bits - 1)).view(unsigned)  # all ones for negative numbers, else 0
     keys |= sign
     keys ^= patterns
     nans = (patterns & ~sign) > _INFINITY[dtype]
@@ -227,7 +227,7 @@ def _ordered(array: np.ndarray, dtype: str) -> np.ndarray:
 
 
 def _side_by_side(keys: np.ndarray) -> np.ndarray:
-    """One key a row: a whole number where the columns fit into one, else their bytes."""
+    """One key for each row: an integer where the columns fit into one, else their bytes."""
     width, columns = keys.dtype.itemsize, keys.shape[1]
     if width * columns > _PACKED:
         wide = np.ascontiguousarray(keys.astype(keys.dtype.newbyteorder(">")))
@@ -239,7 +239,6 @@ def _side_by_side(keys: np.ndarray) -> np.ndarray:
 
 
 def _number(key: Any, dtype: str) -> Any:
-    """The number of one key."""
     if dtype not in _INFINITY:
         return np.asarray(key).astype(dtype)[()]
     bits = 8 * _width(dtype)
@@ -251,9 +250,9 @@ def _number(key: Any, dtype: str) -> Any:
 
 
 def _identity(value: Any) -> Hashable:
-    """What makes a label the same label: its type and its value, a float's by its bits.
+    """The type and value of a label, floats by their bits.
 
-    Raises ValueError for what is known by its text alone, which may be that of others too.
+    Raises ValueError for an object that is known by its text only, which may not be unique.
     """
     kind = type(value)
     if isinstance(value, Enum):
@@ -278,7 +277,7 @@ def _identity(value: Any) -> Hashable:
 
 
 def _parts(value: Any) -> list[Any] | None:
-    """Of a container, in order; None for what is none."""
+    """The members of a container, in order; None for anything else."""
     if isinstance(value, list | tuple):
         return list(value)
     if isinstance(value, dict):
@@ -287,7 +286,7 @@ def _parts(value: Any) -> list[Any] | None:
 
 
 def _text(value: Any) -> str:
-    text, kind = str(canonical(value)), type(value)  # refuses what differs from one object to the next
+    text, kind = str(canonical(value)), type(value)  # refuses text that differs between equal objects
     if kind.__module__.partition(".")[0] not in _KNOWN_BY_TEXT:
         raise ValueError(
             f"it returned an object of class {kind.__name__}, of which only the text is known; "

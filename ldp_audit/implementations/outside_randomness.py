@@ -1,12 +1,12 @@
-"""Randomness that a program may take from elsewhere than the generator it is handed: noticed, not played back.
+"""Detection of randomness from other sources than the given generator, which cannot be replayed.
 
-Watched are numpy's and Python's shared generators, torch's for the CPU, and what asks the operating system through
-`os.urandom`, `secrets`, `uuid.uuid4`, or for the seed of a new numpy generator. A shared generator that was drawn from
-or seeded is in another state; one that is put back through its library's own function is looked at before that.
-Not seen: a clock, a compiled library's own generator, and functions of `os` that were imported by name before.
+Checked are numpy's and Python's shared generators, torch's for the CPU, and calls of the operating system through
+`os.urandom`, `secrets`, `uuid.uuid4`, or for the seed of a new numpy generator. A draw or a seed changes the state of a
+shared generator; before a state is restored through the library's own function it is checked too. Not detected: a
+clock, a compiled library's own generator, and functions of `os` that were imported by name before.
 
-Watched too are generators that the program holds: as globals that it names, in closures, defaults, attributes and
-containers. What such a one gives is no word that is played back; if it has moved between two looks, it was drawn from.
+Also checked are generators that the program holds: in globals that it names, closures, defaults, attributes and
+containers. A change of their state between two checks means that they were used.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from unittest.mock import patch
 
 import numpy as np
 
-_MOST = 5000  # objects that are looked at
+_MOST = 5000  # most objects that are searched
 _SKIPPED = (str, bytes, bool, int, float, complex, type(None), np.ndarray, np.generic, type)
 
 
 @dataclass(frozen=True)
 class _Shared:
-    """A generator of the whole process.   home, setter: where its library's function is that sets its state."""
+    """A generator of the whole process.   home, setter: the location of the library's function that sets its state."""
 
     name: str
     home: Any
@@ -42,9 +42,9 @@ class _Shared:
 
 
 class OutsideRandomness:
-    """A context; `seen` then says what was drawn from, as the end of a sentence about a program, None if nothing.
+    """A context; `seen` then names the sources used, as the predicate of a sentence about a program, or is None.
 
-    on_torch: whether torch's shared generator must not move either.
+    on_torch: whether torch's shared generator is checked too.
     """
 
     def __init__(self, *, on_torch: bool = False) -> None:
@@ -99,7 +99,7 @@ class OutsideRandomness:
 
 
 def _importing() -> bool:
-    """Whether a module is being loaded, as libraries do late: what it draws then is the same for all calls."""
+    """Whether a module is being imported: its draws are the same for all calls."""
     frame = inspect.currentframe()
     while frame is not None:
         if frame.f_globals.get("__name__") == "importlib._bootstrap":
@@ -114,20 +114,20 @@ def _numpy_state() -> tuple[Any, ...]:
 
 
 class OwnGenerators:
-    """The generators that can be reached from a program, and their states now."""
+    """The generators reachable from a program, and their present states."""
 
     def __init__(self, program: Any) -> None:
         self._found = [(one, _state(one)) for one in _reached(program) if _is_generator(one)]
 
     def moved(self) -> bool:
-        """Whether one of them has been drawn from, or seeded, since."""
+        """Whether one of them has changed its state since."""
         return any(_state(one) != before for one, before in self._found)
 
 
 def _reached(program: Any) -> Iterator[Any]:
-    """The program and what it refers to, nearest first."""
+    """The program and the objects it refers to, nearest first."""
     waiting, known = [program], {id(program): program}
-    for one in waiting:  # grows meanwhile
+    for one in waiting:  # extended in the loop
         yield one
         for other in _members(one):
             if id(other) not in known and len(known) < _MOST and not isinstance(other, _SKIPPED):
@@ -142,7 +142,7 @@ def _members(one: Any) -> Iterator[Any]:
         yield from (one.__self__, one.__func__)
     elif isinstance(one, partial):
         yield from (one.func, *one.args, *one.keywords.values())
-    elif type(one).__module__ == "functools":  # what a cache holds
+    elif type(one).__module__ == "functools":  # contents of a cache
         yield from gc.get_referents(one)
     elif isinstance(one, dict):
         yield from list(one.values())[:_MOST]
@@ -159,7 +159,7 @@ def _members(one: Any) -> Iterator[Any]:
 
 
 def _of_function(function: FunctionType) -> Iterator[Any]:
-    """What its code names in its module, or in a module that it names, and what it keeps."""
+    """The objects that its code names in its module, or in a module that it names, and in its closure and defaults."""
     names = set(_names(function.__code__))
     for name in names & function.__globals__.keys():
         value = function.__globals__[name]
@@ -170,7 +170,7 @@ def _of_function(function: FunctionType) -> Iterator[Any]:
     for cell in function.__closure__ or ():
         try:
             yield cell.cell_contents
-        except ValueError:  # not filled yet
+        except ValueError:  # an empty closure cell
             continue
     yield from (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
     yield from list(vars(function).values())
@@ -190,7 +190,7 @@ def _is_generator(one: Any) -> bool:
 
 
 def _state(one: Any) -> Any:
-    """What a draw changes, as something that can be compared."""
+    """The state that a draw changes, in a comparable form."""
     if isinstance(one, np.random.Generator):
         return pickle.dumps(one.bit_generator.state)
     if isinstance(one, np.random.BitGenerator):

@@ -1,8 +1,8 @@
-"""A program (x, n, rng) -> n outputs as a deterministic map from the words that it draws.
+"""A program (x, n, rng) -> n outputs as a deterministic map of the random words that it draws.
 
-The program is called for one output, then for several, with generators that write down what is drawn. Where a call for
-n outputs draws n times what a call for one does, many outputs are played back in one call, each from words of its own;
-some of them are compared with calls for one, bit by bit. Otherwise every output is played back by a call for one.
+The program is called for one output, then for several, with generators that record its draws. If a call for n outputs
+draws n times as much as a call for one, many outputs are replayed in one call, each from its own words; some are
+compared with calls for one, bit by bit. Otherwise every output is replayed by a call for one.
 """
 
 from __future__ import annotations
@@ -28,25 +28,26 @@ from ldp_audit.implementations.fake_generator import Draw, FakeGenerator, NotEnu
 from ldp_audit.implementations.output_keys import OutputKeys, array_of_numbers, check_plain, objects, same
 from ldp_audit.implementations.outside_randomness import OutsideRandomness
 
-TRACES = 20  # calls for one output, each with other words, that must all draw alike
-ROWS = 4096  # outputs of the call that is compared with calls for one
+TRACES = 20  # calls for one output, with independent words, that must all make the same draws
+ROWS = 4096  # outputs of the large call, compared with calls for one
 COMPARED = 64
-_FEW = (2, 7, 50)  # outputs of further calls that are compared with the call for many
+_FEW = (2, 7, 50)  # outputs of further calls, compared with the large call
 _SINGLE: tuple[Layout, bool] = ("single", True)
-_TWISTER = 624  # words of 32 bits that an adapter draws to seed a library's generator with
+_TWISTER = 624  # 32-bit words that an adapter draws to seed a library's generator
 Layout = Literal["rows", "columns", "calls", "single"]
-"""How n outputs take their words from one call: the draws have n rows, or n columns, where a call for one output draws
-one; the call repeats n times what a call for one does; or it does neither, and calls are for one output."""
+"""The words of n outputs in one call: the draws have n rows, or n columns, for one in a call for one output; the call
+repeats n times the draws of a call for one; or neither, and every call is for one output.
+"""
 
 
 @dataclass(frozen=True)
 class ProgramMap:
-    """A program as a map of words; called as (x, u1, ..., uk) for arrays of m uniforms, as `implementation` does.
+    """A program as a map of words; called as (x, u1, ..., uk) for arrays of m uniforms, as by `implementation`.
 
-    draws: what one output takes, in order.   most: bits of a word that are played back, the upper ones; others are 0.
-    on_tape: whether the program is handed the recorded generator, not one that it seeds others from.
-    alike: whether calls for many outputs were seen to give, bit by bit, what calls for one do.
-    signed: whether words of 64 bits are counted from -2**63, as by programs that read them as signed numbers.
+    draws: of one output, in order.   most: number of upper bits of a word that are replayed; the others are 0.
+    on_tape: whether the program receives the recorded generator, not one that it seeds others from.
+    alike: whether calls for many outputs agreed, bit by bit, with calls for one.
+    signed: whether words of 64 bits count from -2**63, for programs that read them as signed numbers.
     """
 
     sampler: Sampler
@@ -59,37 +60,37 @@ class ProgramMap:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """The bits of each word that one output takes."""
+        """The bits of each word of an output."""
         return tuple(draw.bits for draw in self.draws for _ in range(draw.size))
 
     @property
     def kept(self) -> tuple[int, ...]:
-        """Of those, the bits that are played back; an output of no draws is given one bit, which it ignores."""
+        """The bits of each word that are replayed; an output without draws gets one bit, which it ignores."""
         return tuple(min(width, self.most) for width in self.widths) or (1,)
 
     @property
     def bits(self) -> int:
-        """Of each uniform. Words of several lengths are one after the other in one, where that can be enumerated."""
+        """Bits of each uniform. Words of several lengths are concatenated to one, if that can be enumerated."""
         return sum(self.kept) if self._in_one else max(self.kept)
 
     @property
     def uniforms(self) -> int:
-        """How many the map takes. Where they are longer than a word, the word is their upper bits."""
+        """The number of uniforms of the map. If they are longer than a word, the word is their upper bits."""
         return 1 if self._in_one else len(self.kept)
 
     @property
     def words(self) -> bool:
-        """Whether the map takes whole numbers."""
+        """Whether the map takes integers."""
         whole = any(draw.name.startswith(("integers", "bytes", "torch.randint")) for draw in self.draws)
         return whole or len(set(self.kept)) > 1 or not self.draws
 
     @property
     def batched(self) -> bool:
-        """Whether one call makes many outputs without a loop over them."""
+        """Whether one call gives many outputs without a loop."""
         return self.layout in ("rows", "columns")
 
     def describe(self) -> str:
-        """What one output takes, in words."""
+        """The draws of one output, in words."""
         names = ", ".join(draw.name if draw.size == 1 else described(draw) for draw in self.draws) or "nothing"
         return f"each output draws {names}"
 
@@ -104,7 +105,7 @@ class ProgramMap:
         return joined(pieces)
 
     def ignores_lower_bits(self, x: Any, seed: int) -> bool:
-        """Whether random lower bits, where 0 is played back, change no output of some words."""
+        """Whether the omitted lower bits, drawn at random, change no output in a sample of words."""
         whole = _random_columns(np.random.default_rng(seed), self.draws, COMPARED)
         dropped = np.array(self.widths, dtype=np.uint64) - np.array(self.kept, dtype=np.uint64)
         with Playback(self.sampler, seed, on_tape=self.on_tape) as calls:
@@ -116,7 +117,7 @@ class ProgramMap:
         return len(set(self.kept)) > 1 and sum(self.kept) <= MOST_ENUMERATED
 
     def _columns(self, uniforms: Sequence[np.ndarray]) -> np.ndarray:
-        """The whole words of each draw, uint64, shape (m, words of an output)."""
+        """The words of each draw, uint64, shape (m, words of an output)."""
         columns = np.zeros((len(uniforms[0]), len(self.widths)), dtype=np.uint64)
         given = [
             one.astype("u8") if self.words else (one.astype("f8") * 2.0**self.bits).astype("u8") for one in uniforms
@@ -133,8 +134,8 @@ class ProgramMap:
 def map_of(sampler: Sampler, inputs: Sequence[Any], *, bits: int | None = None, seed: int = 0) -> ProgramMap:
     """The program as a map, from its calls on these inputs.
 
-    bits: of each word, where fewer are to be played back than the generator gives.
-    Raises NotEnumerable, with the reason, where its draws cannot be played back, and ProgramError where it fails.
+    bits: of each word, where fewer are to be replayed than the generator gives.
+    Raises NotEnumerable, with the reason, where its draws cannot be replayed, and ProgramError where it fails.
     """
     if bits is not None and (isinstance(bits, bool) or not isinstance(bits, int | np.integer) or not 1 <= bits <= 64):
         raise ValueError(f"bits must be a whole number in 1..64, or None for the generator's own, got {bits!r}")
@@ -145,8 +146,8 @@ def map_of(sampler: Sampler, inputs: Sequence[Any], *, bits: int | None = None, 
 
 
 def _draws_of_one(sampler: Sampler, inputs: Sequence[Any], seed: int) -> tuple[tuple[Draw, ...], bool]:
-    """What a call for one output draws, the same on all inputs and with all words; and whether from our generator."""
-    with suppress(NotEnumerable):  # it may import torch, or fill a cache
+    """The draws of a call for one output, equal on all inputs and words; and whether they are from our generator."""
+    with suppress(NotEnumerable):  # a first call, which may import torch or fill a cache
         _recorded_draws(sampler, inputs[0], seed, on_tape=True)
     draws, on_tape = _recorded_draws(sampler, inputs[0], seed, on_tape=True), True
     if isinstance(sampler, AdaptedSampler) and any(_seeds_a_twister(draw) for draw in draws):
@@ -161,7 +162,7 @@ def _draws_of_one(sampler: Sampler, inputs: Sequence[Any], seed: int) -> tuple[t
             with Playback(sampler, trial, on_tape=on_tape) as fresh:
                 tape, outputs = fresh.record(x, 1)
                 if fresh.torch_starts:
-                    fresh.record(x, 1)  # refused where it starts from the same state again
+                    fresh.record(x, 1)  # refused if it starts from the same state again
             if starts & fresh.torch_starts:
                 raise NotEnumerable("it seeds torch's generator itself, so that its draws repeat")
             starts |= fresh.torch_starts
@@ -188,7 +189,7 @@ def _recorded_draws(sampler: Sampler, x: Any, seed: int, *, on_tape: bool) -> li
 
 
 def _check_faithful(sampler: Sampler, x: Any, outputs: Any, seed: int, *, on_tape: bool) -> None:
-    """Plain generators of the same seed, numpy's and torch's, must give what the recorded ones gave."""
+    """Plain generators of the same seed, numpy's and torch's, must give the outputs of the recorded ones."""
     rng = np.random.default_rng(seed)
     with np.errstate(all="ignore"), seeded_globals(rng):
         plain = guarded(sampler, x, 1, np.random.Generator(np.random.PCG64(seed)) if on_tape else rng)
@@ -197,7 +198,7 @@ def _check_faithful(sampler: Sampler, x: Any, outputs: Any, seed: int, *, on_tap
 
 
 def _layout(sampler: Sampler, x: Any, draws: tuple[Draw, ...], seed: int, *, on_tape: bool) -> tuple[Layout, bool]:
-    """How calls for many outputs take their words, and whether they give, bit by bit, what calls for one do."""
+    """The layout of words in calls for many outputs, and whether these agree, bit by bit, with calls for one."""
     with Playback(sampler, seed, on_tape=on_tape) as calls:
         try:
             few = calls.record(x, 5)[0].draws
@@ -215,7 +216,7 @@ def _layout(sampler: Sampler, x: Any, draws: tuple[Draw, ...], seed: int, *, on_
         for layout in candidates:
             try:
                 if layout != "calls":
-                    calls.record(x, ROWS)  # long draws are compared with the libraries' own values too
+                    calls.record(x, ROWS)  # compares long draws with the libraries' own values too
                 many = calls.play(x, draws, columns, layout)
                 backwards = calls.play(x, draws, np.ascontiguousarray(columns[::-1]), layout)
             except NotEnumerable:
@@ -232,7 +233,7 @@ def _layout(sampler: Sampler, x: Any, draws: tuple[Draw, ...], seed: int, *, on_
 def _few_differ(
     calls: Playback, x: Any, draws: tuple[Draw, ...], columns: np.ndarray, layout: Layout, many: Any
 ) -> bool:
-    """Whether calls for some numbers of outputs differ from the call for many by more than rounding."""
+    """Whether calls for a few outputs differ from the call for many by more than rounding."""
     for n in _FEW:
         few = calls.play(x, draws, columns[:n], layout)
         if differ(few, many[:n], n) and not _round_otherwise(few, many[:n]):
@@ -241,12 +242,12 @@ def _few_differ(
 
 
 def _round_otherwise(first: Any, second: Any) -> bool:
-    """Whether outputs are single floats that differ by a few units in the last place of the usual one, if at all."""
+    """Whether outputs are single floats that differ by at most a few units in the last place of the typical one."""
     one, other = (as_numpy(side) if is_tensor(side) else np.asarray(side) for side in (first, second))
     if one.ndim != 1 or one.shape != other.shape or one.dtype != other.dtype or one.dtype.kind != "f":
         return False
     with np.errstate(all="ignore"):
-        single = one.astype(np.float32), other.astype(np.float32)  # a tensor's come as float64
+        single = one.astype(np.float32), other.astype(np.float32)  # a tensor's are given as float64
         if np.array_equal(single[0], one, equal_nan=True) and np.array_equal(single[1], other, equal_nan=True):
             one, other = single
         near = np.abs(one - other) <= unit_of(other)
@@ -254,7 +255,7 @@ def _round_otherwise(first: Any, second: Any) -> bool:
 
 
 def _one_word(draws: Sequence[Draw]) -> bool:
-    """Whether rows and columns are the same."""
+    """Whether rows and columns are the same layout."""
     return all(draw.size == 1 for draw in draws)
 
 
@@ -266,7 +267,7 @@ def _random_columns(rng: np.random.Generator, draws: Sequence[Draw], m: int) -> 
 
 
 def _parts(word: np.ndarray, widths: Sequence[int]) -> list[np.ndarray]:
-    """The words that one long word is made of, the first the highest."""
+    """The words that are concatenated in one long word, the first the highest."""
     shifts = [sum(widths[place + 1 :]) for place in range(len(widths))]
     return [word >> np.uint64(shift) & np.uint64(2**width - 1) for shift, width in zip(shifts, widths, strict=True)]
 
@@ -277,11 +278,11 @@ def _listed(draws: Sequence[Draw]) -> str:
 
 
 class Playback:
-    """A context in which a program is called with fakes.
+    """A context in which a program is called with substitute generators.
 
-    seed: of fresh words, and of whatever else is random: what libraries share, and the generator that a program is
-    handed where it is not `on_tape`, for adapters that seed others from it.
-    free: whether torch's generators may be seeded by the program, as adapters do; None: where it is not `on_tape`.
+    seed: of random words, and of all other randomness: the libraries' shared generators, and the generator that the
+        program receives where it is not `on_tape`, for adapters that seed others from it.
+    free: whether the program may seed torch's generators, as adapters do; None: where it is not `on_tape`.
     """
 
     def __init__(self, sampler: Sampler, seed: int, *, on_tape: bool = True, free: bool | None = None) -> None:
@@ -307,7 +308,7 @@ class Playback:
         self._stack.__exit__(*details)
 
     def record(self, x: Any, n: int) -> tuple[Tape, Any]:
-        """A call for n outputs with fresh words: what it drew, and its outputs."""
+        """A call for n outputs with random words: its draws, and its outputs."""
         tape = Tape()
         with OutsideRandomness() as outside:
             outputs = self._called(x, n, tape)
@@ -316,7 +317,7 @@ class Playback:
 
     def play(self, x: Any, draws: Sequence[Draw], columns: np.ndarray, layout: Layout) -> Any:
         """The outputs of these words.   columns: uint64, shape (m, words of an output).   draws: of a call for one."""
-        with OutsideRandomness(on_torch=True) as outside:  # what is played back moves no generator at all
+        with OutsideRandomness(on_torch=True) as outside:  # a replay must not change the state of any generator
             if layout != "single":
                 outputs = self._called(x, len(columns), Tape(list(_script(draws, columns, layout))))
             else:
@@ -327,7 +328,7 @@ class Playback:
 
     @property
     def torch_starts(self) -> set[bytes]:
-        """The states of torch's generators that recorded calls drew from first."""
+        """The states of torch's generators from which recorded calls drew first."""
         return set() if self._torch is None else self._torch.starts
 
     def _called(self, x: Any, n: int, tape: Tape) -> Any:
@@ -337,7 +338,7 @@ class Playback:
         try:
             outputs = guarded(self.sampler, x, n, self._fake if self.on_tape else self._plain)
         except (NotEnumerable, ProgramError):
-            if tape.refusal is not None:  # it goes before what the program made of it
+            if tape.refusal is not None:  # takes precedence over the program's reaction to it
                 raise NotEnumerable(tape.refusal) from None
             raise
         tape.finish()
@@ -352,7 +353,7 @@ def _check_unseen(outside: OutsideRandomness) -> None:
 
 
 def guarded(sampler: Sampler, x: Any, n: int, rng: np.random.Generator) -> Any:
-    """n outputs of the program, as an array or a tensor. Raises ProgramError for whatever it raises."""
+    """n outputs of the program, as an array or a tensor. Raises ProgramError for any error of the program."""
     try:
         raw = sampler(copy.deepcopy(x), n, rng)
         return _as_array(list(islice(raw, n + 1)) if isinstance(raw, Iterator) else raw)
@@ -364,7 +365,7 @@ def guarded(sampler: Sampler, x: Any, n: int, rng: np.random.Generator) -> Any:
 
 
 def joined(pieces: Sequence[Any]) -> Any:
-    """Outputs of several calls in a row; objects where they are not all of one dtype."""
+    """The outputs of several calls, concatenated; objects where dtypes differ."""
     if all(type(piece).__module__.partition(".")[0] == "torch" for piece in pieces):
         return sys.modules["torch"].cat(list(pieces))
     arrays = [np.asarray(piece) for piece in pieces]
@@ -374,12 +375,12 @@ def joined(pieces: Sequence[Any]) -> Any:
 
 
 def _as_python(array: np.ndarray) -> bool:
-    """Whether its members are what a list of Python's numbers, or of objects, was read as."""
+    """Whether the array was read from a list of Python numbers or objects."""
     return array.ndim == 1 and array.dtype.name in ("bool", "int64", "float64", "object")
 
 
 def differ(first: Any, second: Any, n: int) -> bool:
-    """Whether any of n outputs differs, by its bits. Raises ProgramError for what cannot be read as n outputs."""
+    """Whether any of n outputs differs in its bits. Raises ProgramError where they cannot be read as n outputs."""
     reader = OutputKeys()
     try:
         keys = reader.read(first, n)
@@ -387,12 +388,12 @@ def differ(first: Any, second: Any, n: int) -> bool:
         raise ProgramError(f"the sampler: {error}") from None
     try:
         return same(keys, reader.read(second, n)) is not None
-    except ValueError:  # outputs of another kind
+    except ValueError:  # outputs of different kinds
         return True
 
 
 def _script(draws: Sequence[Draw], columns: np.ndarray, layout: Layout) -> Iterator[tuple[Draw, np.ndarray]]:
-    """The draws that a call for m outputs makes, each with its words."""
+    """The draws of a call for m outputs, each with its words."""
     m, ends = len(columns), np.cumsum([draw.size for draw in draws])
     if layout in ("calls", "single"):
         for row in columns:
@@ -410,7 +411,7 @@ def _script(draws: Sequence[Draw], columns: np.ndarray, layout: Layout) -> Itera
 
 
 def _as_array(raw: Any) -> Any:
-    """Lists of numbers of one type as an array, other lists as objects; copies, as a program may fill them anew."""
+    """Lists of numbers of one type as an array, other lists as objects; copies, as a program may reuse its buffers."""
     if isinstance(raw, np.ndarray):
         check_plain(raw)
     if isinstance(raw, list | tuple):

@@ -1,12 +1,12 @@
-"""What the textbook programs guarantee in floating point, measured: `python -m ldp_audit.auditing.textbook [--limits]`.
+"""Measured guarantees of the textbook programs in floating point: `python -m ldp_audit.auditing.textbook [--limits]`.
 
-Every row claims the program's nominal epsilon and asks for its channel. bfloat16 needs torch; half, float32 and float64
-are numpy's, and its logarithms, exponentials and cosines: another library's last digits differ, and so do the shares.
+Every row claims the program's nominal epsilon and computes its channel. bfloat16 needs torch; half, float32 and float64
+use numpy's logarithms, exponentials and cosines: other libraries differ in the last digits, and so in the shares.
 
-From which epsilon on the two-point program's epsilon is infinite: every epsilon, or every t, of a dtype at once.
-
-With p+ and p-, the program's p at the two ends, ceil(2**b p) of the 2**b words of `u < p` lead to the upper report. The
-implemented epsilon is the larger log ratio of the two ends' counts, of the upper report or the lower one.
+The limits are the epsilons from which the two-point program's epsilon is infinite, by a scan of all epsilons, or all t,
+of a dtype. With p+ and p-, the program's p at the two endpoints, ceil(2**b p) of the 2**b words of `u < p` lead to the
+upper report. The implemented epsilon is the larger log ratio of the endpoints' counts, of the upper or the lower
+report.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ldp_audit.auditing.textbook import (
 from ldp_audit.implementations import Implementation, implementation
 
 BITS = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}
-"""Of a uniform in each dtype: as many as it has significant bits."""
+"""Bits of a uniform in each dtype: its significant bits."""
 
 RADII = (1.0, 0.075, 0.015)
 
@@ -50,7 +50,7 @@ class Finding:
     epsilon: float = 1.0
 
     def run(self) -> Implementation:
-        """The program's channel: every word where they can be enumerated, else by structure, else what samples refute.
+        """The program's channel: enumerated if possible, else by monotonicity, else lower bounds from samples.
 
         Raises ImportError for bfloat16 without torch.
         """
@@ -67,7 +67,7 @@ class Finding:
 
 
 def findings() -> list[Finding]:
-    """The rows of the table, the quick ones first in each program."""
+    """The rows of the table, fast ones first within each program."""
     dtypes, few = list(BITS), ["bfloat16", "float16", "float32"]
     rows = [Finding(TextbookLaplace(), dtype, (0.0, 1.0)) for dtype in dtypes]
     rows += [Finding(TextbookSignedLaplace(), dtype, (0.0, 1.0)) for dtype in few]
@@ -108,7 +108,7 @@ def _dtype(name: str) -> Any:
 
 
 def rounded_limit(bits: int) -> float:
-    """ln(2**(bits+1) - 1): from here on epsilon is infinite where p is rounded correctly; nats."""
+    """ln(2**(bits+1) - 1), nats, from which epsilon is infinite if p is rounded correctly."""
     return math.log(2 ** (bits + 1) - 1)
 
 
@@ -116,8 +116,8 @@ def measured(dtype: str, radius: float, center: float = 0.0) -> Limits:
     """The limits of equation (2), operation by operation.
 
     float32: all its numbers from 4 to 17.5 as epsilon. float16, bfloat16: all their numbers as t, each with the least
-    epsilon that rounds to it, up to where the formula overflows. float64: two million epsilons from 30 to 38.
-    Raises ImportError for bfloat16 without torch.
+        epsilon that rounds to it, up to overflow. float64: two million epsilons from 30 to 38. Raises ImportError for
+        bfloat16 without torch.
     """
     if dtype == "float32":
         epsilons = float32_between(4.0, 17.5)
@@ -138,7 +138,7 @@ def measured(dtype: str, radius: float, center: float = 0.0) -> Limits:
 
 
 def limits_table() -> Iterator[str]:
-    """Lines of a Markdown limits_table."""
+    """Lines of a Markdown table of the limits."""
     yield "| dtype | p rounded correctly | center, radius | infinite from | finite up to | largest finite excess |"
     yield "|---|---|---|---|---|---|"
     for dtype, bits in BITS.items():
@@ -152,17 +152,18 @@ def limits_table() -> Iterator[str]:
 
 
 def _least_epsilons(t: np.ndarray) -> np.ndarray:
-    """The least epsilon whose e**epsilon rounds to each t: the logarithm of the middle between t and the one before."""
+    """The least epsilon whose e**epsilon rounds to each t: the logarithm of the midpoint of t and its predecessor."""
     wide = t.astype(np.float64)
     return np.log((wide + np.concatenate([[1.0], wide[:-1]])) / 2)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The least epsilon that is infinite as implemented, and the largest that is not, of those scanned; nats.
+    """The least epsilon with an infinite implemented epsilon, and the largest with a finite one, of those scanned;
+    nats.
 
-    excess: by how much the implemented epsilon exceeds the nominal one at most, where it is finite.
-    scanned: how many.   inf, -inf where there is none of the sort.
+    excess: the largest difference of implemented and nominal epsilon, where finite.
+    scanned: the number of epsilons.   inf, -inf if there is none of that kind.
     """
 
     first_infinite: float
@@ -172,7 +173,7 @@ class Limits:
 
 
 def limits(epsilons: NDArray[np.floating], t: Any, bits: int, *, center: float = 0.0, radius: float = 1.0) -> Limits:
-    """The limits among these nominal epsilons, whose t = e**epsilon the program holds in the dtype of the array t."""
+    """The limits among these nominal epsilons, with t = e**epsilon in the dtype of the array t."""
     found = implemented_epsilons(t, bits, center=center, radius=radius)
     wide, infinite = np.asarray(epsilons, dtype=np.float64), np.isinf(found)
     return Limits(
@@ -184,17 +185,17 @@ def limits(epsilons: NDArray[np.floating], t: Any, bits: int, *, center: float =
 
 
 def implemented_epsilons(t: Any, bits: int, *, center: float = 0.0, radius: float = 1.0) -> NDArray[np.float64]:
-    """The program's epsilon for each t, an array or tensor whose dtype the operations have; shape of t, nats.
+    """The program's epsilon for each t, an array or tensor in whose dtype it computes; shape of t, nats.
 
     Inputs are center +- radius in that dtype; uniforms are multiples of 2**-bits. From exact counts of words. A p that
-    is NaN, where t is beyond the dtype, leads no word to the upper report.
+    is NaN, by overflow of t, leads no word to the upper report.
     """
     xp = array_namespace(t)
     c, r = (xp.asarray(value, dtype=t.dtype) for value in (center, radius))
     with np.errstate(all="ignore"):
         above, below = (_words(equation_2(end, c, r, t), bits) for end in (c + r, c - r))
         ratios = [np.abs(np.log(above / below)), np.abs(np.log((2.0**bits - above) / (2.0**bits - below)))]
-    return np.fmax(np.fmax(*ratios), 0.0)  # 0/0, a report that occurs at neither end, is NaN and no evidence
+    return np.fmax(np.fmax(*ratios), 0.0)  # NaN: 0/0 for a report that occurs at neither endpoint
 
 
 def float32_between(low: float, high: float) -> NDArray[np.float32]:
@@ -206,14 +207,14 @@ def float32_between(low: float, high: float) -> NDArray[np.float32]:
 def float32_exp(epsilons: NDArray[np.float32]) -> NDArray[np.float32]:
     """e**epsilon rounded to float32, by way of float64.
 
-    Rounding twice goes wrong only where float64's exp is within its error of the middle between two float32 numbers.
-    numpy's own float32 exp is off by an ulp for two arguments in five, which moves the first infinite epsilon by 1e-4.
+    Double rounding errs only where float64's exp is within its error of the midpoint of two float32 numbers. numpy's
+    own float32 exp is off by an ulp for two arguments in five, which moves the first infinite epsilon by 1e-4.
     """
     return np.exp(epsilons.astype(np.float64)).astype(np.float32)
 
 
 def _words(p: Any, bits: int) -> NDArray[np.float64]:
-    """How many of 2**bits words have u < p; whole numbers, exact for up to 53 bits."""
+    """The number of 2**bits words with u < p; exact for up to 53 bits."""
     wide = np.asarray(p.double() if hasattr(p, "double") else p, dtype=np.float64)
     return np.nan_to_num(np.clip(np.ceil(wide * 2.0**bits), 0.0, 2.0**bits), nan=0.0)
 

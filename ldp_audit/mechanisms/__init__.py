@@ -1,9 +1,9 @@
-"""Mechanisms as exact distributions: each defined once, symbolically, with everything else derived or held to it."""
+"""Mechanisms as exact distributions, each defined once, symbolically; samplers are tested against the definition."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded when asked for
+if TYPE_CHECKING:  # for type checkers and editors; at run time names are imported on first use
     from ldp_audit.mechanisms.bound_channel import BoundChannel as BoundChannel
     from ldp_audit.mechanisms.channel import Ind as Ind
     from ldp_audit.mechanisms.channel import SymbolicChannel as SymbolicChannel
@@ -46,9 +46,9 @@ FAMILIES = {
     "SubsampleRelease": "subsample_release",
     "DuchiVector": "duchi_vector",
 }
-"""The registry: every family of mechanisms with numbers for parameters, and the file that defines it.
+"""The registry: every family of mechanisms with numerical parameters, and the module that defines it.
 
-The tests over all mechanisms, the page, the command line's TARGETs, accounts and audits know a family by this line.
+The tests over all mechanisms, the page, the command line's TARGETs, accounts and audits iterate over it.
 """
 
 COMPOSED = {
@@ -57,7 +57,7 @@ COMPOSED = {
     "RandomProjection": "random_projection",
     "FiniteChannel": "finite_channel",
 }
-"""The families that are made of other mechanisms, or of a matrix."""
+"""The families that are built from other mechanisms or from a matrix."""
 
 _HOME = {
     **FAMILIES,

@@ -1,16 +1,16 @@
-"""A symbolic channel with numbers in the place of its parameters: a mechanism, with everything that follows.
+"""A symbolic channel at given parameter values, as a mechanism.
 
-Epsilon and delta are suprema over all pairs of inputs. They are found among finitely many pairs, exactly:
+Epsilon and delta, suprema over all pairs of inputs, are maxima over finitely many candidate pairs:
 
-* whole-number inputs: every value;
-* probabilities affine in each real input: for any set of outputs, P - e**epsilon P' is affine in every input, so the
-  supremum is at corners of the inputs' box;
-* one real input and rational probabilities: the ends, and where the derivative of a set's probability is zero;
-* flat pieces with input-free densities, ends affine in one real input: on the square of input pairs the divergence is
-  convex where no two ends cross, so the supremum is at a crossing or a corner.
+* whole-number inputs: all values;
+* probabilities affine in each real input: P - e**epsilon P' is affine in every input for any set of outputs, so the
+  supremum is at corners of the input box;
+* one real input and rational probabilities: the endpoints, and the zeros of the derivative of every set's probability;
+* constant densities on intervals whose endpoints are affine in one real input: the divergence is convex in the pair
+  wherever no two endpoints cross, so the supremum is at a crossing or a corner.
 
-Other laws are refused with a message that says so, and so is what is no law at these numbers. The arithmetic has 600
-digits, and what is smaller than 1e-300 is zero: a probability that small has no float.
+Other distributions are refused, and so are values at which the channel is no distribution. Computed with 600 digits;
+numbers below 1e-300 count as 0.
 """
 
 from __future__ import annotations
@@ -36,22 +36,28 @@ from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.mechanisms.variable import Variable
 
 NOTHING = mpmath.mpf(10) ** -300
-"""What is smaller is rounding: it stands for 0."""
+"""Smaller numbers are rounding errors and count as 0."""
 
 _COARSE = 50
-"""Digits of a root before it is polished."""
+"""Digits of a root before Newton's method refines it."""
 
-_MOST_CORNERS, _MOST_OUTPUTS = 4096, 12
+_MOST_CORNERS = 4096
+"""Most corners of the input box, of which all pairs are tried."""
+
+_MOST_OUTPUTS = 12
+"""Most atoms with rational probabilities, of which all subsets are tried."""
+
 _TOLERANCE = mpmath.mpf(10) ** -30
+"""Tolerance for negative probabilities, totals other than 1, and gaps between pieces."""
 
 Inputs = tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class BoundChannel(Mechanism):
-    """`SymbolicChannel.bind` makes it: the channel at the given numbers.
+    """The channel at the given parameter values; made by `SymbolicChannel.bind`.
 
-    channel: the definition.   values: a number for each parameter, by name; "epsilon" stands for t = e**epsilon too.
+    channel: the definition.   values: a number for each parameter, by name; "epsilon" determines t = e**epsilon too.
     Raises ValueError for a missing or unknown parameter, and for a number outside a parameter's domain.
     """
 
@@ -84,7 +90,7 @@ class BoundChannel(Mechanism):
 
     def worst_pair(self) -> tuple[Any, Any]:
         """Inputs that attain exact_epsilon(): numbers, or tuples of numbers for several inputs."""
-        with mpmath.workdps(DIGITS):  # as floats, so that ties in the loss are not settled by the last digit
+        with mpmath.workdps(DIGITS):  # compared as floats: the last of 600 digits must not break ties
             pairs = self._pairs(mpmath.mpf(1))
             first, second = max(pairs, key=lambda pair: (float(self._loss(pair)), float(self._gap(pair, 1))))
         return _plain(first), _plain(second)
@@ -97,53 +103,53 @@ class BoundChannel(Mechanism):
         return np.array(found, dtype=np.float64).reshape(asked.shape)[()]
 
     def log_prob(self, y: ArrayLike, *x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability of the report y where it is an atom, else log density; broadcasts; -inf off the support."""
+        """Log probability of the report y if it is an atom, else log density; broadcasts; -inf off the support."""
         self._require(x)
         return np.vectorize(self._log_prob, otypes=[np.float64])(numbers_of("y", y), *x)[()]
 
     def outputs(self) -> tuple[float, ...]:
-        """The atoms' reports."""
+        """The outputs that are atoms."""
         return tuple(float(output) for output in self._outputs)
 
     def reports(self) -> tuple[float, ...] | None:
-        """The atoms' reports, for a law without a density."""
+        """The outputs that are atoms; None for a distribution with a density."""
         return None if self.channel.pieces else self.outputs()
 
     def mean(self, *x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """E[report | x]; one array an input, which broadcast."""
+        """E[report | x]; one array for each input, broadcast against each other."""
         return self._vectorised(self.channel.mean(), x)
 
     def variance(self, *x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Var[report | x]; one array an input, which broadcast."""
+        """Var[report | x]; one array for each input, broadcast against each other."""
         return self._vectorised(self.channel.variance(), x)
 
     def sample(self, *x: ArrayLike, rng: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """One report for each input, from `implemented()`; one array an input."""
+        """One report for each input, from `implemented()`; one array for each input."""
         return self.implemented().sample(*x, rng=rng)
 
     def implemented(self, bits: int = 64) -> GridChannel:
-        """What `sample` draws from, as a mechanism: finitely many inputs and outputs, on fixed grids."""
+        """The finite-precision distribution of `sample`: finitely many inputs and outputs, on fixed grids."""
         self._require_affine()
         return GridChannel.of(self, bits)
 
     def support(self) -> tuple[Any, Any]:
-        """The ends of the density's support, in many digits; ValueError where they depend on the input."""
+        """The interval that supports the density, in high precision; ValueError where it depends on the input."""
         lowest, highest = self.channel.pieces[0].lower, self.channel.pieces[-1].upper
         if lowest.has(*self.channel.inputs) or highest.has(*self.channel.inputs):
             raise ValueError(f"{self.channel.name!r}: a support that depends on the input has no private sampler")
         return self._number(lowest), self._number(highest)
 
     def law_at(self, point: Sequence[float]) -> tuple[list[Any], list[tuple[Any, Any, Any]]]:
-        """The atoms' probabilities and the pieces (lower, upper, density) at an input, in many digits."""
+        """The atoms' probabilities and the pieces (lower, upper, density) at an input, in high precision."""
         x = tuple(map(mpmath.mpf, point))
         return [p(*x) for p in self._probabilities], [tuple(f(*x) for f in piece) for piece in self._pieces]
 
     def ends(self) -> list[tuple[Any, Any]]:
-        """The range of each input, in many digits."""
+        """The range of each input, in high precision."""
         return self._box
 
     def whole_values(self, place: int) -> range:
-        """The values of a whole-number input. ValueError if there are none."""
+        """The values of a whole-number input; ValueError if there are none."""
         variable, (low, high) = self.channel.inputs[place], self._box[place]
         first, last = int(mpmath.ceil(low)), int(mpmath.floor(high))
         first, last = first + (variable.lower_open and first == low), last - (variable.upper_open and last == high)
@@ -190,9 +196,13 @@ class BoundChannel(Mechanism):
         return functions
 
     def _pairs(self, ratio: Any) -> list[tuple[Inputs, Inputs]]:
-        """Pairs of inputs among which the supremum at e**epsilon = ratio lies."""
+        """Pairs of inputs that include one attaining the supremum at e**epsilon = ratio."""
         with mpmath.workdps(DIGITS):
-            _, _, pieces = self._box, self._outputs, self._pieces  # refuse first what is not solved at all
+            _, _, pieces = (
+                self._box,
+                self._outputs,
+                self._pieces,
+            )  # first: these refuse unsupported channels
             if pieces and any(not v.integer_valued for v in self.channel.inputs):
                 self._require_affine()
                 pairs = self._crossings(ratio)
@@ -224,15 +234,15 @@ class BoundChannel(Mechanism):
                 f"{self.channel.name!r}: probabilities must be affine in {variable.name!r}, or rational in a single "
                 f"input with at most {_MOST_OUTPUTS} outputs"
             )
-        between = [low + (high - low) * k / 7 for k in range(1, 7)]  # to see that it is a law there too
+        between = [low + (high - low) * k / 7 for k in range(1, 7)]  # `_require_law` checks inner points too
         return [low, *self._turning_points(variable, low, high), *between, high]
 
     def _turning_points(self, variable: Variable, low: Any, high: Any) -> list[Any]:
-        """Where the probability of some set of outputs is level in the input."""
+        """Inputs at which the probability of some set of outputs has derivative 0."""
         found = []
         given = {v: self.values[v.name] for v in self.channel.variables() if v.name in self.values}
         numbers: dict[Any, Any] = {v: Rational(*float(number).as_integer_ratio()) for v, number in given.items()}
-        atoms = self.channel.atoms[1:]  # a set and its complement turn at the same places
+        atoms = self.channel.atoms[1:]  # a set and its complement have the same zeros
         for size in range(1, len(atoms) + 1):
             for chosen in itertools.combinations(atoms, size):
                 probability = Add(*(atom.probability for atom in chosen)).subs(numbers)
@@ -247,7 +257,7 @@ class BoundChannel(Mechanism):
         return _real_roots([self._number(coefficient) for coefficient in coefficients])
 
     def _crossings(self, ratio: Any) -> list[tuple[Inputs, Inputs]]:
-        """Corners of the square of pairs, and crossings of the lines on which ends meet or an atom's term turns."""
+        """Corners of the square of input pairs, and crossings of the lines where endpoints meet or P = ratio P'."""
         (low, high), *rest = self._box
         if rest:
             raise ValueError(f"{self.channel.name!r}: pieces are solved for a single input only")
@@ -267,20 +277,22 @@ class BoundChannel(Mechanism):
         return [((x,), (z,)) for x, z in points]
 
     def _loss(self, pair: tuple[Inputs, Inputs]) -> Any:
-        """The largest log ratio of any output between two inputs."""
+        """The largest privacy loss of any output between two inputs."""
         with mpmath.workdps(DIGITS):
             ratios = [_log_ratio(p(*pair[0]), p(*pair[1])) for p in self._probabilities]
             ratios += [_log_ratio(p, q) for p, q, length in self._overlaps(pair) if length > NOTHING]
             return max(ratios)
 
     def _gap(self, pair: tuple[Inputs, Inputs], ratio: Any) -> Any:
-        """The divergence of one ordered pair at e**epsilon = ratio."""
+        """The hockey-stick divergence of an ordered pair at e**epsilon = ratio."""
         terms = [p(*pair[0]) - ratio * p(*pair[1]) for p in self._probabilities]
         terms += [(p - ratio * q) * length for p, q, length in self._overlaps(pair)]
         return mpmath.fsum(term for term in terms if term > 0)
 
     def _overlaps(self, pair: tuple[Inputs, Inputs]) -> list[tuple[Any, Any, Any]]:
-        """(density, other density, length) for every two pieces that overlap; what lies outside has other density 0."""
+        """(density, other density, length) of the overlaps of pieces; where only the first has mass, the other density
+        is 0.
+        """
         first, second = (self.law_at(x)[1] for x in pair)
         found: list[tuple[Any, Any, Any]] = []
         for low, high, p in first:
@@ -295,13 +307,13 @@ class BoundChannel(Mechanism):
 
     def _delta(self, level: float) -> float:
         if math.isinf(level):
-            level = 1e6  # beyond every finite loss: no probability but 0 is below NOTHING
+            level = 1e6  # exceeds every finite loss, as probabilities are 0 or above NOTHING
         ratio = mpmath.exp(level)
         largest = max(self._gap(pair, ratio) for pair in self._pairs(ratio))
         return float(largest) if largest > NOTHING else 0.0
 
     def _require_affine(self) -> None:
-        """Densities free of the input, ends and probabilities affine in it."""
+        """Raise ValueError unless densities are free of the input, and endpoints and probabilities affine in it."""
         for variable in self.channel.inputs:
             if variable.integer_valued:
                 continue
@@ -315,7 +327,7 @@ class BoundChannel(Mechanism):
                 )
 
     def _require_law(self, points: Iterable[Inputs]) -> None:
-        """That nothing is negative and the total is 1: shown at the candidates, it holds everywhere between them."""
+        """Raise ValueError unless probabilities are >= 0 with sum 1 at the points, which implies it in between."""
         for point in points:
             atoms, pieces = self.law_at(point)
             parts = [*atoms, *(part for low, high, density in pieces for part in (density, high - low))]
@@ -362,7 +374,7 @@ class BoundChannel(Mechanism):
         return np.vectorize(one, otypes=[np.float64])(*x)[()]
 
     def _function(self, expression: Expr) -> Any:
-        """The expression as a function of the inputs, in as many digits as there are."""
+        """The expression as a high-precision function of the inputs."""
         return _function_of(expression, self.channel.inputs, self._parameters)  # type: ignore[attr-defined]
 
     def _number(self, expression: Expr) -> Any:
@@ -375,7 +387,7 @@ def _is_affine(expression: Expr, variable: Variable) -> bool:
 
 
 def _line(function: Any, low: Any, high: Any) -> tuple[Any, Any]:
-    """(a, b) of the affine function a + b x."""
+    """(a, b) of the affine function a + b x through two of its values."""
     slope = (function(high) - function(low)) / (high - low)
     return function(low) - slope * low, slope
 
@@ -392,7 +404,7 @@ def _plain(inputs: Inputs) -> Any:
 
 
 def _parameter_numbers(channel: SymbolicChannel, values: Mapping[str, float]) -> dict[Variable, Any]:
-    """Each parameter's number, in many digits; those that are e**(...) follow from their exponent's."""
+    """The value of each parameter in high precision; exponentials follow from their exponents."""
     parameters = [v for v in channel.variables() if v not in channel.inputs]
     exponents = {e for v in parameters if v.exp_of is not None for e in v.exp_of.free_symbols}
     known = {v.name: v for v in [*parameters, *exponents] if isinstance(v, Variable)}
@@ -419,7 +431,7 @@ def _parameter_numbers(channel: SymbolicChannel, values: Mapping[str, float]) ->
 def _function_of(
     expression: Expr, inputs: Sequence[Variable], parameters: Mapping[Variable, Any]
 ) -> Callable[..., Any]:
-    """The expression as a function of the inputs, in as many digits as there are when it is called."""
+    """The expression as a function of the inputs, at the precision of the caller's context."""
     function = _compiled([*inputs, *parameters], expression)
 
     def value(*x: Any) -> Any:
@@ -433,7 +445,7 @@ def _function_of(
 
 
 def _compiled(variables: Iterable[Variable], expression: Expr) -> Callable[..., Any]:
-    """The expression as a function of the variables, whatever they are called."""
+    """The expression as a function of the variables, under any names."""
     places: dict[Any, Any] = {variable: Dummy() for variable in variables}
     return lambdify(list(places.values()), expression.xreplace(places), "mpmath")
 
@@ -451,7 +463,7 @@ def _require_inside(variable: Variable, number: Any, given: Mapping[Variable, An
 
 
 def _real_roots(coefficients: Sequence[Any]) -> list[Any]:
-    """At least all real roots; coefficients from the highest power down, none of its roots double.
+    """A superset of the real roots; coefficients from the highest power down, all roots simple.
 
     Raises ValueError where they are not found.
     """
@@ -470,7 +482,7 @@ def _real_roots(coefficients: Sequence[Any]) -> list[Any]:
 
 
 def _polished(coefficients: Sequence[Any], root: Any) -> Any:
-    """The root in all digits, by Newton's steps."""
+    """The root at full precision, by Newton's method."""
     for _ in range(6):
         height, slope = mpmath.polyval(coefficients, root, derivative=True)
         if not slope or not height:

@@ -1,10 +1,10 @@
-"""A user's symbolic channel as it is sampled: finitely many inputs and outputs, in whole numbers of words.
+"""Finite-precision sampling of a user's symbolic channel: finitely many inputs and outputs, probabilities in words.
 
-An input is moved at random to one of its two neighbours on a fixed grid of inputs, so that its mean is kept; what is
-drawn then is a finite channel's report (`finite_channel.py`). A mixture of rows has no larger ratio than the rows, so
-the epsilon is the finite channel's, and that is at most the ideal one. Where probabilities are affine in the inputs
-the grid is the ends, and the mixture is the law itself. A density is cut into cells of equal length, each reported by
-its middle: the outputs do not depend on the input.
+The input is rounded at random to one of its two neighbours on a fixed grid, with its mean kept; then a finite channel
+reports it (`finite_channel.py`). A mixture of rows has no larger ratio than the rows, so epsilon is the finite
+channel's, at most the ideal one. Where probabilities are affine in the inputs, the grid is the two endpoints and the
+mixture is the distribution itself. A density is cut into cells of equal length, each reported as its midpoint, so that
+outputs do not depend on the input.
 """
 
 from __future__ import annotations
@@ -31,19 +31,21 @@ if TYPE_CHECKING:
     from ldp_audit.mechanisms.bound_channel import BoundChannel
 
 DIGITS = 600
-"""The precision of a channel at given numbers, and of everything that is computed from it."""
+"""Decimal digits of all computations on a channel at given parameter values."""
 _ROUNDED = 60
-"""Digits of the probabilities that are made whole numbers of words."""
-_CELLS, _STEPS = 512, 32
-"""Cells of a density's support, and steps of the input's range where there is a density."""
+"""Digits of the probabilities that are rounded to counts of words."""
+_CELLS = 512
+"""Cells of the density's support."""
+_STEPS = 32
+"""Steps of the input grid where there is a density."""
 
 
 @dataclass(frozen=True, eq=False)
 class GridChannel(Mechanism):
-    """What `BoundChannel.sample` draws from.
+    """The finite-precision distribution that `BoundChannel.sample` draws from.
 
-    bound: the law that it approximates.   grids: for each input, its grid, ascending.
-    rows: the report's law at each point of the grids' product, in whole words.
+    bound: the ideal channel.   grids: the grid of each input, ascending.
+    rows: the distribution of the report at each point of the product grid, in counts of words.
     """
 
     bound: BoundChannel
@@ -53,7 +55,7 @@ class GridChannel(Mechanism):
     @classmethod
     @lru_cache(maxsize=32)
     def of(cls, bound: BoundChannel, bits: int = 64) -> GridChannel:
-        """The grids and the counts for decisions of so many bits. ValueError unless 2..64."""
+        """The grids and the counts for `bits`-bit words. ValueError unless 2..64."""
         grids = tuple(_grid(bound, place) for place in range(len(bound.channel.inputs)))
         with mpmath.workdps(DIGITS):
             cells = _cells(bound)
@@ -63,7 +65,7 @@ class GridChannel(Mechanism):
         return cls(bound, grids, FiniteChannel(*_merged(table, outputs)).implemented(bits))
 
     def implemented(self, bits: int = 64) -> GridChannel:
-        """Itself: its probabilities are whole numbers of words. ValueError unless bits are 2..64."""
+        """The channel itself. ValueError unless bits are 2..64."""
         BITS.check(bits)
         return self
 
@@ -72,7 +74,7 @@ class GridChannel(Mechanism):
         return self.rows.pair_loss()
 
     def exact_epsilon(self) -> float:
-        """The implemented epsilon, nats: at most the law's."""
+        """The implemented epsilon, nats; at most the ideal channel's."""
         return self.rows.exact_epsilon()
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
@@ -94,11 +96,11 @@ class GridChannel(Mechanism):
         return self.outputs()
 
     def mean(self, *x: ArrayLike) -> NDArray[np.float64]:
-        """E[report | x]; one array an input, which broadcast."""
+        """E[report | x]; one array for each input, broadcast against each other."""
         return self._mixed(x, np.asarray(self.rows.mean(np.arange(len(self.rows.matrix)))))
 
     def variance(self, *x: ArrayLike) -> NDArray[np.float64]:
-        """Var[report | x]; one array an input, which broadcast."""
+        """Var[report | x]; one array for each input, broadcast against each other."""
         every = np.arange(len(self.rows.matrix))
         squares = np.asarray(self.rows.variance(every) + self.rows.mean(every) ** 2)
         return self._mixed(x, squares) - self.mean(*x) ** 2
@@ -131,7 +133,7 @@ class GridChannel(Mechanism):
         return variables
 
     def _mixed(self, x: Sequence[ArrayLike], values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The rows' values, weighted as the input's rounding does."""
+        """The rows' values, averaged over the random rounding of the input."""
         table = values.reshape([len(grid) for grid in self.grids])
         places = []
         for variable, grid, one in zip(self._inputs(x), self.grids, x, strict=True):
@@ -148,7 +150,7 @@ class GridChannel(Mechanism):
 
 
 def _grid(bound: BoundChannel, place: int) -> NDArray[np.float64]:
-    """All whole numbers of a whole-number input; the ends of another, or steps between them if there is a density."""
+    """All values of a whole-number input; else the two endpoints, with steps between them if there is a density."""
     low, high = bound.box()[place]
     if bound.channel.inputs[place].integer_valued:
         return np.array(bound.whole_values(place), dtype=np.float64)
@@ -158,7 +160,7 @@ def _grid(bound: BoundChannel, place: int) -> NDArray[np.float64]:
 
 
 def _inside(variable: Variable, values: Any, grid: NDArray[np.float64], xp: Any) -> Any:
-    """The inputs, after a check that they lie in their range; whole, if they are meant to be."""
+    """The inputs, checked to lie in their range and to be whole where the variable is."""
     low, high = float(grid[0]), float(grid[-1])
     if variable.integer_valued:
         return whole_numbers(variable.name, values, int(low), int(high), xp)
@@ -166,13 +168,13 @@ def _inside(variable: Variable, values: Any, grid: NDArray[np.float64], xp: Any)
 
 
 def _exact(variable: Variable, grid: NDArray[np.float64], ends: tuple[Any, Any]) -> list[Any]:
-    """The grid's points with the range's own ends, where the law is one; their floats may lie outside."""
+    """The grid points with the range's exact endpoints, whose floats may lie outside."""
     points = [mpmath.mpf(point) for point in grid.tolist()]
     return points if variable.integer_valued else [ends[0], *points[1:-1], ends[1]][: len(points)]
 
 
 def _place(grid: NDArray[np.float64], x: Any, xp: Any) -> tuple[Any, Any]:
-    """The grid point below each input (never the last one), and how far along the step it lies."""
+    """The grid point below each input (never the last), and the fraction of the step beyond it."""
     if len(grid) == 1:
         return xp.astype(xp.zeros_like(x), xp.int64), xp.zeros_like(x)
     step = float(grid[-1] - grid[0]) / (len(grid) - 1)
@@ -182,7 +184,7 @@ def _place(grid: NDArray[np.float64], x: Any, xp: Any) -> tuple[Any, Any]:
 
 
 def _cells(bound: BoundChannel) -> list[tuple[Any, Any]]:
-    """The support of the density cut into equal cells; none without one."""
+    """Equal cells of the density's support; none without a density."""
     if not bound.channel.pieces:
         return []
     low, high = bound.support()
@@ -201,7 +203,7 @@ def _row(bound: BoundChannel, point: Sequence[float], cells: Sequence[tuple[Any,
 
 
 def _merged(table: Sequence[Sequence[Fraction]], outputs: Sequence[float]) -> tuple[list[list[Fraction]], list[float]]:
-    """The rows and the outputs with a column for each number: an atom may be the middle of a cell."""
+    """The rows and outputs with one column for each number: an atom may be the midpoint of a cell."""
     columns: dict[float, list[int]] = {}
     for place, output in enumerate(outputs):
         columns.setdefault(output, []).append(place)

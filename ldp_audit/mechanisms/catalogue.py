@@ -1,4 +1,4 @@
-"""What is derived from each definition of the folder's registry, for pages and for tests that iterate over all."""
+"""Formulas derived from each definition of the registry, for the mechanisms page and the tests over all families."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from ldp_audit.mechanisms.weights import SymbolicWeights
 
 @dataclass(frozen=True)
 class Entry:
-    """One family of mechanisms.   name: the class.   example: what its file gives as one."""
+    """One family of mechanisms.   name: the class.   example: its example."""
 
     name: str
     example: Example
 
     def mechanism(self) -> Any:
-        """The example."""
+        """The example, constructed."""
         return self.example.build() if self.example.build else load(self.example.target)
 
     def law(self) -> SymbolicChannel | SymbolicWeights:
-        """The definition."""
+        """The symbolic definition."""
         return self.mechanism().symbolic()
 
     def module(self) -> Any:
-        """Where it is defined."""
+        """The module that defines the family."""
         return import_module(type(self.mechanism()).__module__)
 
     def summary(self) -> str:
-        """The first sentence of its module."""
+        """The first paragraph of the module's docstring."""
         return _paragraphs(self.module())[0]
 
     def sources(self) -> str:
-        """The sources that its module names."""
+        """The sources that the module's docstring cites."""
         named = [text for text in _paragraphs(self.module()) if text.startswith("Source")]
         return named[0].partition(": ")[2] if named else ""
 
     def ratio(self) -> Expr | None:
-        """e**(exact epsilon), from the definition; None for infinity. Sums are left as they are."""
+        """e**(exact epsilon), from the definition; None for infinity. Sums stay unevaluated."""
         if self.example.worst is None:
             return None
         first, second = (self._likelihood(place, at) for place, at in self.example.worst)
@@ -56,7 +56,7 @@ class Entry:
         return factor(cancel(simplify(first / second)))  # pyright: ignore[reportReturnType]
 
     def epsilon(self) -> Expr | None:
-        """The exact epsilon, with t = e**epsilon and its like put in where that simplifies; None for infinity."""
+        """The exact epsilon, simplified by substituting t = e**epsilon and its like; None for infinity."""
         ratio = self.ratio()
         if ratio is None:
             return None
@@ -65,19 +65,19 @@ class Entry:
         return log(ratio) if ratio.has(Sum) else simplify(plain)  # pyright: ignore[reportReturnType]
 
     def exponents(self, ratio: Expr) -> dict[Any, Any]:
-        """The letters of the ratio that are powers of e, with their exponents."""
+        """The symbols of the ratio that are powers of e, with their exponents."""
         letters: dict[Any, Any] = {v: v.exp_of for v in variables_of([ratio]) if v.exp_of is not None}
         return letters | dict(self.example.exponents)
 
     def bias(self) -> Expr | None:
-        """E[report] less the input, for a report that is a number."""
+        """E[report] - input, for numerical reports; else None."""
         law = self.law()
         if isinstance(law, SymbolicWeights) or len(law.inputs) != 1 or law.inputs[0].integer_valued:
             return None
         return simplify(law.mean() - law.inputs[0])  # pyright: ignore[reportReturnType]
 
     def variance(self) -> Expr | None:
-        """Of a report that is a number."""
+        """Var[report], for numerical reports; else None."""
         law = self.law()
         if isinstance(law, SymbolicWeights) or self.bias() is None:
             return None
@@ -97,7 +97,7 @@ class Entry:
 
 
 def _number(law: SymbolicChannel, value: Any) -> Any:
-    """A number, or "lower" and "upper" for the input's ends."""
+    """The number, or the input's lower or upper bound for "lower" and "upper"."""
     ends = {"lower": law.inputs[0].lower, "upper": law.inputs[0].upper} if law.inputs else {}
     return ends.get(value, value)
 
@@ -107,10 +107,10 @@ def _paragraphs(module: Any) -> list[str]:
 
 
 def _entries() -> Sequence[Entry]:
-    """The families with a definition: all but channels that are given by a matrix."""
+    """The families with a symbolic definition."""
     classes = [getattr(mechanisms, name) for name in (*mechanisms.FAMILIES, *mechanisms.COMPOSED)]
     return tuple(Entry(one.__name__, one.example) for one in classes if one.example)
 
 
 ENTRIES = _entries()
-"""In the order of the registry, which is that of the page."""
+"""All families, in the order of the registry and of the page."""

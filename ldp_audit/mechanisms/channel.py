@@ -1,4 +1,4 @@
-"""A randomised map written down once, symbolically: outputs with a probability, intervals with a density, or both."""
+"""Symbolic definition of a randomised map: outputs with probabilities, intervals with densities, or both."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Ind(Function):
 
     @classmethod
     def eval(cls, a: Expr, b: Expr) -> Expr | None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Decide where both sides are numbers or the same expression."""
+        """Evaluate where both sides are numbers or the same expression."""
         difference = a - b
         if difference.is_number:
             return S.One if difference.equals(0) else S.Zero
@@ -44,8 +44,7 @@ class Atom:
     """One output and its probability, expressions in the inputs and the parameters.
 
     output: an expression or, for a vector, a SymPy Tuple of them.
-    index: the output itself, where it is a whole-number variable that stands for each of its values: a family of atoms,
-        of which there may be infinitely many.
+    index: the output, if it is a whole-number variable that stands for each of its (perhaps infinitely many) values.
     """
 
     output: Any
@@ -53,7 +52,7 @@ class Atom:
     index: Variable | None = None
 
     def coordinates(self) -> tuple[Any, ...]:
-        """The coordinates of a vector; one for a number."""
+        """The coordinates of the output; a single one for a number."""
         return tuple(self.output.args) if isinstance(self.output, Tuple) else (self.output,)
 
 
@@ -62,18 +61,17 @@ class SymbolicChannel:
     """P(output_i | inputs) = probability_i: the definition from which everything else is derived.
 
     name: for reports and messages.
-    inputs: the variables that hold the private value; none: one fixed law.
-    public: the other variables, which everybody knows, but for epsilon and its exponentials. A claim of privacy needs
-        every variable to be named here or there (`is_private`); nothing else asks.
+    inputs: the variables that hold the private value; none for a distribution without input.
+    public: all other variables except epsilon and its exponentials; required by claims of privacy (`is_private`) only.
     atoms: pairs (output, probability), or a mapping from outputs to probabilities. Outputs are numbers, or tuples of
         one length. A whole-number variable that is neither an input nor public stands for each of its values, as k in
         {k: (1 - a)/(1 + a) * a**Abs(k - x)}; then no output may depend on an input.
-    pieces: triples (lower, upper, density), in order, each beginning where the one before ends; a density may mention
-        `density.OUTPUT`. With atoms, the law is mixed: the atoms lie apart from the density.
+    pieces: triples (lower, upper, density), adjacent and ascending; a density may use `density.OUTPUT`. With atoms too,
+        the distribution is mixed, and the atoms have density 0.
 
-    Whether this is a law is for the engines to settle (`ldp_audit.claims.privacy.require_channel`).
-    Raises ValueError without atoms and pieces, for inputs that are no Variables, for symbols without a domain, and for
-    vectors or families of outputs beside what they do not go with.
+    `ldp_audit.claims.privacy.require_channel` proves that probabilities are >= 0 and add up to 1.
+    Raises ValueError without atoms and pieces, for inputs that are not Variables, for symbols without a domain, and for
+    combinations of vectors or families of outputs that are not supported.
     """
 
     name: str
@@ -112,7 +110,7 @@ class SymbolicChannel:
                 raise ValueError(f"channel {name!r}: the domain of {v} depends on an input, so it must be an input")
 
     def total(self) -> Expr:
-        """The sum of the probabilities and the integral of the density; 1 for a channel."""
+        """The sum of the probabilities plus the integral of the density; 1 for a channel."""
         return self.moment(0)
 
     def moment(self, order: int) -> Expr:
@@ -133,7 +131,7 @@ class SymbolicChannel:
         return any(isinstance(atom.output, Tuple) for atom in self.atoms)
 
     def families(self) -> tuple[Variable, ...]:
-        """The variables that stand for each of their values as an output."""
+        """The variables that stand for each of their values as an output (`Atom.index`)."""
         return tuple(atom.index for atom in self.atoms if atom.index is not None)
 
     def _require_outputs_that_go_together(self) -> None:
@@ -150,16 +148,16 @@ class SymbolicChannel:
         return self.moment(1)
 
     def variance(self) -> Expr:
-        """Var[output | inputs], as the definition has it: E[output**2] - E[output]**2."""
+        """Var[output | inputs] = E[output**2] - E[output]**2."""
         return self.moment(2) - self.mean() ** 2
 
     def at(self, values: Mapping[Variable, Any]) -> SymbolicChannel:
-        """The channel with inputs or parameters replaced, by name, with numbers or other expressions.
+        """The channel with variables replaced, by name, with numbers or other expressions.
 
         Raises ValueError for a name that the channel does not have.
         """
         swap = replacements(f"channel {self.name!r}", self.variables(), values)
-        # An input that was not replaced stays one; so are new variables in what replaces an input.
+        # Inputs: those not replaced, and new variables in the replacements of the others.
         replaced = {variable.name for variable in values}
         kept = [swap.get(v, v) for v in self.inputs if v.name not in replaced]
         placed = [swap[v] for v in self.inputs if v.name in replaced]
@@ -187,10 +185,10 @@ class SymbolicChannel:
         return [v for v in variables_of([*self.inputs, *finite]) if v != OUTPUT and v not in self.families()]
 
     def bind(self, **values: float) -> BoundChannel:
-        """The channel at these numbers, as a mechanism: exact epsilon, profile, moments, sampler.
+        """The channel at these parameter values, as a mechanism: exact epsilon, profile, moments, sampler.
 
-        values: one for each parameter; epsilon=... stands for t = e**epsilon too. Raises ValueError as `BoundChannel`
-        does, and for outputs that are vectors or a family.
+        values: one for each parameter; epsilon=... determines t = e**epsilon too. Raises ValueError as `BoundChannel`
+            does, and for outputs that are vectors or a family.
         """
         if self.is_vector() or self.families():
             raise ValueError(
@@ -201,15 +199,15 @@ class SymbolicChannel:
         return BoundChannel(self, values)
 
     def outputs_depend_on_inputs(self) -> bool:
-        """Whether some output can be reached from one input and not from another."""
+        """Whether an output is an expression in the input, so that supports may differ."""
         return bool(self.inputs) and any(atom.output.has(*self.inputs) for atom in self.atoms)
 
     def probability_of(self, output: Expr) -> Expr:
-        """P(output | inputs) for any output: the atoms whose output it is, added up."""
+        """P(output | inputs) for any output: the sum over the atoms equal to it."""
         return Add(*(atom.probability * Ind(atom.output, output) for atom in self.atoms))
 
     def unnamed(self) -> list[Variable]:
-        """The variables of which it is not said whether they are private or public."""
+        """The variables declared neither as inputs nor as public."""
         named = {*self.inputs, *self.public, EPSILON}
         return [v for v in self.variables() if v not in named and not (v.exp_of and v.exp_of.free_symbols == {EPSILON})]
 

@@ -1,4 +1,4 @@
-"""Clipping: a step of its own, because what it costs (bias) and what it gives (privacy) are claims to be checked."""
+"""Clipping as a separate step: its bias and its effect on privacy are claims of their own."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from ldp_audit.mechanisms.inputs import array_of
 
 
 def clip(x: ArrayLike, low: float, high: float) -> NDArray:
-    """Each value moved to the nearest one in [low, high]; shape and floating dtype of x.
-
-    Raises ValueError for NaN, which no interval holds, and for what is no real number.
-    """
+    """The values clipped to [low, high]; shape and floating dtype of x. ValueError for NaN and non-real values."""
     values = array_of("x", x)
     if values.dtype.kind not in "fiu":
         raise ValueError(f"x must be real numbers, got dtype {values.dtype}")

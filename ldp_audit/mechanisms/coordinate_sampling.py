@@ -1,8 +1,8 @@
-"""A vector of d numbers by k of its coordinates: Wang et al.'s Algorithm 4, the "flat" competitor of FedSel.
+"""Reporting a vector of d numbers by k of its coordinates: Wang et al.'s Algorithm 4, FedSel's "flat" competitor.
 
-Law: k of the d coordinates, uniformly without replacement; each is reported by the value mechanism with epsilon / k,
-scaled by d / k; the others are 0. The choice does not depend on the input, so the report has the k-fold epsilon of
-the value mechanism, and its profile is that of k independent values at the ends of their range.
+Definition: k of the d coordinates are chosen uniformly without replacement; the value mechanism reports each with
+epsilon / k, scaled by d / k; the others are 0. As the choice is independent of the input, epsilon is k times the value
+mechanism's, and the profile is that of k independent values at opposite endpoints.
 
 Source: Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu (ICDE 2019), Algorithm 4.
 """
@@ -38,18 +38,18 @@ SAMPLED = Variable("k", 1, LENGTH.variable, integer=True)
 
 @dataclass(frozen=True)
 class CoordinateSampling(Mechanism):
-    """Inputs are vectors of d numbers in the value mechanism's domain; the report is k indices and their values.
+    """Inputs are vectors of d numbers in the value mechanism's domain; a report is k indices and their values.
 
-    value: makes the value mechanism from its epsilon: a class such as `Piecewise`, or a function.
+    value: maps an epsilon to the value mechanism: a class such as `Piecewise`, or a function.
     epsilon: nats, > 0, finite: of the whole report.   d: >= 1.
-    k: 1 .. d; max(1, min(d, floor(epsilon / 2.5))) if not given, as the source chooses it for PM and HM.
+    k: 1 .. d; by default max(1, min(d, floor(epsilon / 2.5))), the source's choice for PM and HM.
     Raises ValueError for anything else.
     """
 
     value: Callable[[float], Any]
     epsilon: float
     d: int
-    k: Any = None  # a whole number once the mechanism is built
+    k: Any = None  # an int after construction
 
     parameters = (BUDGET, LENGTH)
     example = Example(
@@ -71,14 +71,16 @@ class CoordinateSampling(Mechanism):
         require_value("value", self.coordinate())
 
     def coordinate(self) -> Any:
-        """The value mechanism of one coordinate, at epsilon / k rounded down: k of them never exceed epsilon."""
+        """The value mechanism of one coordinate, at epsilon / k rounded down so that k times it is at most epsilon."""
         share = self.epsilon / self.k
         while Fraction(share) * self.k > Fraction(self.epsilon):
             share = math.nextafter(share, 0.0)
         return self.value(share)
 
     def symbolic(self) -> SymbolicChannel:
-        """The law of one coordinate of `dense`, in d, k and the value mechanism's letters; its t is e**(epsilon/k)."""
+        """The distribution of one coordinate of `dense`, in d, k and the value mechanism's symbols, with t =
+        e**(epsilon/k).
+        """
         share = SAMPLED / LENGTH.variable
         return thinned(self.coordinate().symbolic(), "one of d coordinates, k of them sampled", share, 1 / share)
 
@@ -92,16 +94,16 @@ class CoordinateSampling(Mechanism):
         return composed([(self.coordinate().pair_loss(), self.k)])
 
     def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """All coordinates at one end against all at the other; shape (d,)."""
+        """All coordinates at one endpoint, and all at the other; shape (d,)."""
         first, second = worst_ends(self.coordinate())
         return np.full(self.d, first), np.full(self.d, second)
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The supremum of the hockey-stick divergence; shape of `epsilon`, nats, >= 0.
+        """The privacy profile; shape of `epsilon`, nats, >= 0.
 
-        For k = 1 the value mechanism's profile. For more, the k-fold law of its privacy loss, an exact sum, where the
-        loss takes the values -epsilon/k, 0 and epsilon/k alone, as those of `TwoPoint`, `Piecewise`, `Hybrid` and
-        `RandomizedResponse` do. Raises ValueError for other value mechanisms.
+        For k = 1 the value mechanism's. For k > 1 from the distribution of the sum of k losses, an exact sum;
+        ValueError unless the value mechanism's loss takes only the values -epsilon/k, 0 and epsilon/k (as for
+        `TwoPoint`, `Piecewise`, `Hybrid`, `RandomizedResponse`).
         """
         asked, part = levels(epsilon), self.coordinate()
         if self.k == 1:
@@ -115,9 +117,9 @@ class CoordinateSampling(Mechanism):
         return np.where(asked >= self.exact_epsilon(), 0.0, left @ _loss_law(mass, step, self.k))[()]
 
     def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log mass, or log density, of the report y = (indices, values), shapes (..., k), at x, shape (..., d).
+        """Log probability (density) of the report y = (indices, values), shapes (..., k), at x, shape (..., d).
 
-        The indices are a set, in any order; -inf where one comes twice.
+        The order of the indices does not matter; -inf for a repeated index.
         """
         index, value = (array_of("y", part) for part in two_parts("y", y))
         inputs = self._inputs(array_of("x", x))
@@ -142,11 +144,11 @@ class CoordinateSampling(Mechanism):
         return np.asarray((1 + more) * part.variance(inputs) + more * part.mean(inputs) ** 2)
 
     def clip(self, x: ArrayLike) -> NDArray:
-        """The coordinates moved into the value mechanism's domain, by its own `clip`. Shape of x."""
+        """The coordinates clipped to the value mechanism's domain. Shape of x."""
         return self.coordinate().clip(x)
 
     def implemented(self, bits: int = 64) -> CoordinateSampling:
-        """The same of what the value mechanism draws from with decisions of so many bits."""
+        """The same mechanism with the value mechanism's finite-precision distribution for `bits`-bit words."""
         return replace(self, value=ImplementedFactory(self.value, bits))
 
     def sample(self, x: Any, *, rng: Any) -> SparseReport:
@@ -168,18 +170,17 @@ class CoordinateSampling(Mechanism):
         return scattered(index, value, self.d, self.d / self.k)
 
     def _inputs(self, x: Any, xp: Any = NumpySource.xp) -> Any:
-        """All coordinates are checked: a check of the reported ones alone would tell which they are."""
+        """The coordinates, all checked: an error about reported ones only would reveal which they are."""
         if x.ndim == 0 or x.shape[-1] != self.d:
             raise ValueError(f"x must be real vectors of shape (..., {self.d}), got {x.dtype} of {tuple(x.shape)}")
         return in_domain("x", x, self.coordinate(), clip=False, xp=xp)
 
 
 def _extreme_mass(value: Any) -> float:
-    """The probability m of the largest loss e0, where the profile is m (1 - e**(e - e0)) on [0, e0].
+    """The probability m of the largest loss e0, if the profile is m (1 - e**(e - e0)) on [0, e0]; else ValueError.
 
-    A profile is convex in e**e, and one that meets its chord between the ends is the chord: one point in the middle
-    settles it. The loss at a worst pair that is as bad in both orders is then e0 with probability m, -e0 with
-    probability m e**-e0, and else 0. Raises ValueError for other profiles.
+    The profile is convex in e**e, so it equals its chord if it does so at one inner point. The loss is then e0 with
+    probability m, -e0 with probability m e**-e0, and 0 otherwise.
     """
     top = value.exact_epsilon()
     if top == 0:
@@ -195,11 +196,11 @@ def _extreme_mass(value: Any) -> float:
 
 
 def _loss_law(mass: float, step: float, k: int) -> NDArray[np.float64]:
-    """P(sum of k losses = n steps) for n = 1 .. k, in log space: multinomial terms with i steps up and i - n down."""
+    """P(the sum of k losses is n steps) for n = 1 .. k: multinomial terms with i steps up and i - n down."""
     with np.errstate(divide="ignore"):
         rest = np.log(np.longdouble(max(0.0, 1 - mass * (1 + math.exp(-step)))))
     up = np.log(np.longdouble(mass))
-    # Extended precision where the platform has it: log k! is large, and its rounding would show in the sum.
+    # Extended precision where available: the rounding of log k! would dominate the error of the sum.
     log_factorial = np.concatenate([[0], np.cumsum(np.log(np.arange(1, k + 1, dtype=np.longdouble)))])
     law = []
     for n in range(1, k + 1):
@@ -212,15 +213,15 @@ def _loss_law(mass: float, step: float, k: int) -> NDArray[np.float64]:
 
 
 def _log_choices(d: int, k: int) -> float:
-    """ln of the number of sets of k among d."""
+    """ln of the binomial coefficient of d over k."""
     smaller = np.arange(min(k, d - k))
     return math.fsum(np.log((d - smaller) / (smaller + 1)))
 
 
 def _uniform_sets(source: Source, shape: tuple[int, ...], d: int, k: int) -> Any:
-    """k of 0 .. d-1 without replacement, uniformly, ascending: int64 of shape (*shape, k). Floyd's method.
+    """Uniform k-subsets of 0 .. d-1, ascending: int64 of shape (*shape, k). Floyd's method.
 
-    Each round draws from one more place; a place that is taken already stands for the new one, which cannot be.
+    Round n draws from 0 .. n; if the number is already in the set, n joins it instead.
     """
     xp = source.xp
     if k == d:

@@ -1,4 +1,4 @@
-"""Pieces of a symbolic density, and their exact integrals."""
+"""Densities by pieces, symbolic, with exact moments."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from ldp_audit.mechanisms.variable import Variable, exact
 
 
 class _Output(Variable):
-    """Equal to no other variable, so that none called y over all reals is taken for the report."""
+    """A variable equal to no other: a user's variable y over all reals is not the report."""
 
     __slots__ = ()
 
 
 OUTPUT = _Output("y", -oo, oo)
-"""The report, in a density that depends on it."""
+"""The report, as the variable of a density."""
 
 
 @dataclass(frozen=True)
 class Piece:
     """The density on one interval of outputs: an expression in the inputs, the parameters and OUTPUT.
 
-    lower, upper: the interval's ends, expressions in the inputs and the parameters; -oo and oo are allowed.
+    lower, upper: the interval, expressions in the inputs and the parameters; -oo and oo are allowed.
     """
 
     lower: Expr
@@ -33,7 +33,7 @@ class Piece:
 
     @classmethod
     def of(cls, channel: str, triple: Any) -> Piece:
-        """From (lower, upper, density); ValueError that names the channel for anything else."""
+        """The piece of a triple (lower, upper, density); ValueError, naming the channel, for anything else."""
         if isinstance(triple, Piece):
             return triple
         try:
@@ -48,7 +48,7 @@ class Piece:
         return cls(lower, upper, exact(density))
 
     def is_flat(self) -> bool:
-        """Whether the density does not depend on the output."""
+        """Whether the density is constant on the interval."""
         return OUTPUT not in self.density.free_symbols
 
     def moment(self, order: int) -> Expr:
@@ -60,7 +60,7 @@ class Piece:
 
 
 def _integral(integrand: Expr, lower: Expr, upper: Expr) -> Expr:
-    """SymPy's integral, with the signs that the variables' domains tell."""
+    """SymPy's integral, under the sign assumptions of the variables' domains."""
     symbols: dict[Any, Any] = {
         v: Dummy(v.name, positive=_is_positive(v) or None, real=True)
         for v in integrand.free_symbols | lower.free_symbols | upper.free_symbols

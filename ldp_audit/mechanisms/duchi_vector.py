@@ -1,11 +1,10 @@
 """Duchi's mechanism for vectors in [-1, 1]^d: report B times a corner of the cube.
 
-Definition: the input is rounded to a corner v with independent P(v_j = 1) = (1 + x_j)/2; a corner y is reported,
-likelier by t if it lies on v's side. As usually printed the two sides are the closed half-spaces y.v >= 0 and y.v
-<= 0, and the corners with y.v = 0 (even d) lie in both: the exact epsilon is then ln(t + 1). With ties on the rarer
-side it is epsilon, and that form is sampled: the corner on a side is uniform without bias, as one of all corners is
-drawn, and turned to its opposite or drawn again if it lies on the other side. The corner v that the input is rounded to
-is no private decision, and takes 53 bits a coordinate.
+Definition: the input is rounded to a corner v with independent P(v_j = 1) = (1 + x_j)/2. A corner y on v's side is
+reported with t times the probability of any other. As usually printed the sides are the closed half-spaces y.v >= 0 and
+y.v <= 0; for even d the corners with y.v = 0 lie in both, and the exact epsilon is ln(t + 1). With these ties on the
+less likely side it is epsilon; that form is sampled, by drawing a uniform corner and, if it lies on the wrong side,
+reflecting it (odd d) or drawing again (even d). Rounding to v is no private decision, and takes 53 bits a coordinate.
 
 Sources: Duchi, Jordan, Wainwright, JASA 113 (2018), Section 4.2.3; Nguyen et al. (2016) on even d.
 """
@@ -43,7 +42,7 @@ DUCHI_VECTOR = SymbolicWeights(
         ("another corner", _CORNERS - _SIDE, 1 / ((T - 1) * _SIDE + _CORNERS)),
     ],
 )
-"""With N of the M = 2**d corners on v's side."""
+"""N of the M = 2**d corners are on v's side."""
 
 DUCHI_VECTOR_PRINTED = SymbolicWeights(
     "Duchi's mechanism for vectors, closed half-spaces, even d",
@@ -53,14 +52,14 @@ DUCHI_VECTOR_PRINTED = SymbolicWeights(
         ("a corner on the other side", _SIDE, 1 / ((T + 1) * (_SIDE + _TIES))),
     ],
 )
-"""With N corners y.v > 0, as many y.v < 0, and N_0 corners y.v = 0."""
+"""N corners have y.v > 0, as many y.v < 0, and N_0 have y.v = 0."""
 
 
 @dataclass(frozen=True)
 class DuchiVector(Staircase):
     """Inputs in [-1, 1]^d, shape (..., d); reports in {-B, B}^d, of the same shape and floating dtype.
 
-    epsilon: nats, > 0, finite.   d: 1 .. 100,000.   printed: the form with closed half-spaces, for comparison.
+    epsilon: nats, > 0, finite.   d: 1 .. 100,000.   printed: use the closed half-spaces, for comparison.
     Raises ValueError for anything else.
     """
 
@@ -81,41 +80,44 @@ class DuchiVector(Staircase):
             raise ValueError(f"printed must be True or False, got {self.printed!r}")
 
     def symbolic(self) -> SymbolicWeights:
-        """The definition, by sides of the corner v that the input is rounded to; in counts of corners and t."""
+        """The definition, in t and the numbers of corners on each side of v."""
         return DUCHI_VECTOR_PRINTED if self.printed and self.ties() else DUCHI_VECTOR
 
     def clip(self, x: ArrayLike) -> NDArray:
-        """The inputs moved into [-1, 1]^d. Shape and dtype of x."""
+        """The inputs clipped to [-1, 1]^d. Shape and dtype of x."""
         return clip(x, -1.0, 1.0)
 
     def reach(self) -> float:
-        """B, the size of each reported coordinate, so that the mean is the input."""
+        """B, the size of each reported coordinate that makes the mean the input."""
         at_infinity, more = self._reach_parts()
         return at_infinity + more
 
     def exact_epsilon(self) -> float:
-        """The tight pure epsilon, nats: epsilon; as printed, ln(t + 1) for even d."""
+        """The tight pure epsilon, nats: epsilon; for the printed form with even d, ln(t + 1)."""
         return self._epsilon_with_ties() if self.printed and self.ties() else self.epsilon
 
     def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Corners that attain exact_epsilon() and delta(): opposite ones; as printed, for even d, but for one place."""
+        """Corners that attain exact_epsilon() and delta(): opposite ones; printed, even d: equal in one coordinate
+        only.
+        """
         first, second = np.ones(self.d), -np.ones(self.d)
         if self.printed and self.ties():
             second[-1] = 1.0
         return first, second
 
     def losses(self) -> Losses:
-        """epsilon, with probability N t / (N t + M - N), N of the M corners being on one side; as printed, three.
+        """The loss epsilon with probability N t / (N t + M - N), for N of the M corners on one side; three losses if
+        printed.
 
-        For even d, with N corners y.v > 0 and N_0 corners y.v = 0 out of L = N + N_0, the printed form has the losses
-        epsilon, ln(t + 1) and ln((t + 1)/t), of corners on opposite sides and of those at right angles to one input;
-        the worst pair are corners v, w that differ in d - 1 places.
+        For even d, with N corners y.v > 0 and N_0 corners y.v = 0 of L = N + N_0, the printed form has the losses
+        epsilon (corners on opposite sides), ln(t + 1) and ln((t + 1)/t) (corners orthogonal to one input); the worst
+        pair are corners v, w that differ in d - 1 places.
 
-        By symmetry a pair has as many corners y with y.v = 0 > y.w as with y.v = 0 < y.w: at most N_0/2, and just so
-        many if v and w differ in an odd number h of places, as then no y is at right angles to both. The corners with
-        y.v > 0 > y.w grow in number with h, by comb(d - h - 1, (d - h - 1)/2) comb(h, (h + 1)/2) from an odd h to the
-        next, and stay the same from an even one. So no other odd h gives more than h = d - 1, nor does an even h < d;
-        and h = d gives N (t - e**epsilon)_+ / ((t + 1) L), which is less, as (t + 1 - e**epsilon)_+ is more.
+        Proof. By symmetry as many corners y have y.v = 0 > y.w as y.v = 0 < y.w: at most N_0/2, with equality if v and
+        w differ in an odd number h of places, as then no y is orthogonal to both. The number of corners with y.v > 0 >
+        y.w increases from an odd h to the next, by comb(d - h - 1, (d - h - 1)/2) comb(h, (h + 1)/2), and is constant
+        from an even h to h + 1. So no other h < d gives more than h = d - 1; and h = d gives N (t - e**epsilon)_+ / ((t
+        + 1) L), which is less because of (t + 1 - e**epsilon)_+.
         """
         likely, ties = self.likely(), self.ties()
         if not (self.printed and ties):
@@ -126,30 +128,30 @@ class DuchiVector(Staircase):
         return Losses([self.epsilon, self.exact_epsilon(), shrunk], [apart - shrunk, tied, tied])
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability, nats, of the report y at the input x; both of shape (..., d), broadcast to shape (...).
+        """Log probability of the report y at the input x; shapes (..., d), broadcast to (...); -inf for no report.
 
-        -inf for what is no report. Takes time in proportion to d**2 for each.
+        Takes time in proportion to d**2 for each.
         """
         if not self.printed:
             return super().log_prob(y, x)
-        likelier = -math.log1p(math.exp(-self.epsilon))  # of the side: ln(t / (t + 1))
+        likelier = -math.log1p(math.exp(-self.epsilon))  # ln(t / (t + 1)), of v's side
         corners = math.log(self.likely())
         return self._log_prob(y, x, (likelier - corners, -corners, likelier - self.epsilon - corners))
 
     def log_prob_by_side(self, y: ArrayLike, x: ArrayLike, logs: Logs) -> NDArray[np.float64] | np.float64:
-        """`log_prob` for a law that gives one corner on v's side, and one on the other, these log probabilities."""
+        """`log_prob`, for given log probabilities of one corner on v's side and of one on the other."""
         return self._log_prob(y, x, (logs[0], logs[1], logs[1]))
 
     def _log_prob(
         self, y: ArrayLike, x: ArrayLike, of_corner: tuple[float, float, float]
     ) -> NDArray[np.float64] | np.float64:
-        """`log_prob` for a law that gives one corner with y.v > 0, = 0, < 0 these log probabilities."""
+        """`log_prob`, for given log probabilities of one corner with y.v > 0, = 0 and < 0."""
         given = vectors("y", array_of("y", y), self.d, -math.inf, math.inf)
         values = vectors("x", array_of("x", x), self.d, -1, 1).astype(np.float64)
         known = np.all(np.abs(given) == np.asarray(self.reach(), report_dtype(given)), axis=-1)
         signs, values = np.broadcast_arrays(np.sign(given), values)
         agreements = _agreements((1 + values * signs) / 2)
-        beyond = self.d // 2 + 1  # so many agreements, or more, have y.v > 0
+        beyond = self.d // 2 + 1  # the least number of agreements with y.v > 0
         sides = (
             agreements[..., beyond:],
             agreements[..., (self.d + 1) // 2 : beyond],
@@ -164,38 +166,37 @@ class DuchiVector(Staircase):
         return vectors("x", array_of("x", x), self.d, -1, 1).astype(np.float64)
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Of each coordinate: B**2 - x_j**2, without its cancellation for large epsilon. Shape (..., d)."""
+        """Var of each coordinate, B**2 - x_j**2, without cancellation at large epsilon. Shape (..., d)."""
         sizes, (at_infinity, more) = np.abs(self.mean(x)), self._reach_parts()
         return ((at_infinity - sizes) + more) * (self.reach() + sizes)
 
     def implemented(self, bits: int = 64) -> FiniteDuchiVector:
-        """The finite-precision distribution that `sample` draws from with `bits`-bit words.
-
-        Raises ValueError unless bits are 2..64, and for the printed form, which is here to be examined, not to be used.
+        """The finite-precision distribution that `sample` draws from; ValueError for the printed form, and bits not
+        2..64.
         """
         if self.printed:
             raise ValueError("the printed form is not sampled; use DuchiVector(epsilon, d)")
         return FiniteDuchiVector(self, bits)
 
     def sides(self) -> tuple[int, int]:
-        """The corners on v's side, and the others."""
+        """The numbers of corners on v's side and on the other."""
         return self.likely(), 2**self.d - self.likely()
 
     def only_first(self) -> int:
-        """All corners on v's side: none of them is on the side of the opposite corner."""
+        """All corners on v's side: none is also on the opposite corner's side."""
         return self.likely()
 
     def reports(self) -> Sequence[tuple[float, ...]] | None:
-        """The corners, B times, in up to ten dimensions."""
+        """All reports, for up to ten dimensions."""
         return list(product((-self.reach(), self.reach()), repeat=self.d)) if self.d <= 10 else None
 
     def checked(self, x: Any) -> tuple[Any, tuple[int, ...]]:
-        """The vectors."""
+        """The vectors, and their number as a shape."""
         values = vectors("x", x, self.d, -1, 1, array_namespace(x))
         return values, tuple(values.shape[:-1])
 
     def draw(self, x: Any, favoured: Any, source: Source) -> Any:
-        """B times a corner."""
+        """B times a uniform corner of the drawn side."""
         xp = source.xp
         size = as_reports(source.constant([self.reach()], xp.float64), x, xp)
         flat = xp.reshape(x, (-1, self.d))
@@ -203,10 +204,11 @@ class DuchiVector(Staircase):
         return xp.where(xp.reshape(signs, x.shape) > 0, size, -size)
 
     def _on_side(self, x: Any, favoured: Any, source: Source) -> Any:
-        """Corners, +1 and -1, on the side of the corner v that x is rounded to, or off it; shape (n, d), int64.
+        """Uniform corners of +1 and -1 on the side of v, the random rounding of x, or off it; shape (n, d), int64.
 
-        Turning y to -y maps y.v > 0 onto y.v < 0. For even d the corners y.v = 0 lie on the rarer side, and a turned
-        corner would be twice as likely as one of them, so there it is not turned but drawn again.
+        For odd d, reflection y -> -y maps one side onto the other. For even d the corners y.v = 0 are on the less
+        likely side, where a reflected corner would be twice as likely as one of them; there corners are drawn again
+        instead.
         """
         xp = source.xp
         rounded = xp.astype(source.words(x.shape, 53), xp.float64) < xp.astype(x, xp.float64) * 2.0**52
@@ -223,20 +225,20 @@ class DuchiVector(Staircase):
         return signs
 
     def ties(self) -> int:
-        """Corners with y.v = 0."""
+        """The number of corners with y.v = 0."""
         return 0 if self.d % 2 else math.comb(self.d, self.d // 2)
 
     def likely(self) -> int:
-        """Corners on the likelier side: y.v > 0, or y.v >= 0 as printed."""
+        """The number of corners on the likelier side: y.v > 0, or y.v >= 0 if printed."""
         strict = (2**self.d - self.ties()) // 2
         return strict + self.ties() if self.printed else strict
 
     def net_agreement(self) -> int:
-        """The sum over the corners y.v > 0 of y_j v_j, the same for every place j."""
+        """The sum of y_j v_j over the corners y.v > 0, the same for every j."""
         return math.comb(self.d - 1, self.d // 2)
 
     def _reach_parts(self) -> tuple[float, float]:
-        """B in the limit of large epsilon, and what the epsilon at hand adds to it."""
+        """The limit of B for large epsilon, and B minus this limit."""
         decay = math.exp(-self.epsilon) / -math.expm1(-self.epsilon)  # 1 / (t - 1)
         if self.printed:
             return self.likely() / self.net_agreement(), 2 * decay * (self.likely() / self.net_agreement())
@@ -248,9 +250,9 @@ class DuchiVector(Staircase):
 
 
 def _agreements(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The law of the number of places where v agrees with the report, which they do with these probabilities.
+    """The Poisson binomial distribution of the number of coordinates where v equals the report.
 
-    shares: shape (..., d).   returns: shape (..., d + 1), the Poisson binomial law.
+    shares: the probability of each coordinate's agreement, shape (..., d).   returns: shape (..., d + 1).
     """
     d = shares.shape[-1]
     law = np.zeros((*shares.shape[:-1], d + 1))
@@ -265,25 +267,25 @@ def _agreements(shares: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class FiniteDuchiVector(FiniteStaircase):
-    """Duchi's mechanism in whole words; the size of its reports is the mechanism's."""
+    """Duchi's mechanism with probabilities in whole words, and the ideal mechanism's B."""
 
     mechanism: DuchiVector
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64]:
-        """E[report | x] = B comb(d - 1, floor(d/2)) (P_same - P_other) x: x, but for L's rounding. Shape (..., d).
+        """E[report | x] = B comb(d - 1, floor(d/2)) (P_same - P_other) x, x but for the rounding of L. Shape (..., d).
 
-        The rounding of x to a corner adds at most a 2**-52th of B.
+        The rounding of x to a corner adds at most 2**-52 B.
         """
         same, other, _ = self.probabilities()
         m = self.mechanism
         return m.reach() * float(m.net_agreement() * (same - other)) * m.mean(x)
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Of each coordinate: B**2 - E[report | x]**2. Shape (..., d)."""
+        """Var of each coordinate: B**2 - E[report | x]**2. Shape (..., d)."""
         mean, reach = self.mean(x), self.mechanism.reach()
         return (reach - mean) * (reach + mean)
 
 
 def _corners(shape: Any, source: Source) -> Any:
-    """+1 and -1, uniform; int64."""
+    """Uniform corners of +1 and -1; int64."""
     return source.words(shape, 1) * 2 + 1

@@ -29,7 +29,7 @@ from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
 from ldp_audit.numerics import log_ratio
 
 STEP_RATIO = Variable("y", 1, oo, open="left")
-"""e**(epsilon/(d-1)): the ratio of neighbouring ranks."""
+"""e**(epsilon/(d-1)): the ratio of the probabilities of adjacent ranks."""
 
 _rank, _any, _d = Variable("i", 1, oo, integer=True), Variable("h", 1, oo, integer=True), DIMENSION.variable
 
@@ -51,10 +51,9 @@ MOST_RANKS, BLOCKS = 200_000, 20_000
 
 @dataclass(frozen=True)
 class ExponentialSelection(Mechanism):
-    """Inputs are rankings: permutations of 1 .. d, ascending with the magnitude (`ranking.ranking` makes them).
+    """Inputs are rankings: permutations of 1 .. d, ascending with the magnitude (from `ranking.ranking`).
 
     Whole numbers, shape (..., d); a sample is an index, int64 of shape (...).
-
     epsilon: nats, > 0, finite.   d: >= 2.   Raises ValueError for anything else.
     """
 
@@ -71,11 +70,11 @@ class ExponentialSelection(Mechanism):
 
     @staticmethod
     def symbolic() -> SymbolicWeights:
-        """The definition, in d and y = e**(epsilon/(d-1)); `.at` puts d in and writes the ranks out."""
+        """The definition, in d and y = e**(epsilon/(d-1)); `.at` with a number for d lists the ranks."""
         return EXPONENTIAL_SELECTION
 
     def exact_epsilon(self) -> float:
-        """The tight pure epsilon, nats: epsilon, between rank d and rank 1 (FedSel, Lemma 1)."""
+        """The tight pure epsilon, nats: epsilon, from rank d against rank 1 (FedSel, Lemma 1)."""
         return self.epsilon
 
     def pair_loss(self) -> PairLoss:
@@ -83,7 +82,7 @@ class ExponentialSelection(Mechanism):
         return selection_loss(self)
 
     def worst_pair(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """A ranking and its reverse attain exact_epsilon() and delta()."""
+        """A ranking and its reverse; they attain exact_epsilon() and delta()."""
         return np.arange(1, self.d + 1), np.arange(self.d, 0, -1)
 
     def rank_log_probs(self) -> NDArray[np.float64]:
@@ -97,18 +96,20 @@ class ExponentialSelection(Mechanism):
     def top_log_prob(self) -> float:
         """Log probability of the coordinate of rank d: (1 - 1/y) / (1 - y**-d), with y = e**(epsilon/(d-1))."""
         step = self._step()
-        if step > 1:  # nearly 1, so that its logarithm is nearly 0
+        if step > 1:  # the probability is near 1 and its logarithm near 0
             return math.log1p(-math.exp(-step)) - math.log1p(-math.exp(-step * self.d))
         return math.log(math.expm1(-step) / math.expm1(-step * self.d))
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """sum over ranks of (P(i) - e**epsilon P(d+1-i))_+, the reversed ranking; shape of `epsilon`, nats, >= 0.
+        """The sum over ranks of (P(i) - e**epsilon P(d+1-i))_+, P(d+1-i) of the reverse; shape of `epsilon`, nats, >=
+        0.
 
-        The n highest ranks, those with (2i - d - 1) epsilon / (d - 1) above the level, have a term; it is a difference
-        of two geometric sums: (1 - y**-n) (1 - e**(level - (d - n) epsilon / (d - 1))) / (1 - y**-d).
+        The n highest ranks, those with (2i - d - 1) epsilon' / (d - 1) > epsilon for the mechanism's epsilon',
+        contribute a difference of two geometric sums: (1 - y**-n) (1 - e**(epsilon - (d - n) epsilon' / (d - 1))) / (1
+        - y**-d).
         """
         asked, step, d = levels(epsilon), self._step(), self.d
-        with np.errstate(over="ignore"):  # a level far above epsilon leaves no rank
+        with np.errstate(over="ignore"):  # far above epsilon no rank contributes
             ranks = np.clip(d - np.floor((asked / step + d + 1) / 2), asked < self.epsilon, d // 2)
         left = -np.expm1(np.minimum((asked - self.epsilon) + step * (ranks - 1), 0.0))  # exact just below epsilon
         return (np.expm1(-step * ranks) * left / math.expm1(-step * d) + 0.0)[()]
@@ -118,7 +119,7 @@ class ExponentialSelection(Mechanism):
         return log_prob_by_rank(y, x, self.rank_log_probs())
 
     def reports(self) -> Sequence[int]:
-        """The indices."""
+        """The indices 0 .. d-1."""
         return range(self.d)
 
     def implemented(self, bits: int = 64) -> FiniteSelection:
@@ -130,7 +131,7 @@ class ExponentialSelection(Mechanism):
 
 
 _MOST_BITS = 62
-"""`Source.below` draws below 2**62 at most."""
+"""`Source.below` draws numbers below 2**62 at most."""
 
 
 def selection_loss(mechanism: ExponentialSelection, most: int = MOST_RANKS, blocks: int = BLOCKS) -> PairLoss:
@@ -160,13 +161,13 @@ def selection_loss(mechanism: ExponentialSelection, most: int = MOST_RANKS, bloc
 
 @dataclass(frozen=True)
 class FiniteSelection(WholeWords):
-    """Whole weights for the ranks; the rank is that into whose share a uniform whole number below their sum falls.
+    """Exponential selection with integer weights: a uniform integer below their sum selects a rank.
 
     The highest rank has the weight H, and rank i the weight H e**(-(d - i) epsilon / (d - 1)) rounded up. Only the
-    extremes decide about privacy: the lowest weight L is the least whole number with H / L <= e**epsilon, in exact
-    arithmetic, and those in between, which floats compute, are kept in [L, H] and in order. H is chosen so that the
-    weights add up to at most 2**bits (2**62 for more bits). Where not even H = 1 does (2**bits below d), every weight
-    is 1: the index is then uniform, whatever the input.
+    extremes matter for privacy: the lowest weight L is the least integer with H / L <= e**epsilon, in exact arithmetic;
+    those in between, computed in floats, are kept in [L, H] and in order. H is chosen so that the weights add up to at
+    most 2**bits (2**62 for more bits). If even H = 1 does not (2**bits < d), every weight is 1 and the index is
+    uniform.
     """
 
     mechanism: ExponentialSelection
@@ -174,7 +175,7 @@ class FiniteSelection(WholeWords):
     def highest(self) -> int:
         """H: the weight of rank d."""
         bits = min(self.bits, _MOST_BITS)
-        roundings = self.mechanism.d + 2 ** max(0, bits - 40)  # of the weights upwards, and of floats
+        roundings = self.mechanism.d + 2 ** max(0, bits - 40)  # of weights to integers, and of floats
         return max(1, int((2**bits - roundings) * math.exp(self.mechanism.top_log_prob())))
 
     def lowest(self) -> int:
@@ -187,7 +188,7 @@ class FiniteSelection(WholeWords):
             return min(self.highest(), int(share.to_integral_value(ROUND_CEILING)))
 
     def weights(self) -> NDArray[np.int64]:
-        """The whole weights of rank 1 .. d, ascending; shape (d,)."""
+        """The integer weights of rank 1 .. d, ascending; shape (d,)."""
         low, high = self.lowest(), self.highest()
         rounded = np.ceil(high * np.exp(self.mechanism.log_ratios_to_top())).astype(np.int64)
         weights = np.maximum.accumulate(np.clip(rounded, low, high))
@@ -199,22 +200,22 @@ class FiniteSelection(WholeWords):
         return min(log_ratio(self.highest(), self.lowest()), self.mechanism.epsilon)
 
     def losses(self) -> Losses:
-        """ln(w(i) / w(d + 1 - i)) for the higher ranks i, with probability w(i) / sum of w."""
+        """The losses ln(w(i) / w(d + 1 - i)) of the higher ranks i, with probabilities w(i) / sum of w."""
         weights, half = self.weights(), self.mechanism.d // 2
         ahead, behind = weights[::-1][:half], weights[:half]
         losses, gains = np.log1p((ahead - behind) / behind), ahead > behind
         return Losses(losses[gains], np.log(ahead[gains]) - math.log(sum(weights.tolist())))
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """sum over ranks of (w(i) - e**epsilon w(d+1-i))_+ / sum of w; shape of `epsilon`, nats, >= 0.
+        """The sum over ranks of (w(i) - e**epsilon w(d+1-i))_+ / sum of w; shape of `epsilon`, nats, >= 0.
 
-        The weights ascend, so the terms above 0 are those of the highest ranks, and their sums are whole numbers.
+        The weights ascend, so the positive terms are those of the highest ranks, and their sums are integers.
         """
         asked, weights, half = levels(epsilon), self.weights(), self.mechanism.d // 2
-        ahead, behind = weights[::-1][:half], weights[:half]  # rank d, which the reversed ranking makes rank 1, first
+        ahead, behind = weights[::-1][:half], weights[:half]  # by descending rank, and their ranks in the reverse
         losses = np.log1p((ahead - behind) / behind)
         more, base = (np.concatenate([[0], np.cumsum(w)]) for w in (ahead - behind, behind))
-        terms = np.searchsorted(-losses, -asked)  # the losses above the level
+        terms = np.searchsorted(-losses, -asked)  # the number of losses above epsilon
         found = (more[terms] - np.expm1(np.minimum(asked, 64.0)) * base[terms]) / weights.sum()  # no loss is above 64
         return np.where(asked < self.exact_epsilon(), np.maximum(0.0, found), 0.0)[()]
 
@@ -224,7 +225,7 @@ class FiniteSelection(WholeWords):
         return log_prob_by_rank(y, x, np.log(weights) - math.log(weights.sum()))
 
     def draw(self, x: Any, source: Source) -> Any:
-        """One index for each ranking: that of the rank into whose share the drawn number falls."""
+        """One index for each ranking: that of the rank whose share of the weights contains the drawn integer."""
         xp, ranks = source.xp, require_ranking(x, self.mechanism.d)
         rank = Thresholds(self.weights()).draw(source, ranks.shape[:-1]) + 1
         return xp.argmax(xp.astype(ranks == rank[..., None], xp.uint8), axis=-1)

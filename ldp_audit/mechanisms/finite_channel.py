@@ -1,19 +1,19 @@
 """Any finite channel, given by its matrix: rows are inputs, columns outputs, entries probabilities.
 
-Its sampler shares whole numbers of words out so that no ratio grows. Of W equally likely words, every output that some
-input can give gets `a` of them at every input, and the K = W - m a words that are left (m such outputs) are shared out
-in proportion to its probability P, rounded to within one word: c = a + P K + r with -1 < r < 1. At two inputs with P <=
-t P' the counts of one output then satisfy
+The sampler rounds probabilities to counts of W equally likely words such that no likelihood ratio grows. Each of the m
+possible outputs gets `a` words at every input; the other K = W - m a words are shared in proportion to the probability
+P, rounded to within one word: c = a + P K + r with -1 < r < 1. At two inputs with P <= t P', the counts of one output
+satisfy
 
     c <= a + 1 + P K <= a + 1 + t P' K <= t (a - 1 + P' K) <= t c'   if   a + 1 <= t (a - 1),
 
-that is, if a >= (t + 1) / (t - 1) = coth(epsilon / 2), for the channel's own t = e**epsilon. So the implemented epsilon
-is at most the channel's. As t is a ratio of the channel's probabilities, a is found in exact fractions. The share of a
-uniform law that this mixes in is m a / W.
+that is, a >= (t + 1) / (t - 1) = coth(epsilon / 2), with the channel's own t = e**epsilon, a ratio of its probabilities
+and so an exact fraction. The implemented epsilon is thus at most the channel's, and the distribution is mixed with a
+share m a / W of the uniform one.
 
-Where m a > W, and for epsilon = 0, every input gets the counts of the first one. Where epsilon is infinite there is no
-ratio to keep: an output gets a word of its own at each input that can give it, if there are enough words, and none at
-the others. Probabilities that are whole numbers of words already are used as they are.
+If m a > W or epsilon = 0, every input gets the counts of the first. If epsilon is infinite, an output gets one word at
+each input that can give it, if there are enough words, and none at the others. Probabilities that already are whole
+numbers of words are kept.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ from ldp_audit.mechanisms.output_labels import NUMBERS, columns_of, label_array
 from ldp_audit.mechanisms.randomness import BITS, WORDS, NumpySource, source_of
 
 _TOLERANCE = Fraction(1, 10**9)
-"""How far a row's sum may be from 1."""
+"""Largest deviation of a row's sum from 1."""
 _MOST = 1 << 24
-"""Entries of a channel file."""
+"""Most entries of a channel file."""
 _LARGEST = 1 << 27
-"""Bytes of a channel file, and of a part of it when it is unpacked."""
+"""Most bytes of a channel file, and of its uncompressed parts."""
 _LONGEST = 1 << 25
-"""Bits of a row's entries over their common denominator."""
+"""Most bits of a row's numerators together, over their common denominator."""
 
 
 @dataclass(frozen=True, eq=False)
 class FiniteChannel(Mechanism):
     """P(output j | input i) = matrix[i][j].
 
-    matrix: shape (inputs, outputs); numbers, fractions or texts such as "1/3", all taken as the exact numbers that they
-        are. A row that adds up to 1 only nearly, as floats do, is divided by its sum.
-    outputs: the reports' labels, one a column; 0, 1, ... if not given.
-    Raises ValueError for entries that are no probabilities, and for rows that do not add up to 1 within 1e-9.
+    matrix: shape (inputs, outputs); numbers, fractions or texts such as "1/3", all taken exactly. A row that adds up to
+        1 only within 1e-9, as floats do, is divided by its sum.
+    outputs: a label for each column; 0, 1, ... if not given.
+    Raises ValueError for entries that are not probabilities, and for rows that do not add up to 1 within 1e-9.
     """
 
     matrix: Any
@@ -81,7 +81,7 @@ class FiniteChannel(Mechanism):
     def from_file(cls, path: str | Path) -> FiniteChannel:
         """Read a .csv of numbers or fractions, or an .npz with `matrix` and perhaps `outputs` (never unpickled).
 
-        Raises ValueError that names the file and what is wrong with it.
+        Raises ValueError that names the file and the fault.
         """
         path = Path(path)
         if path.suffix not in (".csv", ".npz"):
@@ -116,25 +116,23 @@ class FiniteChannel(Mechanism):
         return np.arange(len(self.matrix))
 
     def worst_pair(self) -> tuple[int, int]:
-        """The inputs that attain exact_epsilon(), by their row numbers; delta() may be another pair's."""
+        """The row numbers of two inputs that attain exact_epsilon(); delta() may need another pair."""
         return self._worst[:2]
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The hockey-stick divergence, largest over ordered pairs of inputs; shape of `epsilon`, nats, >= 0."""
+        """The privacy profile, maximal over ordered pairs of inputs; shape of `epsilon`, nats, >= 0."""
         asked = levels(epsilon)
         found = [self._delta_at(float(level)) for level in asked.flat]
         return np.array(found, dtype=np.float64).reshape(asked.shape)[()]
 
     def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability, nats, of the labels y at the inputs (rows) x; broadcasts; -inf for what is no label.
+        """Log probability of the labels y at the inputs (rows) x, nats; broadcasts; -inf for what is no label.
 
         y: a label, or an array or list of labels; a tuple is a single label.
         """
         columns, rows = np.broadcast_arrays(columns_of(y, self._labels()), self._rows(x))
         with np.errstate(divide="ignore"):
-            logs = np.log(
-                np.column_stack([self._table, np.zeros(len(self._table))])
-            )  # what is no label: the last column
+            logs = np.log(np.column_stack([self._table, np.zeros(len(self._table))]))  # the last column: no label
         return logs[rows, columns][()]
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
@@ -147,10 +145,9 @@ class FiniteChannel(Mechanism):
         return (self._table * away).sum(axis=1)[self._rows(x)][()]
 
     def implemented(self, bits: int = 64) -> FiniteChannel:
-        """What a sampler with words of so many bits draws from; its epsilon is at most this channel's.
+        """The finite-precision distribution for `bits`-bit words; its epsilon is at most this channel's.
 
-        Every probability is a whole number of words over 2**bits; `word_counts` says which. A channel of
-        such probabilities is returned as it is. ValueError unless bits are 2..64.
+        `word_counts` gives the counts. A channel of such probabilities is returned unchanged. ValueError unless 2..64.
         """
         words = 2 ** int(BITS.check(bits))
         if are_whole(self._weights, words):
@@ -159,11 +156,11 @@ class FiniteChannel(Mechanism):
         return FiniteChannel([[Fraction(count, words) for count in row] for row in counts], self.outputs)
 
     def sample(self, x: Any, *, rng: Any) -> Any:
-        """One label for each input (row number); shape of x, on its device. Draws from `implemented()`.
+        """One label for each input (row number), from `implemented()`; shape of x, on its device.
 
         x: whole numbers, an array or a tensor.   rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Numeric labels come as bool, int64 or float64, texts as an array of texts, others as an array of objects.
-        Tensors hold numbers only: ValueError for other labels there; `sample_indices` serves any.
+        Returns bool, int64 or float64 for numeric labels, an array of texts, or of objects. Tensors hold numbers only:
+        ValueError for other labels; use `sample_indices`.
         """
         source, labels = source_of(rng), label_array(self._labels())
         if labels.dtype.kind in NUMBERS:
@@ -174,14 +171,14 @@ class FiniteChannel(Mechanism):
         return labels[self.sample_indices(x, rng=rng)]
 
     def sample_indices(self, x: Any, *, rng: Any) -> Any:
-        """One output's column number for each input (row number); int64, shape of x; otherwise as `sample`."""
+        """As `sample`, with column numbers for labels; int64."""
         source = source_of(rng)
         rows = whole_numbers("x", source.array("x", x), 0, len(self._weights) - 1, source.xp)
         return self._words.draw(source, rows.shape, source.xp.astype(rows, source.xp.int64))[()]
 
     @cached_property
     def _words(self) -> AliasTable:
-        """The sampler's table, for words of 64 bits."""
+        """The sampler's table of 64-bit words."""
         return AliasTable.of(word_counts(self._weights, self._worst[2], WORDS))
 
     @cached_property
@@ -190,19 +187,19 @@ class FiniteChannel(Mechanism):
 
     @cached_property
     def _table(self) -> NDArray[np.float64]:
-        """The probabilities, each rounded once."""
+        """The probabilities, correctly rounded."""
         return (self._weights / self._totals[:, None]).astype(np.float64)
 
     @cached_property
     def _doubled(self) -> Doubled:
-        """The probabilities with twice the digits."""
+        """The probabilities in double-double precision."""
         totals = np.broadcast_to(self._totals[:, None], self._weights.shape)
         nearest, lacking = doubled(self._weights.ravel().tolist(), totals.ravel().tolist())
         return nearest.reshape(self._weights.shape), lacking.reshape(self._weights.shape)
 
     @cached_property
     def _worst(self) -> tuple[int, int, Fraction | None]:
-        """Two inputs and the ratio of one output's probabilities there, the largest of all; None for infinity."""
+        """Two inputs and the largest ratio of an output's probabilities, attained there; None for infinity."""
         weights, totals, columns = self._weights, self._totals, np.arange(self._weights.shape[1])
         most, least = np.zeros_like(columns), np.zeros_like(columns)
         for row, (own, total) in enumerate(zip(weights, totals, strict=True)):
@@ -241,15 +238,15 @@ class FiniteChannel(Mechanism):
 
 
 def are_whole(weights: NDArray, words: int) -> bool:
-    """Whether every probability is a whole number of words; see `word_counts`."""
+    """Whether every probability is a whole number of words."""
     return not any(bool(np.any(row * words % row.sum())) for row in weights)
 
 
 def word_counts(weights: NDArray, ratio: Fraction | None, words: int) -> list[list[int]]:
-    """How many words lead to each output, for each input; rows add up to `words`.
+    """The number of words for each output at each input; rows add up to `words`.
 
-    weights: shape (inputs, outputs), whole numbers of Python's; a row's probabilities are its shares of the row's sum.
-    ratio: the largest of one output's probabilities at two inputs, e**epsilon; None for infinity.
+    weights: shape (inputs, outputs), Python integers; a row's probabilities are its entries divided by their sum.
+    ratio: e**epsilon, the largest ratio of an output's probabilities at two inputs; None for infinity.
     """
     rows = weights.tolist()
     if are_whole(weights, words):
@@ -263,7 +260,7 @@ def word_counts(weights: NDArray, ratio: Fraction | None, words: int) -> list[li
 
 
 def _shared_out(row: list[int], floor: int, words: int) -> list[int]:
-    """So many words for each output with weight, where they suffice; the rest in proportion, by largest remainders."""
+    """`floor` words for each possible output, if they suffice; the rest in proportion, by largest remainders."""
     total, outputs = sum(row), sum(map(bool, row))
     floor = floor if floor * outputs <= words else 0
     rest = words - floor * outputs
@@ -275,7 +272,7 @@ def _shared_out(row: list[int], floor: int, words: int) -> list[int]:
 
 
 def _as_weights(matrix: Any) -> NDArray:
-    """Each row's probabilities as whole numbers of its common denominator; an array of Python's integers."""
+    """Each row's probabilities as numerators over the row's common denominator; an array of Python integers."""
     try:
         rows = [list(row) for row in matrix]
         table = np.array([[_rounded(entry) for entry in row] for row in rows], dtype=np.float64)
@@ -298,7 +295,7 @@ def _as_weights(matrix: Any) -> NDArray:
 
 
 def _rows_of(path: Path) -> list[list[str]]:
-    """The lines of a .csv that are not empty."""
+    """The non-empty lines of a .csv."""
     if path.stat().st_size > _LARGEST:
         raise ValueError(f"a channel file must have at most {_LARGEST} bytes, got {path.stat().st_size}")
     with path.open(newline="", encoding="utf-8") as file:
@@ -306,7 +303,7 @@ def _rows_of(path: Path) -> list[list[str]]:
 
 
 def _arrays_of(path: Path) -> tuple[NDArray, NDArray | None]:
-    """The arrays `matrix` and, if it is there, `outputs` of an archive; sizes are checked before it is unpacked."""
+    """The arrays `matrix` and, if present, `outputs` of an archive; sizes are checked before decompression."""
     with path.open("rb") as file, zipfile.ZipFile(file) as archive:
         arrays = []
         for name in ("matrix.npy", "outputs.npy"):
@@ -323,7 +320,7 @@ def _arrays_of(path: Path) -> tuple[NDArray, NDArray | None]:
 
 
 def _array_of(name: str, content: bytes) -> NDArray:
-    """An .npy file's array. Its header may promise more entries than there are bytes, and entries without bytes."""
+    """An .npy file's array, after a check that its header agrees with its size."""
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)
     read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -337,7 +334,7 @@ def _array_of(name: str, content: bytes) -> NDArray:
 
 
 def _common(row: Sequence[Fraction]) -> int:
-    """The entries' common denominator. ValueError where it is out of proportion: thousands of digits for each entry."""
+    """The entries' common denominator; ValueError where it takes thousands of digits for each entry."""
     common = 1
     for entry in row:
         common = math.lcm(common, entry.denominator)
@@ -369,6 +366,6 @@ def _of_text(entry: str) -> Fraction:
 
 
 def _log(ratio: Fraction) -> float:
-    """Correctly rounded, so that a smaller ratio never has a larger logarithm."""
+    """The correctly rounded logarithm, which is monotone in the ratio."""
     with ctx.workprec(128 + 2 * ratio.denominator.bit_length()):
         return float(arb(fmpq(ratio.numerator, ratio.denominator)).log().mid())

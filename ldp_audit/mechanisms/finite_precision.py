@@ -1,9 +1,9 @@
-"""Finite-precision samplers: a table of integer thresholds, and one way to draw from it, on numpy and on torch.
+"""Finite-precision samplers: tables of integer thresholds and one method to draw from them, on numpy and torch.
 
-Of so many equally likely words, whole numbers of them lead to each class of outputs. A draw compares a fresh word with
-the running totals of these counts, so that every probability is the count divided by the number of words, exactly.
-Tables of many outputs, and of several inputs, are drawn from in constant time (`AliasTable`); numpy arrays and 64-bit
-words, for some mechanisms, by the first 16 bits of a word wherever these settle the comparison (`short_words.py`).
+Each class of outputs gets a whole number of 2**bits equally likely words; comparing a random word with the cumulative
+counts draws a class with probability exactly count / 2**bits. Large tables, and tables of several inputs, are drawn
+from in constant time (`AliasTable`). For numpy arrays some mechanisms decide most reports from the first 16 bits of a
+word (`short_words.py`).
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from ldp_audit.mechanisms.short_words import Draw, by_blocks
 
 @dataclass(frozen=True, eq=False)
 class Thresholds:
-    """Classes of outputs and the words that lead to each, the lowest words to the first class.
+    """Word counts of the classes of outputs; the lowest words lead to the first class.
 
-    counts: whole numbers >= 0.   bits: of a word, where the counts add up to 2**bits; None where a uniform number below
-    their sum (at most 2**62) is drawn instead.
+    counts: whole numbers >= 0.   bits: word length, where the counts add up to 2**bits; None to draw a uniform number
+        below their sum (at most 2**62) instead.
     """
 
     counts: Sequence[int] | NDArray[np.int64]
     bits: int | None = None
 
     def draw(self, source: Source, shape: Sequence[int]) -> Any:
-        """The class of a fresh word for each place; int64."""
+        """The class of an independent random word for each element of `shape`; int64."""
         words = source.below(int(np.sum(self.counts)), shape) if self.bits is None else source.words(shape, self.bits)
         starts = source.constant(self._starts(), source.xp.int64)
         return source.xp.searchsorted(starts, words, side="right")
 
     def _starts(self) -> NDArray[np.int64]:
-        """The first word of every class but the first; none for classes at the end that have no words."""
+        """The first word of every class but the first; trailing classes without words have none."""
         if self.bits is None:
             return np.cumsum(self.counts)[:-1]
         lowest = -(2 ** (self.bits - 1))
@@ -50,13 +50,13 @@ class Thresholds:
 
 @dataclass(frozen=True, eq=False)
 class AliasTable:
-    """Laws of whole counts of 2**64 words, one a row, drawn from in constant time: Walker's alias method, exact.
+    """Walker's alias method with integer counts: constant-time draws from distributions over 2**64 words, one a row.
 
-    The words are cut into 2**k slots of equal size, at least as many as there are outputs, and each slot is shared by
-    at most two outputs (Vose 1991): the first so many words of a slot lead to the output that it is named after, the
-    others to one other output. Built from counts by `of`, without any rounding.
+    The words are cut into 2**k slots of equal size, at least as many as there are outputs. Each slot is shared by at
+    most two outputs (Vose 1991): its words below the threshold lead to the output of the slot's own number, the others
+    to one other output. `of` builds the table from counts without rounding.
 
-    slot_bits: k.   thresholds, others: one for each row and slot, row after row; shape (rows * 2**k,), int64.
+    slot_bits: k.   thresholds, others: by row and slot; shape (rows * 2**k,), int64.
     """
 
     slot_bits: int
@@ -65,22 +65,19 @@ class AliasTable:
 
     @classmethod
     def of(cls, counts: Sequence[Sequence[int]]) -> AliasTable:
-        """The table of laws with so many words for each output; each row adds up to 2**64.
-
-        Raises ValueError for a row that does not, or has a negative count.
-        """
+        """The table for rows of word counts; ValueError for a negative count or a row whose sum is not 2**64."""
         for row in counts:
             if sum(row) != WORDS or min(row) < 0:
                 raise ValueError(f"counts must be whole numbers >= 0 that add up to 2**64, got a row of sum {sum(row)}")
-        slot_bits = max(2, (len(counts[0]) - 1).bit_length())  # a slot's size must be below 2**63
+        slot_bits = max(2, (len(counts[0]) - 1).bit_length())  # int64 must hold a slot's size
         shared = [_share_out(row, slot_bits) for row in counts]
         thresholds, others = (np.array([one[i] for one in shared], dtype=np.int64).reshape(-1) for i in (0, 1))
         return cls(slot_bits, thresholds, others)
 
     def draw(self, source: Source, shape: Sequence[int], rows: Any = None) -> Any:
-        """One output's number for each place, from the law of its row (the only one, where rows is None); int64.
+        """The number of a random output for each element of `shape`, distributed as its row of the table; int64.
 
-        rows: int64, of that shape.
+        rows: int64 of that shape; the first row if None.
         """
         xp, within = source.xp, 64 - self.slot_bits
         words = source.words(shape)
@@ -91,26 +88,26 @@ class AliasTable:
 
 
 class FinitePrecision(Mechanism):
-    """What a sampler draws from exactly: every probability is a whole number of words, or has an exact sampler.
+    """A distribution that a sampler draws from exactly: probabilities that are counts of words, or an exact algorithm.
 
-    A subclass states how one report is drawn for each input; numpy arrays may have a faster way to the same reports.
+    A subclass defines `draw`, and optionally `blocks`, a faster algorithm for numpy arrays with the same distribution.
     """
 
     @abstractmethod
     def draw(self, x: Any, source: Source) -> Any:
-        """One report for each input; x is an array of the source's library. Raises ValueError for what is no input."""
+        """One report for each input; x is an array of the source's library. Raises ValueError for an invalid input."""
 
     def implemented(self, bits: int = 64) -> Self:
-        """Itself. ValueError unless bits are 2..64."""
+        """The distribution itself. ValueError unless bits are 2..64."""
         BITS.check(bits)
         return self
 
     def fits_blocks(self, dtype: Any) -> bool:  # noqa: ARG002
-        """Whether `blocks` draws reports for numpy arrays of this dtype."""
+        """Whether `blocks` supports numpy arrays of this dtype."""
         return False
 
     def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
-        """The function that draws blocks of at most so many inputs of this dtype, by `short_words`."""
+        """A function that draws reports for blocks of up to `size` inputs, by `short_words`."""
         raise NotImplementedError
 
     def sample(self, x: Any, *, rng: Any) -> Any:
@@ -119,7 +116,7 @@ class FinitePrecision(Mechanism):
         return self.drawn(source.array("x", x), source)
 
     def drawn(self, x: Any, source: Source) -> Any:
-        """`draw`, or the faster way where there is one."""
+        """`draw`, or `blocks` where it applies."""
         if isinstance(source, NumpySource) and self.fits_blocks(x.dtype):
             return by_blocks(x, lambda size: self.blocks(x.dtype, size, source))
         return self.draw(x, source)
@@ -127,9 +124,9 @@ class FinitePrecision(Mechanism):
 
 @dataclass(frozen=True)
 class WholeWords(FinitePrecision):
-    """A mechanism with its probabilities rounded to whole numbers of `bits`-bit words, so that no ratio grows.
+    """A mechanism whose probabilities are rounded to counts of `bits`-bit words such that no likelihood ratio grows.
 
-    mechanism: the ideal one.   bits: of a word, 2..64. Raises ValueError for anything else.
+    mechanism: the ideal one.   bits: word length, 2..64. Raises ValueError for anything else.
     """
 
     mechanism: Any
@@ -139,22 +136,22 @@ class WholeWords(FinitePrecision):
         object.__setattr__(self, "bits", BITS.check(self.bits))
 
     def worst_pair(self) -> tuple[Any, Any]:
-        """The mechanism's."""
+        """See `mechanism`."""
         return self.mechanism.worst_pair()
 
     def domain(self) -> tuple[float, float]:
-        """The mechanism's."""
+        """See `mechanism`."""
         return self.mechanism.domain()
 
     def reports(self) -> Sequence[Any] | None:
-        """The mechanism's."""
+        """See `mechanism`."""
         return self.mechanism.reports()
 
 
 def _share_out(counts: Sequence[int], slot_bits: int) -> tuple[list[int], list[int]]:
-    """For each slot, how many of its words lead to its own output, and where the others lead.
+    """For each slot, the number of words that lead to its own output, and the output that the others lead to.
 
-    Each step fills one slot that has too few words of its own with words of an output that has too many.
+    Each step fills a slot with too few words of its own from an output with too many (Vose's construction).
     """
     size = 2 ** (64 - slot_bits)
     left = [*counts, *([0] * (2**slot_bits - len(counts)))]

@@ -44,17 +44,17 @@ GAUSSIAN = SymbolicChannel(
 )
 
 _PRECISIONS = (128, 512, 2048, 8192, 32768)
+"""Bits of the profile's two terms, tried in turn until their difference is known."""
 
 
 @dataclass(frozen=True)
 class Gaussian(Mechanism):
     """x + noise of standard deviation sigma; inputs differ by at most `sensitivity` in l2.
 
-    Inputs may be numbers or arrays: each coordinate gets noise of its own. The profile is then that of the whole array,
-    provided that `sensitivity` bounds the l2 distance of whole arrays; that is the user's statement. A sample has the
-    shape and floating dtype of the numbers; ValueError, with the range, for those beyond 2**17 sigma or more from 0.
-    Its delta at levels from 0 to 20, for two numbers, is at most 1e-13 above the ideal one (3e-9 for a sensitivity
-    below sigma / 4096).
+    Inputs may be numbers or arrays; each coordinate gets independent noise. For arrays, `sensitivity` must bound the l2
+    distance of whole arrays; the profile is then that of the array. A sample has the shape and floating dtype of the
+    input; ValueError for inputs 2**17 sigma or more from 0. Its delta at epsilon from 0 to 20, for two numbers, exceeds
+    the ideal one by at most 1e-13 (3e-9 for a sensitivity below sigma / 4096).
 
     sigma, sensitivity: > 0, finite. Raises ValueError for anything else.
     """
@@ -74,7 +74,7 @@ class Gaussian(Mechanism):
         return GAUSSIAN
 
     def exact_epsilon(self) -> float:
-        """No pure epsilon holds: infinity."""
+        """Infinity: the mechanism has no pure epsilon."""
         return math.inf
 
     def pair_loss(self) -> PairLoss:
@@ -82,18 +82,18 @@ class Gaussian(Mechanism):
         return GaussianLoss(self.sensitivity / self.sigma)
 
     def worst_pair(self) -> tuple[float, float]:
-        """Two inputs a whole sensitivity apart."""
+        """Two inputs at distance `sensitivity`."""
         return 0.0, self.sensitivity
 
     def domain(self) -> tuple[float, float]:
-        """An interval as long as the sensitivity, around 0."""
+        """An interval of length `sensitivity` around 0."""
         return -self.sensitivity / 2, self.sensitivity / 2
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Phi(m/2 - e/m) - e**e Phi(-m/2 - e/m), m = sensitivity/sigma; shape of `epsilon`, nats, >= 0.
 
-        The two terms nearly cancel at large levels, so they are enclosed in balls whose precision grows until the
-        difference is known to 15 digits. Below 1e-300 the value is returned as 0.
+        The two terms nearly cancel at large epsilon, so they are enclosed in balls of increasing precision until the
+        difference has 15 correct digits. Values below 1e-300 are returned as 0.
         """
         asked = levels(epsilon)
         found = [_delta_at(self.sensitivity, self.sigma, float(level)) for level in asked.flat]
@@ -113,13 +113,13 @@ class Gaussian(Mechanism):
         return finite("x", x)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """sigma**2, everywhere; shape of x."""
+        """sigma**2; shape of x."""
         return np.full_like(finite("x", x), self.sigma * self.sigma)[()]
 
     def implemented(self, bits: int = 64) -> GaussianGrid:
-        """What a sampler with words of so many bits draws from, as a mechanism: a table of whole words on a grid.
+        """The finite-precision distribution that `sample` draws from: noise on a grid, from a table of word counts.
 
-        Raises ValueError unless bits are 2..64, and where sigma or sensitivity lies outside 2**-500 .. 2**500.
+        ValueError unless bits are 2..64 and sigma and sensitivity 2**-500 .. 2**500.
         """
         return GaussianGrid.of(self, bits)
 
@@ -141,28 +141,30 @@ def _delta_at(sensitivity: float, sigma: float, level: float) -> float:
     raise ArithmeticError(f"the profile at {level!r} could not be enclosed")
 
 
-_REACH, _PRECISION = 12, 320
+_REACH = 12
+"""The table's half-width in sigma, for 64-bit words: the mass beyond is below 2**-100."""
+
+_PRECISION = 320
+"""Bits of the cells' masses before they are rounded up to words."""
 
 
 @dataclass(frozen=True)
 class GaussianGrid(FinitePrecision):
-    """Gaussian noise as it is sampled: a table of whole words on a grid that does not depend on the input.
+    """The finite-precision Gaussian: noise from a table of word counts, on a grid that does not depend on the input.
 
-    The grid's spacing g is about sigma / 1024 for words of 64 bits, and the sensitivity a whole number of spacings, if
-    it is not less than one (`noise_grid.py` says how inputs are rounded). Of W = 2**bits equally likely words, those
-    that lead to a noise of k spacings number the normal law's mass of the cell ((k - 1/2) g, (k + 1/2) g) times W,
-    rounded up, for 1 <= |k| <= K; the words that are left lead to 0. K is so large (12 sigma) that what lies beyond
-    counts for nothing.
+    For 64-bit words the spacing g is about sigma / 1024, and the sensitivity a whole number of spacings unless it is
+    below one (`noise_grid.py` describes the rounding of inputs). Of W = 2**bits words, the number that lead to a noise
+    of k spacings, 1 <= |k| <= K, is W times the normal mass of the cell ((k - 1/2) g, (k + 1/2) g), rounded up; the
+    remaining words lead to 0. The mass beyond K (12 sigma) is negligible.
 
-    Rounding the mass of each cell up, but for the middle one, is what keeps delta down. The cells of two normal laws
-    are a function of two normal reports, so their hockey-stick divergence is at most the ideal one. The divergence of
-    the tables is a sum over cells of (P - t Q)_+, and P in words has grown by less than 1 in each, while t Q is at
-    least what it was; but for the middle cell of Q, where P <= Q. So delta grows by at most (2 K + 1) / W, about
-    2**-49, and by what lies beyond K.
+    Rounding all but the middle cell up bounds delta. Cells are post-processing of normal reports, so their hockey-stick
+    divergence is at most the ideal one. The tables' divergence is a sum over cells of (P - t Q)_+, where P grows by
+    less than one word in each cell, and t Q does not decrease, except in the middle cell of Q, where P <= Q. So delta
+    grows by at most (2 K + 1) / W, about 2**-49, plus the mass beyond K.
 
-    mechanism: the ideal one.   grid: what reports lie on.   bits: of a word, 2..64.
-    Raises ValueError for bits outside 2..64, for a spacing outside sigma / 8192 .. 8 sigma or too fine for words of so
-    many bits, and for a mechanism whose sigma or sensitivity lies outside 2**-500 .. 2**500.
+    mechanism: the ideal one.   grid: the possible reports.   bits: word length, 2..64.
+    Raises ValueError for other bits, for a spacing outside sigma / 8192 .. 8 sigma or too fine for `bits`-bit words,
+    and for a sigma or sensitivity outside 2**-500 .. 2**500.
     """
 
     mechanism: Gaussian
@@ -178,9 +180,9 @@ class GaussianGrid(FinitePrecision):
 
     @classmethod
     def of(cls, mechanism: Gaussian, bits: int = 64) -> GaussianGrid:
-        """The grid with about 2**(bits // 6) points a sigma; coarser where the words do not suffice.
+        """The grid with about 2**(bits // 6) points a sigma; coarser if the words do not suffice.
 
-        A sensitivity is a whole number of spacings, but for a 2**-31th, or else less than one.
+        A sensitivity of at least one spacing is a whole number of spacings, to a relative 2**-31.
         """
         require_moderate("sigma", mechanism.sigma)
         require_moderate("sensitivity", mechanism.sensitivity)
@@ -191,36 +193,36 @@ class GaussianGrid(FinitePrecision):
         return cls(mechanism, grid, bits)
 
     def width(self) -> Fraction:
-        """Sigma in spacings."""
+        """sigma / g."""
         return Fraction(self.mechanism.sigma) / self.grid.spacing()
 
     def counts(self) -> tuple[int, ...]:
-        """How many words lead to a noise of -K .. K spacings: symmetric, falling from the middle, 2**bits in all."""
+        """The numbers of words for a noise of -K .. K spacings: symmetric, unimodal, 2**bits in all."""
         return _counts(self.width(), self.bits) or ()
 
     def table(self) -> AliasTable:
-        """The sampler's table of the counts, for words of 64 bits."""
+        """The sampler's table, scaled to 64-bit words."""
         return _table(self.width(), self.bits)
 
     def domain(self) -> tuple[float, float]:
-        """The mechanism's."""
+        """See `mechanism`."""
         return self.mechanism.domain()
 
     def exact_epsilon(self) -> float:
-        """Infinity: the noise has a largest value."""
+        """Infinity: the noise is bounded."""
         return math.inf
 
     def worst_pair(self) -> tuple[float, float]:
-        """Two inputs a whole sensitivity apart, the first on the grid; delta() has this pair, in both orders."""
+        """Two inputs at distance `sensitivity`, the first on the grid; they attain delta(), in one of both orders."""
         return 0.0, self.mechanism.sensitivity
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The hockey-stick divergence, largest over pairs of numbers a sensitivity apart or less; from the counts.
+        """The privacy profile for numbers up to a sensitivity apart, from the counts; shape of `epsilon`, nats, >= 0.
 
-        shape of `epsilon`, nats, >= 0. For words of 64 bits and levels from 0 to 20 at most 1e-13 above the ideal one,
-        or 3e-9 for a sensitivity below sigma / 4096.
-        In arrays of d coordinates, rounding can move each by up to a spacing, and distances by sqrt(d) of them: their
-        profile is at most that of Gaussian(sigma, sensitivity + sqrt(d) g), + (1 + e**epsilon) d 2**-47.
+        With 64-bit words, for epsilon up to 20, it exceeds the ideal one by at most 1e-13 (3e-9 for a sensitivity below
+        sigma / 4096). In arrays of d coordinates, rounding moves each coordinate by up to a spacing and distances by up
+        to sqrt(d) g: their profile is at most that of Gaussian(sigma, sensitivity + sqrt(d) g), plus (1 + e**epsilon) d
+        2**-47.
         """
         asked = levels(epsilon)
         on_grid, between_points = self._pair()
@@ -231,10 +233,7 @@ class GaussianGrid(FinitePrecision):
         return np.array(found, dtype=np.float64).reshape(asked.shape)[()]
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability, nats, of the report y at the input x, before its rounding to a dtype; broadcasts.
-
-        -inf for what is no report.
-        """
+        """Log probability of the report y, unrounded, at the input x, nats; broadcasts; -inf off the grid."""
         (step, known), (below, fraction) = self.grid.step_of(y), self.grid.between(x)
         away, law = step - below, np.array([0, *self.counts(), 0], dtype=np.float64) / 2.0**self.bits
         near, other = (law[np.clip(k + len(law) // 2, 0, len(law) - 1)] for k in (away, away - 1))
@@ -243,12 +242,12 @@ class GaussianGrid(FinitePrecision):
         return np.where(known, found, -np.inf)[()]
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """x: no bias but the 2**-53 spacings of the rounding. Shape of x."""
+        """x, to 2**-53 spacings. Shape of x."""
         self.grid.between(x)
         return numbers_of("x", x).astype(np.float64)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """g**2 (V + f (1 - f)), V the table's variance, f the fraction that rounding decides on. Shape of x."""
+        """g**2 (V + f (1 - f)), V the table's variance, f the fraction of x above its grid point. Shape of x."""
         fraction, counts = self.grid.between(x)[1], self.counts()
         noise = sum(count * (place - len(counts) // 2) ** 2 for place, count in enumerate(counts)) / 2**self.bits
         return ((noise + fraction * (1 - fraction)) * float(self.grid.spacing()) ** 2)[()]
@@ -260,14 +259,13 @@ class GaussianGrid(FinitePrecision):
         return self.grid.reports(steps + noise, x, source.xp)
 
     def _pair(self) -> tuple[Doubled, Doubled]:
-        """The laws of the reports at a grid point, and at a whole sensitivity above it, n + f spacings.
+        """The distributions of the worst pair: a grid point, and the input a sensitivity, n + f spacings, above it.
 
-        These two, in one order or the other, are the worst of all. As an input moves from one grid point to the next,
-        its law moves on a line, and a divergence is convex in both laws. So the worst pairs are those of two grid
-        points, and those of a grid point and an input a whole sensitivity away; by symmetry, above. Two grid points are
-        no worse: let p be the table and q its mixture moved by n and n + 1. In the sum of (p(k) - t q(k))_+ only k <= n
-        counts, for beyond, p(k) <= p(k - n), p(k - n - 1), as p falls from its middle; and up to there p(k - n) falls
-        as n grows. So the sum grows with the distance, from one whole number to the next as well as in between.
+        Proof. As an input moves from one grid point to the next, its distribution moves on a line, and a divergence is
+        jointly convex. So a worst pair is two grid points, or a grid point and an input at distance `sensitivity`,
+        above it by symmetry. Two grid points are no worse: let p be the table and q the mixture of its shifts by n and
+        n + 1. Only k <= n contribute to the sum of (p(k) - t q(k))_+, as for larger k unimodality gives p(k) <= p(k -
+        n), p(k - n - 1); and for k <= n, p(k - n) decreases in n. So the sum increases with the distance.
         """
         return _laws(self.width(), self.bits, Fraction(self.mechanism.sensitivity) / self.grid.spacing())
 
@@ -275,8 +273,8 @@ class GaussianGrid(FinitePrecision):
 def _grid(mechanism: Gaussian, fineness: int) -> NoiseGrid:
     """2**fineness points a sigma, or up to twice as many, that divide the sensitivity; see `GaussianGrid.of`.
 
-    A sensitivity that is less than a spacing, but no less than a quarter, becomes the spacing. Spacings of a quarter
-    serve the smallest ones, as then rounding makes the reports' variance depend on the input more than on the table.
+    A sensitivity between 1/4 and 1 spacing becomes the spacing. For smaller ones the spacing is divided by 4, because
+    rounding makes the variance depend on the input.
     """
     steps = Fraction(mechanism.sensitivity) / Fraction(mechanism.sigma) * Fraction(2) ** fineness
     if steps < Fraction(1, 4):
@@ -292,10 +290,10 @@ def _divergence(first: Doubled, second: Doubled, level: float) -> float:
 
 @lru_cache(maxsize=8)
 def _laws(width: Fraction, bits: int, distance: Fraction) -> tuple[Doubled, Doubled]:
-    """The tables of two inputs so many spacings apart, the first on the grid, over the same reports."""
+    """The tables of two inputs at this distance in spacings, the first on the grid, over the same reports."""
     counts = _counts(width, bits) or ()
     whole, part = int(distance), distance % 1
-    moved = min(whole, len(counts))  # no further: the laws have no report in common
+    moved = min(whole, len(counts))  # beyond this the supports are disjoint anyway
     first = [*counts, *([0] * (moved + 1))]
     below, above = [*([0] * moved), *counts, 0], [*([0] * (moved + 1)), *counts]
     scale, up = part.denominator, part.numerator
@@ -310,9 +308,9 @@ def _table(width: Fraction, bits: int) -> AliasTable:
 
 @lru_cache(maxsize=64)
 def _counts(width: Fraction, bits: int) -> tuple[int, ...] | None:
-    """How many of 2**bits words lead to each of -K .. K, for a sigma of so many spacings.
+    """The word counts of a noise of -K .. K spacings, for sigma = `width` spacings and 2**bits words.
 
-    None where too few are left for the middle: fewer than its neighbours have.
+    None where the middle would get fewer words than its neighbours.
     """
     farthest = math.ceil(_REACH * math.sqrt(bits / 64) * width)
     with ctx.workprec(_PRECISION):

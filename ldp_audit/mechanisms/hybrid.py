@@ -1,10 +1,10 @@
-r"""The hybrid mechanism (HM): the piecewise mechanism or the two-point mechanism, at random, whatever the input.
+"""The hybrid mechanism (HM): the piecewise mechanism or the two-point mechanism, at random, whatever the input.
 
-Definition: with probability alpha report by PM, else by Duchi's two points, both with the whole epsilon. alpha is
-1 - e**(-epsilon/2) above epsilon* = 0.6094, and 0 up to there: then the worst-case variance is as small as can be.
+Definition: with probability alpha report by PM, else by Duchi's two points, both with the whole epsilon. The worst-case
+variance is least for alpha = 1 - e**(-epsilon/2) above epsilon* = 0.6094, and alpha = 0 below.
 
-Of the 2**bits words that say which of the two reports, alpha 2**bits, to the nearest, lead to PM. That number is the
-same for every input, so rounding it costs no privacy, and the mixture is known exactly.
+Of 2**bits words, alpha 2**bits rounded to the nearest integer choose PM. The rounding is the same for every input, so
+it costs no privacy, and the mixture is known exactly.
 
 Source: Wang et al. (ICDE 2019), the hybrid mechanism for one dimension.
 """
@@ -50,8 +50,7 @@ HYBRID = SymbolicChannel(
 
 @dataclass(frozen=True)
 class Hybrid(Mechanism):
-    """Inputs in [-1, 1]; outputs in [-C, C], two of which have mass of their own; a sample has the shape and floating
-    dtype of the inputs. Which mechanism reports is drawn without looking at the input.
+    """Inputs in [-1, 1]; reports in [-C, C], with atoms at two of them; a sample has the shape and floating dtype of x.
 
     epsilon: nats, > 0, finite. Raises ValueError for anything else.
     """
@@ -72,30 +71,30 @@ class Hybrid(Mechanism):
 
     @staticmethod
     def threshold() -> float:
-        """epsilon* = 2 ln s with 3 s**3 - s**2 + s - 7 = 0: below it PM is never used. Papers print 0.61."""
+        """epsilon* = 2 ln s with 3 s**3 - s**2 + s - 7 = 0, up to which PM is not used. Papers print 0.61."""
         root = math.sqrt(241)
         inner = math.cbrt(6353 - 405 * root) + math.cbrt(6353 + 405 * root)
         return math.log((2 * inner - 5) / 27)
 
     def mixing(self) -> float:
-        """alpha, the probability of PM; it minimises the worst-case variance."""
+        """alpha, the probability of PM, which minimises the worst-case variance."""
         return -math.expm1(-self.epsilon / 2) if self.epsilon > self.threshold() else 0.0
 
     def losses(self) -> Losses:
-        """epsilon, with the probabilities of both parts, whose outputs do not mix."""
+        """epsilon, with the mixture of both parts' probabilities, as their outputs are disjoint."""
         parts = ((self.mixing(), Piecewise(self.epsilon)), (self._share_of_points(), TwoPoint(self.epsilon)))
         return Losses([self.epsilon], [math.log(sum(share * math.exp(m.losses().log_probs[0]) for share, m in parts))])
 
     def worst_pair(self) -> tuple[float, float]:
-        """The two ends."""
+        """The two endpoints."""
         return 1.0, -1.0
 
     def clip(self, x: ArrayLike) -> NDArray:
-        """The inputs moved into [-1, 1]. Shape and dtype of x."""
+        """The inputs clipped to [-1, 1]. Shape and dtype of x."""
         return clip(x, -1.0, 1.0)
 
     def outputs(self) -> tuple[float, float]:
-        """The two points."""
+        """The two atoms."""
         return TwoPoint(self.epsilon).outputs()
 
     def breakpoints(self, x: Any) -> list[float]:
@@ -103,11 +102,11 @@ class Hybrid(Mechanism):
         return Piecewise(self.epsilon).breakpoints(x)
 
     def is_atom(self, y: ArrayLike) -> NDArray[np.bool_]:
-        """Whether the report is one of the two points, where `log_prob` is a mass and not a density. Shape of y."""
+        """Whether the report is an atom, where `log_prob` is a log mass and not a log density. Shape of y."""
         return np.isin(numbers_of("y", y).astype(np.float64), self.outputs())
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log mass of y at x where y is one of the two points (`is_atom`), else log density; broadcasts."""
+        """Log mass of y at x if y is an atom (`is_atom`), else log density; broadcasts."""
         with np.errstate(divide="ignore"):
             mass = np.log(self._share_of_points()) + TwoPoint(self.epsilon).log_prob(y, x)
             density = np.log(self.mixing()) + Piecewise(self.epsilon).log_prob(y, x)
@@ -118,9 +117,9 @@ class Hybrid(Mechanism):
         return in_interval("x", array_of("x", x), -1, 1).astype(np.float64)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The mixture's: both means are x, so the variances mix; level in x above the threshold. Shape of x."""
+        """The mixture of the parts' variances, as both means are x; constant in x above the threshold. Shape of x."""
         two_point = TwoPoint(self.epsilon).variance(x)
-        if not self.mixing():  # where PM's may be infinite
+        if not self.mixing():  # PM's variance may be infinite
             return two_point
         piecewise = Piecewise(self.epsilon).variance(x)
         return np.asarray(self.mixing() * piecewise + self._share_of_points() * two_point)[()]
@@ -130,37 +129,37 @@ class Hybrid(Mechanism):
         return FiniteHybrid(self, bits)
 
     def _share_of_points(self) -> float:
-        """1 - alpha, without its cancellation for large epsilon."""
+        """1 - alpha, without cancellation at large epsilon."""
         return math.exp(-self.epsilon / 2) if self.mixing() else 1.0
 
 
 @dataclass(frozen=True)
 class FiniteHybrid(WholeWords):
-    """A mixture of PM on its grid and of the two points, by whole numbers of words."""
+    """The mixture of the finite-precision PM and two-point mechanism, with a probability in whole words."""
 
     mechanism: Hybrid
 
     def reports(self) -> list[float]:
-        """The cells' reports and the two points, ascending, in float64."""
+        """All reports of both parts, ascending, in float64."""
         return sorted([*self.piecewise().outputs().tolist(), *self.points().outputs()])
 
     def piecewise(self) -> PiecewiseGrid:
-        """PM as it is sampled."""
+        """The finite-precision PM."""
         return PiecewiseGrid.of(self.mechanism.epsilon, self.bits)
 
     def points(self) -> FiniteTwoPoint:
-        """The two-point mechanism as it is sampled."""
+        """The finite-precision two-point mechanism."""
         return TwoPoint(self.mechanism.epsilon).implemented(self.bits)
 
     def piecewise_words(self) -> int:
-        """How many of the 2**bits words lead to PM; the others lead to the two points."""
+        """The number of words that choose PM."""
         return round(Fraction(self.mechanism.mixing()) * 2**self.bits)
 
     def losses(self) -> Losses:
-        """Those of the parts, mixed: the two ends attain both. The implemented epsilon is the larger of the two.
+        """The mixture of the parts' losses, as the endpoints attain both; epsilon is the larger of the two.
 
-        The points are no cells of the grid, whose spacing is rational while theirs is not. Should a dtype round the two
-        to one number, that report's ratio only falls.
+        The atoms are irrational and so no points of PM's grid. If a dtype rounds one to a grid point, that report's
+        likelihood ratio only decreases.
         """
         parts = [(log_ratio(*share.as_integer_ratio()), part.losses()) for part, share in self._parts()]
         positive = [loss for _, found in parts for loss in found.positive]
@@ -169,23 +168,23 @@ class FiniteHybrid(WholeWords):
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, nats; broadcasts; -inf where y is no output of its dtype.
 
-        Raises ValueError for a dtype of y that cannot tell PM's outputs apart.
+        Raises ValueError for a dtype of y that cannot separate PM's outputs.
         """
         logs = [log_ratio(*share.as_integer_ratio()) + part.log_prob(y, x) for part, share in self._parts()]
         return np.logaddexp.reduce(np.asarray(logs), axis=0)[()]
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """E[report | x]: x to within what the parts leave. Shape of x."""
+        """E[report | x]: x up to the parts' rounding. Shape of x."""
         return np.asarray(sum(float(share) * part.mean(x) for part, share in self._parts()))[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Var[report | x]: the parts', mixed, and that of their means. Shape of x."""
+        """Var[report | x]: the mixture of the parts' variances, plus the variance of their means. Shape of x."""
         within = sum(float(share) * part.variance(x) for part, share in self._parts())
         mean = self.mean(x)
         return np.asarray(within + sum(float(share) * (part.mean(x) - mean) ** 2 for part, share in self._parts()))[()]
 
     def draw(self, x: Any, source: Source) -> Any:
-        """One report per input: both parts', and one of them."""
+        """One report for each input: both parts', one of which is selected."""
         reports = [part.drawn(x, source) for part, _ in self._parts()]
         if len(reports) == 1:
             return reports[0]
@@ -193,18 +192,18 @@ class FiniteHybrid(WholeWords):
         return source.xp.where(Thresholds(counts, self.bits).draw(source, x.shape) == 0, *reports)
 
     def fits_blocks(self, dtype: Any) -> bool:
-        """Where both parts' do."""
+        """Whether both parts' `blocks` support this dtype."""
         return all(part.fits_blocks(dtype) for part, _ in self._parts())
 
     def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
-        """Draws blocks of at most so many inputs of this dtype: both reports, and which of them is given."""
+        """Draws blocks of up to `size` inputs: both parts' reports, one of which is selected."""
         parts = [part.blocks(dtype, size, source) for part, _ in self._parts()]
         if len(parts) == 1:
             return parts[0]
         return mixed(parts[0], parts[1], self.piecewise_words(), dtype, size, source)
 
     def _parts(self) -> list[tuple[PiecewiseGrid | FiniteTwoPoint, Fraction]]:
-        """PM and the two points, each with its share, if it has any."""
+        """The parts of positive probability, with their probabilities."""
         share = Fraction(self.piecewise_words(), 2**self.bits)
         parts = [(self.piecewise(), share), (self.points(), 1 - share)]
         return [(part, share) for part, share in parts if share]

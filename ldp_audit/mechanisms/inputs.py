@@ -1,4 +1,4 @@
-"""Checks of what a mechanism is given: real values in an interval, whole numbers, vectors; numpy or torch alike."""
+"""Checks of inputs: real numbers, intervals, whole numbers, vectors; numpy or torch. All raise ValueError."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def array_of(name: str, values: Any) -> NDArray:
-    """The values as a numpy array of whatever dtype; ValueError, naming the argument, for what cannot be one."""
+    """The values as a numpy array of any dtype; ValueError, naming the argument, where there is none."""
     try:
         return np.asarray(values.detach() if is_torch_array(values) else values)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -22,14 +22,14 @@ def array_of(name: str, values: Any) -> NDArray:
 
 
 def as_array(x: Any) -> Any:
-    """Tensors as they are; anything else as a numpy array."""
+    """Tensors unchanged; anything else as a numpy array."""
     return x if is_torch_array(x) else np.asarray(x)
 
 
 def numbers_of(name: str, values: Any, accepted: str = "real numbers") -> NDArray:
     """The values as a numpy array of real dtype, NaN and infinity included; ValueError, naming the argument, otherwise.
 
-    Python's own exact numbers (fractions, long integers) become floats.
+    Fractions and long integers become floats.
     """
     given = array_of(name, values)
     if given.dtype.kind == "O" and all(isinstance(one, Real | Decimal) for one in given.flat):
@@ -43,9 +43,9 @@ def numbers_of(name: str, values: Any, accepted: str = "real numbers") -> NDArra
 
 
 def in_interval(name: str, values: Any, low: float, high: float, xp: Any = numpy_namespace) -> Any:
-    """The array itself, of real dtype with every value in [low, high].
+    """The array, of real dtype with every value in [low, high].
 
-    Raises ValueError that names the argument, a value and the interval; NaN lies in no interval.
+    Raises ValueError, naming the argument, a value and the interval, otherwise; NaN lies in no interval.
     """
     _require_real(name, values, f"[{low:g}, {high:g}]", xp)
     inside = (values >= low) & (values <= high)
@@ -56,7 +56,7 @@ def in_interval(name: str, values: Any, low: float, high: float, xp: Any = numpy
 
 
 def whole_numbers(name: str, values: Any, low: int, high: int, xp: Any = numpy_namespace) -> Any:
-    """The array itself, of real dtype with every value a whole number in low..high. ValueError otherwise."""
+    """The array, of real dtype with every value a whole number in low..high; ValueError otherwise."""
     accepted = f"whole numbers in {low}..{high}"
     _require_real(name, values, accepted, xp, must="be")
     good = (values >= low) & (values <= high)
@@ -68,7 +68,7 @@ def whole_numbers(name: str, values: Any, low: int, high: int, xp: Any = numpy_n
 
 
 def vectors(name: str, values: Any, d: int, low: float, high: float, xp: Any = numpy_namespace) -> Any:
-    """The array itself, of shape (..., d) with every value in [low, high]. ValueError otherwise."""
+    """The array, of shape (..., d) with every value in [low, high]; ValueError otherwise."""
     if values.ndim == 0 or values.shape[-1] != d:
         raise ValueError(
             f"{name} must be real vectors of shape (..., {d}), got {values.dtype} of {tuple(values.shape)}"
@@ -110,7 +110,7 @@ def report_dtype(values: Any, xp: Any = numpy_namespace) -> Any:
 def as_reports(outputs: Any, values: Any, xp: Any = numpy_namespace) -> Any:
     """The outputs in the dtype of the inputs; ValueError where that dtype cannot hold them.
 
-    Rounding to the dtype is the same for every input, so it costs no privacy.
+    Rounding to a dtype is post-processing, which costs no privacy.
     """
     dtype = report_dtype(values, xp)
     with np.errstate(over="ignore"):
@@ -127,14 +127,14 @@ def _require_real(name: str, values: Any, accepted: str, xp: Any, must: str = "l
 
 
 def require_arithmetic(name: str, values: Any) -> None:
-    """ValueError, naming the argument, for dtypes that torch stores and does not calculate with."""
+    """ValueError, naming the argument, for storage-only dtypes of torch."""
     dtype = str(values.dtype)
     if dtype.startswith("torch.float8") or dtype in ("torch.uint16", "torch.uint32", "torch.uint64"):
         raise ValueError(f"{name} must have a dtype that torch calculates with, got {dtype}; convert it first")
 
 
 def _outline(values: Any, given: NDArray) -> str:
-    """A value as it is; of an array its dtype."""
+    """The value, or the dtype of an array, for messages."""
     return repr(values) if given.ndim == 0 else f"dtype {given.dtype}"
 
 

@@ -49,10 +49,9 @@ LAPLACE = SymbolicChannel(
 class Laplace(Mechanism):
     """x + noise of density e**(-|z|/scale) / (2 scale); inputs differ by at most `sensitivity` in l1.
 
-    Inputs may be numbers or arrays: each coordinate gets noise of its own. The profile is then that of the whole array,
-    provided that `sensitivity` bounds the l1 distance of whole arrays; that is the user's statement. A sample has the
-    shape and floating dtype of the numbers; ValueError, with the range, for those beyond 2**21 scales or more from 0
-    (2**51 sensitivities, if that is less).
+    Inputs may be numbers or arrays; each coordinate gets independent noise. For arrays, `sensitivity` must bound the l1
+    distance of whole arrays; the profile is then that of the array. A sample has the shape and floating dtype of the
+    input; ValueError for inputs 2**21 scales or more (or 2**51 sensitivities) from 0.
 
     scale, sensitivity: > 0, finite. Raises ValueError for anything else.
     """
@@ -86,17 +85,17 @@ class Laplace(Mechanism):
         return math.exp(-self.exact_epsilon() / 2)
 
     def worst_pair(self) -> tuple[float, float]:
-        """Two inputs a whole sensitivity apart."""
+        """Two inputs at distance `sensitivity`."""
         return 0.0, self.sensitivity
 
     def domain(self) -> tuple[float, float]:
-        """An interval as long as the sensitivity, around 0."""
+        """An interval of length `sensitivity` around 0."""
         return -self.sensitivity / 2, self.sensitivity / 2
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """(1 - e**((epsilon - sensitivity/scale)/2))_+; shape of `epsilon`, nats, >= 0.
 
-        For two numbers a sensitivity apart; arrays that spread the same distance over several coordinates have less.
+        Attained by two numbers at distance `sensitivity`; less for arrays that spread it over several coordinates.
         """
         return excess(levels(epsilon) / 2, self.exact_epsilon() / 2)[()]
 
@@ -105,7 +104,7 @@ class Laplace(Mechanism):
         return (-np.abs(finite("y", y) - finite("x", x)) / self.scale - math.log(2 * self.scale))[()]
 
     def breakpoints(self, x: Any) -> list[float]:
-        """The input, and where the tails fall below e**-4, e**-15 and e**-40."""
+        """The input, and the points where the density falls by factors e**-4, e**-15 and e**-40."""
         return [single(x, self) + self.scale * away for away in (-40.0, -15.0, -4.0, 0.0, 4.0, 15.0, 40.0)]
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
@@ -113,44 +112,46 @@ class Laplace(Mechanism):
         return finite("x", x)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """2 scale**2, everywhere; shape of x."""
+        """2 scale**2; shape of x."""
         return np.full_like(finite("x", x), 2 * (self.scale * self.scale))[()]
 
     def implemented(self, bits: int = 64) -> LaplaceGrid:
-        """What the sampler draws from, as a mechanism: discrete noise on a grid of about 2**40 points a scale.
+        """The finite-precision distribution that `sample` draws from: discrete noise on a grid of about 2**40 points a
+        scale.
 
-        bits: accepted for the sake of uniform calls, 2..64, and without effect: decisions are exact, none is rounded to
-        whole words. Raises ValueError for other bits; for a scale of 2**42 sensitivities or more; and where scale or
-        sensitivity lies outside 2**-500 .. 2**500.
+        bits: 2..64, without effect, as all decisions are exact. Raises ValueError for other bits; for a scale of 2**42
+            sensitivities or more; and where scale or sensitivity lies outside 2**-500 .. 2**500.
         """
         BITS.check(bits)
         return LaplaceGrid.of(self)
 
 
-_FINE, _FEW, _WIDEST = 40, 10, 54
-"""log2 of: spacings to a scale; spacings to a sensitivity, at least; spacings to a scale, at most."""
+_FINE = 40
+"""log2 of the usual number of spacings in a scale."""
+_FEW = 10
+"""log2 of the least number of spacings in a sensitivity."""
+_WIDEST = 54
+"""log2 of the largest number of spacings in a scale, the limit of `discrete_laplace`."""
 
 
 @dataclass(frozen=True)
 class LaplaceGrid(FinitePrecision):
-    """Laplace noise as it is sampled: discrete Laplace noise on a grid that does not depend on the input.
+    """The finite-precision Laplace mechanism: discrete Laplace noise on a grid that does not depend on the input.
 
-    The grid's spacing g is a power of two, so that inputs are rounded to it without error of division
-    (`noise_grid.py`). The sensitivity D takes m = ceil(D / g) spacings, and the noise is t spacings wide, t the least
-    multiple of 8 with
+    The spacing g is a power of two, so that floats are divided by it exactly (`noise_grid.py`). The sensitivity D is m
+    = ceil(D / g) spacings, and the noise has scale t spacings, for the least multiple t of 8 with
 
-        m / (t - 1) <= D / scale,   exactly: both sides are fractions of whole numbers.
+        m / (t - 1) <= D / scale,   in exact arithmetic.
 
-    Reports of two numbers that differ by D then have probabilities of ratio at most e**(m/t), which is the implemented
-    epsilon. The slack of 1 is for arrays. Let q = e**(-1/t). As an input moves between two grid points, the probability
-    of a report goes from p to p q or back, linearly, and its logarithm by at most 1/q - 1 <= 1/(t - 1) a spacing. So
-    for arrays, however their l1 distance D is spread over coordinates, the ratio is at most e**((D/g)/(t - 1)) <=
-    e**(D/scale): rounding many coordinates costs no epsilon either (but for the 53 bits that it takes: at most 2**-53 /
-    t a coordinate).
+    Reports of two numbers at distance D then have a likelihood ratio of at most e**(m/t), the implemented epsilon. The
+    slack of 1 is for arrays. Let q = e**(-1/t). As an input moves between two grid points, the probability of a report
+    changes linearly from p to p q or back, so its logarithm changes by at most 1/q - 1 <= 1/(t - 1) for each spacing.
+    However the l1 distance D is spread over coordinates, the ratio is thus at most e**((D/g)/(t - 1)) <= e**(D/scale):
+    rounding the coordinates costs no epsilon (up to 2**-53 / t a coordinate, for its 53 bits).
 
-    mechanism: the ideal one.   exponent: a whole number in -600 .. 600; the grid's spacing is 2**exponent.
-    Raises ValueError for another exponent or one that makes the noise wider than 2**54 spacings, and for a mechanism
-    whose scale or sensitivity lies outside 2**-500 .. 2**500.
+    mechanism: the ideal one.   exponent: a whole number in -600 .. 600; the spacing is 2**exponent.
+    Raises ValueError for another exponent, for a noise scale above 2**54 spacings, and for a scale or sensitivity
+    outside 2**-500 .. 2**500.
     """
 
     mechanism: Laplace
@@ -165,7 +166,7 @@ class LaplaceGrid(FinitePrecision):
 
     @classmethod
     def of(cls, mechanism: Laplace) -> LaplaceGrid:
-        """The grid with 2**40 to 2**41 points a scale; finer where a sensitivity had less than 2**10.
+        """The grid with 2**40 to 2**41 points a scale, and at least 2**10 points a sensitivity.
 
         Raises ValueError for a scale of 2**42 sensitivities or more, and as the class.
         """
@@ -176,7 +177,7 @@ class LaplaceGrid(FinitePrecision):
         return cls(mechanism, min(floor_log2(mechanism.scale) - _FINE, floor_log2(mechanism.sensitivity) - _FEW))
 
     def grid(self) -> NoiseGrid:
-        """The points that reports lie on."""
+        """The possible reports."""
         return NoiseGrid(self.exponent)
 
     def shift(self) -> int:
@@ -189,37 +190,34 @@ class LaplaceGrid(FinitePrecision):
         return math.ceil(least / PARTS) * PARTS
 
     def domain(self) -> tuple[float, float]:
-        """The mechanism's."""
+        """See `mechanism`."""
         return self.mechanism.domain()
 
     def exact_epsilon(self) -> float:
-        """m / t, nats, at most the mechanism's: tight for numbers m spacings apart, and a bound for all that are less.
+        """m / t, nats, at most the mechanism's: tight for numbers m spacings apart, an upper bound for nearer ones.
 
-        For arrays it is m / (t - 1) at most, which is still no more than the mechanism's.
+        For arrays the bound is m / (t - 1), also at most the mechanism's.
         """
         return self.shift() / self.width()
 
     def worst_pair(self) -> tuple[float, float]:
-        """Two inputs m spacings apart: a sensitivity, rounded up to the grid."""
+        """Two inputs m spacings apart."""
         return 0.0, math.ldexp(self.shift(), self.exponent)
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The hockey-stick divergence of the reports of two numbers m spacings apart; shape of `epsilon`, nats, >= 0.
+        """The hockey-stick divergence of two numbers m spacings apart; shape of `epsilon`, nats, >= 0.
 
-        1 - (q**(k+1) + e**epsilon q**(m-k)) / (1 + q), q = e**(-1/t), k the last point with ratio above e**epsilon.
-        Numbers that are nearer have no more.
+        1 - (q**(k+1) + e**epsilon q**(m-k)) / (1 + q), q = e**(-1/t), k the last point with ratio above e**epsilon. An
+        upper bound for nearer numbers.
         """
         asked = levels(epsilon)
         return np.array([self._delta_at(float(level)) for level in asked.flat]).reshape(asked.shape)[()]
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability, nats, of the report y at the input x, before its rounding to a dtype; broadcasts.
-
-        -inf for what is no point of the grid.
-        """
+        """Log probability of the report y, unrounded, at the input x, nats; broadcasts; -inf off the grid."""
         (step, known), (below, fraction) = self.grid().step_of(y), self.grid().between(x)
         away = step - below
-        nearer = np.where(away >= 1, fraction, 1 - fraction)  # the weight of the neighbour on the report's side
+        nearer = np.where(away >= 1, fraction, 1 - fraction)  # weight of the grid point on the report's side
         steps = np.where(away >= 1, away - 1, -away)
         decay = math.expm1(-1 / self.width())
         with np.errstate(divide="ignore"):
@@ -227,14 +225,14 @@ class LaplaceGrid(FinitePrecision):
         return np.where(known, found, -np.inf)[()]
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """x: no bias but the 2**-53 spacings of the rounding. Shape of x."""
+        """x, to 2**-53 spacings. Shape of x."""
         self.grid().between(x)
         return numbers_of("x", x).astype(np.float64)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """g**2 (2 q / (1 - q)**2 + f (1 - f)), q = e**(-1/t), f the fraction that rounding decides on. Shape of x.
+        """g**2 (2 q / (1 - q)**2 + f (1 - f)), q = e**(-1/t), f the fraction of x above its grid point. Shape of x.
 
-        The first term is the discrete noise's; the second, the rounding's, is at most g**2 / 4.
+        The terms are the variances of the noise and of the rounding.
         """
         fraction = self.grid().between(x)[1]
         noise = 0.5 / math.sinh(0.5 / self.width()) ** 2

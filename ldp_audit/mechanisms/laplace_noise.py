@@ -1,8 +1,8 @@
-"""Discrete Laplace noise without any rounding: P(z) in proportion to e**(-|z|/t), for whole t.
+"""Exact sampling of discrete Laplace noise: P(z) proportional to e**(-|z|/t), for an integer t.
 
-After Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (NeurIPS 2020), Algorithms 1 and 2:
-every decision compares uniform whole numbers. The size of z is A t/8 + B with P(A >= a) = e**(-a/8), and B in
-0 .. t/8 - 1 with probability in proportion to e**(-B/t), independent of A; the sign is uniform, and -0 is drawn again.
+After Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (NeurIPS 2020), Algorithms 1 and 2,
+with comparisons of uniform integers only. |z| is A t/8 + B with P(A >= a) = e**(-a/8), and B in 0 .. t/8 - 1 with
+probability proportional to e**(-B/t), independent of A; the sign is uniform, and -0 is redrawn.
 """
 
 from __future__ import annotations
@@ -25,10 +25,7 @@ _HALF = 2**63
 
 
 def discrete_laplace(t: int, shape: Sequence[int], source: Source) -> Any:
-    """Independent draws; int64, of that shape.
-
-    t: a multiple of 8, at most 2**54; then |z| < 2**62 but for a chance below e**-255.
-    """
+    """Independent draws; int64, of that shape.   t: a multiple of 8, at most 2**54; P(|z| >= 2**62) < e**-255."""
     xp, part = source.xp, t // PARTS
 
     def signed(count: int) -> tuple[Any, Any]:
@@ -42,15 +39,14 @@ def discrete_laplace(t: int, shape: Sequence[int], source: Source) -> Any:
 def decays(numerators: Any, denominator: int, source: Source) -> Any:
     """True with probability e**(-n/d) exactly, for each n in 0 .. d (Algorithm 1 of the paper); shape (count,).
 
-    Coins of probability n/d, n/(2d), n/(3d), ... are tossed up to the first that fails, coin K: the chance that K is
-    odd is 1 - n/d + (n/d)**2/2! - ... A coin of probability n/(kd) is a uniform number below d that is less than n,
-    and one below k that is 0.
+    Coins of probability n/d, n/(2d), n/(3d), ... are tossed until one fails, the K-th: P(K odd) = 1 - n/d + (n/d)**2/2!
+    - ... A coin of probability n/(kd) is true if a uniform integer below d is less than n and one below k is 0.
     """
     xp = source.xp
     outcome = source.below(denominator, numerators.shape) >= numerators
     tossing, k = xp.nonzero(~outcome)[0], 2
     while tossing.shape[0]:
-        outcome[tossing] = k % 2 == 1  # for those that fail now; the others get theirs later
+        outcome[tossing] = k % 2 == 1  # final for those that fail in this round
         head = source.below(denominator, tossing.shape) < numerators[tossing]
         tossing, k = tossing[head & (source.below(k, tossing.shape) == 0)], k + 1
     return outcome
@@ -59,8 +55,8 @@ def decays(numerators: Any, denominator: int, source: Source) -> Any:
 def tails(shape: Sequence[int], source: Source) -> Any:
     """Whole numbers A >= 0 with P(A >= a) = e**(-a/8) exactly; int64, of that shape.
 
-    A counts the a >= 1 with R < e**(-a/8), for a uniform real R of which 64 bits are drawn; they leave the count open
-    where they are the first 64 bits of one of those powers, and only then are more drawn.
+    A is the number of a >= 1 with R < e**(-a/8), for a uniform real R of which 64 bits are drawn, and more only if
+    these are the first 64 bits of one of the powers.
     """
     xp, ends = source.xp, _ends()
     words = source.words(shape)
@@ -77,13 +73,13 @@ def tails(shape: Sequence[int], source: Source) -> Any:
 
 
 def _within_part(count: int, t: int, source: Source) -> tuple[Any, Any]:
-    """B, and whether it is kept."""
+    """B, and whether rejection sampling accepts it."""
     drawn = source.below(t // PARTS, (count,))
     return drawn, decays(drawn, t, source)
 
 
 def _until_kept(draw: Callable[[int], tuple[Any, Any]], count: int, source: Source) -> Any:
-    """So many values, each drawn again until it is kept."""
+    """`count` values by rejection sampling."""
     values, kept = draw(count)
     waiting = source.xp.nonzero(~kept)[0]
     while waiting.shape[0]:
@@ -94,10 +90,7 @@ def _until_kept(draw: Callable[[int], tuple[Any, Any]], count: int, source: Sour
 
 @lru_cache(maxsize=1)
 def _ends() -> NDArray[np.int64]:
-    """The first 64 bits of 0 and of every e**(-a/8) that has a 1 among them, ascending, as signed words.
-
-    Behind them, so that a place can be looked up for every word, the largest word.
-    """
+    """Signed words of the first 64 bits of 0 and of every e**(-a/8) >= 2**-64, ascending, and the largest word."""
     with ctx.workprec(256):
         powers = [(arb(-a) / PARTS).exp() for a in range(int(PARTS * 64 * math.log(2)), 0, -1)]
         ends = [0, *(int((power * WORDS).floor().unique_fmpz() or 0) for power in powers)]
@@ -105,7 +98,7 @@ def _ends() -> NDArray[np.int64]:
 
 
 def _settled(first: int, source: Source) -> int:
-    """A, for a real number whose first 64 bits are these; more are drawn until they tell."""
+    """A, for a real number with these first 64 bits; further bits are drawn until it is determined."""
     value, bits = first, 64
     while True:
         value, bits = value * WORDS + int(source.words(())) + _HALF, bits + 64
@@ -116,7 +109,7 @@ def _settled(first: int, source: Source) -> int:
 
 
 def _count(numerator: fmpz, bits: int) -> int | None:
-    """floor(-8 ln R) for R = numerator / 2**bits; None where the precision does not tell."""
+    """floor(-8 ln R) for R = numerator / 2**bits; None where the precision does not determine it."""
     if numerator == 0:
         return None
     found = (-PARTS * (arb(numerator) / fmpz(2) ** bits).log()).floor().unique_fmpz()

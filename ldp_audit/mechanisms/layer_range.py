@@ -1,11 +1,11 @@
 """LDP-FL's adaptive range: each layer of a model is perturbed within a range of its own.
 
-Where the server derives a layer's center c and radius r from the averaged, already perturbed weights of the round
-before, (c, r) is public and post-processing: it costs nothing. Where a client derives it from its own weights, the two
-values that it may report, c - r A and c + r A, give the range away: the epsilon is infinite, delta(e) = 1 for every e.
+If the server derives a layer's center c and radius r from the averaged, perturbed weights of the previous round, (c, r)
+is public post-processing and costs nothing. If a client derives it from its own weights, its two possible reports, c -
+r A and c + r A, reveal the range: epsilon is infinite, and delta(e) = 1 for every e.
 
-With one client a round the averaged weights are reports, c -+ r A, so that half their spread is r A: the rule
-`LayerRange.of` multiplies the radius by A in every round in which both reports occur.
+With one client a round the averaged weights are reports c -+ r A, half whose spread is r A: the rule `LayerRange.of`
+then multiplies the radius by A in every round in which both reports occur.
 
 Source: Sun, Qian, Chen (IJCAI 2021), Algorithm 1 and "Adaptive Range Setting"; the rule for (c, r) is not given there.
 """
@@ -30,10 +30,10 @@ from ldp_audit.mechanisms.two_point import TwoPoint
 
 @dataclass(frozen=True)
 class LayerRange:
-    """A public center and radius for each layer; a step of the pipeline, before every weight is perturbed.
+    """A public center and radius for each layer, to clip and perturb its weights.
 
-    centers, radii: one a layer, finite, radii > 0.
-    names: the layers' names, where weights come as mappings; without names they come as sequences.
+    centers, radii: one for each layer, finite, radii > 0.
+    names: the layers' names, where weights are mappings; without names they are sequences.
     Raises ValueError for anything else.
     """
 
@@ -55,11 +55,10 @@ class LayerRange:
 
     @classmethod
     def of(cls, weights: Mapping[Any, Any] | Iterable[Any], *, floor: float = 0.0) -> LayerRange:
-        """The range of each layer of the averaged weights: the middle of its extremes, and half of what lies between.
+        """The midpoint and the half-width of the range of each layer of the averaged weights.
 
         weights: a mapping from names to arrays or tensors, or a list of them; finite, none of them empty.
-        floor: the least radius, >= 0, for layers that are constant or nearly so.
-        Raises ValueError for a constant layer where the floor is 0, and for anything else.
+        floor: the least radius, >= 0, for (nearly) constant layers; with 0 a constant layer is a ValueError.
         """
         if not (isinstance(floor, int | float) and 0 <= floor < math.inf):
             raise ValueError(f"floor must be a finite number >= 0, got {floor!r}")
@@ -71,20 +70,20 @@ class LayerRange:
     def mechanism(self, epsilon: float) -> Any:
         """The two-point mechanism of each layer, epsilon nats for every single weight; a mapping or a list, as named.
 
-        A report of all d weights has an epsilon of d times that (`accounting` composes them).
+        The report of all d weights has epsilon d times that (`accounting` composes them).
         """
         return self._arranged(self._mechanisms(epsilon))
 
     def clip(self, layers: Any) -> Any:
-        """The weights moved into their layers' ranges, as LDP-FL's Section 5 does. Shapes and floating dtypes kept."""
+        """The weights clipped to their layers' ranges, as in LDP-FL's Section 5. Shapes and floating dtypes kept."""
         return self._arranged([_clipped(name, w, m) for name, w, m in self._matched(layers, 1.0)])
 
     def perturb(self, layers: Any, epsilon: float, *, rng: Any, clip: bool = False) -> Any:
         """One report for each weight of each layer; a mapping or a list like `layers`.
 
-        layers: a client's weights, as `of` takes them: arrays, or tensors with a torch generator.
+        layers: a client's weights, as in `of`: arrays, or tensors with a torch generator.
         epsilon: nats, for every single weight.   rng: a numpy.random.Generator or a torch.Generator.
-        clip: move weights outside their layer's range to its ends first; otherwise they are a ValueError.
+        clip: whether weights outside their layer's range are clipped; otherwise they are a ValueError.
         """
         prepare = _clipped if clip else _checked
         return self._arranged([m.sample(prepare(name, w, m), rng=rng) for name, w, m in self._matched(layers, epsilon)])
@@ -93,7 +92,7 @@ class LayerRange:
         return [TwoPoint(epsilon, center, radius) for center, radius in zip(self.centers, self.radii, strict=True)]
 
     def _matched(self, layers: Any, epsilon: float) -> list[tuple[str, Any, TwoPoint]]:
-        """Each layer with its name for messages and its mechanism; ValueError unless they are the range's layers."""
+        """Each layer with its name for messages and its mechanism; ValueError unless they match the range's layers."""
         if self.names is not None:
             if not isinstance(layers, Mapping) or set(layers) != set(self.names):
                 raise ValueError(f"layers must be a mapping with the names {self.names!r}, got {_outline(layers)}")
@@ -111,13 +110,13 @@ class LayerRange:
 
 @dataclass(frozen=True)
 class ClientRange:
-    """The same rule applied by the client to its own weights: not private at all.
+    """The same rule applied by the client to its own weights, which is not private.
 
-    Inputs are layers, vectors of n >= 2 numbers that are not all equal; each number is reported by the two-point
-    mechanism on the layer's own range.
+    Inputs are layers, vectors of n >= 2 numbers that are not all equal; the two-point mechanism on the layer's own
+    range reports each number.
 
-    epsilon: nats, > 0, finite, which is claimed of each weight.
-    bits: those of one decision in the sampler's law; the ideal law if not given. Raises ValueError for anything else.
+    epsilon: nats, > 0, finite, as claimed for each weight.
+    bits: word length of the finite-precision distribution; the ideal one if None. Raises ValueError for anything else.
     """
 
     epsilon: float
@@ -130,7 +129,7 @@ class ClientRange:
         self._unit()
 
     def exact_epsilon(self) -> float:
-        """Infinity: what one range may report another may not."""
+        """Infinity: different ranges have different supports."""
         return math.inf
 
     def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -138,11 +137,11 @@ class ClientRange:
         return np.array([-1.0, 1.0]), np.array([-2.0, 2.0])
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """1 at every level; shape of `epsilon`, nats, >= 0."""
+        """1 at every epsilon; shape of `epsilon`, nats, >= 0."""
         return np.ones_like(levels(epsilon))[()]
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability of the reports y, shape (..., n), at the layer x, likewise; -inf where one is impossible."""
+        """Log probability of the reports y at the layer x, both of shape (..., n); -inf off the support."""
         reports, (center, radius, position) = numbers_of("y", y), _standardised(finite("x", x))
         low, high = self._unit().outputs()
         lower, upper = (as_reports(center + radius * end, reports) for end in (low, high))
@@ -150,7 +149,7 @@ class ClientRange:
         return np.sum(self._unit().log_prob(at, position), axis=-1)[()]
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64]:
-        """E[report | x]; x in the ideal law. Shape (..., n)."""
+        """E[report | x], x for the ideal distribution. Shape (..., n)."""
         center, radius, position = _standardised(finite("x", x))
         return np.asarray(center + radius * self._unit().mean(position))
 
@@ -160,7 +159,7 @@ class ClientRange:
         return np.asarray(radius**2 * self._unit().variance(position))
 
     def implemented(self, bits: int = 64) -> ClientRange:
-        """What a sampler with decisions of so many bits draws from: no more private."""
+        """The finite-precision distribution that `sample` draws from, no more private."""
         return ClientRange(self.epsilon, bits)
 
     def sample(self, x: Any, *, rng: Any) -> Any:
@@ -177,7 +176,7 @@ class ClientRange:
 
 
 def _range_of(name: str, weights: Any, floor: float) -> tuple[float, float]:
-    """Center and radius, so that center -+ radius, as floats compute them, reach the extremes."""
+    """Center and radius such that center -+ radius, in floating point, enclose all weights."""
     values = as_array(weights)
     if math.prod(values.shape) == 0:
         raise ValueError(f"{name} must have at least one weight, got shape {tuple(values.shape)}")
@@ -203,7 +202,7 @@ def _clipped(name: str, weights: Any, mechanism: TwoPoint) -> Any:
 
 
 def _standardised(x: Any, xp: Any = NumpySource.xp) -> tuple[Any, Any, Any]:
-    """Center and radius of each layer, shape (..., 1), and where its weights lie in [-1, 1]; float64."""
+    """Center and radius of each layer, shape (..., 1), and its weights scaled to [-1, 1]; float64."""
     wide = finite_numbers("x", x, xp)
     if wide.ndim == 0 or wide.shape[-1] < 2:
         raise ValueError(f"x must be layers of shape (..., n) with n >= 2, got shape {tuple(wide.shape)}")

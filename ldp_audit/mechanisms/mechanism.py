@@ -1,4 +1,4 @@
-"""What every mechanism promises, and what follows from it."""
+"""The base class of all mechanisms: what each must define, and what is derived from it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ldp_audit.mechanisms.parameter import Parameter, check_parameters
 
 @dataclass(frozen=True)
 class Example:
-    """One mechanism of a family, for the documents and for the tests over all families.
+    """One mechanism of a family, for the documentation and for the tests over all families.
 
-    target: how it is written.   letters: what the letters of `symbolic()` stand for, in words.
-    worst: which two probabilities (atoms, pieces or classes, by number, and at which inputs) have the largest ratio;
-        None where the supports differ, no ratio bounds the density, or the law is that of one coordinate among several.
-    exponents: the letters that are powers of e without saying so.   build: makes it, if it is no TARGET.
-    composed: how epsilon is put together, for a law of one coordinate among several.
+    target: the TARGET that names it.   letters: the meaning of the symbols of `symbolic()`, in words.
+    worst: the two likelihoods (number of an atom, piece or class, with the input) of largest ratio; None where the
+        ratio is unbounded or `symbolic()` describes one coordinate of several.
+    exponents: symbols that are powers of e but not declared so.   build: constructs it, if no TARGET names it.
+    composed: how epsilon composes, where `symbolic()` describes one coordinate of several.
     """
 
     target: str
@@ -39,10 +39,10 @@ class Example:
 
 @dataclass(frozen=True)
 class Losses:
-    """The privacy losses of a pair that is as bad in both orders: finitely many above 0, their negatives, and 0.
+    """A finite privacy loss distribution, equal for both orders of the pair: positive losses, their negatives, and 0.
 
-    positive: nats, infinity included.   log_probs: of these; a loss -l has probability p e**-l.   rest: the probability
-    of the loss 0; what is left of 1 if not given.
+    positive: nats, infinity included.   log_probs: their log probabilities; a loss -l has probability p e**-l.
+    rest: the probability of loss 0; the remaining mass if not given.
     """
 
     positive: Sequence[float] | NDArray[np.float64]
@@ -51,18 +51,18 @@ class Losses:
 
 
 class Mechanism(ABC):
-    """A randomised report of one input; its law is `log_prob`, and what `sample` draws from is `implemented()`.
+    """A randomised report of one input, with distribution `log_prob`; `sample` draws from `implemented()`.
 
-    A mechanism states `log_prob`, `worst_pair` and `implemented`, and with them `losses` or `reports`, from which
-    epsilon and the profile follow, or else closed forms of both. Neighbours are any two inputs; for additive noise, any
-    two that are at most its sensitivity apart.
+    A subclass defines `log_prob`, `worst_pair` and `implemented`, and either `losses` or `reports`, from which epsilon
+    and the privacy profile are derived, or closed forms of both. Any two inputs are neighbours; for additive noise, any
+    two at most its sensitivity apart.
     """
 
     parameters: ClassVar[Sequence[Parameter]] = ()
-    """Its arguments that are numbers, with their domains; they are checked when it is built."""
+    """The numerical arguments with their domains, checked by the constructor."""
 
     example: ClassVar[Example | None] = None
-    """What the page of mechanisms shows; a family in the folder's registry has one, and a definition, `symbolic()`."""
+    """The example on the mechanisms page; every family of the registry has one, and defines `symbolic()`."""
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -72,11 +72,11 @@ class Mechanism(ABC):
 
     @abstractmethod
     def worst_pair(self) -> tuple[Any, Any]:
-        """Two inputs that attain `exact_epsilon()`, and `delta` at every level unless the mechanism says otherwise."""
+        """Two inputs that attain `exact_epsilon()` and, unless stated otherwise, `delta` at every epsilon."""
 
     @abstractmethod
     def log_prob(self, y: Any, x: Any, /) -> NDArray[np.float64] | np.float64:
-        """Log probability of the report y at the input x, nats, or log density; broadcasts; -inf off the support."""
+        """Log probability (or log density) of the report y at the input x, nats; broadcasts; -inf off the support."""
 
     @abstractmethod
     def implemented(self, bits: int = 64) -> Any:
@@ -86,7 +86,7 @@ class Mechanism(ABC):
         """
 
     def domain(self) -> tuple[float, float]:
-        """The ends of the inputs, for a mechanism on the numbers of one interval; ValueError for another."""
+        """Lower and upper bound of the inputs; ValueError where inputs are not the numbers of one interval."""
         ends = [np.asarray(x) for x in self.worst_pair()]
         if any(end.ndim or end.dtype.kind not in "iuf" for end in ends):
             raise ValueError(f"the inputs of {self!r} are no numbers of an interval")
@@ -103,18 +103,18 @@ class Mechanism(ABC):
             return None
 
     def reports(self) -> Sequence[Any] | None:
-        """Every report, where they are finitely many numbers, labels or vectors and can be listed; else None."""
+        """All possible reports, where they are finitely many and can be listed; else None."""
         return None
 
     def breakpoints(self, x: Any) -> Sequence[float] | None:  # noqa: ARG002
-        """Of a law with a density: ascending finite numbers between which it is smooth at the input x; else None.
+        """Ascending numbers between which the density at the single input x is smooth; None without a density.
 
-        Beyond the outermost it has no mass worth 1e-12. Raises ValueError where x is no single input.
+        The mass beyond the outermost two is below 1e-12.
         """
         return None
 
     def losses(self) -> Losses | None:
-        """The privacy losses of the worst pair, where finitely many numbers say them; else None."""
+        """The privacy loss distribution of the worst pair, where it is finite and known in closed form; else None."""
         return None
 
     def pair_loss(self) -> PairLoss:
@@ -129,12 +129,12 @@ class Mechanism(ABC):
         return symmetric_law(positive[finite], logs[finite], rest=found.rest)
 
     def exact_epsilon(self) -> float:
-        """The tight pure epsilon, nats, at the worst pair; infinity where no epsilon holds."""
+        """The smallest epsilon for which the mechanism is epsilon-LDP, nats; infinity where there is none."""
         found = self.losses()
         return summed_epsilon(self) if found is None else float(np.max(found.positive, initial=0.0))
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The hockey-stick divergence, largest over pairs of inputs; shape of `epsilon`, nats, >= 0.
+        """The privacy profile: hockey-stick divergence, supremum over input pairs; shape of `epsilon`, nats, >= 0.
 
         Raises ValueError where an epsilon is negative or NaN.
         """
@@ -157,34 +157,34 @@ class Mechanism(ABC):
         return lie if k is None else k * lie / (1 + (k - 1) * lie)
 
     def mean(self, x: Any, /) -> Any:  # noqa: ARG002
-        """E[report | x], where reports are numbers, or of each coordinate; ValueError where they are labels."""
+        """E[report | x], by coordinate for vectors; ValueError where reports are not numbers."""
         raise ValueError(f"moments need reports that are numbers, got those of {self!r}")
 
     def variance(self, x: Any, /) -> Any:
-        """Var[report | x], where reports are numbers, or of each coordinate; ValueError where they are labels."""
+        """Var[report | x], by coordinate for vectors; ValueError where reports are not numbers."""
         return self.mean(x)
 
     def sample(self, x: Any, *, rng: Any) -> Any:
         """One report for each input, drawn from `implemented()`; an array or tensor like x, on its device.
 
         x: an array, a list or a tensor of inputs.   rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Raises ValueError for what is no input, and for a dtype that cannot hold the reports.
+        Raises ValueError for an invalid input, and for a dtype that cannot hold the reports.
         """
         return self.implemented().sample(x, rng=rng)
 
 
 def summed_epsilon(mechanism: Mechanism) -> float:
-    """The largest log ratio of a report's probabilities at the worst pair, in either order, over all `reports()`."""
+    """The largest absolute log ratio of the probabilities of a report at the worst pair, over all `reports()`."""
     first, second = _worst_rows(mechanism)
     reached = (first > -math.inf) | (second > -math.inf)
     return float(np.max(np.abs(first[reached] - second[reached])))
 
 
 def summed_delta(mechanism: Mechanism, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-    """The hockey-stick divergence of the worst pair, in its worse order, as a sum over all `reports()`."""
+    """The hockey-stick divergence of the worst pair, maximum of both orders, as a sum over all `reports()`."""
     first, second = _worst_rows(mechanism)
     asked = levels(epsilon)[..., None]
-    with np.errstate(invalid="ignore"):  # inf - inf: an output that neither input has, at infinity
+    with np.errstate(invalid="ignore"):  # inf - inf: neither input gives this output
         left = [
             np.nansum(np.exp(p) * -np.expm1(np.minimum(asked + q - p, 0.0)), axis=-1)
             for p, q in ((first, second), (second, first))
@@ -193,7 +193,7 @@ def summed_delta(mechanism: Mechanism, epsilon: ArrayLike) -> NDArray[np.float64
 
 
 def _worst_rows(mechanism: Mechanism) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The log probabilities of all reports at the worst pair."""
+    """The log probabilities of all reports at the two inputs of the worst pair."""
     reports, pair = mechanism.reports(), mechanism.worst_pair()
     if reports is None:
         raise ValueError(f"{mechanism!r} does not list its reports")

@@ -1,4 +1,4 @@
-"""An object of the user's by its name, package.module:name: imported, from the current folder too."""
+"""Import of a user's object by its name, package.module:name, from the current folder too."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def named_object(name: str, what: str) -> Any:
-    """The object; its name may have several parts.   what: the thing that is asked for, for the message.
+    """The object; its name may have several parts.   what: its description in the error message.
 
     Raises ValueError where it cannot be imported, whatever its module raised.
     """

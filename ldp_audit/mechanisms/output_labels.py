@@ -1,4 +1,4 @@
-"""The labels of finitely many outputs: numbers, texts, or any hashable objects, and where arrays of them are found."""
+"""Labels of finitely many outputs (numbers, texts, or any hashable objects), and their positions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 NUMBERS = "bif"
-"""The kinds of dtype that numeric labels have."""
+"""The dtype kinds of numeric labels."""
 
 
 def label_array(labels: Sequence[Any]) -> NDArray:
-    """The labels as one array, shape (n,): bool, int64 or float64 if they are such numbers, texts, else objects."""
+    """The labels as an array, shape (n,): bool, int64 or float64 if all are such numbers, texts, else objects."""
     kinds = (
         ((bool, np.bool_), np.bool_),
         ((int, np.integer), np.int64),
@@ -24,7 +24,7 @@ def label_array(labels: Sequence[Any]) -> NDArray:
         if all(isinstance(label, accepted) and not isinstance(label, complex) for label in labels):
             try:
                 return np.array(labels, dtype=dtype)
-            except OverflowError:  # whole numbers beyond int64 stay what they are
+            except OverflowError:  # integers beyond int64 stay Python integers
                 break
     objects = np.empty(len(labels), dtype=object)
     objects[:] = labels
@@ -32,7 +32,7 @@ def label_array(labels: Sequence[Any]) -> NDArray:
 
 
 def columns_of(y: Any, labels: Sequence[Any]) -> NDArray[np.int64]:
-    """The place of each label among those given; len(labels) for what is none of them.
+    """The position of each label among those given; len(labels) for an unknown one.
 
     y: a label, or an array or list of labels; a tuple is a single label.   returns: its shape.
     Floating numbers are compared in the dtype of y, to which a report may have been rounded.

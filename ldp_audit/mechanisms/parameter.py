@@ -1,4 +1,4 @@
-"""A mechanism's parameter, declared once: its symbol and domain give the check, the message and the tests' values."""
+"""Declaration of a mechanism's parameter: symbol and domain, from which its check, message and test values follow."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from ldp_audit.mechanisms.variable import EPSILON, Variable
 class Parameter:
     """A named real parameter with a constant domain.
 
-    name: the argument's name, as the user types it.
-    variable: the symbol that stands for it in the definition, with its domain (constant ends).
-    typical: a range from which tests and examples draw.
-    infinite: whether +inf is accepted (the limit is then part of the definition).
+    name: of the argument.   variable: its symbol in the definition, with constant bounds.
+    typical: a range from which tests and examples draw.   infinite: whether +inf is accepted, as a limit.
     """
 
     name: str
@@ -29,9 +27,9 @@ class Parameter:
     infinite: bool = False
 
     def check(self, value: Any) -> float:
-        """The value as a float, or as an int if only whole numbers are meant.
+        """The value as a float, or an int for whole-number parameters.
 
-        Raises ValueError naming argument, value and domain if it lies outside.
+        Raises ValueError, naming argument, value and domain, if it lies outside.
         """
         number = _as_float(value)
         if math.isnan(number) or not self._inside(number):
@@ -41,7 +39,7 @@ class Parameter:
         if self.variable.integer_valued:
             if number != int(number):
                 raise ValueError(f"{self.name} must be {self.domain()}, got {value!r}")
-            return int(value)  # of the value itself: a float would round whole numbers from 2**53 on
+            return int(value)  # not of the float, which is rounded from 2**53 on
         return number
 
     def domain(self) -> str:
@@ -65,7 +63,7 @@ class Parameter:
 
 
 def _as_float(value: Any) -> float:
-    """The number as a float; NaN for what is no number, for truth values, and for what lies beyond all floats."""
+    """The number as a float; NaN for what is no number, for bool, and beyond the range of floats."""
     if isinstance(value, bool | np.bool_ | str | bytes) or not isinstance(value, SupportsFloat):
         return math.nan
     try:
@@ -80,13 +78,13 @@ def _shown(value: Any) -> str:
 
 
 BUDGET = Parameter("epsilon", EPSILON, typical=(0.1, 10.0))
-"""The epsilon of a mechanism that needs a positive, finite one."""
+"""A positive, finite epsilon."""
 
 LENGTH = Parameter("d", Variable("d", 1, oo, integer=True), typical=(1, 50))
 """The length of a vector."""
 
 
 def check_parameters(mechanism: Any) -> None:
-    """Check each parameter that a frozen mechanism declares, and store it as the number that it is."""
+    """Check each declared parameter, and store its value as a float or int."""
     for parameter in mechanism.parameters:
         object.__setattr__(mechanism, parameter.name, parameter.check(getattr(mechanism, parameter.name)))

@@ -1,16 +1,16 @@
-"""LDP-FL's parameter shuffling: what the cloud sees of n clients' reports, and when.
+"""LDP-FL's parameter shuffling: what the server receives from n clients, and when.
 
-Each client splits its d reports into messages (id, value), trains for t_LC, waits T_W = T_S - t_LC - t_C, where T_S is
-the largest t_LC + t_C of all clients, delays every message by its own tau, uniform on [0, T), and sends it, which takes
-t_C. The message arrives at t_LC + T_W + tau + t_C = T_S + tau. The cloud sees times, ids and values, no clients.
+Each client splits its d reports into messages (id, value), trains for t_LC, waits T_W = T_S - t_LC - t_C (T_S is the
+largest t_LC + t_C of all clients), delays every message independently by tau, uniform on [0, T), and transmits it in
+t_C. It arrives at t_LC + T_W + tau + t_C = T_S + tau. The server receives times, ids and values, but no client names.
 
-Where the predicted times hold, all arrivals are T_S plus independent delays of one law: the order of the messages is
-uniform, and times carry nothing about who sent what. A client whose real times differ from the predicted ones by D has
-all its arrivals moved by D; each then falls where only that client's can with probability min(1, |D| / T).
+If the predicted times hold, arrivals are T_S plus i.i.d. delays: the order of the messages is uniform, and times are
+independent of the clients. If a client's real times deviate by D, all its arrivals move by D, and each falls where no
+other client's can with probability min(1, |D| / T).
 
-Of an id the cloud keeps the number of upper reports among n. Its law is Poisson binomial, and its pure epsilon that of
-one report, for every n: at the least count that can occur, all others' reports are the lower ones, and the ratio is the
-target's own. Only (epsilon, delta) gains by shuffling.
+For an id the server counts the upper reports among n. The count is Poisson binomial, and its pure epsilon is that of
+one report for every n: at the least possible count all other reports are the lower ones, and the likelihood ratio is
+the target's own. Shuffling improves (epsilon, delta) only.
 
 Source: Sun, Qian, Chen (IJCAI 2021), Algorithm 3 and "Parameter Shuffling". Balcer, Cheu (ITC 2020) for pure epsilons.
 """
@@ -36,7 +36,7 @@ _DELAY_BITS = 53
 
 
 class Messages(NamedTuple):
-    """What arrives, in the order of arrival: arrays or tensors of n d messages.
+    """The n d messages in the order of arrival, as arrays or tensors.
 
     time: float64.   id: int64, 0 .. d-1.   value: the reports, in their dtype.
     """
@@ -50,9 +50,9 @@ class Messages(NamedTuple):
 class ParameterShuffler:
     """n clients' reports as anonymous, delayed messages.
 
-    training, communication: the predicted t_LC and t_C of each client, >= 0, finite, in any one unit of time.
-    window: T, >= 0: delays are uniform on [0, T).
-    actual_training, actual_communication: what they turn out to be; as predicted if not given.
+    training, communication: the predicted t_LC and t_C of each client, >= 0, finite, in any unit of time.
+    window: T >= 0; delays are uniform on [0, T).
+    actual_training, actual_communication: the real times; as predicted if not given.
     Raises ValueError for anything else.
     """
 
@@ -77,7 +77,7 @@ class ParameterShuffler:
         return len(self.training)
 
     def slowest(self) -> float:
-        """T_S: the largest predicted t_LC + t_C, when the last client would answer without shuffling."""
+        """T_S: the largest predicted t_LC + t_C."""
         return float(np.max(np.add(self.training, self.communication)))
 
     def waiting(self) -> NDArray[np.float64]:
@@ -85,18 +85,18 @@ class ParameterShuffler:
         return self.slowest() - np.add(self.training, self.communication)
 
     def offsets(self) -> NDArray[np.float64]:
-        """How much later than T_S a client's undelayed message arrives: its prediction errors; shape (n,)."""
+        """Each client's prediction error: its arrival without delay, minus T_S; shape (n,)."""
         late = np.array(self.actual_training) - np.array(self.training)
         return late + (np.array(self.actual_communication) - np.array(self.communication))
 
     def round_end_bound(self) -> float:
-        """No message arrives later: T_S + T, plus the largest offset."""
+        """The latest possible arrival: T_S + T plus the largest offset."""
         return self.slowest() + float(np.max(self.offsets())) + self.window
 
     def exposed_fraction(self, offset: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """min(1, |offset| / T): how likely a report of a client so late, or early, arrives where no other's can.
+        """min(1, |offset| / T): the probability that a report with this offset arrives where no other client's can.
 
-        offset: against all other clients, who have none.   returns: shape of `offset`.
+        offset: relative to all other clients, who have none.   returns: shape of `offset`.
         """
         away = np.abs(finite("offset", offset))
         return (np.minimum(away, self.window) / self.window if self.window > 0 else np.where(away > 0, 1.0, 0.0))[()]
@@ -111,11 +111,11 @@ class ParameterShuffler:
         return xp.reshape(xp.broadcast_to(ids, reports.shape), (-1,)), xp.reshape(reports, (-1,))
 
     def sample(self, reports: Any, *, rng: Any) -> Messages:
-        """What the cloud sees of the reports, in the order of arrival.
+        """The messages that the server receives, in the order of arrival.
 
         reports: array or tensor of shape (n, d), a row for each client.
         rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Delays are multiples of T / 2**53; messages that arrive together come in a random order, by 64-bit words.
+        Delays are multiples of T / 2**53; simultaneous messages come in random order, by 64-bit words.
         """
         source = source_of(rng)
         xp, given = source.xp, source.array("reports", reports)
@@ -130,12 +130,12 @@ class ParameterShuffler:
         return Messages(times[order], ids[order], values[order])
 
     def count_law(self, probabilities: ArrayLike) -> NDArray:
-        """The law of the number of upper reports that the cloud counts for an id: the Poisson binomial.
+        """The Poisson binomial distribution of the number of upper reports for an id.
 
-        probabilities: of the upper report, one a client, shape (n,), or (n, ids) for several ids at once; Fractions,
-            for an exact law, or floats.
-        returns: shape (n + 1,), or (n + 1, ids), of the same kind; floats to within n roundings each, as nothing is
-            subtracted but 1 - p. Raises ValueError for another shape, and for what is no probability.
+        probabilities: of the upper report for each client, shape (n,), or (n, ids) for several ids; Fractions (exact)
+            or floats.
+        returns: shape (n + 1,), or (n + 1, ids), of the same kind; floats to within n roundings each. Raises ValueError
+            for another shape, and for what is no probability.
         """
         shares = np.asarray(probabilities)
         if shares.ndim == 0 or shares.shape[0] != self.n:
@@ -143,12 +143,12 @@ class ParameterShuffler:
         return poisson_binomial(shares)
 
     def exact_epsilon(self, value: Any, d: int = 1) -> float:
-        """The tight pure epsilon of a round of d ids, nats: d times the value mechanism's, whatever n and T are."""
+        """The tight pure epsilon of a round of d ids, nats: d times the value mechanism's, for every n and T."""
         return IDS.check(d) * value.exact_epsilon()
 
 
 def poisson_binomial(probabilities: ArrayLike) -> NDArray:
-    """The law of the number of successes among independent trials; see `ParameterShuffler.count_law`."""
+    """The distribution of the number of successes of independent trials; see `ParameterShuffler.count_law`."""
     shares = np.asarray(probabilities)
     if shares.dtype.kind not in "fiuO" or not np.all((shares >= 0) & (shares <= 1)):
         raise ValueError(f"probabilities must lie in [0, 1], got {probabilities!r}")

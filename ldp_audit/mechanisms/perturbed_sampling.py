@@ -1,7 +1,7 @@
 """FedSel's perturbed sampling (PS): an index of the top-k set with probability t k / (d - k + t k), else another.
 
-Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 4 and Lemma 3. No index-symmetric selection of that epsilon
-reports a member of the set more often.
+Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 4 and Lemma 3. It maximises the probability of reporting a
+member of the set among index-symmetric selections with this epsilon.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PERTURBED_SAMPLING = SymbolicWeights(
 class PerturbedSampling(SetSelection):
     """Inputs are status vectors of length d with exactly k ones; the report is an index.
 
-    epsilon: nats, > 0, finite; the report's (FedSel, Lemma 3).   d: >= 2.   k: 1 .. d-1.
+    epsilon: of the report (FedSel, Lemma 3), nats, > 0, finite.   d: >= 2.   k: 1 .. d-1.
     Raises ValueError for anything else.
     """
 
@@ -41,5 +41,5 @@ class PerturbedSampling(SetSelection):
 
     @staticmethod
     def symbolic() -> SymbolicWeights:
-        """The definition, in d, k and t = e**epsilon; `.at` puts sizes in."""
+        """The definition, in d, k and t = e**epsilon."""
         return PERTURBED_SAMPLING

@@ -1,11 +1,11 @@
-r"""The piecewise mechanism (PM): a density that is high on an interval around the input and low elsewhere.
+"""The piecewise mechanism (PM): a density that is high on an interval around the input and low elsewhere.
 
-Definition, with s = e**(epsilon/2), C = (s + 1)/(s - 1): an input x in [-1, 1] has the inner interval [l, r],
-l = (s x - 1)/(s - 1), r = (s x + 1)/(s - 1), of length C - 1, inside [-C, C]. The density is p = s (s - 1)/(2 (s + 1))
-on it and p / e**epsilon on the rest of [-C, C].
+Definition, with s = e**(epsilon/2), C = (s + 1)/(s - 1): an input x in [-1, 1] has the inner interval [l, r], l = (s x
+- 1)/(s - 1), r = (s x + 1)/(s - 1), of length C - 1, inside [-C, C]. The density is p = s (s - 1)/(2 (s + 1)) on it and
+p / e**epsilon on the rest of [-C, C].
 
-Source: Wang et al. (ICDE 2019), Algorithm 2. A sampler that writes l + u (C - 1) in floats shows the input in its
-low-order bits and has no finite epsilon; ours draws from a grid (`PiecewiseGrid`).
+Source: Wang et al. (ICDE 2019), Algorithm 2. A sampler that computes l + u (C - 1) in floats leaks the input through
+low-order bits and has infinite epsilon; ours draws from a grid (`PiecewiseGrid`).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ PIECEWISE = SymbolicChannel(
 class Piecewise(Mechanism):
     """Inputs in [-1, 1], outputs in [-C, C]; a sample has the shape and floating dtype of the inputs.
 
-    It lies on a fixed grid, with PM's mean but for the rounding of a place, and its variance to a few parts in 10,000.
+    Samples lie on a fixed grid (`PiecewiseGrid`), with PM's variance to a few parts in 10,000.
 
     epsilon: nats, > 0, finite. Raises ValueError for anything else.
     """
@@ -73,7 +73,7 @@ class Piecewise(Mechanism):
         return PIECEWISE
 
     def losses(self) -> Losses:
-        """epsilon, with probability t / (t + s): the inner intervals of the two ends do not meet."""
+        """epsilon, with probability t / (t + s): the inner intervals of the two endpoints are disjoint."""
         return Losses([self.epsilon], [-math.log1p(math.exp(-self.epsilon / 2))])
 
     def blanket(self) -> float:
@@ -81,20 +81,20 @@ class Piecewise(Mechanism):
         return math.exp(-self.exact_epsilon() / 2)
 
     def worst_pair(self) -> tuple[float, float]:
-        """The two ends: their inner intervals do not meet, so they attain delta() as well."""
+        """The two endpoints; their inner intervals are disjoint, so they also attain delta()."""
         return 1.0, -1.0
 
     def clip(self, x: ArrayLike) -> NDArray:
-        """The inputs moved into [-1, 1]. Shape and dtype of x."""
+        """The inputs clipped to [-1, 1]. Shape and dtype of x."""
         return clip(x, -1.0, 1.0)
 
     def inner(self, x: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The ends l and r of the inner interval; shape of x."""
+        """The inner interval (l, r); shape of x."""
         values, half = _inputs(x), self._inner_length() / 2
         return values - half * (1 - values), values + half * (1 + values)
 
     def breakpoints(self, x: Any) -> list[float]:
-        """The ends of the inner interval and of the outputs."""
+        """The endpoints of the inner interval and of the output range."""
         left, right = self.inner(single(x, self))
         return [-self.reach(), float(left), float(right), self.reach()]
 
@@ -110,7 +110,7 @@ class Piecewise(Mechanism):
         return _inputs(x)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """x**2/(s - 1) + (s + 3)/(3 (s - 1)**2); largest at the ends, 4 s/(3 (s - 1)**2). Shape of x."""
+        """x**2/(s - 1) + (s + 3)/(3 (s - 1)**2), at most 4 s/(3 (s - 1)**2), at the endpoints. Shape of x."""
         length = self._inner_length()  # 2/(s - 1); so (s + 3)/(s - 1)**2 is length/2 + length**2
         return np.asarray(_inputs(x) ** 2 * length / 2 + (length / 2 + length * length) / 3)[()]
 
@@ -119,7 +119,7 @@ class Piecewise(Mechanism):
         return PiecewiseGrid.of(self.epsilon, bits)
 
     def _inner_length(self) -> float:
-        """C - 1 = 2/(s - 1), without its cancellation for large epsilon."""
+        """C - 1 = 2/(s - 1), without cancellation at large epsilon."""
         return 2 * math.exp(-self.epsilon / 2) / -math.expm1(-self.epsilon / 2)
 
 
@@ -129,25 +129,24 @@ def _inputs(x: ArrayLike) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class PiecewiseGrid(FinitePrecision):
-    """PM on a fixed grid: what can be sampled without showing the input in the low-order bits.
+    """The finite-precision PM, on a fixed grid, so that low-order bits do not depend on the input.
 
-    The outputs are numbers that do not depend on the input: inner + outer cells, equally spaced and symmetric about 0.
-    An input places a window of `inner` neighbouring cells, and one word of `bits` bits says which cell to report:
-    `each` words lead to each cell outside the window, the others, in equal shares, to the cells of the window. `each`
-    is 2**bits / (outer + inner t) rounded up to a multiple of `inner`, so the ratio of any two inputs' probabilities is
-    at most t, and the low-order bits of a word give the cell in the window without bias.
+    The outputs are inner + outer equally spaced cells, symmetric about 0. An input selects a window of `inner` adjacent
+    cells, and one word of `bits` bits selects the cell to report: `each` words lead to each cell outside the window,
+    the others, in equal shares, to the cells of the window. `each` is 2**bits / (outer + inner t) rounded up to a
+    multiple of `inner`, so the likelihood ratio of any two inputs is at most t, and the low-order bits of a word give
+    an unbiased cell of the window.
 
-    The window's place is the input's position, rounded at random to one of its two neighbours, and the spacing is such
-    that the mean is the input, as it is on the line. A mixture of two windows has cell probabilities between those of
-    one, so the ratio holds for it too. That rounding comes before the private step and need not be exact: it takes 15
-    bits, which leaves the mean within 2**-15 / outer of the input. Numpy arrays of float32 add the rounding of a
-    product.
+    The input's position is rounded at random to one of two adjacent windows, and the spacing makes the mean the input.
+    A mixture of two windows has cell probabilities between those of one window, so its ratio is at most t too. The
+    rounding precedes the private step and need not be exact: it takes 15 bits, which leaves the mean within 2**-15 /
+    outer of the input (for numpy arrays of float32, up to the rounding of a product).
 
-    Where no whole count keeps the ratio in [1, t] (few bits, or an epsilon below about 2**-60) every report is 0.
+    Where no integer keeps the ratio in [1, t] (few bits, or an epsilon below about 2**-60) every report is 0.
 
     inner: cells in the window, a power of two.   half: half the cells outside it.
-    each: words that lead to each cell outside, a multiple of inner.   bits: of a word, 2..64.
-    The law that reports 0 only has one inner cell, and no others.
+    each: words that lead to each cell outside, a multiple of inner.   bits: word length, 2..64.
+    The mechanism that always reports 0 has one inner cell and no others.
     Raises ValueError for other counts, and for those that give a cell in the window no more words than one outside.
     """
 
@@ -165,30 +164,30 @@ class PiecewiseGrid(FinitePrecision):
 
     @classmethod
     def of(cls, epsilon: float, bits: int = 64) -> PiecewiseGrid:
-        """The grid of an epsilon (nats, > 0) for words of so many bits. ValueError unless 2..64."""
+        """The grid for an epsilon (nats, > 0) and `bits`-bit words. ValueError unless 2..64."""
         return cls(*_counts(epsilon, BITS.check(bits)), bits)
 
     def cells(self) -> int:
-        """How many outputs there are."""
+        """The number of outputs."""
         return self.inner + 2 * self.half
 
     def words_inside(self) -> int:
-        """How many words lead to each cell in the window."""
+        """The number of words for each cell in the window."""
         return (2**self.bits - 2 * self.half * self.each) // self.inner
 
     def probabilities(self) -> tuple[Fraction, Fraction]:
-        """Of one cell in the window, and of one outside, exactly."""
+        """The exact probabilities of one cell in the window and of one outside."""
         return Fraction(self.words_inside(), 2**self.bits), Fraction(self.each, 2**self.bits)
 
     def spacing(self) -> Fraction:
-        """Between neighbouring outputs: makes a step of the window a step of 1 / half of the mean. 0 for one cell."""
+        """The distance of adjacent outputs: a step of the window is a step of 1 / half of the mean. 0 for one cell."""
         inside, outside = self.probabilities()
         return 1 / (self.half * self.inner * (inside - outside)) if self.half else Fraction(0)
 
     def outputs(self, cell: ArrayLike | None = None, dtype: Any = np.float64) -> NDArray[np.floating]:
-        """The reports of these cells, 0 .. cells() - 1 from the lowest, or of all; shape of `cell`.
+        """The reports of the cells 0 .. cells() - 1, ascending, or of all; shape of `cell`.
 
-        dtype: of the reports. The spacing is rounded to it, or to float32 where it is narrower, and so is each report.
+        dtype: of the reports. The spacing is rounded to it (to float32 if it is narrower), and so is each report.
         """
         wide = np.float64 if dtype == np.float64 else np.float32
         centred = np.asarray(np.arange(self.cells()) if cell is None else cell) - (self.cells() - 1) / 2
@@ -199,18 +198,18 @@ class PiecewiseGrid(FinitePrecision):
         return log_ratio(self.words_inside(), self.each) if self.half else 0.0
 
     def reports(self) -> list[float]:
-        """All cells' reports, in float64."""
+        """All reports, in float64."""
         return self.outputs().tolist()
 
     def worst_pair(self) -> tuple[float, float]:
-        """The two ends: no inputs' windows have fewer cells in common."""
+        """The two endpoints, whose windows share the fewest cells."""
         return 1.0, -1.0
 
     def losses(self) -> Losses:
-        """The implemented epsilon, with the probability of the cells that are in one window and not in the other.
+        """The implemented epsilon, with the probability of the cells in the first window and not in the second.
 
-        A divergence is jointly convex, so it is largest for two windows; min(inner, outer) cells are then in one of
-        them alone, as at the two ends.
+        A divergence is jointly convex, so two windows attain the supremum; min(inner, outer) cells lie in only one of
+        them, as at the endpoints.
         """
         if not self.half:
             return Losses([], [])
@@ -220,7 +219,7 @@ class PiecewiseGrid(FinitePrecision):
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y at the input x, nats; broadcasts; -inf where y is no output of its dtype.
 
-        Raises ValueError for a dtype of y that cannot tell the outputs apart.
+        Raises ValueError for a dtype of y that cannot separate the outputs.
         """
         (cell, known), (near, way, weight) = self._cell_of(numbers_of("y", y)), self._windows(x)
         apart = cell - self.half - near
@@ -232,12 +231,12 @@ class PiecewiseGrid(FinitePrecision):
         return np.where(known, np.where(share == 1, high, np.where(share == 0, low, mixed)), -np.inf)[()]
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """E[report | x]: x to within 2**-15 / outer. 0 where reports are. Shape of x."""
+        """E[report | x]: x to within 2**-15 / outer; 0 if every report is 0. Shape of x."""
         near, way, weight = self._windows(x)
         return ((near + way * weight) / max(self.half, 1))[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Var[report | x], with that of the window's rounding. Shape of x."""
+        """Var[report | x], the window's random rounding included. Shape of x."""
         mean, weight = self.mean(x), self._windows(x)[2]
         if not self.half:
             return np.zeros_like(weight)[()]
@@ -245,23 +244,23 @@ class PiecewiseGrid(FinitePrecision):
         around = step**2 * outside * Fraction(cells * (cells**2 - 1), 12) + step * Fraction(
             self.inner**2 - 1, 12 * self.half
         )
-        slope = step * self.half - 1  # what E[y**2] adds to the square of the mean
+        slope = step * self.half - 1  # coefficient of mean**2 in the variance
         rounding = float(step / self.half) * weight * (1 - weight)
         return (float(around) + float(slope) * mean**2 + rounding)[()]
 
     def draw(self, x: Any, source: Source) -> Any:
-        """One report per input."""
+        """One report for each input."""
         xp = source.xp
         inside = in_interval("x", x, -1, 1, xp)
         as_reports(source.constant(self.outputs([0, self.cells() - 1]), xp.float64), inside, xp)
         return self._reports(self._cells_for(inside, source), inside, xp)
 
     def fits_blocks(self, dtype: Any) -> bool:
-        """Whether `blocks` can draw reports of this dtype: few enough cells for float32 to count, words of 64 bits."""
+        """Whether `blocks` supports this dtype: 64-bit words, and few enough cells for exact float32 numbers."""
         return dtype in (np.float32, np.float64) and self.bits == 64 and self.half > 0 and self.cells() <= MOST_CELLS
 
     def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
-        """Draws blocks of at most so many inputs of this dtype, by the rule of `sample`, fast."""
+        """Draws blocks of up to `size` inputs, by short words, with the distribution of `draw`."""
         return Windows(self.inner, self.half, self.each, float(self.spacing())).blocks(dtype, size, source)
 
     def _cells_for(self, x: Any, source: Source) -> Any:
@@ -275,7 +274,7 @@ class PiecewiseGrid(FinitePrecision):
         quotient = words // max(self.each, 1)
         outside = (quotient >= -half) & (quotient < half)
         cell = start + xp.where(outside, quotient, (words & (self.inner - 1)) + half)
-        return xp.where(cell < 0, cell + self.cells(), cell)  # to the right of the window, counted around
+        return xp.where(cell < 0, cell + self.cells(), cell)  # wraps around, to the right of the window
 
     def _reports(self, cell: Any, x: Any, xp: Any) -> Any:
         """See `outputs`."""
@@ -285,7 +284,7 @@ class PiecewiseGrid(FinitePrecision):
         return xp.astype(xp.astype(centred, wide) * float(self.spacing()), dtype)
 
     def _windows(self, x: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """The window nearest to an input, by its place; the way to the one behind the input, and its probability."""
+        """The nearest window's position, the direction (+-1) of the next nearest one, and that one's probability."""
         places = in_interval("x", array_of("x", x), -1, 1).astype(np.float64) * self.half
         near = np.rint(places)
         odd_numbers = PLACES // 2
@@ -308,11 +307,11 @@ class PiecewiseGrid(FinitePrecision):
 
 @lru_cache(maxsize=256)
 def _counts(epsilon: float, bits: int) -> tuple[int, int, int]:
-    """inner, half and each: the window's share of the cells is PM's, 1/(s + 1), as nearly as whole numbers allow.
+    """inner, half and each, such that the window's share of the cells is nearest to PM's, 1/(s + 1).
 
-    There are up to 2**12 cells in the window, PM's variance to a few parts in 10,000; fewer where `each` would be so
-    few multiples of them that rounding it up cost too much of epsilon. No word is rarer than one in 2**bits, so beyond
-    bits ln 2 nats the grid stays the same.
+    The window has up to 2**12 cells, for PM's variance to a few parts in 10,000; fewer if rounding `each` to a multiple
+    of them would cost too much of epsilon. A word has probability 2**-bits, so the grid is the same for all epsilon
+    above bits ln 2.
     """
     kept = min(epsilon, bits * math.log(2))
     enough = 2 ** (bits * 5 // 16) / min(1.0, kept)

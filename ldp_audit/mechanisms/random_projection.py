@@ -1,14 +1,14 @@
 """The random-projection compressor that FedSel compares with: one of q public random combinations, perturbed.
 
-Law: with the public matrix Phi of shape (d, q), entries N(0, 1/q), the input g in R^d gives u = Phi^T g; an index i,
-uniform in 0 .. q-1, is chosen without looking at the input, and u_i reported by the value mechanism. The dense report
-is q times that at i, else 0, with mean u; the server averages and applies the pseudo-inverse of Phi^T.
+Definition: with the public matrix Phi of shape (d, q), entries N(0, 1/q), the input g in R^d gives u = Phi^T g; an
+index i is uniform in 0 .. q-1, independent of the input, and the value mechanism reports u_i. The dense report is q
+times that at i, else 0, with mean u; the server averages and applies the pseudo-inverse of Phi^T.
 
-Without clipping and noise the server recovers P g, P the projection on the columns' span: of rank q, with E[P] =
-(q/d) I over the draw of Phi, so that the expected squared error is (1 - q/d) |g|^2. |u|^2 / |g|^2 is chi2_q / q: mean
-1, variance 2/q.
+Without clipping and noise the server recovers P g, P the projection on the column span: of rank q, with E[P] = (q/d) I
+over the draw of Phi, so that the expected squared error is (1 - q/d) |g|^2. |u|^2 / |g|^2 is chi2_q / q: mean 1,
+variance 2/q.
 
-Sources: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Section 3.1, the "compressed solution"; the idea is that of Shin, Kim,
+Sources: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Section 3.1, the "compressed solution"; the idea is from Shin, Kim,
 Shin, Xiao, IEEE TKDE 30(9) (2018).
 """
 
@@ -46,9 +46,8 @@ class RandomProjection(Mechanism):
     """Inputs are vectors g of d finite numbers; the report is an index in 0 .. q-1 and the perturbed u_i.
 
     value: see `value_mechanism.ValueMechanism`.
-    matrix: Phi, shape (d, q), finite, of rank q (so q <= d); public, and the same for every client. `drawn` makes one.
-    clip: whether combinations outside the value mechanism's domain are moved to its ends. Otherwise inputs with such a
-        combination are a ValueError.
+    matrix: Phi, shape (d, q), finite, of rank q (so q <= d); public, the same for every client. `drawn` draws one.
+    clip: whether combinations are clipped to the value mechanism's domain; otherwise one outside it is a ValueError.
     Raises ValueError for anything else.
     """
 
@@ -75,7 +74,7 @@ class RandomProjection(Mechanism):
 
     @classmethod
     def drawn(cls, value: Any, d: int, q: int, rng: np.random.Generator, *, clip: bool = False) -> RandomProjection:
-        """With a fresh matrix of entries N(0, 1/q). ValueError unless 1 <= q <= d."""
+        """The mechanism with a random matrix of entries N(0, 1/q). ValueError unless 1 <= q <= d."""
         rows, columns = LENGTH.check(d), COMBINATIONS.check(q)
         if columns > rows:
             raise ValueError(f"q must be a whole number from 1 to d = {d}, got {q!r}")
@@ -92,11 +91,11 @@ class RandomProjection(Mechanism):
         return self.matrix.shape[1]
 
     def project(self, x: ArrayLike) -> NDArray[np.float64]:
-        """u = Phi^T g, as it is before clipping. Shape (..., d) to (..., q)."""
+        """u = Phi^T g, before clipping. Shape (..., d) to (..., q)."""
         return self._projected(array_of("x", x), NumpySource.xp, self.matrix)
 
     def recover(self, mean_report: Any) -> Any:
-        """What the server makes of an average of dense reports: the pseudo-inverse of Phi^T times it, in float64.
+        """The server's estimate from an average of dense reports: the pseudo-inverse of Phi^T times it, in float64.
 
         mean_report: array or tensor of shape (..., q).   returns: shape (..., d).
         """
@@ -106,16 +105,16 @@ class RandomProjection(Mechanism):
         return finite_numbers("mean_report", given, xp) @ inverse
 
     def lost_energy(self) -> float:
-        """1 - q/d: the share of |g|**2 that recovering u itself misses, expected over the draw of the matrix."""
+        """1 - q/d: the expected share of |g|**2 that is lost in recovery from u, over the draw of the matrix."""
         return 1 - self.q / self.d
 
     def symbolic(self) -> SymbolicChannel:
-        """The law of one of the q numbers of `dense`, at the combination u that it reports, clipped."""
+        """The distribution of one of the q numbers of `dense`, given the combination u, clipped."""
         share = 1 / COMBINATIONS.variable
         return thinned(self.value.symbolic(), "one of q combinations", share, 1 / share)
 
     def exact_epsilon(self) -> float:
-        """The tight pure epsilon, nats: the value mechanism's; the index does not depend on the input."""
+        """The tight pure epsilon, nats: the value mechanism's, as the index is independent of the input."""
         return self.value.exact_epsilon()
 
     def pair_loss(self) -> PairLoss:
@@ -123,10 +122,9 @@ class RandomProjection(Mechanism):
         return pair_loss_of(self.value)
 
     def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Vectors whose combinations all lie at one end of the domain, and at the other; shape (d,).
+        """Vectors whose combinations all lie at one endpoint of the domain, and all at the other; shape (d,).
 
-        With `clip` they attain exact_epsilon() and delta(), which hold for every index alike. Without, they come within
-        a few roundings of the ends, from inside.
+        With `clip` they attain exact_epsilon() and delta() for every index; without, they lie a few roundings inside.
         """
         ends, short = np.array(worst_ends(self.value)), -1.0 if self.clip else 2.0**-50
         while True:
@@ -142,7 +140,7 @@ class RandomProjection(Mechanism):
         return self.value.delta(epsilon)
 
     def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log mass, or log density, of the report y = (index, value), shapes (...), at the vector x, shape (..., d)."""
+        """Log probability (density) of the report y = (index, value), shapes (...), at the vector x, shape (..., d)."""
         index, value = (array_of("y", part) for part in two_parts("y", y))
         inputs = self._inputs(array_of("x", x))
         whole_numbers("index", index, 0, self.q - 1)
@@ -161,15 +159,14 @@ class RandomProjection(Mechanism):
         return np.asarray(self.q * self.value.variance(inputs) + (self.q - 1) * self.value.mean(inputs) ** 2)
 
     def implemented(self, bits: int = 64) -> RandomProjection:
-        """The same of what the value mechanism draws from with decisions of so many bits."""
+        """The same mechanism with the value mechanism's finite-precision distribution for `bits`-bit words."""
         return replace(self, value=implemented("value", self.value, bits))
 
     def sample(self, x: Any, *, rng: Any) -> SparseReport:
         """One report for each vector: an index in 0 .. q-1 and the perturbed combination, unscaled; shapes (...).
 
         x: array or tensor of shape (..., d).   rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Values have the floating dtype of x. How the combinations round tells nothing: the value mechanism protects them
-        as they are.
+        Values have the floating dtype of x. The value mechanism protects the combinations as rounded.
         """
         source = source_of(rng)
         xp, vectors = source.xp, source.array("x", x)
@@ -184,7 +181,7 @@ class RandomProjection(Mechanism):
         return scattered(index[..., None], value[..., None], self.q, float(self.q))
 
     def _inputs(self, x: Any, xp: Any = NumpySource.xp, matrix: Any = None) -> Any:
-        """All combinations are checked: a check of the reported one alone would tell its index."""
+        """The combinations, all checked: an error about the reported one only would reveal its index."""
         combinations = self._projected(x, xp, self.matrix if matrix is None else matrix)
         return in_domain("Phi^T x", combinations, self.value, clip=self.clip, xp=xp)
 

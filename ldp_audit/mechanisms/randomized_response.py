@@ -1,10 +1,9 @@
 """Randomised response on k values: report the true value with probability t / (t + k - 1), else another, uniformly.
 
-Its sampler gives L of 2**bits equally likely words to each wrong label, L = 2**bits / (t + k - 1) rounded up; the other
-words lead to the truth. A word's quotient by L says at once whether to lie and which label to report instead: it is how
-far the report lies behind the value, counted around the circle of labels, and every quotient that is no lie is a full
-turn. The ratio of any two inputs' probabilities is at most (2**bits - (k - 1) L) / L, which is at most t. Where no
-whole L makes that ratio lie in [1, t], reports are uniform.
+The sampler gives L of 2**bits equally likely words to each wrong label, L = 2**bits / (t + k - 1) rounded up, and the
+other words to the truth. A word's quotient by L is the distance of the report behind the value on the circle of labels;
+quotients beyond the k - 1 wrong labels mean the truth. The ratio of any two inputs' probabilities is at most (2**bits -
+(k - 1) L) / L <= t. Where no integer L makes that ratio lie in [1, t], reports are uniform.
 
 Sources: Warner (1965) for k = 2; Kairouz, Oh, Viswanath (2014) for k values.
 """
@@ -37,8 +36,8 @@ from ldp_audit.numerics import log_ratio
 class RandomizedResponse(Mechanism):
     """Values 0 .. k-1; a sample has the shape and dtype of the values, which must hold every label.
 
-    epsilon: nats, >= 0 (0: uniform reports, a channel but no estimator); infinity reports the value itself.
-    k: number of values, a whole number >= 2.
+    epsilon: nats, >= 0; 0 gives uniform reports, and infinity the value itself.   k: number of values, a whole number
+        >= 2.
     Raises ValueError for anything else.
     """
 
@@ -65,7 +64,7 @@ class RandomizedResponse(Mechanism):
         )
 
     def losses(self) -> Losses:
-        """epsilon, with probability t / (t + k - 1); 0, where neither of two values is reported."""
+        """epsilon, with probability t / (t + k - 1), and 0, where the report is neither input."""
         truth = -math.log1p((self.k - 1) * math.exp(-self.epsilon))
         return Losses([self.epsilon], [truth], (self.k - 2) * math.exp(truth - self.epsilon))
 
@@ -78,7 +77,7 @@ class RandomizedResponse(Mechanism):
         return np.arange(self.k)
 
     def worst_pair(self) -> tuple[int, int]:
-        """Inputs that attain it: any two, here 0 and 1."""
+        """0 and 1; any two inputs attain the suprema."""
         return 0, 1
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
@@ -96,7 +95,7 @@ class RandomizedResponse(Mechanism):
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Var[report | x] of the label as a number: q ((k**2 - 1) / 12 + (1 - q) (x - (k - 1) / 2)**2). Shape of x.
 
-        q = k / (t + k - 1) is the share of a uniform label in the law, the rest being the value itself.
+        q = k / (t + k - 1) is the weight of the uniform distribution in the report's, a mixture with the value itself.
         """
         uniform, kept = self._mixture()
         away = self._values(x).astype(np.float64) - (self.k - 1) / 2
@@ -112,7 +111,7 @@ class RandomizedResponse(Mechanism):
         return FiniteResponse(self, bits)
 
     def _mixture(self) -> tuple[float, float]:
-        """The law as a mixture: the share of a uniform label, k / (t + k - 1), and of the value itself."""
+        """The weights of a uniform label, k / (t + k - 1), and of the value itself."""
         lies = expit(math.log(self.k - 1) - self.epsilon)
         return lies * self.k / (self.k - 1), -math.expm1(-self.epsilon) * self._share_of_truth()
 
@@ -125,12 +124,12 @@ class RandomizedResponse(Mechanism):
 
 @dataclass(frozen=True)
 class FiniteResponse(WholeWords):
-    """Randomised response with the epsilon of whole counts."""
+    """Randomised response with probabilities in whole words."""
 
     mechanism: RandomizedResponse
 
     def each(self) -> int | None:
-        """L: the words that lead to each wrong label. None where no whole number is safe, and where all labels tie."""
+        """L, the number of words for each wrong label; None where reports are uniform."""
         total, lies = 2**self.bits, self.mechanism.k - 1
         all_lies = rarer_words(self.mechanism.epsilon, lies, total)
         each = None if all_lies is None else -(-all_lies // lies)
@@ -142,11 +141,11 @@ class FiniteResponse(WholeWords):
         return 0.0 if each is None else log_ratio(2**self.bits - (self.mechanism.k - 1) * each, each)
 
     def losses(self) -> Losses:
-        """Those of randomised response with the implemented epsilon."""
+        """Randomised response's, at the implemented epsilon."""
         return self.law().losses()
 
     def law(self) -> RandomizedResponse:
-        """The same law as an ideal mechanism: randomised response of the implemented epsilon."""
+        """The same distribution as an ideal mechanism: randomised response of the implemented epsilon."""
         return replace(self.mechanism, epsilon=self.exact_epsilon())
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
@@ -162,7 +161,7 @@ class FiniteResponse(WholeWords):
         return self.law().variance(x)
 
     def draw(self, x: Any, source: Source) -> Any:
-        """One report per value."""
+        """One report for each value."""
         xp, k, each = source.xp, self.mechanism.k, self.each()
         _require_room(x.dtype, k, xp)
         values = whole_numbers("x", x, 0, k - 1, xp)
@@ -171,7 +170,7 @@ class FiniteResponse(WholeWords):
         return self._respond(values, source.words(values.shape, self.bits), each, xp)
 
     def fits_blocks(self, dtype: Any) -> bool:
-        """For words of 64 bits, unless reports are uniform."""
+        """For 64-bit words, unless reports are uniform."""
         return self.bits == 64 and self.each() is not None and dtype.kind in "biuf"
 
     def _respond(self, values: Any, words: Any, each: int, xp: Any) -> Any:
@@ -180,17 +179,17 @@ class FiniteResponse(WholeWords):
         return xp.astype(xp.where(labels < 0, labels + self.mechanism.k, labels), values.dtype)
 
     def _turns(self, words: Any, each: int, xp: Any) -> Any:
-        """How far the report lies behind the value, as 1-k .. 0: the quotient of a lie, moved; 0 is the truth."""
+        """The distance of the report behind the value, in 1-k .. 0; 0 is the truth."""
         quotients, most = words // each, self._most()
         lies = (quotients < most) & (quotients > most - self.mechanism.k)
         return xp.where(lies, quotients, most) - most
 
     def _most(self) -> int:
-        """The first quotient above those of the lies, which are the k - 1 below it: as near to 0 as can be."""
+        """The exclusive upper bound of the k - 1 quotients that mean wrong labels, centered near 0."""
         return (self.mechanism.k - 1) // 2
 
     def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
-        """Draws blocks of at most so many values."""
+        """Draws blocks of up to `size` values, by short words."""
         each = self.each() or 1
         _require_room(dtype, self.mechanism.k, source.xp)
         fast = Labels(
@@ -201,7 +200,7 @@ class FiniteResponse(WholeWords):
 
 @lru_cache(maxsize=32)
 def _settled(k: int, each: int) -> NDArray[np.int64]:
-    """See `Labels`: where the first and the last word have one quotient, those on either side of the lies being one."""
+    """`Labels.settled`: the turn of each 16-bit prefix if all its words have one turn; else 1."""
     first, most = np.arange(-(2**15), 2**15, dtype=np.int64) * SHORT, (k - 1) // 2
     lowest, highest = (np.clip(words // each, most - k, most) for words in (first, first + (SHORT - 1)))
     return np.where(lowest == highest, np.where(lowest == most - k, 0, lowest - most), 1)

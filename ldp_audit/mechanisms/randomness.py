@@ -1,7 +1,7 @@
-"""Random decisions as integer comparisons, on numpy and on torch, so that what is implemented is known exactly.
+"""Random decisions by exact integer comparisons, on numpy and torch.
 
-A sampler asks a `Source` for fresh words and compares them with whole numbers. The source also brings the array
-namespace (`xp`, in the array API's terms) of its inputs, so that one sampler serves numpy and torch, CPU and GPU.
+A sampler draws random words from a `Source` and compares them with integers. The source also provides the array API
+namespace (`xp`) of its inputs, so that one sampler covers numpy and torch, CPU and GPU.
 """
 
 from __future__ import annotations
@@ -21,19 +21,16 @@ from ldp_audit.mechanisms.parameter import Parameter
 from ldp_audit.mechanisms.variable import Variable
 
 WORDS = 2**64
-"""A decision compares one of this many equally likely words with a threshold, unless fewer bits are asked for."""
+"""The number of equally likely words for one decision, by default."""
 
 BITS = Parameter("bits", Variable("bits", 2, 64, integer=True), typical=(8, 64))
 """The random bits of one decision."""
 
-_HUGE = 100.0  # 2**64 / e**100 < 1e-24: the rarer side is left a single word
+_HUGE = 100.0  # beyond, 2**64 / e**epsilon < 1e-24: the rarer side gets a single word
 
 
 class Source(Protocol):
-    """Fresh randomness for arrays of one library.
-
-    xp: the array API namespace of that library.
-    """
+    """Independent random words for arrays of one library.   xp: the array API namespace of that library."""
 
     xp: Any
 
@@ -50,7 +47,7 @@ class Source(Protocol):
         ...
 
     def below(self, bound: int, shape: Sequence[int]) -> Any:
-        """int64, uniform over 0 .. bound-1 without bias; 1 <= bound <= 2**62."""
+        """int64, exactly uniform over 0 .. bound-1; 1 <= bound <= 2**62."""
         ...
 
 
@@ -82,11 +79,11 @@ class NumpySource:
         return self.rng.integers(0, bound, size=tuple(shape))
 
     def short_words(self, count: int) -> np.ndarray:
-        """The first 16 bits of so many words: int16, uniform."""
+        """The first 16 bits of `count` words: int16, uniform."""
         return self.words((-(-count // 4),)).view(np.int16)[:count]
 
     def lengthened(self, short: np.ndarray, at: np.ndarray) -> np.ndarray:
-        """Whole words for the short ones at these places: the other 48 bits are drawn afresh."""
+        """Whole words that begin with these 16 bits; the other 48 bits are drawn now."""
         return (short[at].astype(np.int64) << 48) + self.rng.integers(0, 2**48, size=at.shape)
 
 
@@ -94,7 +91,7 @@ def source_of(rng: Any) -> Source:
     """The source for a numpy.random.Generator or a torch.Generator; ValueError for anything else."""
     if isinstance(rng, np.random.Generator):
         return NumpySource(rng)
-    torch = sys.modules.get("torch")  # a torch.Generator cannot exist before torch was imported
+    torch = sys.modules.get("torch")  # without an imported torch there is no torch.Generator
     if torch is not None and isinstance(rng, torch.Generator):
         from ldp_audit.mechanisms.torch_randomness import TorchSource
 
@@ -105,7 +102,7 @@ def source_of(rng: Any) -> Source:
 def occurs(words: Any, count: int, bits: int = 64) -> Any:
     """Whether each word is among `count` of the 2**bits: true with probability count / 2**bits, exactly.
 
-    words: from `Source.words` of as many bits.   count: 0 .. 2**bits.
+    words: from `Source.words` with as many bits.   count: 0 .. 2**bits.
     """
     if count <= 0:
         return words != words
@@ -113,10 +110,10 @@ def occurs(words: Any, count: int, bits: int = 64) -> Any:
 
 
 def rarer_words(epsilon: float, odds: Fraction | int = 1, total: int = WORDS) -> int | None:
-    """How many of `total` words go to the side of probability odds / (t + odds), t = e**epsilon, rounded up.
+    """The number of `total` words for the side of probability odds / (t + odds), t = e**epsilon, rounded up.
 
-    Rounding up keeps the ratio of the two sides' probabilities, times the odds, at or below t. None where no whole
-    number keeps that ratio in [1, t] (few words, or a tiny epsilon): the sampler must then ignore its input.
+    Rounding up keeps the ratio of the two sides' probabilities, times the odds, at or below t. None where no integer
+    keeps it in [1, t] (few words, or a tiny epsilon): the sampler must then ignore its input.
     """
     odds = Fraction(odds)
     if epsilon > _HUGE:

@@ -1,6 +1,6 @@
 """Inputs and outputs of FedSel's selections: rankings, top-k sets, an index or None.
 
-Inputs may be numpy arrays, lists, or tensors; what comes back is of the same library, on the same device.
+Inputs may be numpy arrays, lists, or tensors; results belong to the same library and device.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ DIMENSION = Parameter("d", Variable("d", 2, oo, integer=True), typical=(2, 100))
 SET_SIZE = Parameter("k", Variable("k", 1, oo, integer=True), typical=(1, 10))
 
 TOP = Variable("k", 1, DIMENSION.variable - 1, integer=True)
-"""The size of the top set in a law: with k = d there is only one input."""
+"""The size of the top set; with k = d there would be only one input."""
 
 NONE = -1
-"""How arrays of reports write "no index" (FedSel's PE may report none)."""
+"""The report None (of FedSel's PE) in arrays."""
 
 
 def top_set(magnitudes: Any, k: int) -> Any:
-    """The k largest of each row as a status vector; ties go to the larger index, so that there are exactly k.
+    """The k largest of each row as a status vector; ties go to the larger index.
 
     magnitudes: shape (..., d), finite.   returns: booleans, shape (..., d).
     Raises ValueError for values that are not finite, and for k outside 1..d.
@@ -44,7 +44,7 @@ def top_set(magnitudes: Any, k: int) -> Any:
     k = int(k)
     least = xp.sort(values, axis=-1)[..., d - k : d - k + 1]
     above, tied = values > least, values == least
-    room = k - xp.sum(above, axis=-1, keepdims=True, dtype=xp.int64)  # which the last of the tied take
+    room = k - xp.sum(above, axis=-1, keepdims=True, dtype=xp.int64)  # places for the last of the tied
     from_left = xp.cumulative_sum(tied, axis=-1, dtype=xp.int64)
     return above | (tied & (from_left > from_left[..., -1:] - room))
 
@@ -64,7 +64,7 @@ def ranking(magnitudes: Any) -> Any:
 
 
 def _finite_rows(magnitudes: Any) -> tuple[Any, Any]:
-    """Their namespace, and the magnitudes as an array of rows; ValueError for anything but finite numbers."""
+    """Their namespace, and the magnitudes as an array of rows; ValueError unless they are finite numbers."""
     xp, values = _with_namespace(magnitudes)
     if values.ndim == 0 or not xp.isdtype(values.dtype, ("real floating", "integral")):
         raise ValueError(f"magnitudes must be finite numbers of shape (..., d), got {magnitudes!r}")
@@ -75,10 +75,7 @@ def _finite_rows(magnitudes: Any) -> tuple[Any, Any]:
 
 
 def require_ranking(x: Any, d: int) -> Any:
-    """Rankings, permutations of 1 .. d, shape (..., d), as int64; ValueError for anything else.
-
-    Takes time in proportion to the entries: every rank ticks its own place off.
-    """
+    """Rankings, permutations of 1 .. d, shape (..., d), as int64; ValueError for anything else. Takes linear time."""
     xp, given = _with_namespace(x)
     if not xp.isdtype(given.dtype, "integral") or given.ndim == 0 or given.shape[-1] != d:
         raise ValueError(
@@ -116,10 +113,10 @@ def require_status(x: Any, d: int, k: int) -> Any:
 
 
 class SetSelection(Staircase):
-    """A selection of one index from a set of k among d, or of one outside it, or (for some) of none.
+    """A selection of an index from a set of k among d, or from outside it, or (for some) of None.
 
     Inputs are status vectors of length d with exactly k ones, booleans or whole numbers, shape (..., d); a sample is
-    int64 of shape (...), with -1 for no index.
+    int64 of shape (...), -1 for None.
     """
 
     d: int
@@ -129,7 +126,7 @@ class SetSelection(Staircase):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.k >= self.d:  # with k = d there is only one input
+        if self.k >= self.d:  # k = d would leave a single input
             raise ValueError(f"k must be a whole number from 1 to d - 1 = {self.d - 1}, got {self.k!r}")
 
     def sides(self) -> tuple[int, int]:
@@ -137,7 +134,7 @@ class SetSelection(Staircase):
         return self.k, self.d - self.k
 
     def worst_pair(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Two sets that share as little as they can: the first k indices against the last k."""
+        """Two sets with the smallest intersection: the first k indices and the last k."""
         first = np.arange(self.d) < self.k
         return first, first[::-1].copy()
 
@@ -146,22 +143,22 @@ class SetSelection(Staircase):
         return min(self.sides())
 
     def reports(self) -> Sequence[int | None]:
-        """The indices, and None where no index may be reported."""
+        """The indices, and None where it may be reported."""
         return [*range(self.d), *([None] if self.none_log_prob() > -math.inf else [])]
 
     def log_prob_by_side(self, y: Any, x: ArrayLike, logs: Logs) -> NDArray[np.float64] | np.float64:
-        """The log probability of the index y (or None), shape (...), at the set x, shape (..., d); broadcasts."""
+        """Log probability of the index y (or None), shape (...), at the set x, shape (..., d); broadcasts."""
         chosen, status = indices(y, self.d), require_status(array_of("x", x), self.d, self.k)
         inside, outside, none = logs
         return np.where(chosen < 0, none, np.where(_at(chosen, status), inside, outside))[()]
 
     def checked(self, x: Any) -> tuple[Any, tuple[int, ...]]:
-        """The sets as booleans."""
+        """The sets as booleans, and their number as a shape."""
         status = require_status(x, self.d, self.k)
         return status, tuple(status.shape[:-1])
 
     def draw(self, x: Any, favoured: Any, source: Source) -> Any:
-        """An index of the set where `favoured` holds, else one outside it. Takes 4 bytes of memory an entry."""
+        """An index of the set where `favoured` holds, else one outside it. Takes 4 bytes of memory for each entry."""
         if favoured is None:
             return source.below(self.d, x.shape[:-1])
         xp, counts = source.xp, source.xp.int32 if self.d < 2**31 else source.xp.int64
@@ -172,7 +169,7 @@ class SetSelection(Staircase):
 
 
 def indices(y: Any, d: int) -> NDArray[np.int64]:
-    """Reported indices; None and NONE both mean that there is none. ValueError for all but those and 0 .. d-1."""
+    """Reported indices, None as -1; ValueError for anything but these and 0 .. d-1."""
     given = array_of("y", y)
     if given.dtype == object:
         given = np.array([NONE if one is None else one for one in given.flat]).reshape(given.shape)
@@ -183,7 +180,7 @@ def indices(y: Any, d: int) -> NDArray[np.int64]:
 
 
 def log_prob_by_rank(y: Any, x: ArrayLike, logs: NDArray[np.float64]) -> NDArray[np.float64] | np.float64:
-    """The log probability of the index y, shape (...), at the ranking x, shape (..., d); broadcasts; -inf for None.
+    """Log probability of the index y, shape (...), at the ranking x, shape (..., d); broadcasts; -inf for None.
 
     logs: log probabilities of the coordinates of rank 1 .. d.
     """
@@ -192,12 +189,12 @@ def log_prob_by_rank(y: Any, x: ArrayLike, logs: NDArray[np.float64]) -> NDArray
 
 
 def _at(chosen: NDArray[np.int64], vectors: NDArray) -> NDArray:
-    """The entry of each vector, shape (..., d), at its index, shape (...); broadcasts. The first one for NONE."""
+    """The entry of each vector, shape (..., d), at its index, shape (...); broadcasts. The first one for -1."""
     shape = np.broadcast_shapes(chosen.shape, vectors.shape[:-1])
     wide = np.broadcast_to(vectors, (*shape, vectors.shape[-1]))
     return np.take_along_axis(wide, np.broadcast_to(np.maximum(chosen, 0), shape)[..., None], axis=-1)[..., 0]
 
 
 def _with_namespace(x: Any) -> tuple[Any, Any]:
-    """The array API namespace of x, and x as an array: numpy's for lists and numbers."""
+    """The array API namespace of x, and x as an array; numpy's for lists and numbers."""
     return (array_namespace(x), x) if is_array_api_obj(x) else (numpy_namespace, array_of("x", x))

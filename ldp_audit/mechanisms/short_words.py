@@ -1,8 +1,8 @@
-"""Fast draws for numpy arrays and 64-bit words: the same reports as whole words give, from their first 16 bits.
+"""Fast draws for numpy arrays: the distribution of 64-bit words, mostly decided by their first 16 bits.
 
-A block of inputs stays in the cache, and a few passes of float arithmetic decide it; where the first 16 bits of a word
-leave a comparison open (about once in 2**15), the other 48 are drawn and whole numbers decide. Instead of a choice
-between two arrays, which would cost more than all else, a sign bit is spread over a mask.
+A few passes of float arithmetic decide a block of inputs that fits the cache. Where the first 16 bits leave a
+comparison undecided (about once in 2**15), the other 48 are drawn and compared as integers. Instead of a slow choice
+between two arrays, a sign bit is extended to a mask.
 """
 
 from __future__ import annotations
@@ -17,17 +17,14 @@ from ldp_audit.mechanisms.inputs import in_interval, whole_numbers
 from ldp_audit.mechanisms.randomness import NumpySource
 
 BLOCK = 2**17
-"""Values in a block: enough that the calls for each block cost little beside it."""
+"""Values in a block: enough to make the overhead of its calls negligible."""
 
 Draw = Callable[[NDArray, NDArray], None]
-"""Checks the inputs of one block, a flat array, and writes a report for each into another array of their dtype."""
+"""Checks a block of inputs, a flat array, and writes one report for each into another array of their dtype."""
 
 
 def by_blocks(x: NDArray, way: Callable[[int], Draw]) -> NDArray:
-    """One report for each input; shape and dtype of x.
-
-    way: gives the function that draws blocks of at most so many values; it may keep scratch space for them.
-    """
+    """One report for each input; shape and dtype of x.   way: maps a block's largest size to its `Draw`."""
     flat = np.ascontiguousarray(x).reshape(-1)
     out, draw = np.empty_like(flat), way(min(BLOCK, flat.size))
     for start in range(0, flat.size, BLOCK):
@@ -36,16 +33,16 @@ def by_blocks(x: NDArray, way: Callable[[int], Draw]) -> NDArray:
 
 
 SHORT = 2**48
-"""Words that begin with the same 16 bits."""
+"""The number of words with a given 16-bit prefix."""
 
 
 @dataclass(frozen=True)
 class TwoReports:
-    """Of two reports the higher one, where a word is below the input's threshold.
+    """The higher of two reports where a word is below the input's threshold, else the lower.
 
-    domain: of the inputs.   low, high: the reports, in the inputs' dtype.   center, scale: the threshold at the input x
-    is scale (x - center), in units of 2**48.   error: a bound on its rounding in this dtype.   thresholds: of inputs,
-    as signed words.
+    domain: of the inputs.   low, high: the reports, in the inputs' dtype.   center, scale: the threshold at x is scale
+        (x - center), in units of 2**48.   error: a bound on its rounding error in this dtype.   thresholds: the exact
+        ones, as signed words.
     """
 
     domain: tuple[float, float]
@@ -57,10 +54,10 @@ class TwoReports:
     thresholds: Callable[[NDArray], NDArray]
 
     def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
-        """Draws blocks of at most so many inputs of this dtype.
+        """Draws blocks of up to `size` inputs of this dtype.
 
-        In units of 2**48: a threshold less the short word, less 1/2, is positive where the upper report is due.
-        Within half a unit of 0, and the rounding error, the short word leaves that open.
+        Where threshold - prefix - 1/2, in units of 2**48, is positive, the upper report is due; within 1/2 and the
+        rounding error of 0, the prefix does not decide.
         """
         kind, integer = dtype.type, np.dtype(f"i{dtype.itemsize}")
         low, high = self.low.view(integer), self.high.view(integer)
@@ -82,7 +79,7 @@ class TwoReports:
                 words = source.lengthened(short, unsettled)
                 margin[unsettled] = np.where(words < self.thresholds(x[unsettled]), 1.0, -1.0)
             bits = margin.view(integer)
-            if not opposite:  # reports that differ in more than the sign bit, which is set where the lower one is due
+            if not opposite:  # the reports differ in more than the sign bit, which is set for the lower one
                 np.right_shift(bits, sign, out=bits)
             np.bitwise_and(bits, low ^ high, out=bits)
             np.bitwise_xor(bits, high, out=bits)
@@ -92,10 +89,10 @@ class TwoReports:
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels 0 .. k-1, each report a turn behind its value around the circle of labels; the turn is read off a word.
+    """Labels 0 .. k-1 on a circle; a word determines the report's turn, its distance behind the value.
 
-    turns: of whole words, 1-k .. 0.   settled: for the beginnings -2**15 .. 2**15 - 1, the turn of all words that begin
-    so, or 1 where they differ; int64, shape (2**16,).
+    turns: of whole words, 1-k .. 0.   settled: for the prefixes -2**15 .. 2**15 - 1, the turn of all their words, or 1
+        where these differ; int64, shape (2**16,).
     """
 
     k: int
@@ -103,10 +100,10 @@ class Labels:
     turns: Callable[[NDArray], NDArray]
 
     def blocks(self, size: int, source: NumpySource) -> Draw:
-        """Draws blocks of at most so many values."""
+        """Draws blocks of up to `size` values."""
         k, small = self.k, next(one for one in (np.int8, np.int16, np.int32, np.int64) if self.k <= np.iinfo(one).max)
         sign, whole_turn = 8 * np.dtype(small).itemsize - 1, small(k)
-        table = np.roll(self.settled, 2**15).astype(small)  # by the beginning as an unsigned number
+        table = np.roll(self.settled, 2**15).astype(small)  # indexed by the prefix as an unsigned number
         places, moves, labels = np.empty(size, np.intp), np.empty(size, small), np.empty(size, small)
 
         def draw(values: NDArray, out: NDArray) -> None:
@@ -115,7 +112,7 @@ class Labels:
                 np.copyto(label, values, casting="unsafe")
             np.copyto(out, label, casting="unsafe")
             if not ((out == values).all() and label.view(f"u{label.itemsize}").max() < k):
-                whole_numbers("x", values, 0, k - 1)  # says what is wrong
+                whole_numbers("x", values, 0, k - 1)  # raises the error
             short = source.short_words(values.size)
             np.copyto(place, short.view(np.uint16))
             np.take(table, place, out=move, mode="clip")
@@ -123,7 +120,7 @@ class Labels:
             if unsettled.size:
                 move[unsettled] = self.turns(source.lengthened(short, unsettled))
             np.add(label, move, out=label)
-            np.right_shift(label, sign, out=move)  # all ones below 0: a whole turn is added
+            np.right_shift(label, sign, out=move)  # all ones for negative labels, to which k is added
             np.bitwise_and(move, whole_turn, out=move)
             np.copyto(out, np.add(label, move, out=label), casting="unsafe")
 
@@ -131,18 +128,18 @@ class Labels:
 
 
 MOST_CELLS = 2**22
-"""Cells that float32 counts exactly, in halves."""
+"""Most cells whose whole and half numbers float32 represents exactly."""
 
 PLACES = 2**16
-"""What a window's place is rounded to is settled by an odd number of these parts of a cell, between -1/2 and 1/2."""
+"""A window's position is rounded by comparison with an odd multiple of 1 / PLACES in (-1/2, 1/2)."""
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Cells of a fixed grid, of which an input in [-1, 1] favours a window; see `ldp_audit.mechanisms.piecewise`.
+    """Reports on a grid of cells; an input in [-1, 1] favours a window of them (`ldp_audit.mechanisms.piecewise`).
 
-    Cells are counted in float32, which holds whole and half numbers of up to `MOST_CELLS` exactly; no decision rounds.
-    The word's quotient alone may be rounded, where it is too large to matter.
+    Cells are counted exactly in float32, up to `MOST_CELLS`; decisions are exact, except that a word's quotient may be
+    rounded where it is too large to matter.
     """
 
     inner: int
@@ -151,7 +148,7 @@ class Windows:
     spacing: float
 
     def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
-        """Draws blocks of at most so many inputs, float32 or float64."""
+        """Draws blocks of up to `size` inputs, float32 or float64."""
         cells = self.inner + 2 * self.half
         each, within, kind = np.int64(self.each), np.int64(self.inner - 1), dtype.type
         half, middle = np.float32(self.half), np.float32((cells - 1) / 2)
@@ -188,7 +185,7 @@ class Windows:
             np.copyto(cell, words, casting="same_kind")
             np.add(cell, half, out=cell)
             np.add(move, np.float32(0.5), out=sign)
-            np.subtract(np.abs(sign, out=sign), half, out=sign)  # negative outside the window
+            np.subtract(np.abs(sign, out=sign), half, out=sign)  # sign bit: outside the window
             _choose(_spread(sign), move, cell)
             np.add(cell, start, out=cell)
             np.copyto(sign, cell)
@@ -201,9 +198,9 @@ class Windows:
 
 
 def mixed(first: Draw, second: Draw, counted: int, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
-    """Draws both reports, and 16 bits to choose between them: of 2**64 words, so many lead to the first.
+    """Draws both reports, and selects the first with probability counted / 2**64, by 16 bits.
 
-    Where the 16 bits begin the first word that leads to the second report, the other 48 bits are drawn too.
+    If these are the prefix of the first word that selects the second report, the other 48 bits are drawn too.
     """
     start, integer = counted - 2**63, np.dtype(f"i{dtype.itemsize}")
     others, masks, chosen = np.empty(size, dtype), np.empty(size, integer), np.empty(size, np.bool_)
@@ -217,7 +214,7 @@ def mixed(first: Draw, second: Draw, counted: int, dtype: np.dtype, size: int, s
         if unsettled.size:
             choice[unsettled] = source.lengthened(short, unsettled) >= start
         mask, other, report = masks[: x.size], others[: x.size].view(integer), out.view(integer)
-        np.copyto(mask, np.negative(choice.view(np.int8)))  # all ones for the second
+        np.copyto(mask, np.negative(choice.view(np.int8)))  # all ones: the second report
         np.bitwise_xor(other, report, out=other)
         np.bitwise_and(other, mask, out=other)
         np.bitwise_xor(report, other, out=report)
@@ -232,7 +229,7 @@ def _spread(sign: NDArray[np.float32]) -> NDArray[np.int32]:
 
 
 def _choose(mask: NDArray[np.int32], first: NDArray[np.float32], second: NDArray[np.float32]) -> None:
-    """The first where the mask is all ones, else the second; written over the second, and the first is lost."""
+    """The first where the mask is all ones, else the second; overwrites both arrays, the result is in the second."""
     one, other = first.view(np.int32), second.view(np.int32)
     np.bitwise_xor(one, other, out=one)
     np.bitwise_and(one, mask, out=one)

@@ -1,4 +1,4 @@
-"""Reports that name coordinates and give values for them alone: few numbers instead of a long vector of zeros."""
+"""Reports of vectors by few coordinates: their indices and values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ldp_audit.mechanisms.variable import substituted
 
 
 class SparseReport(NamedTuple):
-    """Which coordinates are reported, and their values.
+    """The reported coordinates and their values.
 
     index: whole numbers; -1 (`ranking.NONE`) for none.   value: of the same shape, 0 where there is no index.
     """
@@ -25,14 +25,14 @@ class SparseReport(NamedTuple):
 
 
 def two_parts(name: str, report: Any) -> tuple[Any, Any]:
-    """The report's index and value; ValueError, naming the argument, for what is no pair."""
+    """The report's index and value; ValueError, naming the argument, unless it is a pair."""
     if not isinstance(report, tuple | list) or len(report) != 2:
         raise ValueError(f"{name} must be a report, a pair of index and value, got {report!r}")
     return report[0], report[1]
 
 
 def thinned(law: SymbolicChannel, name: str, share: Expr, scale: Expr) -> SymbolicChannel:
-    """The law of one coordinate of a sparse report: `scale` times a report, with probability `share`; 0 otherwise.
+    """The distribution of one coordinate of a sparse report: `scale` times a report with probability `share`, else 0.
 
     A density's variable is the coordinate's value. Raises ValueError for variables of one name and two domains.
     """
@@ -46,7 +46,7 @@ def thinned(law: SymbolicChannel, name: str, share: Expr, scale: Expr) -> Symbol
 
 
 def scattered(index: Any, value: Any, d: int, scale: float = 1.0) -> Any:
-    """Vectors with `scale` times the values at their indices, and zeros elsewhere.
+    """Dense vectors: `scale` times the values at their indices, and zeros elsewhere.
 
     index, value: shape (..., m), numpy or torch; the indices of a vector differ; -1 is skipped.
     returns: shape (..., d), floating dtype and device of `value`. Raises ValueError for an index outside -1 .. d-1.

@@ -2,13 +2,13 @@
 
     P(a favoured output) = t (1 - P(none)) / (t F + O),   P(another one) = (1 - P(none)) / (t F + O),
 
-for F favoured outputs and O others, t = e**epsilon; some mechanisms report nothing with a probability P(none) that does
-not depend on the input. Its privacy loss takes the values epsilon, 0 and -epsilon alone.
+for F favoured outputs and O others, t = e**epsilon; some mechanisms report none with a probability P(none) independent
+of the input. The privacy loss is epsilon, 0 or -epsilon.
 
-Of W = 2**bits equally likely words, some report none, L of the others lead to an output that is not favoured, and the
-rest to a favoured one; then an output of that side is drawn without bias. L is rounded up, so that the ratio of two
-outputs' probabilities, which is the implemented epsilon, is at most e**epsilon. Where no L keeps it at 1 or above (few
-words, or a tiny epsilon) the output is uniform over all, whatever the input.
+Of W = 2**bits words some report none, L of the others lead to the side of the outputs not favoured, the rest to the
+favoured ones; an output of that side is then exactly uniform. L is rounded up, so the ratio of two outputs'
+probabilities, e to the implemented epsilon, is at most e**epsilon. Where no L keeps the ratio at 1 or above (few words,
+or a tiny epsilon) the output is uniform over all, whatever the input.
 
 Source: Kairouz, Oh, Viswanath, "Extremal Mechanisms for Local Differential Privacy" (JMLR 17, 2016).
 """
@@ -34,34 +34,31 @@ Logs = tuple[float, float, float]
 
 
 class Staircase(Mechanism):
-    """A mechanism states how many outputs each side has, which side an output is on, and how to draw from a side."""
+    """Base class; a subclass defines the sizes of both sides, the side of an output, and a uniform draw from a side."""
 
     epsilon: float
 
     @abstractmethod
     def sides(self) -> tuple[int, int]:
-        """F and O: how many outputs an input favours, and how many it does not."""
+        """F and O: the numbers of outputs that an input favours, and of the others."""
 
     @abstractmethod
     def only_first(self) -> int:
-        """How many outputs the first input of the worst pair favours and the second does not."""
+        """The number of outputs that the first input of the worst pair favours and the second does not."""
 
     @abstractmethod
     def log_prob_by_side(self, y: Any, x: Any, logs: Logs) -> NDArray[np.float64] | np.float64:
-        """`log_prob` for the law that gives one output of each side, and none, these log probabilities."""
+        """`log_prob`, for given log probabilities of one output of each side, and of none."""
 
     @abstractmethod
     def checked(self, x: Any) -> tuple[Any, tuple[int, ...]]:
-        """The inputs, and how many reports they ask for, as a shape.
-
-        Raises ValueError for what is no input.
-        """
+        """The inputs, and the shape of their reports. Raises ValueError for invalid inputs."""
 
     @abstractmethod
     def draw(self, x: Any, favoured: Any, source: Source) -> Any:
-        """A report for each input, uniform without bias over the favoured outputs or over the others.
+        """A report for each input, exactly uniform over the favoured outputs or over the others.
 
-        x: from `checked`.   favoured: booleans, an input each; None for uniform reports over all outputs.
+        x: from `checked`.   favoured: a boolean for each input; None for uniform reports over all outputs.
         """
 
     def none_log_prob(self) -> float:
@@ -88,7 +85,7 @@ class Staircase(Mechanism):
         return Losses([self.exact_epsilon()], [share + self.favoured_log_prob()])
 
     def log_prob(self, y: Any, x: Any) -> NDArray[np.float64] | np.float64:
-        """Log probability of the report y at the input x, nats; broadcasts; -inf for what is no report."""
+        """Log probability of the report y at the input x, nats; broadcasts; -inf off the support."""
         return self.log_prob_by_side(y, x, (*self.index_log_probs(), self.none_log_prob()))
 
     def implemented(self, bits: int = 64) -> FiniteStaircase:
@@ -98,21 +95,21 @@ class Staircase(Mechanism):
 
 @dataclass(frozen=True)
 class FiniteStaircase(WholeWords):
-    """A staircase mechanism in whole numbers of words."""
+    """A staircase mechanism with probabilities in whole words."""
 
     mechanism: Staircase
 
     def none(self) -> int:
-        """How many words report none."""
+        """The number of words that report none."""
         return int(2**self.bits * math.exp(self.mechanism.none_log_prob()))
 
     def rarer(self) -> int | None:
-        """L: the words that lead to an output that is not favoured; None where the output ignores the input."""
+        """L, the number of words for outputs that are not favoured; None where the output ignores the input."""
         favoured, others = self.mechanism.sides()
         return rarer_words(self.mechanism.exact_epsilon(), Fraction(others, favoured), 2**self.bits - self.none())
 
     def probabilities(self) -> tuple[Fraction, Fraction, Fraction]:
-        """Of one favoured output, of one other output, and of none; exact."""
+        """The exact probabilities of one favoured output, of one other output, and of none."""
         (favoured, others), total, none, rarer = self.mechanism.sides(), 2**self.bits, self.none(), self.rarer()
         if rarer is None:
             each = Fraction(total - none, total * (favoured + others))
@@ -136,7 +133,7 @@ class FiniteStaircase(WholeWords):
         return self.mechanism.log_prob_by_side(y, x, (first, second, none))
 
     def draw(self, x: Any, source: Source) -> Any:
-        """One report for each input; what is no report is -1."""
+        """One report for each input; -1 for none."""
         (inputs, shape), none, rarer = self.mechanism.checked(x), self.none(), self.rarer()
         counts = (none, rarer or 0, 2**self.bits - none - (rarer or 0))
         side = Thresholds(counts, self.bits).draw(source, shape)

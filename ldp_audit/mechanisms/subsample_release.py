@@ -1,8 +1,7 @@
-"""NFDP: a random sample of the records is released and nothing is added; only the sampling protects anybody.
+"""NFDP: a random sample of the records is released without noise; only the sampling protects the records.
 
-Source: Sun, Lyu, FedMD-NFDP (IJCAI 2021), Theorems 1 and 2. Their pair (epsilon, delta) holds, with delta alone
-doing the work: the profile is flat, sup delta(e) = q for every e, where q is the chance that a record is in the
-sample.
+Source: Sun, Lyu, FedMD-NFDP (IJCAI 2021), Theorems 1 and 2. Their pair (epsilon, delta) holds because of delta alone:
+the profile is constant, sup delta(e) = q for every e, where q is the probability that a record is in the sample.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ PRESENT = Variable("z", 0, 1, integer=True)
 
 
 def _seen(kind: str, included: Expr) -> SymbolicChannel:
-    """What tells the two data sets apart: whether the sample holds the record. All else is equally likely."""
+    """Whether the sample contains the record: a sufficient statistic for the two data sets."""
     atoms = {1: PRESENT * included, 0: 1 - PRESENT * included}
     return SymbolicChannel(f"sampling {kind} replacement, seen by one record", PRESENT, atoms, public=(RECORDS, DRAWS))
 
@@ -51,7 +50,7 @@ class SubsampleRelease(Mechanism):
     """k of n records, without or with replacement; the output is the sample, in the random order of the draws.
 
     n: records, >= 1.   k: draws, >= 0, at most n without replacement.   replacement: whether a record may be drawn
-    twice. Raises ValueError for anything else.
+        twice. Raises ValueError for anything else.
     """
 
     n: int
@@ -75,15 +74,15 @@ class SubsampleRelease(Mechanism):
             raise ValueError(f"k must be at most n = {self.n} without replacement, got {self.k!r}")
 
     def symbolic(self) -> SymbolicChannel:
-        """The law as one record sees it, in n and k: the sample holds the record or not."""
+        """The distribution of the record's presence in the sample, in n and k."""
         return WITH_REPLACEMENT if self.replacement else WITHOUT_REPLACEMENT
 
     def inclusion(self) -> float:
-        """q, the chance that a given record is in the sample: k/n, or 1 - (1 - 1/n)**k with replacement."""
+        """q, the probability that a given record is in the sample: k/n, or 1 - (1 - 1/n)**k with replacement."""
         return self._included(self.n)
 
     def exact_epsilon(self) -> float:
-        """Infinite for k >= 1: a sample that holds a record cannot come from the data without it. 0 for k = 0."""
+        """Infinity for k >= 1, as a sample with a record cannot come from the data without it; 0 for k = 0."""
         return math.inf if self.k else 0.0
 
     def pair_loss(self) -> PairLoss:
@@ -99,14 +98,14 @@ class SubsampleRelease(Mechanism):
         return "all n records", "one record removed"
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The supremum over all neighbours, add/remove and substitution: q at every level; shape of `epsilon`."""
+        """q at every epsilon, the supremum over add/remove and substitution neighbours; shape of `epsilon`."""
         return np.full_like(levels(epsilon), self.inclusion())[()]
 
     def pair_delta(self, direction: Direction, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """The profile of one ordered pair of neighbours; shape of `epsilon`, nats, >= 0.
 
-        direction: from the data D of n records to D less a record ("remove") or back ("removed"), to D plus a record
-        ("add") or back ("added"), or to D with a record replaced ("substitute").
+        direction: from the data D of n records to D without one record ("remove") or back ("removed"), to D plus a
+            record ("add") or back ("added"), or to D with a record replaced ("substitute").
         """
         asked = levels(epsilon)
         if direction in ("remove", "substitute"):
@@ -128,11 +127,11 @@ class SubsampleRelease(Mechanism):
         """Log probability of the sample y, in order, from the data x; shape (..., k) to (...).
 
         y: labels of k records, in the order of the draws.
-        x: a whole number m, for the data 0 .. m-1, or an array of m different labels (numbers or texts); m is n, or
-        n - 1 or n + 1, so that the neighbours by removal and addition can be asked too.
-        Of m records every ordered sample has probability (m-k)!/m!, or m**-k with replacement; -inf where a label is
-        not in the data, or comes twice without replacement.
-        Raises ValueError for other shapes, and where k records cannot be drawn from x.
+        x: a whole number m, for the data 0 .. m-1, or an array of m different labels (numbers or texts); m is n, or n -
+            1 or n + 1 for neighbouring data.
+        Every ordered sample of m records has probability (m-k)!/m!, or m**-k with replacement; -inf where a label is
+        not in the data, or repeated without replacement. Raises ValueError for other shapes, and where k records cannot
+        be drawn from x.
         """
         drawn, size = array_of("y", y), _size(x)
         if abs(size - self.n) > 1 or size < (min(self.k, 1) if self.replacement else self.k):
@@ -147,14 +146,15 @@ class SubsampleRelease(Mechanism):
         return np.where(possible, 0.0 - ways, -np.inf)[()]
 
     def implemented(self, bits: int = 64) -> SubsampleRelease:
-        """The mechanism itself: its draws are uniform without bias, so nothing is rounded. ValueError unless 2..64."""
+        """The mechanism itself, as its draws are exactly uniform. ValueError unless bits are 2..64."""
         BITS.check(bits)
         return self
 
     def sample(self, x: Any, *, rng: Any) -> Any:
         """k of the n records x, shape (n, ...) to (k, ...), in random order; dtype and device of x.
 
-        rng: a numpy.random.Generator, or a torch.Generator for tensors. Every ordered sample is exactly equally likely.
+        rng: a numpy.random.Generator, or a torch.Generator for tensors. All ordered samples are equally likely,
+            exactly.
         """
         source = source_of(rng)
         records = source.array("x", x)
@@ -171,9 +171,9 @@ class SubsampleRelease(Mechanism):
         return -math.expm1(self._log_left_out(size)[0]) + 0.0
 
     def _log_left_out(self, size: int) -> tuple[float, float]:
-        """The log of the chance that a given one of `size` records is not drawn, as a sum of two floats.
+        """The log probability that one of `size` records is not drawn, as a double-double.
 
-        The second holds what the first rounds away, which counts where a level nearly cancels the first.
+        The remainder matters at an epsilon that nearly cancels the log probability.
         """
         base, power = (size - 1, self.k) if self.replacement else (size - self.k, 1)
         if self.k == 0 or base == 0:
@@ -186,9 +186,9 @@ class SubsampleRelease(Mechanism):
 
 
 def _first_different(source: Source, n: int, k: int) -> Any:
-    """The first k different values of a stream of uniform ones: each is uniform among those not drawn before it.
+    """The first k distinct values of an i.i.d. uniform stream, each uniform among those not drawn before it.
 
-    For k up to n / 2: at least every other value is then new, so that the stream stays short.
+    For k up to n / 2, at least every other value is new on average.
     """
     xp, found = source.xp, source.below(n, (0,))
     while found.shape[0] < k:
@@ -201,9 +201,9 @@ def _first_different(source: Source, n: int, k: int) -> Any:
 
 
 def _first_by_keys(source: Source, n: int, k: int) -> Any:
-    """The first k of all n in the order of random 64-bit keys, which are drawn again if two agree.
+    """The first k of all n in the order of random 64-bit keys, which are redrawn if two agree.
 
-    Different keys are exchangeable, so every order is equally likely, exactly.
+    Distinct keys are exchangeable, so all orders are equally likely, exactly.
     """
     xp = source.xp
     while True:
@@ -214,7 +214,7 @@ def _first_by_keys(source: Source, n: int, k: int) -> Any:
 
 
 def _size(x: Any) -> int:
-    """How many records x stands for."""
+    """The number of records of x."""
     records = array_of("x", x)
     if records.ndim == 0 and records.dtype.kind in "iu" and records >= 0:
         return int(records)
@@ -225,7 +225,7 @@ def _size(x: Any) -> int:
 
 
 def _is_record(drawn: NDArray, x: Any) -> NDArray[np.bool_]:
-    """Whether each label is one of the data's."""
+    """Whether each label is in the data."""
     records = array_of("x", x)
     texts = records.dtype.kind in "US"
     if drawn.size and (drawn.dtype.kind not in ("US" if texts else "iuf")):

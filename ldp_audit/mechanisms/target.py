@@ -1,4 +1,4 @@
-"""TARGETs of the command line: a shipped mechanism with its arguments, a channel file, or an object of the user's.
+"""TARGETs of the command line: a shipped mechanism with its arguments, a channel file, or a user's object.
 
 RandomizedResponse(epsilon=1, k=4)      parsed, never evaluated
 channel.csv, channel.npz                a FiniteChannel
@@ -20,7 +20,7 @@ SHIPPED = sorted(mechanisms.FAMILIES)
 
 
 def load(target: str) -> Any:
-    """The object that a TARGET names. Raises ValueError that says what was wrong and what is accepted."""
+    """The object that a TARGET names. Raises ValueError with the fault and what is accepted."""
     if target.endswith((".csv", ".npz")):
         return mechanisms.FiniteChannel.from_file(Path(target))
     if "(" in target:
@@ -31,14 +31,14 @@ def load(target: str) -> Any:
 
 
 def is_data(target: str) -> bool:
-    """Whether nothing is imported for it: a shipped mechanism or a channel file, not a program."""
+    """Whether the TARGET imports no user code: a shipped mechanism or a channel file."""
     return target.endswith((".csv", ".npz")) or "(" in target
 
 
 def _shipped(target: str) -> Any:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python's remarks on the text's style
+            warnings.simplefilter("ignore")  # SyntaxWarnings about the text
             call = ast.parse(target.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ValueError(f"target {_cut(target)} cannot be read; accepted: {_accepted()}") from None
@@ -74,7 +74,7 @@ def _imported(target: str) -> Any:
 
 
 def _cut(target: str) -> str:
-    """The target in quotes, at most some 200 characters of it."""
+    """The target in quotes, at most 200 characters of it."""
     return repr(target if len(target) <= 200 else target[:200] + "...")
 
 

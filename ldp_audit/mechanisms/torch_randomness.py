@@ -1,4 +1,4 @@
-"""Fresh words for torch tensors, from a torch.Generator on the CPU or a GPU."""
+"""Random words for torch tensors, from a torch.Generator on the CPU or a GPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HALF = 2**63
 
 
 class TorchSource:
-    """A `ldp_audit.mechanisms.randomness.Source` on a torch.Generator; tensors lie on the generator's device."""
+    """A `ldp_audit.mechanisms.randomness.Source` on a torch.Generator; tensors are on the generator's device."""
 
     xp: Any = torch_namespace
 
@@ -20,7 +20,7 @@ class TorchSource:
         self.rng = rng
 
     def array(self, name: str, x: Any) -> torch.Tensor:
-        """See `Source`. ValueError for what is no dense tensor, and for one on another device than the generator."""
+        """See `Source`. ValueError for anything but a dense tensor on the generator's device."""
         if not isinstance(x, torch.Tensor):
             raise ValueError(f"{name} must be a torch tensor where rng is a torch.Generator, got {type(x).__name__}")
         if x.layout is not torch.strided:
@@ -39,7 +39,7 @@ class TorchSource:
         return fresh.random_(-_HALF, None, generator=self.rng) >> (64 - bits)
 
     def below(self, bound: int, shape: Sequence[int]) -> torch.Tensor:
-        """See `Source`. torch.randint is biased (a word modulo the bound); here what would favour some is redrawn."""
+        """See `Source`. By rejection, as torch.randint is biased (a word modulo the bound)."""
         last = _HALF // bound * bound - 1  # compared with <=: 2**63 itself is no int64
         drawn = self.words(shape) & (_HALF - 1)
         while bool((refused := drawn > last).any()):

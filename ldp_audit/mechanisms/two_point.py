@@ -1,14 +1,14 @@
-r"""The two-point mechanism: Duchi, Jordan and Wainwright's one-dimensional report, moved and scaled.
+"""The two-point mechanism: Duchi, Jordan and Wainwright's one-dimensional report, moved and scaled.
 
 Definition, with t = e**epsilon and A = (t + 1) / (t - 1): an input w in [c - r, c + r] is reported as
 
     c + r A   with probability  ((w - c)(t - 1) + r (t + 1)) / (2 r (t + 1)),
     c - r A   otherwise.
 
-Its sampler compares a word of `bits` bits with a threshold. At the lower end of the range n words lead to the upper
-report, n / 2**bits being 1/(t + 1) rounded up; at the upper end all but n; in between the threshold is interpolated and
-rounded down. Every probability lies in [n, 2**bits - n] / 2**bits, so the implemented epsilon, ln((2**bits - n) / n),
-is at most the claimed one.
+The sampler compares a word of `bits` bits with a threshold. At the lower endpoint n words lead to the upper report, n /
+2**bits being 1/(t + 1) rounded up, and at the upper endpoint all but n; in between the threshold is interpolated and
+rounded down. Probabilities lie in [n, 2**bits - n] / 2**bits, so the implemented epsilon, ln((2**bits - n) / n), is at
+most the claimed one.
 
 Source: LDP-FL (Sun, Qian, Chen, IJCAI 2021), eq. (2); Duchi et al., JASA 113 (2018), for c = 0, r = 1.
 """
@@ -40,7 +40,7 @@ RADIUS = Variable("r", 0, oo, open="left")
 WEIGHT = Variable("w", CENTER - RADIUS, CENTER + RADIUS)
 
 A = (T + 1) / (T - 1)
-"""Reports lie at c - r A and c + r A."""
+"""Reports are c + r A and c - r A."""
 
 TWO_POINT = SymbolicChannel(
     "two-point mechanism",
@@ -55,7 +55,7 @@ TWO_POINT = SymbolicChannel(
 
 @dataclass(frozen=True)
 class TwoPoint(Mechanism):
-    """LDP-FL's eq. (2): report one of two values, so that the mean is the input.
+    """LDP-FL's eq. (2): report one of two values, with the input as their mean.
 
     epsilon: nats, > 0; infinity is accepted and reports center +- radius.
     center: finite.   radius: > 0, finite. Inputs lie in [center - radius, center + radius].
@@ -91,11 +91,11 @@ class TwoPoint(Mechanism):
         return TWO_POINT
 
     def domain(self) -> tuple[float, float]:
-        """The ends of the inputs' range, as floating point computes them."""
+        """The range of inputs, as computed in floating point."""
         return self.center - self.radius, self.center + self.radius
 
     def clip(self, x: ArrayLike) -> NDArray:
-        """The inputs moved into the range, as LDP-FL's Section 5 does before it perturbs. Shape and dtype of x."""
+        """The inputs clipped to the range, as in LDP-FL's Section 5. Shape and dtype of x."""
         return clip(x, *self.domain())
 
     def outputs(self) -> tuple[float, float]:
@@ -104,7 +104,7 @@ class TwoPoint(Mechanism):
         return self.center - reach, self.center + reach
 
     def losses(self) -> Losses:
-        """epsilon, with probability t / (t + 1), whatever center and radius are (LDP-FL, Theorem 1)."""
+        """epsilon, with probability t / (t + 1), for every center and radius (LDP-FL, Theorem 1)."""
         return Losses([self.epsilon], [-math.log1p(math.exp(-self.epsilon))])
 
     def responses(self) -> int:
@@ -112,17 +112,17 @@ class TwoPoint(Mechanism):
         return 2
 
     def worst_pair(self) -> tuple[float, float]:
-        """The inputs that attain exact_epsilon() and delta(): the two ends of the range."""
+        """The two endpoints of the range, which attain exact_epsilon() and delta()."""
         low, high = self.domain()
         return high, low
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability of the report y at the input x, nats; broadcasts; -inf where y is not one of the reports."""
+        """Log probability of the report y at the input x, nats; broadcasts; -inf unless y is one of the reports."""
         y, (above, below) = numbers_of("y", y), self._shares(x)
         low, high = (np.asarray(value, dtype=report_dtype(y)) for value in self.outputs())
         rare, common = expit(-self.epsilon), expit(self.epsilon)
         plus, minus = common * above + rare * below, rare * above + common * below
-        with np.errstate(divide="ignore"):  # a probability near 1 is known best by what it lacks
+        with np.errstate(divide="ignore"):  # probabilities near 1 via log1p of their complement
             log_plus = np.where(plus > minus, np.log1p(-np.minimum(minus, 0.5)), np.log(plus))
             log_minus = np.where(minus > plus, np.log1p(-np.minimum(plus, 0.5)), np.log(minus))
         return np.where(y == high, log_plus, np.where(y == low, log_minus, -np.inf))[()]
@@ -133,7 +133,7 @@ class TwoPoint(Mechanism):
         return numbers_of("x", x).astype(np.float64)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Var[report | x] = r**2 A**2 - (x - c)**2, without its cancellation at the ends. Shape of x.
+        """Var[report | x] = r**2 A**2 - (x - c)**2, without cancellation at the endpoints. Shape of x.
 
         LDP-FL's Lemma 2 prints r**2 A**2, the value at x = c.
         """
@@ -151,10 +151,7 @@ class TwoPoint(Mechanism):
         return FiniteTwoPoint(self, bits)
 
     def _shares(self, x: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """How far x lies above the lower end and below the upper one, in shares of the range; they add up to 1.
-
-        The ends are those that floating point computes (`domain()`), so that the shares there are exactly 0 and 1.
-        """
+        """The distances of x from the lower and from the upper endpoint (of `domain()`), as fractions of the range."""
         low, high = self.domain()
         wide = in_interval("x", array_of("x", x), low, high).astype(np.float64)
         return (wide - low) / (high - low), (high - wide) / (high - low)
@@ -162,12 +159,12 @@ class TwoPoint(Mechanism):
 
 @dataclass(frozen=True)
 class FiniteTwoPoint(WholeWords):
-    """The two-point mechanism by a threshold for each input."""
+    """The finite-precision two-point mechanism, by an integer threshold for each input."""
 
     mechanism: TwoPoint
 
     def rarest(self) -> int:
-        """n: the words that lead to the upper report at the lower end; half of them where no fewer are safe."""
+        """n, the number of words for the upper report at the lower endpoint; half of all where no fewer are safe."""
         return rarer_words(self.mechanism.epsilon, total=2**self.bits) or 2 ** (self.bits - 1)
 
     def losses(self) -> Losses:
@@ -176,18 +173,18 @@ class FiniteTwoPoint(WholeWords):
         return Losses([log_ratio(common, rare)], [log_ratio(common, 2**self.bits)])
 
     def outputs(self) -> tuple[float, float]:
-        """The two reports, those of the mechanism."""
+        """See `mechanism`."""
         return self.mechanism.outputs()
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability of the report y at the input x, from the counts of words; broadcasts; -inf elsewhere."""
+        """Log probability of the report y at the input x, from counts of words; broadcasts; -inf off the support."""
         y, (upper, lower) = numbers_of("y", y), self._shares(x)
         low, high = (np.asarray(value, dtype=report_dtype(y)) for value in self.outputs())
         with np.errstate(divide="ignore"):
             return np.where(y == high, np.log(upper), np.where(y == low, np.log(lower), -np.inf))[()]
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """E[report | x]: x to within a few 2**-bits of the reports' distance. Shape of x."""
+        """E[report | x]: x to within a few 2**-bits of the distance of the reports. Shape of x."""
         low, high = self.outputs()
         return (low + (high - low) * self._shares(x)[0])[()]
 
@@ -197,18 +194,17 @@ class FiniteTwoPoint(WholeWords):
         return ((high - low) ** 2 * upper * lower)[()]
 
     def draw(self, x: Any, source: Source) -> Any:
-        """One report per input."""
+        """One report for each input."""
         xp = source.xp
         inside = in_interval("x", x, *self.mechanism.domain(), xp)
         low, high = as_reports(source.constant(self.outputs(), xp.float64), inside, xp)
         return xp.where(source.words(inside.shape, self.bits) < self._thresholds(inside, xp), high, low)
 
     def fits_blocks(self, dtype: Any) -> bool:
-        """Whether `blocks` can draw reports of this dtype.
+        """Whether `blocks` supports this dtype.
 
-        It takes words of 64 bits, a center that does not dwarf the radius, and a scale that the dtype holds with all
-        its digits: below a radius of about 1e-34 in float32, or 2e-304 in float64, it would overflow, and the input
-        alone would settle the report.
+        It requires 64-bit words, a center not much larger than the radius, and a threshold scale within the normal
+        range of the dtype, which excludes radii below about 1e-34 in float32 and 2e-304 in float64.
         """
         if dtype not in (np.float32, np.float64) or self.bits != 64:
             return False
@@ -216,7 +212,7 @@ class FiniteTwoPoint(WholeWords):
         return self._error(np.dtype(dtype)) < 0.25 and float(limits.tiny) <= self._scale() <= float(limits.max)
 
     def blocks(self, dtype: np.dtype, size: int, source: NumpySource) -> Draw:
-        """Draws blocks of at most so many inputs of this dtype, by short words."""
+        """Draws blocks of up to `size` inputs of this dtype, by short words."""
         low, high = as_reports(np.array(self.outputs()), np.empty(0, dtype))
         fast = TwoReports(
             domain=self.mechanism.domain(),
@@ -237,21 +233,21 @@ class FiniteTwoPoint(WholeWords):
             return (signed + half) / 2.0**self.bits, (half - signed) / 2.0**self.bits
 
     def _thresholds(self, x: Any, xp: Any) -> Any:
-        """Signed words below this lead to the upper report; within +-(2**(bits-1) - n) by construction."""
+        """Signed words below this lead to the upper report; within +-(2**(bits-1) - n)."""
         low, high = self.mechanism.domain()
         reach = 2 ** (self.bits - 1) - self.rarest()
         wide = xp.astype(x, xp.float64)
-        position = ((wide - low) - (high - wide)) / (high - low)  # -1 .. 1, exactly so at the ends
+        position = ((wide - low) - (high - wide)) / (high - low)  # exactly -1 and 1 at the endpoints
         safe = float(reach) if int(float(reach)) <= reach else float(np.nextafter(float(reach), 0.0))
         inner = xp.astype(xp.clip(xp.floor(position * float(reach)), -safe, safe), xp.int64)
         ends = xp.where(wide >= high, xp.full_like(inner, reach), xp.full_like(inner, -reach))
         return xp.where((wide >= high) | (wide <= low), ends, inner)
 
     def _scale(self) -> float:
-        """How far the threshold moves, in units of 2**48, as the input moves by 1; infinite for the tiniest radii."""
+        """The derivative of the threshold in the input, in units of 2**48; infinite for the smallest radii."""
         return (2**63 - self.rarest()) / SHORT / self.mechanism.radius
 
     def _error(self, dtype: np.dtype) -> float:
-        """A bound on the rounding error of a threshold in units of 2**48, computed in this dtype."""
+        """A bound on the rounding error of a threshold computed in this dtype, in units of 2**48."""
         m = self.mechanism
         return 2.0**16 * float(np.finfo(dtype).eps) * (4 + 2 * abs(m.center) / m.radius)

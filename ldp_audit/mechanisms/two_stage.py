@@ -1,17 +1,17 @@
 """FedSel's report: select a coordinate by its magnitude, then perturb that coordinate's value.
 
-Law: at the vector v with selection input z (the ranking, or the top-k set, of the |v_j|) the report is (j, y) with
-probability P(j | z) Q(y | v_j), or nothing with probability P(none | z).
+Definition: at the vector v with selection input z (the ranking, or the top-k set, of the |v_j|) the report is (j, y)
+with probability P(j | z) Q(y | v_j), or none with probability P(none | z).
 
-Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 1 and Theorem 3.1, whose epsilon is the sum of both parts'.
-It is, once the selection's is the exact one (PE's is larger than the lemma says).
+Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 1 and Theorem 3.1: epsilon is the sum of both parts'. This
+holds for the exact epsilon of the selection (PE's is larger than the lemma states).
 
-The profile is not a product's, because the selection and the value may both change within one report. Every index j
-contributes P_j F(e - ln(P_j / P'_j)), where F is the value mechanism's profile, continued to negative levels: the
-supremum over its two values v_j, v'_j, which indices reach independently of one another. p F(e - ln(p / p')) is
-convex and homogeneous in (p, p'), hence submodular, so the sum is largest where large P_j meet small P'_j (Lorentz, "An
-inequality for rearrangements", Amer. Math. Monthly 60, 1953): at the selection's worst pair, a ranking against its
-reverse, or two sets that share as little as they can.
+The profile is not that of a composition, because selection and value may both change within one report. Index j
+contributes P_j F(e - ln(P_j / P'_j)), where F is the value mechanism's profile, extended to negative epsilon: the
+supremum over its two values v_j, v'_j, which are independent between indices. p F(e - ln(p / p')) is convex and
+homogeneous in (p, p'), hence submodular, so the sum is largest where large P_j meet small P'_j (Lorentz, "An inequality
+for rearrangements", Amer. Math. Monthly 60, 1953): at the selection's worst pair, a ranking and its reverse, or two
+sets with the smallest intersection.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ SELECTED = Variable("P", 0, 1)
 class TwoStage(Mechanism):
     """Inputs are vectors of d numbers; the report is a coordinate's index and its perturbed value.
 
-    selection: a mechanism that takes rankings (permutations of 1 .. d, as `ExponentialSelection` does) or status
-        vectors with k ones (`PerturbedSampling`, `PerturbedEncoding`); which, and d and k, is read off its worst pair.
+    selection: a mechanism on rankings (permutations of 1 .. d, as `ExponentialSelection`) or on status vectors with k
+        ones (`PerturbedSampling`, `PerturbedEncoding`); its worst pair determines which, d and k.
     value: see `value_mechanism.ValueMechanism`.
-    clip: whether coordinates outside the value mechanism's domain are moved to its ends, after the selection saw them.
-        Otherwise inputs with such a coordinate are a ValueError.
-    Raises ValueError for parts that lack a method.
+    clip: whether coordinates are clipped to the value mechanism's domain, after the selection; otherwise one outside it
+        is a ValueError.
+    Raises ValueError for parts without a required method.
     """
 
     selection: Any
@@ -87,20 +87,20 @@ class TwoStage(Mechanism):
         return len(self._selection_pair()[0])
 
     def symbolic(self) -> SymbolicChannel:
-        """The law of one coordinate of `dense`, in the value mechanism's letters and P, the chance that it is selected.
+        """The distribution of one coordinate of `dense`, in the value mechanism's symbols and P.
 
-        P is the selection's to define, by the whole vector; see its own `symbolic()`.
+        P, the probability that the coordinate is selected, depends on the whole vector; see the selection's
+        `symbolic()`.
         """
         return thinned(self.value.symbolic(), "one coordinate, selected and perturbed", SELECTED, Integer(1))
 
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats: the selection's exact epsilon plus the value mechanism's.
 
-        The supremum needs inputs with ties, or with magnitudes above the domain's ends (`clip`): one coordinate must
-        lie at an end and yet be ranked last. Where neither is possible the report has less: inputs {+-1/2, +-1}^2
-        without ties, PS with t = 3 and Duchi with t = 2 have ln(24/5), not ln 6. For selections whose worst report is
-        an index, and value mechanisms that are as bad in both orders of their worst pair, as all shipped ones are;
-        else a bound.
+        The supremum requires ties, or magnitudes beyond the domain (`clip`): one coordinate must be at an endpoint and
+        yet ranked last. Otherwise the report has less: inputs {+-1/2, +-1}^2 without ties, PS with t = 3 and Duchi with
+        t = 2 have ln(24/5), not ln 6. Tight if the selection's worst report is an index and the value mechanism's worst
+        pair is equally bad in both orders, as for all shipped ones; else an upper bound.
         """
         return float(self.selection.exact_epsilon() + self.value.exact_epsilon())
 
@@ -117,8 +117,8 @@ class TwoStage(Mechanism):
     def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Two vectors that attain exact_epsilon(); with `clip`, also delta(). Shape (d,).
 
-        With `clip`, every coordinate lies beyond an end of the domain, in the selection's worst orders. Without,
-        coordinate 0 goes from one end to the other, and the others' ties with it put it last.
+        With `clip`, every coordinate lies beyond an endpoint of the domain, in the selection's worst orders. Without,
+        coordinate 0 moves from one endpoint to the other, and ties rank it last.
         """
         ends, (low, high) = worst_ends(self.value), domain_of(self.value)
         widest = max(abs(low), abs(high))
@@ -133,23 +133,23 @@ class TwoStage(Mechanism):
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """The supremum of the hockey-stick divergence over pairs of vectors; shape of `epsilon`, nats, >= 0.
 
-        Attained at worst_pair() with `clip`. Without, all coordinates must come as near to the ends of the domain as
-        they like, in any order: the same supremum, a limit, for a value mechanism whose law is continuous in its input;
-        an upper bound for one that jumps (a sampler with few bits). For selections whose probabilities depend on a
-        coordinate's rank or status alone; that of no report is then the same for all inputs, and adds nothing.
+        Attained at worst_pair() with `clip`. Without, it is the limit as all coordinates approach the endpoints, in any
+        order, if the value mechanism is continuous in its input, and an upper bound if it jumps (a sampler with few
+        bits). Requires that selection probabilities depend only on a coordinate's rank or status; P(none) is then
+        constant, and adds nothing.
         """
         asked = levels(epsilon)
         masses, ratios, counts = self._index_masses()
         found = [
             math.fsum(counts * masses * signed_delta(self.value, level - ratios))
-            for level in np.minimum(asked, np.finfo(np.float64).max).flat  # inf - inf is no level
+            for level in np.minimum(asked, np.finfo(np.float64).max).flat  # avoids inf - inf
         ]
         return np.where(asked >= self.exact_epsilon(), 0.0, np.reshape(found, asked.shape))[()]
 
     def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log mass, or log density, of the report y = (index, value), shapes (...), at the vector x, shape (..., d).
+        """Log probability (density) of the report y = (index, value), shapes (...), at the vector x, shape (..., d).
 
-        Where the index is None or -1 the value must be 0; -inf otherwise.
+        -inf where the index is None or -1 and the value is not 0.
         """
         index, value = two_parts("y", y)
         index, value = indices(index, self.d), numbers_of("y", value)
@@ -162,7 +162,7 @@ class TwoStage(Mechanism):
         return (self.selection.log_prob(index, self.selection_input(vectors)) + of_value)[()]
 
     def index_probs(self, x: ArrayLike) -> NDArray[np.float64]:
-        """P(j | x) of every coordinate; shape (..., d). They add up to 1 less the probability of no report."""
+        """P(j | x) of every coordinate; shape (..., d). They add up to 1 - P(none | x)."""
         return np.exp(self.selection.log_prob(np.arange(self.d), self.selection_input(array_of("x", x))[..., None, :]))
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64]:
@@ -175,7 +175,7 @@ class TwoStage(Mechanism):
         return chosen * (self.value.variance(inputs) + (1 - chosen) * self.value.mean(inputs) ** 2)
 
     def implemented(self, bits: int = 64) -> TwoStage:
-        """The two-stage mechanism of what both parts draw from with decisions of so many bits."""
+        """The two-stage mechanism of both parts' finite-precision distributions for `bits`-bit words."""
         selection = implemented("selection", self.selection, bits)
         return TwoStage(selection, implemented("value", self.value, bits), self.clip)
 
@@ -183,8 +183,7 @@ class TwoStage(Mechanism):
         """One report for each vector: indices (-1 for none) and values (then 0), shapes (...).
 
         x: array or tensor of shape (..., d).   rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Values have the floating dtype of x. Both parts draw from their implemented laws, so this does from
-        `implemented()`, with an epsilon of at most exact_epsilon().
+        Values have the floating dtype of x. Draws from `implemented()`, whose epsilon is at most exact_epsilon().
         """
         source = source_of(rng)
         xp, vectors = source.xp, source.array("x", x)
@@ -201,7 +200,7 @@ class TwoStage(Mechanism):
         return scattered(index[..., None], value[..., None], self.d)
 
     def selection_input(self, x: Any, xp: Any = NumpySource.xp) -> Any:
-        """What the selection sees of the vectors, shape (..., d): ranks 1 .. d of the |x_j|, or who is in the top k.
+        """The selection's input, shape (..., d): ranks 1 .. d of the |x_j|, or membership in the top k.
 
         See `ranking.ranking` and `ranking.top_set`: ties go to the larger index.
         """
@@ -214,7 +213,7 @@ class TwoStage(Mechanism):
         return x
 
     def _values(self, x: Any, xp: Any = NumpySource.xp) -> Any:
-        """All coordinates, in the domain: a check of the reported one alone would tell its index."""
+        """The coordinates, all checked: an error about the reported one only would reveal its index."""
         return in_domain("x", self._vectors(x), self.value, clip=self.clip, xp=xp)
 
     def _selection_pair(self) -> tuple[NDArray, NDArray]:
@@ -224,15 +223,15 @@ class TwoStage(Mechanism):
         return first, second
 
     def _set_size(self) -> int | None:
-        """k where the selection takes status vectors, which hold zeros; None for rankings, which do not."""
+        """k if the selection takes status vectors (with zeros); None if it takes rankings."""
         first, _ = self._selection_pair()
         return None if np.all(first) else int(np.sum(first != 0))
 
     def _index_masses(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-        """P_j and ln(P_j / P'_j) at the selection's worst pair, each different pair once, and how many indices have it.
+        """P_j and ln(P_j / P'_j) at the selection's worst pair, without repetitions, and the multiplicity of each.
 
-        The shipped selections' log ratios go with the difference of ranks or statuses; where that agrees with the
-        difference of the logarithms to rounding, it is the more accurate of the two.
+        The shipped selections' log ratios are linear in the difference of ranks or statuses; where this formula agrees
+        with the difference of logarithms up to rounding, it is used as the more accurate.
         """
         first, second = self._selection_pair()
         one, two = (self.selection.log_prob(np.arange(self.d), z) for z in (first, second))

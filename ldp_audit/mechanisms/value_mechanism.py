@@ -1,6 +1,6 @@
-"""What the composed mechanisms ask of the value mechanism inside them, and what they derive from it.
+"""The value mechanism inside a composed mechanism: its interface, and what is derived from it.
 
-Any object with these methods will do; the shipped ones are `TwoPoint`, `Piecewise`, `Hybrid` and `Laplace`.
+Any object with these methods is accepted; the shipped ones are `TwoPoint`, `Piecewise`, `Hybrid` and `Laplace`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ldp_audit.mechanisms.mechanism import Mechanism
 class ValueMechanism(Protocol):
     """A mechanism on the numbers of one interval.
 
-    The shipped ones, and any `Mechanism`, say the interval themselves (`domain`); additive noise of sensitivity D is
-    used on [-D/2, D/2]. Of another object it is read off `clip(x)`, which moves numbers into it.
+    The interval is `domain()`, if there is one (additive noise of sensitivity D has [-D/2, D/2]); for other objects the
+    range of `clip(x)`.
     """
 
     def exact_epsilon(self) -> float:
@@ -28,15 +28,15 @@ class ValueMechanism(Protocol):
         ...
 
     def delta(self, epsilon: ArrayLike) -> Any:
-        """The privacy profile, the supremum over ordered pairs of inputs; shape of `epsilon`, nats, >= 0."""
+        """The privacy profile, supremum over ordered pairs of inputs; shape of `epsilon`, nats, >= 0."""
         ...
 
     def worst_pair(self) -> tuple[float, float]:
-        """Inputs that attain both: the interval's two ends; for additive noise any two as far apart."""
+        """Inputs that attain both: the endpoints of the interval; for additive noise any two at its length."""
         ...
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> Any:
-        """Log mass or log density of the report y at the input x; broadcasts."""
+        """Log probability or log density of the report y at the input x; broadcasts."""
         ...
 
     def mean(self, x: ArrayLike) -> Any:
@@ -48,36 +48,33 @@ class ValueMechanism(Protocol):
         ...
 
     def sample(self, x: Any, *, rng: Any) -> Any:
-        """One report per input; numpy arrays with a numpy generator, tensors with a torch generator."""
+        """One report for each input; numpy arrays with a numpy generator, tensors with a torch generator."""
         ...
 
 
 @runtime_checkable
 class Implementable(Protocol):
-    """What knows the finite-precision distribution that it draws from, as every `Mechanism` does."""
+    """A mechanism that knows the finite-precision distribution of its samples."""
 
     def implemented(self, bits: int) -> Any:
-        """That distribution, with words of so many bits."""
+        """That distribution, for `bits`-bit words."""
         ...
 
 
 @dataclass(frozen=True)
 class ImplementedFactory:
-    """Makes what a factory's value mechanism draws from with decisions of so many bits.
-
-    factory: epsilon -> value mechanism.   bits: as `implemented` takes them.
-    """
+    """Maps epsilon to the finite-precision distribution of `factory(epsilon)`, for `bits`-bit words."""
 
     factory: Any
     bits: int
 
     def __call__(self, epsilon: float) -> Any:
-        """The implemented mechanism; ValueError where the factory's has none."""
+        """The finite-precision distribution; ValueError where the factory's mechanism has none."""
         return implemented("value", self.factory(epsilon), self.bits)
 
 
 def implemented(name: str, mechanism: Any, bits: int) -> Any:
-    """mechanism.implemented(bits); ValueError, naming the argument, where the mechanism does not offer it."""
+    """mechanism.implemented(bits); ValueError, naming the argument, where it has no such method."""
     if not isinstance(mechanism, Implementable):
         raise ValueError(f"{name} must offer implemented(bits) for this, got {mechanism!r}")
     return mechanism.implemented(bits)
@@ -91,7 +88,7 @@ def require_methods(name: str, mechanism: Any, *methods: str) -> None:
 
 
 def require_value(name: str, mechanism: Any) -> None:
-    """ValueError, naming the argument, for what is no value mechanism."""
+    """ValueError, naming the argument, unless the mechanism is a value mechanism."""
     methods = ("exact_epsilon", "delta", "worst_pair", "log_prob", "mean", "variance", "sample")
     require_methods(name, mechanism, *methods, *([] if isinstance(mechanism, Mechanism) else ["clip"]))
     low, high = domain_of(mechanism)
@@ -100,7 +97,7 @@ def require_value(name: str, mechanism: Any) -> None:
 
 
 def domain_of(value: Any) -> tuple[float, float]:
-    """The ends of the value mechanism's inputs; see `ValueMechanism`."""
+    """The lower and upper bound of the value mechanism's inputs; see `ValueMechanism`."""
     if isinstance(value, Mechanism):
         return value.domain()
     low, high = value.clip(np.array([-np.inf, np.inf]))
@@ -108,7 +105,7 @@ def domain_of(value: Any) -> tuple[float, float]:
 
 
 def worst_ends(value: Any) -> tuple[float, float]:
-    """The ends of `domain_of` in the order of the mechanism's worst pair."""
+    """The bounds of `domain_of` in the order of the mechanism's worst pair."""
     low, high = domain_of(value)
     first, second = value.worst_pair()
     return (high, low) if first > second else (low, high)
@@ -117,8 +114,8 @@ def worst_ends(value: Any) -> tuple[float, float]:
 def in_domain(name: str, x: Any, value: Any, *, clip: bool, xp: Any = numpy_namespace) -> Any:
     """float64 inputs for the value mechanism, all inside its domain; shape of x.
 
-    clip: move those outside to the nearest end; otherwise they are a ValueError. Numbers that are not finite always
-    are. A narrow dtype's rounding of an end counts as that end.
+    clip: clip finite values to the domain; otherwise values outside are a ValueError, as are values that are not
+        finite. A bound rounded to a narrower dtype counts as the bound.
     """
     low, high = domain_of(value)
     wide = finite_numbers(name, x, xp) if clip else xp.astype(in_interval(name, x, low, high, xp), xp.float64)
@@ -126,10 +123,10 @@ def in_domain(name: str, x: Any, value: Any, *, clip: bool, xp: Any = numpy_name
 
 
 def signed_delta(value: Any, level: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The profile continued to negative levels, delta(-e) = 1 - e**-e (1 - delta(e)); shape of `level`, nats.
+    """The profile extended to negative epsilon, delta(-e) = 1 - e**-e (1 - delta(e)); shape of `level`, nats.
 
-    A hockey-stick divergence at a negative level is that of the reversed pair at the positive one, and the supremum
-    runs over pairs in both orders, so this is exact. 0 at infinity, 1 at minus infinity.
+    Exact, as the divergence at -e is the reversed pair's at e, and the supremum is over both orders. 0 at infinity, 1
+    at minus infinity.
     """
     distance = np.abs(level)
     known = np.isfinite(distance)

@@ -1,4 +1,4 @@
-"""A real variable that carries its domain, so that a statement about it needs no second list of assumptions."""
+"""A real symbolic variable that carries its domain, so that statements need no separate assumptions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OPEN_ENDS: dict[tuple[bool, bool], Ends] = {
     (False, True): "right",
     (True, True): "both",
 }
-"""By whether the lower and the upper end are left out."""
+"""The name of an interval by whether its lower and its upper bound are excluded."""
 
 _NAME = re.compile(r"(?!(lo|hi)(_|$))[A-Za-z][A-Za-z0-9_]*")
 _TAKEN = {"exp", "log", "erf", "Pi", "sqrt", "Max", "Min", "Abs", "Ind"}
@@ -25,14 +25,14 @@ _TAKEN = {"exp", "log", "erf", "Pi", "sqrt", "Max", "Min", "Abs", "Ind"}
 class Variable(Symbol):
     """A SymPy symbol with the interval it ranges over.
 
-    name: a Python identifier; it is the variable's name in reports and in report.json.
-    lower, upper: numbers or expressions in other variables (`c - r`); `-oo` and `oo` say so openly.
-    open: which of the two ends are left out: "", "left", "right" or "both". Infinite ends always are.
+    name: a Python identifier; the variable's name in reports and in report.json.
+    lower, upper: numbers or expressions in other variables (`c - r`); `-oo` and `oo` for an unbounded interval.
+    open: the excluded bounds: "", "left", "right" or "both". Infinite ones always are.
     integer: only whole numbers are meant. Proofs over the reals still hold; counterexamples are whole.
-    exp_of: the variable is e**exp_of, and lies between its ends as well.   log_of: it is the logarithm of that.
+    exp_of: the variable is e**exp_of, and lies in the interval too.   log_of: it is the logarithm of that.
     latex: how it is typeset; the name if not given.
 
-    Raises ValueError for a name that is no identifier, and for ends that are no finite or infinite real expression.
+    Raises ValueError for a name that is no identifier, and for bounds that are no finite or infinite real expression.
     """
 
     __slots__ = ("exp_of", "integer_valued", "latex", "log_of", "lower", "lower_open", "upper", "upper_open")
@@ -79,7 +79,7 @@ class Variable(Symbol):
 
     def _hashable_content(self) -> tuple[Any, ...]:
         ends = (self.lower, self.upper, self.lower_open, self.upper_open)
-        # SymPy sorts by these, so each must compare with its like: no None.
+        # SymPy sorts by these, and None is not comparable.
         return (self.name, *ends, self.integer_valued, self.exp_of is None, self.argument or S.Zero)
 
     def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -99,24 +99,24 @@ class Variable(Symbol):
 
     @property
     def argument(self) -> Expr | None:
-        """What it is the exponential or the logarithm of; None for a variable that is neither."""
+        """The expression whose exponential or logarithm the variable is; None if it is neither."""
         return self.log_of if self.exp_of is None else self.exp_of
 
     @property
     def symbol(self) -> Symbol:
-        """The name alone. SymPy's code printers (lambdify) ask for it of any class called Variable."""
+        """The name alone, which SymPy's code printers (lambdify) require of any class called Variable."""
         return Symbol(self.name, real=True)
 
     def renamed(self, name: str, latex: str | None = None) -> Variable:
-        """The same domain under another name: a second input, another client."""
+        """A variable with the same domain and another name."""
         _, options = self.__getnewargs_ex__()
         return Variable(name, self.lower, self.upper, **{**options, "latex": latex})  # pyright: ignore[reportArgumentType]
 
 
 def variables_of(expressions: Iterable[Expr]) -> list[Variable]:
-    """Every variable that the expressions mention, and those that their domains mention; each after what it needs.
+    """All variables in the expressions, and in the variables' domains; each after those its domain needs.
 
-    Raises ValueError for a symbol without a domain, two variables of one name, and domains that need each other.
+    Raises ValueError for a symbol without a domain, two variables of one name, and cyclic domains.
     """
     found: dict[Variable, None] = {}
     for expression in expressions:
@@ -130,7 +130,7 @@ def variables_of(expressions: Iterable[Expr]) -> list[Variable]:
 
 
 def in_order(variables: Iterable[Variable], linked: Callable[[Variable], bool]) -> list[Variable]:
-    """The variables, each after those that its ends mention, and its exponent's if it is linked."""
+    """The variables, each after those in its bounds, and in its exponent if `linked`."""
     ordered: list[Variable] = []
     among = list(variables)
 
@@ -153,12 +153,12 @@ def in_order(variables: Iterable[Variable], linked: Callable[[Variable], bool]) 
 
 
 def substituted(expression: Expr, replacements: Mapping[Any, Any]) -> Expr:
-    """The expression with all replacements made at once."""
+    """The expression with all replacements made simultaneously."""
     return expression.subs(dict(replacements), simultaneous=True)  # pyright: ignore
 
 
 def substitute_domain(variable: Variable, rewrite: Mapping[Any, Any] | Callable[[Expr], Expr]) -> Variable:
-    """The variable with its ends and its exponent rewritten: by replacements, or by a function of an expression."""
+    """The variable with its bounds and its exponent rewritten, by replacements or by a function of an expression."""
     _, options = variable.__getnewargs_ex__()
     parts = (variable.lower, variable.upper, variable.exp_of, variable.log_of)
     moved = [
@@ -169,7 +169,7 @@ def substitute_domain(variable: Variable, rewrite: Mapping[Any, Any] | Callable[
 
 
 def replacements(what: str, variables: Iterable[Variable], values: Mapping[Variable, Any]) -> dict[Any, Any]:
-    """What replaces each variable, by name: the values, exact, and the other variables whose domains they move.
+    """The replacement of each variable, by name: the exact values, and variables whose domains change with them.
 
     Raises ValueError, naming `what`, for a name that is not among the variables.
     """
@@ -185,7 +185,7 @@ def replacements(what: str, variables: Iterable[Variable], values: Mapping[Varia
 
 
 def exact(value: Any) -> Any:
-    """The value as a SymPy expression; ValueError for one that holds a float, which has no exact meaning."""
+    """The value as a SymPy expression; ValueError if it contains a float, which is not exact."""
     expression = sympify(value)
     numbers = expression.atoms(Number, type(zoo)) if isinstance(expression, Basic) else set()
     inexact = sorted(str(number) for number in numbers if isinstance(number, Float))
@@ -237,7 +237,7 @@ def _visit(symbol: Symbol, found: dict[Variable, None], path: tuple[Symbol, ...]
 def ranges_over_all_exponentials(variable: Variable) -> bool:
     """Whether the declared range is exactly that of the exponential, as (1, oo) for t = e**epsilon, epsilon > 0.
 
-    Then the variable can stand alone; else a statement about it needs its exponent.
+    If not, statements about the variable need its exponent too.
     """
     exponent = variable.exp_of
     inner = next(iter(exponent.free_symbols), None) if exponent is not None else None
@@ -248,7 +248,7 @@ def ranges_over_all_exponentials(variable: Variable) -> bool:
         or not (exponent / inner).is_positive
     ):
         return False
-    factor = exponent / inner  # a number: had it another symbol, its sign would not be known
+    factor = exponent / inner  # a number, as its sign is known
     ends = (exp(factor * inner.lower), exp(factor * inner.upper), inner.lower_open, inner.upper_open)
     return ends == (variable.lower, variable.upper, variable.lower_open, variable.upper_open)
 
@@ -260,4 +260,4 @@ T = Variable("t", 1, oo, open="left", exp_of=EPSILON)
 """e**epsilon: the ratio that epsilon-LDP allows."""
 
 ROOT_T = Variable("s", 1, oo, open="left", exp_of=EPSILON / 2)
-"""e**(epsilon/2): the letter of the piecewise mechanism; t = s**2."""
+"""e**(epsilon/2), the symbol of the piecewise mechanism; t = s**2."""

@@ -1,7 +1,7 @@
-"""A law over very many outputs, by classes of outputs that are equally likely: how many they are, and how likely.
+"""Distributions over very many outputs, as classes of equally likely outputs: their number and their probability.
 
-Selections over d coordinates, corners of a cube, samples of records: the outputs cannot be listed, but they fall into
-few classes. For privacy, an output of one class under one input may lie in any other class of its group under another.
+The outputs of selections over d coordinates, corners of a cube and samples of records cannot be listed, but form few
+classes. For privacy, an output of one class at one input may be in any other class of its group at another input.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ldp_audit.mechanisms.variable import Variable, exact, replacements, substit
 
 @dataclass(frozen=True)
 class OutputClass:
-    """Equally likely outputs.
+    """A class of equally likely outputs.
 
-    label: in words.   count: how many there are.   probability: of one of them.
-    index: (variable, first, last) for a family of classes, one for each value of the variable; None for one class.
-    group: another input can move an output to any class of the same group, and to no other.
+    label: in words.   count: their number.   probability: of each.
+    index: (variable, first, last) for a family of classes, one for each value of the variable; else None.
+    group: changing the input moves outputs between the classes of one group only.
     """
 
     label: str
@@ -52,7 +52,7 @@ class SymbolicWeights:
         self.variables()
 
     def total(self) -> Expr:
-        """The sum of all probabilities: 1 for a law."""
+        """The sum of all probabilities; 1 for a distribution."""
         return Add(*(_summed(one, one.count * one.probability) for one in self.classes))
 
     def variables(self) -> list[Variable]:
@@ -62,9 +62,9 @@ class SymbolicWeights:
         return [variable for variable in variables_of(parts) if variable not in bound]
 
     def at(self, values: Mapping[Variable, Any]) -> SymbolicWeights:
-        """The law with parameters replaced by numbers or expressions; a family of known range is written out.
+        """The distribution with parameters replaced by numbers or expressions; families of known range are listed.
 
-        Raises ValueError for a parameter that the law does not have, and for an expression in the index of a family.
+        Raises ValueError for an unknown parameter, and for an expression in the index of a family.
         """
         swap = replacements(repr(self.name), self.variables(), values)
         indices = {one.index[0] for one in self.classes if one.index is not None}
@@ -97,5 +97,5 @@ def _replaced(one: OutputClass, swap: Mapping[Any, Any]) -> list[OutputClass]:
 
 
 def _worked_out(expression: Expr) -> Expr:
-    """Sums over known ranges and binomials of numbers become rational expressions."""
+    """The expression with sums of known range and binomials of numbers evaluated."""
     return expand_func(expression.doit())
