@@ -185,7 +185,7 @@ def test_a_broken_program_is_named_and_what_was_counted_is_kept(
     files = ["--json", str(path), "--resume", str(state), "--timeout", "0.5"]
     assert audit(f"{HERE}:{target}", *SIX_CHUNKS, *files) == 2
     captured = capsys.readouterr()
-    place = "the sampler, on input -1 (call 1.0.2, n = 65536): "
+    place = "the sampler, on input 1 (call 1.1.2, n = 65536): "
     assert f"ldp-audit audit: {place}{complaint} (before that, y <= -1: " in captured.err
     assert f" of 131072, kept in {state})" in captured.err
     assert captured.err.count("\n") == 1
