@@ -12,8 +12,9 @@ F(y) = M(s)/(s (s + 1)). By Poisson's summation formula, for any step h and with
     e**(-c epsilon) (h/(2 pi)) sum over all whole j of F(j h) e**(-i j h epsilon)
         = delta(epsilon) + sum over k != 0 of e**(c k P) delta(epsilon + k P).
 
-* What comes with delta is never negative. As delta(e) <= M(t) e**(-t e) t**t/(1 + t)**(1 + t) for every t >= 0, it is
-  at most that at epsilon times r/(1 - r), r = e**(-|c - t| P), for one t < c (k < 0) and another t > c (k > 0).
+* What comes with delta is never negative. As delta(e) <= M(t) e**(-t e) t**t/(1 + t)**(1 + t) for every t >= 0
+  (Canonne, Kamath, Steinke 2020, Proposition 12; claim BD-CHERN), it is at most that at epsilon times r/(1 - r), r =
+  e**(-|c - t| P), for one t < c (k < 0) and another t > c (k > 0).
 * The terms with |j| > J add up to at most B/(pi y), y = J h, B a bound on |M| from there on.
 * Rounding: of M as its `Transform` says, of the sum as added in pairs.
 """
