@@ -195,6 +195,7 @@ def test_two_valued_losses_with_noise_enclose_their_sum_over_counts():
     one = BinomialLoss(0.3, -0.3, 1)
     loss, noise = _inverted([(GaussianLoss(0.7), 1), (one, 25)]), GaussianLoss(0.7)
     counts = BinomialLoss(0.3, -0.3, 25).atoms()
+    assert counts is not None
     for level in (0.5, 3.0, 6.0):
         gains = [noise.log_delta_bounds(level - float(shift))[0] for shift in counts.losses]
         truth = float(np.logaddexp.reduce(counts.log_probabilities + gains))
