@@ -50,7 +50,7 @@ from ldp_audit.losses.loss import PairLoss, of_mirrored
 MOST_CLIENTS = 10**8
 MOST_EPSILON = 700.0
 ROUNDING, ROUNDING_OF_LARGE = 1e-11, 1e-8
-"""Both ends are moved outwards by this share, up to a million clients and beyond: ten times `expected_excess`'s error."""
+"""Both ends are moved outwards by this share, up to a million clients and beyond: ten times the error of an excess."""
 _OF_THE_LOGARITHM = 16 * 2.0**-52
 """And by so much of ln delta, whose own rounding shows where it lies far below 0."""
 
