@@ -292,7 +292,7 @@ def _in_windows(
 
 
 def _margins(near: np.ndarray, outputs: np.ndarray, wanted: np.ndarray, size: int) -> np.ndarray:
-    """The distance of the wanted outputs from the ends of their windows; infinite where a window meets the grid's end."""
+    """The distance of the wanted outputs from their windows' ends; infinite where a window meets the grid's end."""
     with np.errstate(invalid="ignore", over="ignore"):
         lower = np.where(near[:, 0] == 0, np.inf, wanted - outputs[:, 0].astype(np.float64))
         upper = np.where(near[:, -1] == np.uint64(size - 1), np.inf, outputs[:, -1].astype(np.float64) - wanted)

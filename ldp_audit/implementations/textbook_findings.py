@@ -159,8 +159,7 @@ def _least_epsilons(t: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Limits:
-    """The least epsilon with an infinite implemented epsilon, and the largest with a finite one, of those scanned;
-    nats.
+    """The least scanned epsilon with an infinite implemented epsilon, and the largest with a finite one; nats.
 
     excess: the largest difference of implemented and nominal epsilon, where finite.
     scanned: the number of epsilons.   inf, -inf if there is none of that kind.
