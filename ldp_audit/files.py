@@ -84,7 +84,7 @@ def _bytes(content: str | bytes) -> bytes:
 
 
 def _staged(target: Path, content: bytes, *, durable: bool) -> Path:
-    """The content in a temporary file beside its target, with the permissions of the file it replaces, or of a new one."""
+    """The content in a temporary file beside its target, with the permissions of the replaced (or a new) file."""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
     temporary = Path(name)
     try:

@@ -1,4 +1,4 @@
-"""ldp-audit account: what a protocol spends, step by step and in every convention, the paper's own included."""
+"""ldp-audit account: the epsilon of a protocol, by step and in every convention, the paper's own included."""
 
 from __future__ import annotations
 

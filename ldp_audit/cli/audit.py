@@ -1,4 +1,4 @@
-"""ldp-audit audit: a sampler's epsilon, bounded from below by its outputs, or read from its random words."""
+"""ldp-audit audit: lower bounds on a sampler's epsilon from its outputs, or its exact channel over all random words."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def add_arguments(audit: argparse.ArgumentParser) -> None:
 
 
 def count(text: str) -> int:
-    """A whole number; 1e6 is one."""
+    """A whole number, also as 1e6."""
     try:
         number = float(text)
     except ValueError:
@@ -75,7 +75,7 @@ def _seed(text: str) -> int | str:
 
 
 def _inputs(text: str) -> list[Any]:
-    """JSON where it begins with [; else numbers if all of them are, else labels."""
+    """JSON if it begins with [; else numbers if all of them are, else labels."""
     if text.lstrip().startswith("["):
         try:
             found = json.loads(text)
@@ -97,8 +97,10 @@ def _inputs(text: str) -> list[Any]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Audit, confirm, merge or run the words; 1 if the claim is violated, 3 if the audit could not have found
-    anything, else 0. Raises ValueError for bad input."""
+    """Audit, confirm, merge or enumerate; 1 if the claim is violated, 3 if the audit had no power, else 0.
+
+    Raises ValueError for bad input.
+    """
     from ldp_audit.auditing.program import ProgramError
     from ldp_audit.auditing.test import IncompleteError
 
@@ -122,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check_together(options: argparse.Namespace) -> None:
-    """ValueError for options that do not go together."""
+    """ValueError for incompatible options."""
     if not options.implementation:
         if options.bits is not None or options.monotone:
             raise ValueError("--bits and --monotone are about --implementation")
@@ -182,7 +184,7 @@ def _need_target(options: argparse.Namespace) -> None:
 
 
 def _compared(options: argparse.Namespace, loaded: Any) -> tuple[Any, float | None]:
-    """The inputs that are compared, and the claim: what was named, or what a mechanism says of itself."""
+    """The inputs to compare, and the claim: from the options, or from the mechanism itself."""
     from ldp_audit.auditing.confirm import input_of
 
     if options.search and options.inputs is not None:
@@ -197,7 +199,7 @@ def _compared(options: argparse.Namespace, loaded: Any) -> tuple[Any, float | No
 
 
 def _inputs_of(options: argparse.Namespace, loaded: Any, input_of: Callable[[Any], Any]) -> Any:
-    """What is compared: a search, the inputs that were named, or a mechanism's worst pair."""
+    """A search, the given inputs, or a mechanism's worst pair."""
     from ldp_audit.auditing import search
 
     if options.search:
@@ -239,7 +241,7 @@ def _merged(options: argparse.Namespace, _: Progress) -> AuditResult:
 
 
 def _seed_of(options: argparse.Namespace) -> int:
-    """The seed that was named, that of the run which goes on, or a random one."""
+    """The given seed, that of the resumed run, or a random one."""
     import secrets
 
     from ldp_audit.auditing.record import seed_in
@@ -263,7 +265,7 @@ def _how(options: argparse.Namespace, progress: Progress, seed: int) -> dict[str
 
 
 def _kept(options: argparse.Namespace, partial: dict[str, Any] | None) -> str:
-    """What was counted before the program failed."""
+    """A note on the counts saved before the program failed."""
     if partial is None:
         return ""
     (hits, other), (trials, others) = partial["hits"], partial["trials"]

@@ -1,4 +1,4 @@
-"""ldp-audit train: run a paper's pipeline, or a sweep over its settings, and tie its accuracy to what it spends."""
+"""ldp-audit train: run a paper's pipeline, or a sweep over its settings, with accuracy and exact epsilon."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def add_arguments(train: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the tables; 0, or 1 where an audit found a violation. Raises ValueError for bad input."""
+    """Print the tables; 0, or 1 if an audit found a violation. Raises ValueError for bad input."""
     from ldp_audit.training.pipeline import plan_class
 
     plan = plan_class(options.pipeline)
@@ -115,7 +115,7 @@ def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
 
 
 def _sweeps(options: argparse.Namespace, plan: type) -> Sequence[Any]:
-    """The preset's sweeps, or the demonstration's where nothing is set, with the user's settings in their place."""
+    """The preset's sweeps, or the demonstration's by default, with the user's settings."""
     from ldp_audit.training.pipeline import demonstration_of, preset_of
     from ldp_audit.training.sweep import Sweep, read_value
 

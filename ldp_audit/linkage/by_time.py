@@ -270,9 +270,7 @@ def _covered(share: float, n: int) -> float:
 
 
 def _single(share: float, n: int) -> float:
-    """The probability, divided by n, that exactly one of n windows contains a time that each contains with probability
-    `share`.
-    """
+    """The probability, over n, that exactly one of n windows contains a time, each with probability `share`."""
     return share * (1 - share) ** (n - 1)
 
 
@@ -286,7 +284,7 @@ def _integral(value: Any, scale: float) -> tuple[float, float]:
 
 
 def _alone(n: int, spread: float) -> float:
-    """The share of reports that arrive in their client's window only, for starts uniform on an interval of this length."""
+    """The share of reports in their client's window only, for starts uniform on an interval of this length."""
     if spread == 0:
         return 0.0
 

@@ -1,7 +1,7 @@
-"""docs/mechanisms.md: one page over the shipped laws, written from their definitions.
+"""docs/mechanisms.md: one page on the shipped mechanisms, generated from their definitions.
 
-`python -m ldp_audit.reports.mechanism_page` prints it, and with the word `reference` docs/reference/mechanisms.md
-(`make docs` writes both); a test holds the files to it.
+`python -m ldp_audit.reports.mechanism_page` prints it, and with the argument `reference` docs/reference/mechanisms.md
+(`make docs` writes both); a test compares the files.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def render() -> str:
 
 
 def reference() -> str:
-    """The public names of the room, as Markdown that mkdocstrings expands."""
+    """The public names of the room, as Markdown for mkdocstrings."""
     families = {*mechanisms.FAMILIES, *mechanisms.COMPOSED}
     rest = sorted(set(mechanisms.__all__) - families, key=str.lower)
     parts = (

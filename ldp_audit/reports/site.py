@@ -51,7 +51,7 @@ def _environment(report: dict[str, Any]) -> Environment:
 
 
 def heading_id(heading: Heading) -> str:
-    """An id that no other element of the page has: letters and digits as they are, all else by its code."""
+    """An id that is unique on the page: letters and digits unchanged, other characters by their codes."""
     return "at-" + "".join(one if one.isascii() and one.isalnum() else f"-{ord(one):x}-" for one in heading.name)
 
 
@@ -60,7 +60,7 @@ def _key(one: Any) -> tuple[str, str]:
 
 
 def _filters(link: FoundLink) -> str:
-    """The part of an address that sets the filters of the claims' list."""
+    """The query string that sets the filters of the claims' list."""
     wanted = {name: value for name, value in (("paper", link.paper), ("verdict", link.verdict)) if value}
     return f"#{urlencode(wanted)}" if wanted else ""
 

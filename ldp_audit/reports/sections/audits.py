@@ -1,4 +1,4 @@
-"""Audits: what the outputs of programs tell, against what is claimed of them."""
+"""Audits: lower bounds from the outputs of programs, beside their claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Implementation findings: the claims about floating point, and what textbook programs guarantee as they run."""
+"""Implementation findings: the claims about floating point, and the channels of textbook programs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _claims(claims: list[dict[str, Any]]) -> list[Block]:
 
 
 def _claim(one: dict[str, Any]) -> str:
-    """Epsilon, with the delta that the mechanism has on paper."""
+    """The claimed epsilon, with the ideal mechanism's delta at it."""
     delta = f", delta {short(one['claimed_delta'], 4)}" if one["claimed_delta"] else ""
     return f"epsilon {short(one['claimed_epsilon'])}{delta}"
 

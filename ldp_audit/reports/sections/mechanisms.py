@@ -1,4 +1,4 @@
-"""The mechanisms: law, exact epsilon, bias, variance, and the epsilon of the program that runs."""
+"""The mechanisms: definition, exact epsilon, bias, variance, and the implemented epsilon."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def mechanisms(report: dict[str, Any]) -> Section:
 
 
 def _moments(one: dict[str, Any]) -> list[str]:
-    """Bias and variance at the first worst input; dashes where reports are no numbers of the input's shape."""
+    """Bias and variance at the first worst input; dashes where reports are not numbers of the input's shape."""
     if not one["moments"]:
         return ["–", "–"]
     first = one["moments"][0]
