@@ -56,7 +56,6 @@ def count(text: str) -> int:
 
 
 def _range(text: str) -> dict[str, Any]:
-    """The arguments of `search`."""
     words = text.split(",")
     if len(words) in (2, 3):
         try:
@@ -68,7 +67,6 @@ def _range(text: str) -> dict[str, Any]:
 
 
 def _seed(text: str) -> int | str:
-    """A number, or "random"."""
     if text != "random" and not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"must be a whole number >= 0, or random, got {text!r}")
     return text if text == "random" else int(text)
@@ -124,7 +122,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check_together(options: argparse.Namespace) -> None:
-    """ValueError for incompatible options."""
     if not options.implementation:
         if options.bits is not None or options.monotone:
             raise ValueError("--bits and --monotone are about --implementation")
@@ -253,7 +250,6 @@ def _seed_of(options: argparse.Namespace) -> int:
 
 
 def _how(options: argparse.Namespace, progress: Progress, seed: int) -> dict[str, Any]:
-    """The arguments that `audit` and `confirm` share."""
     return {
         "seed": seed,
         "timeout": options.timeout,

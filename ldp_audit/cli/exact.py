@@ -53,7 +53,6 @@ def _levels(text: str) -> list[float]:
 
 
 def _digits(number: Any) -> str:
-    """Ten digits of a number, or of each number of a vector; text unchanged."""
     if isinstance(number, str):
         return number
     return f"[{', '.join(map(_digits, number))}]" if isinstance(number, list) else f"{number:.10g}"

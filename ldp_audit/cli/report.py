@@ -113,7 +113,6 @@ def _settled(papers: Sequence[Any], progress: Progress) -> dict[str, Any]:
 
 
 def _protocols(options: argparse.Namespace) -> list[str]:
-    """The names of the protocols, all of which can be read."""
     from ldp_audit.accounting.protocols.protocol_file import load_protocol, shipped
 
     names = [one for name in options.protocol or ["all"] for one in (shipped() if name == "all" else [name])]

@@ -69,7 +69,6 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _listed(plan: type) -> str:
-    """Settings with their defaults, presets, data sets."""
     from ldp_audit.training.data import DATASETS
     from ldp_audit.training.pipeline import presets_of
 
@@ -82,7 +81,6 @@ def _listed(plan: type) -> str:
 
 
 def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
-    """The document."""
     from ldp_audit.training.data import data_for
     from ldp_audit.training.experiment import run_experiment
     from ldp_audit.training.pipeline import embedded_data
@@ -156,7 +154,6 @@ def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _tables(document: dict[str, Any]) -> str:
-    """The page's tables, for a terminal."""
     from ldp_audit.accounting.protocols.protocol_report import table
     from ldp_audit.reports.training_page import about, tables, title
 

@@ -165,7 +165,6 @@ def _shape(size: Any) -> tuple[int, ...]:
 
 
 def _as_words(values: np.ndarray) -> np.ndarray:
-    """Whole numbers modulo 2**64, flat."""
     return values.ravel().astype(np.int64).view(np.uint64) if values.dtype.kind == "i" else values.ravel().astype("u8")
 
 

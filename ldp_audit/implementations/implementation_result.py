@@ -300,7 +300,6 @@ class Implementation:
 
 
 def _typed(value: float) -> str:
-    """The shortest digits of a uniform that give the same float."""
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
@@ -367,7 +366,6 @@ class JointCounts:
         raise ArithmeticError(f"delta at epsilon {epsilon!r} is too near {delta!r} to tell which is larger")
 
     def _delta(self, t: Fraction) -> Fraction:
-        """delta for e**epsilon = t."""
         p, q = t.numerator, t.denominator
         forwards = sum(max(0, q * first - p * second) * outputs for first, second, outputs in self.rows)
         backwards = sum(max(0, q * second - p * first) * outputs for first, second, outputs in self.rows)

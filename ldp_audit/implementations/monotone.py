@@ -347,7 +347,6 @@ def window_of(size: int, ranks: np.ndarray, window: int = WINDOW) -> np.ndarray:
 def _halved(
     one: OneUniform, low: np.ndarray, high: np.ndarray, below: np.ndarray, above: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The halves of the intervals whose endpoints differ."""
     if not len(low):
         return low, high, below, above
     middle = low + (high - low) // np.uint64(2)
@@ -418,7 +417,6 @@ def _most_telling(
     beside: dict[int, tuple[int, int]],
     row: tuple[int, int],
 ) -> Example | None:
-    """The first output of largest ratio; None if all ratios are 1."""
     if row[0] == row[1]:
         return None
     key = next(key for key, pair in beside.items() if pair == row)

@@ -209,7 +209,6 @@ def _width(dtype: str) -> int:
 
 
 def _ordered(array: np.ndarray, dtype: str) -> np.ndarray:
-    """The keys of numbers, elementwise, in a new array."""
     if dtype not in _INFINITY:
         return array.astype(_key_dtype(dtype))
     bits = 8 * _width(dtype)

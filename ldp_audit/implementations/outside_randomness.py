@@ -125,7 +125,6 @@ class OwnGenerators:
 
 
 def _reached(program: Any) -> Iterator[Any]:
-    """The program and the objects it refers to, nearest first."""
     waiting, known = [program], {id(program): program}
     for one in waiting:  # extended in the loop
         yield one

@@ -255,7 +255,6 @@ def _round_otherwise(first: Any, second: Any) -> bool:
 
 
 def _one_word(draws: Sequence[Draw]) -> bool:
-    """Whether rows and columns are the same layout."""
     return all(draw.size == 1 for draw in draws)
 
 
@@ -393,7 +392,6 @@ def differ(first: Any, second: Any, n: int) -> bool:
 
 
 def _script(draws: Sequence[Draw], columns: np.ndarray, layout: Layout) -> Iterator[tuple[Draw, np.ndarray]]:
-    """The draws of a call for m outputs, each with its words."""
     m, ends = len(columns), np.cumsum([draw.size for draw in draws])
     if layout in ("calls", "single"):
         for row in columns:

@@ -173,7 +173,6 @@ def _by_distance(numbers: NDArray, centers: NDArray, step: NDArray) -> ValueLink
 
 
 def _grouped(values: NDArray, groups: NDArray, labels: NDArray) -> ValueLinks:
-    """Classes of grouped values, in the order of their least values."""
     _, first, group = np.unique(groups, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))[group]
     members: list[list[float]] = [[] for _ in first]
@@ -203,7 +202,6 @@ def _each(centers: float | Sequence[float], n: int) -> list[float]:
 
 
 def _support(epsilon: float, center: float, radius: float, dtype: np.dtype) -> tuple[float, float]:
-    """The two reports of a range, rounded to the dtype."""
     if dtype.kind != "f":
         raise ValueError(f"dtype must be a floating one, got {dtype}")
     with np.errstate(over="ignore"):

@@ -47,7 +47,6 @@ def score(
 
 
 def _chance(name: str, weights: ArrayLike, epsilon: float) -> Chance:
-    """The probability of an upper report, at weights in [-1, 1]."""
     x = in_interval(name, np.asarray(weights, dtype=np.float64), -1.0, 1.0)
     end, _ = hypotheses(epsilon, "other end")
     above, below = (1 + x) / 2, (1 - x) / 2

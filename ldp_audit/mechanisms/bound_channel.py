@@ -273,7 +273,6 @@ class BoundChannel(Mechanism):
         return [((x,), (z,)) for x, z in points]
 
     def _loss(self, pair: tuple[Inputs, Inputs]) -> Any:
-        """The largest privacy loss of any output between two inputs."""
         with mpmath.workdps(DIGITS):
             ratios = [_log_ratio(p(*pair[0]), p(*pair[1])) for p in self._probabilities]
             ratios += [_log_ratio(p, q) for p, q, length in self._overlaps(pair) if length > NOTHING]
@@ -370,7 +369,6 @@ class BoundChannel(Mechanism):
         return np.vectorize(one, otypes=[np.float64])(*x)[()]
 
     def _function(self, expression: Expr) -> Any:
-        """The expression as a high-precision function of the inputs."""
         return _function_of(expression, self.channel.inputs, self._parameters)  # type: ignore[attr-defined]
 
     def _number(self, expression: Expr) -> Any:
@@ -478,7 +476,6 @@ def _real_roots(coefficients: Sequence[Any]) -> list[Any]:
 
 
 def _polished(coefficients: Sequence[Any], root: Any) -> Any:
-    """The root at full precision, by Newton's method."""
     for _ in range(6):
         height, slope = mpmath.polyval(coefficients, root, derivative=True)
         if not slope or not height:

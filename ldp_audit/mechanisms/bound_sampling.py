@@ -179,7 +179,6 @@ def _place(grid: NDArray[np.float64], x: Any, xp: Any) -> tuple[Any, Any]:
 
 
 def _cells(bound: BoundChannel) -> list[tuple[Any, Any]]:
-    """Equal cells of the density's support; none without a density."""
     if not bound.channel.pieces:
         return []
     low, high = bound.support()

@@ -207,7 +207,6 @@ def _loss_law(mass: float, step: float, k: int) -> NDArray[np.float64]:
 
 
 def _log_choices(d: int, k: int) -> float:
-    """ln of the binomial coefficient of d over k."""
     smaller = np.arange(min(k, d - k))
     return math.fsum(np.log((d - smaller) / (smaller + 1)))
 

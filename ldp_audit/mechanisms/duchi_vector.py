@@ -245,7 +245,6 @@ class DuchiVector(Staircase):
         return self.likely() / self.net_agreement(), decay * (2**self.d / self.net_agreement())
 
     def _epsilon_with_ties(self) -> float:
-        """ln(t + 1)."""
         return self.epsilon + math.log1p(math.exp(-self.epsilon))
 
 
@@ -287,5 +286,4 @@ class FiniteDuchiVector(FiniteStaircase):
 
 
 def _corners(shape: Any, source: Source) -> Any:
-    """Uniform corners of +1 and -1; int64."""
     return source.words(shape, 1) * 2 + 1

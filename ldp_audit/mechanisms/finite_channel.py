@@ -177,7 +177,6 @@ class FiniteChannel(Mechanism):
 
     @cached_property
     def _table(self) -> NDArray[np.float64]:
-        """The probabilities, correctly rounded."""
         return (self._weights / self._totals[:, None]).astype(np.float64)
 
     @cached_property
@@ -285,7 +284,6 @@ def _as_weights(matrix: Any) -> NDArray:
 
 
 def _rows_of(path: Path) -> list[list[str]]:
-    """The non-empty lines of a .csv."""
     if path.stat().st_size > _LARGEST:
         raise ValueError(f"a channel file must have at most {_LARGEST} bytes, got {path.stat().st_size}")
     with path.open(newline="", encoding="utf-8") as file:

@@ -58,7 +58,6 @@ def _power(level: float) -> tuple[tuple[float, float], int]:
 
 
 def _product(one: float, many: NDArray[np.float64]) -> Doubled:
-    """one * many, and its rounding error."""
     product = one * many
     (one_high, one_low), (high, low) = _split(np.float64(one)), _split(many)
     return product, one_low * low - (((product - one_high * high) - one_low * high) - one_high * low)

@@ -203,7 +203,6 @@ class FiniteHybrid(WholeWords):
         return mixed(parts[0], parts[1], self.piecewise_words(), dtype, size, source)
 
     def _parts(self) -> list[tuple[PiecewiseGrid | FiniteTwoPoint, Fraction]]:
-        """The parts of positive probability, with their probabilities."""
         share = Fraction(self.piecewise_words(), 2**self.bits)
         parts = [(self.piecewise(), share), (self.points(), 1 - share)]
         return [(part, share) for part, share in parts if share]

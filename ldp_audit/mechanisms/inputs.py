@@ -134,7 +134,6 @@ def require_arithmetic(name: str, values: Any) -> None:
 
 
 def _outline(values: Any, given: NDArray) -> str:
-    """The value, or the dtype of an array, for messages."""
     return repr(values) if given.ndim == 0 else f"dtype {given.dtype}"
 
 

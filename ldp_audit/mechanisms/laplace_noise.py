@@ -79,7 +79,6 @@ def _within_part(count: int, t: int, source: Source) -> tuple[Any, Any]:
 
 
 def _until_kept(draw: Callable[[int], tuple[Any, Any]], count: int, source: Source) -> Any:
-    """`count` values by rejection sampling."""
     values, kept = draw(count)
     waiting = source.xp.nonzero(~kept)[0]
     while waiting.shape[0]:

@@ -170,7 +170,6 @@ class ClientRange:
         return as_reports(center + radius * self._unit().sample(position, rng=rng), layer, source.xp)
 
     def _unit(self) -> Any:
-        """The two-point mechanism on [-1, 1]."""
         ideal = TwoPoint(self.epsilon)
         return ideal if self.bits is None else ideal.implemented(self.bits)
 

@@ -154,7 +154,6 @@ def summed_delta(mechanism: Mechanism, epsilon: ArrayLike) -> NDArray[np.float64
 
 
 def _worst_rows(mechanism: Mechanism) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The log probabilities of all reports at the two inputs of the worst pair."""
     reports, pair = mechanism.reports(), mechanism.worst_pair()
     if reports is None:
         raise ValueError(f"{mechanism!r} does not list its reports")

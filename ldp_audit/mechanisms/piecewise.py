@@ -273,7 +273,6 @@ class PiecewiseGrid(FinitePrecision):
         return xp.where(cell < 0, cell + self.cells(), cell)  # wraps around, to the right of the window
 
     def _reports(self, cell: Any, x: Any, xp: Any) -> Any:
-        """See `outputs`."""
         dtype = report_dtype(x, xp)
         wide = dtype if dtype in (xp.float32, xp.float64) else xp.float32
         centred = xp.astype(cell, xp.float64) - (self.cells() - 1) / 2

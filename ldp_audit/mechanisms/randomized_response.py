@@ -166,7 +166,6 @@ class FiniteResponse(WholeWords):
         return self.bits == 64 and self.each() is not None and dtype.kind in "biuf"
 
     def _respond(self, values: Any, words: Any, each: int, xp: Any) -> Any:
-        """The reports that these words lead to."""
         labels = xp.astype(values, xp.int64) + self._turns(words, each, xp)
         return xp.astype(xp.where(labels < 0, labels + self.mechanism.k, labels), values.dtype)
 

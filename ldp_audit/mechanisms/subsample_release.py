@@ -203,7 +203,6 @@ def _first_by_keys(source: Source, n: int, k: int) -> Any:
 
 
 def _size(x: Any) -> int:
-    """The number of records of x."""
     records = array_of("x", x)
     if records.ndim == 0 and records.dtype.kind in "iu" and records >= 0:
         return int(records)
@@ -214,7 +213,6 @@ def _size(x: Any) -> int:
 
 
 def _is_record(drawn: NDArray, x: Any) -> NDArray[np.bool_]:
-    """Whether each label is in the data."""
     records = array_of("x", x)
     texts = records.dtype.kind in "US"
     if drawn.size and (drawn.dtype.kind not in ("US" if texts else "iuf")):
@@ -225,6 +223,5 @@ def _is_record(drawn: NDArray, x: Any) -> NDArray[np.bool_]:
 
 
 def _log_arrangements(size: int, k: int) -> float:
-    """ln(size! / (size - k)!)."""
     with mpmath.workdps(40 + 2 * len(str(size))):
         return float(mpmath.loggamma(size + 1) - mpmath.loggamma(size - k + 1))

@@ -183,7 +183,6 @@ def _audits(audits: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 
 def _flat(numbers: Mapping[str, Any], before: str = "") -> list[str]:
-    """Every number after its name; a mean with its interval as one."""
     if {"mean", "low", "high"} <= set(numbers):
         head = f"{before}{_value(numbers['mean'])} [{_value(numbers['low'])}, {_value(numbers['high'])}]"
         return [head, *_flat({key: value for key, value in numbers.items() if key not in ("mean", "low", "high")})]

@@ -63,7 +63,6 @@ def _told_of(report: dict[str, Any], paper: dict[str, Any]) -> list[dict[str, An
 
 
 def _counts(claims: list[dict[str, Any]]) -> dict[str, int]:
-    """The verdicts that occur, in their usual order, with their numbers."""
     found = {word: sum(one["verdict"] == word for one in claims) for word in wording.VERDICTS}
     return {word: count for word, count in found.items() if count}
 
@@ -135,7 +134,6 @@ def _each(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:
 
 
 def _meaning(verdict: str) -> str:
-    """The meaning of a verdict in a few words."""
     return wording.VERDICTS[verdict].partition(";")[0]
 
 
@@ -146,7 +144,6 @@ def _telling(claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _beside(caption: str, claims: list[dict[str, Any]]) -> Table:
-    """The claims beside the corrected statements."""
     rows: list[list[Text]] = [
         [
             [ClaimLink(one["id"], one["paper"]), " ", Badge(wording.badge(one), one["verdict"])],
