@@ -2,7 +2,7 @@
 
 A pool applies a module-level function to tasks that share data: function(shared, task, say) -> value, where `say`
 reports progress. A task is requested when a worker is free, so that its size may depend on the duration of earlier
-ones. The task of a lost worker is repeated by another, at most MAX_LOSSES times.
+ones. A task of a lost worker is repeated, up to MAX_LOSSES attempts in all.
 
 A worker does one task at a time, so neither a program under audit nor torch's settings need be thread-safe. Processes
 are spawned: they share no state with this one, and end when it ends, in any way. A script that starts them needs `if
