@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
     except ProgramError as error:
         partial = error.partial if isinstance(error, IncompleteError) else None
         write_json(options, {"schema_version": 1, "kind": "audit-error", "error": str(error), "partial": partial})
-        raise ValueError(f"{error}{_kept(options, partial)}") from error
+        raise ValueError(f"{error}{_saved_counts(options, partial)}") from error
     finally:
         progress.end()
     print(result.describe())
@@ -171,7 +171,7 @@ def _audited(options: argparse.Namespace, progress: Progress) -> AuditResult:
         options.delta or 0.0,
         **{name: value for name, value in given.items() if value is not None},
         **wanted,
-        **_how(options, progress, _seed_of(options)),
+        **_common_arguments(options, progress, _seed_of(options)),
     )
 
 
@@ -228,7 +228,7 @@ def _confirmed(options: argparse.Namespace, progress: Progress) -> AuditResult:
     }
     again = witness_in(document, str(options.confirm), known)
     again = replace(again, **{name: value for name, value in changed.items() if value is not None})
-    return confirm(sampler, again, **_how(options, progress, _seed_of(options)))
+    return confirm(sampler, again, **_common_arguments(options, progress, _seed_of(options)))
 
 
 def _merged(options: argparse.Namespace, _: Progress) -> AuditResult:
@@ -249,7 +249,7 @@ def _seed_of(options: argparse.Namespace) -> int:
     return secrets.randbits(48) if kept is None else kept
 
 
-def _how(options: argparse.Namespace, progress: Progress, seed: int) -> dict[str, Any]:
+def _common_arguments(options: argparse.Namespace, progress: Progress, seed: int) -> dict[str, Any]:
     return {
         "seed": seed,
         "timeout": options.timeout,
@@ -260,7 +260,7 @@ def _how(options: argparse.Namespace, progress: Progress, seed: int) -> dict[str
     }
 
 
-def _kept(options: argparse.Namespace, partial: dict[str, Any] | None) -> str:
+def _saved_counts(options: argparse.Namespace, partial: dict[str, Any] | None) -> str:
     """A note on the counts saved before the program failed."""
     if partial is None:
         return ""

@@ -52,7 +52,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if options.debug:
             raise
-        print(f"ldp-audit {options.command}: {_said(error)}", file=sys.stderr)
+        print(f"ldp-audit {options.command}: {_message(error)}", file=sys.stderr)
         return BAD_INPUT
 
 
@@ -84,7 +84,7 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     """One line: a ValueError's message, and the type too of anything else."""
     if isinstance(error, OSError) and error.filename:
         return f"cannot open {error.filename}: {error.strerror}"

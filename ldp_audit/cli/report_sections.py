@@ -148,7 +148,7 @@ def audits_read(paths: Sequence[Path]) -> list[dict[str, Any]]:
         with reading(path, "ldp-audit audit --json"):
             target = (document.get("counted") or {}).get("target") or path.stem
             one = {"target": str(target), "about": f"Read from {path.name}.", **document}
-            _tried(lambda one=one: _audit_section(one))
+            _check_rendering(lambda one=one: _audit_section(one))
             found.append(one)
     return found
 
@@ -195,7 +195,7 @@ def trained(document: dict[str, Any], place: int) -> dict[str, Any]:
     drawn = [figure.to_dict() for figure in figures(document)]
     runs = [{name: value for name, value in run.items() if name != "rounds"} for run in document["runs"]]
     results = {**document, "runs": runs}
-    _tried(lambda: (about(results), tables(results)))
+    _check_rendering(lambda: (about(results), tables(results)))
     return {"results": results, "figures": [{**one, "name": f"training-{place}-{one['name']}"} for one in drawn]}
 
 
@@ -220,7 +220,7 @@ def claims_read(path: Path) -> dict[str, Any]:
         if strange:
             raise ValueError(f"{path}: claim {strange[0]} is of no paper in the report")
         report = {**kept, **document.counted(kept["claims"])}
-        _tried(lambda: (html.render(report), junit.render(report)))
+        _check_rendering(lambda: (html.render(report), junit.render(report)))
         return report
 
 
@@ -233,7 +233,7 @@ def reading(path: Path, command: str) -> Iterator[None]:
         raise ValueError(f"{path} is not what `{command}` writes: {type(error).__name__} {error}") from error
 
 
-def _tried(render: Callable[[], Any]) -> None:
+def _check_rendering(render: Callable[[], Any]) -> None:
     """Render once while the file's name is known; a template's error becomes a KeyError."""
     from jinja2 import TemplateError
 

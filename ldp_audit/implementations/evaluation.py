@@ -109,7 +109,7 @@ class Evaluation:
         where = f"sampler_map, on input {shown(x)} ({len(words)} words, {words[0]} first)"
         given = [self.grid.uniforms(digit) for digit in self.digits(words)]  # new arrays, which a map may modify
         try:
-            with np.errstate(all="ignore"):  # the ends of the grid, such as ln 0, are part of it
+            with np.errstate(all="ignore"):  # the grid has points such as u = 0, with ln 0
                 raw = self.sampler_map(x, *given)
         except (Exception, SystemExit) as error:  # a user's map may raise anything, and must not end ours
             raise ProgramError(f"{where}: {type(error).__name__}: {error}") from error
@@ -202,7 +202,7 @@ class OneUniform:
     def _called(self, words: np.ndarray) -> Any:
         given = self.grid.uniforms(np.resize(words, max(_FEWEST, len(words))))  # a new array, which a map may modify
         try:
-            with np.errstate(all="ignore"):  # the ends of the grid, such as ln 0, are part of it
+            with np.errstate(all="ignore"):  # the grid has points such as u = 0, with ln 0
                 return self.sampler_map(self.x, given)
         except (Exception, SystemExit) as error:  # a user's map may raise anything, and must not end ours
             raise ProgramError(f"{self._where(words)}: {type(error).__name__}: {error}") from error

@@ -294,7 +294,7 @@ class Playback:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            stack.enter_context(np.errstate(all="ignore"))  # the ends of the grid, such as ln 0, are part of it
+            stack.enter_context(np.errstate(all="ignore"))  # the grid has points such as u = 0, with ln 0
             stack.enter_context(seeded_globals(self._plain))
             if "torch" in sys.modules:
                 from ldp_audit.implementations.fake_torch import FakeTorch

@@ -117,8 +117,8 @@ def power(base: Fraction, exponent: int) -> Share:
     """base**exponent, base in [0, 1]: a Fraction of up to some thousand digits, else a float."""
     if base in (0, 1) or exponent * base.denominator.bit_length() <= 4096:
         return base**exponent
-    lacking = float(1 - base)  # more precise than the base near 1
-    return math.exp(exponent * math.log1p(-lacking)) if lacking < 0.5 else float(base) ** exponent
+    complement = float(1 - base)  # more precise than the base near 1
+    return math.exp(exponent * math.log1p(-complement)) if complement < 0.5 else float(base) ** exponent
 
 
 def _shown(share: Share) -> str:

@@ -155,7 +155,7 @@ class BoundChannel(Mechanism):
 
     @cached_property
     def _box(self) -> list[tuple[Any, Any]]:
-        ends = []
+        box = []
         for variable in self.channel.inputs:
             if variable.lower.has(*self.channel.inputs) or variable.upper.has(*self.channel.inputs):
                 raise ValueError(f"the range of input {variable.name!r} depends on another input; this is not solved")
@@ -166,8 +166,8 @@ class BoundChannel(Mechanism):
             low, high = self._number(variable.lower), self._number(variable.upper)
             if low > high:
                 raise ValueError(f"input {variable.name!r} has an empty range, {float(low)}..{float(high)}")
-            ends.append((low, high))
-        return ends
+            box.append((low, high))
+        return box
 
     @cached_property
     def _probabilities(self) -> list[Any]:
@@ -259,8 +259,8 @@ class BoundChannel(Mechanism):
             raise ValueError(f"{self.channel.name!r}: pieces are solved for a single input only")
         if low == high:
             return [((low,), (low,))]
-        ends = {(_line(f, low, high)) for lower, upper, _ in self._pieces for f in (lower, upper)}
-        lines = [(b, -d, c - a) for a, b in ends for c, d in ends]  # b x - d x' = c - a
+        endpoints = {(_line(f, low, high)) for lower, upper, _ in self._pieces for f in (lower, upper)}
+        lines = [(b, -d, c - a) for a, b in endpoints for c, d in endpoints]  # b x - d x' = c - a
         lines += [(b, -ratio * b, (ratio - 1) * a) for a, b in (_line(p, low, high) for p in self._probabilities)]
         lines += [(1, 0, low), (1, 0, high), (0, 1, low), (0, 1, high)]
         points = {(low, low), (low, high), (high, low), (high, high)}

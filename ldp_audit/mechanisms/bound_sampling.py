@@ -162,10 +162,10 @@ def _inside(variable: Variable, values: Any, grid: NDArray[np.float64], xp: Any)
     return in_interval(variable.name, values, low, high, xp)
 
 
-def _exact(variable: Variable, grid: NDArray[np.float64], ends: tuple[Any, Any]) -> list[Any]:
+def _exact(variable: Variable, grid: NDArray[np.float64], bounds: tuple[Any, Any]) -> list[Any]:
     """The grid points with the range's exact endpoints, whose floats may lie outside."""
     points = [mpmath.mpf(point) for point in grid.tolist()]
-    return points if variable.integer_valued else [ends[0], *points[1:-1], ends[1]][: len(points)]
+    return points if variable.integer_valued else [bounds[0], *points[1:-1], bounds[1]][: len(points)]
 
 
 def _place(grid: NDArray[np.float64], x: Any, xp: Any) -> tuple[Any, Any]:

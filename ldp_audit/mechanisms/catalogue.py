@@ -97,8 +97,8 @@ class Entry:
 
 
 def _number(law: SymbolicChannel, value: Any) -> Any:
-    ends = {"lower": law.inputs[0].lower, "upper": law.inputs[0].upper} if law.inputs else {}
-    return ends.get(value, value)
+    bounds = {"lower": law.inputs[0].lower, "upper": law.inputs[0].upper} if law.inputs else {}
+    return bounds.get(value, value)
 
 
 def _paragraphs(module: Any) -> list[str]:

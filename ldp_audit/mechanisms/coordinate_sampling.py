@@ -108,7 +108,7 @@ class CoordinateSampling(Mechanism):
             return np.zeros_like(asked)[()]
         losses = step * np.arange(1, self.k + 1)
         left = -np.expm1(np.minimum(asked[..., None] - losses, 0.0))
-        return np.where(asked >= self.exact_epsilon(), 0.0, left @ _loss_law(mass, step, self.k))[()]
+        return np.where(asked >= self.exact_epsilon(), 0.0, left @ _sum_probabilities(mass, step, self.k))[()]
 
     def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability (density) of the report y = (indices, values), shapes (..., k), at x, shape (..., d).
@@ -189,7 +189,7 @@ def _extreme_mass(value: Any) -> float:
     )
 
 
-def _loss_law(mass: float, step: float, k: int) -> NDArray[np.float64]:
+def _sum_probabilities(mass: float, step: float, k: int) -> NDArray[np.float64]:
     """P(the sum of k losses is n steps) for n = 1 .. k: multinomial terms with i steps up and i - n down."""
     with np.errstate(divide="ignore"):
         rest = np.log(np.longdouble(max(0.0, 1 - mass * (1 + math.exp(-step)))))

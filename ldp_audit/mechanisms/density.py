@@ -67,8 +67,8 @@ def _integral(integrand: Expr, lower: Expr, upper: Expr) -> Expr:
         if isinstance(v, Variable)
     }
     y = symbols.setdefault(OUTPUT, Dummy("y", real=True))
-    ends = (y, lower.subs(symbols), upper.subs(symbols))
-    found = simplify(integrate(integrand.subs(symbols), ends))  # pyright: ignore[reportArgumentType]
+    limits = (y, lower.subs(symbols), upper.subs(symbols))
+    found = simplify(integrate(integrand.subs(symbols), limits))  # pyright: ignore[reportArgumentType]
     return cancel(found).subs({dummy: v for v, dummy in symbols.items()})
 
 

@@ -183,8 +183,8 @@ class FiniteChannel(Mechanism):
     def _doubled(self) -> Doubled:
         """The probabilities in double-double precision."""
         totals = np.broadcast_to(self._totals[:, None], self._weights.shape)
-        nearest, lacking = doubled(self._weights.ravel().tolist(), totals.ravel().tolist())
-        return nearest.reshape(self._weights.shape), lacking.reshape(self._weights.shape)
+        nearest, remainder = doubled(self._weights.ravel().tolist(), totals.ravel().tolist())
+        return nearest.reshape(self._weights.shape), remainder.reshape(self._weights.shape)
 
     @cached_property
     def _worst(self) -> tuple[int, int, Fraction | None]:

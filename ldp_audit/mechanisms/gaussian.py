@@ -229,8 +229,8 @@ class GaussianGrid(FinitePrecision):
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y, unrounded, at the input x, nats; broadcasts; -inf off the grid."""
         (step, known), (below, fraction) = self.grid.step_of(y), self.grid.between(x)
-        away, law = step - below, np.array([0, *self.counts(), 0], dtype=np.float64) / 2.0**self.bits
-        near, other = (law[np.clip(k + len(law) // 2, 0, len(law) - 1)] for k in (away, away - 1))
+        away, table = step - below, np.array([0, *self.counts(), 0], dtype=np.float64) / 2.0**self.bits
+        near, other = (table[np.clip(k + len(table) // 2, 0, len(table) - 1)] for k in (away, away - 1))
         with np.errstate(divide="ignore"):
             found = np.log((1 - fraction) * near + fraction * other)
         return np.where(known, found, -np.inf)[()]
@@ -261,7 +261,7 @@ class GaussianGrid(FinitePrecision):
         n + 1. Only k <= n contribute to the sum of (p(k) - t q(k))_+, as for larger k unimodality gives p(k) <= p(k -
         n), p(k - n - 1); and for k <= n, p(k - n) decreases in n. So the sum increases with the distance.
         """
-        return _laws(self.width(), self.bits, Fraction(self.mechanism.sensitivity) / self.grid.spacing())
+        return _pair_tables(self.width(), self.bits, Fraction(self.mechanism.sensitivity) / self.grid.spacing())
 
 
 def _grid(mechanism: Gaussian, fineness: int) -> NoiseGrid:
@@ -283,7 +283,7 @@ def _divergence(first: Doubled, second: Doubled, level: float) -> float:
 
 
 @lru_cache(maxsize=8)
-def _laws(width: Fraction, bits: int, distance: Fraction) -> tuple[Doubled, Doubled]:
+def _pair_tables(width: Fraction, bits: int, distance: Fraction) -> tuple[Doubled, Doubled]:
     """The tables of two inputs at this distance in spacings, the first on the grid, over the same reports."""
     counts = _counts(width, bits) or ()
     whole, part = int(distance), distance % 1

@@ -81,10 +81,10 @@ class Mechanism(ABC):
 
     def domain(self) -> tuple[float, float]:
         """Lower and upper bound of the inputs; ValueError where inputs are not the numbers of one interval."""
-        ends = [np.asarray(x) for x in self.worst_pair()]
-        if any(end.ndim or end.dtype.kind not in "iuf" for end in ends):
+        pair = [np.asarray(x) for x in self.worst_pair()]
+        if any(x.ndim or x.dtype.kind not in "iuf" for x in pair):
             raise ValueError(f"the inputs of {self!r} are no numbers of an interval")
-        return float(min(ends)), float(max(ends))
+        return float(min(pair)), float(max(pair))
 
     def reports(self) -> Sequence[Any] | None:
         """All possible reports, where they are finitely many and can be listed; else None."""

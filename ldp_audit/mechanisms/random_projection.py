@@ -121,12 +121,12 @@ class RandomProjection(Mechanism):
 
         With `clip` they attain exact_epsilon() and delta() for every index; without, they lie a few roundings inside.
         """
-        ends, short = np.array(worst_ends(self.value)), -1.0 if self.clip else 2.0**-50
+        endpoints, short = np.array(worst_ends(self.value)), -1.0 if self.clip else 2.0**-50
         while True:
-            targets = ends + short * (ends[::-1] - ends)
+            targets = endpoints + short * (endpoints[::-1] - endpoints)
             one, two = self.recover(np.repeat(targets[:, None], self.q, axis=1))
             reached = self.project(np.stack([one, two]))
-            if self.clip or np.all((ends.min() <= reached) & (reached <= ends.max())):
+            if self.clip or np.all((endpoints.min() <= reached) & (reached <= endpoints.max())):
                 return one, two
             short *= 2
 

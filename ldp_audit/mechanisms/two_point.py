@@ -236,8 +236,8 @@ class FiniteTwoPoint(WholeWords):
         position = ((wide - low) - (high - wide)) / (high - low)  # exactly -1 and 1 at the endpoints
         safe = float(reach) if int(float(reach)) <= reach else float(np.nextafter(float(reach), 0.0))
         inner = xp.astype(xp.clip(xp.floor(position * float(reach)), -safe, safe), xp.int64)
-        ends = xp.where(wide >= high, xp.full_like(inner, reach), xp.full_like(inner, -reach))
-        return xp.where((wide >= high) | (wide <= low), ends, inner)
+        extremes = xp.where(wide >= high, xp.full_like(inner, reach), xp.full_like(inner, -reach))
+        return xp.where((wide >= high) | (wide <= low), extremes, inner)
 
     def _scale(self) -> float:
         """The derivative of the threshold in the input, in units of 2**48; infinite for the smallest radii."""

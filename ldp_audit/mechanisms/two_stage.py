@@ -107,12 +107,12 @@ class TwoStage(Mechanism):
         With `clip`, every coordinate lies beyond an endpoint of the domain, in the selection's worst orders. Without,
         coordinate 0 moves from one endpoint to the other, and ties rank it last.
         """
-        ends, (low, high) = worst_ends(self.value), domain_of(self.value)
+        endpoints, (low, high) = worst_ends(self.value), domain_of(self.value)
         widest = max(abs(low), abs(high))
         if self.clip:
             one, two = (widest * (1 + z.astype(np.float64)) for z in self._selection_pair())
-            return (one, -two) if ends[0] > ends[1] else (-one, two)
-        first, second = sorted(ends, key=abs, reverse=True)
+            return (one, -two) if endpoints[0] > endpoints[1] else (-one, two)
+        first, second = sorted(endpoints, key=abs, reverse=True)
         one, two = np.full(self.d, min(max(low, 0.0), high)), np.full(self.d, first)
         one[0], two[0] = first, second
         return one, two

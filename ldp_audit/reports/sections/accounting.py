@@ -60,7 +60,7 @@ def _of(one: dict[str, Any], key: str) -> str:
     return ends((found["lower"], found["epsilon"]))
 
 
-def _ends_or(one: dict[str, Any], found: dict[str, Any]) -> str:
+def _bounds_or_upper(one: dict[str, Any], found: dict[str, Any]) -> str:
     """An upper bound alone, or both bounds where the convention has them."""
     return epsilon(found["epsilon"]) if found["lower"] is None else _of(one, found["key"])
 
@@ -83,7 +83,7 @@ def _one(one: dict[str, Any], papers: dict[str, str]) -> list[Block]:
     rows = [
         [
             found["key"],
-            _ends_or(one, found),
+            _bounds_or_upper(one, found),
             short(found["delta"]),
             found["says"],
         ]

@@ -41,9 +41,9 @@ def summary(report: dict[str, Any]) -> Section:
     blocks: list[Block] = [Paragraph(_lead(report, papers), "lead")]
     blocks += [Paragraph(f"Not settled, as it is not well formed: {error}", "note") for error in report["failed"]]
     blocks += _claimed(report, papers)
-    blocks += _true(report, papers)
+    blocks += _all_verdicts(report, papers)
     blocks += _costs(report)
-    blocks += _each(report, papers)
+    blocks += _by_paper(report, papers)
     return Section("index", _title(papers), blocks)
 
 
@@ -57,7 +57,7 @@ def _own(report: dict[str, Any], paper: dict[str, Any]) -> list[dict[str, Any]]:
     return [one for one in report["claims"] if one["paper"] == paper["key"] and one["source"] == "paper"]
 
 
-def _told_of(report: dict[str, Any], paper: dict[str, Any]) -> list[dict[str, Any]]:
+def _own_claims(report: dict[str, Any], paper: dict[str, Any]) -> list[dict[str, Any]]:
     """The paper's own claims, or all claims of its file if it has none."""
     return _own(report, paper) or [one for one in report["claims"] if one["paper"] == paper["key"]]
 
@@ -93,7 +93,7 @@ def _claimed(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block
     rows: list[list[Text]] = []
     for paper in papers or report["papers"]:
         about = ", ".join(part for part in (paper["authors"], paper["venue"]) if part)
-        rows.append([FoundLink(paper["title"], paper["key"]), about or "–", str(len(_told_of(report, paper)))])
+        rows.append([FoundLink(paper["title"], paper["key"]), about or "–", str(len(_own_claims(report, paper)))])
     others = report["not_the_papers"]
     blocks: list[Block] = [Heading("What was claimed", "claimed")]
     if rows:
@@ -109,26 +109,26 @@ def _claimed(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block
     return blocks
 
 
-def _true(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:
+def _all_verdicts(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:
     """All verdicts in one bar, and the most important claim of each paper."""
     own = [one for paper in papers for one in _own(report, paper)] or report["claims"]
-    told = [one for paper in papers for one in _telling(_own(report, paper))[:1]] or _telling(own)[:_SHOWN]
+    told = [one for paper in papers for one in _important(_own(report, paper))[:1]] or _important(own)[:_SHOWN]
     blocks: list[Block] = [Heading("What is true", "true"), Shares(_counts(own))]
     if told:
-        blocks.append(_beside("What fails most tellingly in each paper", told))
+        blocks.append(_corrections("What fails most tellingly in each paper", told))
     return [*blocks, Paragraph(["Every claim in one picture: ", SectionLink("verdict matrix", "matrix"), "."])]
 
 
-def _each(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:
+def _by_paper(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:
     """Each paper's verdicts with up to three claims that fail, and the meaning of the verdicts."""
     blocks: list[Block] = [Heading("Paper by paper", "papers")]
     for paper in papers or report["papers"]:
-        mine = _told_of(report, paper)
-        told = _telling(mine)
+        mine = _own_claims(report, paper)
+        told = _important(mine)
         blocks += [Heading(paper["title"], f"paper-{paper['key']}", 2), Shares(_counts(mine), paper["key"])]
         if told:
             caption = f"{min(_SHOWN, len(told))} of {len(told)} that do not hold or promise nothing"
-            blocks.append(_beside(caption, told[:_SHOWN]))
+            blocks.append(_corrections(caption, told[:_SHOWN]))
     found: list[Text] = [[Badge(word), f" {_meaning(word)}."] for word in _counts(report["claims"])]
     return [*blocks, Heading("How to read a verdict", "verdicts"), Items(found)]
 
@@ -137,13 +137,13 @@ def _meaning(verdict: str) -> str:
     return wording.VERDICTS[verdict].partition(";")[0]
 
 
-def _telling(claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _important(claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The refuted or vacuous claims, those of `TELLING` first."""
     false = [one for one in claims if one["verdict"] in _FALSE]
     return sorted(false, key=lambda one: TELLING.index(one["id"]) if one["id"] in TELLING else len(TELLING))
 
 
-def _beside(caption: str, claims: list[dict[str, Any]]) -> Table:
+def _corrections(caption: str, claims: list[dict[str, Any]]) -> Table:
     rows: list[list[Text]] = [
         [
             [ClaimLink(one["id"], one["paper"]), " ", Badge(wording.badge(one), one["verdict"])],
