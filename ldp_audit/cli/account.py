@@ -17,7 +17,7 @@ def add_arguments(account: argparse.ArgumentParser) -> None:
         type=float,
         default=1e-4,
         metavar="W",
-        help="how far apart certified ends may be, nats; wider is quicker",
+        help="largest distance of the certified bounds, nats; a larger one is faster",
     )
     add("--list", action="store_true", help="the protocols that are shipped")
     add("--quiet", action="store_true", help="no progress")

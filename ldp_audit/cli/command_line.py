@@ -26,7 +26,7 @@ COMMANDS = {
     "exact": "print what is known exactly of a mechanism: epsilon, profile, moments",
     "audit": "bound a sampler's epsilon from below, by its outputs",
     "account": "what a protocol spends, in every convention",
-    "linkage": "what anonymous, shuffled reports give away, against what is promised",
+    "linkage": "what anonymous, shuffled reports reveal, against what is promised",
     "train": "run a paper's federated pipeline, and tie its accuracy to what it spends",
     "report": "everything in one document: claims, programs, protocols, training",
     "doctor": "what is installed, which devices there are, and known defects of this machine",

@@ -18,13 +18,13 @@ from ldp_audit.reports.mathematics import law_latex, with_sums_named
 
 _OPENING = """# The mechanisms
 
-Each law as it is defined in `ldp_audit/mechanisms/`, and what follows from the definition. This page is generated
-(`make docs`); nothing on it is written by hand. The numbers in a row come from the example in its heading.
+Each mechanism's distribution, as defined in `ldp_audit/mechanisms/`, and what is derived from the definition. This page
+is generated (`make docs`). The numbers in a table come from the example in its heading.
 """
 
 _REFERENCE = """# Mechanisms
 
-`ldp_audit.mechanisms`: exact distributions, each defined once; [all laws on one page](../mechanisms.md).
+`ldp_audit.mechanisms`: exact distributions, each defined once; [all on one page](../mechanisms.md).
 """
 
 

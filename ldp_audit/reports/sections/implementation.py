@@ -78,7 +78,7 @@ def _programs(programs: list[dict[str, Any]]) -> list[Block]:
     blocks: list[Block] = [
         Heading("Textbook programs", "programs"),
         Paragraph(
-            "Each program is a mechanism as it is published and commonly coded, held to what that has on paper. "
+            "Each program is a published mechanism as it is commonly coded, compared with its guarantee on paper. "
             "Only one input: the share of random words whose output the other input never gives; an attacker who sees "
             "such an output knows the input. Not refuted: no violation among the words that were run, and no proof."
         ),

@@ -18,9 +18,9 @@ def mechanisms(report: dict[str, Any]) -> Section:
     off = [one["name"] for one in found if one["claimed_epsilon"] not in (None, one["exact_epsilon"])]
     beyond = f" In {many(len(off), 'case')} the exact epsilon is not the one calibrated to: {', '.join(off)}."
     lead = (
-        f"{many(len(found), 'mechanism')}, each defined once as an exact law, from which everything below follows. "
-        "Calibrated to: the epsilon that was asked for. Exact: the law's tight epsilon. Implemented: that of the "
-        f"shipped finite-precision sampler.{beyond if off else ''}"
+        f"{many(len(found), 'mechanism')}, each defined once as an exact distribution, from which everything below is "
+        "derived. Calibrated to: the requested epsilon. Exact: the tight epsilon of the distribution. Implemented: that of "
+        f"the shipped finite-precision sampler.{beyond if off else ''}"
     )
     rows = [
         [

@@ -115,7 +115,7 @@ def _all_verdicts(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[
     told = [one for paper in papers for one in _important(_own(report, paper))[:1]] or _important(own)[:_SHOWN]
     blocks: list[Block] = [Heading("What is true", "true"), Shares(_counts(own))]
     if told:
-        blocks.append(_corrections("What fails most tellingly in each paper", told))
+        blocks.append(_corrections("The most important claim that fails in each paper", told))
     return [*blocks, Paragraph(["Every claim in one picture: ", SectionLink("verdict matrix", "matrix"), "."])]
 
 
@@ -172,7 +172,7 @@ def _costs(report: dict[str, Any]) -> list[Block]:
     more = ["All points, findings and figures: ", SectionLink("training", "training"), "."]
     return [
         *blocks,
-        Table("What accuracy is left: the best point of each kind; their other settings may differ", head, rows),
+        Table("Accuracy at the best point of each kind; their other settings may differ", head, rows),
         Paragraph(more),
     ]
 
