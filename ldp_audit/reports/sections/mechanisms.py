@@ -19,7 +19,7 @@ def mechanisms(report: dict[str, Any]) -> Section:
     beyond = f" In {many(len(off), 'case')} the exact epsilon is not the one calibrated to: {', '.join(off)}."
     lead = (
         f"{many(len(found), 'mechanism')}, each defined once as an exact distribution, from which everything below is "
-        "derived. Calibrated to: the requested epsilon. Exact: the tight epsilon one. Implemented: that "
+        "derived. Calibrated to: the requested epsilon. Exact: the tight epsilon. Implemented: that "
         f"of the shipped finite-precision sampler.{beyond if off else ''}"
     )
     rows = [
