@@ -68,10 +68,7 @@ class Pool(Protocol):
 
 
 def pool_of(workers: int = 1, scheduler: str | None = None) -> Pool:
-    """The pool of `workers` processes of this machine (1: this process), or of the Dask scheduler at an address.
-
-    Raises ValueError for fewer than one, and for both.
-    """
+    """The pool of `workers` processes here (1: this one), or of a Dask scheduler's address; ValueError for both."""
     if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
         raise ValueError(f"workers must be a whole number >= 1, got {workers!r}")
     if scheduler is not None:
@@ -162,10 +159,7 @@ _NEVER_READY = (
 
 
 class Worker:
-    """One process that applies a function to its tasks, one after the other.
-
-    function: (task, say) -> value, picklable.   ready: whether it has answered yet.
-    """
+    """A process that applies function(task, say) to one task after another.   ready: whether it has answered."""
 
     def __init__(self, function: Callable[[Any, Say], Any], *, daemon: bool = False) -> None:
         context = multiprocessing.get_context("spawn")

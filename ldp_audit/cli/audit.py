@@ -95,10 +95,7 @@ def _inputs(text: str) -> list[Any]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Audit, confirm, merge or enumerate; 1 if the claim is violated, 3 if the audit had no power, else 0.
-
-    Raises ValueError for bad input.
-    """
+    """Audit, confirm, merge or enumerate; 1 if the claim is violated, 3 without power, else 0; or ValueError."""
     from ldp_audit.auditing.program import ProgramError
     from ldp_audit.auditing.test import IncompleteError
 

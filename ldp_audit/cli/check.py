@@ -40,10 +40,7 @@ def add_arguments(check: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Settle, print, write; 1 for `--fail-on`, 2 for a malformed claim (the others are settled and written), else 0.
-
-    Raises ValueError for bad input.
-    """
+    """Settle, print, write; 1 for `--fail-on`, 2 for a malformed claim, else 0. ValueError for bad input."""
     from ldp_audit.reports import document, write
 
     check_writable(options)

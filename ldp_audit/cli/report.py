@@ -43,10 +43,7 @@ def add_arguments(report: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Gather, write, and print the place; 1 for `--fail-on`, 2 for a malformed claim, else 0.
-
-    Raises ValueError for other bad input.
-    """
+    """Gather, write, print the place; 1 for `--fail-on`, 2 for a malformed claim, else 0; or ValueError."""
     from ldp_audit.reports import junit, write
     from ldp_audit.reports.sections import whole
 

@@ -210,10 +210,7 @@ class LocalGrain:
 
 @dataclass(frozen=True, eq=False)
 class SeenBefore:
-    """1 for a number among the first outputs, 2 among the second, 3 among both, else 0.
-
-    first, second: ascending, distinct, float64.
-    """
+    """1 for a number in `first`, 2 in `second`, 3 in both, else 0; both ascending, distinct, float64."""
 
     first: np.ndarray
     second: np.ndarray

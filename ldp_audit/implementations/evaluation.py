@@ -138,10 +138,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class OneUniform:
-    """y = sampler_map(x, u) as a function of the word of u.
-
-    reader: of the outputs, shared by the inputs that are compared.   falling: whether the output decreases in u.
-    """
+    """y = sampler_map(x, u) as a function of the word of u; `falling` if it decreases in u."""
 
     sampler_map: SamplerMap
     x: Any

@@ -33,10 +33,7 @@ _SINGLE, _DOUBLE = (torch.float32, 24), (torch.float64, 53)
 
 
 class FakeTorch(dispatch.TorchDispatchMode):
-    """A context in which torch's random functions take their words from a tape.
-
-    starts: the states from which recorded calls drew first.
-    """
+    """A context in which torch draws from a tape.   starts: the states from which recorded calls drew first."""
 
     def __init__(self, tape: Tape) -> None:
         super().__init__()

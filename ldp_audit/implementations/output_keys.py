@@ -249,10 +249,7 @@ def _number(key: Any, dtype: str) -> Any:
 
 
 def _identity(value: Any) -> Hashable:
-    """The type and value of a label, floats by their bits.
-
-    Raises ValueError for an object that is known by its text only, which may not be unique.
-    """
+    """The type and value of a label, floats by their bits; ValueError for objects without a known unique text."""
     kind = type(value)
     if isinstance(value, Enum):
         return kind, value.name, _identity(value.value)

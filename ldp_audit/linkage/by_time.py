@@ -54,10 +54,7 @@ from ldp_audit.mechanisms.inputs import finite
 
 
 def name_report(arrivals: Arrivals, d: int = 1) -> Attribution:
-    """Name the client of one report by its time alone; the server knows the starts. Exact.
-
-    d: reports of each client, >= 1; the share does not depend on it.
-    """
+    """Name the client of one report by its time alone; the server knows the starts. Exact, for every d >= 1."""
     n, reports = arrivals.n, whole_number("d", d)
     exposed = sum(arrivals.exposed(), Fraction(0)) / n
     success = arrivals.covered() / n
@@ -140,10 +137,7 @@ def tell_pair(arrivals: Arrivals, same: Any = Fraction(1, 2)) -> Attribution:
 
 
 def link_two_clients(offset: Any, window: Any, d: int) -> Attribution:
-    """Partition the reports of two clients, d >= 1 ids each, by client, by all times. Exact.
-
-    exposed: the probability r that an id's two reports are resolved.
-    """
+    """Partition the reports of two clients, d >= 1 ids each, by all times. Exact; `exposed` is r for each id."""
     ids, miss = whole_number("d", d), _overlap(offset, window) ** 2
     success = power(1 - miss / 2, ids) + power(miss / 2, ids)
     return Attribution(
@@ -158,10 +152,7 @@ def link_two_clients(offset: Any, window: Any, d: int) -> Attribution:
 
 
 def tell_start(offset: Any, window: Any, d: int) -> Attribution:
-    """Decide from all d >= 1 reports of one client which of two starts, `offset` apart, it has. Exact.
-
-    exposed: the probability of certainty, the total variation 1 - (1 - q)**d.
-    """
+    """Decide from one client's d >= 1 reports which of two starts it has. Exact; `exposed` is 1 - (1 - q)**d."""
     reports = whole_number("d", d)
     unseen = power(_overlap(offset, window), reports)
     note = "reports known to share a client, by value or channel"
@@ -211,10 +202,7 @@ def _overlap(offset: Any, window: Any) -> Fraction:
 
 
 def name_report_uniform_errors(n: int, length: Any, window: Any) -> Attribution:
-    """Name a report's client where starts are uniform on an interval of this length >= 0, and known. Exact.
-
-    exposed: the share of reports that arrive where no other client's can.
-    """
+    """Name a report's client where starts are known and uniform on an interval of this length >= 0. Exact."""
     clients, spread = whole_number("n", n), _share(length, window)
     short = max(Fraction(0), 1 - 1 / spread) if spread else Fraction(0)
     gap = spread * (1 - power(short, clients + 1)) / (clients + 1)
@@ -230,10 +218,7 @@ def name_report_uniform_errors(n: int, length: Any, window: Any) -> Attribution:
 
 
 def name_report_normal_errors(n: int, sigma: float, window: float) -> Attribution:
-    """Name a report's client where starts are normal, of standard deviation sigma >= 0, and known.
-
-    By quadrature; `bounds` are from its own error estimate.
-    """
+    """Name a report's client where starts are known and normal, sigma >= 0; `bounds`: of the quadrature."""
     clients, scale = whole_number("n", n), float(_share(sigma, window))
     exposed, success, error = Fraction(1, 1) if clients == 1 else 0.0, 1 / clients, 0.0
     if scale > 0:

@@ -285,9 +285,7 @@ class BoundChannel(Mechanism):
         return mpmath.fsum(term for term in terms if term > 0)
 
     def _overlaps(self, pair: tuple[Inputs, Inputs]) -> list[tuple[Any, Any, Any]]:
-        """(density, other density, length) of the overlaps of pieces; where only the first has mass, the other density
-        is 0.
-        """
+        """(density, other density, length) of overlapping pieces; the other density is 0 outside its support."""
         first, second = (self.law_at(x)[1] for x in pair)
         found: list[tuple[Any, Any, Any]] = []
         for low, high, p in first:
@@ -457,10 +455,7 @@ def _require_inside(variable: Variable, number: Any, given: Mapping[Variable, An
 
 
 def _real_roots(coefficients: Sequence[Any]) -> list[Any]:
-    """A superset of the real roots; coefficients from the highest power down, all roots simple.
-
-    Raises ValueError where they are not found.
-    """
+    """All real roots, or a superset; coefficients from the highest power down. ValueError where none are found."""
     largest = max(map(abs, coefficients))
     first = next((i for i, c in enumerate(coefficients) if abs(c) > NOTHING * largest), len(coefficients))
     kept = list(coefficients[first:])

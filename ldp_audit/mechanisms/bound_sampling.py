@@ -107,10 +107,7 @@ class GridChannel(Mechanism):
             return np.log(self._mixed(x, np.exp(self.rows.log_prob(y, every))))
 
     def sample(self, *x: Any, rng: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """One report for each input; shape, floating dtype and device of the (first) input, numpy or torch.
-
-        Raises ValueError for inputs outside their ranges.
-        """
+        """One report for each input; shape, floating dtype and device of the first input. ValueError out of range."""
         source = source_of(rng)
         xp, arrays = source.xp, [source.array(v.name, one) for v, one in zip(self._inputs(x), x, strict=True)]
         row = source.constant(np.zeros(tuple(arrays[0].shape)), xp.int64)

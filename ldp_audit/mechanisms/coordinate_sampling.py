@@ -76,9 +76,7 @@ class CoordinateSampling(Mechanism):
         return self.value(share)
 
     def symbolic(self) -> SymbolicChannel:
-        """The distribution of one coordinate of `dense`, in d, k and the value mechanism's symbols, with t =
-        e**(epsilon/k).
-        """
+        """The distribution of a coordinate of `dense`, in d, k and the value mechanism's symbols; t = e**(epsilon/k)."""
         share = SAMPLED / LENGTH.variable
         return thinned(self.coordinate().symbolic(), "one of d coordinates, k of them sampled", share, 1 / share)
 
@@ -111,10 +109,7 @@ class CoordinateSampling(Mechanism):
         return np.where(asked >= self.exact_epsilon(), 0.0, left @ _sum_probabilities(mass, step, self.k))[()]
 
     def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability (density) of the report y = (indices, values), shapes (..., k), at x, shape (..., d).
-
-        The order of the indices does not matter; -inf for a repeated index.
-        """
+        """Log probability (density) of y = (indices in any order, values), shapes (..., k), at x, shape (..., d)."""
         index, value = (array_of("y", part) for part in two_parts("y", y))
         inputs = self._inputs(array_of("x", x))
         if index.dtype.kind not in "iu" or index.shape[-1:] != (self.k,) or value.shape[-1:] != index.shape[-1:]:

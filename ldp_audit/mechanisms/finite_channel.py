@@ -77,10 +77,7 @@ class FiniteChannel(Mechanism):
 
     @classmethod
     def from_file(cls, path: str | Path) -> FiniteChannel:
-        """Read a .csv of numbers or fractions, or an .npz with `matrix` and perhaps `outputs` (never unpickled).
-
-        Raises ValueError that names the file and the fault.
-        """
+        """Read a .csv, or an .npz with `matrix` and perhaps `outputs` (never unpickled); ValueError names the fault."""
         path = Path(path)
         if path.suffix not in (".csv", ".npz"):
             raise ValueError(f"a channel file must end in .csv or .npz, got {path.name!r}")

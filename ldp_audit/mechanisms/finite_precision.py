@@ -75,10 +75,7 @@ class AliasTable:
         return cls(slot_bits, thresholds, others)
 
     def draw(self, source: Source, shape: Sequence[int], rows: Any = None) -> Any:
-        """The number of a random output for each element of `shape`, distributed as its row of the table; int64.
-
-        rows: int64 of that shape; the first row if None.
-        """
+        """A random output number for each place, distributed as its row (int64 of that shape; None: the first)."""
         xp, within = source.xp, 64 - self.slot_bits
         words = source.words(shape)
         slot = (words >> within) & (2**self.slot_bits - 1)

@@ -302,10 +302,7 @@ def _table(width: Fraction, bits: int) -> AliasTable:
 
 @lru_cache(maxsize=64)
 def _counts(width: Fraction, bits: int) -> tuple[int, ...] | None:
-    """The word counts of a noise of -K .. K spacings, for sigma = `width` spacings and 2**bits words.
-
-    None where the middle would get fewer words than its neighbours.
-    """
+    """The word counts of a noise of -K .. K spacings; None where the middle would get fewer than its neighbours."""
     farthest = math.ceil(_REACH * math.sqrt(bits / 64) * width)
     with ctx.workprec(_PRECISION):
         step = 1 / (arb(fmpq(width.numerator, width.denominator)) * arb(2).sqrt())

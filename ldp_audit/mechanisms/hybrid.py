@@ -166,10 +166,7 @@ class FiniteHybrid(WholeWords):
         return Losses(positive, [share + log for share, found in parts for log in found.log_probs])
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability of the report y at the input x, nats; broadcasts; -inf where y is no output of its dtype.
-
-        Raises ValueError for a dtype of y that cannot separate PM's outputs.
-        """
+        """Log probability of y at x, nats; broadcasts; -inf off the support. ValueError for too narrow a dtype of y."""
         logs = [log_ratio(*share.as_integer_ratio()) + part.log_prob(y, x) for part, share in self._parts()]
         return np.logaddexp.reduce(np.asarray(logs), axis=0)[()]
 

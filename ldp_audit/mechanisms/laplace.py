@@ -219,10 +219,7 @@ class LaplaceGrid(FinitePrecision):
         return numbers_of("x", x).astype(np.float64)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """g**2 (2 q / (1 - q)**2 + f (1 - f)), q = e**(-1/t), f the fraction of x above its grid point. Shape of x.
-
-        The terms are the variances of the noise and of the rounding.
-        """
+        """g**2 (2 q / (1 - q)**2 + f (1 - f)), q = e**(-1/t), f the fraction of x above its grid point. Shape of x."""
         fraction = self.grid().between(x)[1]
         noise = 0.5 / math.sinh(0.5 / self.width()) ** 2
         return ((noise + fraction * (1 - fraction)) * math.ldexp(1.0, self.exponent) ** 2)[()]

@@ -107,10 +107,7 @@ class Mechanism(ABC):
         return summed_epsilon(self) if found is None else float(np.max(found.positive, initial=0.0))
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The privacy profile: hockey-stick divergence, supremum over input pairs; shape of `epsilon`, nats, >= 0.
-
-        Raises ValueError where an epsilon is negative or NaN.
-        """
+        """The privacy profile, supremum over input pairs; shape of `epsilon`, nats; ValueError unless >= 0."""
         asked, found = levels(epsilon), self.losses()
         if found is None:
             return summed_delta(self, epsilon)

@@ -36,10 +36,7 @@ _DELAY_BITS = 53
 
 
 class Messages(NamedTuple):
-    """The n d messages in the order of arrival, as arrays or tensors.
-
-    time: float64.   id: int64, 0 .. d-1.   value: the reports, in their dtype.
-    """
+    """The n d messages in the order of arrival: time, float64; id, int64, 0 .. d-1; value, in the reports' dtype."""
 
     time: Any
     id: Any

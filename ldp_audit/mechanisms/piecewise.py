@@ -213,10 +213,7 @@ class PiecewiseGrid(FinitePrecision):
         return Losses([self.exact_epsilon()], [log_ratio(*apart.as_integer_ratio())])
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability of the report y at the input x, nats; broadcasts; -inf where y is no output of its dtype.
-
-        Raises ValueError for a dtype of y that cannot separate the outputs.
-        """
+        """Log probability of y at x, nats; broadcasts; -inf off the support. ValueError for too narrow a dtype of y."""
         (cell, known), (near, way, weight) = self._cell_of(numbers_of("y", y)), self._windows(x)
         apart = cell - self.half - near
         share = np.where((apart >= 0) & (apart < self.inner), 1 - weight, 0.0)

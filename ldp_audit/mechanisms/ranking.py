@@ -50,10 +50,7 @@ def top_set(magnitudes: Any, k: int) -> Any:
 
 
 def ranking(magnitudes: Any) -> Any:
-    """The ranks 1 .. d of each row, ascending; ties are ranked by index. int64, shape (..., d).
-
-    magnitudes: shape (..., d), finite. Raises ValueError for anything else.
-    """
+    """The ranks 1 .. d of each row of finite magnitudes, ties by index; int64, shape (..., d). ValueError else."""
     xp, values = _finite_rows(magnitudes)
     d = values.shape[-1]
     order = xp.reshape(xp.argsort(values, axis=-1, stable=True), (-1, d))

@@ -160,10 +160,7 @@ class SubsampleRelease(Mechanism):
         return -math.expm1(self._log_left_out(size)[0]) + 0.0
 
     def _log_left_out(self, size: int) -> tuple[float, float]:
-        """The log probability that one of `size` records is not drawn, as a double-double.
-
-        The remainder matters at an epsilon that nearly cancels the log probability.
-        """
+        """The log probability that one of `size` records is not drawn, as a double-double, against cancellation."""
         base, power = (size - 1, self.k) if self.replacement else (size - self.k, 1)
         if self.k == 0 or base == 0:
             return (0.0 if self.k == 0 else -math.inf), 0.0
@@ -175,10 +172,7 @@ class SubsampleRelease(Mechanism):
 
 
 def _first_different(source: Source, n: int, k: int) -> Any:
-    """The first k distinct values of an i.i.d. uniform stream, each uniform among those not drawn before it.
-
-    For k up to n / 2, at least every other value is new on average.
-    """
+    """The first k distinct values of an i.i.d. uniform stream; for k <= n / 2, at least half are new on average."""
     xp, found = source.xp, source.below(n, (0,))
     while found.shape[0] < k:
         stream = xp.concat([found, source.below(n, (2 * (k - found.shape[0]),))])
@@ -190,10 +184,7 @@ def _first_different(source: Source, n: int, k: int) -> Any:
 
 
 def _first_by_keys(source: Source, n: int, k: int) -> Any:
-    """The first k of all n in the order of random 64-bit keys, which are redrawn if two agree.
-
-    Distinct keys are exchangeable, so all orders are equally likely, exactly.
-    """
+    """The first k of all n in the order of random 64-bit keys, redrawn if two agree: exactly uniform orders."""
     xp = source.xp
     while True:
         keys = source.words((n,))

@@ -129,10 +129,7 @@ class TwoPoint(Mechanism):
         return numbers_of("x", x).astype(np.float64)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Var[report | x] = r**2 A**2 - (x - c)**2, without cancellation at the endpoints. Shape of x.
-
-        LDP-FL's Lemma 2 prints r**2 A**2, the value at x = c.
-        """
+        """Var[report | x] = r**2 A**2 - (x - c)**2, stably (LDP-FL's Lemma 2 prints the value at x = c). Shape of x."""
         above, below = self._shares(x)
         half = self.epsilon / 2
         excess = 0.0 if half > 350 else self.radius / math.sinh(half)  # r**2 (A**2 - 1) = (r / sinh)**2

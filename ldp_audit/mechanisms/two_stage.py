@@ -134,10 +134,7 @@ class TwoStage(Mechanism):
         return np.where(asked >= self.exact_epsilon(), 0.0, np.reshape(found, asked.shape))[()]
 
     def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability (density) of the report y = (index, value), shapes (...), at the vector x, shape (..., d).
-
-        -inf where the index is None or -1 and the value is not 0.
-        """
+        """Log probability (density) of y = (index, value) or (None, 0), shapes (...), at x, shape (..., d)."""
         index, value = two_parts("y", y)
         index, value = indices(index, self.d), numbers_of("y", value)
         vectors = array_of("x", x)
@@ -187,10 +184,7 @@ class TwoStage(Mechanism):
         return scattered(index[..., None], value[..., None], self.d)
 
     def selection_input(self, x: Any, xp: Any = NumpySource.xp) -> Any:
-        """The selection's input, shape (..., d): ranks 1 .. d of the |x_j|, or membership in the top k.
-
-        See `ranking.ranking` and `ranking.top_set`: ties go to the larger index.
-        """
+        """The ranks 1 .. d of the |x_j|, or membership in the top k, ties to the larger index; shape (..., d)."""
         magnitudes, members = xp.abs(finite_numbers("x", self._vectors(x), xp)), self._set_size()
         return ranking(magnitudes) if members is None else top_set(magnitudes, members)
 

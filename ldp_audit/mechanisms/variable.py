@@ -235,10 +235,7 @@ def _visit(symbol: Symbol, found: dict[Variable, None], path: tuple[Symbol, ...]
 
 
 def ranges_over_all_exponentials(variable: Variable) -> bool:
-    """Whether the declared range is exactly that of the exponential, as (1, oo) for t = e**epsilon, epsilon > 0.
-
-    If not, statements about the variable need its exponent too.
-    """
+    """Whether the domain is exactly the exponential's; if not, statements about the variable need its exponent."""
     exponent = variable.exp_of
     inner = next(iter(exponent.free_symbols), None) if exponent is not None else None
     if (

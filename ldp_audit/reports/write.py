@@ -16,10 +16,7 @@ __all__ = ["CannotWriteError", "as_json", "check_writable", "rendered", "write_f
 
 
 def rendered(report: dict[str, Any]) -> dict[str, str]:
-    """Every file of a report by its name: report.html, report.md, report.json and the figures.
-
-    For several papers also KEY.html for each, and index.html over them.
-    """
+    """The report's files by name: HTML, Markdown, JSON, figures; for several papers KEY.html and index.html too."""
     files = {f"figures/{figure['name']}.svg": svg(figure) + "\n" for figure in report["figures"]}
     files["report.json"] = as_json(report)
     files["report.md"] = markdown.render(report)
