@@ -76,7 +76,7 @@ class CoordinateSampling(Mechanism):
         return self.value(share)
 
     def symbolic(self) -> SymbolicChannel:
-        """The distribution of a coordinate of `dense`, in d, k and the value mechanism's symbols; t = e**(epsilon/k)."""
+        """The distribution of one coordinate of `dense`, in d, k and the value's symbols; t = e**(epsilon/k)."""
         share = SAMPLED / LENGTH.variable
         return thinned(self.coordinate().symbolic(), "one of d coordinates, k of them sampled", share, 1 / share)
 
