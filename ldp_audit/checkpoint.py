@@ -39,10 +39,7 @@ class Checkpoint:
     packed: Callable[[dict[str, Any]], str | bytes]
 
     def held(self, *parts: str) -> dict[str, Any] | None:
-        """The document of this run, with these parts; None if there is no file.
-
-        Raises ValueError for a damaged file, and for another run's, naming the differences.
-        """
+        """The document of this run, None without a file; ValueError for a damaged file, and for another run's."""
         if not self.path.exists():
             return None
         document = self.read(self.path)

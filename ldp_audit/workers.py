@@ -39,10 +39,7 @@ Take = Callable[[int, int], Any]
 
 
 class Ended(NamedTuple):
-    """The end of a task: a value, an error's type and text, or the loss of its workers.
-
-    lost: the lost workers in words, "" for none.   hint: advice that follows it.
-    """
+    """A task's value, or error and text, or lost workers (`lost`, in words) with advice (`hint`)."""
 
     task: Any
     value: Any = None
@@ -60,10 +57,7 @@ class Pool(Protocol):
         ...
 
     def run(self, function: Function, shared: Any, take: Take, heard: Say) -> Generator[Ended, None, None]:
-        """Compute all tasks, and yield their ends in any order; `heard` gets the messages, where workers can send them.
-
-        Closing the generator ends all workers that it started.
-        """
+        """Compute all tasks, and yield their ends in any order; closing the generator ends its workers."""
         ...
 
 

@@ -8,10 +8,7 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit code.
-
-    0 holds, 1 a violation was found, 2 bad input, 3 an audit without power to find one, 130 interrupted.
-    """
+    """Run one command: 0 holds, 1 violation found, 2 bad input, 3 an audit without power, 130 interrupted."""
     gc.set_threshold(50_000, 20, 20)  # searching SymPy's cached objects for cycles takes a tenth of the time
     try:
         from ldp_audit.cli.command_line import run_command

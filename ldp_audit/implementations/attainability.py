@@ -158,10 +158,7 @@ def _in_words(witness: Witness) -> str:
 
 @dataclass(frozen=True)
 class LocalGrain:
-    """Score by range of the output and by the exponent of its last set bit, coded as a whole number.
-
-    edges: ascending; range i is [edges[i-1], edges[i]), the first and the last unbounded.
-    """
+    """Score by output range (between ascending `edges`) and exponent of the last set bit, coded as a whole number."""
 
     edges: tuple[float, ...]
 

@@ -57,10 +57,7 @@ class Evaluation:
         return 2 ** (self.grid.bits * self.uniforms)
 
     def all_keys(self, x: Any, name: str) -> np.ndarray:
-        """The keys of all outputs on an input.   name: of the input, for progress.
-
-        Raises ProgramError, a ValueError, where the map fails, or where an output depends on anything but x and u.
-        """
+        """The keys of all outputs on x; ProgramError where the map fails or its outputs depend on more than x and u."""
         again = self._again(x)
         said = time.perf_counter()
         keys: np.ndarray | None = None
@@ -244,10 +241,7 @@ def unit_of(outputs: np.ndarray) -> float:
 
 
 def step_back(one: OneUniform, words: np.ndarray, outputs: np.ndarray, allowed: float) -> float:
-    """The largest step back between outputs that should ascend along the last axis; 0 without any.
-
-    Raises ValueError where it exceeds `allowed` and some units in the last place of the two outputs.
-    """
+    """The largest step back between outputs that should ascend along the last axis; ValueError if above `allowed`."""
     before, after = outputs[..., :-1], outputs[..., 1:]
     wrong = after < before
     if not wrong.any():

@@ -115,10 +115,7 @@ def same(first: np.ndarray, second: np.ndarray) -> int | None:
 
 
 def _array_of(raw: Any, *, as_labels: bool) -> tuple[np.ndarray, str]:
-    """A map's result as an array of bit patterns or objects, and the name of its dtype ("label" for objects).
-
-    as_labels: whether numbers in a list are labels, as those of previous lists were.
-    """
+    """A map's result as bit patterns or objects (if `as_labels`, also numbers in a list), and its dtype's name."""
     if isinstance(raw, np.ndarray):
         check_plain(raw)
     if type(raw).__module__.partition(".")[0] == "torch":

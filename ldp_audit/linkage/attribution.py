@@ -129,10 +129,7 @@ def _shown(share: Share) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """An interval of time in which the same clients may send.
-
-    length: in the unit of the window.   first, last: the clients first .. last - 1, in the order of their starts.
-    """
+    """An interval of time, `length` windows long, in which the clients first .. last - 1 by start may send."""
 
     length: Fraction
     first: int

@@ -169,10 +169,7 @@ def tell_start(offset: Any, window: Any, d: int) -> Attribution:
 
 
 def exposed_reports(offset: Any, window: Any, d: int, at_least: int = 2) -> float:
-    """The probability that at least `at_least` of a client's d reports arrive where no other's can: a binomial tail.
-
-    offset: against all other clients.   at_least: >= 1; two or more reports are linked to each other.
-    """
+    """The probability that at least `at_least` >= 1 of a client's d reports arrive alone: a binomial tail."""
     reports, least = whole_number("d", d), whole_number("at_least", at_least)
     q = float(1 - _overlap(offset, window))
     return float(betainc(least, reports - least + 1, q)) if least <= reports else 0.0

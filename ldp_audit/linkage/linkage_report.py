@@ -66,9 +66,8 @@ class MembershipView:
 class LinkageReport:
     """The paper's claim and the findings for n clients, d weights, so many rounds, and epsilon a report.
 
-    promised_advantage: the largest of any test if a client spends epsilon in all.   pure_epsilon: the cost at delta =
-        0.
-    views: the membership test, for each of PLACINGS.   attacks: those that link.
+    promised_advantage: the largest of any test if a client spends epsilon in all.
+    pure_epsilon: at delta = 0.   views: the membership test, for each of PLACINGS.   attacks: those that link.
     """
 
     n: int

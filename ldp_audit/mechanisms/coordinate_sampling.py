@@ -141,11 +141,7 @@ class CoordinateSampling(Mechanism):
         return replace(self, value=ImplementedFactory(self.value, bits))
 
     def sample(self, x: Any, *, rng: Any) -> SparseReport:
-        """One report for each vector: k indices in ascending order, and their values, unscaled; shapes (..., k).
-
-        x: array or tensor of shape (..., d).   rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Values have the floating dtype of x. The indices are exactly uniform.
-        """
+        """One report for each vector: k ascending, exactly uniform indices and their values, unscaled; see the base."""
         source = source_of(rng)
         xp, vectors = source.xp, source.array("x", x)
         inputs = self._inputs(vectors, xp)
@@ -207,10 +203,7 @@ def _log_choices(d: int, k: int) -> float:
 
 
 def _uniform_sets(source: Source, shape: tuple[int, ...], d: int, k: int) -> Any:
-    """Uniform k-subsets of 0 .. d-1, ascending: int64 of shape (*shape, k). Floyd's method.
-
-    Round n draws from 0 .. n; if the number is already in the set, n joins it instead.
-    """
+    """Uniform k-subsets of 0 .. d-1, ascending, by Floyd's method: int64 of shape (*shape, k)."""
     xp = source.xp
     if k == d:
         return source.constant(np.broadcast_to(np.arange(d), (*shape, d)).copy(), xp.int64)

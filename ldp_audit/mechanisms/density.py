@@ -22,10 +22,7 @@ OUTPUT = _Output("y", -oo, oo)
 
 @dataclass(frozen=True)
 class Piece:
-    """The density on one interval of outputs: an expression in the inputs, the parameters and OUTPUT.
-
-    lower, upper: the interval, expressions in the inputs and the parameters; -oo and oo are allowed.
-    """
+    """The density on the interval from lower to upper (perhaps infinite): expressions in inputs, parameters, OUTPUT."""
 
     lower: Expr
     upper: Expr

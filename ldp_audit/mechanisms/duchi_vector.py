@@ -199,9 +199,8 @@ class DuchiVector(Staircase):
     def _on_side(self, x: Any, favoured: Any, source: Source) -> Any:
         """Uniform corners of +1 and -1 on the side of v, the random rounding of x, or off it; shape (n, d), int64.
 
-        For odd d, reflection y -> -y maps one side onto the other. For even d the corners y.v = 0 are on the less
-        likely side, where a reflected corner would be twice as likely as one of them; there corners are drawn again
-        instead.
+        For odd d, reflection y -> -y maps one side onto the other. For even d it would make corners off the side twice
+        as likely as those with y.v = 0; there corners are drawn again instead.
         """
         xp = source.xp
         rounded = xp.astype(source.words(x.shape, 53), xp.float64) < xp.astype(x, xp.float64) * 2.0**52

@@ -172,10 +172,7 @@ class FiniteSelection(WholeWords):
         return Losses(losses[gains], np.log(ahead[gains]) - math.log(sum(weights.tolist())))
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The sum over ranks of (w(i) - e**epsilon w(d+1-i))_+ / sum of w; shape of `epsilon`, nats, >= 0.
-
-        The weights ascend, so the positive terms are those of the highest ranks, and their sums are integers.
-        """
+        """The sum over ranks of (w(i) - e**epsilon w(d+1-i))_+ / sum of w; shape of `epsilon`, nats, >= 0."""
         asked, weights, half = levels(epsilon), self.weights(), self.mechanism.d // 2
         ahead, behind = weights[::-1][:half], weights[:half]  # by descending rank, and their ranks in the reverse
         losses = np.log1p((ahead - behind) / behind)

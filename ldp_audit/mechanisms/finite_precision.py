@@ -146,10 +146,7 @@ class WholeWords(FinitePrecision):
 
 
 def _share_out(counts: Sequence[int], slot_bits: int) -> tuple[list[int], list[int]]:
-    """For each slot, the number of words that lead to its own output, and the output that the others lead to.
-
-    Each step fills a slot with too few words of its own from an output with too many (Vose's construction).
-    """
+    """For each slot, its own output's number of words, and the output of the others, by Vose's construction."""
     size = 2 ** (64 - slot_bits)
     left = [*counts, *([0] * (2**slot_bits - len(counts)))]
     own, other = [size] * len(left), list(range(len(left)))

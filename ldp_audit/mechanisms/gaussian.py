@@ -111,10 +111,7 @@ class Gaussian(Mechanism):
         return np.full_like(finite("x", x), self.sigma * self.sigma)[()]
 
     def implemented(self, bits: int = 64) -> GaussianGrid:
-        """The finite-precision distribution that `sample` draws from: noise on a grid, from a table of word counts.
-
-        ValueError unless bits are 2..64 and sigma and sensitivity 2**-500 .. 2**500.
-        """
+        """The finite-precision distribution of `sample`; ValueError for scales outside 2**-500 .. 2**500 or bits 2..64."""
         return GaussianGrid.of(self, bits)
 
 

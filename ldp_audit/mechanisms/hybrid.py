@@ -50,7 +50,7 @@ HYBRID = SymbolicChannel(
 
 @dataclass(frozen=True)
 class Hybrid(Mechanism):
-    """Inputs in [-1, 1]; reports in [-C, C], with atoms at two of them; a sample has the shape and floating dtype of x.
+    """Inputs in [-1, 1]; reports in [-C, C], two of them atoms; a sample has the shape and floating dtype of x.
 
     epsilon: nats, > 0, finite. Raises ValueError for anything else.
     """

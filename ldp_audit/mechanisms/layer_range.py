@@ -68,10 +68,7 @@ class LayerRange:
         return cls(tuple(center for center, _ in ranges), tuple(radius for _, radius in ranges), names)
 
     def mechanism(self, epsilon: float) -> Any:
-        """The two-point mechanism of each layer, epsilon nats for every single weight; a mapping or a list, as named.
-
-        The report of all d weights has epsilon d times that (`accounting` composes them).
-        """
+        """The two-point mechanism of each layer, with epsilon for each of its weights; a mapping or a list, as named."""
         return self._arranged(self._mechanisms(epsilon))
 
     def clip(self, layers: Any) -> Any:

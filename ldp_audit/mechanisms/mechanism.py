@@ -74,10 +74,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def implemented(self, bits: int = 64) -> Any:
-        """The finite-precision distribution that `sample` draws from with `bits`-bit words, as a mechanism.
-
-        Its epsilon is at most the mechanism's. Raises ValueError unless bits are 2..64.
-        """
+        """The finite-precision distribution of `sample`, of at most the same epsilon; ValueError if bits not 2..64."""
 
     def domain(self) -> tuple[float, float]:
         """Lower and upper bound of the inputs; ValueError where inputs are not the numbers of one interval."""

@@ -202,11 +202,7 @@ class PiecewiseGrid(FinitePrecision):
         return 1.0, -1.0
 
     def losses(self) -> Losses:
-        """The implemented epsilon, with the probability of the cells in the first window and not in the second.
-
-        A divergence is jointly convex, so two windows attain the supremum; min(inner, outer) cells lie in only one of
-        them, as at the endpoints.
-        """
+        """The implemented epsilon, with the probability of the cells in the first window only (worst by convexity)."""
         if not self.half:
             return Losses([], [])
         apart = min(self.inner, 2 * self.half) * self.probabilities()[0]

@@ -94,10 +94,7 @@ class RandomProjection(Mechanism):
         return self._projected(array_of("x", x), NumpySource.xp, self.matrix)
 
     def recover(self, mean_report: Any) -> Any:
-        """The server's estimate from an average of dense reports: the pseudo-inverse of Phi^T times it, in float64.
-
-        mean_report: array or tensor of shape (..., q).   returns: shape (..., d).
-        """
+        """The server's estimate in R^d from an average of dense reports: the pseudo-inverse of Phi^T times it."""
         given = as_array(mean_report)
         xp = array_api_compat.array_namespace(given)
         inverse = xp.asarray(np.linalg.pinv(self.matrix), device=array_api_compat.device(given))
@@ -158,11 +155,7 @@ class RandomProjection(Mechanism):
         return replace(self, value=implemented("value", self.value, bits))
 
     def sample(self, x: Any, *, rng: Any) -> SparseReport:
-        """One report for each vector: an index in 0 .. q-1 and the perturbed combination, unscaled; shapes (...).
-
-        x: array or tensor of shape (..., d).   rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Values have the floating dtype of x. The value mechanism protects the combinations as rounded.
-        """
+        """One report for each vector: a uniform index in 0 .. q-1 and the perturbed, unscaled number; see the base."""
         source = source_of(rng)
         xp, vectors = source.xp, source.array("x", x)
         inputs = self._inputs(vectors, xp, source.constant(self.matrix.copy(), xp.float64))

@@ -46,8 +46,7 @@ WITH_REPLACEMENT = _seen("with", 1 - (1 - 1 / RECORDS) ** DRAWS)
 class SubsampleRelease(Mechanism):
     """k of n records, without or with replacement; the output is the sample, in the random order of the draws.
 
-    n: records, >= 1.   k: draws, >= 0, at most n without replacement.   replacement: whether a record may be drawn
-        twice. Raises ValueError for anything else.
+    n: records, >= 1.   k: draws, >= 0, at most n without replacement. Raises ValueError for anything else.
     """
 
     n: int
@@ -140,11 +139,7 @@ class SubsampleRelease(Mechanism):
         return self
 
     def sample(self, x: Any, *, rng: Any) -> Any:
-        """k of the n records x, shape (n, ...) to (k, ...), in random order; dtype and device of x.
-
-        rng: a numpy.random.Generator, or a torch.Generator for tensors. All ordered samples are equally likely,
-            exactly.
-        """
+        """k of the n records x, shape (n, ...) to (k, ...), all ordered samples exactly equally likely (see base)."""
         source = source_of(rng)
         records = source.array("x", x)
         if records.ndim == 0 or len(records) != self.n:

@@ -84,11 +84,7 @@ class TwoStage(Mechanism):
         return len(self._selection_pair()[0])
 
     def symbolic(self) -> SymbolicChannel:
-        """The distribution of one coordinate of `dense`, in the value mechanism's symbols and P.
-
-        P, the probability that the coordinate is selected, depends on the whole vector; see the selection's
-        `symbolic()`.
-        """
+        """The distribution of one coordinate of `dense`, given P, the probability of its selection (see there)."""
         return thinned(self.value.symbolic(), "one coordinate, selected and perturbed", SELECTED, Integer(1))
 
     def exact_epsilon(self) -> float:
@@ -164,11 +160,7 @@ class TwoStage(Mechanism):
         return TwoStage(selection, implemented("value", self.value, bits), self.clip)
 
     def sample(self, x: Any, *, rng: Any) -> SparseReport:
-        """One report for each vector: indices (-1 for none) and values (then 0), shapes (...).
-
-        x: array or tensor of shape (..., d).   rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Values have the floating dtype of x. Draws from `implemented()`, whose epsilon is at most exact_epsilon().
-        """
+        """One report for each vector: indices (-1 for none) and values (then 0), shapes (...); see the base."""
         source = source_of(rng)
         xp, vectors = source.xp, source.array("x", x)
         inputs = self._values(vectors, xp)

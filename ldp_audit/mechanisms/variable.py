@@ -169,10 +169,7 @@ def substitute_domain(variable: Variable, rewrite: Mapping[Any, Any] | Callable[
 
 
 def replacements(what: str, variables: Iterable[Variable], values: Mapping[Variable, Any]) -> dict[Any, Any]:
-    """The replacement of each variable, by name: the exact values, and variables whose domains change with them.
-
-    Raises ValueError, naming `what`, for a name that is not among the variables.
-    """
+    """The replacement of each variable, by name, and of those whose domains change; ValueError for unknown names."""
     own = {variable.name: variable for variable in variables}
     missing = sorted(variable.name for variable in values if variable.name not in own)
     if missing:

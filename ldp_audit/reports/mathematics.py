@@ -46,10 +46,7 @@ _ELEMENTS = {
 
 
 def mathml(latex: str) -> str:
-    """A <math> element labelled with its LaTeX; the escaped LaTeX where it cannot be typeset safely.
-
-    The converter copies some text unchanged, so its output is parsed, and rejected if it contains anything but MathML.
-    """
+    """A <math> element labelled with its LaTeX; the escaped LaTeX where the result would not be pure MathML."""
     if not latex:
         return ""
     shown = html.escape(latex, quote=True)
