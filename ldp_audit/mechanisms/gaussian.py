@@ -111,7 +111,7 @@ class Gaussian(Mechanism):
         return np.full_like(finite("x", x), self.sigma * self.sigma)[()]
 
     def implemented(self, bits: int = 64) -> GaussianGrid:
-        """The finite-precision distribution of `sample`; ValueError for scales outside 2**-500 .. 2**500 or bits 2..64."""
+        """The finite-precision distribution of `sample`; ValueError for scales outside 2**-500 .. 2**500, or bits."""
         return GaussianGrid.of(self, bits)
 
 

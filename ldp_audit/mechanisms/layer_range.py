@@ -68,7 +68,7 @@ class LayerRange:
         return cls(tuple(center for center, _ in ranges), tuple(radius for _, radius in ranges), names)
 
     def mechanism(self, epsilon: float) -> Any:
-        """The two-point mechanism of each layer, with epsilon for each of its weights; a mapping or a list, as named."""
+        """The two-point mechanism of each layer, with epsilon for each weight; a mapping or a list, as named."""
         return self._arranged(self._mechanisms(epsilon))
 
     def clip(self, layers: Any) -> Any:
