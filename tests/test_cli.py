@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ldp_audit.cli import main
+from tests.together import together
 
 GOOD = """
 from ldp_audit.claims import Claim, at_most
@@ -143,7 +144,7 @@ def test_a_module_is_found_by_its_name_in_the_working_folder(module: Path) -> No
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(("text", "message"), BAD_MODULES.values(), ids=BAD_MODULES)
+@together(("text", "message"), BAD_MODULES.values())
 def test_a_bad_module_is_one_line_and_exit_code_2(
     text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -154,25 +155,6 @@ def test_a_bad_module_is_one_line_and_exit_code_2(
     assert message in error
     assert error.count("\n") == 1
     assert not written(out)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["check", "--paper", "nobody"], "unknown paper 'nobody'; known: ldp-fl, fedsel, fedmd-nfdp, wang, own, all"),
-        (["check", "--claims", "no_such_module_anywhere"], "cannot be imported"),
-        (["check", "--claims", "no/such/file.py"], "no such file"),
-        (["check", "--paper", "ldp-fl", "--only", "LF-NONE"], "unknown claim LF-NONE; known: DEF-POINT"),
-        (["recheck", "no_such_report.json"], "cannot open no_such_report.json: No such file"),
-    ],
-)
-def test_other_bad_input_is_one_line_and_exit_code_2(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(arguments) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
 
 
 def test_an_interruption_before_the_command_begins_is_one_line(
@@ -186,7 +168,7 @@ def test_an_interruption_before_the_command_begins_is_one_line(
     assert capsys.readouterr().err == "ldp-audit: interrupted; no file is left half written\n"
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1]", '{"schema_version": 9}', "\x00"])
+@together("text", ["", "{", "[1]", '{"schema_version": 9}', "\x00"])
 def test_a_file_that_is_no_report_is_said_to_be_none(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -252,7 +234,7 @@ def test_a_wrong_option_is_exit_code_2() -> None:
     assert stopped.value.code == 2
 
 
-@pytest.mark.parametrize(
+@together(
     ("target", "expected"),
     [
         ("PerturbedEncoding(epsilon=1, d=2, k=1)", "exact epsilon        1.31055"),
@@ -269,7 +251,7 @@ def test_exact_prints_what_is_known(
     assert [row["epsilon"] for row in json.loads((tmp_path / "x.json").read_text())["profile"]] == [0.0, 0.5]
 
 
-@pytest.mark.parametrize(
+@together(
     "target",
     [
         "DuchiVector(1, 2, printed=True)",

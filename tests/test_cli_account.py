@@ -49,23 +49,6 @@ def test_the_list_names_every_shipped_protocol(tmp_path: Path, capsys: Captured)
     assert "ldp-fl-mnist" in json.loads(file.read_text())["protocols"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "a protocol file or name is missing; --list shows the shipped ones"),
-        (["no-such"], "'no-such' is neither a file nor a shipped protocol; shipped: fedmd-ldp"),
-        (["no-such.toml"], "cannot open no-such.toml"),
-        (["fedsel-adult", "--delta", "2"], r"delta must be in \(0, 1\), got 2.0"),
-        (["fedsel-adult", "--delta", "nan"], r"delta must be in \(0, 1\), got nan"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str, capsys: Captured) -> None:
-    assert main(["account", *arguments]) == 2
-    said = capsys.readouterr().err
-    assert re.match(f"ldp-audit account: .*{message}", said)
-    assert len(said.splitlines()) == 1
-
-
 def test_a_file_that_is_wrong_is_one_line_that_names_it(tmp_path: Path, capsys: Captured) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text('name = "a"\nround = 3\n[[step]]\nmechanism = "TwoPoint(epsilon=1)"\ntimes = ["rounds"]\n')

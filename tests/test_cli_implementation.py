@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ldp_audit.cli import main
+from tests.together import together
 
 HERE = "tests.test_cli_implementation"
 Captured = pytest.CaptureFixture[str]
@@ -88,38 +89,7 @@ def test_a_shipped_mechanism_brings_its_worst_pair_and_its_claim(capsys: Capture
     assert audit("TwoPoint(epsilon=1)", "--implementation", "--epsilon", "0.9") == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--implementation"], "audit needs a TARGET"),
-        ([f"{HERE}:honest", "--implementation"], "--inputs is needed"),
-        (
-            [f"{HERE}:honest", *CLAIM, "--implementation", "--sequential"],
-            "--implementation does not go with --sequential",
-        ),
-        ([f"{HERE}:honest", *CLAIM, "--implementation", "--workers", "2"], "does not go with --workers"),
-        ([f"{HERE}:honest", *CLAIM, "--implementation", "--resume", "s.json"], "does not go with --resume"),
-        ([f"{HERE}:honest", *CLAIM, "--implementation", "--floating-point"], "does not go with --floating-point"),
-        ([f"{HERE}:honest", *CLAIM, "--implementation", "--confidence=0.9"], "does not go with --confidence"),
-        (["--implementation", "--confirm", "a.json"], "does not go with --confirm"),
-        (["--implementation", "--merge", "a.json"], "does not go with --merge"),
-        ([f"{HERE}:honest", *CLAIM, "--bits", "8"], "--bits and --monotone are about --implementation"),
-        ([f"{HERE}:honest", *CLAIM, "--monotone"], "--bits and --monotone are about --implementation"),
-        ([f"{HERE}:honest", *CLAIM, "--implementation", "--bits", "0"], "bits must be a whole number in 1..64"),
-        ([f"{HERE}:honest", "--inputs=-1", "--implementation"], "inputs must be two or more"),
-        ([f"{HERE}:fails", *CLAIM, "--implementation"], "ArithmeticError: boom"),
-        (["TwoPoint(epsilon=0)", "--implementation"], "epsilon must be"),
-        (["nothing", *CLAIM, "--implementation"], "target 'nothing' is none of"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str, capsys: Captured) -> None:
-    assert audit(*arguments) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-
-
-@pytest.mark.parametrize("inputs", ["-1,1,", ",1", "yes,,no", ""])
+@together("inputs", ["-1,1,", ",1", "yes,,no", ""])
 def test_an_empty_input_is_no_label(inputs: str, capsys: Captured) -> None:
     """A comma too many made labels of numbers."""
     with pytest.raises(SystemExit) as caught:

@@ -10,6 +10,7 @@ import pytest
 
 from ldp_audit.accounting.membership_simulation import SETTINGS
 from ldp_audit.cli import main
+from tests.together import together
 
 Captured = pytest.CaptureFixture[str]
 PAGE = (Path(__file__).parents[1] / "docs" / "linkage.md").read_text(encoding="utf-8")
@@ -68,26 +69,7 @@ def test_infinite_numbers_are_text_in_the_file(tmp_path: Path) -> None:
     assert (document["epsilon"], document["pure_epsilon"]) == ("inf", "inf")
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        (["--clients", "0"], "n must be a whole number >= 1, got 0"),
-        (["--dimension", "0"], "d must be a whole number >= 1, got 0"),
-        (["--epsilon", "nan"], "epsilon must be a number >= 0, got nan"),
-        (["--delta", "1"], "delta must be in [0, 1), got 1.0"),
-        (["--window", "3"], "window and offset must be given together"),
-        (["--window", "-3", "--offset", "1"], "window"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_code_2(changed: list[str], message: str, capsys: Captured) -> None:
-    assert main([*MNIST, *changed]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("ldp-audit linkage: ")
-    assert message in error
-    assert error.count("\n") == 1
-
-
-@pytest.mark.parametrize("changed", [["--clients", "1.5"], ["--dimension", "many"], ["--simulate", "x"]])
+@together("changed", [["--clients", "1.5"], ["--dimension", "many"], ["--simulate", "x"]])
 def test_what_is_no_number_is_refused_before_anything_runs(changed: list[str], capsys: Captured) -> None:
     with pytest.raises(SystemExit) as stopped:
         main([*MNIST, *changed])
@@ -106,7 +88,7 @@ def test_the_page_has_every_setting_and_every_assumed_network() -> None:
     ]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]}-{row[4]}")
+@together("row", ROWS)
 def test_the_numbers_of_the_page_are_those_of_the_command(row: list[str], tmp_path: Path) -> None:
     _, n, epsilon, rounds, d, needed, central, clients = row
     where = tmp_path / "linkage.json"

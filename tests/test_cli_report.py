@@ -14,6 +14,7 @@ from ldp_audit.cli import main, report, report_sections
 from tests.reports.in_text import check_text
 from tests.reports.page_tree import parse
 from tests.reports.whole_report import whole_report
+from tests.together import together
 
 Captured = pytest.CaptureFixture[str]
 
@@ -147,7 +148,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@together("name", BAD)
 def test_what_is_no_audit_is_one_clear_line(tmp_path: Path, capsys: Captured, name: str) -> None:
     text, says = BAD[name]
     path = tmp_path / "bad.json"
@@ -156,7 +157,7 @@ def test_what_is_no_audit_is_one_clear_line(tmp_path: Path, capsys: Captured, na
     assert not any((tmp_path / "out").iterdir())
 
 
-@pytest.mark.parametrize("text", ["{", '{"kind": "audit"}', '{"kind": "training"}', '{"kind": "training", "runs": []}'])
+@together("text", ["{", '{"kind": "audit"}', '{"kind": "training"}', '{"kind": "training", "runs": []}'])
 def test_what_is_no_training_is_one_clear_line(tmp_path: Path, capsys: Captured, text: str) -> None:
     (tmp_path / "results.json").write_text(text)
     assert "results.json" in refused(capsys, "--training", str(tmp_path), "--out", str(tmp_path / "out"))
@@ -173,7 +174,7 @@ def test_a_changed_proof_is_refused(tmp_path: Path, claims: str, capsys: Capture
     assert "claim G-1 is refused" in refused(capsys, "--from", str(path), "--out", str(tmp_path / "other"))
 
 
-@pytest.mark.parametrize(
+@together(
     ("change", "says"),
     [
         (lambda found: found["claims"][0].update(paper="x"), "claim G-1 is refused: the manifest lists it once"),

@@ -131,38 +131,6 @@ def test_a_killed_sweep_resumes_to_the_numbers_of_one_that_was_not(tmp_path: Pat
     assert not list((tmp_path / "killed").glob("runs/*.state"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nothing"], "pipeline must be one of ldp-fl, fedsel, fedmd-nfdp, or module:Class, got 'nothing'"),
-        (["no.such:Plan"], "pipeline 'no.such:Plan' cannot be loaded: ModuleNotFoundError"),
-        (["tests.training.toy:points"], "must be a dataclass of settings with a method start, got <function points"),
-        ([TOY, "--set", "size=3"], "field must be one of epsilon, rounds, kind, .* got 'size'"),
-        ([TOY, "--set", "rounds=many"], "rounds must be a whole number, got 'many'"),
-        ([TOY, "--set", "epsilon=-1"], "epsilon must be > 0, got -1"),
-        ([TOY, "--set", "rounds=1", "--set", "rounds=2"], "--set must name 'rounds' once, got it 2 times"),
-        ([TOY, "--set", "rounds=1", "--sweep", "rounds=1,2"], "field 'rounds' must be either set or swept, got both"),
-        ([TOY, "--preset", "long"], "preset must be one of short, two, got 'long'"),
-        ([TOY, "--repeats", "0"], "repeats must be a whole number >= 1, got 0"),
-        ([TOY, "--data", "nothing"], "data must be one of .* got 'nothing'"),
-        ([TOY, "--data-option", "size=3"], "data 'tests.training.toy:points' has no such option"),
-        ([TOY, "--device", "tpu"], "device must be auto, cpu, cuda, .* got 'tpu'"),
-        ([TOY, "--device", "cuda:99"], "device 'cuda:99' is not there"),
-        ([TOY, "--threads", "0"], "threads must be a whole number >= 1, got 0"),
-        ([TOY, "--workers", "0"], "workers must be a whole number >= 1, got 0"),
-        ([TOY, "--workers", "2", "--scheduler", "tcp://x:1"], "workers must not be given with a scheduler"),
-        ([TOY, "--seed", "-1"], "seed must be a whole number >= 0, got -1"),
-        ([TOY, "--resume"], "--resume needs --out, the folder to go on with"),
-        ([TOY, "--set", "fails=refuses", "--workers", "1"], "the data do not fit"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str, capsys: Captured) -> None:
-    assert main(["train", *arguments]) == 2
-    said = capsys.readouterr().err
-    assert re.match(f"ldp-audit train: .*{message}", said)
-    assert len(said.splitlines()) == 1
-
-
 def test_an_interrupt_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt

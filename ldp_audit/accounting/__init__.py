@@ -9,7 +9,7 @@ if TYPE_CHECKING:  # the names as type checkers and editors see them; at run tim
     from ldp_audit.accounting.calibrate import calibrate as calibrate
     from ldp_audit.accounting.compose import compose as compose
     from ldp_audit.accounting.privacy_loss import PrivacyLoss as PrivacyLoss
-    from ldp_audit.accounting.privacy_loss_of import privacy_loss as privacy_loss
+    from ldp_audit.accounting.privacy_loss import privacy_loss as privacy_loss
     from ldp_audit.accounting.privacy_profile import PrivacyProfile as PrivacyProfile
     from ldp_audit.accounting.shuffle import shuffle as shuffle
     from ldp_audit.accounting.subsample import nfdp as nfdp
@@ -24,7 +24,7 @@ _HOME = {
     "calibrate": "ldp_audit.accounting.calibrate",
     "compose": "ldp_audit.accounting.compose",
     "nfdp": "ldp_audit.accounting.subsample",
-    "privacy_loss": "ldp_audit.accounting.privacy_loss_of",
+    "privacy_loss": "ldp_audit.accounting.privacy_loss",
     "sampled_clients": "ldp_audit.accounting.subsample",
     "shuffle": "ldp_audit.accounting.shuffle",
     "subsample": "ldp_audit.accounting.subsample",

@@ -1,4 +1,4 @@
-r"""How far an attack on a privacy loss can get: advantage, accuracy, posteriors, and how often the loss is large.
+"""What an attacker gains from an output: right guesses, posteriors, detections, and how often the loss is large.
 
 Everything is about one attacker who knows all but one bit, which of two neighbours the input was, and sees the output.
 With L the privacy loss and pi the prior probability of the one, the posterior odds are the prior odds times e**L.
@@ -13,23 +13,18 @@ With L the privacy loss and pi the prior probability of the one, the posterior o
                                           <= (d(epsilon - s) - e**-s d(epsilon))/(1 - e**-s).
 
 * What is left of delta at infinite epsilon is the chance that an output shows outright which of the two it was.
+* The largest true-positive rate at a false-positive rate alpha is 1 - f(alpha) for the trade-off curve f, a difference
+  that loses every digit of a small rate. With t = e**epsilon over all real epsilon (Dong, Roth, Su, "Gaussian
+  Differential Privacy", JRSS B 2022, Proposition 6) it is
 
-The largest true-positive rate at a false-positive rate, with its own digits however small it is.
+      rate(alpha) = inf over t of (t alpha + delta(t)),
 
-It is 1 - f(alpha) for the trade-off curve f, but that difference loses every digit of a small rate. With t = e**epsilon
-over all real epsilon (Dong, Roth, Su, "Gaussian Differential Privacy", JRSS B 2022, Proposition 6)
-
-    rate(alpha) = inf over t of (t alpha + delta(t)),
-
-where any t gives an upper end. A level t = 1/u below 1 is asked of the mirrored loss: there the value is
-(1 - 1/u) + (alpha + delta'(u))/u. All terms are positive, so nothing cancels.
-
-From below: delta is convex in t, so between two levels it lies above the chords that are prolonged from either side.
-Both values are monotone in t (or u) along a line, so the least is at a level or where two such lines meet. The next
-level to look at is where that least is.
-
-* Finitely many losses: the tests "the loss exceeds c", added up from the largest loss on.
-* Gaussian noise: Phi(Phi^-1(alpha) + mu).
+  where any t gives an upper bound. A level t = 1/u below 1 is asked of the reversed loss: there the value is
+  (1 - 1/u) + (alpha + delta'(u))/u. All terms are positive, so nothing cancels. From below: delta is convex in t, so
+  between two levels it lies above the chords that are prolonged from either side. Both values are monotone in t (or u)
+  along a line, so the least is at a level or where two such lines meet; the next level to look at is where that least
+  is. Finitely many losses are the tests "the loss exceeds c", added up from the largest loss on, and Gaussian noise is
+  Phi(Phi^-1(alpha) + mu).
 """
 
 from __future__ import annotations

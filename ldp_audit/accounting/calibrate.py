@@ -1,21 +1,15 @@
-r"""The inverse: the parameter with which a mechanism or a protocol just meets a budget.
+"""The inverse: the parameter with which a mechanism or a protocol just meets a budget.
 
-Only the upper ends of epsilon and delta are used, and the returned value is checked, not trusted to the search: what
+Only the upper bounds of epsilon and delta are used, and the returned value is checked, not trusted to the search: what
 it spends is at most the budget. That nothing beyond it would do as well follows from the spending's being monotone
 between the two ends that were given; the search can see that at the values that it visits, and says so where not.
 
-The search behind `calibrate`: what is spent at the values that were visited, and which to visit next.
-
-The ends of a bracket, of which one meets the budget and the other does not, are drawn together (`search_steps`) in the
-coordinates ln value and ln(-ln delta), in which many small losses and most noises are near a straight line; where delta
-must be 0 the second is minus ln of the largest loss.
-
-Where to look next for the value at which a falling function crosses 0, of which few values are known.
-
-In ln value the function is taken to be near a straight line: the crossing is estimated from the values that are
-nearest to it, by inverse quadratic interpolation or a secant. What is known is a bracket, so a bad estimate only costs
-time: where three of them have not halved the bracket, the next value halves it. An estimate that lies next to an end is
-moved as far from it as the ends may stay apart, so that the bracket closes from both sides.
+The search keeps a bracket, of which one end meets the budget and the other does not. In ln value and ln(-ln delta) many
+small losses and most noises are near a straight line (where delta must be 0, the second is minus ln of the largest
+loss): the crossing is estimated from the visited values that are nearest to it, by inverse quadratic interpolation or a
+secant. A bad estimate only costs time: where three of them have not halved the bracket, the next value halves it. An
+estimate that lies next to an end is moved as far from it as the ends may stay apart, so that the bracket closes from
+both sides.
 """
 
 from __future__ import annotations
@@ -27,8 +21,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.privacy_loss_of import privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
 from ldp_audit.losses.budget_arguments import as_float, level, log_of_delta, shown
 
 

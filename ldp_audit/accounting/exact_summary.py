@@ -1,7 +1,4 @@
-r"""What is known exactly of one mechanism, as plain data: epsilon, profile, worst pair, moments there.
-
-The curves of one mechanism as a figure: its profile, its trade-off curve, and the variance over its inputs.
-"""
+"""What is known exactly of one mechanism: epsilon, profile, worst pair and moments as plain data, and its curves."""
 
 from __future__ import annotations
 
@@ -13,7 +10,6 @@ import numpy as np
 
 from ldp_audit.accounting.figure import Figure, Panel, Series
 from ldp_audit.accounting.trade_off import trade_off_from_below
-from ldp_audit.mechanisms.value_mechanism import domain_of
 
 LEVELS = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
@@ -23,7 +19,7 @@ def summarise(mechanism: Any, levels: Sequence[float] = LEVELS) -> dict[str, Any
 
     Raises ValueError for an object that has no exact epsilon or profile, and for levels that are none.
     """
-    missing = [name for name in ("exact_epsilon", "delta", "worst_pair") if not hasattr(mechanism, name)]
+    missing = [name for name in ("exact_epsilon", "delta", "worst_pair") if not _states(mechanism, name)]
     if missing:
         raise ValueError(f"{mechanism!r} is no mechanism of known law: it has no {', '.join(missing)}")
     pair = mechanism.worst_pair()
@@ -39,9 +35,14 @@ def summarise(mechanism: Any, levels: Sequence[float] = LEVELS) -> dict[str, Any
     }
 
 
+def _states(mechanism: Any, *names: str) -> bool:
+    """Whether an object, which may be a reader's own and no `Mechanism`, has these methods."""
+    return all(callable(getattr(mechanism, name, None)) for name in names)
+
+
 def _implemented(mechanism: Any) -> Any:
     """The sampler's own epsilon, where there is a sampler that knows it."""
-    if not hasattr(mechanism, "implemented"):
+    if not _states(mechanism, "implemented"):
         return None
     try:
         return _plain(mechanism.implemented().exact_epsilon())
@@ -51,7 +52,7 @@ def _implemented(mechanism: Any) -> Any:
 
 def _moments(mechanism: Any, pair: Sequence[Any]) -> list[dict[str, Any]]:
     """Mean and variance at the worst pair, for mechanisms whose reports are numbers."""
-    if not (hasattr(mechanism, "mean") and hasattr(mechanism, "variance")):
+    if not _states(mechanism, "mean", "variance"):
         return []
     try:
         return [
@@ -118,31 +119,17 @@ def profile_figure(mechanism: Any) -> Figure:
 
 def _variances(mechanism: Any) -> Series | None:
     """Var[report | x] over the inputs; None where inputs are no single numbers, or reports are none."""
-    inputs = _inputs(mechanism)
-    if inputs is None or not hasattr(mechanism, "variance"):
+    if not _states(mechanism, "inputs", "variance"):
         return None
+    inputs = mechanism.inputs(_POINTS)
+    if inputs is None:
+        return None
+    inputs = inputs[:_MOST_INPUTS]
     try:
         found = np.broadcast_to(mechanism.variance(inputs), inputs.shape)
     except ValueError:  # labels that are no numbers have no variance
         return None
     return _series("Var[report]", inputs, found)
-
-
-def _inputs(mechanism: Any) -> np.ndarray | None:
-    """Inputs across the domain: all whole numbers, or evenly spaced."""
-    if any(np.ndim(x) or isinstance(x, str) for x in mechanism.worst_pair()):
-        return None
-    values = getattr(mechanism, "k", None) or len(getattr(mechanism, "matrix", ()))
-    if values:
-        return np.arange(min(values, _MOST_INPUTS))
-    if hasattr(mechanism, "box"):
-        low, high = mechanism.box()[0]
-        return np.linspace(low, high, _POINTS)
-    try:
-        low, high = domain_of(mechanism)
-        return np.linspace(low, high, _POINTS)
-    except ValueError:  # a mechanism of the user's without a known range
-        return None
 
 
 def _series(label: str, x: np.ndarray, y: np.ndarray) -> Series:

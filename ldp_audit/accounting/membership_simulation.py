@@ -1,17 +1,15 @@
-r"""LDP-FL's three experiments as the membership test sees them: clients, epsilon, rounds, and how many weights.
+"""The client-membership test on LDP-FL's three experiments: its settings, its simulation, and a figure of both.
 
-Clients and epsilon are those of Section 5.2, and so are the rounds (Section 5 says 10 for FMNIST too; its Section 5.1
-says epsilon 5 there). The paper does not give its networks: MNIST and FMNIST have "a two-layer CNN", CIFAR-10 "a small
-VGG". So the numbers of weights are those of named assumptions, computed layer by layer, biases included. Little hangs
-on them: the test needs a few hundred weights, and the smallest conceivable classifier of such pictures has thousands.
+Settings: clients and epsilon are those of Section 5.2, and so are the rounds (Section 5 says 10 for FMNIST too; its
+Section 5.1 says epsilon 5 there). The paper does not give its networks: MNIST and FMNIST have "a two-layer CNN",
+CIFAR-10 "a small VGG". So the numbers of weights are those of named assumptions, computed layer by layer, biases
+included. Little hangs on them: the test needs a few hundred weights, and the smallest conceivable classifier of such
+pictures has thousands.
 
-The client-membership test, run: counts are drawn under both hypotheses, and their losses added up.
-
-All counts of a run have the same law and are independent, so the sum needs only how many of them had each value
-k = 0 .. n: one multinomial draw, whatever the number of weights. That is exact in law, and as fast for 10**7 weights as
-for ten. Values are drawn rarest first, so that no rounding of the commoner ones reaches them.
-
-The advantage of the client-membership test over the number of weights: simulation on top of theory.
+Simulation: counts are drawn under both hypotheses, and their losses added up. All counts of a run have the same law and
+are independent, so the sum needs only how many of them had each value k = 0 .. n: one multinomial draw, whatever the
+number of weights. That is exact in law, and as fast for 10**7 weights as for ten. Values are drawn rarest first, so
+that no rounding of the commoner ones reaches them.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ldp_audit.losses.budget_arguments import level, log_of_delta
-from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.numerics import root
 
 if TYPE_CHECKING:
@@ -120,6 +120,17 @@ class PrivacyLoss:
         if target == -math.inf:  # nothing above the largest loss is possible, and below it something may be
             return search.largest if end else max(0.0, *(law.least_largest() for law in self.directions))
         return search.least(target, end)
+
+
+def privacy_loss(mechanism: Any) -> PrivacyLoss:
+    """What one report of this mechanism gives away, at most, between any two inputs.
+
+    Local privacy's neighbours are any two inputs, in both orders, so one pair's loss holds for both directions.
+    mechanism: any mechanism of the toolkit, or what it samples from (`implemented()`); any object with a profile
+    `delta(epsilon)` and `exact_epsilon()`, which are believed; a loss of a pair; or a `PrivacyLoss`, which is returned.
+    Raises ValueError for anything else.
+    """
+    return mechanism if isinstance(mechanism, PrivacyLoss) else PrivacyLoss((pair_loss_of(mechanism),))
 
 
 _RELATIVE, _ABSOLUTE = 4e-13, 1e-300

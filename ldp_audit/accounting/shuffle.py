@@ -1,4 +1,4 @@
-r"""What the shuffled reports of n clients say about one of them.
+"""What the shuffled reports of n clients say about one of them.
 
 Every client sends one report by the same mechanism; a trusted shuffler hides who sent which. Neighbours differ in one
 client's value, in any way. What is computed depends on what is proved:
@@ -13,11 +13,10 @@ client's value, in any way. What is computed depends on what is proved:
 
 The pure epsilon of the shuffled reports is the local one, for every n (Balcer and Cheu 2020): only deltas shrink.
 
-Closed forms for what n shuffled reports give away, as published; `clones` and `worst_placing` are tighter.
-
-All say: each of n clients sends one report of a randomizer with pure epsilon0, and the shuffled reports are
-(epsilon, delta)-private when one client's value is replaced. Outside its conditions a theorem says nothing, and its
-function raises ValueError with the condition that fails; `compared` lists them all, with the reasons.
+Beside them the closed forms that were published, which `clones` and `worst_placing` are tighter than. All say: each of
+n clients sends one report of a randomizer with pure epsilon0, and the shuffled reports are (epsilon, delta)-private
+when one client's value is replaced. Outside its conditions a theorem says nothing, and its function raises ValueError
+with the condition that fails; `compared` lists them all, with the reasons.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.privacy_loss_of import privacy_loss
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance
 from ldp_audit.accounting.shuffling.clones import MOST_CLIENTS, MOST_EPSILON, clones, stronger_clones, third_value
 from ldp_audit.accounting.shuffling.count_loss import event_count, placed_count
@@ -38,13 +36,10 @@ from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing, one_end
 from ldp_audit.losses.budget_arguments import as_float, whole
 from ldp_audit.losses.enclosed_loss import BracketedLoss
 from ldp_audit.losses.finite_losses import NOTHING, pure_loss
-from ldp_audit.losses.loss import PairLoss
-from ldp_audit.mechanisms.laplace import Laplace
+from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.mechanisms.log_space import expit
-from ldp_audit.mechanisms.piecewise import Piecewise
-from ldp_audit.mechanisms.randomized_response import RandomizedResponse
-from ldp_audit.mechanisms.two_point import TwoPoint
-from ldp_audit.numerics import root
+from ldp_audit.mechanisms.mechanism import Mechanism
+from ldp_audit.numerics import log_lacking, root
 
 MOST_PLACED = 350.0
 """Nats: beyond, the square of the rarer report's probability is no float. Nobody hides there: see `_beyond`."""
@@ -63,23 +58,31 @@ TRUST = (
 def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> PrivacyLoss:
     """The privacy loss of n shuffled reports.
 
-    mechanism: anything with `exact_epsilon()`, nats, finite (below, its `delta` is used as well).
+    mechanism: anything with `exact_epsilon()`, nats, finite (below, its `delta` is used as well); or a loss between any
+        two inputs.
     n: clients, a whole number in 1 .. 10**8; 1 is the report itself.
     others: where the other clients' values lie. "worst": anywhere, so the two ends of delta enclose the supremum, the
     guarantee of differential privacy. For mechanisms of two values also "one end" or "center" of the range, or n - 1
     chances of an upper report (n at most 10**6): exact, and a statement about such clients alone.
     Raises ValueError for an infinite epsilon, and for anything else.
     """
-    epsilon0 = _epsilon_of(mechanism)
-    n = whole(n, "n", 1, MOST_CLIENTS)
+    report, k = _report(mechanism), responses_of(mechanism)
+    epsilon0, n = report.largest(), whole(n, "n", 1, MOST_CLIENTS)
+    if not 0 <= epsilon0 <= MOST_EPSILON:
+        raise ValueError(
+            f"mechanism must have an epsilon of at most {MOST_EPSILON} for one report: reports of an infinite one may "
+            f"name their sender however they are shuffled; got {epsilon0!r} of {mechanism!r}"
+        )
     if isinstance(others, str) and others == "worst":
         if n == 1:
-            known = callable(getattr(mechanism, "delta", None)) or isinstance(mechanism, PrivacyLoss)
-            return privacy_loss(mechanism) if known else PrivacyLoss((BracketedLoss(NOTHING, pure_loss(epsilon0)),))
+            return PrivacyLoss((report,))
+        if epsilon0 == 0:
+            return PrivacyLoss((NOTHING,), TRUST)
         if epsilon0 > MOST_PLACED:
-            return PrivacyLoss((_beyond(mechanism, epsilon0, n),), TRUST)
-        return PrivacyLoss((NOTHING,) if epsilon0 == 0 else _worst(mechanism, epsilon0, n), TRUST)
-    if not _has_two_values(mechanism):
+            return PrivacyLoss((_beyond(k, epsilon0, n),), TRUST)
+        mirrored = isinstance(mechanism, Mechanism) and mechanism.mirrored
+        return PrivacyLoss(_worst(report, k, epsilon0, n, mirrored=mirrored), TRUST)
+    if k != 2:
         raise ValueError(f"others must be 'worst' for mechanisms of more than two values, got {others!r}")
     if epsilon0 == 0:
         return PrivacyLoss((NOTHING,), TRUST)
@@ -92,28 +95,32 @@ def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> 
     return PrivacyLoss((law, law.reversed()), (*TRUST, stated))
 
 
+def responses_of(mechanism: Any) -> int | None:
+    """k, where the mechanism is k-ary randomised response but for the reports' names; None for any other object."""
+    return mechanism.responses() if isinstance(mechanism, Mechanism) else None
+
+
+def _report(mechanism: Any) -> PairLoss:
+    """The loss of one report, between any two inputs: of an epsilon alone, at most that of the worst mechanism."""
+    if isinstance(mechanism, PrivacyLoss) and len(mechanism.directions) == 1:
+        return mechanism.directions[0]
+    if isinstance(mechanism, PairLoss) or callable(getattr(mechanism, "delta", None)):
+        return pair_loss_of(mechanism)
+    return BracketedLoss(NOTHING, pure_loss(_epsilon_of(mechanism)))
+
+
 def _epsilon_of(mechanism: Any) -> float:
     if not callable(getattr(mechanism, "exact_epsilon", None)):
         raise ValueError(f"mechanism must have exact_epsilon(), the epsilon of one report, got {mechanism!r}")
-    epsilon = float(mechanism.exact_epsilon())
-    if not 0 <= epsilon <= MOST_EPSILON:
-        raise ValueError(
-            f"mechanism must have an epsilon of at most {MOST_EPSILON} for one report: reports of an infinite one may "
-            f"name their sender however they are shuffled; got {epsilon!r} of {mechanism!r}"
-        )
-    return epsilon
+    return float(mechanism.exact_epsilon())
 
 
-def _has_two_values(mechanism: Any) -> bool:
-    return isinstance(mechanism, TwoPoint) or (isinstance(mechanism, RandomizedResponse) and mechanism.k == 2)
-
-
-def _worst(mechanism: Any, epsilon0: float, n: int) -> tuple[PairLoss, ...]:
-    if _has_two_values(mechanism):
+def _worst(report: PairLoss, k: int | None, epsilon0: float, n: int, *, mirrored: bool) -> tuple[PairLoss, ...]:
+    if k == 2:
         return (WorstPlacing(epsilon0, n),)
-    if isinstance(mechanism, RandomizedResponse):
-        return (BracketedLoss(third_value(epsilon0, n, mechanism.k), stronger_clones(epsilon0, n)),)
-    upper, chances = clones(epsilon0, n), _worst_event(mechanism, epsilon0)
+    if k is not None:
+        return (BracketedLoss(third_value(epsilon0, n, k), stronger_clones(epsilon0, n)),)
+    upper, chances = clones(epsilon0, n), _worst_event(report, epsilon0, mirrored=mirrored)
     if chances is None:
         return (BracketedLoss(NOTHING, upper),)
     first, second, gap = chances
@@ -121,30 +128,29 @@ def _worst(mechanism: Any, epsilon0: float, n: int) -> tuple[PairLoss, ...]:
     return BracketedLoss(lower, upper), BracketedLoss(lower.reversed(), upper)
 
 
-def _beyond(mechanism: Any, epsilon0: float, n: int) -> PairLoss:
+def _beyond(k: int | None, epsilon0: float, n: int) -> PairLoss:
     """Between no report's loss, and what the shuffled reports of a smaller epsilon tell.
 
     A two-valued report of a smaller epsilon is one of the larger epsilon, perturbed once more by itself, which the
     server can do to every shuffled report: so they tell no more.
     """
-    lower = WorstPlacing(MOST_PLACED, n) if _has_two_values(mechanism) else NOTHING
-    return BracketedLoss(lower, pure_loss(epsilon0))
+    return BracketedLoss(WorstPlacing(MOST_PLACED, n) if k == 2 else NOTHING, pure_loss(epsilon0))
 
 
-def _worst_event(mechanism: Any, epsilon0: float) -> tuple[Chance, Chance, float] | None:
+def _worst_event(report: PairLoss, epsilon0: float, *, mirrored: bool) -> tuple[Chance, Chance, float] | None:
     """Chances of one set of reports under two inputs, which tell them apart best, and how far apart they are.
 
-    None where no set is known. A profile that is a line in e**epsilon is that of a set with probabilities s t and s.
+    None where no set is known. A profile that is a line in e**epsilon is that of a set with probabilities s t and s; of
+    laws that are mirror images, the set on one side of the middle has (1 + delta(0))/2 and (1 - delta(0))/2.
     """
-    if isinstance(mechanism, Laplace):  # the half-line from the middle between two inputs
-        rare = math.exp(-epsilon0 / 2) / 2
-        return Chance(1 - rare, rare), Chance(rare, 1 - rare), -math.expm1(-epsilon0 / 2)
-    if not callable(getattr(mechanism, "delta", None)):
-        return None
-    gap = float(mechanism.delta(0.0))
+    log_gap = report.log_delta_bounds(0.0)[0]
+    gap = math.exp(log_gap)
+    if mirrored:
+        rare = math.exp(log_lacking(log_gap)) / 2
+        return Chance(1 - rare, rare), Chance(rare, 1 - rare), gap
     share = gap / math.expm1(epsilon0)
     middle = share * math.exp(epsilon0 / 2) * math.expm1(epsilon0 / 2)
-    if not math.isclose(float(mechanism.delta(epsilon0 / 2)), middle, rel_tol=1e-9) or share <= 0:
+    if not math.isclose(math.exp(report.log_delta_bounds(epsilon0 / 2)[0]), middle, rel_tol=1e-9) or share <= 0:
         return None
     likely = min(share * math.exp(epsilon0), expit(epsilon0))
     if 1 - likely < _THIN:  # which rounding has spoilt: a report of the set that is now and then left out tells less
@@ -245,20 +251,11 @@ def feldman_2023(epsilon0: float, n: int, delta: float) -> float:
 
 
 def blanket_share(mechanism: Any) -> float:
-    """The part of a report's law that does not depend on the input, 0 .. 1: the integral of the least density.
+    """The part of a report's law that does not depend on the input, 0 .. 1: see `Mechanism.blanket`.
 
-    k/(t+k-1) for randomised response, 2/(t+1) for two points, e**(-epsilon0/2) for the piecewise mechanism and for
-    Laplace noise on an interval as long as the sensitivity, else e**-epsilon0, which every randomizer has.
+    e**-epsilon0, which every randomizer has, for any other object with `exact_epsilon()`.
     """
-    if not callable(getattr(mechanism, "exact_epsilon", None)):
-        raise ValueError(f"mechanism must have exact_epsilon(), the epsilon of one report, got {mechanism!r}")
-    epsilon0 = float(mechanism.exact_epsilon())
-    if isinstance(mechanism, RandomizedResponse):
-        lie = math.exp(-epsilon0)
-        return mechanism.k * lie / (1 + (mechanism.k - 1) * lie)
-    if isinstance(mechanism, TwoPoint):
-        return 2 * expit(-epsilon0)
-    return math.exp(-epsilon0 / 2 if isinstance(mechanism, Piecewise | Laplace) else -epsilon0)
+    return mechanism.blanket() if isinstance(mechanism, Mechanism) else math.exp(-_epsilon_of(mechanism))
 
 
 def compared(epsilon0: float, n: int, delta: float) -> tuple[Amplification, ...]:

@@ -1,4 +1,4 @@
-r"""Amplification by sampling: what a mechanism spends that sees only a random part of the records.
+"""Amplification by sampling: what a mechanism spends that sees only a random part of the records.
 
 * "poisson": each record is drawn with chance q, by itself.
 * "without": k of n records, without replacement; q = k/n.
@@ -8,9 +8,9 @@ Neighbours differ in one record, which is there or not ("add/remove"), or is rep
 of the mechanism itself must be that of the relation that its inputs, the samples, are in:
 
     kind       neighbours    samples differ by             loss
-    poisson    add/remove    a record more                 both directions of `mixed_loss`
+    poisson    add/remove    a record more                 both directions of `mixed`
     poisson    replace       a record more, or replaced    symmetric, q delta(1 + (t - 1)/q) at t >= 1
-    without    add/remove    a record replaced             both directions of `mixed_loss`
+    without    add/remove    a record replaced             both directions of `mixed`
     without    replace       a record replaced             symmetric, as above
     with       add/remove    1 .. k records replaced       both directions of `copies_loss`
     with       replace       1 .. k records replaced       symmetric, of `copies_loss` at t >= 1
@@ -20,42 +20,17 @@ is in the sample attains it at each t. So both bounds are one number where the l
 k >= 2 they are apart by about the chance that a record is drawn twice (`copies_loss`). Composed, the lower bound for a
 replaced record is that of the pair that dominates at all t, which no single mechanism is known to attain.
 
+With replacement (`copies_loss`). Of n records, the number J of draws that take one record is binomial. Given J = 0 the
+sample is one without the record; given J >= 1 it differs from such a sample in J records. By joint convexity the loss
+is at most that of Poisson sampling at the rate q = 1 - (1 - 1/n)**k of a mixture that shows J, given J >= 1, whose part
+of J = j has the loss of a group of j records: noise moved j times as far, or j times the largest loss, where that is
+finite. The lower bound is the loss of a mechanism that shows no more than whether the record was drawn: Poisson
+sampling of one copy at the same rate. Each draw changes any probability by at most 1 + (e**top - 1)/n for the largest
+loss top, so k times the logarithm of that bounds the loss.
+
 Sources: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling" (NeurIPS 2018), Theorems 8, 9 and 10; Zhu,
 Dong, Wang, "Optimal accounting of differential privacy via characteristic function" (AISTATS 2022), on dominating
 pairs.
-
-The loss of a record that each of k draws with replacement may take: bounds for all mechanisms with a given loss.
-
-Of n records, the number J of draws that take one record is binomial. Given J = 0 the sample is one without the record;
-given J >= 1 it differs from such a sample in J records. By joint convexity the loss is at most that of Poisson sampling
-at the rate q = 1 - (1 - 1/n)**k of a mixture that shows J, given J >= 1, whose part of J = j has the loss of a group of
-j records (Balle, Barthe, Gaboardi, "Privacy amplification by subsampling", NeurIPS 2018, Theorem 10):
-
-* Gaussian or Laplace noise moved j times as far;
-* j times the largest loss, where that is finite, and an infinite loss else (group privacy).
-
-The lower bound is the loss of a mechanism that shows no more than whether the record was drawn: Poisson sampling of one
-copy at the same rate. Each draw changes any probability by at most 1 + (e**top - 1)/n for the largest loss top, so k
-times the logarithm of that bounds the loss.
-
-Clients chosen at random for a round: what that protects from whom.
-
-LDP-FL's cloud selects k of its n clients in each round, and so do FedSel's and FedMD's servers: who asks a client for a
-report knows that it takes part. A selected client has then spent its whole loss, and one that is not selected nothing;
-sampling amplifies nothing. It does so only against somebody who sees no more than what is computed from all selected
-clients' reports together, and to whom the selection is kept secret.
-
-Noise-free differential privacy: a random sample of the records is released as it is, once or in fresh rounds.
-
-With q the chance that a record is in one of the samples, all that tells neighbours apart is whether it is:
-
-* "add/remove", from the data with the record: loss infinite with probability q, else ln(1 - q); delta = q throughout;
-* back, from the data without it: loss -ln(1 - q); delta = (1 - e**epsilon (1 - q))_+;
-* "replace": loss infinite with probability q, else 0; delta = q throughout, both ways.
-
-This is `subsample` of the mechanism that shows its input. The paper's neighbours (Sun, Lyu, IJCAI 2021) have one record
-more or less than the n; of the two the data with one less tell more, and are the ones meant here. Where they cannot
-supply k records without replacement (k = n) every output tells them apart.
 """
 
 from __future__ import annotations
@@ -65,8 +40,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.privacy_loss_of import privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
 from ldp_audit.losses.binomial_loss import log_binomial
 from ldp_audit.losses.budget_arguments import as_float, whole
 from ldp_audit.losses.enclosed_loss import BracketedLoss, mixture
@@ -266,6 +240,11 @@ def sampled_clients(
 ) -> PrivacyLoss:
     """What one round spends of a client's data if a random part of the clients takes part.
 
+    LDP-FL's cloud selects k of its n clients in each round, and so do FedSel's and FedMD's servers: who asks a client
+    for a report knows that it takes part. A selected client has then spent its whole loss, and one that is not selected
+    nothing; sampling amplifies nothing. It does so only against somebody who sees no more than what is computed from
+    all selected clients' reports together, and to whom the selection is kept secret.
+
     mechanism: a mechanism or a loss. Against "selects", that of one client's reports of the round; against "sees the
         result", that of the result, between rounds in which one selected client is replaced by another.
     clients: how many there are.   selected: how many take part, without replacement; or fraction: this part of all,
@@ -307,7 +286,17 @@ def _selected(clients: int, selected: int | None, fraction: float | None) -> int
 def nfdp(
     n: int, k: int, *, replacement: bool = False, adjacency: Adjacency = "add/remove", rounds: int = 1
 ) -> PrivacyLoss:
-    """The exact loss of releasing k of n records, or so many fresh samples.
+    """The exact loss of noise-free privacy: k of n records, released as they are, or so many fresh samples.
+
+    With q the chance that a record is in one of the samples, all that tells neighbours apart is whether it is:
+
+    * "add/remove", from the data with the record: loss infinite with probability q, else ln(1 - q); delta = q;
+    * back, from the data without it: loss -ln(1 - q); delta = (1 - e**epsilon (1 - q))_+;
+    * "replace": loss infinite with probability q, else 0; delta = q throughout, both ways.
+
+    This is `subsample` of the mechanism that shows its input. The paper's neighbours (Sun, Lyu, IJCAI 2021) have one
+    record more or less than the n; of the two the data with one less tell more, and are the ones meant here. Where they
+    cannot supply k records without replacement (k = n) every output tells them apart.
 
     n, k, replacement: as `SubsampleRelease` takes them.   rounds: samples drawn independently of each other, >= 1; one
     that is drawn once and used throughout counts once.

@@ -1,22 +1,17 @@
-r"""The trade-off curve of a mechanism: f(alpha), the least miss rate of any test whose false-alarm rate is alpha.
+"""The trade-off curve of a mechanism: f(alpha), the least miss rate of any test whose false-alarm rate is alpha.
 
-It is the profile's other face (Dong, Roth, Su 2022, Proposition 6): with t = e**epsilon over all real epsilon,
+A test that decides whether an output came from P or from Q has two errors: alpha, that it says P where it was Q, and
+beta, that it says Q where it was P. The least beta for each alpha is a convex, falling curve f. Of finitely many losses
+its corners are, by Neyman and Pearson, the tests "P if the loss exceeds c" (`TradeOffCurve`). In general it is the
+profile's other face (Dong, Roth, Su, "Gaussian Differential Privacy", JRSS B 2022, Proposition 6; Definitions 2 and 3,
+and Proposition F.2 of the arXiv version for the symmetric curve): with t = e**epsilon over all real epsilon,
 
     f(alpha) = sup over t of (1 - delta(t) - t alpha),      delta(t) = sup over alpha of (1 - f(alpha) - t alpha).
 
 Few levels give a curve from below, since every level's line lies below f. From above: delta, convex in t, lies above
 its chords prolonged into the next cell, and 1 - delta - t alpha is then largest at a level or where two of them meet.
-Levels t < 1 are asked of the mirrored loss: there 1 - delta(t) is t (1 - delta'(1/t)), which keeps its digits, and what
+Levels t < 1 are asked of the reversed loss: there 1 - delta(t) is t (1 - delta'(1/t)), which keeps its digits, and what
 is largest is so at the same places, as (line - alpha)/t' is monotone in t' = 1/t.
-
-Trade-off curves with finitely many corners: the two errors of the best tests between two laws, exactly.
-
-A test that decides whether an output came from P or from Q has two errors: alpha, that it says P where it was Q, and
-beta, that it says Q where it was P. The least beta for each alpha is a convex, falling curve f, and by Neyman and
-Pearson its corners are the tests "P if the loss exceeds c".
-
-Source: Dong, Roth, Su, "Gaussian Differential Privacy" (JRSS B 2022), Definitions 2 and 3; Proposition F.2 of its
-arXiv version for the symmetric curve.
 """
 
 from __future__ import annotations

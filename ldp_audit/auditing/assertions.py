@@ -113,12 +113,13 @@ def assert_private(
     check_seed(seed)
     named = as_search(inputs).inputs
     program = Program(sampler, seed, timeout)
+    program.inputs = named
     room = piloted(program, named, rarest)
     room.check(goal, max_samples)
     found = searched(program, inputs, room.searched(goal), goal.error("planned"), delta)
     looks = _looks(program, named, found, goal, room.rarest, max_samples - room.pilot - found.spent)
-    drawn = room.pilot * len(named) + found.drawn + 2 * FIRST_CALLS
-    result = _result(looks, found, goal, room, drawn, seed, time.perf_counter() - start)
+    drawn = program.looked + room.pilot * len(named) + found.drawn + 2 * FIRST_CALLS
+    result = _result(looks, found, goal, room, drawn, program, time.perf_counter() - start)
     if result.violated:
         raise PrivacyViolation(result)
     if result.inconclusive:
@@ -202,7 +203,7 @@ def _looks(program: Program, inputs: Sequence[Any], found: Found, goal: Goal, ra
 
 
 def _result(
-    looks: list[_Look], found: Found, goal: Goal, room: Room, drawn: int, seed: int, seconds: float
+    looks: list[_Look], found: Found, goal: Goal, room: Room, drawn: int, program: Program, seconds: float
 ) -> AuditResult:
     best = max(looks, key=lambda look: look.bound)
     tested = [look.witness.counts for look in looks if not look.witness.calls_for_one][-1:]
@@ -226,9 +227,9 @@ def _result(
         coverage_floor=coverage_floor(found.learned),
         samples_used=drawn + sum(counts.trials + counts.other_trials for counts in tested + repeats),
         seconds=seconds,
-        seed=seed,
+        seed=program.seed,
         budget={name: goal.error(name) for name in (*(look[0] for look in LOOKS), CALLS)},
-        notes=(*why, *notes),
+        notes=(*why, *program.notes(), *notes),
     )
 
 

@@ -55,11 +55,13 @@ def audit(
 ) -> AuditResult:
     """Audit a sampler.
 
-    sampler: (x, n, rng) -> n independent outputs on input x: numbers, labels, None, or vectors as an (n, d) array.
+    sampler: (x, n, rng) -> n independent outputs on input x: numbers, labels, None, or vectors as an (n, d) array; also
+    dictionaries, rows, JSON texts, bytes and sets, which are taken apart into vectors.
     inputs: two or more, all pairs of which are searched, in both directions; or what `search` returns.
     claimed_epsilon: nats; None where only the bound is wanted.   claimed_delta: in [0, 1).
     samples: per input, the search included; not so the calls for a single output that look for repetition: 16 to 128
-    an input, more where they raise a suspicion.
+    an input, more where they raise a suspicion; nor 256 outputs of two inputs, where they are no numbers, by which it
+    is decided whether they are taken apart (`Structure`).
     confidence: in [0.5, 1), of all bounds together.
     seed: the same seed gives the same result.   timeout: seconds that one call may take.
     sequential: bet instead, and stop as soon as a violation is certain (see `audit_sequentially`).
@@ -104,8 +106,10 @@ def audit(
     # 1. Search: some of the samples choose the pair, the direction and the event.
     found = state.found
     if found is not None:
+        program.structure = found.choice.event.structure
         program.learn_dimension(named[0], (SEARCH, 0))  # as the search does first
     else:
+        program.inputs = named if law is None else ()  # a law is one of outputs as they are
         found = searched(
             program,
             search,
@@ -148,6 +152,7 @@ def audit(
             program, pair, product, samples=samples, error=error, places=found.places, progress=progress
         )
         sections["independent"] = together.to_dict()
+    drawn = program.looked + found.drawn + 2 * test.trials + calls
     verdict, why = judged(
         violated=claimed_epsilon is not None and best.epsilon > claimed_epsilon,
         tested=[finding.witness.counts for finding in findings],
@@ -163,11 +168,11 @@ def audit(
         witness=best.witness,
         reach=Reach(found.choice.seen, test.trials, budget["event"], *claim),
         coverage_floor=floor,
-        samples_used=found.drawn + 2 * test.trials + calls + (0 if together is None else together.samples_used),
+        samples_used=drawn + (0 if together is None else together.samples_used),
         seconds=time.perf_counter() - start,
         seed=program.seed,
         budget=budget,
-        notes=why + (() if together is None else tuple(together.describe().splitlines())),
+        notes=why + program.notes() + (() if together is None else tuple(together.describe().splitlines())),
         sections=sections,
     )
 

@@ -18,6 +18,7 @@ from ldp_audit.auditing.events import Cells, Event, Order, half_lines, ratio_ord
 from ldp_audit.auditing.events import learned as learned_cells
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.scores import LEARNERS, NUMBER_LEARNERS, Score
+from ldp_audit.auditing.structure import Structure
 
 _DOUBT_OF_MANY = 3.0  # standard deviations by which the best of some hundred prefixes flatters itself
 _DOUBT_OF_HOPE = 0.5  # and of a rare one, for it to be tested beside the other
@@ -60,6 +61,11 @@ class Choice:
     predicted: float  # the bound that its test is expected to give, less a margin for doubt
     seen: Counts
     rare: Rare | None = None  # a bolder guess on the same pair
+
+    def of(self, structure: Structure | None) -> Choice:
+        """The same, of outputs that were taken apart so."""
+        rare = self.rare and replace(self.rare, event=replace(self.rare.event, structure=structure))
+        return replace(self, event=replace(self.event, structure=structure), rare=rare)
 
     @property
     def promise(self) -> float:

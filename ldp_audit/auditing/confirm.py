@@ -131,7 +131,7 @@ def confirm(
     check_claim(again.claimed_epsilon, again.claimed_delta)
     check_count("samples", again.samples, 1)
     check_confidence(again.confidence)
-    program = Program(sampler, seed, timeout)
+    program = Program(sampler, seed, timeout, structure=again.event.structure)
     if again.calls_for_one:
         program.rows = 1
     else:

@@ -134,7 +134,8 @@ class _Search:
         """Of the pair that was found, from all its search samples."""
         pair = found.places[::-1] if found.choice.swapped else found.places  # as `choose` was given them
         first, second = (_merged(self.drawn[place]) for place in pair)
-        return level_events(first, second, found.choice)
+        levels = level_events(first, second, found.choice)
+        return tuple(replace(event, structure=self.program.structure) for event in levels)
 
     def _choices(self, pairs: Iterable[tuple[int, int]], size: int) -> dict[tuple[int, int], Choice]:
         pairs = list(pairs)
@@ -146,7 +147,7 @@ class _Search:
             np.random.SeedSequence(self.program.seed, spawn_key=(SEARCH, *pair, len(self.drawn[pair[0]])))
         )
         trials = self.samples - _size(samples[pair[0]])
-        return choose(
+        choice = choose(
             samples[pair[0]],
             samples[pair[1]],
             trials=trials,
@@ -155,6 +156,7 @@ class _Search:
             rng=rng,
             floating_point=self.floating_point,
         )
+        return choice.of(self.program.structure)
 
     def _drawn(self, place: int, size: int) -> Sample:
         """All search samples of an input, with so many more."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Label, Outputs
 from ldp_audit.auditing.scores import Score, score_from_dict
+from ldp_audit.auditing.structure import Structure
 
 _BINS = 256
 _MOST_ATOMS = 1024
@@ -26,11 +27,13 @@ class Event:
     intervals: half-open [low, high), ascending, apart from each other; high = inf includes inf.
     labels:    labels.
     score:     what is compared with the intervals: the number itself (None), or a score of the number or vector.
+    structure: how a program's outputs are taken apart into these numbers or vectors; None where they are.
     """
 
     intervals: tuple[tuple[float, float], ...] = ()
     labels: tuple[Label, ...] = ()
     score: Score | None = None
+    structure: Structure | None = None
 
     def contains(self, outputs: Outputs) -> np.ndarray:
         """Boolean, shape (n,)."""
@@ -60,7 +63,8 @@ class Event:
 
     def describe(self) -> str:
         """In words, of an output y."""
-        name = "y" if self.score is None else self.score.describe()
+        alone = "y" if self.structure is None else self.structure.names[0]
+        name = alone if self.score is None else self.score.describe()
         parts = [_interval_words(name, low, high) for low, high in self.intervals[:6]]
         if len(self.intervals) > 6:
             parts.append(f"{len(self.intervals) - 6} more intervals")
@@ -77,6 +81,7 @@ class Event:
             "intervals": [[_end(low, -math.inf), _end(high, math.inf)] for low, high in self.intervals],
             "labels": list(self.labels),
             "score": None if self.score is None else self.score.to_dict(),
+            **({} if self.structure is None else {"structure": self.structure.to_dict()}),
         }
 
     @staticmethod
@@ -88,7 +93,7 @@ class Event:
                 for low, high in data["intervals"]
             )
             labels = tuple(data["labels"])
-            score = data["score"]
+            score, apart = data["score"], data.get("structure")
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"event must be one that an audit wrote, got {data!r:.200}") from error
         edges = [edge for interval in intervals for edge in interval]
@@ -98,7 +103,8 @@ class Event:
             raise ValueError(f"event's intervals must ascend and lie apart, got {data['intervals']!r:.200}")
         if not all(label is None or isinstance(label, str | bool | int) for label in labels):
             raise ValueError(f"event's labels must be text, true, false or null, got {data['labels']!r:.200}")
-        return Event(intervals, labels, None if score is None else score_from_dict(score))
+        structure = None if apart is None else Structure.from_dict(apart)
+        return Event(intervals, labels, None if score is None else score_from_dict(score), structure)
 
 
 def _among(label: Any, wanted: set[Label]) -> bool:

@@ -75,7 +75,7 @@ NOT_A_LABEL = _NotALabel()
 def read(raw: Any, n: int) -> Outputs:
     """The outputs of a call for n of them. Raises ValueError that says what was returned instead."""
     if not isinstance(raw, np.ndarray):
-        raw = _listed(raw, n)
+        raw = listed(raw, n)
     array = raw if isinstance(raw, np.ndarray) else _array_of(raw)
     if array.ndim == 0 or len(array) != n:
         count = "a single value" if array.ndim == 0 else f"{len(array)} outputs"
@@ -89,7 +89,7 @@ def read(raw: Any, n: int) -> Outputs:
     raise ValueError(f"it returned an array of dtype {array.dtype} and shape {array.shape}; accepted: numbers, labels")
 
 
-def _listed(raw: Any, n: int) -> Any:
+def listed(raw: Any, n: int) -> Any:
     """What is no array of numpy: a tensor as an array, and all else as a list."""
     raw = _without_tensors(raw)
     if isinstance(raw, np.ndarray):

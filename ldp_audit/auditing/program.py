@@ -6,7 +6,7 @@ import hashlib
 import sys
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.arguments import check_seed
-from ldp_audit.auditing.outputs import Outputs, concatenated, read
+from ldp_audit.auditing.outputs import Outputs, concatenated, listed, read
 from ldp_audit.auditing.scores.score import cut
+from ldp_audit.auditing.structure import LOOK_SIZE, Structure, learned_structure
 
 CHUNK_VALUES = 2**20
 """A call asks for at most this many numbers, so that memory does not grow with the samples."""
@@ -27,7 +28,7 @@ Sampler = Callable[[Any, int, np.random.Generator], Any]
 """(x, n, rng) -> n independent outputs on input x."""
 
 
-SEARCH, TEST, CALLS, COORDINATES, FIT, CONFIRM, PILOT, LOOK = 0, 1, 2, 3, 5, 7, 10, 11
+SEARCH, TEST, CALLS, COORDINATES, FIT, CONFIRM, STRUCTURE, PILOT, LOOK = 0, 1, 2, 3, 5, 7, 9, 10, 11
 """First numbers of a call's key: the stage of an audit that it belongs to, so that no two stages draw the same outputs.
 
 Looks are LOOK, LOOK + 1, ...; a confirmation of a confirmation's file is CONFIRM + CONFIRMED_AGAIN, and so on.
@@ -106,12 +107,18 @@ class Program:
     """A sampler and how it is called.
 
     timeout: seconds that one call may take; None for no limit. A call that is over it is left behind in its thread.
+    structure: how outputs are taken apart into vectors; None where they are numbers, labels or vectors themselves.
+    inputs: two of them, on which it is learned whether outputs that are no numbers must be taken apart; none: they are
+    not.   looked: outputs that were drawn for that.
     """
 
     sampler: Sampler
     seed: int = 0
     timeout: float | None = None
     rows: int = CHUNK_ROWS
+    structure: Structure | None = None
+    inputs: Sequence[Any] = ()
+    looked: int = field(default=0, init=False)
     _shape: str | None = field(default=None, init=False, repr=False)
     _kind: str | None = field(default=None, init=False, repr=False)
     _words: list[int] = field(default_factory=list, init=False, repr=False)  # of 32 bits, the seed's
@@ -127,13 +134,20 @@ class Program:
     def outputs(self, x: Any, n: int, key: tuple[int, ...]) -> Outputs:
         """n outputs of one call on x, from a generator that the key determines."""
         where = _Where(x, n, key)
-        raw = self._called(x, n, self._generator(key), where)
+        return self._outputs(self._called(x, n, self._generator(key), where), where)
+
+    def _outputs(self, raw: Any, where: _Where) -> Outputs:
+        n, found = where.n, None
         try:
-            found = read(raw, n)
-        except ValueError as error:
-            raise ProgramError(f"{where}: {error}") from None
+            found = self._read(raw, n)
         except Exception as error:  # what a program returned may raise anything when it is read
-            raise ProgramError(f"{where}: its outputs cannot be read: {type(error).__name__}: {error}") from error
+            if not self.inputs:
+                what = str(error) if isinstance(error, ValueError) else f"its outputs cannot be read: {_named(error)}"
+                raise ProgramError(f"{where}: {what}") from error
+        if found is None or (self.inputs and found.labels is not None):
+            self._look(where)
+            return self._outputs(raw, where)
+        self.inputs = ()
         self._note_kind(raw, where)
         shape = found.shape
         if self._shape is not None and shape != self._shape:
@@ -141,6 +155,13 @@ class Program:
             raise ProgramError(f"{where}: it returned {shape} after {self._shape} in an earlier call{hint}")
         self._shape = shape
         return found
+
+    def _read(self, raw: Any, n: int) -> Outputs:
+        return read(raw if self.structure is None else self.structure.of(listed(raw, n)), n)
+
+    def coin(self, key: tuple[int, ...]) -> bool:
+        """A fair coin that the seed and the key determine."""
+        return bool(self._generator((*key, 2**31)).integers(2))
 
     def _generator(self, key: tuple[int, ...]) -> np.random.Generator:
         """That of SeedSequence(seed, spawn_key=key), whose words are given as an array: a third of the time."""
@@ -160,6 +181,25 @@ class Program:
         """n outputs, by as many calls as it takes: call i has the key (*key, i)."""
         calls = [min(self.rows, n - first) for first in range(0, n, self.rows)]
         return concatenated(self.outputs(x, size, (*key, place)) for place, size in enumerate(calls))
+
+    def _look(self, where: _Where) -> None:
+        """Outputs on the first two inputs: must they be taken apart?"""
+        looks: list[Any] = []
+        inputs, self.inputs = self.inputs[:2], ()
+        for place, x in enumerate(inputs):
+            look = _Where(x, LOOK_SIZE, (STRUCTURE, place))
+            raw = self._called(x, LOOK_SIZE, self._generator(look.key), look)
+            self.looked += LOOK_SIZE
+            if isinstance(raw, Iterable) and not isinstance(raw, str | bytes | Mapping):
+                looks += list(raw)
+        try:
+            self.structure = learned_structure(looks, comparable=_comparable(looks))
+        except ValueError as error:
+            raise ProgramError(f"{where}: {error}") from None
+
+    def notes(self) -> tuple[str, ...]:
+        """What a result must say about how outputs were read."""
+        return () if self.structure is None else (self.structure.describe(),)
 
     def learn_dimension(self, x: Any, key: tuple[int, ...]) -> int:
         """How many coordinates an output has, as a call for one output on x tells; `fit_rows` hears of it."""
@@ -183,6 +223,18 @@ class Program:
         if isinstance(answer[0], ProgramError):
             raise answer[0]
         return answer[0]
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _comparable(outputs: list[Any]) -> bool:
+    try:
+        read(outputs, len(outputs))
+    except Exception:  # noqa: BLE001  (a dictionary, say, whose text follows the order in which it was filled)
+        return False
+    return True
 
 
 def _guarded(sampler: Sampler, x: Any, n: int, rng: np.random.Generator, where: _Where) -> Any:

@@ -66,6 +66,7 @@ def audit_sequentially(
     capital = Capital(epsilon_grid(claim), budget["event"], claimed_delta)
     past = _Past(program, named.inputs, int(samples))
     run = _Run(program, named, int(samples), claimed_epsilon, past, capital, floating_point=floating_point)
+    program.inputs = named.inputs
     run.search()
     calls = _of_calls(run, budget["calls"])
     stopped = "violation" if run.above(calls[0]) else run.bet(progress)
@@ -87,11 +88,11 @@ def audit_sequentially(
         witness=calls[1] if calls[1] is not None and calls[0] > sequence else run.witness(),
         reach=_detectable(run),
         coverage_floor=coverage_floor(run.learned),
-        samples_used=sum(run.past.drawn) + calls[2],
+        samples_used=program.looked + sum(run.past.drawn) + calls[2],
         seconds=time.perf_counter() - start,
         seed=program.seed,
         budget=budget,
-        notes=why + turns,
+        notes=why + program.notes() + turns,
         sections={"sequential": run.section(stopped)},
     )
 
@@ -242,7 +243,7 @@ class _Run:
     def _chosen(self, drawn: dict[int, Sample], pair: tuple[int, int], trials: int) -> Choice:
         rng = np.random.default_rng(np.random.SeedSequence(self.program.seed, spawn_key=(SEARCH, self.looks, *pair)))
         error, delta = self.capital.error, self.capital.delta
-        return choose(
+        choice = choose(
             drawn[pair[0]],
             drawn[pair[1]],
             trials=trials,
@@ -251,6 +252,7 @@ class _Run:
             rng=rng,
             floating_point=self.floating_point,
         )
+        return choice.of(self.program.structure)
 
     def _turn_to(self, choice: Choice, pair: tuple[int, int]) -> None:
         self.choice, self.places = choice, (pair[1], pair[0]) if choice.swapped else pair

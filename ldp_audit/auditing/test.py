@@ -64,12 +64,15 @@ class Test:
         return -(-self.trials // self.rows)
 
     def count(self, program: Program, chunk: int) -> Tally:
-        """The counts of one chunk, an entry an event: one call on either input."""
+        """The counts of one chunk, an entry an event: one call on either input.
+
+        Which input comes first is a coin's toss, so that a program that counts its calls, or whose memory fills up,
+        does not tell the inputs apart by their turns.
+        """
         size = min(self.rows, self.trials - chunk * self.rows)
-        outputs, others = (
-            program.outputs(x, size, (self.stage, place, chunk))
-            for x, place in zip(self.pair, self.places, strict=True)
-        )
+        turns = sorted(zip(self.places, self.pair, strict=True), reverse=program.coin((self.stage, chunk)))
+        found = {place: program.outputs(x, size, (self.stage, place, chunk)) for place, x in turns}
+        outputs, others = (found[place] for place in self.places)
         return tuple(Counts(event.count(outputs), size, event.count(others), size) for event in self.events)
 
 

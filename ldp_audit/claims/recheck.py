@@ -1,6 +1,6 @@
 """The independent checker: verifies the evidence of every part of a report.json, with the standard library alone.
-It shares no code with the engines: whoever distrusts the search need read only this file, recheck_functions.py,
-recheck_effort.py and recheck_alone.py.
+It shares no code with the engines: whoever distrusts the search need read only this file, recheck_functions.py
+and recheck_alone.py.
 Polynomials are multiplied out over the rationals again, points evaluated again. The rules are in docs/verdicts.md;
 recheck_report.py puts the verdicts of claims together again from what `part` returns. (Formatted by hand: short.)"""
 import ast, math, operator, re
@@ -8,9 +8,8 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import product
 from ldp_audit.claims.recheck_alone import alone
-from ldp_audit.claims.recheck_effort import RefusedError as RefusedError
-from ldp_audit.claims.recheck_effort import begin, number, require, size, take
-from ldp_audit.claims.recheck_functions import INTERVALS, hull
+from ldp_audit.claims.recheck_functions import INTERVALS, begin, hull, number, require, size, take
+from ldp_audit.claims.recheck_functions import RefusedError as RefusedError
 
 INTERVALS["sqrt"] = lambda a: power(a, Fraction(1, 2), INTERVALS)
 INTERVALS["Alone"] = alone

@@ -1,6 +1,6 @@
 """The checker's count of what textbook Laplace noise gives away: Alone(bits, x, y), word by word.
 
-The fourth file of the independent checker: the standard library alone, and no code shared with the engines. Words are
+The third file of the independent checker: the standard library alone, and no code shared with the engines. Words are
 1 .. 2 M - 1, M = 2**(bits-1). Word j leads an input x to Fl(x + z), m = j, below M, and to Fl(x - z), m = 2 M - j, from
 there on, z = Fl(ln(m / M)); all is rounded to `bits` bits. Alone is how many words lead x to a report that none leads y
 to.
@@ -26,8 +26,7 @@ from itertools import accumulate, repeat
 from operator import floordiv
 from typing import Any
 
-from ldp_audit.claims.recheck_effort import require, take
-from ldp_audit.claims.recheck_functions import Interval, hull, increasing, rounded
+from ldp_audit.claims.recheck_functions import Interval, hull, increasing, require, rounded, take
 
 _SUMS, _REPORTS, _CHUNK = 88, 46, 2**12
 _SINGLE, _FEW_BITS, _BLOCK = 24, 8, 2**16

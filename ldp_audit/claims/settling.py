@@ -19,9 +19,8 @@ from ldp_audit.claims.engines import (
     certificate,
     enumeration,
     escape,
-    identity,
+    evaluate,
     interval,
-    recompute,
     rise,
     simplest,
     smt,
@@ -178,7 +177,7 @@ def _for_all(statement: Statement) -> Outcome:
     if not statement.variables():
         return _numbers(statement)
     inside = _a_point_inside(statement)
-    proof = identity.prove(statement) if statement.relation == "==" else None
+    proof = certificate.prove_equality(statement) if statement.relation == "==" else None
     if proof is not None:
         return Verdict.PROVED, "identity", {**proof, "inside": inside}
     # One form for the whole domain settles most true statements; halving waits until simple points were looked at.
@@ -219,13 +218,13 @@ def _by_value(statement: Statement, most: int) -> dict[str, Any] | None:
     """Evidence for one of many values of a whole-number variable, by the engine that finds some first."""
     if not statement.variables() and statement.relation != "==":
         return {"kind": "box"} if _numbers(statement)[0] is Verdict.PROVED else None
-    proof = identity.prove(statement) if statement.relation == "==" else certificate.prove_whole(statement)
+    proof = certificate.prove_equality(statement) if statement.relation == "==" else certificate.prove_whole(statement)
     return proof or enumeration.prove(statement, _by_value, most) or interval.prove(statement, 4 * most)
 
 
 def _numbers(statement: Statement) -> Outcome:
     try:
-        holds, evidence = recompute.settle(statement)
+        holds, evidence = evaluate.settle(statement)
     except ZeroDivisionError:
         raise BadClaimError(f"{statement.label or 'a part'} divides by zero") from None
     if holds is None:
@@ -262,7 +261,9 @@ def _checkable(statement: Statement) -> dict[str, Any] | None:
         inside = _a_point_inside(statement)
     except BadClaimError:
         return None
-    proof = identity.prove(statement) if statement.relation == "==" else certificate.prove(statement, least=1)
+    proof = (
+        certificate.prove_equality(statement) if statement.relation == "==" else certificate.prove(statement, least=1)
+    )
     return proof and {**proof, "inside": inside}
 
 
@@ -281,7 +282,7 @@ def _a_point_inside(statement: Statement) -> dict[str, str]:
 
 def _at(kind: str, statement: Statement, point: Point) -> dict[str, Any]:
     """The point and both sides' values there, as evidence."""
-    left, right = (recompute.written(value(side, point)) for side in (statement.left, statement.right))
+    left, right = (evaluate.written(value(side, point)) for side in (statement.left, statement.right))
     where = {variable.name: str(point[variable]) for variable in _free(statement)}
     return {"kind": kind, "point": where, "left": left, "right": right}
 

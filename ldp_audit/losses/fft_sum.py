@@ -9,8 +9,8 @@ Losses that are moved to the ends of their cells are moved once on each grid on 
 
 Adding laws on one grid by FFT, each any number of times, with a bound on every error.
 
-The window. The transform's length holds all but 2 e**-35 of the tilted mass, by Chernoff's bound from the laws' own
-moments. What lies outside is added up at wrong places.
+The window. The transform's length holds all but 2 e**-35 of the tilted mass, by Chernoff's bound (Markov's inequality
+for e**(slope X)) from the laws' own moments. What lies outside is added up at wrong places.
 
 Rounding. A fast transform of length N is right to c eps log2(N) of its 2-norm (Higham, Accuracy and Stability of
 Numerical Algorithms, 2nd ed., Theorem 24.2), and each of its outputs, a sum of inputs times log2(N) twiddle factors, to

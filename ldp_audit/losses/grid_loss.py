@@ -24,7 +24,7 @@ With the tilted masses w_i at the losses g_i and K the ln of the sum that tiltin
 where x_i = g_i - epsilon, so all that is small is in the factor before v. Two filters that only add give v at every
 point of the grid; between two points it is e**(-theta x) (gain + (1 - e**-x) weight), x nats before the next one. The
 factor of a mass is at most 1/(1 + theta), and rises and falls once with x, so that all of them add up to at most that
-and 1/(h theta (1 + theta)).
+and 1/(h theta (1 + theta)) (claim BD-CHERN for the factor).
 
 How much a law can have grown by being put on a grid: the lower end from the upper one alone.
 
@@ -40,7 +40,7 @@ which is convex on either side of 1. For w > 0 let a = e**w/(1 + e**w) and b = 1
     a d(epsilon - w) + b d(epsilon + w) - d(epsilon)
 
 is the mean of a function of y that is linear between e**-w, 1 and e**w, tanh(w/2) at 1, and 0 outside. A convex
-function lies below its chord, so with c = g(1)/tanh(w/2)
+function lies below its chord, so with c = g(1)/tanh(w/2) (claim BD-CHORD)
 
     g(y) <= c * (that function) + rest,
 
@@ -50,12 +50,12 @@ where the rest is at most g(e**w) or g(e**-w) inside, and g(y) outside. As d <= 
 
 All of it is of the order V = sum h**2 times the first two derivatives of d, whatever the laws look like.
 
-* g(1) = E|1 - v|/2 <= sd(v)/2, and 1 + Var(v) is at most the product of 1 + 4 sinh(h/4)**2, the most for two points h
-  apart.
-* E[rest], by Chernoff and Hoeffding's lemma (the mean of each step lies in [0, h**2/8]), for any s, t >= 0:
-  E[rest] <= M (e**(-s w + (theta + s) V/8 + (theta + s)**2 V/8) + e**(-t w + (1 + t)**2 V/8)), where M is the mean of
-  e**(theta (L - epsilon)), at most that of L', which `TiltedProfile` takes out. If the sum of all h is at most w, then
-  there is no rest.
+* g(1) = E|1 - v|/2 <= sd(v)/2, and 1 + Var(v) is at most the product of 1 + sinh(h/2)**2, the most for two points h
+  apart (Bhatia, Davis 2000; claim BD-MOVE of `claims/papers/own.py`).
+* E[rest], by Chernoff and Hoeffding's lemma (Boucheron, Lugosi, Massart 2013, Lemma 2.2; the mean of each step lies in
+  [0, h**2/8]), for any s, t >= 0: E[rest] <= M (e**(-s w + (theta + s) V/8 + (theta + s)**2 V/8) + e**(-t w + (1 +
+  t)**2 V/8)), where M is the mean of e**(theta (L - epsilon)), at most that of L', which `TiltedProfile` takes out. If
+  the sum of all h is at most w, then there is no rest.
 
 Where the steps are too long for that, losses lie far apart, and this may tell more: L is at least L' less the sum of
 all h, so d(epsilon) >= d'(epsilon + that sum).

@@ -1,23 +1,17 @@
-r"""The largest profile that finitely many points allow: the lower convex hull over t = e**epsilon.
+"""Finitely many losses above or below a loss of which only the profile is known, by convex hulls over t = e**epsilon.
 
 A profile delta is a convex and non-increasing function of t that starts at 1 for t = 0, and every such function with
-delta >= 1 - t is the profile of some pair (Zhu, Dong, Wang, AISTATS 2022). So between points where a mechanism is known
-to have at most these deltas it lies below their chords, and behind the last one at most there. The pair with that
-profile has a loss at each corner: Q's mass is the change of the slope, P's t times that.
+delta >= 1 - t is the profile of some pair (Zhu, Dong, Wang, AISTATS 2022). The pair with a given hull as its profile
+has a loss at each corner: Q's mass is the change of the slope, P's t times that. So
 
-Everything is kept as logarithms; the levels may be any real numbers.
+* between points where a mechanism is known to have at most these deltas it lies below their chords, and behind the last
+  one at most there: the largest profile that they allow (`HullLoss`), and losses that dominate (`dominating_atoms`);
+* between two points where it is known it lies above the chords to their outer neighbours, prolonged, and the lower hull
+  of where these cross is the profile of a pair that the loss dominates (`dominated_atoms`);
+* of a loss that is its own reverse, the half above 0 says all: `chord_law` joins a corner and its mirror image by the
+  slope that symmetry asks for.
 
-Finitely many losses below a law of which only the profile is known.
-
-A profile delta is convex in t = e**epsilon, and at least 1 - t (`profile_hull`). So between two points where it is
-known it lies above the chords to their outer neighbours, prolonged, and the lower hull of where these cross is the
-profile of a pair that the law dominates. Everything is kept as logarithms.
-
-A law with finitely many losses that dominates a symmetric one of which only the profile is known.
-
-With E = e**epsilon a profile is a convex function h(E), so it lies below the lower convex hull of points that lie above
-it; the law whose profile is the hull dominates (Zhu, Dong, Wang, AISTATS 2022). Q's mass at a level is the change of
-slope there. All is in logarithms, so that deltas below those of floats keep their digits.
+Everything is kept as logarithms, so that deltas below those of floats keep their digits; levels may be any reals.
 """
 
 from __future__ import annotations

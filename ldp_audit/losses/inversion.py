@@ -12,8 +12,9 @@ F(y) = M(s)/(s (s + 1)). By Poisson's summation formula, for any step h and with
     e**(-c epsilon) (h/(2 pi)) sum over all whole j of F(j h) e**(-i j h epsilon)
         = delta(epsilon) + sum over k != 0 of e**(c k P) delta(epsilon + k P).
 
-* What comes with delta is never negative. As delta(e) <= M(t) e**(-t e) t**t/(1 + t)**(1 + t) for every t >= 0, it is
-  at most that at epsilon times r/(1 - r), r = e**(-|c - t| P), for one t < c (k < 0) and another t > c (k > 0).
+* What comes with delta is never negative. As delta(e) <= M(t) e**(-t e) t**t/(1 + t)**(1 + t) for every t >= 0
+  (Canonne, Kamath, Steinke 2020, Proposition 12; claim BD-CHERN), it is at most that at epsilon times r/(1 - r), r =
+  e**(-|c - t| P), for one t < c (k < 0) and another t > c (k > 0).
 * The terms with |j| > J add up to at most B/(pi y), y = J h, B a bound on |M| from there on.
 * Rounding: of M as its `Transform` says, of the sum as added in pairs.
 """
@@ -23,7 +24,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,7 @@ _SHORTEST, _STEPWISE = 10.0, (1.42, 1.42, 2.0)
 end by the last again and again."""
 _REFINED = 1.5
 """If it grew by more at last, a line half as much longer is tried as well."""
-_MOST_NODES, _FALLEN = 2**13, 15.0
+_MOST_NODES = 2**13
 _FEW_BITS = 2.0**-10
 """Of how few bits a step is."""
 _TANGENTS = (1.0, 3.5, 7.5, 16.0)
@@ -70,17 +70,10 @@ class InversionPlan:
 
     def line(self, epsilon: float) -> InversionLine | None:
         """The line that serves this level; None where there is none."""
-        if not self.falls:
-            return None
         k = self._place(epsilon)
         if k not in self._lines:
             self._lines[k] = self._made(_tilt(k))
         return self._lines[k]
-
-    @cached_property
-    def falls(self) -> bool:
-        """Whether M falls off at all along a line; for larger c it falls off less, if single losses are the largest."""
-        return self.transform.log_limit(0.0) < self._about(0.0) - _FALLEN
 
     def log_chernoff(self, epsilon: float) -> float:
         """ln of an upper bound of delta by a single tilt, for epsilons that no line serves; 0 where there is none."""

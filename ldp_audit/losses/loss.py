@@ -22,10 +22,10 @@ from __future__ import annotations
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -206,6 +206,23 @@ class PairLoss(ABC):
             return dominating_divergence(self, self._deep_atoms, alpha), False
         found = [(times, *one.divergence(alpha)) for one, times in parts]
         return math.fsum(times * value for times, value, _ in found), all(exact for _, _, exact in found)
+
+
+def pair_loss_of(mechanism: Any) -> PairLoss:
+    """The loss of the pair that dominates a mechanism: its own, or that of its profile, which is believed.
+
+    mechanism: a `Mechanism`, a loss, or any object with `delta(epsilon)` and `exact_epsilon()`; ValueError for others.
+    """
+    if isinstance(mechanism, PairLoss):
+        return mechanism
+    own: Callable[[], PairLoss] | None = getattr(mechanism, "pair_loss", None)
+    if own is not None:
+        return own()
+    if not all(callable(getattr(mechanism, name, None)) for name in ("delta", "exact_epsilon")):
+        raise ValueError(f"mechanism must have delta and exact_epsilon, or be a loss, got {mechanism!r}")
+    from ldp_audit.losses.profile_loss import loss_of_profile
+
+    return loss_of_profile(mechanism)
 
 
 @dataclass(frozen=True)

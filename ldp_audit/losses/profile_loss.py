@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.finite_losses import symmetric_law
-from ldp_audit.losses.loss import PairLoss, of_mirrored
+from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, symmetric_law
+from ldp_audit.losses.loss import ImproperLoss, PairLoss, of_mirrored
 
 Points = NDArray[np.float64]
 
@@ -82,6 +82,25 @@ class ProfileLoss(PairLoss):
             while top < _HIGHEST and stated_delta(self.mechanism, top) > 1e-30 + stated_delta(self.mechanism, 2 * top):
                 top = min(_HIGHEST, 1.5 * top)
         return np.linspace(0.0, top, _POINTS)
+
+
+def loss_of_profile(mechanism: Any) -> PairLoss:
+    """The loss of a mechanism of which the profile alone is known.
+
+    A profile that is a chord is that of three losses, which one point in its middle tells; a flat one is that of a
+    mechanism which shows its input, or nothing.
+    """
+    top, start = stated_epsilon(mechanism), stated_delta(mechanism, 0.0)
+    if top == 0:
+        return NOTHING
+    if math.isfinite(top) and start > 0:
+        mass = start / -math.expm1(-top)
+        middle = stated_delta(mechanism, top / 2), mass * -math.expm1(-top / 2)
+        if math.isclose(*middle, rel_tol=1e-13):
+            return symmetric_law([top], [math.log(mass)])
+    elif 0 < start == stated_delta(mechanism, math.inf):
+        return EVERYTHING if start == 1 else ImproperLoss(NOTHING, math.log1p(-start), math.log1p(-start))
+    return ProfileLoss(mechanism)
 
 
 def stated_delta(mechanism: Any, epsilon: float) -> float:

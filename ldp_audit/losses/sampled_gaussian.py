@@ -15,10 +15,11 @@ Bounds on f off the real line. With the share r = q e**z/w that the record has i
 
     |w(x + i v)|**2 = w**2 (1 - 2 r (1 - r) (1 - cos(mu v))),  tan arg w(x + i v) = r sin(mu v)/(1 - r + r cos(mu v)).
 
-So for mu v <= pi/2 the size of w grows with x, as does its argument, which lies between 0 and mu v; it is at most
-r mu v/(1 - 2 r) where r < 1/2, and along v at least the chord's or the tangent's at 0. Where r > 1/2, w is nowhere 0:
-its size is between (2 r - 1) w and w, and its argument within arcsin(1/r - 1) of mu v. And |phi(x + i v)| is
-phi(x) e**(v**2/2). All bounds are linear in p and in y, so that those of one set of panels serve many of either.
+So for mu v <= pi/2 the size of w grows with x, as does its argument, which lies between 0 and mu v; it is at most r mu
+v/(1 - 2 r) where r < 1/2, and along v at least the chord's or the tangent's at 0. Where r > 1/2, w is nowhere 0: its
+size is between (2 r - 1) w and w, and its argument within arcsin(1/r - 1) of mu v. And |phi(x + i v)| is phi(x)
+e**(v**2/2) (claim BD-STRIP). All bounds are linear in p and in y, so that those of one set of panels serve many of
+either.
 
 Decay along the line. On x + i h(x), with h >= 0 on the side on which e**(i y ln w) falls, the integrand has the size
 

@@ -39,6 +39,8 @@ _ROUNDING = 64 * EPS
 _GAUSSIAN = 16 * EPS
 """Half of it for a mu that is itself a rounded root of a sum of squares."""
 _MOST_NUMBERS = 2**22
+_FALLEN = 15.0
+"""By how many nats |M| must fall for a line to have an end."""
 
 
 class Values(NamedTuple):
@@ -68,6 +70,10 @@ class Transform(ABC):
         found = self.at(c, np.zeros(1))
         value = math.inf if found is None else float(found.log[0].real) + float(found.error[0])
         return value if value == value else math.inf
+
+    def decays(self) -> bool:
+        """Whether M falls off along a line; for larger c it falls off less, if single losses are the largest."""
+        return self.log_limit(0.0) < self.about(0.0) - _FALLEN
 
     @abstractmethod
     def log_beyond(self, c: float, y: float) -> float:

@@ -84,6 +84,10 @@ class BoundChannel(Mechanism):
         """The tight pure epsilon, nats; infinity where the supports of two inputs differ."""
         return float(max(self._loss(pair) for pair in self._pairs(mpmath.mpf(1))))
 
+    def inputs(self, count: int) -> NDArray[np.float64] | None:
+        """See base."""
+        return np.linspace(*self.box()[0], count) if len(self.box()) == 1 else None
+
     def worst_pair(self) -> tuple[Any, Any]:
         """Inputs that attain exact_epsilon(): numbers, or tuples of numbers for several inputs."""
         with mpmath.workdps(DIGITS):  # compared as floats: the last of 600 digits must not break ties

@@ -20,6 +20,7 @@ import mpmath
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
 from ldp_audit.mechanisms.inputs import as_reports, in_interval, whole_numbers
 from ldp_audit.mechanisms.mechanism import Mechanism
@@ -67,6 +68,10 @@ class GridChannel(Mechanism):
         """The channel itself. ValueError unless bits are 2..64."""
         BITS.check(bits)
         return self
+
+    def pair_loss(self) -> PairLoss:
+        """See base: that of the table."""
+        return self.rows.pair_loss()
 
     def exact_epsilon(self) -> float:
         """The implemented epsilon, nats; at most the ideal channel's."""

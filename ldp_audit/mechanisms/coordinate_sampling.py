@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
+from ldp_audit.losses.composition import composed
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, report_dtype
 from ldp_audit.mechanisms.log_space import levels
@@ -84,6 +86,10 @@ class CoordinateSampling(Mechanism):
         """The tight pure epsilon, nats: k times the value mechanism's."""
         part = self.coordinate().exact_epsilon()
         return float(self.k * Fraction(part)) if math.isfinite(part) else math.inf
+
+    def pair_loss(self) -> PairLoss:
+        """See base: that of k independent coordinates."""
+        return composed([(self.coordinate().pair_loss(), self.k)])
 
     def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """All coordinates at one endpoint, and all at the other; shape (d,)."""

@@ -15,6 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import Integer, Sum, oo
 
+from ldp_audit.losses.enclosed_loss import BracketedLoss
+from ldp_audit.losses.finite_losses import symmetric_law
+from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
 from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import Example, Losses, Mechanism
@@ -41,6 +44,9 @@ EXPONENTIAL_SELECTION = SymbolicWeights(
         )
     ],
 )
+
+MOST_RANKS, BLOCKS = 200_000, 20_000
+"""Ranks above the middle that are listed one by one; of more, so many blocks."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,10 @@ class ExponentialSelection(Mechanism):
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats: epsilon, from rank d against rank 1 (FedSel, Lemma 1)."""
         return self.epsilon
+
+    def pair_loss(self) -> PairLoss:
+        """See base."""
+        return selection_loss(self)
 
     def worst_pair(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """A ranking and its reverse; they attain exact_epsilon() and delta()."""
@@ -122,6 +132,31 @@ class ExponentialSelection(Mechanism):
 
 _MOST_BITS = 62
 """`Source.below` draws numbers below 2**62 at most."""
+
+
+def selection_loss(mechanism: ExponentialSelection, most: int = MOST_RANKS, blocks: int = BLOCKS) -> PairLoss:
+    """The loss of a ranking against its reverse, where rank i meets rank d + 1 - i.
+
+    The j-th rank from the top has the loss (d + 1 - 2j) epsilon / (d - 1). Exactly for d up to twice `most`; else
+    between two losses of `blocks` blocks of neighbouring ranks, or `most` if these are fewer: below, a block is one
+    output, which only loses information; above, it is the two at its ends, between which its masses are divided such
+    that both sums are kept ('connecting the dots', Doroshenko et al., PETS 2022). A block's losses are epsilon /
+    `blocks` wide, and the two differ as the square of that; with the half-width h the upper end has the share
+    e**h / (1 + e**h).
+    """
+    m, half = mechanism, mechanism.d // 2
+    if half <= most:
+        ahead = np.arange(m.d - 1, 0, -2)
+        return symmetric_law(m.epsilon * (ahead / (m.d - 1)), m.rank_log_probs()[::-1][:half])
+    edges = np.linspace(0, half, min(blocks, most) + 1).astype(np.int64)
+    start, width, step = edges[:-1], np.diff(edges), m.epsilon / (m.d - 1)
+    together = np.log(np.expm1(-step * width) / math.expm1(-step)) if step else np.log(width)
+    logs = m.top_log_prob() - step * start + together
+    first, apart = m.d - 1 - 2 * start, width - 1  # the block's largest loss and half its width, in steps
+    middle, top, bottom = (m.epsilon * (steps / (m.d - 1)) for steps in (first - apart, first, first - 2 * apart))
+    share = -np.log1p(np.exp(-step * apart))
+    upper = symmetric_law(np.append(top, bottom), np.append(logs + share, logs + share - step * apart))
+    return BracketedLoss(symmetric_law(middle, logs), upper)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,8 @@ import numpy as np
 from flint import arb, ctx, fmpq
 from numpy.typing import ArrayLike, NDArray
 
+from ldp_audit.losses.loss import PairLoss
+from ldp_audit.mechanisms.channel_loss import channel_loss
 from ldp_audit.mechanisms.finite_precision import AliasTable
 from ldp_audit.mechanisms.hockey_stick import Doubled, doubled, hockey_stick
 from ldp_audit.mechanisms.inputs import array_of, whole_numbers
@@ -101,6 +103,14 @@ class FiniteChannel(Mechanism):
     def reports(self) -> Sequence[Any]:
         """The labels."""
         return self._labels()
+
+    def pair_loss(self) -> PairLoss:
+        """See base: the upper hull of all tests between two rows."""
+        return channel_loss(self.matrix)
+
+    def inputs(self, count: int) -> NDArray[np.int64]:  # noqa: ARG002
+        """See base: all of them."""
+        return np.arange(len(self.matrix))
 
     def worst_pair(self) -> tuple[int, int]:
         """The row numbers of two inputs that attain exact_epsilon(); delta() may need another pair."""

@@ -19,6 +19,8 @@ from flint import arb, ctx, fmpq
 from numpy.typing import ArrayLike, NDArray
 from sympy import exp, oo, pi, sqrt
 
+from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
 from ldp_audit.mechanisms.finite_precision import AliasTable, FinitePrecision
@@ -74,6 +76,10 @@ class Gaussian(Mechanism):
     def exact_epsilon(self) -> float:
         """Infinity: the mechanism has no pure epsilon."""
         return math.inf
+
+    def pair_loss(self) -> PairLoss:
+        """See base."""
+        return GaussianLoss(self.sensitivity / self.sigma)
 
     def worst_pair(self) -> tuple[float, float]:
         """Two inputs at distance `sensitivity`."""

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import exp, oo
 
+from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.noise_losses import LaplaceLoss
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
 from ldp_audit.mechanisms.finite_precision import FinitePrecision
@@ -58,6 +60,7 @@ class Laplace(Mechanism):
     sensitivity: float = 1.0
 
     parameters = (Parameter("scale", SCALE, typical=(0.1, 10.0)), SENSITIVITY)
+    mirrored = True
     example = Example(
         "Laplace(scale=1)",
         "x: the input; b: the scale; neighbours lie within D",
@@ -72,6 +75,14 @@ class Laplace(Mechanism):
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats: sensitivity / scale."""
         return self.sensitivity / self.scale
+
+    def pair_loss(self) -> PairLoss:
+        """See base."""
+        return LaplaceLoss(self.exact_epsilon())
+
+    def blanket(self) -> float:
+        """See base; of noise, on inputs of an interval as long as the sensitivity."""
+        return math.exp(-self.exact_epsilon() / 2)
 
     def worst_pair(self) -> tuple[float, float]:
         """Two inputs at distance `sensitivity`."""

@@ -11,6 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ldp_audit.losses.finite_losses import EVERYTHING, symmetric_law
+from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.profile_loss import loss_of_profile
 from ldp_audit.mechanisms.log_space import excess, levels
 from ldp_audit.mechanisms.parameter import Parameter, check_parameters
 
@@ -64,6 +67,9 @@ class Mechanism(ABC):
     def __post_init__(self) -> None:
         check_parameters(self)
 
+    mirrored: ClassVar[bool] = False
+    """Whether the law at one input of the worst pair is the mirror image of that at the other."""
+
     @abstractmethod
     def worst_pair(self) -> tuple[Any, Any]:
         """Two inputs that attain `exact_epsilon()` and, unless stated otherwise, `delta` at every epsilon."""
@@ -83,6 +89,16 @@ class Mechanism(ABC):
             raise ValueError(f"the inputs of {self!r} are no numbers of an interval")
         return float(min(pair)), float(max(pair))
 
+    def inputs(self, count: int) -> NDArray[Any] | None:
+        """Inputs across the domain: whole numbers from 0 on, or evenly spaced; None where they are no single numbers.
+
+        count: how many of an interval.
+        """
+        try:
+            return np.linspace(*self.domain(), count)
+        except ValueError:
+            return None
+
     def reports(self) -> Sequence[Any] | None:
         """All possible reports, where they are finitely many and can be listed; else None."""
         return None
@@ -98,6 +114,17 @@ class Mechanism(ABC):
         """The privacy loss distribution of the worst pair, where it is finite and known in closed form; else None."""
         return None
 
+    def pair_loss(self) -> PairLoss:
+        """The privacy loss of a pair that dominates all pairs of inputs, in both orders."""
+        found = self.losses()
+        if found is None:
+            return loss_of_profile(self)
+        positive, logs = (np.asarray(one, dtype=np.float64) for one in (found.positive, found.log_probs))
+        finite = (positive > 0) & np.isfinite(positive)
+        if math.fsum(np.exp(logs[np.isinf(positive)])) == 1:
+            return EVERYTHING
+        return symmetric_law(positive[finite], logs[finite], rest=found.rest)
+
     def exact_epsilon(self) -> float:
         """The smallest epsilon for which the mechanism is epsilon-LDP, nats; infinity where there is none."""
         found = self.losses()
@@ -110,6 +137,18 @@ class Mechanism(ABC):
             return summed_delta(self, epsilon)
         masses = zip(found.positive, np.exp(found.log_probs), strict=True)
         return sum((excess(asked, float(loss)) * mass for loss, mass in masses), np.zeros_like(asked))[()]
+
+    def responses(self) -> int | None:
+        """k, where the reports are those of k-ary randomised response, but for their names; else None."""
+        return None
+
+    def blanket(self) -> float:
+        """The share of a report's law that does not depend on the input, 0 .. 1: the integral of the least density.
+
+        e**-exact_epsilon(), which every mechanism has, where no more is known.
+        """
+        lie, k = math.exp(-self.exact_epsilon()), self.responses()
+        return lie if k is None else k * lie / (1 + (k - 1) * lie)
 
     def mean(self, x: Any, /) -> Any:  # noqa: ARG002
         """E[report | x], by coordinate for vectors; ValueError where reports are not numbers."""

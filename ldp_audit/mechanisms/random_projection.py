@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
+from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, finite, finite_numbers, report_dtype, whole_numbers
 from ldp_audit.mechanisms.mechanism import Example, Mechanism
@@ -112,6 +113,10 @@ class RandomProjection(Mechanism):
     def exact_epsilon(self) -> float:
         """The tight pure epsilon, nats: the value mechanism's, as the index is independent of the input."""
         return self.value.exact_epsilon()
+
+    def pair_loss(self) -> PairLoss:
+        """See base: that of the value."""
+        return pair_loss_of(self.value)
 
     def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Vectors whose combinations all lie at one endpoint of the domain, and all at the other; shape (d,).

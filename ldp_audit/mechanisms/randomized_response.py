@@ -67,6 +67,14 @@ class RandomizedResponse(Mechanism):
         truth = -math.log1p((self.k - 1) * math.exp(-self.epsilon))
         return Losses([self.epsilon], [truth], (self.k - 2) * math.exp(truth - self.epsilon))
 
+    def responses(self) -> int:
+        """See base."""
+        return self.k
+
+    def inputs(self, count: int) -> NDArray[np.int64]:  # noqa: ARG002
+        """See base: all of them."""
+        return np.arange(self.k)
+
     def worst_pair(self) -> tuple[int, int]:
         """0 and 1; any two inputs attain the suprema."""
         return 0, 1

@@ -16,6 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import Expr, oo
 
+from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING
+from ldp_audit.losses.loss import ImproperLoss, PairLoss
+from ldp_audit.losses.sampled_loss import SamplingRate
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.mechanisms.log_space import levels
@@ -80,6 +83,14 @@ class SubsampleRelease(Mechanism):
     def exact_epsilon(self) -> float:
         """Infinity for k >= 1, as a sample with a record cannot come from the data without it; 0 for k = 0."""
         return math.inf if self.k else 0.0
+
+    def pair_loss(self) -> PairLoss:
+        """See base: a record is replaced, and a sample that holds either shows which. It dominates removing one."""
+        if self.k == 0:
+            return NOTHING
+        drawn = SamplingRate.with_replacement if self.replacement else SamplingRate.without_replacement
+        left_out = drawn(self.n, self.k).log_left_out
+        return EVERYTHING if left_out == -math.inf else ImproperLoss(NOTHING, left_out, left_out)
 
     def worst_pair(self) -> tuple[str, str]:
         """The neighbours that attain delta()."""

@@ -107,6 +107,10 @@ class TwoPoint(Mechanism):
         """epsilon, with probability t / (t + 1), for every center and radius (LDP-FL, Theorem 1)."""
         return Losses([self.epsilon], [-math.log1p(math.exp(-self.epsilon))])
 
+    def responses(self) -> int:
+        """See base."""
+        return 2
+
     def worst_pair(self) -> tuple[float, float]:
         """The two endpoints of the range, which attain exact_epsilon() and delta()."""
         low, high = self.domain()

@@ -24,6 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import Integer
 
+from ldp_audit.losses.enclosed_loss import mixture
+from ldp_audit.losses.finite_losses import NOTHING
+from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, finite_numbers, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import levels
@@ -96,6 +99,16 @@ class TwoStage(Mechanism):
         pair is equally bad in both orders, as for all shipped ones; else an upper bound.
         """
         return float(self.selection.exact_epsilon() + self.value.exact_epsilon())
+
+    def pair_loss(self) -> PairLoss:
+        """See base: each index's ratio, at the selection's worst pair, and the value's loss; no report has no value."""
+        first, second = (np.asarray(z) for z in self.selection.worst_pair())
+        one, two = (np.asarray(self.selection.log_prob(np.arange(self.d), z)) for z in (first, second))
+        ratios = _snapped(one - two, (first.astype(float) - second) * 1.0, self.selection.exact_epsilon(), one, two)
+        value, none = pair_loss_of(self.value), float(self.selection.log_prob(-1, first))
+        pairs, counts = np.unique(np.stack([one, ratios], axis=-1), axis=0, return_counts=True)
+        parts = [(float(p + math.log(n)), float(r), value) for (p, r), n in zip(pairs, counts, strict=True)]
+        return mixture([*parts, (none, 0.0, NOTHING)] if none > -math.inf else parts)
 
     def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Two vectors that attain exact_epsilon(); with `clip`, also delta(). Shape (d,).
@@ -217,3 +230,10 @@ class TwoStage(Mechanism):
             ratios = np.where(np.abs(ratios - steps) <= rounding, steps, ratios)
         pairs, counts = np.unique(np.stack([one, ratios], axis=-1).view(np.complex128), return_counts=True)
         return np.exp(pairs.real), pairs.imag, counts
+
+
+def _snapped(ratios: Any, apart: Any, top: float, one: Any, two: Any) -> Any:
+    """The shipped selections' log ratios go with the difference of ranks or statuses: then that has more digits."""
+    steps = top * (apart / np.max(np.abs(apart)))
+    rounding = 8 * np.finfo(np.float64).eps * (1 + np.maximum(np.abs(one), np.abs(two)))
+    return np.where(np.abs(ratios - steps) <= rounding, steps, ratios)

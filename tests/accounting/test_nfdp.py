@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss_of import privacy_loss
+from ldp_audit.accounting.privacy_loss import privacy_loss
 from ldp_audit.accounting.subsample import nfdp, subsample
 from ldp_audit.mechanisms import RandomizedResponse, SubsampleRelease
 from tests.accounting.sampled_experiments import (

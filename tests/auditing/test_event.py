@@ -45,18 +45,18 @@ def test_an_event_survives_json() -> None:
     assert again == event
 
 
-@pytest.mark.parametrize(
+@together(
     ("event", "words"),
     [
-        pytest.param(Event(((-math.inf, 1.0),)), "y < 1", id="below"),
-        pytest.param(Event(((2.0, math.inf),)), "y >= 2", id="from"),
-        pytest.param(Event(((3.0, math.nextafter(3.0, 9)),)), "y = 3", id="one value"),
-        pytest.param(Event(((-math.inf, math.nextafter(0.0, 1)),)), "y <= 0", id="up to and including"),
-        pytest.param(Event(((math.nextafter(1.5, 2), math.inf),)), "y > 1.5", id="above"),
-        pytest.param(Event(labels=(None,)), "y = None", id="one label"),
-        pytest.param(Event(labels=("a", "b")), "y in {'a', 'b'}", id="labels"),
-        pytest.param(Event(((0.5, 1.0),), (), Coordinate(3)), "0.5 <= y[3] < 1", id="score"),
-        pytest.param(Event(), "never", id="empty"),
+        (Event(((-math.inf, 1.0),)), "y < 1"),
+        (Event(((2.0, math.inf),)), "y >= 2"),
+        (Event(((3.0, math.nextafter(3.0, 9)),)), "y = 3"),
+        (Event(((-math.inf, math.nextafter(0.0, 1)),)), "y <= 0"),
+        (Event(((math.nextafter(1.5, 2), math.inf),)), "y > 1.5"),
+        (Event(labels=(None,)), "y = None"),
+        (Event(labels=("a", "b")), "y in {'a', 'b'}"),
+        (Event(((0.5, 1.0),), (), Coordinate(3)), "0.5 <= y[3] < 1"),
+        (Event(), "never"),
     ],
 )
 def test_an_event_is_described_in_words(event: Event, words: str) -> None:

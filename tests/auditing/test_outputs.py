@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs, canonical, concatenated, read
+from tests.together import together
 
 
 def labels_of(outputs: Outputs) -> list[object]:
@@ -14,19 +15,19 @@ def labels_of(outputs: Outputs) -> list[object]:
     return outputs.labels.tolist()
 
 
-@pytest.mark.parametrize(
+@together(
     ("raw", "expected"),
     [
-        pytest.param([1, 2], [1.0, 2.0], id="whole numbers"),
-        pytest.param(np.array([True, False]), [1.0, 0.0], id="booleans"),
-        pytest.param(np.array([1.5, math.inf], dtype=np.float32), [1.5, math.inf], id="float32 with inf"),
-        pytest.param(torch.tensor([3, 4]), [3.0, 4.0], id="torch"),
-        pytest.param(np.array([[1.0], [2.0]]), [1.0, 2.0], id="one column"),
-        pytest.param([2**100, 1], [2.0**100, 1.0], id="numbers beyond int64"),
-        pytest.param(np.array([2**62, -(2**63)]), [2.0**62, -(2.0**63)], id="powers of two in int64"),
-        pytest.param([torch.tensor(1.5), torch.tensor(2)], [1.5, 2.0], id="torch, one by one"),
-        pytest.param([torch.tensor([3.0], requires_grad=True), 4.0], [3.0, 4.0], id="torch that learns, and a number"),
-        pytest.param((value for value in (1, 2)), [1.0, 2.0], id="generator"),
+        ([1, 2], [1.0, 2.0]),
+        (np.array([True, False]), [1.0, 0.0]),
+        (np.array([1.5, math.inf], dtype=np.float32), [1.5, math.inf]),
+        (torch.tensor([3, 4]), [3.0, 4.0]),
+        (np.array([[1.0], [2.0]]), [1.0, 2.0]),
+        ([2**100, 1], [2.0**100, 1.0]),
+        (np.array([2**62, -(2**63)]), [2.0**62, -(2.0**63)]),
+        ([torch.tensor(1.5), torch.tensor(2)], [1.5, 2.0]),
+        ([torch.tensor([3.0], requires_grad=True), 4.0], [3.0, 4.0]),
+        ((value for value in (1, 2)), [1.0, 2.0]),
     ],
 )
 def test_numbers_are_read_as_they_are(raw: object, expected: list[float]) -> None:
@@ -53,19 +54,19 @@ def test_a_tensor_beside_a_label_is_a_number() -> None:
     assert read([None, torch.tensor(2.0)], 2).known_numbers[1] == 2.0
 
 
-@pytest.mark.parametrize(
+@together(
     "raw",
     [
-        pytest.param(np.array([2**53 + 1, 0]), id="int64"),
-        pytest.param(np.array([2**64 - 1, 0], dtype=np.uint64), id="uint64"),
-        pytest.param(torch.tensor([-(2**53) - 1, 0]), id="torch"),
-        pytest.param([2**53 + 1, 0], id="list"),
-        pytest.param([2**53 + 1, 0.5], id="beside a float, where numpy rounds it"),
-        pytest.param([-1, 2**64 - 1], id="beside a negative one, where numpy rounds it"),
-        pytest.param([2**53 + 1, None], id="beside a label"),
-        pytest.param([10**400, 0.5], id="beyond float64"),
-        pytest.param([(0.5, 1), (2, 2**53 + 1)], id="in a row"),
-        pytest.param([[2**53 + 1], [0.5]], id="in a row of its own"),
+        np.array([2**53 + 1, 0]),
+        np.array([2**64 - 1, 0], dtype=np.uint64),
+        torch.tensor([-(2**53) - 1, 0]),
+        [2**53 + 1, 0],
+        [2**53 + 1, 0.5],
+        [-1, 2**64 - 1],
+        [2**53 + 1, None],
+        [10**400, 0.5],
+        [(0.5, 1), (2, 2**53 + 1)],
+        [[2**53 + 1], [0.5]],
     ],
 )
 def test_whole_numbers_that_a_float_would_round_are_refused(raw: object) -> None:
@@ -100,20 +101,20 @@ def test_tuples_of_different_lengths_are_labels() -> None:
     assert labels_of(read([(1, 2), (1, 2, 3)], 2)) == ["(1, 2)", "(1, 2, 3)"]
 
 
-@pytest.mark.parametrize(
+@together(
     ("raw", "complaint"),
     [
-        pytest.param([1.0], "it returned 1 outputs, 2 were asked for", id="too few"),
-        pytest.param(3.0, "it returned 3.0, not 2 outputs", id="one number"),
-        pytest.param("ab", "it returned 'ab', not 2 outputs", id="text"),
-        pytest.param(None, "it returned None, not 2 outputs", id="None"),
-        pytest.param(np.float64(3), "it returned np.float64(3.0), not 2 outputs", id="numpy scalar"),
-        pytest.param([1.0, math.nan], "it returned NaN, first as output 1 of 2", id="NaN"),
-        pytest.param([None, math.nan], "it returned NaN, first as output 1", id="NaN beside a label"),
-        pytest.param(np.zeros((2, 2, 2)), "shape (2, 2, 2)", id="three axes"),
-        pytest.param(np.zeros((2, 0)), "shape (2, 0)", id="empty vectors"),
-        pytest.param(np.array([1j, 2]), "dtype complex128", id="complex"),
-        pytest.param([object(), object()], "which cannot be compared", id="objects"),
+        ([1.0], "it returned 1 outputs, 2 were asked for"),
+        (3.0, "it returned 3.0, not 2 outputs"),
+        ("ab", "it returned 'ab', not 2 outputs"),
+        (None, "it returned None, not 2 outputs"),
+        (np.float64(3), "it returned np.float64(3.0), not 2 outputs"),
+        ([1.0, math.nan], "it returned NaN, first as output 1 of 2"),
+        ([None, math.nan], "it returned NaN, first as output 1"),
+        (np.zeros((2, 2, 2)), "shape (2, 2, 2)"),
+        (np.zeros((2, 0)), "shape (2, 0)"),
+        (np.array([1j, 2]), "dtype complex128"),
+        ([object(), object()], "which cannot be compared"),
     ],
 )
 def test_what_cannot_be_read_is_named(raw: object, complaint: str) -> None:

@@ -44,13 +44,13 @@ def test_many_outputs_are_drawn_in_calls_of_bounded_size() -> None:
     assert max(sizes) * 1000 <= CHUNK_VALUES
 
 
-@pytest.mark.parametrize(
+@together(
     ("sampler", "complaint"),
     [
-        pytest.param(lambda x, n, rng: 1 / 0, "it raised ZeroDivisionError: division by zero", id="raises"),
-        pytest.param(lambda x, n, rng: [1.0], "it returned 1 outputs, 4 were asked for", id="wrong count"),
-        pytest.param(lambda x, n, rng: [math.nan] * n, "it returned NaN", id="NaN"),
-        pytest.param(lambda x, n, rng: 5, "it returned 5, not 4 outputs", id="no outputs"),
+        (lambda x, n, rng: 1 / 0, "it raised ZeroDivisionError: division by zero"),
+        (lambda x, n, rng: [1.0], "it returned 1 outputs, 4 were asked for"),
+        (lambda x, n, rng: [math.nan] * n, "it returned NaN"),
+        (lambda x, n, rng: 5, "it returned 5, not 4 outputs"),
     ],
 )
 def test_a_failing_program_is_named_with_its_input_and_call(sampler: object, complaint: str) -> None:

@@ -58,11 +58,12 @@ def test_few_calls_and_all_of_them_end_in_the_same_test() -> None:
     assert few == suspected(both[1], (0.0, 1.0), (0, 1), ERROR, 1.0)
 
 
-@together("samples", [500, 1_953, 1_000_000 // 512])
-def test_a_fixed_seed_is_caught_by_a_small_audit(samples: int) -> None:
-    found = audit(Counting(0), (0.0, 1.0), 1.0, samples=samples, confidence=0.95)
+@together(("samples", "options"), [(500, {}), (1_953, {}), (10_000, {"confidence": 0.999, "sequential": True})])
+def test_a_fixed_seed_is_caught(samples: int, options: dict[str, Any]) -> None:
+    found = audit(Counting(0), (0.0, 1.0), 1.0, samples=samples, **{"confidence": 0.95, **options})
     assert found.violated
     assert found.witness.calls_for_one
+    assert "each output by a call of its own" in found.describe()
 
 
 @together("samples", [1_953, 1_999, 2_750, 3_999])

@@ -11,14 +11,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from ldp_audit.auditing import bounds as two_proportions
 from ldp_audit.auditing.bounds import Counts, Region, lower_limit, probability, upper_limit
 from tests.frequency import FALSE_ALARM
 from tests.together import together
 
 ERROR = 0.05
-_CONSTANTS = ("_P_SHARE", "_Q_SHARE", "_CUT", "_LEAST_Q_SHARE")
-P_SHARE, Q_SHARE, CUT, Q_FLOOR = (vars(two_proportions)[name] for name in _CONSTANTS)
+P_SHARE, Q_SHARE, CUT, Q_FLOOR = 0.001, 0.0005, 4.0, 0.7
 
 
 def bound(x: int, n: int, y: int, m: int, *, error: float = ERROR, design: float = 1.0, delta: float = 0.0) -> float:

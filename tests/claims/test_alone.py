@@ -16,7 +16,7 @@ from ldp_audit.claims.language.alone import Alone, counted, words_alone
 from ldp_audit.claims.language.statement import Statement, at_most, differ, equal, less, written
 from ldp_audit.claims.papers.ldp_fl import float_noise
 from ldp_audit.claims.recheck import part as recheck_part
-from ldp_audit.claims.recheck_effort import RefusedError, begin
+from ldp_audit.claims.recheck_functions import RefusedError, begin
 from ldp_audit.claims.settling import Settled, SettledClaim, settle, settle_claim
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import Variable

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from ldp_audit.claims import Statement, recheck
-from ldp_audit.claims.engines import certificate, enumeration, escape, identity, interval, recompute, smt
+from ldp_audit.claims.engines import certificate, enumeration, escape, evaluate, interval, smt
 from ldp_audit.claims.settling import settle
 from ldp_audit.claims.verdict import Verdict
 from tests.claims.false_claims import COUNTS, CURVES, IDENTITIES, INEQUALITIES, NUMBERS, ORDERS, ROUNDED, brute_force
@@ -31,11 +31,11 @@ def test_they_are_false_by_brute_force() -> None:
 @pytest.mark.parametrize(
     ("proved", "claims"),
     [
-        pytest.param(identity.prove, IDENTITIES, id="identity"),
+        pytest.param(certificate.prove_equality, IDENTITIES, id="identity"),
         pytest.param(certificate.prove, INEQUALITIES, id="certificate"),
         pytest.param(lambda claim: smt.settle(claim).holds is True or None, UNIVERSAL, id="smt"),
         pytest.param(lambda claim: escape.prove(claim, certificate.prove), ORDERS, id="escape"),
-        pytest.param(lambda claim: recompute.settle(claim)[0] is True or None, NUMBERS, id="recompute"),
+        pytest.param(lambda claim: evaluate.settle(claim)[0] is True or None, NUMBERS, id="recompute"),
         pytest.param(interval.prove, CURVES + INEQUALITIES, id="interval"),
         pytest.param(lambda claim: enumeration.prove(claim, _certified), COUNTS, id="enumeration"),
     ],
@@ -46,7 +46,7 @@ def test_no_engine_proves_them(proved: Callable[[Statement], object], claims: li
 
 def _certified(claim: Statement, most: int) -> dict | None:
     if claim.relation == "==":
-        return identity.prove(claim)
+        return certificate.prove_equality(claim)
     return certificate.prove_whole(claim) or enumeration.prove(claim, _certified, most)
 
 

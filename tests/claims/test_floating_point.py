@@ -42,7 +42,7 @@ def _in_numpy(epsilons: np.ndarray, radius: str, center: float = 0.0) -> tuple[n
     return above, below
 
 
-@pytest.mark.parametrize("radius", FIRST)
+@together("radius", FIRST)
 def test_the_scan_of_all_float32_epsilons_ends_where_the_claim_says(radius: str) -> None:
     """All of [13, 17.5]; another first infinite or last finite epsilon would show."""
     low, high = (int(np.float32(end).view(np.int32)) for end in (13, 17.5))
@@ -54,7 +54,7 @@ def test_the_scan_of_all_float32_epsilons_ends_where_the_claim_says(radius: str)
     assert epsilons[~infinite][-1] == np.float32(LAST)
 
 
-@pytest.mark.parametrize(("radius", "center"), [("1", 0), ("0.075", 0), ("0.015", 0), ("0.001", 1)])
+@together(("radius", "center"), [("1", 0), ("0.075", 0), ("0.015", 0), ("0.001", 1)])
 def test_the_chain_is_float32s_own_arithmetic(radius: str, center: int) -> None:
     """Word by word at random epsilons: a wrong order of operations, or one rounding too few, would differ."""
     epsilons = np.random.default_rng(32).uniform(0.01, 17.5, 300).astype(np.float32)

@@ -16,6 +16,7 @@ from ldp_audit.claims.recheck_report import recheck_claims
 from ldp_audit.cli import main
 from ldp_audit.mechanisms import SymbolicChannel, T, Variable
 from ldp_audit.reports import document
+from tests.together import together
 
 x = Variable("x", 0, 1)
 p = (1 + x * (T - 1)) / (T + 1)
@@ -75,12 +76,12 @@ def test_a_report_as_it_was_written_has_no_complaint() -> None:
     assert [one["parts"] for one in REPORT["manifest"]] == [2, 2, 1]
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@together("change", CHANGES)
 def test_what_leaves_every_proof_whole_is_seen_by_the_manifest(change: Callable[[dict[str, Any]], object]) -> None:
     assert complaints(changed(change))
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@together("change", CHANGES)
 def test_with_a_manifest_made_anew_it_is_seen_by_the_source(change: Callable[[dict[str, Any]], object]) -> None:
     report = changed(change)
     report["manifest"] = manifest(report["claims"])

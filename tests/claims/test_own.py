@@ -13,12 +13,15 @@ from tests.together import together
 
 words = Variable("W", 2, oo)
 few = Variable("n", words / (T + 2), words / 2)
+grown = Variable("x", 1, oo)
+smallest = Variable("a", 1 / grown**2, 1)
 FALSE = {
     "a profile that is too small": at_most(own.two_point().parts[0].left, (T - own.E) / (T + 2)),
     "a threshold that is too low is safe": at_most((words - few) / few, T),
     "half a word is passed at t = W": at_most(words / (Variable("t", words, oo) + 1), Rational(1, 2)),
     "24 bits fail from 17.32 on": prints_as(log(2**25 - 1), "17.32"),
     "k-RR has the two-point profile": equal(own.randomized_response().parts[0].left, (T - own.E) / (T + 1)),
+    "a move's variance is the middle's": at_most((smallest * grown**2 - 1) * (1 - smallest), grown - 2 + 1 / grown),
     "an excess above one half": less(Rational(1, 2), log(Rational(3, 2))),
 }
 

@@ -57,7 +57,9 @@ VERDICTS = {
         "ENUMERATED": "WG-MULTI",
     },
     "own": {
-        "PROVED": "PR-DUCHI PR-RR PR-PM PR-LAP FP-LOW FP-SAFE FP-OVER",
+        "PROVED": (
+            "PR-DUCHI PR-RR PR-PM PR-LAP FP-LOW FP-SAFE FP-OVER BD-MOVE BD-CHORD BD-CHERN BD-STRIP BD-CELL BD-BET"
+        ),
         "ENUMERATED": "PR-SEL PR-EXP",
         "PROSE": "PR-GAUSS",
     },

@@ -13,16 +13,20 @@ from ldp_audit.claims.settling import BadClaimError, settle
 from ldp_audit.claims.verdict import Verdict, combine
 from tests.claims.published import ENTRIES
 from tests.claims.published.entry import DIGITS, Entry, contradiction, fails, parts_of
-from tests.together import together
 
 MOST_UNDECIDED = 0.05
 """The share of all statements, neighbours included, that may stay open."""
 POINTS = 12
 EVERY = 3
-"""Without `--slow` the engines settle one entry in so many, as they are listed: a share of every theme; with it all."""
+"""Without `--slow` one entry in so many is settled and held against numbers, a share of every theme; with it all."""
 BY_ID = {entry.id: entry for entry in ENTRIES}
 NOT_WRITTEN = (BadClaimError, TypeError, ValueError, NotImplementedError, AttributeError)
 """What building or settling raises for a construct that the engines do not know."""
+
+
+@pytest.fixture
+def entries(request: pytest.FixtureRequest) -> list[Entry]:
+    return list(ENTRIES if request.config.getoption("--slow") else ENTRIES[::EVERY])
 
 
 def outcome(entry: Entry, *, beside: bool) -> tuple[Verdict, str]:
@@ -53,8 +57,7 @@ def test_there_are_200_statements_of_ten_sources_and_each_true_one_has_a_neighbo
     assert all((entry.neighbour is not None) == entry.holds for entry in ENTRIES)
 
 
-def test_no_verdict_is_wrong_and_at_most_one_in_twenty_is_left_undecided(request: pytest.FixtureRequest) -> None:
-    entries = ENTRIES if request.config.getoption("--slow") else ENTRIES[::EVERY]
+def test_no_verdict_is_wrong_and_at_most_one_in_twenty_is_left_undecided(entries: list[Entry]) -> None:
     asked = [(entry, beside) for entry in entries for beside in ((False, True) if entry.holds else (False,))]
     outcomes = [(entry, beside, *outcome(entry, beside=beside)) for entry, beside in asked]
     wrong = [complaint(entry, beside=beside, verdict=verdict) for entry, beside, verdict, _ in outcomes]
@@ -78,9 +81,7 @@ def test_a_wrong_verdict_is_found() -> None:
             assert not complaint(entry, beside=True, verdict=Verdict.REFUTED)
 
 
-@together("source", sorted({entry.source for entry in ENTRIES}))
-def test_the_truth_of_every_entry_by_numbers(source: str) -> None:
-    entries = [entry for entry in ENTRIES if entry.source == source]
+def test_the_truth_of_every_entry_by_numbers(entries: list[Entry]) -> None:
     with mp.workdps(DIGITS):
         contradicted = [
             entry.id
@@ -91,12 +92,12 @@ def test_the_truth_of_every_entry_by_numbers(source: str) -> None:
     assert (contradicted, standing) == ([], []), "true ones that numbers contradict; false ones that hold where named"
 
 
-def test_the_numbers_contradict_what_is_false() -> None:
+def test_the_numbers_contradict_what_is_false(entries: list[Entry]) -> None:
     """Else the test above could pass whatever is stated: held to be true, most neighbours fail at random points."""
     with mp.workdps(DIGITS):
         seen = [
             bool(contradiction(entry.neighbour, entry.shown, points=POINTS, seed=entry.id))
-            for entry in ENTRIES
+            for entry in entries
             if entry.neighbour is not None and not callable(entry.against)
         ]
     assert sum(seen) > 0.9 * len(seen)

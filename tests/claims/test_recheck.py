@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from sympy import Rational, exp, log, oo, sqrt
 
-from ldp_audit.claims import at_most, less, recheck, recheck_alone, recheck_effort, recheck_functions
+from ldp_audit.claims import at_most, less, recheck, recheck_alone, recheck_functions
 from ldp_audit.claims.claim import Claim, Paper
 from ldp_audit.claims.manifest import GROUPS, manifest
 from ldp_audit.claims.recheck_report import recheck_claims
@@ -28,7 +28,6 @@ from tests.together import together
 
 SOURCE = Path(recheck.__file__)
 FUNCTIONS = Path(recheck_functions.__file__)
-EFFORT = Path(recheck_effort.__file__)
 ALONE = Path(recheck_alone.__file__)
 
 
@@ -60,8 +59,8 @@ def test_the_report_of_ldp_fl_is_verified_whole(ldp_fl_report: dict) -> None:
 
 @pytest.mark.parametrize(
     ("source", "lines"),
-    [(SOURCE, 345), (FUNCTIONS, 120), (EFFORT, 60), (ALONE, 150)],
-    ids=["recheck", "functions", "effort", "alone"],
+    [(SOURCE, 345), (FUNCTIONS, 155), (ALONE, 150)],
+    ids=["recheck", "functions", "alone"],
 )
 def test_the_checker_is_small_and_alone(source: Path, lines: int) -> None:
     text = source.read_text(encoding="utf-8")
@@ -73,7 +72,7 @@ def test_the_checker_is_small_and_alone(source: Path, lines: int) -> None:
         *sys.stdlib_module_names,
         *({"numpy"} if source == ALONE else ()),  # optional there, and `--pure` does without
     }
-    own = {f"ldp_audit.claims.recheck_{name}" for name in ("functions", "effort", "alone")}
+    own = {f"ldp_audit.claims.recheck_{name}" for name in ("functions", "alone")}
     assert {name for name in imported if name.startswith("ldp_audit")} <= own
 
 
@@ -248,7 +247,7 @@ def test_it_runs_alone_on_a_copy_of_its_four_files(tmp_path: Path) -> None:
     """In a fresh interpreter without site-packages; a fifth file that it needs would be missing there."""
     folder = tmp_path / "ldp_audit" / "claims"
     folder.mkdir(parents=True)
-    for source in (SOURCE, FUNCTIONS, EFFORT, ALONE):
+    for source in (SOURCE, FUNCTIONS, ALONE):
         (folder / source.name).write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
     record = settle(at_most(Variable("x", 0, 1), 1)).to_dict()
     code = f"from ldp_audit.claims import recheck; print(recheck.part({record!r}))"
@@ -285,10 +284,10 @@ def test_a_polynomial_of_too_many_terms_is_refused() -> None:
 def test_effort_is_counted_part_by_part() -> None:
     """Would catch a long report whose last parts are refused for the first ones' work."""
     for _ in range(30):
-        recheck_effort.begin()
-        recheck_effort.take(recheck_effort.EFFORT - 1)
+        recheck_functions.begin()
+        recheck_functions.take(recheck_functions.EFFORT - 1)
     with pytest.raises(recheck.RefusedError):
-        recheck_effort.take(2)
+        recheck_functions.take(2)
 
 
 def test_a_claims_name_is_printed_without_control_characters() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sympy import Rational, exp, latex, log, sqrt
 
-from ldp_audit.claims import at_most, equal, less, recheck, recheck_effort, somewhere
+from ldp_audit.claims import at_most, equal, less, recheck, recheck_functions, somewhere
 from ldp_audit.claims.engines.evaluate import exact_value, value
 from ldp_audit.claims.language.rounding import Fl, in_normal_range, nearest, next_whole, rounded
 from ldp_audit.claims.recheck_functions import rounded as checked
@@ -44,7 +44,7 @@ def test_24_and_11_bits_are_numpys(digits: int, dtype: type) -> None:
             assert nearest(Fraction(number), digits) == Fraction(float(dtype(number)))
 
 
-@pytest.mark.parametrize("digits", [1, 2, 8, 11, 24, 53])
+@together("digits", [1, 2, 8, 11, 24, 53])
 def test_the_checker_rounds_as_the_engines_do_by_its_own_code(digits: int) -> None:
     bits = (Fraction(digits), Fraction(digits))
     for number in [*_random_fractions(300), *TIES]:
@@ -52,9 +52,9 @@ def test_the_checker_rounds_as_the_engines_do_by_its_own_code(digits: int) -> No
         assert (low, high) == (nearest(number, digits), nearest(number + 1, digits))
 
 
-@pytest.mark.parametrize("argument", [exp(1), log(2), sqrt(2), exp(Rational(1, 10**6)), exp(40)])
+@together("argument", [exp(1), log(2), sqrt(2), exp(Rational(1, 10**6)), exp(40)])
 def test_an_irrational_argument_has_an_exact_rounding(argument: object) -> None:
-    recheck_effort.begin()  # as the checker does for each part
+    recheck_functions.begin()  # as the checker does for each part
     for digits in (8, 24, 53):
         found = exact_value(rounded(argument, digits), {})
         assert found == nearest(Fraction(str(argument.evalf(60))), digits)  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ import os
 import resource
 import signal
 import sys
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,15 +36,17 @@ class Reader:
     """Something that reads a file.
 
     file: its name.   seeds: valid ones, bytes or JSON documents, made in a folder.   read: given the file's path.
-    texts: other files to try as they are.   sealed: what is done to the damaged bytes, so that a checksum holds.
+    texts: gives other files to try as they are.   sealed: what is done to the damaged bytes, so that a checksum holds.
+    most: MB that Python and numpy may ask for, used or not; None for any.
     """
 
     name: str
     file: str
     seeds: Callable[[Path], list[Any]]
     read: Callable[[Path], object]
-    texts: tuple[bytes, ...] = ()
+    texts: Callable[[], tuple[bytes, ...]] = tuple
     sealed: Callable[[bytes], bytes] = bytes
+    most: int | None = None
 
 
 class TooLongError(BaseException):
@@ -57,7 +60,7 @@ def attack(reader: Reader, folder: Path, examples: int, seed: int) -> Counter[st
     for seed_ in seeds:
         outcomes[_outcome(reader, folder, _whole(seed_))] += 1
     assert not outcomes["refused"], "what is damaged must be valid before"
-    for content in reader.texts:
+    for content in reader.texts():
         outcomes[_outcome(reader, folder, content)] += 1
 
     @hypothesis.seed(seed)
@@ -86,7 +89,7 @@ def _outcome(reader: Reader, folder: Path, content: bytes) -> str:
     path = folder / reader.file
     path.write_bytes(reader.sealed(content))
     before = _peak(anew=True)
-    with _limited(), _watched(folder) as ran:
+    with _limited(), _watched(folder) as ran, _asked(reader.most):
         try:
             reader.read(path)
             outcome = "read"
@@ -123,6 +126,21 @@ def _limited() -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
         faulthandler.cancel_dump_traceback_later()
+
+
+@contextmanager
+def _asked(most: int | None) -> Iterator[None]:
+    """Raises AssertionError where more memory is asked for, such as an array as large as a header says."""
+    if most is None:
+        yield
+        return
+    tracemalloc.start()
+    try:
+        yield
+        asked = tracemalloc.get_traced_memory()[1] >> 20
+    finally:
+        tracemalloc.stop()
+    assert asked < most, f"{asked} MB were asked for"
 
 
 @contextmanager

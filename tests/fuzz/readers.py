@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import zipfile
@@ -33,8 +34,8 @@ from ldp_audit.training.sweep import Sweep, jobs_of
 from ldp_audit.workers import pool_of
 from tests.auditing.scores.examples import EXAMPLES
 from tests.fuzz.attack import Reader
-from tests.training.data.test_damaged_image_files import FORMATS
-from tests.training.data.test_table_readers_fuzzed import READERS as TABLES
+from tests.training.data.image_files import FORMATS
+from tests.training.data.table_files import READERS as TABLES
 from tests.training.toy import Toy, points
 
 _TOY = "tests.training.toy:Toy"
@@ -61,23 +62,30 @@ def _target(path: Path) -> object:
     return target.load(text) if "(" in text and not text.endswith((".csv", ".npz")) else None
 
 
-_HOSTILE_TARGETS = (
-    *(f"TwoPoint({sign * count}1)".encode() for sign in "-+~" for count in (90, 900, 9000)),
-    *(b"TwoPoint(" + nest * 200 + b"1" + b")" * 200 + b")" for nest in (b"(", b"f(")),
-    *(f"TwoPoint({'1+' * n}1)".encode() for n in (10, 1000, 100_000)),
-    *(f"{name}(0x{'f' * digits})".encode() for name in target.SHIPPED for digits in (20, 400, 5000)),
-    *(f"{name}(1, 99999999999999999999, 10**9)".encode() for name in target.SHIPPED),
-    *(f"{name}(epsilon=1, epsilon=2)".encode() for name in target.SHIPPED),
-    *(b"__import__('os').system('touch CANARY')(", b"TwoPoint(epsilon=open('CANARY','w'))", b"TwoPoint(*[1])"),
-    *(
-        b"TwoPoint(**{'epsilon': 1})",
-        b"TwoPoint((lambda: 1)())",
-        b"TwoPoint(f'{1}')",
-        b"TwoPoint(1or 2)",
-        b"TwoPoint('\\d')",
-    ),
-    *(b"TwoPoint(\x00)", b"TwoPoint(\xff)", b"(" * 100_000, b"TwoPoint(" + b"1," * 50_000 + b")", b"TwoPoint(1e400)"),
-)
+def _hostile_targets() -> tuple[bytes, ...]:
+    return (
+        *(f"TwoPoint({sign * count}1)".encode() for sign in "-+~" for count in (90, 900, 9000)),
+        *(b"TwoPoint(" + nest * 200 + b"1" + b")" * 200 + b")" for nest in (b"(", b"f(")),
+        *(f"TwoPoint({'1+' * n}1)".encode() for n in (10, 1000, 100_000)),
+        *(f"{name}(0x{'f' * digits})".encode() for name in target.SHIPPED for digits in (20, 400, 5000)),
+        *(f"{name}(1, 99999999999999999999, 10**9)".encode() for name in target.SHIPPED),
+        *(f"{name}(epsilon=1, epsilon=2)".encode() for name in target.SHIPPED),
+        *(b"__import__('os').system('touch CANARY')(", b"TwoPoint(epsilon=open('CANARY','w'))", b"TwoPoint(*[1])"),
+        *(
+            b"TwoPoint(**{'epsilon': 1})",
+            b"TwoPoint((lambda: 1)())",
+            b"TwoPoint(f'{1}')",
+            b"TwoPoint(1or 2)",
+            b"TwoPoint('\\d')",
+        ),
+        *(
+            b"TwoPoint(\x00)",
+            b"TwoPoint(\xff)",
+            b"(" * 100_000,
+            b"TwoPoint(" + b"1," * 50_000 + b")",
+            b"TwoPoint(1e400)",
+        ),
+    )
 
 
 def _csvs(_: Path) -> list[bytes]:
@@ -88,10 +96,11 @@ def _fractions(count: int) -> bytes:
     return b",".join(f"1/{10**4200 + 2 * k + 1}".encode() for k in range(count))
 
 
-_HOSTILE_CSVS = (
-    *(b"1e-99999,1\n1,1e-99999\n", b"1e999999,1\n", b"1E-9_99999999,1\n", b"nan,1\n", b"inf,-inf\n", b"0.5,\x00\n"),
-    *(_fractions(300), _fractions(2000), b"1" * 200_000, b"9" * 5000 + b",1\n", b'"' * 5000, b",\n" * 5000),
-)
+def _hostile_csvs() -> tuple[bytes, ...]:
+    return (
+        *(b"1e-99999,1\n1,1e-99999\n", b"1e999999,1\n", b"1E-9_99999999,1\n", b"nan,1\n", b"inf,-inf\n", b"0.5,\x00\n"),
+        *(_fractions(300), _fractions(2000), b"1" * 200_000, b"9" * 5000 + b",1\n", b'"' * 5000, b",\n" * 5000),
+    )
 
 
 def _npz(shape: object, descr: object = "<f8", data: bytes = b"", name: str = "matrix.npy", **more: bytes) -> bytes:
@@ -129,31 +138,41 @@ def _pickled() -> bytes:
 
 
 _MATRIX = np.array([[0.5, 0.5]]).tobytes()
-_HOSTILE_NPZS = (
-    *(_npz((10**9, 0)), _npz((10**6, 10**6), "|V0"), _npz((10**6, 10**6), "<U0"), _npz((10**6, 10**5)), _npz((1, -2))),
-    *(
-        _npz((1, 2), data=bytes(300_000_000)),
-        _npz((2,), "<U100000000"),
-        _npz((1, 2), [("a", "<f8")], _MATRIX),
-        _npz(()),
-    ),
-    *(
-        _npz((1, 2), "|O", b"cos\nsystem\n(S'touch CANARY'\ntR."),
-        _pickled(),
-        _npz((1, 2), data=_MATRIX, name="other.npy"),
-    ),
-    *(
-        _npz((1, 2), data=_MATRIX, outputs=b"\x93NUMPY"),
-        _npz("__import__('os').system('touch CANARY')"),
-        b"\x93NUMPY\x01\x00",
-    ),
-    *(
-        _npz((10**9,), "|S0", name="outputs.npy"),
-        b"PK\x03\x04",
-        b"PK\x05\x06" + bytes(18),
-        b"cos\nsystem\n(S'touch CANARY'\ntR.",
-    ),
-)
+
+
+def _hostile_npzs() -> tuple[bytes, ...]:
+    return (
+        *(
+            _npz((10**9, 0)),
+            _npz((10**6, 10**6), "|V0"),
+            _npz((10**6, 10**6), "<U0"),
+            _npz((10**6, 10**5)),
+            _npz((1, -2)),
+        ),
+        *(
+            _npz((1, 2), data=bytes(300_000_000)),
+            _npz((2,), "<U100000000"),
+            _npz((1, 2), [("a", "<f8")], _MATRIX),
+            _npz(()),
+        ),
+        *(
+            _npz((1, 2), "|O", b"cos\nsystem\n(S'touch CANARY'\ntR."),
+            _pickled(),
+            _npz((1, 2), data=_MATRIX, name="other.npy"),
+        ),
+        *(
+            _npz((1, 2), data=_MATRIX, outputs=b"\x93NUMPY"),
+            _npz("__import__('os').system('touch CANARY')"),
+            b"\x93NUMPY\x01\x00",
+        ),
+        *(
+            _npz((10**9,), "|S0", name="outputs.npy"),
+            b"PK\x03\x04",
+            b"PK\x05\x06" + bytes(18),
+            b"cos\nsystem\n(S'touch CANARY'\ntR.",
+        ),
+    )
+
 
 _PROTOCOL = b"""name = "two questions"
 unit = "client"
@@ -179,25 +198,26 @@ def _protocols(folder: Path) -> list[bytes]:
     return [_PROTOCOL, *(file.read_bytes() for file in sorted(shipped.glob("*.toml")))]
 
 
-_HOSTILE_PROTOCOLS = (
-    *(b"a." * n + b"a = 1\n" + _PROTOCOL for n in (90, 5000, 49_000)),
-    *(_PROTOCOL + b"[" + b"a." * n + b"a]\n" for n in (90, 5000, 49_000)),
-    *(b"a = " + nest * n + b"\n" + _PROTOCOL for nest in (b"[", b"{a=") for n in (100, 30_000)),
-    *(
-        _PROTOCOL.replace(b"30", value)
-        for value in (b"0x" + b"f" * 400, b"1979-05-27", b"nan", b"-1", b"9" * 5000, b"true")
-    ),
-    *(
-        _PROTOCOL.replace(b"[3]", value)
-        for value in (b"[[3]]", b"[0x" + b"f" * 5000 + b"]", b"[inf]", b"{a=1}", b"[99999999999]")
-    ),
-    *(
-        _PROTOCOL.replace(b"channel.csv", value)
-        for value in (b"\\u0000.csv", b"x" * 5000 + b".csv", b"..", b"os:system", b".csv")
-    ),
-    *(_PROTOCOL.replace(b"0.1", value) for value in (b"1e400", b"nan", b"-0.0", b"5e-324", b"0x" + b"f" * 400)),
-    _PROTOCOL.replace(b"RandomizedResponse(epsilon=0.5, k=4)", b"__import__('os').system('touch CANARY')("),
-)
+def _hostile_protocols() -> tuple[bytes, ...]:
+    return (
+        *(b"a." * n + b"a = 1\n" + _PROTOCOL for n in (90, 5000, 49_000)),
+        *(_PROTOCOL + b"[" + b"a." * n + b"a]\n" for n in (90, 5000, 49_000)),
+        *(b"a = " + nest * n + b"\n" + _PROTOCOL for nest in (b"[", b"{a=") for n in (100, 30_000)),
+        *(
+            _PROTOCOL.replace(b"30", value)
+            for value in (b"0x" + b"f" * 400, b"1979-05-27", b"nan", b"-1", b"9" * 5000, b"true")
+        ),
+        *(
+            _PROTOCOL.replace(b"[3]", value)
+            for value in (b"[[3]]", b"[0x" + b"f" * 5000 + b"]", b"[inf]", b"{a=1}", b"[99999999999]")
+        ),
+        *(
+            _PROTOCOL.replace(b"channel.csv", value)
+            for value in (b"\\u0000.csv", b"x" * 5000 + b".csv", b"..", b"os:system", b".csv")
+        ),
+        *(_PROTOCOL.replace(b"0.1", value) for value in (b"1e400", b"nan", b"-0.0", b"5e-324", b"0x" + b"f" * 400)),
+        _PROTOCOL.replace(b"RandomizedResponse(epsilon=0.5, k=4)", b"__import__('os').system('touch CANARY')("),
+    )
 
 
 def _reports(_: Path) -> list[Any]:
@@ -303,12 +323,16 @@ def _images(kind: str) -> Reader:
         write(folder)
         return [(folder / file).read_bytes()]
 
-    return Reader(f"data: {kind}", file, seeds, lambda path: load(name, path.parent, **options))
+    return Reader(f"data: {kind}", file, seeds, lambda path: load(name, path.parent, **options), most=20)
 
 
 def _table(name: str) -> Reader:
     file, options, text = TABLES[name]
-    return Reader(f"data: {name}", file, lambda _: [text.encode()], lambda path: load(name, path.parent, **options))
+    seeds = [text.encode(), gzip.compress(text.encode())]
+    texts = (b"\x1f\x8b", b"\x00", *(text.replace(".", word).encode() for word in ("e", "-", "NaN", "\n", ";", '"')))
+    return Reader(
+        f"data: {name}", file, lambda _: seeds, lambda path: load(name, path.parent, **options), lambda: texts
+    )
 
 
 def _results(folder: Path) -> list[Any]:
@@ -316,16 +340,18 @@ def _results(folder: Path) -> list[Any]:
 
 
 READERS: tuple[Reader, ...] = (
-    Reader("TARGET text", "target.txt", _targets, _target, _HOSTILE_TARGETS),
-    Reader("channel CSV", "channel.csv", _csvs, FiniteChannel.from_file, _HOSTILE_CSVS),
-    Reader("channel NPZ", "channel.npz", _npzs, FiniteChannel.from_file, _HOSTILE_NPZS),
-    Reader("protocol TOML", "protocol.toml", _protocols, load_protocol, _HOSTILE_PROTOCOLS),
+    Reader("TARGET text", "target.txt", _targets, _target, _hostile_targets),
+    Reader("channel CSV", "channel.csv", _csvs, FiniteChannel.from_file, _hostile_csvs),
+    Reader("channel NPZ", "channel.npz", _npzs, FiniteChannel.from_file, _hostile_npzs),
+    Reader("protocol TOML", "protocol.toml", _protocols, load_protocol, _hostile_protocols),
     Reader("report.json, rechecked", "report.json", _reports, _recheck),
     Reader("audit JSON, to confirm", "audit.json", _audits, _record),
     Reader("audit JSON, to merge", "audit.json", _results, _merge),
     Reader("audit state, to resume", "state.json", _states, _state),
-    Reader("training checkpoint", "run.state", _checkpoints, _checkpoint, (b"", b"PK\x03\x04", _hostile_torch())),
-    Reader("checkpoint, digest right", "run.state", _insides, _checkpoint, (_hostile_torch(),), runs.sealed),
+    Reader(
+        "training checkpoint", "run.state", _checkpoints, _checkpoint, lambda: (b"", b"PK\x03\x04", _hostile_torch())
+    ),
+    Reader("checkpoint, digest right", "run.state", _insides, _checkpoint, lambda: (_hostile_torch(),), runs.sealed),
     Reader(
         "finished run",
         f"{_JOBS[0].file(_work())}.json",

@@ -9,6 +9,7 @@ import os
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.fuzz import attack as engine
@@ -48,6 +49,10 @@ def _grows(path: Path) -> object:
     return None if path.read_bytes() == b"valid" else len(b"x" * (700 << 20))
 
 
+def _reserves(path: Path) -> object:
+    return None if path.read_bytes() == b"valid" else np.zeros(2**30, np.uint8)
+
+
 def _runs(path: Path) -> object:
     return None if path.read_bytes() == b"valid" else os.system("true")
 
@@ -67,6 +72,7 @@ def _writes(path: Path) -> object:
         (_fails, KeyError, "file"),
         (_hangs, TooLongError, "more than"),
         (_grows, AssertionError, "MB more memory"),
+        (_reserves, AssertionError, "MB were asked for"),
         (_runs, AssertionError, "code was run"),
         (_makes, AssertionError, "a payload was run"),
         (_writes, AssertionError, "code was run"),
@@ -83,7 +89,7 @@ def test_a_reader_that_does_what_none_may_is_seen(
     folder = tmp_path / "in"
     folder.mkdir()
     with pytest.raises(error, match=message):
-        attack(Reader("bad", "file", lambda _: [b"valid"], read, (b"\x00",)), folder, 5, seed=0)
+        attack(Reader("bad", "file", lambda _: [b"valid"], read, lambda: (b"\x00",), most=900), folder, 5, seed=0)
 
 
 def test_a_document_is_edited_where_the_number_says() -> None:

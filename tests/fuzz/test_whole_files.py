@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import re
 import resource
 import signal
 import subprocess
@@ -240,27 +239,6 @@ def test_two_trainings_into_one_folder_are_refused(
     assert main(asked) == 0
     assert set(codes) == {2}
     assert "is in use by another process; wait for it, or name another folder" in capsys.readouterr().err
-
-
-@together(
-    ("arguments", "message"),
-    [
-        (["--repeats", "1000000000"], "sweeps must ask for at most 100000 runs, got 3000000000"),
-        (["--sweep", "epsilon=" + ",".join(map(str, range(1, 400))), "--repeats", "1000"], "at most 100000 runs"),
-        (["--data-option", "n=40", "--data-option", "n=50"], "--data-option must name 'n' once, got it 2 times"),
-        (["--data", "tests.fuzz.test_whole_files:nothing"], "must give Images or a Table, got None"),
-        (["--data", "tests.fuzz.test_whole_files:nothing", "--folder", "."], "does not go with these options"),
-        (["--sweep", "rounds=1,"], "rounds must be a whole number, got ''"),
-        (["--sweep", "rounds=1,1"], "must have each value once"),
-        (["--set", "rounds=1e400"], "rounds must be a whole number"),
-    ],
-)
-def test_slips_of_the_pen_are_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["train", TOY, "--workers", "1", "--quiet", *arguments]) == 2
-    said = capsys.readouterr().err
-    assert re.search(message, said)
-    assert "unexpected" not in said
-    assert len(said.splitlines()) == 1
 
 
 def nothing() -> None:

@@ -171,7 +171,7 @@ def test_draws_that_cannot_be_played_back_are_refused_with_the_reason(program: A
     assert reason in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@together(
     ("program", "words", "epsilon"),
     [
         (coarse, 2**8, math.log(3)),
@@ -184,7 +184,6 @@ def test_draws_that_cannot_be_played_back_are_refused_with_the_reason(program: A
             math.inf,
         ),
     ],
-    ids=["integers", "float32", "one value", "shared", "coarser"],
 )
 def test_every_word_is_counted(program: Any, words: int, epsilon: float) -> None:
     bits = 10 if words == 2**20 else None

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from ldp_audit.accounting.laws.channel_loss import channel_loss
+from ldp_audit.mechanisms.channel_loss import channel_loss
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
 
 

@@ -12,8 +12,7 @@ import pytest
 from scipy.integrate import quad
 
 from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.privacy_loss_of import privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
 from ldp_audit.accounting.subsample import subsample
 from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.discrete_loss import LossAtoms

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ldp_audit.accounting import compose, subsample
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.losses.composition import inverted_sum
 from ldp_audit.losses.grid_loss import compose_on_grid
-from ldp_audit.losses.inverted_sum import inverted_sum
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.losses.sampled_loss import MixedLoss, SamplingRate
 from ldp_audit.mechanisms import Gaussian

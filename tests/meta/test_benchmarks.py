@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.together import together
+
 
 @pytest.fixture
 def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -22,7 +24,7 @@ QUESTION = "README: RR x 100, Laplace x 50"
 TIGHT = (1.0, 1.0 + 1e-8, 0.5, 10.0)
 
 
-@pytest.mark.parametrize(
+@together(
     ("ours", "default", "refined", "limits"),
     [
         (TIGHT, (None, 1.1, 0.6, 10.0), None, []),

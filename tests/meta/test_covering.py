@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from tests.covering import combinations_of, covering
+from tests.together import together
 
 pytest_plugins = ["pytester"]
 SIZES = [(7, 7, 3), (4, 8, 6), (2, 2, 2, 2, 2), (5, 3), (6,)]
@@ -31,8 +32,8 @@ def product_of(sizes: tuple[int, ...]) -> list[dict[str, int]]:
     return [dict(zip("abcde", values, strict=False)) for values in product(*map(range, sizes))]
 
 
-@pytest.mark.parametrize("strength", [1, 2, 3])
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@together("strength", [1, 2, 3])
+@together("sizes", SIZES)
 def test_every_combination_of_so_many_values_is_there(sizes: tuple[int, ...], strength: int) -> None:
     cases = product_of(sizes)
     chosen = covering(cases, strength)
@@ -57,7 +58,7 @@ def test_pairs_take_few_cases_and_values_one_each() -> None:
     assert len(covering(product_of((4, 8, 6)), 1)) == 8
 
 
-@pytest.mark.parametrize(("strength", "options", "passed"), [(2, [], 8), (1, [], 4), (3, [], 16), (2, ["--slow"], 25)])
+@together(("strength", "options", "passed"), [(2, [], 8), (1, [], 4), (3, [], 16), (2, ["--slow"], 25)])
 def test_what_runs(pytester: pytest.Pytester, strength: int, options: list[str], passed: int) -> None:
     """All pairs without a marker, all cases with `--slow`; one that is asked for by name, chosen or not."""
     pytester.makeconftest("from tests.conftest import pytest_addoption, pytest_collection_modifyitems")

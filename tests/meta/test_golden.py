@@ -74,7 +74,7 @@ def test_other_answers(before: dict, after: dict, expected: str) -> None:
     assert golden.judged(before, after) == expected
 
 
-@pytest.mark.parametrize(("answer", "expected"), [("PROVED", 0), ("REFUTED", 1), (None, 1)])
+@together(("answer", "expected"), [("PROVED", 0), ("REFUTED", 1), (None, 1)])
 def test_a_broken_answer_and_one_that_is_gone_are_listed(
     answer: str | None, expected: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -84,7 +84,7 @@ def test_a_broken_answer_and_one_that_is_gone_are_listed(
     assert ("broken  check: LF-L1" in capsys.readouterr().out) == bool(expected)
 
 
-@pytest.mark.parametrize(("after", "apart"), [([1.0, 1.2], False), ([1.2, 1.3], True), ([0.8, 0.9], True)])
+@together(("after", "apart"), [([1.0, 1.2], False), ([1.2, 1.3], True), ([0.8, 0.9], True)])
 def test_a_false_interval_is_told_from_a_loose_one(
     after: list, apart: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,15 +6,12 @@ from ldp_audit.claims import papers
 from ldp_audit.reports.mathematics import mathml
 from tests.together import together
 
-LATEX = [claim.latex for key in papers.PAPERS for claim in papers.load(key).claims if claim.latex]
-LATEX += [
-    c.corrected.latex for key in papers.PAPERS for c in papers.load(key).claims if c.corrected and c.corrected.latex
-]
-
 
 def test_every_formula_of_the_papers_is_typeset() -> None:
     """No command is left untranslated."""
-    typeset = {latex: mathml(latex) for latex in LATEX}
+    claims = [claim for key in papers.PAPERS for claim in papers.load(key).claims]
+    written = [one.latex for claim in claims for one in (claim, claim.corrected) if one and one.latex]
+    typeset = {latex: mathml(latex) for latex in written}
     assert len(typeset) > 100
     assert [latex for latex, element in typeset.items() if not element.startswith("<math ")] == []
     assert [latex for latex, element in typeset.items() if "\\" in element.split(">", 1)[1]] == []

@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from ldp_audit.training import client_data
-from ldp_audit.training.client_data import draw_orders
+from ldp_audit.training.client_data import Batch, LocalWork, draw_orders
 from ldp_audit.training.local_training import evaluate, strategies, train_clients
 from ldp_audit.training.streams import Streams
 from tests.together import together
@@ -52,10 +51,11 @@ def test_a_sum_in_place_of_the_mean_and_a_mean_over_padding_are_seen(
     strategy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The comparison itself: it must fail by far for the two likeliest bugs. The loop pads nothing."""
-    case, shares = a_round(model_for(strategy)), client_data._shares  # pyright: ignore[reportPrivateUsage]
-    bugs = [lambda *a: torch.ceil(shares(*a)), lambda *a: torch.ceil(shares(*a)) / (a[2] - a[1])]
+    case, batches = a_round(model_for(strategy)), LocalWork.batches
+    bugs = [torch.ceil, lambda share: torch.ceil(share) / share.shape[1]]
     for wrong in bugs[:1] if strategy == "loop" else bugs:
-        monkeypatch.setattr(client_data, "_shares", wrong)
+        wrongly = lambda work, wrong=wrong: (Batch(x, y, wrong(share)) for x, y, share in batches(work))  # noqa: E731
+        monkeypatch.setattr(LocalWork, "batches", wrongly)
         assert distance(case.trained(strategy), case.plain()) > 1e6 * tolerance(case.weights)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 import torch
+from torch import Tensor
 
 from ldp_audit.training import grouped
 from ldp_audit.training.client_data import LocalWork, Trained
@@ -22,13 +23,13 @@ def rounds(case: Round, **settings: object) -> Iterator[Trained]:
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the threads that trained, one a chunk."""
-    seen, train = [], grouped._train_chunk  # pyright: ignore[reportPrivateUsage]
+    seen, done = [], LocalWork.done
 
-    def noting(part: LocalWork) -> Trained:
+    def noting(part: LocalWork, weights: dict[str, Tensor], losses: Tensor) -> Trained:
         seen.append(threading.current_thread().name)
-        return train(part)
+        return done(part, weights, losses)
 
-    monkeypatch.setattr(grouped, "_train_chunk", noting)
+    monkeypatch.setattr(LocalWork, "done", noting)
     return seen
 
 

@@ -12,7 +12,6 @@ from ldp_audit.accounting.protocols.protocol import Protocol, Shuffling, Step
 from ldp_audit.accounting.protocols.protocol_file import load_protocol
 from ldp_audit.accounting.protocols.protocol_report import account
 from ldp_audit.mechanisms import FiniteChannel
-from ldp_audit.training import spend as spending
 from ldp_audit.training.spend import claim_of, protocol_spend, spend_of, spend_values
 
 LDP_FL = Protocol(
@@ -57,10 +56,9 @@ def test_ldp_fl_claims_epsilon_for_all_of_it():
 def test_each_distinct_protocol_is_accounted_for_once(monkeypatch):
     """Would catch a sweep that pays for every run, and a name or an answer that leaks into another's."""
     calls = []
-    monkeypatch.setattr(spending, "_KNOWN", {})
     home = "ldp_audit.training.spend.account"
     monkeypatch.setattr(home, lambda p, **more: calls.append(p) or account(p, **more))
-    protocol = load_protocol("fedsel-adult-exp")
+    protocol = replace(load_protocol("fedsel-adult-exp"), epochs=5)
     first = protocol_spend(protocol)
     first["everything"]["pure"] = "spoilt"
     second = protocol_spend(replace(protocol, name="another", notes=()))

@@ -12,18 +12,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tests.truth.cases import FAMILIES, Case, case, family_of
-from tests.truth.library import Bounds, ask
+from tests.truth.library import ask
 from tests.truth.questions import Judgement
 
 
 @dataclass(frozen=True)
 class Record:
-    """One case: what was judged, or that it was refused or took too long; seconds of the library and of the truth."""
+    """One case: what was judged, or that it was refused or took too long; seconds of the library."""
 
     case: Case
     judgement: Judgement
     seconds: float
-    truth_seconds: float
 
 
 class TooLongError(Exception):
@@ -49,45 +48,32 @@ def limited(seconds: float) -> Iterator[None]:
 def run(one: Case, limit: float = 60.0) -> Record:
     """Ask and judge one case."""
     start = time.process_time()
-    answer = _answered(one, limit)
-    middle = time.process_time()
-    judgement = answer if isinstance(answer, Judgement) else _judged(one, answer, limit)
-    return Record(one, judgement, middle - start, time.process_time() - middle)
-
-
-def _answered(one: Case, limit: float) -> Bounds | Judgement:
     try:
         with limited(limit):
-            return ask(one.code)
+            answer = ask(one.code)
     except ValueError as error:
-        return Judgement("refused", str(error))
+        return Record(one, Judgement("refused", str(error)), time.process_time() - start)
     except TooLongError:
-        return Judgement("too long")
+        return Record(one, Judgement("too long"), limit)
     except (ArithmeticError, LookupError, TypeError, AttributeError, RuntimeError, MemoryError) as error:
-        return Judgement("WRONG", f"{type(error).__name__}: {error}")
-
-
-def _judged(one: Case, answer: Bounds, limit: float) -> Judgement:
+        return Record(one, Judgement("WRONG", f"{type(error).__name__}: {error}"), time.process_time() - start)
+    seconds = time.process_time() - start
     try:
         with limited(limit):
-            return one.question.judge(answer)
+            return Record(one, one.question.judge(answer), seconds)
     except TooLongError:
-        return Judgement("truth too long")
+        return Record(one, Judgement("truth too long"), seconds)
 
 
 def table(records: Iterable[Record]) -> str:
     """A line a family."""
-    head = ("family", *_COUNTED, "median width", "worst (case)", "slowest s (case)", "all s", "truth s")
-    lines = [head]
-    by_family: dict[str, list[Record]] = {name: [] for name in FAMILIES}
-    for record in records:
-        by_family[record.case.family].append(record)
-    everything = [one for listed in by_family.values() for one in listed]
-    for name, listed in [*by_family.items(), ("all", everything)]:
-        if listed:
-            lines.append(_line(name, listed))
-    sizes = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    return "\n".join("  ".join(cell.rjust(size) for cell, size in zip(line, sizes, strict=True)) for line in lines)
+    lines = [("family", "cases", *_KINDS, "median width", "worst (case)", "slowest s (case)", "all s")]
+    listed = list(records)
+    for name in (*FAMILIES, "all"):
+        of_family = [one for one in listed if name in (one.case.family, "all")]
+        lines += [_line(name, of_family)] if of_family else []
+    sizes = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("  ".join(map(str.rjust, line, sizes)) for line in lines)
 
 
 def _line(name: str, listed: list[Record]) -> tuple[str, ...]:
@@ -96,11 +82,10 @@ def _line(name: str, listed: list[Record]) -> tuple[str, ...]:
     shown = (f"{wide[len(wide) // 2][0]:.1e}", f"{wide[-1][0]:.1e} ({wide[-1][1]})") if wide else ("-", "-")
     slow, number = max((one.seconds, one.case.number) for one in listed)
     times = f"{slow:.2f} ({number})", f"{sum(one.seconds for one in listed):.0f}"
-    return (name, str(len(listed)), *map(str, counts), *shown, *times, f"{sum(x.truth_seconds for x in listed):.0f}")
+    return (name, str(len(listed)), *map(str, counts), *shown, *times)
 
 
 _KINDS = ("WRONG", "rounding", "refused", "too long")
-_COUNTED = ("cases", *_KINDS)
 
 
 def describe(record: Record) -> str:

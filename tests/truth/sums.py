@@ -25,6 +25,10 @@ from tests.truth.truths import (
 )
 
 
+def _code(listed: Sequence[tuple[Part, int]]) -> str:
+    return "compose([" + ", ".join(f"({part.code}, {times})" for part, times in listed) + "])"
+
+
 def _composed(rng: Rng, listed: Sequence[tuple[Part, int]], power: Callable[[Part, int], list[Divergence]]) -> Asked:
     """The sum, direction by direction."""
     count = max(len(part.directions) for part, _ in listed)
@@ -35,9 +39,8 @@ def _composed(rng: Rng, listed: Sequence[tuple[Part, int]], power: Callable[[Par
         for more in sums[1:]:
             total = parts.beside(total, more[i % len(more)])
         truths.append(total)
-    code = "compose([" + ", ".join(f"({part.code}, {times})" for part, times in listed) + "])"
     truth = Truth(tuple(truths), sum(part.reach * times for part, times in listed))
-    return asked(rng, code, truth, typical(truth, 1e-9))
+    return asked(rng, _code(listed), truth, typical(truth, 1e-9))
 
 
 def _powers(part: Part, times: int) -> list[Divergence]:
@@ -102,9 +105,8 @@ def normal_sum(rng: Rng) -> Asked:
         listed.append((other, times))
         reach += times * other.reach
         sums = [parts.beside(total, one.power(times)) for one in other.outcomes]
-    code = "compose([" + ", ".join(f"({part.code}, {times})" for part, times in listed) + "])"
     truth = Truth(tuple(sums), reach)
-    return asked(rng, code, truth, typical(truth, 1e-9))
+    return asked(rng, _code(listed), truth, typical(truth, 1e-9))
 
 
 def laplace_sum(rng: Rng) -> Asked:
@@ -130,10 +132,9 @@ def laplace_sum(rng: Rng) -> Asked:
         assert isinstance(one, Laplace)
         assert isinstance(two, Laplace)
         listed, total = [(first, 2), (second, 1)], LaplaceBeside(one.shift, LaplaceBeside(one.shift, two))
-    code = "compose([" + ", ".join(f"({part.code}, {times})" for part, times in listed) + "])"
     truth = Truth((total,), sum(part.reach * times for part, times in listed))
     top = sum(float(part.reach) * times for part, times in listed)
-    return asked(rng, code, truth, top, by_delta=None if shape != 3 else False)
+    return asked(rng, _code(listed), truth, top, by_delta=None if shape != 3 else False)
 
 
 def sampled_normal_sum(rng: Rng) -> Asked:
@@ -151,9 +152,8 @@ def sampled_normal_sum(rng: Rng) -> Asked:
     else:
         other = parts.response(budget(rng, 0.01, 5.0))
         listed, total = [(part, 1), (other, 3)], parts.beside(one, other.outcomes[0].power(3))
-    code = "compose([" + ", ".join(f"({p.code}, {times})" for p, times in listed) + "])"
     truth = Truth((total, total.back()), sum(p.reach * times for p, times in listed))
-    return asked(rng, code, truth, typical(truth, 1e-9), by_delta=None if shape == 2 else False)
+    return asked(rng, _code(listed), truth, typical(truth, 1e-9), by_delta=None if shape == 2 else False)
 
 
 def smooth_sum(rng: Rng) -> Asked:
@@ -179,10 +179,9 @@ def smooth_sum(rng: Rng) -> Asked:
             )
         listed = listed * keep + [(part, times) for part, _, times in others]
         ways = [way * keep + [(cumulant, times) for _, cumulant, times in others] for way in ways]
-    code = "compose([" + ", ".join(f"({p.code}, {times})" for p, times in listed) + "])"
     sums = tuple(SmoothSum(tuple(way)) for way in ways[: 1 + keep])
     truth = Truth(sums, sum(p.reach * times for p, times in listed))
-    return asked(rng, code, truth, max(one.typical() for one in sums))
+    return asked(rng, _code(listed), truth, max(one.typical() for one in sums))
 
 
 def protocol(rng: Rng) -> Asked:

@@ -23,7 +23,8 @@ from ldp_audit.losses.noise_losses import GaussianLoss
 _PROFILE = "Balle, Wang (2018), Theorem 8; Dong, Roth, Su (2022), Corollary 1"
 _CURVE = "Dong, Roth, Su (2022), Definition 4"
 _MOST_ATOMS = 100_000
-_NEAR = 1e-3
+_NEAR = 0.05
+"""A mu, in units of one over the quantile, from which down quantiles have lost digits; the series then has all."""
 
 
 def gdp_to_delta(mu: float, epsilon: float) -> Converted:
@@ -101,7 +102,9 @@ def _from_gains(law: LossAtoms, middle: NDArray[np.float64], apart: NDArray[np.f
     advantage = np.where(law.losses[:-1] >= 0, above, below)  # whichever has terms of one sign
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         density = np.exp(-middle * middle / 2) / math.sqrt(2 * math.pi)
-        return advantage / (density * (1 + apart * apart * (middle * middle - 1) / 24))
+        square, second = apart * apart, middle * middle
+        curve = 1 + square * (second - 1) / 24 + square * square * (second * second - 6 * second + 3) / 1920
+        return advantage / (density * curve)
 
 
 def _tails(logs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

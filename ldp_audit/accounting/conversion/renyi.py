@@ -1,11 +1,9 @@
-r"""Renyi divergences, and what a bound on them says about (epsilon, delta).
+"""Renyi divergences and concentrated privacy, and what a bound on them says about (epsilon, delta).
 
 D_alpha(P || Q) = ln E_P[e**((alpha - 1) L)] / (alpha - 1), L the privacy loss; order 1 is its mean, the divergence of
-Kullback and Leibler, and order infinity its supremum (Mironov, CSF 2017, Definitions 3 and 4).
-
-Zero-concentrated differential privacy: the Renyi divergence of every order alpha > 1 is at most rho alpha.
-
-Source: Bun, Steinke, "Concentrated Differential Privacy" (TCC 2016), Definition 1.1.
+Kullback and Leibler, and order infinity its supremum (Mironov, CSF 2017, Definitions 3 and 4). Zero-concentrated
+privacy: the divergence of every order alpha > 1 is at most rho alpha (Bun, Steinke, "Concentrated Differential
+Privacy", TCC 2016, Definition 1.1).
 """
 
 from __future__ import annotations
@@ -305,9 +303,9 @@ def _few(law: PairLoss) -> PairLoss:
     """A loss of fewer values that dominates one of very many, at far less than the tolerance; others as they are."""
     law = law.side(1)
     atoms = law.atoms()
-    if atoms is not law or atoms.losses.size <= _MANY or not np.array_equal(atoms.losses, -atoms.losses[::-1]):
+    if atoms is None or atoms is not law or atoms.losses.size <= _MANY:
         return law
-    return _coarser(atoms)
+    return _coarser(atoms) if np.array_equal(atoms.losses, -atoms.losses[::-1]) else law
 
 
 def _coarser(law: LossAtoms) -> PairLoss:

@@ -1,9 +1,8 @@
-r"""One protocol, added up in every usual way: from the sum of the epsilons to the exact composition.
+"""What a protocol's steps spend, and the protocol added up in every usual way, from the sum of epsilons to composition.
 
-Every number but the exact one is an upper end that some theorem gives; each says at which delta it holds. The exact
+A step has a loss of one use, of a round, and of all of it, with its shuffling and without (`StepLoss`, `Ledger`). Every
+total but the exact one is an upper bound that some theorem gives; each says at which delta it holds. The exact
 composition comes as an interval that is certain; where it is wide or one number, it says so.
-
-The privacy losses of a protocol's steps: one use, a round, all of it, with its shuffling and without.
 """
 
 from __future__ import annotations
@@ -15,11 +14,10 @@ from typing import Any, Literal, get_args
 
 from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.converted import plain
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.privacy_loss_of import privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Step
 from ldp_audit.losses.grid_plan import WIDTH
-from ldp_audit.mechanisms import RandomizedResponse, TwoPoint
+from ldp_audit.mechanisms import RandomizedResponse
 
 _LARGE = 700.0
 """Nats: the exponential of little more is no float."""
@@ -271,12 +269,12 @@ def label(one: StepLoss) -> str:
 
 def _mixed(mechanism: Any, step: Step) -> tuple[PrivacyLoss | None, PrivacyLoss | None]:
     """With any other clients, and with all of them at one end; None where the step is not shuffled, or has no ends."""
-    from ldp_audit.accounting.shuffle import MOST_PLACED, shuffle
+    from ldp_audit.accounting.shuffle import MOST_PLACED, responses_of, shuffle
 
     if step.shuffling is None:
         return None, None
     clients = step.shuffling.clients
-    two = isinstance(mechanism, TwoPoint) or (isinstance(mechanism, RandomizedResponse) and mechanism.k == 2)
+    two = responses_of(mechanism) == 2
     # A chosen client's law is not symmetric, as placing the others at one end needs; nor is there a huge epsilon's.
     fits = two and clients > 1 and step.sampling is None and mechanism.exact_epsilon() <= MOST_PLACED
     placed = PrivacyLoss(shuffle(mechanism, clients, others="one end").directions[:1]) if fits else None

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.privacy_loss_of import privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
 from ldp_audit.accounting.protocols.paper_conventions import paper_claims
 from ldp_audit.accounting.protocols.protocol import Protocol
 from ldp_audit.accounting.protocols.protocol_file import load_protocol

@@ -1,7 +1,4 @@
-r"""What a protocol spends, step by step and in all, in every convention, the paper's own included.
-
-A protocol's account as short tables of text.
-"""
+"""What a protocol spends, step by step and in all, in every convention, the paper's own included: data and text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""What one anonymous count says about one client: the law of a count under two hypotheses, and its privacy loss.
+"""What one anonymous count says about one client: the law of a count under two hypotheses, and its privacy loss.
 
 In each round the server receives, for each weight, n two-point reports without names. Only the number K of upper
 reports matters. If the client sends one with probability p, and Q is the law of the other n - 1 clients' count,
@@ -6,16 +6,13 @@ reports matters. If the client sends one with probability p, and Q is the law of
     P(k) = (1 - p) Q(k) + p Q(k - 1),        k = 0 .. n,
 
 and two hypotheses about the client, p1 and p0, have the privacy loss L(k) = ln P1(k)/P0(k). For others who are all
-alike, with probability q, Q(k - 1)/Q(k) = k (1 - q) / ((n - k) q), so L needs no law and loses no digits.
+alike, with probability q, Q(k - 1)/Q(k) = k (1 - q) / ((n - k) q), so L needs no law and loses no digits. For others
+whose chances are known one by one Q is a Poisson binomial law, added up trial by trial (`count_masses`).
 
-Floating point: the laws are kept as logarithms, so that no count is too rare to be told. Each mass has a relative error
-below 1e-11 for n up to 10**4 (compared with fractions in the tests; about 1e-13 in the bulk), each loss one of a few
-units in its last place. `exact_laws` is the same in fractions, for small n.
-
-The law of a number of successes among trials that are not alike (Poisson binomial), at any depth.
-
-It is added up trial by trial; each mass is a float and a power of 2, as the rarest ones lie far below the range of
-floats. Nothing is subtracted, so a mass is right to three roundings a trial.
+Floating point: the laws are kept as logarithms, and those of unlike clients as a float and a power of 2 a mass, so that
+no count is too rare to be told. Nothing is subtracted. Each mass has a relative error below 1e-11 for n up to 10**4
+(compared with fractions in the tests; about 1e-13 in the bulk), each loss one of a few units in its last place.
+`exact_laws` is the same in fractions, for small n.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""The loss of a count among very many clients who are all alike, in closed form: no count is listed.
+"""The privacy loss of a count of upper reports among n clients: of others who are all alike, in closed form.
 
 Client 1's report is an upper one with probability u under the first hypothesis and u' under the second (l and l' are
 what they lack of 1), each of the n - 1 others' with p, q = 1 - p. With B = Bin(n, p) the count's laws are
@@ -6,26 +6,17 @@ what they lack of 1), each of the n - 1 others' with p, q = 1 - p. With B = Bin(
     P(k) = B(k) (l (n - k)/q + u k/p) / n,   and Q(k) likewise,
 
 as Bin(n - 1, p) at k and at k - 1 are B(k) (n - k)/(n q) and B(k) k/(n p). So P - e**epsilon Q is B times something
-linear in k, and its positive part is a stop-loss (`stop_loss`): with a = (l - e**epsilon l')/q, b = (u - e**epsilon
-u')/p, and an upper report that is likelier under the first hypothesis,
+linear in k, and its positive part an expected excess: with a = (l - e**epsilon l')/q, b = (u - e**epsilon u')/p, and an
+upper report that is likelier under the first hypothesis,
 
     delta(epsilon) = (b - a)/n E[(B - x)_+],   x = n p + n (e**epsilon - 1)/(b - a),   n - x = n b/(b - a).
 
-The loss rises with the count, from ln(l/l') to ln(u/u'), and is epsilon at x.
+The loss rises with the count, from ln(l/l') to ln(u/u'), and is epsilon at x. `event_count` lists the counts one by one
+where they are few, and is this loss beyond. Whoever sees shuffled reports can count those in a set: for reports of two
+values the count is all there is to see; of other mechanisms' it is a part, so a lower bound.
 
-How often an event occurs among n shuffled reports, as a privacy loss: exact, for others who are all alike.
-
-Whoever sees the shuffled reports can count those in a set. If client 1's report lies there with one probability or the
-other and each other client's with a third, the count's loss is `anonymous_counts.loss_of_count`, a formula. For reports
-of two values the count is all there is to see; of other mechanisms' shuffled reports it is a part, so a lower end.
-
-The loss of a count of two-valued reports among clients whose chances are known one by one, at any depth.
-
-With q the law of the n - 1 others' count, a Poisson binomial, the count's laws are
-
-    P(k) = l q(k) + u q(k - 1),   and Q(k) likewise,
-
-so the loss is a function of q(k - 1)/q(k), and a count that is rarer than any float has one as well (`count_masses`).
+Of others whose chances are known one by one (`placed_count`), the loss at k is a function of q(k - 1)/q(k) for the law
+q of their count (`anonymous_counts`), so a count that is rarer than any float has one as well.
 """
 
 from __future__ import annotations

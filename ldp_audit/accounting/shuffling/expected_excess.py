@@ -1,6 +1,7 @@
-r"""How far a binomial count exceeds a level in the mean: ln E[(B - a)_+] for B ~ Bin(c, p), for c up to 10**8.
+"""By how much a binomial count exceeds a level in the mean, and the count's law by a few thousand of its values.
 
-Let k be the first whole number above a, r = c - k, f = k - a, q = 1 - p, and S the sum of P(B >= k) / P(B = k). Then
+The expected excess (stop-loss) E[(B - a)_+] of B ~ Bin(c, p), for c up to 10**8. Let k be the first whole number above
+a, r = c - k, f = k - a, q = 1 - p, and S the sum of P(B >= k) / P(B = k). Then
 
     E[(B - a)_+] / P(B = k) = q k - (a - c p) S    (De Moivre's identity for the mean deviation),
 
@@ -13,15 +14,11 @@ with d = k - c p, and positive terms alone. So the right side is S (e + f), and 
 standard deviation. The relative error is below 1e-12 for c up to 10**6 and below 1e-9 up to 10**8, and the logarithm's
 rounding (compared with balls of 300 bits in the tests).
 
-Runs of neighbouring counts as one, from below and from above: a binomial law by a few thousand of its counts.
-
-The count's two laws are B(k) times something linear in k (`count_loss`), so that delta is a mean of a convex function
-of Bin(n, p), to which Jensen's inequality applies. Counts that are replaced by their mean give no more away; a count
-between two others that is replaced by these, with its mean kept, no less. All is linear in B, also the sums over runs.
-
-Beyond the runs there are single counts, ever farther apart: below, with their own masses; above, each with the whole
-tail from the one before on. Without them the largest loss would have all that is left, which no tilt of a sum could
-bear.
+Runs of neighbouring counts (`runs_of`). Where a divergence is a mean of a convex function of B, Jensen's inequality
+bounds it from both sides: counts that are replaced by their mean give no more away; a count between two others that is
+replaced by these, with its mean kept, no less. Beyond the runs there are single counts, ever farther apart: below, with
+their own masses; above, each with the whole tail from the one before on. Without them the largest loss would have all
+that is left, which no tilt of a sum could bear.
 """
 
 from __future__ import annotations

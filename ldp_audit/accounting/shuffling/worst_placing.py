@@ -1,21 +1,15 @@
-r"""The worst case of n shuffled two-valued reports, over all that the clients may hold.
+"""The worst case of n shuffled two-valued reports, over all that the clients may hold.
 
 Each client sends 1 with a probability between low = 1/(t+1) and high = t/(t+1); the server sees the count. Its law is
 affine in each client's probability, and a hockey-stick divergence is convex in the pair of laws, so the supremum over
 all placings, client 1's own included, is at ends alone (a convex function on a box): client 1 at high against low or
-low against high, j of the others at high, the rest at low. The other direction is this one with j reversed, so client 1
-at high against low is all that is looked at (`split_counts`), for the worst j (`worst_split`): that itself among up to
-`MOST_ONE_BY_ONE` clients, enclosed beyond.
+low against high, j of the others at high, the rest at low. The other direction is this one with j reversed, so client
+1 at high against low is all that is looked at, for the worst j: that itself among up to `MOST_ONE_BY_ONE` clients;
+beyond, blocks of splits are bounded together, and cut where the worst one may lie (`worst_split`).
 
-The split of the other clients that tells most: blocks of splits are bounded, and the promising ones cut.
-
-Where a block's upper end lies below what is known of a split, nothing in it is looked at. So the worst split is found
-exactly among few clients; among many it is enclosed as closely as asked for, or as the number of blocks allows.
-
-Counts of two-valued reports whose senders are split over the ends of the range: their hockey sticks, at any size.
-
-Each other client sends 1 with probability high = t/(t+1), with low = 1/(t+1), or with 1/2; q is the law of their count,
-T(k) its upper tail. For client 1 at high against low, with A = e**epsilon high - low and g = high - e**epsilon low,
+One split, or a block (`SplitCounts`). Each other client sends 1 with probability high, with low, or with 1/2; q is the
+law of their count, T(k) its upper tail. For client 1 at high against low, with A = e**epsilon high - low and
+g = high - e**epsilon low,
 
     delta(epsilon) = max over k of  g q(k - 1) - (A - g) T(k),
 
@@ -36,15 +30,10 @@ not grow with the number of clients. What is counted:
   e**(-variance (1 - cos u)).
 * Rounding: of logarithms, angles, and sums.
 
-The largest Renyi divergence of n shuffled two-valued reports over all that the clients may hold, for n up to 1024.
-
-e**((alpha - 1) D_alpha) is an f-divergence, so convex in the pair of laws: its supremum over all placings is at splits
-of the others over the two ends, like that of the hockey stick (`worst_placing`). All of them are added up, with
-
-    E_P[e**((a - 1) L)] - 1 = (a - 1) E_P[g(-L)] + E_P[g((a - 1) L)],   g(x) = e**x - 1 - x >= 0    (see `renyi`).
-
-Divergences of independent reports add up, so a bound on the sum needs no law that is worse than every split at once:
-of very many counts it is far below that of `worst_placing`'s dominating law.
+Renyi divergences (`WorstMoments`). e**((alpha - 1) D_alpha) is an f-divergence, so its supremum is at splits too; up to
+`MOST_ONE_BY_ONE` clients all of them are added up, in positive terms alone (`losses/divergence.py`). Divergences of
+independent reports add up, so a bound on a sum needs no loss that is worse than every split at once: of very many
+counts it lies far below that of the dominating one (`moment_bound`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Certificate: an inequality on a domain, by a positive form of right - left (`positive_form.py`).
+"""Certificate: an inequality on a domain, by a positive form of right - left (`positive_form.py`); and an identity.
 
 Where the whole domain has none, it is cut in two, at 0 or in the middle, and each half is tried.
-The form is the evidence: the checker expands it again and looks at its signs.
+The form is the evidence: the checker expands it again and looks at its signs. Two rational functions are equal where
+the numerator of their difference is the zero polynomial; then the forms of what they divide by are the evidence.
 """
 
 from __future__ import annotations
@@ -34,6 +35,27 @@ def prove(statement: Statement, cuts: int = _CUTS, least: int = 0) -> dict[str, 
     cuts: how often a domain may be halved.   least: as of `prove_whole`.
     """
     return prove_whole(statement, least) or prove_in_halves(statement, cuts)
+
+
+def prove_equality(statement: Statement) -> dict[str, Any] | None:
+    """Evidence that the universal equality holds, and is defined, on its whole domain; None if it is not shown."""
+    try:
+        if not Slacks(statement.variables()).gap(statement).numerator.is_zero():
+            return None
+        shown = nonzero_divisors(statement)
+    except (NotRationalFunctionError, ZeroDivisionError):
+        return None
+    return None if shown is None else {"kind": "identity", "gap": "0", **shown}
+
+
+def nonzero_divisors(statement: Statement) -> dict[str, Any] | None:
+    """Evidence that nothing divided by is 0: forms, in the slacks that give them first; None if there are none."""
+    linked = any(is_linked(v, statement.variables()) for v in statement.variables())
+    for degree in (0, 1) if linked else (1,):
+        forms = divisor_forms(statement, degree)
+        if forms is not None:
+            return {"divisors": texts(forms), **({"taylor": degree} if linked and degree else {})}
+    return None
 
 
 def prove_whole(statement: Statement, least: int = 0) -> dict[str, Any] | None:

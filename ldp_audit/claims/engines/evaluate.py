@@ -1,4 +1,7 @@
-"""Evaluation of a statement at one point: exact over the rationals, and by outward-rounded balls elsewhere."""
+"""Evaluation at one point, exact over the rationals and by outward-rounded balls elsewhere; and so of numbers.
+
+A statement without variables is settled by its two sides' values: the engine that reports call recompute.
+"""
 
 from __future__ import annotations
 
@@ -53,6 +56,8 @@ _FINER = (160, 640, 2560)
 
 _LARGEST = 10**5
 """Exponents from here on are left to the balls."""
+_LONG, _TOO_LONG = 512, 10_000
+"""Bits of a denominator beyond which a number is written by decimals, and of one that is not written at all."""
 
 
 class NotRationalError(ValueError):
@@ -233,3 +238,34 @@ def _fraction(end: arb) -> Fraction:
     if abs(exponent) > _LARGEST:
         raise OverflowError("a number is too large to be written down")
     return Fraction(mantissa << max(0, exponent), 1 << max(0, -exponent))
+
+
+def settle(statement: Statement) -> tuple[bool | None, dict[str, Any]]:
+    """Whether the relation between the two numbers holds (None: the balls overlap), and the two numbers.
+
+    Raises ZeroDivisionError where a side is undefined.
+    """
+    left, right = value(statement.left, {}), value(statement.right, {})
+    evidence = {"kind": "value", "left": written(left), "right": written(right)}
+    return compare(left, statement.relation, right), evidence
+
+
+def written(number: Value) -> str | list[str]:
+    """A rational as it is; an irrational, or one of very many digits, as 18-digit decimals below and above it."""
+    if isinstance(number, Fraction) and number.denominator.bit_length() < _LONG:
+        if number.numerator.bit_length() > _TOO_LONG:
+            raise OverflowError("a number is too large to be written down")
+        return str(number)
+    low, high = bounds_of(number)
+    if low == high == 0:  # a factor was 0
+        return "0"
+    scale = 10**18
+    return [_decimal(low * scale // 1), _decimal(-(-high * scale // 1))]
+
+
+def _decimal(scaled: int) -> str:
+    if scaled.bit_length() > _TOO_LONG:
+        raise OverflowError("a number is too large to be written down")
+    sign = "-" if scaled < 0 else ""
+    whole, part = divmod(abs(scaled), 10**18)
+    return f"{sign}{whole}.{part:018d}"

@@ -15,7 +15,7 @@ from typing import Any
 
 from sympy import Add, Expr, Integer, Mul, cancel, expand, factor_list, fraction, oo, simplify, together
 
-from ldp_audit.claims.engines import identity
+from ldp_audit.claims.engines.certificate import nonzero_divisors
 from ldp_audit.claims.engines.rational import NotRationalFunctionError
 from ldp_audit.claims.engines.simplest import counterexample
 from ldp_audit.claims.language.statement import Statement, is_linked, written
@@ -135,7 +135,7 @@ def _settled(statement: Statement, direct: Prover, depth: int) -> dict[str, Any]
 
 def _split(statement: Statement, direct: Prover) -> tuple[Expr, dict[str, Any], Expr, dict[str, Any]] | None:
     """right - left as a positive factor, with its proof, times a polynomial; and what the sides divide by."""
-    divisors = identity.divisors(statement)
+    divisors = nonzero_divisors(statement)
     above, below = fraction(together(statement.right - statement.left))
     if divisors is None:
         return None

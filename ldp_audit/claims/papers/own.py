@@ -1,4 +1,5 @@
-"""What the toolkit itself says of mechanisms, and no paper does: privacy profiles, and decisions by finitely many bits.
+"""What the toolkit itself says, and no paper does: privacy profiles, decisions by finitely many bits, and inequalities
+that its certified bounds rest on.
 
 The profile of a pair at a ratio E = e**epsilon is the mass of (P - E Q)_+; the claims bound it for every pair of inputs and
 show that the bound is attained. Their letters: E for the ratio, t = e**(the mechanism's epsilon).
@@ -248,9 +249,125 @@ def finite_violations() -> Claim:
     )
 
 
+def moves_of_a_grid() -> Claim:
+    x = Variable("x", 1, oo, latex=r"e^{h/2}")
+    low = Variable("a", 1 / x**2, 1)
+    high = low * x**2
+    between = Variable("v", low, high)
+    most = (x - 1 / x) ** 2 / 4
+    return Claim(
+        id="BD-MOVE",
+        place="losses that are moved on a grid (discretisation.py, grid_loss.py)",
+        says="A factor v = e^-step of mean 1, where the step lies in an interval of length h, has the variance sinh(h/2)^2 at most.",
+        latex=r"\mathbb E[v]=1,\ v\in[a,ae^h]\implies\mathrm{Var}[v]\le(ae^h-1)(1-a)\le\sinh^2(h/2)",
+        parts=(
+            at_most(
+                between**2,
+                (low + high) * between - low * high,
+                "(v - a)(b - v) >= 0: so E[v^2] <= a + b - a b, a variance of (b - 1)(1 - a)",
+            ),
+            at_most((high - 1) * (1 - low), most, "which is sinh(h/2)^2 at most, e^(h/2) = x"),
+            equal(((high - 1) * (1 - low)).subs(low, (1 + 1 / x**2) / 2), most, "and that at a = (1 + e^-h)/2"),
+        ),
+        rests_on=("Bhatia, Davis (2000), for the first part, which is proved here",),
+        source="derived",
+    )
+
+
+def second_difference() -> Claim:
+    u = Variable("reach", 1, oo, open="left", latex="e^w")
+    a, b, top = u / (1 + u), 1 / (1 + u), (u - 1) / (u + 1)
+    below, left, right = Variable("y", 0, 1 / u), Variable("y", 1 / u, 1), Variable("y", 1, u)
+    return Claim(
+        id="BD-CHORD",
+        place="the lower end of a sum on a grid (grid_loss.py)",
+        says="a (1 - y/u)_+ + b (1 - y u)_+ - (1 - y)_+, u = e^w, is linear between 1/u, 1 and u, tanh(w/2) at 1, and 0 outside.",
+        latex=r"a=\frac{e^w}{1+e^w},\ b=1-a",
+        parts=(
+            equal(a * (1 - below / u) + b * (1 - below * u) - (1 - below), 0, "0 up to 1/u"),
+            equal(a * (1 - left / u) - (1 - left), top * (left - 1 / u) / (1 - 1 / u), "from there to 1"),
+            equal(a * (1 - right / u), top * (u - right) / (u - 1), "and from 1 to u; behind u all three terms are 0"),
+        ),
+        source="derived",
+    )
+
+
+def chernoff_factor() -> Claim:
+    v = Variable("v", 0, 1, open="both", latex="e^{-x}")
+    order = Variable("theta", 0, oo, open="left", latex=r"\theta")
+    return Claim(
+        id="BD-CHERN",
+        place="delta from a moment (inversion.py, moment_bound.py, the tilted sums of grid_loss.py)",
+        says="(1 - e^-x) e^(-theta x) is at most theta^theta/(1 + theta)^(1 + theta), so at most 1/(1 + theta).",
+        latex=r"(1-e^{-x})_+\le\frac{\theta^\theta}{(1+\theta)^{1+\theta}}e^{\theta x}",
+        parts=(
+            at_most(
+                log((1 - v) * (1 + order)) + order * log(v * (1 + order) / order), 0, "in logarithms, with v = e^-x"
+            ),
+            at_most(order * log(order / (1 + order)), 0, "what is left of 1/(1 + theta)"),
+        ),
+        rests_on=("Canonne, Kamath, Steinke (2020), Proposition 12, which is proved here",),
+        source="derived",
+    )
+
+
+def strip_of_a_sampled_gaussian() -> Claim:
+    r, c = Variable("r", 0, 1), Variable("c", -1, 1, latex=r"\cos\mu v")
+    return Claim(
+        id="BD-STRIP",
+        place="Gaussian noise on a sample, off the real line (sampled_gaussian.py)",
+        says="|1 - r + r e^(i a)|^2 = 1 - 2 r (1 - r)(1 - cos a), and at least (1 - 2 r)^2.",
+        latex=r"|w(x+iv)|^2=w^2\bigl(1-2r(1-r)(1-\cos\mu v)\bigr)",
+        parts=(
+            equal((1 - r + r * c) ** 2 + r**2 * (1 - c**2), 1 - 2 * r * (1 - r) * (1 - c), "with sin^2 = 1 - cos^2"),
+            at_most((1 - 2 * r) ** 2, 1 - 2 * r * (1 - r) * (1 - c), "least where the cosine is -1"),
+        ),
+        source="derived",
+    )
+
+
+def cell_of_a_curve() -> Claim:
+    low, high = Variable("s_0", -oo, 0, open="right"), Variable("s_1", 0, oo, open="left")
+    h, share = Variable("h", 0, oo), high / (high - low)
+    place = Variable("x", 0, h)
+    return Claim(
+        id="BD-CELL",
+        place="a function whose slope is bounded, on a cell (independent_bound.py)",
+        says="Where the slope stays in [s_0, s_1] a function is nowhere below the smaller of its ends less (s_1 - s_0) h/4.",
+        latex=r"f\ge\min(f_0,f_1)-\tfrac14(s_1-s_0)h",
+        parts=(
+            equal(
+                share * low * place - (1 - share) * high * (h - place),
+                share * low * h,
+                "of the lines f_0 + s_0 x and f_1 - s_1 (h - x) a mean is constant",
+            ),
+            at_most(-share * low * h, (high - low) * h / 4, "and nowhere further below the ends"),
+        ),
+        argument="Where both slopes have one sign, the least value is at an end.",
+        source="derived",
+    )
+
+
+def bets() -> Claim:
+    p0 = Variable("p_0", 0, 1, open="left")
+    mu = Variable("mu", 0, 1 / p0, open="right", latex=r"\mu")
+    anywhere, far = Variable("s", -oo, oo), Variable("s", 1 - p0, oo)
+    return Claim(
+        id="BD-BET",
+        place="bets on pairs of outputs (betting.py)",
+        says="A bet's mean is at most 1 under the claim: (1 + mu s)(1 - mu s), or with p = 1 and s >= 1 - p0 what is left of it.",
+        latex=r"\mathbb E\bigl[(1+\mu(B-p_0))(1-t\mu(B'-q_0))\bigr]\le1",
+        parts=(
+            at_most((1 + mu * anywhere) * (1 - mu * anywhere), 1, "where t q + delta <= 1"),
+            at_most((1 + mu * (1 - p0)) * (1 - mu * far), 1 - mu**2 * (1 - p0) ** 2, "elsewhere"),
+        ),
+        source="derived",
+    )
+
+
 PAPER = Paper(
     key="own",
-    title="What the toolkit says itself: privacy profiles, and decisions by finitely many bits",
+    title="What the toolkit says itself: privacy profiles, decisions by finitely many bits, and what its bounds rest on",
     claims={
         "PR-DUCHI": two_point,
         "PR-RR": randomized_response,
@@ -262,5 +379,11 @@ PAPER = Paper(
         "FP-LOW": vanishing_probability,
         "FP-SAFE": safe_threshold,
         "FP-OVER": finite_violations,
+        "BD-MOVE": moves_of_a_grid,
+        "BD-CHORD": second_difference,
+        "BD-CHERN": chernoff_factor,
+        "BD-STRIP": strip_of_a_sampled_gaussian,
+        "BD-CELL": cell_of_a_curve,
+        "BD-BET": bets,
     },
 )

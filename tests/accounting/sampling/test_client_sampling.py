@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.accounting.privacy_loss_of import privacy_loss
+from ldp_audit.accounting.privacy_loss import privacy_loss
 from ldp_audit.accounting.subsample import sampled_clients, subsample
 from ldp_audit.mechanisms import RandomizedResponse
 

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.accounting.privacy_loss_of import privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
 from ldp_audit.accounting.subsample import subsample
 from ldp_audit.losses.discrete_loss import LossAtoms
 from ldp_audit.losses.enclosed_loss import BracketedLoss

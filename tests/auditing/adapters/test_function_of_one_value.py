@@ -95,14 +95,14 @@ def test_a_function_is_audited_at_its_epsilon() -> None:
         assert audit(from_function(laplace), (0.0, 1.0), claim, samples=20_000, confidence=1 - 1e-6).verdict == verdict
 
 
-@pytest.mark.parametrize(
+@together(
     "f",
     [
-        pytest.param(lambda: 1, id="no value"),
-        pytest.param(lambda x, y, z: x, id="three values"),
-        pytest.param(lambda x, *, scale: x, id="needs more"),
-        pytest.param(float, id="class"),
-        pytest.param(3, id="number"),
+        lambda: 1,
+        lambda x, y, z: x,
+        lambda x, *, scale: x,
+        float,
+        3,
     ],
 )
 def test_what_is_no_function_of_one_value_is_refused(f: Any) -> None:

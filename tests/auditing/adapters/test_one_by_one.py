@@ -11,32 +11,32 @@ from ldp_audit.auditing.outputs import read
 from tests.together import together
 
 
-@pytest.mark.parametrize(
+@together(
     ("output", "expected"),
     [
-        pytest.param(0.1, 0.1, id="number"),
-        pytest.param("yes", "yes", id="text"),
-        pytest.param(None, None, id="None"),
-        pytest.param(np.array(7), 7, id="array of no dimension"),
-        pytest.param({1, 2}, frozenset({1, 2}), id="set"),
-        pytest.param([], "()", id="empty"),
-        pytest.param((1, "a"), (1, "a"), id="number and text"),
-        pytest.param((np.array([0.5, 1.5]), "a"), ([0.5, 1.5], "a"), id="vector and text"),
+        (0.1, 0.1),
+        ("yes", "yes"),
+        (None, None),
+        (np.array(7), 7),
+        ({1, 2}, frozenset({1, 2})),
+        ([], "()"),
+        ((1, "a"), (1, "a")),
+        ((np.array([0.5, 1.5]), "a"), ([0.5, 1.5], "a")),
     ],
 )
 def test_an_output_that_is_no_vector_stays_a_number_or_label(output: Any, expected: Any) -> None:
     assert flattened(output) == expected
 
 
-@pytest.mark.parametrize(
+@together(
     "output",
     [
-        pytest.param([0.1, 2, True], id="list"),
-        pytest.param((np.float32(0.1).item(), [2.0, 1.0]), id="nested, ragged"),
-        pytest.param(np.array([[0.1, 2.0, 1.0]]), id="matrix"),
-        pytest.param([np.array([0.1, 2.0]), np.array([1.0])], id="list of arrays"),
-        pytest.param(torch.tensor([0.1, 2.0, 1.0], dtype=torch.float64, requires_grad=True), id="tensor"),
-        pytest.param((torch.tensor(0.1, dtype=torch.float64), torch.tensor([2, 1])), id="tuple of tensors"),
+        [0.1, 2, True],
+        (np.float32(0.1).item(), [2.0, 1.0]),
+        np.array([[0.1, 2.0, 1.0]]),
+        [np.array([0.1, 2.0]), np.array([1.0])],
+        torch.tensor([0.1, 2.0, 1.0], dtype=torch.float64, requires_grad=True),
+        (torch.tensor(0.1, dtype=torch.float64), torch.tensor([2, 1])),
     ],
 )
 def test_all_numbers_of_an_output_come_in_one_row_exactly(output: Any) -> None:

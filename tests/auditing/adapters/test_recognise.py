@@ -50,25 +50,25 @@ class ModuleWithSample(torch.nn.Module):
 GRR = partial(grr_client, k=4, epsilon=1.0)
 
 
-@pytest.mark.parametrize(
+@together(
     ("target", "adapter"),
     [
-        pytest.param(Measurement(), adapters.from_opendp, id="OpenDP"),
-        pytest.param(OwnMeasurement(), adapters.from_opendp, id="subclass"),
-        pytest.param(DPMechanism(scale=1.0), adapters.from_diffprivlib, id="diffprivlib"),
-        pytest.param(DPTransformer(DPMechanism(scale=1.0)), adapters.from_diffprivlib, id="transformer"),
-        pytest.param(GRR, adapters.from_multi_freq_ldpy, id="multi-freq-ldpy"),
-        pytest.param(NoiseMod(), adapters.from_flower, id="Flower"),
-        pytest.param(own_mod, adapters.from_flower, id="mod of one's own"),
-        pytest.param(TwoPoint(1.0), adapters.from_mechanism, id="mechanism"),
-        pytest.param(TwoPoint(1.0).implemented(), adapters.from_mechanism, id="implemented mechanism"),
-        pytest.param(ModuleWithSample(), adapters.from_mechanism, id="module with sample"),
-        pytest.param(torch.nn.Dropout(0.5), adapters.from_torch, id="module"),
-        pytest.param(torch.nn.functional.dropout, adapters.from_torch, id="function of torch"),
-        pytest.param(on_batches, adapters.from_torch, id="generator"),
-        pytest.param(lambda x: x, adapters.from_function, id="f(x)"),
-        pytest.param(lambda x, rng: x, adapters.from_function, id="f(x, rng)"),
-        pytest.param(lambda x, scale=1.0, rng=None: x, adapters.from_function, id="f with defaults"),
+        (Measurement(), adapters.from_opendp),
+        (OwnMeasurement(), adapters.from_opendp),
+        (DPMechanism(scale=1.0), adapters.from_diffprivlib),
+        (DPTransformer(DPMechanism(scale=1.0)), adapters.from_diffprivlib),
+        (GRR, adapters.from_multi_freq_ldpy),
+        (NoiseMod(), adapters.from_flower),
+        (own_mod, adapters.from_flower),
+        (TwoPoint(1.0), adapters.from_mechanism),
+        (TwoPoint(1.0).implemented(), adapters.from_mechanism),
+        (ModuleWithSample(), adapters.from_mechanism),
+        (torch.nn.Dropout(0.5), adapters.from_torch),
+        (torch.nn.functional.dropout, adapters.from_torch),
+        (on_batches, adapters.from_torch),
+        (lambda x: x, adapters.from_function),
+        (lambda x, rng: x, adapters.from_function),
+        (lambda x, scale=1.0, rng=None: x, adapters.from_function),
     ],
 )
 def test_the_adapter_is_the_one_for_what_it_is(target: Any, adapter: Any) -> None:
@@ -108,15 +108,15 @@ def test_arguments_are_handed_to_the_adapter() -> None:
         as_sampler(sampler, errors="output")
 
 
-@pytest.mark.parametrize(
+@together(
     ("target", "complaint"),
     [
-        pytest.param(3, "target must be something to draw from, got 3; ", id="number"),
-        pytest.param(TwoPoint, "target must be something to draw from, got <class", id="class"),
-        pytest.param(Measurement, "target must be something to draw from, got <class", id="class of a library"),
-        pytest.param(None, "target must be something to draw from, got None; ", id="None"),
-        pytest.param(lambda a, b, c, d: a, r"target must not need the arguments \(a, b, c, d\); ", id="four"),
-        pytest.param(max, "target must tell its parameters, got <built-in function max>; ", id="built-in"),
+        (3, "target must be something to draw from, got 3; "),
+        (TwoPoint, "target must be something to draw from, got <class"),
+        (Measurement, "target must be something to draw from, got <class"),
+        (None, "target must be something to draw from, got None; "),
+        (lambda a, b, c, d: a, r"target must not need the arguments \(a, b, c, d\); "),
+        (max, "target must tell its parameters, got <built-in function max>; "),
     ],
 )
 def test_anything_else_is_one_error_that_says_what_is_accepted(target: Any, complaint: str) -> None:
@@ -131,7 +131,6 @@ RECOGNISE = "from ldp_audit.auditing.adapters import as_sampler; s = as_sampler(
 @pytest.mark.parametrize(
     ("extra", "loaded"),
     [("", []), ("import sys; sys.modules['numba'] = sys; ", ["numba"])],
-    ids=["as it is", "seen to fail"],
 )
 def test_recognising_a_function_imports_no_library(extra: str, loaded: list[str]) -> None:
     code = extra + RECOGNISE + f"import sys; print(*(name for name in {HEAVY!r} if name in sys.modules))"

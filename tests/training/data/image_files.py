@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -139,3 +139,42 @@ def _whole(value: int) -> bytes:
     if value < 256:
         return b"K" + bytes([value])
     return b"M" + struct.pack("<H", value) if value < 65536 else b"J" + struct.pack("<i", value)
+
+
+Write = Callable[[Path], object]
+
+
+def _write_packed(folder: Path) -> None:
+    write_mnist(folder, packed=True)
+    path = folder / "train-images-idx3-ubyte.gz"
+    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()), 1))
+
+
+def _write_leaf(folder: Path) -> None:
+    found = leaf({"a": 2, "b": 1})
+    for writer in found["user_data"].values():  # short texts, so that damage often hits what is not a pixel
+        writer["x"] = [[1] * 784 for _ in writer["x"]]
+    write_leaf(folder / "all_data_0.json", found)
+
+
+FORMATS: dict[str, tuple[str, str, Write, dict[str, object]]] = {
+    "IDX images": ("mnist", "train-images-idx3-ubyte", write_mnist, {}),
+    "IDX labels": ("mnist", "train-labels-idx1-ubyte", write_mnist, {}),
+    "gzipped IDX": ("mnist", "train-images-idx3-ubyte.gz", _write_packed, {}),
+    "CIFAR-10": ("cifar-10", "test_batch.bin", lambda folder: write_cifar_10(folder, 2), {"excerpt": True}),
+    "CIFAR-100": ("cifar-100", "train.bin", lambda folder: write_cifar_100(folder, 2), {"excerpt": True}),
+    "pickled CIFAR-10": (
+        "cifar-10-python",
+        "test_batch",
+        lambda folder: write_cifar_10_python(folder, 1),
+        {"excerpt": True},
+    ),
+    "pickled CIFAR-100": (
+        "cifar-100-python",
+        "train",
+        lambda folder: write_cifar_100_python(folder, 1),
+        {"excerpt": True},
+    ),
+    "LEAF": ("femnist", "all_data_0.json", _write_leaf, {"held_out": 0.5}),
+}
+"""Of each: the data set, a file of it, what writes all files, and the loader's options; tests/fuzz damages the file."""

@@ -61,3 +61,12 @@ def _choices(column: Column) -> list[str]:
 
 def _quoted(value: str) -> str:
     return value if value.lstrip("-").replace(".", "").isdigit() else f'"{value}"'
+
+
+READERS = {
+    "adult": ("adult.data", {"half": "train"}, f"{ADULT_RECORD}\n"),
+    "a9a": ("a9a", {"half": "train"}, "+1 2:1 6:1 17:0.5\n-1\n"),
+    "bank": ("bank-full.csv", {}, f"{';'.join(bank.RECIPE.fields)}\n{BANK_RECORD}\n"),
+    "kdd99": ("kddcup.data_10_percent", {"records": None}, f"{KDD99_RECORD}\n"),
+}
+"""Of each table: its file, the loader's options, and a valid content; tests/fuzz damages them."""

@@ -5,9 +5,9 @@ import math
 import pytest
 
 from ldp_audit.accounting import PrivacyLoss, compose, privacy_loss
-from ldp_audit.accounting.laws.selection_loss import selection_loss
 from ldp_audit.losses.finite_losses import symmetric_law
 from ldp_audit.mechanisms import ExponentialSelection
+from ldp_audit.mechanisms.exponential_selection import selection_loss
 
 LEVELS = [0.0, 1e-9, 0.1, 0.7, 0.99, 1.0, 2.5, 3.0]
 

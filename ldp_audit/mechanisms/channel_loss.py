@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from ldp_audit.losses.finite_losses import symmetric_law
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.mechanisms.finite_channel import FiniteChannel
 from ldp_audit.numerics import log_ratio
 
 _LEAST = 1e-290
@@ -40,9 +39,9 @@ class _Test(NamedTuple):
     outputs: int
 
 
-def channel_loss(channel: FiniteChannel) -> PairLoss:
-    """The loss of the dominating pair over all ordered pairs of rows."""
-    rows = list(dict.fromkeys(_exact_rows(channel.matrix)))
+def channel_loss(matrix: Any) -> PairLoss:
+    """The loss of the dominating pair over all ordered pairs of rows; matrix: as `FiniteChannel` has it."""
+    rows = list(dict.fromkeys(_exact_rows(matrix)))
     table, alike = _table(rows), _alike(rows)
     corners = _hull([test for i in range(len(rows)) for test in _tests(table, i, alike[i])])
     exact = _exactly(corners, rows)

@@ -1,0 +1,286 @@
+"""Structured outputs as vectors: each leaf of a dictionary, a row, a JSON text, bytes or a set becomes coordinates.
+
+Two outputs that differ in an id are different labels, however much the rest of them reveals, and a label that never
+comes again is in no event. So where most outputs of a first look come once only, or cannot be compared at all, they are
+taken apart by what the look had in common:
+
+    a number                     itself; 0 where it is missing or something else
+    a text, None, a truth value  an indicator for each value that came again
+    a dictionary, a dataclass    its values, by key
+    a row                        its members, by place
+    a set                        its size, and an indicator for each member that came again
+    bytes                        their bits
+    a text that never recurs     what its JSON, hex or base64 decodes to; else its words, or its characters
+
+Leaves that are different in every output are set aside, and named: ids, addresses, times that only grow. An event of
+the vector is an event of the outputs (post-processing), so that a bound on the one holds for the other. A leaf that is
+set aside is not audited.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+import json
+import re
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ldp_audit.auditing.scores.score import cut
+
+LOOK_SIZE = 256
+"""Outputs of each of two inputs by which a structure is learned."""
+_MOST_ONCE = 0.5
+"""Values of which a larger share comes once only are no labels."""
+_MOST_COORDINATES, _MOST_VALUES = 4096, 64
+"""Of a structure; and indicators for the commonest values or members of a leaf."""
+_FEWEST = 8
+"""Numbers that only grow are a counter or a clock if there are so many: random ones do once in 8! = 40,320 looks."""
+_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+
+_MISSING = object()
+Node = dict[str, Any]
+"""A part of a structure as JSON: its kind, and what that needs."""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """How an output is taken apart.
+
+    tree: its parts, as JSON.   names: of the coordinates.   aside: the leaves that are left out, and why.
+    """
+
+    tree: Node
+    names: tuple[str, ...]
+    aside: tuple[str, ...]
+
+    def of(self, outputs: Sequence[Any]) -> np.ndarray:
+        """The outputs as vectors, float64, shape (n, coordinates); ValueError for a number that is NaN."""
+        found = np.array([list(_values(self.tree, one)) for one in outputs], dtype=np.float64)
+        if np.isnan(found).any():
+            place, column = np.argwhere(np.isnan(found))[0]
+            raise ValueError(f"it returned NaN at {self.names[column]}, first as output {place}")
+        return found[:, 0] if found.shape[1] == 1 else found
+
+    def describe(self) -> str:
+        """In a sentence, for a result."""
+        shown = ", ".join(f"y[{place}] is {name}" for place, name in enumerate(self.names[:12]))
+        more = f", and {len(self.names) - 12} more" if len(self.names) > 12 else ""
+        aside = f"; set aside, and not audited: {', '.join(self.aside)}" if self.aside else ""
+        return f"outputs are taken apart: {shown}{more}{aside}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"tree": self.tree, "names": list(self.names), "aside": list(self.aside)}
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> Structure:
+        """What `to_dict` wrote. Raises ValueError for anything else."""
+        try:
+            names, aside = tuple(map(str, data["names"])), tuple(map(str, data["aside"]))
+            found = Structure(data["tree"], names, aside)
+            width = len(list(_values(found.tree, _MISSING)))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"structure cannot be read: {type(error).__name__}: {error}") from None
+        if width != len(names) or not 1 <= width <= _MOST_COORDINATES:
+            raise ValueError(f"structure must have a name for each of its {width} coordinates, got {len(names)}")
+        return found
+
+
+def learned_structure(outputs: Sequence[Any], *, comparable: bool = True) -> Structure | None:
+    """The structure that these outputs share; None where they are audited whole, or no coordinate is left.
+
+    comparable: whether they can be labels at all.   Raises ValueError for more than 4,096 coordinates.
+    """
+    values = [_plain(one) for one in outputs]
+    if all(_is_number(value) for value in values) or (comparable and _recur(values)):
+        return None
+    aside: list[str] = []
+    tree = _learned(values, "y", aside)
+    names = tuple(_names(tree, "y"))
+    if len(names) > _MOST_COORDINATES:
+        raise ValueError(f"it returned outputs of {len(names)} parts; accepted: at most {_MOST_COORDINATES}")
+    return Structure(tree, names, tuple(aside)) if names else None
+
+
+def _plain(value: Any) -> Any:
+    """numpy's scalars and arrays, dataclasses and mappings as Python's numbers, lists and dictionaries."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and not _is_large(value)
+
+
+def _is_large(value: Any) -> bool:
+    """Whole numbers that float64 would round are texts of digits."""
+    return isinstance(value, int) and abs(value) >= 2**53
+
+
+def _label(value: Any) -> str:
+    """A value as it is compared: equal ones alike, and 1 and "1" apart. ValueError where its text is its address."""
+    if type(value).__repr__ is object.__repr__ or callable(value):
+        raise ValueError(f"it returned {cut(value)}, which cannot be compared; accepted: numbers, labels, vectors")
+    if isinstance(value, set | frozenset):
+        return "{" + ", ".join(sorted(map(_label, value))) + "}"
+    return repr(_plain(value))
+
+
+def _recur(values: Sequence[Any]) -> bool:
+    """Whether most of them come again."""
+    times = Counter(map(_label, values))
+    return sum(count == 1 for count in times.values()) <= _MOST_ONCE * len(values)
+
+
+def _common(values: Sequence[Any]) -> list[str]:
+    """The values that came again, the commonest ones, in the order of their texts."""
+    times = Counter(map(_label, values))
+    return sorted(label for label, count in times.most_common(_MOST_VALUES) if count > 1)
+
+
+def _learned(values: Sequence[Any], name: str, aside: list[str]) -> Node:
+    """The node of these values, found at one place of the outputs. Leaves that are left out are added to `aside`."""
+    values = [_plain(value) for value in values]
+
+    def left(what: str) -> Node:
+        aside.append(f"{name} ({what})")
+        return {"kind": "aside"}
+
+    if all(map(_is_number, values)):
+        return left("a counter or a clock") if _grows(values) else {"kind": "leaf", "numbers": True, "values": []}
+    if all(isinstance(value, Mapping) for value in values):
+        keys = sorted({(str(type(key).__name__), _label(key)) for value in values for key in value})
+        parts = {key: [_at_key(value, key) for value in values if _has_key(value, key)] for _, key in keys}
+        return {"kind": "keys", "parts": {k: _learned(found, f"{name}[{k}]", aside) for k, found in parts.items()}}
+    if all(isinstance(value, list | tuple) for value in values):
+        longest = max(map(len, values))
+        parts = [[value[k] for value in values if k < len(value)] for k in range(longest)]
+        return {"kind": "row", "parts": [_learned(found, f"{name}[{k}]", aside) for k, found in enumerate(parts)]}
+    if all(isinstance(value, bytes | bytearray) for value in values):
+        return {"kind": "bits", "bytes": max(map(len, values))}
+    if all(isinstance(value, set | frozenset) for value in values):
+        return {"kind": "set", "members": _common([member for value in values for member in value])}
+    if all(isinstance(value, uuid.UUID) or (isinstance(value, str) and _UUID.fullmatch(value)) for value in values):
+        return left("a UUID")
+    if _recur(values):
+        others = [value for value in values if not _is_number(value)]
+        return {"kind": "leaf", "numbers": len(others) < len(values), "values": _common(others)}
+    texts = [value if isinstance(value, str) else _label(value) for value in values]
+    for decode in _DECODERS:
+        decoded = [_DECODERS[decode](text) for text in texts]
+        if all(one is not None for one in decoded):
+            return {"kind": "decoded", "by": decode, "part": _learned(decoded, f"{name} as {decode}", aside)}
+    return left("different in every output")
+
+
+def _grows(numbers: Sequence[float]) -> bool:
+    return len(numbers) >= _FEWEST and all(a < b for a, b in pairwise(numbers))
+
+
+def _has_key(value: Any, label: str) -> bool:
+    return any(_label(key) == label for key in value)
+
+
+def _at_key(value: Any, label: str) -> Any:
+    return next(one for key, one in value.items() if _label(key) == label)
+
+
+def _from_json(text: str) -> Any:
+    if text[:1] not in ("{", "["):
+        return None
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict | list) else None
+
+
+def _from_hex(text: str) -> bytes | None:
+    try:
+        return bytes.fromhex(text) if len(text) >= 4 and text.isalnum() else None
+    except ValueError:
+        return None
+
+
+def _from_base64(text: str) -> bytes | None:
+    try:
+        return base64.b64decode(text, validate=True) if len(text) >= 8 else None
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _words(text: str) -> list[Any] | None:
+    """The words and what lies between them; words of digits are numbers."""
+    found = re.findall(r"\w+|\W+", text)
+    return [int(word) if word.isascii() and word.isdigit() else word for word in found] if len(found) > 1 else None
+
+
+def _characters(text: str) -> list[str] | None:
+    return list(text) if 0 < len(text) <= _MOST_VALUES else None
+
+
+_DECODERS: dict[str, Callable[[str], Any]] = {
+    "JSON": _from_json,
+    "hex": _from_hex,
+    "base64": _from_base64,
+    "words": _words,
+    "characters": _characters,
+}
+
+
+def _names(node: Node, name: str) -> Iterator[str]:
+    kind = node["kind"]
+    if kind == "leaf":
+        yield from [name] * node["numbers"]
+        yield from (f"{name} = {value}" for value in node["values"])
+    elif kind == "keys":
+        for key, part in node["parts"].items():
+            yield from _names(part, f"{name}[{key}]")
+    elif kind == "row":
+        for place, part in enumerate(node["parts"]):
+            yield from _names(part, f"{name}[{place}]")
+    elif kind == "bits":
+        yield from (f"{name} bit {bit}" for bit in range(8 * node["bytes"]))
+    elif kind == "set":
+        yield from [f"size of {name}", *(f"{member} in {name}" for member in node["members"])]
+    elif kind == "decoded":
+        yield from _names(node["part"], f"{name} as {node['by']}")
+
+
+def _values(node: Node, value: Any) -> Iterator[float]:
+    """The coordinates of a value; zeros where it is missing, or of another kind."""
+    kind, value = node["kind"], _plain(value)
+    if kind == "leaf":
+        yield from [float(value) if _is_number(value) else 0.0] * node["numbers"]
+        label = None if value is _MISSING or not node["values"] else _label(value)
+        yield from (float(label == one) for one in node["values"])
+    elif kind == "keys":
+        known = {_label(key): one for key, one in value.items()} if isinstance(value, Mapping) else {}
+        for key, part in node["parts"].items():
+            yield from _values(part, known.get(key, _MISSING))
+    elif kind == "row":
+        members = value if isinstance(value, list | tuple) else ()
+        for place, part in enumerate(node["parts"]):
+            yield from _values(part, members[place] if place < len(members) else _MISSING)
+    elif kind == "bits":
+        known = bytes(value) if isinstance(value, bytes | bytearray) else b""
+        row = np.zeros(node["bytes"], dtype=np.uint8)
+        row[: len(known)] = np.frombuffer(known[: len(row)], dtype=np.uint8)
+        yield from np.unpackbits(row).tolist()
+    elif kind == "set":
+        members = set(map(_label, value)) if isinstance(value, set | frozenset) else set()
+        yield from [float(len(members)), *(float(one in members) for one in node["members"])]
+    elif kind == "decoded":
+        found = None if value is _MISSING else _DECODERS[node["by"]](value if isinstance(value, str) else _label(value))
+        yield from _values(node["part"], _MISSING if found is None else found)

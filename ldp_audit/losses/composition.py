@@ -1,0 +1,171 @@
+"""The sum of independent losses, and which method computes it.
+
+* A loss of two values, any number of times: a binomial sum (`BinomialLoss`). Gaussian noises: one Gaussian. Few losses:
+  the list of all combinations (`sum_of_losses`). These are exact.
+* Six losses or more with noises, sampled Gaussian ones too, among them: the inversion of the sum's characteristic
+  function, with the grid where that is not tight.
+* All else: one grid (`grid_loss`).
+
+A loss that may be infinite is that of its finite part with the masses that never meet: conditional losses add up, and
+the masses are multiplied. Of losses known from two sides alone the lower and the upper ones are added up apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ldp_audit.losses.discretisation import grouped
+from ldp_audit.losses.enclosed_loss import BracketedLoss
+from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, sum_of_losses
+from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid
+from ldp_audit.losses.grid_plan import WIDTH
+from ldp_audit.losses.inversion import InversionPlan
+from ldp_audit.losses.loss import ImproperLoss, PairLoss
+from ldp_audit.losses.moment_bound import with_moments
+from ldp_audit.losses.noise_losses import GaussianLoss
+from ldp_audit.losses.transform import SummedTransform, Transform
+
+_SHARE, _DIGITS, _ROUNDING = 0.1, 1e-7, 1e-9
+"""The inversion is tight if its bounds on epsilon differ by so much of `width` or of epsilon; or those on delta by so
+much of it or of its logarithm."""
+_NEAR = 2.0
+"""Nats of ln delta: a line that is wrong by more is no hint."""
+_MOST_DISTINCT = 50
+"""Of more different losses a grid is quicker."""
+_FEWEST, _CLOSE = 6, 1e-3
+"""Of fewer losses the transform decays slowly, so that the grid is asked first; its bounds on ln delta so close do."""
+
+MOST_ON_GRID = 10**10
+"""How often a loss may count in a sum that only a grid can tell: beyond, its ends say nothing, or take hours."""
+
+MOST_DISTINCT = 1e150
+"""The ratio of sensitivity and sigma whose square, the loss, is still a float."""
+
+Counted = list[tuple[PairLoss, int]]
+
+
+def composed(laws: Sequence[tuple[PairLoss, int]], width: float = WIDTH) -> PairLoss:
+    """The law of the sum of independent losses, each so many times; times are whole, >= 1.   width: see `compose`."""
+    if not all(law.known for law, _ in laws):
+        ends = [(law.enclosed(), times) for law, times in laws]
+        lower, upper = (composed([(pair[i], times) for pair, times in ends], width) for i in (0, 1))
+        return BracketedLoss(lower, with_moments(upper, laws))
+    parts = [(law.finite_part(), times) for law, times in laws]
+    first = math.fsum(times * log_first for (_, log_first, _), times in parts)
+    second = math.fsum(times * log_second for (_, _, log_second), times in parts)
+    if -math.inf in (first, second):
+        return EVERYTHING
+    common = _finite([(part[0], times) for part, times in parts], width)
+    return common if first == second == 0 else ImproperLoss(common, first, second)
+
+
+def _finite(laws: Counted, width: float) -> PairLoss:
+    """The sum of losses that are never infinite."""
+    summands = [(one, count * times) for law, times in laws for one, count in law.summands() if one.largest() > 0]
+    parts = _grouped(summands)
+    if not parts:
+        return NOTHING
+    if len(parts) == 1 and (closed := parts[0][0].repeated(parts[0][1])) is not None:
+        return closed
+    return sum_of_losses(parts) or inverted_sum(compose_on_grid(_countable(parts), width=width))
+
+
+def _grouped(laws: Counted) -> Counted:
+    """Equal losses once, with all their times: losses of two values singly, Gaussian noises as one."""
+    noises = [(law.dominating_gaussian(), times) for law, times in laws]
+    mus = [(mu, times) for (mu, same), times in noises if same]
+    others = [part for part, ((_, same), _) in zip(laws, noises, strict=True) if not same]
+    if not mus:
+        return grouped(others)
+    scale = max(mu for mu, _ in mus)  # whose square may lie beyond the range of floats
+    total = scale * math.sqrt(math.fsum(times * (mu / scale) ** 2 for mu, times in mus))
+    if others and total > MOST_DISTINCT:
+        raise ValueError(f"sensitivity over sigma must be at most {MOST_DISTINCT:g} beside other losses, got {total:g}")
+    return [(GaussianLoss(total), 1), *grouped(others)]
+
+
+def _countable(laws: Counted) -> Counted:
+    """What a grid can still tell something of; ValueError for more."""
+    most = max(times for _, times in laws)
+    if most > MOST_ON_GRID:
+        raise ValueError(
+            f"times must be at most 10**10 for losses of more than two values that are no Gaussian noise, got {most}"
+        )
+    return laws
+
+
+@dataclass(frozen=True, eq=False)
+class InvertedSum(PairLoss):
+    """The sum of losses whose transforms are known.   grid: the same sum on a grid.   moments: its transform."""
+
+    grid: GridLoss
+    moments: Transform
+
+    @cached_property
+    def plan(self) -> InversionPlan:
+        """The lines of the sum."""
+        return InversionPlan(self.moments)
+
+    def largest(self) -> float:
+        """See `PairLoss`."""
+        return self._largest
+
+    def reversed(self) -> PairLoss:
+        """See `PairLoss`."""
+        return inverted_sum(self.grid.reversed())
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        """See `PairLoss`. The first call near an epsilon takes some milliseconds, later ones some microseconds."""
+        if not math.isfinite(epsilon) or epsilon >= self._largest:
+            return self.grid.log_delta_bounds(epsilon)
+        if self._few:
+            least, most = self.grid.log_delta_bounds(epsilon)
+            if most - least <= _CLOSE:
+                return least, most
+        line = self.plan.line(epsilon)
+        low, high = (-math.inf, self.plan.log_chernoff(epsilon)) if line is None else line.log_delta_bounds(epsilon)
+        slope = 0.0 if line is None else line.c  # about that of -ln delta
+        if high - low <= max(
+            slope * max(_SHARE * self.grid.width, _DIGITS * abs(epsilon)), _ROUNDING * max(1.0, -high)
+        ):
+            return low, high
+        least, most = self.grid.log_delta_bounds(epsilon)
+        return max(low, least), min(high, most)
+
+    @property
+    def known(self) -> bool:
+        """See `PairLoss`: its summands are."""
+        return True
+
+    def summands(self) -> Sequence[tuple[PairLoss, int]]:
+        """See `PairLoss`."""
+        return self.grid.parts
+
+    def epsilon_near(self, log_delta: float) -> float:
+        """About the epsilon with this ln delta, nats: a hint for a search, with no claim."""
+        found = math.nan if self._few else self.plan.epsilon_near(log_delta)
+        line = self.plan.line(found) if math.isfinite(found) and found > 0 else None
+        if line is not None and max(abs(end - log_delta) for end in line.log_delta_bounds(found)) < _NEAR:
+            return found
+        return self.grid.epsilon_near(log_delta)
+
+    @cached_property
+    def _largest(self) -> float:
+        return self.grid.largest()
+
+    @property
+    def _few(self) -> bool:
+        return sum(times for _, times in self.grid.parts) < _FEWEST
+
+
+def inverted_sum(grid: GridLoss) -> PairLoss:
+    """The grid's sum by inversion; the grid itself where a transform is not known, none decays, or losses are many."""
+    if len(grid.parts) > _MOST_DISTINCT:
+        return grid
+    found = [(law.transform(), times) for law, times in grid.parts]
+    known = [(one, times) for one, times in found if one is not None]
+    whole = SummedTransform(known)
+    return InvertedSum(grid, whole) if len(known) == len(found) and whole.decays() else grid

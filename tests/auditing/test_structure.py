@@ -1,0 +1,155 @@
+"""Outputs that are taken apart: what they give away is found, ids are set aside, and sound programs stay consistent."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldp_audit.auditing import audit
+from ldp_audit.auditing.assertions import PrivacyViolation, assert_private
+from ldp_audit.auditing.confirm import confirm, witness_in
+from ldp_audit.auditing.structure import Structure, learned_structure
+
+_NUMBERS = count()
+
+
+@dataclass(frozen=True)
+class Report:
+    number: int
+    value: Any
+
+
+class Named:
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"<Named {self.value} at {id(self):x}>"
+
+
+def _uuid(rng: np.random.Generator) -> uuid.UUID:
+    return uuid.UUID(bytes=rng.bytes(16), version=4)
+
+
+SHOWN: dict[str, Callable[[Any, np.random.Generator], Any]] = {
+    "JSON with a running id": lambda x, _: json.dumps({"id": next(_NUMBERS), "value": x}),
+    "a UUID in a row": lambda x, rng: (_uuid(rng), x),
+    "text with a UUID": lambda x, rng: f"{_uuid(rng)} {x}",
+    "bytes after it": lambda x, rng: bytes([x]) + rng.bytes(8),
+    "hex": lambda x, rng: (rng.bytes(4) + bytes([x])).hex(),
+    "base64": lambda x, rng: base64.b64encode(rng.bytes(6) + bytes([x, 0, 0])).decode(),
+    "a repr with an address": lambda x, _: Named(x),
+    "a dataclass": lambda x, _: Report(next(_NUMBERS), x),
+    "a dictionary in a dictionary": lambda x, rng: {"meta": {"t": float(rng.random())}, "body": {"v": [0, x]}},
+    "a set": lambda x, rng: {f"n{rng.integers(2**40)}", f"v{x}"},
+    "a missing key": lambda x, rng: {"t": float(rng.random())} | ({"v": 1} if x else {}),
+    "JSON in base64": lambda x, rng: base64.b64encode(json.dumps([int(rng.integers(2**50)), x]).encode()).decode(),
+}
+"""How one output shows a bit."""
+
+
+def _sampler(bit: Callable[[int, np.random.Generator], int], shows: Callable[[Any, np.random.Generator], Any]) -> Any:
+    return lambda x, n, rng: [shows(bit(x, rng), rng) for _ in range(n)]
+
+
+def _clear(x: int, _: np.random.Generator) -> int:
+    return x
+
+
+def _response(x: int, rng: np.random.Generator) -> int:
+    """Randomised response with epsilon 1."""
+    return x if rng.random() < math.e / (1 + math.e) else 1 - x
+
+
+@pytest.mark.parametrize("shows", SHOWN.values(), ids=SHOWN)
+def test_a_bit_is_found_wherever_it_is_shown_and_a_randomised_one_is_not_accused(shows: Any) -> None:
+    """Would catch a program that prints the secret and is called consistent. False alarms: 0.001 a case, fixed seed."""
+    found = audit(_sampler(_clear, shows), (0, 1), 1.0, samples=2_000, seed=1)
+    assert found.violated
+    assert any("taken apart" in note for note in found.notes)
+    sound = audit(_sampler(_response, shows), (0, 1), 1.0, samples=2_000, seed=1)
+    assert sound.verdict == "consistent"
+    assert sound.epsilon_lower <= 1
+
+
+def test_an_output_of_keys_and_bits_is_audited_as_it_is() -> None:
+    """Eight bits of unary encoding; the assertion keeps its promise on them too."""
+
+    def program(keeps: float, flips: float) -> Any:
+        def sampler(x: int, n: int, rng: np.random.Generator) -> list[dict[str, Any]]:
+            bits = rng.random((n, 8)) < np.where(np.arange(8) == x, keeps, flips)
+            return [{"version": 2, "bits": row.astype(int).tolist()} for row in bits]
+
+        return sampler
+
+    assert_private(program(0.5, 1 / (1 + math.e)), 1.0, (0, 1), detects=3.0, max_samples=100_000)
+    with pytest.raises(PrivacyViolation):
+        assert_private(program(0.9, 0.1), 1.0, (0, 1), detects=3.0, max_samples=100_000)
+
+
+def test_what_is_set_aside_is_named() -> None:
+    result = audit(_sampler(_clear, SHOWN["JSON with a running id"]), (0, 1), 1.0, samples=500)
+    assert "set aside, and not audited: y as JSON['id'] (a counter or a clock)" in result.notes[0]
+    assert result.witness is not None
+    assert result.witness.event.describe().startswith("y as JSON['value']")
+
+
+def test_a_witness_takes_outputs_apart_as_its_audit_did() -> None:
+    sampler = _sampler(_clear, SHOWN["bytes after it"])
+    found = audit(sampler, (0, 1), 1.0, samples=2_000)
+    again = witness_in(json.loads(json.dumps(found.to_dict())), "found")
+    assert confirm(sampler, again, seed=5).violated
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        [0.5, 1.5, 2.5],
+        ["a", "b", "a", "b"],
+        [(1, "a"), (1, "a"), (2, "b"), (2, "b")],
+        [],
+        [str(uuid.UUID(int=k)) for k in range(20)],
+    ],
+    ids=["numbers", "labels", "rows that recur", "nothing", "ids alone"],
+)
+def test_what_is_audited_whole_is_not_taken_apart(outputs: list[Any]) -> None:
+    assert learned_structure(outputs) is None
+
+
+def test_coordinates_of_each_kind() -> None:
+    """By hand: a number, indicators, missing and unknown values, bits, a set."""
+    look = [
+        {"n": 0.5, "k": "a", "b": b"\x01", "s": {1}, "e": k * 0.37 % 1} if k % 2 else
+        {"n": 1.5, "k": None, "b": b"\x80", "s": {1, 2}, "e": k * 0.37 % 1}
+        for k in range(20)
+    ]  # fmt: skip
+    structure = learned_structure(look)
+    assert structure is not None
+    assert structure.names == (
+        "y['b'] bit 0", *(f"y['b'] bit {k}" for k in range(1, 8)), "y['e']", "y['k'] = 'a'", "y['k'] = None", "y['n']",
+        "size of y['s']", "1 in y['s']", "2 in y['s']",
+    )  # fmt: skip
+    row = structure.of([{"n": 2, "k": "new", "b": b"\x03\xff", "s": {2, 9}}])[0].tolist()
+    assert row == [0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 2, 2, 0, 1]
+    assert structure.of([17])[0].tolist() == [0] * 15
+    assert Structure.from_dict(json.loads(json.dumps(structure.to_dict()))) == structure
+
+
+def test_what_cannot_be_taken_apart_is_refused() -> None:
+    with pytest.raises(ValueError, match="which cannot be compared"):
+        audit(lambda x, n, rng: [object() for _ in range(n)], (0, 1), 1.0, samples=100)
+    with pytest.raises(ValueError, match="at most 4096"):
+        audit(lambda x, n, rng: [rng.bytes(1000) for _ in range(n)], (0, 1), 1.0, samples=100)
+    with pytest.raises(ValueError, match=r"NaN at y\['v'\]"):
+        audit(lambda x, n, rng: [{"v": rng.random() if n == 256 else math.nan} for _ in range(n)], (0, 1), samples=100)
+    with pytest.raises(ValueError, match="structure"):
+        Structure.from_dict({"tree": {"kind": "leaf", "numbers": True, "values": []}, "names": [], "aside": []})

@@ -1,0 +1,69 @@
+"""A loss of the reader's own, of which three members are stated alone, wherever a loss may go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ldp_audit.accounting import PrivacyLoss, compose, shuffle, subsample
+from ldp_audit.accounting.conversion.conversions import gdp_of, renyi_divergence, zcdp_of
+from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.noise_losses import LaplaceLoss
+from ldp_audit.mechanisms import Gaussian
+
+
+class Own(PairLoss):
+    """Laplace noise, said by its profile."""
+
+    def largest(self) -> float:
+        return 1.0
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        return LaplaceLoss(1.0).log_delta_bounds(epsilon)
+
+    def reversed(self) -> Own:
+        return self
+
+
+def loss_of(pair: PairLoss) -> PrivacyLoss:
+    return PrivacyLoss((pair,))
+
+
+@pytest.mark.parametrize(
+    "epsilons",
+    [
+        lambda one: loss_of(one).epsilon_bounds(1e-6),
+        lambda one: compose([(one, 10)]).epsilon_bounds(1e-6),
+        lambda one: compose([(compose([(one, 3)]), 3), (Gaussian(5.0), 3)]).epsilon_bounds(1e-6),
+        lambda one: subsample(one, rate=0.1).epsilon_bounds(1e-6),
+        lambda one: subsample(one, kind="without", n=100, k=10, adjacency="replace").epsilon_bounds(1e-6),
+        lambda one: subsample(one, kind="with", n=100, k=10).epsilon_bounds(1e-6),
+        lambda one: compose([(subsample(one, rate=0.1), 20)]).epsilon_bounds(1e-6),
+        lambda one: shuffle(one, 1000).epsilon_bounds(1e-6),
+        lambda one: shuffle(loss_of(one), 1).epsilon_bounds(1e-6),
+        lambda one: np.ravel(loss_of(one).trade_off([0.01, 0.3])),
+    ],
+)
+def test_its_bounds_meet_those_of_the_loss_that_it_is(epsilons: Callable[[PairLoss], Any]) -> None:
+    own, known = epsilons(Own()), epsilons(LaplaceLoss(1.0))
+    half = len(own) // 2
+    for low, high, least, most in zip(own[:half], own[half:], known[:half], known[half:], strict=True):
+        assert low <= most * (1 + 1e-12)
+        assert least <= high * (1 + 1e-12)
+        assert high - low <= 1e-4 + 1.2 * (most - least)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1.5, 3.0, 100.0, math.inf])
+def test_its_divergences_are_no_smaller(alpha: float) -> None:
+    found, truth = renyi_divergence(Own(), alpha).value, renyi_divergence(LaplaceLoss(1.0), alpha).value
+    assert truth <= found * (1 + 1e-12)
+    assert found <= truth * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("notion", [zcdp_of, gdp_of])
+def test_it_has_the_other_notions_from_above(notion: Callable[[PairLoss], Any]) -> None:
+    assert notion(Own()).value == pytest.approx(notion(LaplaceLoss(1.0)).value, rel=1e-3)

@@ -1,0 +1,142 @@
+"""Every command on bad input: one line that says what is wrong, and exit code 2."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from ldp_audit.cli import main
+from tests.test_cli_audit import HERE, SIX_CHUNKS
+from tests.test_cli_implementation import CLAIM
+from tests.test_cli_implementation import HERE as PROGRAMS
+from tests.test_cli_linkage import MNIST
+from tests.test_cli_train import QUICK, TOY
+from tests.together import together
+
+
+@together(
+    ("arguments", "message"),
+    [
+        (["account"], "a protocol file or name is missing; --list shows the shipped ones"),
+        (["account", "no-such"], "'no-such' is neither a file nor a shipped protocol; shipped: fedmd-ldp"),
+        (["account", "no-such.toml"], "cannot open no-such.toml"),
+        (["account", "fedsel-adult", "--delta", "2"], "delta must be in (0, 1), got 2.0"),
+        (["account", "fedsel-adult", "--delta", "nan"], "delta must be in (0, 1), got nan"),
+        (["audit"], "audit needs a TARGET"),
+        (["audit", "leaky", "--inputs=-1,1"], "target 'leaky' is none of"),
+        (["audit", "tests.nowhere:leaky", "--inputs=-1,1"], "ModuleNotFoundError"),
+        (["audit", f"{HERE}:leaky"], "--inputs is needed"),
+        (["audit", f"{HERE}:leaky", "--inputs=1"], "inputs must be two or more"),
+        (
+            ["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--epsilon=-1"],
+            "claimed_epsilon must be a number >= 0, or None, got -1.0",
+        ),
+        (["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--delta=2"], "claimed_delta must be in [0, 1), got 2.0"),
+        (["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--confidence=1"], "confidence must be in [0.5, 1), got 1.0"),
+        (["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--workers=0"], "workers must be a whole number >= 1, got 0"),
+        (
+            ["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--resume", "no/such/folder/s.json"],
+            "cannot write no/such/folder/s.json",
+        ),
+        (["audit", "--confirm", "none.json"], "cannot open none.json"),
+        (["audit", "--merge", "none.json"], "cannot open none.json"),
+        (["audit", "--implementation"], "audit needs a TARGET"),
+        (["audit", f"{PROGRAMS}:honest", "--implementation"], "--inputs is needed"),
+        (
+            ["audit", f"{PROGRAMS}:honest", *CLAIM, "--implementation", "--sequential"],
+            "--implementation does not go with --sequential",
+        ),
+        (["audit", f"{PROGRAMS}:honest", *CLAIM, "--implementation", "--workers", "2"], "does not go with --workers"),
+        (
+            ["audit", f"{PROGRAMS}:honest", *CLAIM, "--implementation", "--resume", "s.json"],
+            "does not go with --resume",
+        ),
+        (
+            ["audit", f"{PROGRAMS}:honest", *CLAIM, "--implementation", "--floating-point"],
+            "does not go with --floating-point",
+        ),
+        (
+            ["audit", f"{PROGRAMS}:honest", *CLAIM, "--implementation", "--confidence=0.9"],
+            "does not go with --confidence",
+        ),
+        (["audit", "--implementation", "--confirm", "a.json"], "does not go with --confirm"),
+        (["audit", "--implementation", "--merge", "a.json"], "does not go with --merge"),
+        (["audit", f"{PROGRAMS}:honest", *CLAIM, "--bits", "8"], "--bits and --monotone are about --implementation"),
+        (["audit", f"{PROGRAMS}:honest", *CLAIM, "--monotone"], "--bits and --monotone are about --implementation"),
+        (
+            ["audit", f"{PROGRAMS}:honest", *CLAIM, "--implementation", "--bits", "0"],
+            "bits must be a whole number in 1..64",
+        ),
+        (["audit", f"{PROGRAMS}:honest", "--inputs=-1", "--implementation"], "inputs must be two or more"),
+        (["audit", f"{PROGRAMS}:fails", *CLAIM, "--implementation"], "ArithmeticError: boom"),
+        (["audit", "TwoPoint(epsilon=0)", "--implementation"], "epsilon must be"),
+        (["audit", "nothing", *CLAIM, "--implementation"], "target 'nothing' is none of"),
+        ([*MNIST, "--clients", "0"], "n must be a whole number >= 1, got 0"),
+        ([*MNIST, "--dimension", "0"], "d must be a whole number >= 1, got 0"),
+        ([*MNIST, "--epsilon", "nan"], "epsilon must be a number >= 0, got nan"),
+        ([*MNIST, "--delta", "1"], "delta must be in [0, 1), got 1.0"),
+        ([*MNIST, "--window", "3"], "window and offset must be given together"),
+        ([*MNIST, "--window", "-3", "--offset", "1"], "window"),
+        (["train", "nothing"], "pipeline must be one of ldp-fl, fedsel, fedmd-nfdp, or module:Class, got 'nothing'"),
+        (["train", "no.such:Plan"], "pipeline 'no.such:Plan' cannot be loaded: ModuleNotFoundError"),
+        (
+            ["train", "tests.training.toy:points"],
+            "must be a dataclass of settings with a method start, got <function points",
+        ),
+        (["train", TOY, "--set", "size=3"], "field must be one of epsilon, rounds, kind, .* got 'size'"),
+        (["train", TOY, "--set", "rounds=many"], "rounds must be a whole number, got 'many'"),
+        (["train", TOY, "--set", "epsilon=-1"], "epsilon must be > 0, got -1"),
+        (["train", TOY, "--set", "rounds=1", "--set", "rounds=2"], "--set must name 'rounds' once, got it 2 times"),
+        (
+            ["train", TOY, "--set", "rounds=1", "--sweep", "rounds=1,2"],
+            "field 'rounds' must be either set or swept, got both",
+        ),
+        (["train", TOY, "--preset", "long"], "preset must be one of short, two, got 'long'"),
+        (["train", TOY, "--repeats", "0"], "repeats must be a whole number >= 1, got 0"),
+        (["train", TOY, "--data", "nothing"], "data must be one of .* got 'nothing'"),
+        (["train", TOY, "--data-option", "size=3"], "data 'tests.training.toy:points' has no such option"),
+        (["train", TOY, "--device", "tpu"], "device must be auto, cpu, cuda, .* got 'tpu'"),
+        (["train", TOY, "--device", "cuda:99"], "device 'cuda:99' is not there"),
+        (["train", TOY, "--threads", "0"], "threads must be a whole number >= 1, got 0"),
+        (["train", TOY, "--workers", "0"], "workers must be a whole number >= 1, got 0"),
+        (["train", TOY, "--workers", "2", "--scheduler", "tcp://x:1"], "workers must not be given with a scheduler"),
+        (["train", TOY, "--seed", "-1"], "seed must be a whole number >= 0, got -1"),
+        (["train", TOY, "--resume"], "--resume needs --out, the folder to go on with"),
+        (["train", TOY, "--set", "fails=refuses", "--workers", "1"], "the data do not fit"),
+        (["train", TOY, *QUICK, "--repeats", "1000000000"], "sweeps must ask for at most 100000 runs, got 3000000000"),
+        (
+            ["train", TOY, *QUICK, "--sweep", "epsilon=" + ",".join(map(str, range(1, 400))), "--repeats", "1000"],
+            "at most 100000 runs",
+        ),
+        (
+            ["train", TOY, *QUICK, "--data-option", "n=40", "--data-option", "n=50"],
+            "--data-option must name 'n' once, got it 2 times",
+        ),
+        (
+            ["train", TOY, *QUICK, "--data", "tests.fuzz.test_whole_files:nothing"],
+            "must give Images or a Table, got None",
+        ),
+        (
+            ["train", TOY, *QUICK, "--data", "tests.fuzz.test_whole_files:nothing", "--folder", "."],
+            "does not go with these options",
+        ),
+        (["train", TOY, *QUICK, "--sweep", "rounds=1,"], "rounds must be a whole number, got ''"),
+        (["train", TOY, *QUICK, "--sweep", "rounds=1,1"], "must have each value once"),
+        (["train", TOY, *QUICK, "--set", "rounds=1e400"], "rounds must be a whole number"),
+        (["check", "--paper", "nobody"], "unknown paper 'nobody'; known: ldp-fl, fedsel, fedmd-nfdp, wang, own, all"),
+        (["check", "--claims", "no_such_module_anywhere"], "cannot be imported"),
+        (["check", "--claims", "no/such/file.py"], "no such file"),
+        (["check", "--paper", "ldp-fl", "--only", "LF-NONE"], "unknown claim LF-NONE; known: DEF-POINT"),
+        (["recheck", "no_such_report.json"], "cannot open no_such_report.json: No such file"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a message ".*" stands for anything."""
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert re.match(f"ldp-audit {arguments[0]}: .*{'.*'.join(map(re.escape, message.split('.*')))}", said), said
+    assert said.count("\n") == 1
+    assert "unexpected" not in said or "unexpected keyword" in said
