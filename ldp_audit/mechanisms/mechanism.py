@@ -68,7 +68,7 @@ class Mechanism(ABC):
         check_parameters(self)
 
     mirrored: ClassVar[bool] = False
-    """Whether the law at one input of the worst pair is the mirror image of that at the other."""
+    """Whether the distributions at the two inputs of the worst pair are mirror images."""
 
     @abstractmethod
     def worst_pair(self) -> tuple[Any, Any]:
@@ -90,10 +90,7 @@ class Mechanism(ABC):
         return float(min(pair)), float(max(pair))
 
     def inputs(self, count: int) -> NDArray[Any] | None:
-        """Inputs across the domain: whole numbers from 0 on, or evenly spaced; None where they are no single numbers.
-
-        count: how many of an interval.
-        """
+        """Inputs across the domain: all whole numbers, or `count` evenly spaced ones; None unless single numbers."""
         try:
             return np.linspace(*self.domain(), count)
         except ValueError:
@@ -139,13 +136,13 @@ class Mechanism(ABC):
         return sum((excess(asked, float(loss)) * mass for loss, mass in masses), np.zeros_like(asked))[()]
 
     def responses(self) -> int | None:
-        """k, where the reports are those of k-ary randomised response, but for their names; else None."""
+        """k, if the reports are those of k-ary randomised response up to labels; else None."""
         return None
 
     def blanket(self) -> float:
-        """The share of a report's law that does not depend on the input, 0 .. 1: the integral of the least density.
+        """The integral of the least density over inputs, 0 .. 1: the report's mass that does not depend on the input.
 
-        e**-exact_epsilon(), which every mechanism has, where no more is known.
+        A lower bound if no more is known, from exact_epsilon().
         """
         lie, k = math.exp(-self.exact_epsilon()), self.responses()
         return lie if k is None else k * lie / (1 + (k - 1) * lie)

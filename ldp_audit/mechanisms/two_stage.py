@@ -101,7 +101,7 @@ class TwoStage(Mechanism):
         return float(self.selection.exact_epsilon() + self.value.exact_epsilon())
 
     def pair_loss(self) -> PairLoss:
-        """See base: each index's ratio, at the selection's worst pair, and the value's loss; no report has no value."""
+        """See base: a mixture over the index of its log ratio, at the selection's worst pair, plus the value's loss."""
         first, second = (np.asarray(z) for z in self.selection.worst_pair())
         one, two = (np.asarray(self.selection.log_prob(np.arange(self.d), z)) for z in (first, second))
         ratios = _snapped(one - two, (first.astype(float) - second) * 1.0, self.selection.exact_epsilon(), one, two)
