@@ -1,18 +1,18 @@
-"""The accountant beside its peers: the same mechanisms composed, the same delta; epsilon, its error, seconds, memory.
+"""The accountant and its peers on the same compositions, at the same delta: epsilon, its error, seconds, memory.
 
     python benchmarks/accounting.py [--only "3 RR"] [--gib 16] [--limit 120] --peer NAME=PYTHON ...
 
-A peer runs in an environment of its own, of which PYTHON is the interpreter: dp_accounting (pip install
+A peer runs in an environment of its own, with PYTHON as its interpreter: dp_accounting (pip install
 dp-accounting==0.6.0), prv_accountant (prv-accountant==0.2.0), autodp (autodp==0.2.3.1); all three run on Python 3.11
-with numpy 2.4 and scipy 1.17. Each case and setting is a process of its own, with so many GiB and seconds at most, and
-we are one too. A peer that is not named, or that fails, is listed with the reason.
+with numpy 2.4 and scipy 1.17. Each case and setting, ours included, is a process of its own with limited memory (--gib)
+and seconds. A peer that is not given, or that fails, is listed with the reason.
 
-seconds: the median after the first run, without imports; first: the first run and the imports. error: of the upper end,
-against `accounting_truth`; an end on the wrong side of the truth says so. slower: the peer's seconds over ours.
-Below each case: whether our upper end at the default width is at most each peer's, and how many times faster we are
-than the peer whose upper end is the tightest, at the quickest of our widths that is not looser than it (asked for: 10
-times where one mechanism is composed, 2 times where several are), with the shares of the truth by which the two are
-above it; and the quickest of all. An end below the truth does not count.
+seconds: the median after the first run, without imports; first: the first run and the imports. error: of the upper
+    bound, against `accounting_truth`; a bound on the wrong side of the truth is marked. slower: the peer's seconds over
+    ours. Below each case: whether our upper bound at the default width is at most each peer's, and our speed relative
+    to the peer with the tightest upper bound, at our fastest width that is at least as tight (required: 10 times for
+    one mechanism, 2 times for several), with both relative errors; and the fastest of all. A bound below the truth does
+    not count.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from accounting_cases import CASES, Case
 from accounting_truth import true_epsilon
 
 WIDTHS = ("1e-4", "1e-3", "1e-2", "1e-1")
-"""Of `compose`, the default first: where a grid is used, a wider one is quicker, and its ends as certain."""
+"""Of `compose`, the default first: where a grid is used, a larger width is faster."""
 
 SETTINGS = {
     "dp_accounting": ("1e-3", "1e-4", "1e-4 both", "1e-5"),
@@ -36,14 +36,14 @@ SETTINGS = {
     "autodp": ("rdp", "fourier"),
 }
 _ROUNDING = 1e-9
-"""The share of epsilon by which the truth here may be wrong."""
+"""The relative error allowed for the truth."""
 _ASKED = {False: 10, True: 2}
 _SAID, _WRONG = {False: "no", True: "yes"}, " (wrong side)"
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one process found."""
+    """The result of one process."""
 
     name: str
     lower: float | None

@@ -1,4 +1,4 @@
-"""The accounting benchmark's cases, as plain data, for us and for every peer alike; the standard library alone.
+"""The accounting benchmark's cases, as plain data for us and every peer; the standard library alone.
 
 A part is (kind, parameters, times). Kinds, with sensitivity 1:
 rr: binary randomised response, (epsilon,).   laplace: Laplace noise, (scale,).   gaussian: Gaussian noise, (sigma,).
@@ -14,7 +14,7 @@ Part = tuple[str, tuple[float, ...], int]
 
 @dataclass(frozen=True)
 class Case:
-    """What is composed, and the delta at which epsilon is asked for."""
+    """A composition, and the delta at which epsilon is computed."""
 
     parts: tuple[Part, ...]
     delta: float

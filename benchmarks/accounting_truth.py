@@ -1,13 +1,13 @@
-"""The true epsilon of each benchmark case, by code that neither we nor the peers share, to about 1e-9 of itself.
+"""The true epsilon of each benchmark case, by code independent of ours and the peers', to about 1e-9 of itself.
 
 * Randomised responses alone: every term of the sum, with 40 digits for equal ones (python-flint's arb).
 * Else, with M(s) = E[e**(s L)] of the summed loss L and any c > 0,
 
       delta(epsilon) = (1 / pi) Re of the integral over y > 0 of M(s) e**(-s epsilon) / (s (s + 1)), s = c + i y,
 
-  by the trapezoid rule with c the saddle point; the step is halved until the value stands, which is soon as the
-  integrand is analytic. Where many noises are composed we add up the same integral, but by other lines, steps and
-  values of M; the tests compare that with exact sums and with grids.
+  by the trapezoid rule with c the saddle point; the step is halved until the value is stable, which is soon as the
+  integrand is analytic. For compositions of noise our own inversion computes the same integral, but with other lines,
+  steps and values of M; the tests compare it with exact sums and with grids.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The programs that every auditor is given: numpy alone, so that each peer's own environment can load them."""
+"""The programs for every auditor, in numpy alone, so that each peer's own environment can load them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Case:
     """A program with its exact epsilon.
 
     sampler: (x, n, rng) -> n outputs.   inputs: two.   truth: exact epsilon, nats.
-    values: the outputs, where they are few numbers.   span: where nearly all of a real output lies.
+    values: the outputs, if they are few numbers.   span: an interval with nearly all mass of a real output.
     """
 
     sampler: Callable[[Any, int, np.random.Generator], np.ndarray]
@@ -64,7 +64,7 @@ def piecewise(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def noisy_max_value(x: Any, n: int, rng: np.random.Generator) -> np.ndarray:
-    """BROKEN: report-noisy-max that releases the value; five queries, claimed 1, in truth 2.5."""
+    """BROKEN: report-noisy-max that releases the value; five queries, claimed epsilon 1, true 2.5."""
     return (np.asarray(x)[None, :] + rng.laplace(scale=2.0, size=(n, 5))).max(axis=1)
 
 

@@ -1,13 +1,13 @@
-"""The auditor beside its peers: the same programs, the same number of samples; bounds, seconds, and ratios.
+"""The auditor and its peers on the same programs with the same number of samples: bounds, seconds, and ratios.
 
     python benchmarks/auditors.py [--samples 2e6] [--seeds 3] [--only "a Warner 1"] --peer NAME=PYTHON:CHECKOUT ...
 
 A peer runs in an environment of its own: PYTHON is that environment's interpreter, CHECKOUT a copy of its repository.
-NAME is one of dp_sniper, statdp, dp_auditorium, ldp_auditor. A peer that is not named, or that fails, is listed with
+NAME is one of dp_sniper, statdp, dp_auditorium, ldp_auditor. A peer that is not given, or that fails, is listed with
 the reason. Samples are those of both inputs together, the search included. `to the same bound` is the time that we need
-to reach the peer's median bound, with as few samples as that takes, as a share of the peer's time; where the peer takes
-less than a second, the median of seven such shares, each of a run of the peer's and nine of ours right after it, since
-what a run takes varies by half from one moment to the next.
+to reach the peer's median bound, with as few samples as possible, as a share of the peer's time; if the peer takes less
+than a second, the median of seven such shares, each from a run of the peer and nine of ours right after it, since run
+times vary by half.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from auditor_cases import CASES, Case
 from ldp_audit import audit
 
 PEERS = ("dp_sniper", "statdp", "dp_auditorium", "ldp_auditor")
-_LIMIT = 600  # seconds that one run of a peer may take
-_QUICK, _PAIRS = 1.0, 7  # seconds of a peer's run below which so many shares are taken
+_LIMIT = 600  # most seconds of one run of a peer
+_QUICK, _PAIRS = 1.0, 7  # for runs below _QUICK seconds, the median of _PAIRS shares
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Row:
 
 
 def main() -> int:
-    """Print a table a case."""
+    """Print a table for each case."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=float, default=2e6)
     parser.add_argument("--seeds", type=int, default=3)
@@ -92,7 +92,7 @@ def _ours(case: Case, samples: int, seeds: int) -> Row:
 
 
 def _fewest_to(case: Case, bound: float, samples: int) -> int | None:
-    """The fewest samples, by halving, at which our median bound is still as good; None where all do not suffice."""
+    """The fewest samples, by halving, for which our median bound is still as good; None if all do not suffice."""
     best = None
     while samples >= 1000:
         if _ours(case, samples, _repeats(samples)).bound < bound:
@@ -102,7 +102,7 @@ def _fewest_to(case: Case, bound: float, samples: int) -> int | None:
 
 
 def _repeats(samples: int) -> int:
-    """How many seeds: nine where samples are few; their bounds differ, the median of three is good by luck at times."""
+    """The number of seeds: nine for few samples, as the median of three varies too much."""
     return 3 if samples > 100_000 else 9
 
 

@@ -1,10 +1,10 @@
-"""How often do the auditor's bounds exceed the truth? Simulated, for every bound and for whole audits.
+"""The rate at which the auditor's bounds exceed the truth, simulated for every bound and for whole audits.
 
 python benchmarks/coverage.py            # 10,000 nulls a row, 2,000 audits a mechanism; about half an hour on two cores
 python benchmarks/coverage.py --quick    # 200 and 50
 
-A row fails where its exceedances are more than alpha + 3 sigma of the simulations; the exact binomial chance of so many
-exceedances, if each had probability alpha, is printed beside it.
+A row fails if its exceedances are more than alpha + 3 sigma of the simulations; the exact binomial probability of at
+least that many exceedances, if each had probability alpha, is printed beside it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SIZES = (100, 10_000, 1_000_000)
 
 @dataclass(frozen=True)
 class Row:
-    """One simulation: how many of its runs exceeded the truth, and the median gap between truth and bound."""
+    """One simulation: the number of runs that exceeded the truth, and the median gap between truth and bound."""
 
     name: str
     runs: int
@@ -46,7 +46,7 @@ class Row:
 
     @property
     def chance(self) -> float:
-        """P(at least so many exceedances), were each to have probability ALPHA."""
+        """P(at least so many exceedances), if each has probability ALPHA."""
         return 1.0 if self.exceeded == 0 else float(special.bdtrc(self.exceeded - 1, self.runs, ALPHA))
 
     @property
@@ -82,7 +82,7 @@ def main() -> int:
 
 
 def _end_with(parent: int) -> None:
-    """End this worker soon after the process that started it, which may be killed without a word."""
+    """End this worker soon after its parent process, even if that is killed."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -102,7 +102,7 @@ def _say(line: str) -> None:
 
 
 def jobs(runs: int, audits: int) -> Iterator[partial[Row]]:
-    """Everything that is simulated, as calls without arguments."""
+    """All simulations, as calls without arguments."""
     for epsilon in EPSILONS:
         for n in SIZES:
             yield partial(region_epsilon, epsilon, n, 0.0, runs)
@@ -139,7 +139,7 @@ def region_epsilon(epsilon: float, n: int, delta: float, runs: int) -> Row:
 
 
 def region_delta(epsilon: float, n: int, runs: int) -> Row:
-    """The bound on delta at a given epsilon, where delta is 0.1 in truth."""
+    """The bound on delta at a given epsilon, for a true delta of 0.1."""
     p = 0.1 + 0.5 * (1 - 0.1)
     q = (p - 0.1) * math.exp(-epsilon)
     sigma = math.sqrt((p * (1 - p) + math.exp(2 * epsilon) * q * (1 - q)) / n)
@@ -157,9 +157,10 @@ def region_delta(epsilon: float, n: int, runs: int) -> Row:
 
 
 def betting(epsilon: float, delta: float, runs: int) -> Row:
-    """The sequential test of a true claim, looked at after every batch until 1,000,000 pairs: is it ever rejected?
+    """The sequential test of a true claim, evaluated after every batch until 1,000,000 pairs: is it ever rejected?
 
-    The confidence sequence exceeds the truth only if the first grid point at or above it is rejected: this covers it.
+    The confidence sequence exceeds the truth only if the first grid point at or above it is rejected, which this
+    covers.
     """
     p = delta + (1 - delta) * math.exp(epsilon) / (1 + math.exp(epsilon))
     q = (p - delta) * math.exp(-epsilon)
@@ -193,7 +194,7 @@ def _row(
     truth: float,
     sigma: float,
 ) -> Row:
-    """At this alpha a bound lies 1.6 standard deviations below its estimate: most of the large runs need none."""
+    """At this alpha a bound lies 1.6 standard deviations below its estimate, so most of the large runs need none."""
     margin = 1.4 * sigma if counts[0].trials >= 10_000 else 0.0
     exceeded = sum(estimate(c) > truth + margin and bound(c) > truth for c in counts)
     gap = truth - float(np.median([bound(c) for c in counts[:200]]))
@@ -220,7 +221,7 @@ MECHANISMS: dict[str, tuple[Any, tuple[Any, Any], float, int]] = {
     "noisy max that releases its value": (_noisy_max_value, ((0,) * 5, (1,) * 5), 2.5, 5_000),
     "Duchi's vectors, d = 3": (_duchi_vector, ((-1, -1, -1), (1, 1, 1)), 1.0, 5_000),
 }
-"""sampler, inputs, exact epsilon, samples of each input; noise of numpy's Laplace is taken as real."""
+"""sampler, inputs, exact epsilon, samples of each input; numpy's Laplace noise counts as exact."""
 
 KINDS = {region_epsilon: "epsilon", region_delta: "delta", betting: "sequential", whole_audits: "audits"}
 

@@ -1,10 +1,10 @@
-"""All benchmarks, one after another, and what they printed as one page: benchmarks/RESULTS.md.
+"""All benchmarks in sequence, with their output as one page: benchmarks/RESULTS.md.
 
     python benchmarks/every.py [--only NAME ...] [--add accounting "--limit 30 --peer autodp=PYTHON"] [--out FILE]
 
-A benchmark runs in a process of its own; nothing else should run on the machine meanwhile. --add gives one of them more
-options, such as the environments of its peers; without them it says that they were not given. Coverage takes an hour at
-its full size, and runs at its quick one unless `--add coverage ""` is given.
+A benchmark runs in a process of its own, on an otherwise idle machine. --add gives one of them more options, such as
+the environments of its peers. Coverage takes an hour at its full size, and runs at its quick one unless `--add coverage
+""` is given.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PACKAGES = ("ldp-audit", "numpy", "scipy", "scikit-learn", "sympy", "torch", "z3
 
 
 def main() -> int:
-    """Run them; 1 if any failed or says that a criterion does not hold."""
+    """Run them; 1 if any failed or does not meet a criterion."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=BENCHMARKS, default=list(BENCHMARKS))
     parser.add_argument("--add", nargs=2, action="append", default=[], metavar=("NAME", "OPTIONS"))
@@ -75,7 +75,7 @@ def _lines(path: str) -> list[str]:
 
 
 def _ran(name: str, options: str) -> tuple[str, int]:
-    """What the benchmark printed, as a chapter, and its exit code."""
+    """The benchmark's output, as a chapter, and its exit code."""
     command = [sys.executable, str(HERE / f"{name}.py"), *shlex.split(options)]
     sys.stdout.write(f"{name} ...\n")
     sys.stdout.flush()
@@ -90,7 +90,7 @@ def _ran(name: str, options: str) -> tuple[str, int]:
 
 
 def _without_places(text: str) -> str:
-    """Interpreters by their names alone: where they lie on this machine is nobody's business."""
+    """The text with interpreters by their names, without local paths."""
     words = (word.partition("=")[0] + "=PYTHON" if "=" in word and "/" in word else word for word in text.split(" "))
     return " ".join(words)
 

@@ -1,18 +1,18 @@
-"""Everyday questions: epsilon of training, sums and shuffles, and calibration, asked of us and of dp-accounting.
+"""Everyday questions (epsilon of training, sums and shuffles; calibration) to us and to dp-accounting.
 
     python benchmarks/everyday.py [--only TEXT] [--gib 8] [--limit 60] [--peer dp_accounting=PYTHON]
 
-The peer runs in an environment of its own, of which PYTHON is the interpreter (pip install dp-accounting==0.6.0).
---only: the questions whose names contain the text. Each answer is a process of its own, with so many GiB and seconds at
-most. CPU s: processor seconds of one answer, imports aside. MB: by how much the peak of the memory exceeds the
-imports. width: between our lower and upper bound, of epsilon or of the calibrated noise; the truth lies between them.
-above: by how much the peer's default answer exceeds our upper bound. A delta that is not named is in `everyday_cases`.
+The peer runs in an environment of its own, with PYTHON as its interpreter (pip install dp-accounting==0.6.0). --only:
+the questions whose names contain the text. Each answer is a process of its own with limited memory (--gib) and seconds.
+CPU s: processor seconds of one answer, without imports. MB: peak memory beyond the imports. width: between our lower
+and upper bound on epsilon or on the calibrated noise, which enclose the truth. above: the excess of the peer's default
+answer over our upper bound. Deltas are in `everyday_cases`.
 
-Limits: 1 s and 500 MB an answer; the upper bound at most the peer's default answer; no slower than the peer at equal
-error. The last is decided by the default answer where we are quicker than it; else the peer's discretisation is refined
-until its answer is at most twice our width above our lower bound, or takes longer than ours. ratio: the peer's seconds
-over ours, at the finest discretisation that was tried. Calibrated noises may differ by their tolerance. An answer of
-the peer below our lower bound is no upper bound and is not compared.
+Limits: 1 s and 500 MB for an answer; an upper bound at most the peer's default answer; no slower than the peer at equal
+error. If the peer's default answer is the faster one, its discretisation is refined until its answer is at most twice
+our width above our lower bound, or takes longer than ours. ratio: the peer's seconds over ours, at the finest
+discretisation tried. Calibrated noises may differ by their tolerance. An answer of the peer below our lower bound is no
+upper bound and is not compared.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ WIDTH = "1e-4"
 DISCRETISATIONS = ("1e-4", "3e-5", "1e-5", "3e-6", "1e-6", "1e-7", "1e-8")
 """Of the peer, its default first."""
 _ROUNDING = 1e-9
-"""The share of an answer by which two equal ones may differ."""
+"""The relative difference of two answers that count as equal."""
 _INSTANT = 0.02
-"""Seconds: an answer as quick as this is never slower, since single runs vary by as much."""
+"""Seconds: a faster answer is never counted as slower, as single runs vary by as much."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What one process found; no lower bound is 0."""
+    """The result of one process; no lower bound is 0."""
 
     lower: float | None
     upper: float
@@ -57,10 +57,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Ours beside the peer's default answer, and the last one of its refinement.
-
-    A reason instead of an answer says why there is none.
-    """
+    """Our answer, the peer's default one, and the last one of its refinement; or the reason why there is none."""
 
     name: str
     ours: Answer | str
@@ -71,7 +68,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Accountants:
-    """How answers are asked for.   python: the peer's interpreter, if there is one."""
+    """The two accountants.   python: the peer's interpreter, if there is one."""
 
     python: str | None
     gib: float
@@ -125,7 +122,7 @@ def main() -> int:
 
 
 def compared(name: str, accountants: Accountants) -> Comparison:
-    """Ask both; refine the peer's answer where its default is the quicker one."""
+    """Both answers; the peer's is refined if its default is the faster one."""
     ours, default = accountants.ours(name), accountants.peers(name, DISCRETISATIONS[0])
     if isinstance(ours, str) or isinstance(default, str):
         return Comparison(name, ours, default)
@@ -139,13 +136,13 @@ def compared(name: str, accountants: Accountants) -> Comparison:
 
 
 def settled(ours: Answer, peer: Answer) -> bool:
-    """Whether no finer discretisation is needed: the peer takes longer than we do, or is as tight."""
+    """Whether no finer discretisation is needed: the peer is slower than ours, or as tight."""
     error = max(2 * (ours.upper - ours.least), _ROUNDING * ours.upper)
     return ours.cpu <= max(peer.cpu, _INSTANT) or peer.upper <= ours.least + error
 
 
 def broken(one: Comparison) -> list[str]:
-    """The limits that our answer breaks."""
+    """The limits that our answer exceeds."""
     ours, default = one.ours, one.default
     if isinstance(ours, str):
         return [ours]

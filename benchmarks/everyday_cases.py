@@ -1,9 +1,9 @@
-"""Everyday questions, as plain data, for us and for every peer alike; the standard library alone.
+"""Everyday questions, as plain data for us and every peer; the standard library alone.
 
 A part is (kind, parameters, times), in the kinds of `accounting_cases` and four more, with sensitivity 1:
 rr: randomised response, (epsilon,) on two values or (epsilon, k).   sampled laplace: Laplace noise on a Poisson sample,
-(rate, scale).   piecewise: the piecewise mechanism, (epsilon,).   shuffled: n shuffled reports by randomised response
-on k values, (epsilon, k, n).   shuffled laplace: n shuffled reports with Laplace noise, (scale, n).
+    (rate, scale).   piecewise: the piecewise mechanism, (epsilon,).   shuffled: n shuffled reports by randomised
+    response on k values, (epsilon, k, n).   shuffled laplace: n shuffled reports with Laplace noise, (scale, n).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from accounting_cases import Case, Part
 
 @dataclass(frozen=True)
 class Calibration:
-    """What is the least noise, in [low, high], with which `times` uses meet the budget (epsilon, delta)?
+    """The least noise, in [low, high], with which `times` uses meet the budget (epsilon, delta).
 
-    tolerance: how far from the least noise an answer may be.
+    tolerance: on the least noise.
     noise: sigma of `sampled` with this rate, scale of `laplace`, 1/epsilon of `rr` and of `shuffled` with k and n.
     """
 
@@ -52,7 +52,7 @@ def _laplaces(count: int) -> Case:
 
 
 def _ten(weaker: float, times: int, delta: float) -> Case:
-    """Ten different mechanisms, each with so many times less to tell than at 1, each used so often."""
+    """Ten different mechanisms, each weakened by the same factor and used equally often."""
     parts: list[Part] = [("rr", (epsilon / weaker,), times) for epsilon in (0.1, 0.15, 0.23)]
     parts += [("rr", (epsilon / weaker, k), times) for epsilon, k in ((0.12, 4), (0.2, 10))]
     parts += [("laplace", (scale * weaker,), times) for scale in (8.0, 11.0)]

@@ -1,15 +1,15 @@
-"""Golden answers: what the tool said of protocols, claims, mechanisms, programs and everyday questions on one day.
+"""Golden answers: recorded results on protocols, claims, mechanisms, programs and everyday questions.
 
     python benchmarks/golden.py take [--only GROUP ...] [--processes 2]                # write golden.json
-    python benchmarks/golden.py compare [--only GROUP ...] [--processes 2] [--moved]   # ask again; 1 if one is broken
+    python benchmarks/golden.py compare [--only GROUP ...] [--processes 2] [--moved]   # recompute; 1 if one is broken
 
-An answer has one key, which says how it may differ from the golden one:
+An answer has one key, which determines how it may differ from the golden one:
 
-bounds: [lower, upper]. Both intervals hold the truth, so they must overlap, but for 1e-11 of themselves, as exact
-    numbers are right to 1e-12. The upper bound may rise by 1e-6 of itself, and the lower bound fall by as much.
-upper: a bound from above alone. It may move by 1e-6 of itself either way: no interval says how far it may fall.
-exact: numbers to 1e-12 of themselves; words and lists as they are.   verdict: as it is.
-error: the same class of exception; its words may differ.   note: a change is counted, and never broken.
+bounds: [lower, upper]. Both intervals contain the truth, so they must overlap, up to 1e-11 of themselves, as exact
+    numbers are correct to 1e-12. The upper bound may rise by 1e-6 of itself, and the lower bound fall by as much.
+upper: an upper bound alone. It may move by 1e-6 of itself either way, as no lower bound limits its fall.
+exact: numbers to 1e-12 of themselves; words and lists unchanged.   verdict: unchanged.
+error: the same class of exception; its words may differ.   note: changes are counted, but not broken.
 
 Seconds are of the CPU and are not compared; with OPENBLAS_NUM_THREADS=1 they are those of one core.
 """
@@ -59,7 +59,7 @@ def main() -> int:
 
 
 def groups() -> Mapping[str, Callable[[], Items]]:
-    """The groups of questions by name; each lists its items, which are asked one by one."""
+    """The groups of questions by name; each lists its items."""
     from golden_questions import GROUPS
 
     return GROUPS
@@ -106,7 +106,7 @@ def _bounds_hold(old: list[float | str], new: list[float | str]) -> bool:
 
 
 def _apart(old: list[float | str], new: list[float | str]) -> bool:
-    """Whether no truth is in both intervals: then one of them is false."""
+    """Whether two intervals are disjoint, so that one of them is false."""
     (low, high), (lower, upper) = map(float, old), map(float, new)
     return not (_not_above(lower, high, APART) and _not_above(low, upper, APART))
 
@@ -116,12 +116,12 @@ def _upper_holds(old: float | str, new: float | str) -> bool:
 
 
 def _not_above(value: float, limit: float, share: float) -> bool:
-    """Whether a number is at most another one, but for a share of that."""
+    """Whether value <= limit, up to a relative excess of `share`."""
     return value <= limit or value - limit <= share * abs(limit) < math.inf
 
 
 def _same(old: Any, new: Any) -> bool:
-    """Numbers to `EXACT`, everything else as it is."""
+    """Whether numbers agree to `EXACT`, and everything else exactly."""
     if isinstance(old, list) and isinstance(new, list):
         return len(old) == len(new) and all(map(_same, old, new))
     if isinstance(old, int | float) and isinstance(new, int | float):
@@ -140,7 +140,7 @@ RULES: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def compared(known: dict[str, Any], found: dict[str, Any], listed: set[str]) -> int:
-    """Print a table and the offenders; 1 if an answer is broken or gone."""
+    """Print a table and the offenders; 1 if an answer is broken or missing."""
     _say(f"{'group':<28}{'equal':>7}{'moved':>7}{'broken':>7}{'new':>5}{'seconds then':>14}{'now':>8}")
     offenders, total = [], Counter[str]()
     for group, now in found["answers"].items():
@@ -167,7 +167,7 @@ def _status(before: Answer | None, after: Answer | None) -> str:
 
 
 def _change(before: Answer | None, after: Answer | None) -> str:
-    """Both answers, for each number the relative change, and whether two intervals have nothing in common."""
+    """Both answers, the relative change of each number, and whether two intervals are disjoint."""
     shown = " -> ".join("nothing" if one is None else _line(one) for one in (before, after))
     pairs = zip(*(_numbers(one) for one in (before, after)), strict=False)
     changes = ", ".join(f"{(new - old) / abs(old):+.2g}" if old else "from 0" for old, new in pairs)
@@ -187,7 +187,7 @@ def _numbers(value: Any) -> Iterator[float]:
 
 
 def _asked(names: Iterable[str], processes: int) -> dict[str, dict[str, Any]]:
-    """Ask every item of these groups, and say on stderr how far it is."""
+    """Compute every item of these groups, with progress on stderr."""
     tasks = [(group, item) for group in names for item in _items(group)]
     found: dict[str, dict[str, Any]] = {"answers": {}, "seconds": {}}
     with contextlib.ExitStack() as stack:
@@ -204,7 +204,7 @@ def _asked(names: Iterable[str], processes: int) -> dict[str, dict[str, Any]]:
 
 
 def _ask(task: tuple[str, str]) -> tuple[Answers, float]:
-    """One item's answers under their full names, and the CPU seconds that they took."""
+    """One item's answers by their full names, and its CPU seconds."""
     group, item = task
     start = time.process_time()
     try:

@@ -1,6 +1,6 @@
-"""What `golden.py` asks, in groups: each question has a name that says what is asked, and a call that answers it.
+"""The questions of `golden.py`, in groups: each has a name and a call that answers it.
 
-Everyday questions to the accountant are data, at the top. The keys of an answer are explained in `golden.py`.
+Everyday questions to the accountant are data, at the top. `golden.py` explains the keys of an answer.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from ldp_audit.mechanisms.target import load
 
 Answers = dict[str, dict[str, Any]]
 Questions = Iterator[tuple[str, Callable[[], Answers]]]
-Part = tuple[str, int]  # a target of the command line, and how often it is used
+Part = tuple[str, int]  # a TARGET of the command line, and its number of uses
 Sample = dict[str, Any]  # arguments of `subsample`
 
 DELTAS = (1e-6, 1e-2, 1e-10, 1e-5, 1e-15)
@@ -82,7 +82,7 @@ REPEATED: list[Sample] = [
     for adjacency in ("add/remove", "replace")
 ]
 SAMPLES_EACH = 50_000
-"""What an audit of the zoo draws, as its tests do; subtle specimens get the default plan."""
+"""Samples of each input in an audit of the zoo, as in its tests; subtle specimens get the default plan."""
 
 NOISES = ("Gaussian(1)", "Laplace(1)", "RandomizedResponse(1)")
 
@@ -107,7 +107,7 @@ BUILT = SimpleNamespace(
         for i, epsilon in enumerate((0.1, 1.0, 4.0))
     },
 )
-"""Mechanisms made of others, which no text names: coordinate sampling, two stages, random projection."""
+"""Mechanisms built from others, which no TARGET names: coordinate sampling, two stages, random projection."""
 
 EXACT_TARGETS = (
     *(text.format(epsilon) for text in MECHANISMS for epsilon in (0.1, 1, 4)),
@@ -116,7 +116,7 @@ EXACT_TARGETS = (
     *(f"SubsampleRelease(n={n}, k={k})" for n, k in ((10, 1), (10, 3), (1000, 10))),
     *(f"golden_questions:BUILT.{name}" for name in vars(BUILT)),
 )
-"""The catalogue's mechanisms at three budgets, as `ldp-audit exact` takes them."""
+"""The catalogue's mechanisms at three budgets, as TARGETs of `ldp-audit exact`."""
 
 SUMS: list[tuple[Part, ...]] = [
     *((("RandomizedResponse(0.1)", 10**power),) for power in range(7)),
@@ -198,7 +198,7 @@ CURVES: list[tuple[tuple[Part, ...], Sample | None]] = [
 
 
 def account() -> Questions:
-    """What every shipped protocol spends."""
+    """The account of every shipped protocol."""
     for name in _command("account", "--list")["protocols"]:
         yield name, partial(_account, name)
 
@@ -220,7 +220,7 @@ def exact() -> Questions:
 
 
 def zoo() -> Questions:
-    """What audits at the default seed say of programs with known answers, and tests of fit of known deviations."""
+    """Audits at the default seed of programs with known answers, and tests of fit with known deviations."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     from tests.zoo import DEVIATIONS, SPECIMENS
 
@@ -235,23 +235,23 @@ def zoo() -> Questions:
 
 
 def training() -> Questions:
-    """DP-SGD: a Gaussian on Poisson samples, one record more or less."""
+    """DP-SGD: a Gaussian on Poisson samples, add/remove neighbours."""
     for (rate, sigma, steps), delta in zip(TRAINING, cycle(DELTAS), strict=False):
         yield _asked(((f"Gaussian({sigma:g})", steps),), delta, {"rate": rate})
 
 
 def sampling() -> Questions:
-    """Samples in which a record occurs at most once, used once and a hundred times; both notions of neighbours."""
+    """Samples with a record at most once, used once and a hundred times; both notions of neighbours."""
     return (_asked(((noise, times),), 1e-6, sample) for noise, times, sample in product(NOISES, (1, 100), SAMPLES))
 
 
 def replacement() -> Questions:
-    """Samples in which a record may occur several times."""
+    """Samples with a record possibly several times."""
     return (_asked(((noise, times),), 1e-6, sample) for noise, times, sample in product(NOISES, (1, 10), REPEATED))
 
 
 def sums() -> Questions:
-    """Sums of equal and of different mechanisms; delta in turn."""
+    """Sums of equal and of different mechanisms, at several deltas."""
     yield from (_asked(parts, delta) for parts, delta in zip(SUMS, cycle(DELTAS), strict=False))
     yield from (_asked(((text.format(1), 30),), 1e-6) for text in (*MECHANISMS, "SubsampleRelease(n=1000, k=3)"))
     yield from (_asked(((text.format(1), 30),), 0.0) for text in MECHANISMS)
@@ -260,7 +260,7 @@ def sums() -> Questions:
 
 
 def shuffling() -> Questions:
-    """Shuffled reports, at the worst placing of the other clients and at known ones; several rounds of them."""
+    """Shuffled reports, for the worst and for given other clients; several rounds of them."""
     for (target, n), delta in zip(SHUFFLES, cycle(DELTAS), strict=False):
         yield f"{n} x {target} at {delta:g}", partial(_shuffled, target, n, delta, 1)
     for target, n, times in (("RandomizedResponse(0.5, k=4)", 1000, 12), ("TwoPoint(1)", 10_000, 100)):
@@ -273,7 +273,7 @@ def shuffling() -> Questions:
 
 
 def calibration_and_conversion() -> Questions:
-    """The parameter that meets a budget, and one notion of privacy in terms of another."""
+    """Parameters that meet a budget, and conversions between notions of privacy."""
     for function, asked in CALLS:
         yield f"{function.__name__}{asked}", partial(_called, function, *asked)
     for target, sample, epsilon, delta in (
@@ -297,7 +297,7 @@ def calibration_and_conversion() -> Questions:
 
 
 def profiles() -> Questions:
-    """delta at levels, Renyi divergences, zCDP, Gaussian privacy and the trade-off curve of a few losses."""
+    """delta(epsilon), Renyi divergences, zCDP, Gaussian privacy and the trade-off curve of a few losses."""
     for parts, sample in CURVES:
         yield _named(parts, sample), partial(_profile, parts, sample)
     yield (
@@ -314,7 +314,7 @@ def profiles() -> Questions:
 
 
 def refusals() -> Questions:
-    """Questions that have no answer: what is raised is compared, and its words are recorded."""
+    """Questions without an answer: the exception is compared, and its message recorded."""
     refused: dict[str, Callable[[], Any]] = {
         "a negative number of uses": lambda: compose([(Gaussian(1.0), -1)]),
         "half a use": lambda: compose([(Gaussian(1.0), cast("int", 0.5))]),
@@ -345,7 +345,7 @@ GROUPS: dict[str, Callable[[], Questions]] = {
 
 
 def _command(*arguments: str) -> Any:
-    """What a command of `ldp-audit` writes to --json. Raises ValueError with its last words where it fails."""
+    """The --json output of an `ldp-audit` command. Raises ValueError with its last line if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         file, said = Path(folder) / "answer.json", io.StringIO()
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
@@ -417,7 +417,7 @@ def _audited(specimen: Any, program: Any) -> Answers:
 
 
 def _asked(parts: Iterable[Part], delta: float, sample: Sample | None = None) -> tuple[str, Callable[[], Answers]]:
-    """The bounds on epsilon of a sum, each part on a sample of its own if one is described."""
+    """The bounds on epsilon of a sum, each part on a sample of its own if one is given."""
     listed = tuple(parts)
     return f"{_named(listed, sample)} at {delta:g}", partial(_epsilon, listed, delta, sample)
 
@@ -445,7 +445,7 @@ def _dp_sgd(rate: float, sigma: float) -> PrivacyLoss:
 
 
 def _called(function: Callable[..., Any], *arguments: Any, **named: Any) -> Answers:
-    """A calibrated parameter lies between the value that meets the budget and the nearest known not to."""
+    """A calibrated parameter, as an interval from the value that meets the budget to the nearest known not to."""
     found = function(*arguments, **named)
     if isinstance(found, Calibrated):
         return {"": {"bounds": sorted([found.value, found.value if found.excluded is None else found.excluded])}}

@@ -1,10 +1,9 @@
-"""Seconds and memory of enumerating every word of one pair of inputs, map by map.
+"""Seconds and memory of enumerating every word of one pair of inputs, for several maps.
 
     python benchmarks/implementation.py [--json FILE] [--only NAME] [--bits N]
 
-Each map runs in a process of its own on one core, so that the memory is its own: the peak resident set, the interpreter
-and numpy (or torch) included. Wanted are 2**24 words in less than 5 s and 1 GB; the seconds that count are the
-processor's, as a busy machine blurs the others.
+Each map runs in a process of its own on one core; memory is its peak resident set, the interpreter and numpy (or torch)
+included. Required are 2**24 words in less than 5 CPU seconds and 1 GB.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _WANTED_SECONDS, _WANTED_MEGABYTES = 5.0, 1000.0
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured.   seconds: of the call; cpu: of the process in it.   megabytes: peak, of the process."""
+    """One measurement.   seconds: of the call; cpu: of the process in it.   megabytes: peak, of the process."""
 
     map: str
     words: int
@@ -44,7 +43,7 @@ class Row:
 
 
 def _laplace(x: float, u: Any) -> Any:
-    """The inverse distribution function, as textbooks have it."""
+    """The inverse distribution function of the textbooks."""
     centred = u - u.dtype.type(0.5)
     return u.dtype.type(x) - np.sign(centred) * np.log1p(-2 * np.abs(centred))
 
@@ -61,7 +60,7 @@ def _box_muller(x: float, u: Any, v: Any) -> Any:
 
 
 def _scrambled(x: float, word: Any) -> Any:
-    """Outputs in no order, so that sorting has all its work to do."""
+    """Outputs in random order, the worst case for sorting."""
     return ((word * 2654435761 + int(x)) % 2**32).astype(np.uint32)
 
 
@@ -90,7 +89,7 @@ MAPS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure and print; returns 1 where a map took more than is wanted."""
+    """Measure and print; 1 if a map exceeds a limit."""
     asked = _parser().parse_args(arguments)
     if asked.alone:
         _say(json.dumps(asdict(_measured(asked.alone, asked.bits))))

@@ -1,4 +1,4 @@
-"""Other libraries' samplers of the same mechanisms, each called as its interface asks: once a value, or on a list."""
+"""Other libraries' samplers of the same mechanisms, called by their interfaces: once for each value, or on a list."""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 Prepared = tuple[Callable[[], Any], int]
-"""What to run, and how many values it draws."""
+"""The call to measure, and the number of values it draws."""
 
 
 @dataclass(frozen=True)
 class Peer:
-    """ours: the mechanism of the same law in `samplers.CASES`.   name: library and call.   prepare: imports it."""
+    """ours: the equivalent mechanism in `samplers.CASES`.   name: library and call.   prepare: imports it."""
 
     ours: str
     name: str

@@ -1,11 +1,11 @@
-"""What a reader must open: the files of ours whose functions one call enters, from a trace.
+"""The files that a reader of one call must open: those whose functions it enters, from a trace.
 
     python benchmarks/reading.py [--only CASE] [--list CASE] [--strict]
 
-Each case is one call, in a process of its own that has imported everything beforehand. Counted are the functions under
-ldp_audit/ that are entered in any thread, and their files; lambdas and comprehensions count for their file alone, the
-bodies of modules not at all. Worker processes are not traced: the cases ask for none. --list prints the files of one
-case with the number of functions entered in each; --strict exits 1 where a case enters more files than its limit.
+Each case is one call, in a process of its own with all imports done before. Counted are the functions under ldp_audit/
+that are entered in any thread, and their files; lambdas and comprehensions count for their file alone, module bodies
+not at all. Worker processes are not traced, and no case starts any. --list prints the files of one case with the number
+of functions entered in each; --strict exits 1 if a case enters more files than its limit.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ROOT = Path(ldp_audit.__file__).resolve().parent
 
 @dataclass(frozen=True)
 class Case:
-    """limit: how many files the call may enter.   prepare: imports what the call needs, and returns it."""
+    """limit: the most files that the call may enter.   prepare: imports what the call needs, and returns it."""
 
     limit: int
     says: str
@@ -98,10 +98,10 @@ def main() -> int:
 
 
 def traced(case: Case) -> dict[str, int]:
-    """The files that the case enters, run in an empty folder and with nothing printed."""
+    """The files that the case enters, run in an empty folder and without output."""
     for module in pkgutil.walk_packages([str(ROOT)], "ldp_audit."):
         if not module.name.endswith("__main__"):
-            with contextlib.suppress(ImportError):  # of what an extra would install
+            with contextlib.suppress(ImportError):  # of packages of an extra
                 importlib.import_module(module.name)
     call, nowhere = case.prepare(), contextlib.redirect_stdout(io.StringIO())
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), nowhere, entered_codes() as codes:
@@ -111,7 +111,7 @@ def traced(case: Case) -> dict[str, int]:
 
 @contextlib.contextmanager
 def entered_codes() -> Iterator[set[CodeType]]:
-    """The code objects that are entered meanwhile, by this thread and by those that it starts."""
+    """The code objects that are entered in this context, by this thread and the threads that it starts."""
     codes: set[CodeType] = set()
 
     def note(frame: FrameType, event: str, _: object) -> None:
@@ -128,7 +128,7 @@ def entered_codes() -> Iterator[set[CodeType]]:
 
 
 def by_file(codes: Iterable[CodeType], root: Path = ROOT) -> dict[str, int]:
-    """Files under the root, relative to it, and how many functions of each with a name of their own are among these."""
+    """Files under the root, relative to it, with the number of their named functions among these."""
     counts: Counter[str] = Counter()
     for code in codes:
         path = Path(code.co_filename)

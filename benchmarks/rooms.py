@@ -3,8 +3,8 @@
     python benchmarks/rooms.py > docs/assets/rooms.svg
     python benchmarks/rooms.py --table
 
-A room is a folder or a file of ldp_audit. It stands one floor above the highest room that it imports; an arrow is left
-out where a longer way through other rooms leads to the same one. Lines are those of the files, docstrings included.
+A room is a folder or a file of ldp_audit, one floor above the highest room that it imports; arrows implied by a longer
+path are left out. Lines are those of the files, docstrings included.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WIDE, _HIGH, _ACROSS, _DOWN = 140, 36, 172, 72
 
 
 def rooms() -> dict[str, list[Path]]:
-    """Each room's files; aliases of one import count for none, and neither do the names of the package itself."""
+    """Each room's files, without aliases of one import and the names of the package itself."""
     found: dict[str, list[Path]] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
@@ -39,7 +39,7 @@ def imports(files: list[Path]) -> set[str]:
 
 
 def arrows(found: dict[str, list[Path]]) -> dict[str, set[str]]:
-    """What each room imports, of the rooms below it. Two aliases inside `auditing` name rooms above: not counted."""
+    """The imports of each room among rooms below it, without those of two aliases inside `auditing`."""
     kept = {
         room: [path for path in files if path.name not in ("implementation.py", "linkage.py")]
         for room, files in found.items()
@@ -48,7 +48,7 @@ def arrows(found: dict[str, list[Path]]) -> dict[str, set[str]]:
 
 
 def floors(below: dict[str, set[str]]) -> dict[str, int]:
-    """The floor of each room; ValueError where two import each other."""
+    """The floor of each room; ValueError for circular imports."""
     known: dict[str, int] = {}
     while len(known) < len(below):
         ready = [room for room in below if room not in known and below[room] <= set(known)]
@@ -59,7 +59,7 @@ def floors(below: dict[str, set[str]]) -> dict[str, int]:
 
 
 def shortest(below: dict[str, set[str]]) -> set[tuple[str, str]]:
-    """The arrows without those that others imply."""
+    """The arrows that no longer path implies."""
 
     def reach(room: str) -> set[str]:
         return below[room].union(*(reach(one) for one in below[room]))

@@ -2,11 +2,10 @@
 
     python benchmarks/samplers.py [--json FILE] [--only NAME] [--values N] [--repeats N]
 
-Each sampler's runs alternate with runs of the plain generator (float64, a new array), and the best of each counts, so
-that a busy machine blurs the ratio little. A value is one number of a report. Torch runs on the CPU and, where there is
-a GPU, on it, with the bytes that it reads and writes a second beside those of a device copy. The peers are scalar
-programs, called once a value as their interfaces ask; each is optional. A sampler that is missing is skipped, and the
-table says why.
+Each sampler's runs alternate with runs of the plain generator (float64, a new array), and the best of each counts,
+which makes the ratio robust to other load. A value is one number of a report. Torch runs on the CPU and, if there is
+one, on a GPU, with its memory traffic beside that of a device copy. The peers are scalar programs, called once for each
+value as their interfaces require; each is optional. A missing sampler is skipped with the reason.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ from peers import PEERS, Peer
 from ldp_audit import mechanisms
 
 _SECONDS = 6.0
-"""A row stops repeating after so long, but not before it ran three times."""
+"""A row stops repeating after this time, but not before three runs."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A mechanism as it is measured.
+    """A mechanism to measure.
 
-    target: a name in `ldp_audit.mechanisms` and how it is built.   build: from that package.
-    inputs: (rng, values, dtype) -> array.   dtypes: of the inputs.   share: of the values asked for that it draws.
-    wanted: the ratio it should have, if one was set.
+    target: a name in `ldp_audit.mechanisms` with arguments.   build: constructs it from that package.
+    inputs: (rng, values, dtype) -> array.   dtypes: of the inputs.   share: of the requested values that it draws.
+    wanted: the required ratio, if there is one.
     """
 
     target: str
@@ -49,10 +48,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured.
+    """One measurement.
 
     values: numbers in the report.   read: numbers in the inputs.   seconds: the best run.
-    ratio: of the values' rate to the plain generator's, measured in turns with it.
+    ratio: of the values' rate to the plain generator's, in alternation with it.
     """
 
     mechanism: str
@@ -68,7 +67,7 @@ class Row:
 
     @property
     def rate(self) -> float:
-        """Values a second."""
+        """Values per second."""
         return self.values / self.seconds
 
 
@@ -151,7 +150,7 @@ CASES = (
         _WHOLE,
     ),
 )
-"""Every mechanism that samples; vectors and selections, whose inputs are larger than their reports, on fewer values."""
+"""Every mechanism that samples; fewer values for vectors and selections, whose inputs are larger than their reports."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -229,7 +228,7 @@ def _row(
 def _in_turns(
     subject: Callable[[], Any], plain: Callable[[], Any], repeats: int, *, on_gpu: bool = False
 ) -> tuple[float, float]:
-    """The best seconds of the subject and of the plain generator, run by turns."""
+    """The best seconds of the subject and of the plain generator, in alternation."""
     best, best_plain, end = float("inf"), float("inf"), time.perf_counter() + _SECONDS
     for done in range(repeats):
         if done >= 3 and time.perf_counter() > end:
@@ -253,14 +252,14 @@ def _finish(*, on_gpu: bool) -> None:
 
 
 def _copy_rate(x: Any) -> float:
-    """Gigabytes a second that a copy on the device reads and writes, for an array of this size."""
+    """Gigabytes per second that a copy of an array of this size on the device reads and writes."""
     target = x.clone()
     best = min(_seconds(lambda: target.copy_(x), on_gpu=True) for _ in range(20))
     return 2 * _bytes(x) / best / 1e9
 
 
 def _measure_peer(peer: Peer, rows: list[Row], rng: np.random.Generator) -> dict[str, Any]:
-    """The peer's rate, and how many times faster our slowest numpy row of the same mechanism is."""
+    """The peer's rate, and the ratio of our slowest numpy row of the same mechanism to it."""
     found: dict[str, Any] = {"mechanism": peer.ours, "peer": peer.name, "rate": None, "times_faster": None}
     try:
         run, count = peer.prepare(rng)

@@ -4,18 +4,18 @@
                                   [--peer flower=PYTHON]
 
 A client has 60 samples, batches of 10, one epoch; see `training_cases`. The loop deep-copies the network and runs
-torch.optim.SGD, client by client, with as many threads. Loop and strategies take turns, after one round each that does
-not count; a ratio is the median over the turns of the loop's time by the strategy's in the same turn, so that a busy
-machine blurs it little. `chosen` marks what "auto" takes; asked for: 15 times where the model is linear, 2.5 for the
-MLP, 1.5 for CNNs, by any strategy, and 3 times against Flower.
+torch.optim.SGD, client by client, with as many threads. Loop and strategies alternate, after one round each that does
+not count; a ratio is the median over the turns of the loop's time over the strategy's in the same turn, which makes it
+robust to other load. `chosen` marks what "auto" selects; required: 15 times for the linear model, 2.5 for the MLP, 1.5
+for CNNs, by any strategy, and 3 times against Flower.
 
-Where CUDA is found, everything runs there, the small VGG with 500 clients in place of --clients, and each row gives the
-share of the GPU's peak: counted operations of matrix products and convolutions a second, of those that products of
-8192 x 8192 float32 matrices reach in the same run and number format.
+With CUDA, everything runs there, the small VGG with 500 clients in place of --clients, and each row has the share of
+the GPU's peak: counted operations of matrix products and convolutions per second, relative to those of products of 8192
+x 8192 float32 matrices in the same run and number format.
 
 PYTHON is the interpreter of an environment with flwr 1.41 and its simulation (pip install torch==2.13.0, then
 "flwr[simulation]>=1.41,<2"), which trains the same clients on as many cores; its first round, which starts Ray, is
-given apart. A peer that is not named, or that fails, is listed with the reason.
+listed separately. A peer that is not given, or that fails, is listed with the reason.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from ldp_audit.training.streams import Streams
 
 _FLOWER_WANTED = 3
 _FLOWER_ROUNDS = 6
-_LIMIT = 900  # seconds that the peer may take
+_LIMIT = 900  # most seconds of the peer
 
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured.   seconds: the median.   ratio: the loop's time by it.   wanted: the ratio asked for."""
+    """One measurement.   seconds: the median.   ratio: the loop's time over it.   wanted: the required ratio."""
 
     case: str
     strategy: str
@@ -59,7 +59,7 @@ class Row:
 
 
 def main() -> int:
-    """Print a table; 1 if a ratio that was asked for is not reached."""
+    """Print a table; 1 if a required ratio is not reached."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(CASES))
     parser.add_argument("--clients", type=int, default=100)
@@ -91,7 +91,7 @@ def main() -> int:
 
 
 def _measured(name: str, case: Case, clients: int, repeats: int, device: torch.device, peak: float | None) -> list[Row]:
-    """The loop and every strategy that can do it, in turns."""
+    """The loop and every strategy that supports the case, in alternation."""
     work, jobs = _work(case, clients, device), {}
     jobs["plain loop"] = lambda: [
         train_plainly(work.model, work.data.x[i], work.data.y[i], work.orders[0, i]) for i in range(clients)
@@ -125,7 +125,7 @@ def _work(case: Case, clients: int, device: torch.device) -> LocalWork:
 
 
 def _round(work: LocalWork, strategy: str) -> None:
-    """A round by the public function, the drawing of the orders and all checks included."""
+    """A round by the public function, including the random orders and all checks."""
     for _ in train_clients(
         work.model,
         work.weights,
@@ -150,7 +150,7 @@ def _timed(run: Callable[[], object], device: torch.device) -> float:
 
 
 def _peak(device: torch.device) -> float:
-    """Additions and multiplications a second of large products, in the number format that the clients train in."""
+    """Additions and multiplications per second of large products, in the number format of the clients' training."""
     size = 8192
     a = torch.rand((size, size), device=device)
     seconds = min(_timed(lambda: a @ a, device) for _ in range(10))
@@ -158,7 +158,7 @@ def _peak(device: torch.device) -> float:
 
 
 def _flower(peer: str | None, name: str, clients: int, ours: float) -> tuple[str, bool]:
-    """The cells of its row, and whether we are fast enough beside it; true where it was not asked."""
+    """The cells of its row, and whether our ratio to it is sufficient; true if it was not measured."""
     if peer is None:
         return "not given an environment | | |", True
     python = peer.removeprefix("flower=")

@@ -1,6 +1,6 @@
-"""The work that `benchmarks/training.py` times: clients with as many random samples, one epoch of plain SGD each.
+"""The work that `benchmarks/training.py` times: clients with equally many random samples, one epoch of plain SGD each.
 
-Torch and the standard library alone, so that a peer's environment can read it.
+Torch and the standard library alone, so that a peer's environment can import it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ SAMPLES, BATCH, RATE = 60, 10, 0.03
 
 @dataclass(frozen=True)
 class Case:
-    """build: the network.   shape: of a sample.   wanted: the ratio to the plain loop that was asked for.
+    """build: the network.   shape: of a sample.   wanted: the required ratio to the plain loop.
 
-    macs: multiplications of one sample's forward pass; training takes three times as many, less the first layer's share
-    of a third, as no gradient by the samples is needed.   first: those of the first layer.
+    macs: multiplications of one sample's forward pass; training takes three times as many, less a third of the first
+        layer's share, as no gradient by the samples is needed.   first: those of the first layer.
     """
 
     build: Callable[[], nn.Module]
@@ -76,7 +76,7 @@ def samples(case: Case, clients: int) -> tuple[Tensor, Tensor]:
 
 
 def train_plainly(model: nn.Module, x: Tensor, y: Tensor, order: Tensor) -> nn.Module:
-    """One client as tutorials train it: a deep copy, torch.optim.SGD, batch after batch."""
+    """One client as in tutorials: a deep copy, torch.optim.SGD, batch after batch."""
     model = deepcopy(model)
     optimizer, loss = torch.optim.SGD(model.parameters(), lr=RATE), nn.CrossEntropyLoss()
     for batch in order.split(BATCH):

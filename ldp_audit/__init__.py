@@ -1,7 +1,6 @@
 """Privacy accounting and mechanism verification for local differential privacy.
 
-This module only hands names on, and only when they are asked for: importing it loads neither numpy, sympy,
-matplotlib nor torch.
+Names are imported on first use: importing this module loads neither numpy, sympy, matplotlib nor torch.
 """
 
 from importlib import import_module

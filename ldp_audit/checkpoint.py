@@ -1,7 +1,7 @@
-"""A resumable checkpoint: what a run has reached, in a file, so that a killed run ends as if nothing had happened.
+"""Resumable checkpoints: the state of a run in a file, so that an interrupted run continues to the same result.
 
-The file is written under a temporary name and then renamed: it holds a whole state, or it is not there. Beside the
-state stands all that the run's numbers depend on, and only the run of the same arguments goes on with it.
+The file is replaced atomically, so it always has a complete state. It also has all arguments on which the results
+depend, and only a run with the same arguments continues it.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from ldp_audit.files import write_whole
 
 SCHEMA_VERSION = 1
 DAMAGE = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RuntimeError)
-"""What reading an edited document may run into: a missing key, a text for a number, an infinite count, a deep list."""
+"""Errors of reading a damaged document: a missing key, a text for a number, an infinite count, a deep list."""
 
-_NAMED = 8  # differences in an error
+_NAMED = 8  # most differences named in an error
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """The file of one run's states.
 
-    kind: of the document.   says: what such a file is, "the state of an audit".   other: what it is where its arguments
-    are others.   arguments: all that the run depends on, JSON-ready.   read, packed: between the file and the document.
+    kind: of the document.   says: a description of such files, "the state of an audit".   other: the beginning of the
+        error for other arguments.   arguments: all that the run depends on, JSON-ready.   read, packed: convert file
+        contents to the document and back.
     """
 
     path: Path
@@ -38,10 +39,7 @@ class Checkpoint:
     packed: Callable[[dict[str, Any]], str | bytes]
 
     def held(self, *parts: str) -> dict[str, Any] | None:
-        """The document of this run, with these parts; None where there is no file.
-
-        Raises ValueError for a file that is none, and for another run's, naming what differs.
-        """
+        """The document of this run, None without a file; ValueError for a damaged file, and for another run's."""
         if not self.path.exists():
             return None
         document = self.read(self.path)
@@ -58,26 +56,26 @@ class Checkpoint:
         return document
 
     def write(self, parts: Mapping[str, Any], *, durable: bool = True) -> None:
-        """All of it, or nothing.   durable: see `files.write_whole`. Raises CannotWriteError."""
+        """Write the document atomically.   durable: see `files.write_whole`. Raises CannotWriteError."""
         head = {"kind": self.kind, "schema_version": SCHEMA_VERSION, "arguments": plain(self.arguments)}
         content = self.packed(head | dict(parts))
         write_whole({self.path: content}, durable=durable)
 
 
 def plain(value: Any) -> Any:
-    """As JSON gives it back. Raises ValueError or TypeError for what JSON does not have."""
+    """The value after a round trip through JSON. Raises ValueError or TypeError for what JSON cannot represent."""
     return json.loads(json.dumps(value, allow_nan=False))
 
 
 def damaged(path: Path, error: BaseException) -> ValueError:
-    """The error for a file that was ours, with a way out."""
+    """The error for a damaged checkpoint, with a remedy."""
     kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
     reason = " ".join(f"{kind}{error}".split())[:160]
     return ValueError(f"{path} is damaged: {reason}; delete it, and the run is computed again")
 
 
 def check_same(other: str, was: Any, now: Mapping[str, Any]) -> None:
-    """ValueError that names every argument in which a stored run differs from this one.   other: how it begins."""
+    """ValueError that names every argument in which a stored run differs from this one.   other: its beginning."""
     before, after = _flat(was) if isinstance(was, Mapping) else {}, _flat(plain(now))
     names = [name for name in {**after, **before} if before.get(name, _MISSING) != after.get(name, _MISSING)]
     if names:
@@ -90,7 +88,7 @@ _MISSING = object()
 
 
 def _flat(value: Any, name: str = "") -> dict[str, Any]:
-    """Nested parts by dotted names."""
+    """Nested dictionaries as one, with dotted keys."""
     if not isinstance(value, Mapping):
         return {name: value}
     found: dict[str, Any] = {}

@@ -1,7 +1,7 @@
-"""Files that are there as a whole, or as they were before: written beside their place, then renamed.
+"""Atomic writing of files: under a temporary name beside the target, then renamed.
 
-A full disk, a kill, a failure half-way and Ctrl-C leave no half-written file under its name. What is no regular file
-(/dev/stdout, a pipe) is written to as it is, and never replaced.
+A full disk, a signal, an error or Ctrl-C leaves the old file or the new one, never a part. What is no regular file
+(/dev/stdout, a pipe) is written to directly, and never replaced.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ _STREAMS = ("/dev/", "/proc/")
 
 
 class CannotWriteError(OSError):
-    """The folder or file cannot be written; the message names it and says why."""
+    """The folder or file cannot be written; the message names it and the reason."""
 
 
 def write_whole(files: Mapping[Path, str | bytes], *, durable: bool = True) -> None:
     """Write all of the files, or none of them.
 
-    files: texts (UTF-8) or bytes by their places, whose folders are there.   durable: whether they outlive a power cut
-    that follows, for which the disk is waited for.
-    Raises CannotWriteError, with everything as it was.
+    files: texts (UTF-8) or bytes by path, in existing folders.   durable: wait for the disk, so that they survive a
+        power failure. Raises CannotWriteError, with everything unchanged.
     """
     staged: list[tuple[Path, Path]] = []
     place = Path()
@@ -37,7 +36,7 @@ def write_whole(files: Mapping[Path, str | bytes], *, durable: bool = True) -> N
         streams = {place: content for place, content in files.items() if is_stream(place)}
         for place, content in files.items():
             if place not in streams:
-                target = place.resolve() if place.is_symlink() else place  # a link stays, and what it names is replaced
+                target = place.resolve() if place.is_symlink() else place  # replaces the target of a link, not the link
                 if target.is_dir():
                     raise CannotWriteError(errno.EISDIR, "it is a folder")
                 staged.append((_staged(target, _bytes(content), durable=durable), target))
@@ -56,7 +55,7 @@ def write_whole(files: Mapping[Path, str | bytes], *, durable: bool = True) -> N
 
 
 def check_place(place: Path) -> None:
-    """Raise CannotWriteError where a file cannot be written there; its folder is made if it is not there."""
+    """Raise CannotWriteError where a file cannot be written; creates its folder if necessary."""
     try:
         if is_stream(place):
             return
@@ -70,7 +69,7 @@ def check_place(place: Path) -> None:
 
 
 def is_stream(place: Path) -> bool:
-    """Whether it is a device, a pipe or the like, which has no place to be renamed to."""
+    """Whether the path is a device, a pipe or the like, which cannot be replaced by renaming."""
     if str(place.absolute()).startswith(_STREAMS):
         return True
     try:
@@ -85,7 +84,7 @@ def _bytes(content: str | bytes) -> bytes:
 
 
 def _staged(target: Path, content: bytes, *, durable: bool) -> Path:
-    """The content in a temporary file beside its target, with the permissions of what it replaces, or of a new file."""
+    """The content in a temporary file beside its target, with the permissions of the replaced (or a new) file."""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
     temporary = Path(name)
     try:
@@ -111,7 +110,7 @@ def _mode(target: Path) -> int:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Ctrl-C waits until all files have their names."""
+    """Defer Ctrl-C until all files are renamed."""
     heard: list[int] = []
 
     def hear(number: int, _: FrameType | None) -> None:

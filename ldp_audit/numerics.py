@@ -1,6 +1,6 @@
-"""Logarithms of probabilities that keep their digits at both ends, and searches along a line.
+"""Logarithms of probabilities without cancellation, and one-dimensional searches.
 
-The searches are SciPy's; importing its optimisers takes a tenth of a second, so that they load when first asked.
+The searches are SciPy's, imported on first use, as its optimisers take a tenth of a second to load.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 
 
 def log_ratio(first: int, second: int) -> float:
-    """ln(first / second) of whole numbers, also where the two are nearly equal or beyond the range of floats."""
+    """ln(first / second) of whole numbers, accurate also where they are nearly equal or beyond the range of floats."""
     ratio = Fraction(first, second)
     if Fraction(1, 2) < ratio < 2:
         return math.log1p(float(ratio - 1))
     try:
         return math.log(float(ratio))
-    except (OverflowError, ValueError):  # no float holds it, or it rounds to 0
+    except (OverflowError, ValueError):  # the ratio overflows or underflows
         return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
 def log_lacking(log_mass: float) -> float:
-    """ln(1 - e**log_mass), right to the last digits at both ends; 0 for no mass alone."""
+    """ln(1 - e**log_mass), to full precision for log_mass near 0 and near minus infinity."""
     if log_mass >= 0:
         return -math.inf
     if log_mass > -0.7:
@@ -34,12 +34,12 @@ def log_lacking(log_mass: float) -> float:
 
 
 def log_sum(logs: NDArray[np.float64]) -> float:
-    """ln of the sum of e**logs; minus infinity for none."""
+    """ln of the sum of e**logs; minus infinity for an empty sum."""
     return float(np.logaddexp.reduce(logs)) if logs.size else -math.inf
 
 
 def root(function: Callable[[float], float], low: float, high: float, *, xtol: float, rtol: float = 1e-15) -> float:
-    """Where a function with different signs at low and high is 0, by Brent's method (SciPy's `brentq`)."""
+    """The zero of a function with different signs at low and high, by Brent's method (SciPy's `brentq`)."""
     from scipy.optimize import brentq
 
     return float(brentq(function, low, high, xtol=xtol, rtol=rtol, maxiter=500))  # type: ignore[arg-type]

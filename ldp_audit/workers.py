@@ -1,13 +1,13 @@
-"""One pool of workers for audits and training: this process, fresh processes of this machine, or a Dask cluster.
+"""One pool of workers for audits and training: this process, new processes of this machine, or a Dask cluster.
 
-A pool applies a module's function to tasks, each with what all of them share: function(shared, task, say) -> value,
-where `say` hands a message on to whoever waits. A task is asked for when there is a worker for it, so that its size may
-follow from how long others took. A task whose worker is lost is done again by another, MAX_LOSSES times in all.
+A pool applies a module-level function to tasks that share data: function(shared, task, say) -> value, where `say`
+reports progress. A task is requested when a worker is free, so that its size may depend on the duration of earlier
+ones. A task of a lost worker is repeated, up to MAX_LOSSES attempts in all.
 
-In a worker one task is done at a time: neither a program under audit nor torch's settings need be safe for threads.
-Processes are spawned, so that they share no state of this one, and end when it does, however it ends. A script that
-starts them needs `if __name__ == "__main__":`. (concurrent.futures breaks a whole pool where one worker dies, does not
-say whose task it was, and cannot end a worker that hangs.)
+A worker does one task at a time, so neither a program under audit nor torch's settings need be thread-safe. Processes
+are spawned: they share no state with this one, and end when it ends, in any way. A script that starts them needs `if
+__name__ == "__main__":`. (concurrent.futures breaks a whole pool where one worker dies, does not say whose task it was,
+and cannot end a worker that hangs.)
 """
 
 from __future__ import annotations
@@ -25,24 +25,21 @@ from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
 MAX_LOSSES = 3
-"""Workers that one task may take down with it."""
+"""Workers that one task may lose."""
 
 _JOIN_SECONDS = 30.0
-_LOOK_SECONDS = 5.0  # between two looks at how many workers a cluster has
+_LOOK_SECONDS = 5.0  # between two queries of a cluster's number of workers
 
 Say = Callable[[Any], None]
 Function = Callable[[Any, Any, Say], Any]
-"""(shared, task, say) -> value: a module's function."""
+"""(shared, task, say) -> value: a module-level function."""
 
 Take = Callable[[int, int], Any]
-"""(workers, tasks that they have) -> the next task; None where there is none, or none yet."""
+"""(workers, tasks in progress) -> the next task; None if there is none, or none yet."""
 
 
 class Ended(NamedTuple):
-    """How a task ended: with a value, with an error's type and text, or with its workers.
-
-    lost: how many of whom died with it, in words, "" where none did.   hint: what to say after them.
-    """
+    """A task's value, or error and text, or lost workers (`lost`, in words) with advice (`hint`)."""
 
     task: Any
     value: Any = None
@@ -52,10 +49,7 @@ class Ended(NamedTuple):
 
 
 class Pool(Protocol):
-    """Who computes.
-
-    local: whether workers see this machine's files, and this process's `__main__`.
-    """
+    """Where tasks are computed.   local: whether workers share this machine's files, and this process's `__main__`."""
 
     @property
     def local(self) -> bool:
@@ -63,18 +57,12 @@ class Pool(Protocol):
         ...
 
     def run(self, function: Function, shared: Any, take: Take, heard: Say) -> Generator[Ended, None, None]:
-        """The ends of all tasks, in any order; messages are heard on the way, where workers can be heard.
-
-        Closing the generator ends whatever was started for it.
-        """
+        """Compute all tasks, and yield their ends in any order; closing the generator ends its workers."""
         ...
 
 
 def pool_of(workers: int = 1, scheduler: str | None = None) -> Pool:
-    """Who computes.   workers: processes here; 1: this one.   scheduler: address of a Dask scheduler.
-
-    Raises ValueError for fewer than one, and for both.
-    """
+    """The pool of `workers` processes here (1: this one), or of a Dask scheduler's address; ValueError for both."""
     if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
         raise ValueError(f"workers must be a whole number >= 1, got {workers!r}")
     if scheduler is not None:
@@ -85,16 +73,16 @@ def pool_of(workers: int = 1, scheduler: str | None = None) -> Pool:
 
 
 def cores() -> int:
-    """That this process may use."""
+    """The number of cores available to this process."""
     try:
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this system
+    except AttributeError:  # not available on this system
         return os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
 class ThisProcess:
-    """A `Pool` of this process alone; what the function raises is raised here."""
+    """A `Pool` of this process alone; errors of the function propagate."""
 
     local: bool = True
 
@@ -106,7 +94,7 @@ class ThisProcess:
 
 @dataclass(frozen=True)
 class Processes:
-    """A `Pool` of fresh processes of this machine.   workers: at most so many."""
+    """A `Pool` of new processes of this machine.   workers: their largest number."""
 
     workers: int
     local: bool = True
@@ -114,7 +102,7 @@ class Processes:
     def run(self, function: Function, shared: Any, take: Take, heard: Say) -> Generator[Ended, None, None]:
         """See `Pool`."""
         crew: dict[Connection, Worker] = {}
-        tasks: dict[Connection, tuple[Any, int]] = {}  # what each is at, and how many workers that cost
+        tasks: dict[Connection, tuple[Any, int]] = {}  # each worker's task, and the number of workers it has lost
         again: deque[tuple[Any, int]] = deque()
         try:
             while True:
@@ -151,7 +139,7 @@ class Processes:
 
 
 class Message(NamedTuple):
-    """From a worker: what came of its task, a value or an error in words; or what it said on the way."""
+    """From a worker: its task's value, or an error in words; or a progress message."""
 
     value: Any
     error: str | None = None
@@ -165,32 +153,29 @@ _NEVER_READY = (
 
 
 class Worker:
-    """One process that applies a function to what it is sent, one after the other.
-
-    function: (task, say) -> value, picklable.   ready: whether it has answered yet.
-    """
+    """A process that applies function(task, say) to one task after another.   ready: whether it has answered."""
 
     def __init__(self, function: Callable[[Any, Say], Any], *, daemon: bool = False) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.ready = False
-        # No daemon unless asked: a program or a pipeline may start processes of its own, which daemons may not.
+        # Not a daemon by default, as programs and pipelines may start processes of their own.
         self._process = context.Process(target=_serve, args=(theirs, function), daemon=daemon)
         self._process.start()
         theirs.close()
 
     @property
     def number(self) -> int:
-        """The process's."""
+        """The process id."""
         return self._process.pid or 0
 
     def send(self, task: Any) -> None:
-        """Have it done."""
-        with suppress(OSError):  # where it is gone, `received` will tell
+        """Start a task."""
+        with suppress(OSError):  # `received` detects a dead worker
             self.connection.send(task)
 
     def received(self) -> Message | None:
-        """What it says; None where it is gone."""
+        """Its next message; None if it has died."""
         try:
             message: Message = self.connection.recv()
         except (EOFError, OSError):
@@ -199,7 +184,7 @@ class Worker:
         return message
 
     def end(self) -> None:
-        """End the process, whatever it is doing."""
+        """Terminate the process."""
         self.connection.close()
         self._process.kill()
         self._process.join()
@@ -208,7 +193,7 @@ class Worker:
 
 @dataclass(frozen=True)
 class _Served:
-    """A pool's function with what its tasks share."""
+    """A pool's function with the tasks' shared data."""
 
     function: Function
     shared: Any
@@ -218,7 +203,7 @@ class _Served:
 
 
 def _serve(connection: Connection, function: Callable[[Any, Say], Any]) -> None:
-    """The life of a worker process."""
+    """The main loop of a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
 
     def say(message: Any) -> None:
@@ -236,10 +221,10 @@ def _serve(connection: Connection, function: Callable[[Any, Say], Any]) -> None:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A `Pool` of a Dask scheduler's workers (dask.distributed), which must be able to import what they call.
+    """A `Pool` of a Dask scheduler's workers (dask.distributed), which must be able to import the function.
 
-    address: such as tcp://host:8786. The scheduler replaces workers that are lost; workers may come and go. What tasks
-    say on the way is not heard.
+    address: such as tcp://host:8786. The scheduler replaces lost workers; workers may come and go. Progress messages
+        are not transmitted.
     """
 
     address: str
@@ -251,7 +236,7 @@ class Cluster:
 
         client = client_of(self.address)
         try:
-            # A task of its own, so that the scheduler can make it again where a worker that held it is lost.
+            # A task, so that the scheduler can recompute it if the worker that holds it is lost.
             held = client.submit(_held, shared, pure=False)
             tasks: dict[str, Any] = {}
             workers, looked = len(client.nthreads()), time.monotonic()
@@ -267,7 +252,7 @@ class Cluster:
             for future in running:
                 ended = _gathered(future, tasks.pop(future.key))
                 if time.monotonic() - looked > _LOOK_SECONDS:
-                    with suppress(OSError):  # a scheduler that is lost cancels the futures, which tell
+                    with suppress(OSError):  # a lost scheduler cancels the futures, which is detected there
                         workers = max(1, len(client.nthreads()))
                     looked = time.monotonic()
                 yield ended
@@ -277,7 +262,7 @@ class Cluster:
 
 
 def client_of(address: str) -> Any:
-    """A client of the scheduler at this address, once a worker is there. Raises ValueError where there is none."""
+    """A client of the scheduler at this address, once it has a worker. Raises ValueError if there is none."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -302,13 +287,13 @@ _ONE_AT_A_TIME = Lock()
 
 
 def _computed(function: Function, shared: Any, task: Any) -> Any:
-    """Runs in a worker of the cluster, which may have several threads."""
+    """Run on a worker of the cluster, which may have several threads."""
     with _ONE_AT_A_TIME:
         return function(shared, task, lambda _: None)
 
 
 def _gathered(future: Any, task: Any) -> Ended:
-    """The end of the task; where the cluster could not compute it, one with an error."""
+    """The end of the task, with an error if the cluster could not compute it."""
     from distributed import KilledWorker
 
     try:

@@ -40,7 +40,7 @@ def epsilon(case, interval: float, *, pessimistic: bool) -> float:
 
 
 def bounds(case, setting: str):
-    """The ends."""
+    """Lower and upper bound."""
     interval, _, both = setting.partition(" ")
     upper = epsilon(case, float(interval), pessimistic=True)
     return (epsilon(case, float(interval), pessimistic=False) if both else None), upper

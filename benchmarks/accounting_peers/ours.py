@@ -1,4 +1,4 @@
-"""This package on one case: python ours.py CASE WIDTH GIB, one line of JSON. WIDTH: of `compose`; both ends."""
+"""This package on one case: python ours.py CASE WIDTH GIB, one line of JSON. WIDTH: of `compose`; both bounds."""
 
 import importlib
 import pkgutil
@@ -27,7 +27,7 @@ def used(part):
 
 
 def bounds(case, width: str):
-    """The ends."""
+    """Lower and upper bound."""
     return compose([used(part) for part in case.parts], width=float(width)).epsilon_bounds(case.delta)
 
 

@@ -20,7 +20,7 @@ KINDS = {
 
 
 def bounds(case, setting: str):
-    """The ends."""
+    """Lower and upper bound."""
     variables = [KINDS[kind](*parameters) for kind, parameters, _ in case.parts]
     times = [times for _, _, times in case.parts]
     accountant = prv.PRVAccountant(variables, float(setting), case.delta / 1000, max_self_compositions=times)

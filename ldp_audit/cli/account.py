@@ -1,4 +1,4 @@
-"""ldp-audit account: what a protocol spends, step by step and in every convention, the paper's own included."""
+"""ldp-audit account: the epsilon of a protocol, by step and in every convention, the paper's own included."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def add_arguments(account: argparse.ArgumentParser) -> None:
         type=float,
         default=1e-4,
         metavar="W",
-        help="how far apart certified ends may be, nats; wider is quicker",
+        help="largest distance of the certified bounds, nats; a larger one is faster",
     )
     add("--list", action="store_true", help="the protocols that are shipped")
     add("--quiet", action="store_true", help="no progress")

@@ -1,4 +1,4 @@
-"""ldp-audit audit: a sampler's epsilon, bounded from below by its outputs, or read from its random words."""
+"""ldp-audit audit: lower bounds on a sampler's epsilon from its outputs, or its exact channel over all random words."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def add_arguments(audit: argparse.ArgumentParser) -> None:
 
 
 def count(text: str) -> int:
-    """A whole number; 1e6 is one."""
+    """A whole number, also as 1e6."""
     try:
         number = float(text)
     except ValueError:
@@ -56,7 +56,6 @@ def count(text: str) -> int:
 
 
 def _range(text: str) -> dict[str, Any]:
-    """The arguments of `search`."""
     words = text.split(",")
     if len(words) in (2, 3):
         try:
@@ -68,14 +67,13 @@ def _range(text: str) -> dict[str, Any]:
 
 
 def _seed(text: str) -> int | str:
-    """A number, or "random"."""
     if text != "random" and not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"must be a whole number >= 0, or random, got {text!r}")
     return text if text == "random" else int(text)
 
 
 def _inputs(text: str) -> list[Any]:
-    """JSON where it begins with [; else numbers if all of them are, else labels."""
+    """JSON if it begins with [; else numbers if all of them are, else labels."""
     if text.lstrip().startswith("["):
         try:
             found = json.loads(text)
@@ -97,8 +95,7 @@ def _inputs(text: str) -> list[Any]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Audit, confirm, merge or run the words; 1 if the claim is violated, 3 if the audit could not have found
-    anything, else 0. Raises ValueError for bad input."""
+    """Audit, confirm, merge or enumerate; 1 if the claim is violated, 3 without power, else 0; or ValueError."""
     from ldp_audit.auditing.program import ProgramError
     from ldp_audit.auditing.test import IncompleteError
 
@@ -111,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
     except ProgramError as error:
         partial = error.partial if isinstance(error, IncompleteError) else None
         write_json(options, {"schema_version": 1, "kind": "audit-error", "error": str(error), "partial": partial})
-        raise ValueError(f"{error}{_kept(options, partial)}") from error
+        raise ValueError(f"{error}{_saved_counts(options, partial)}") from error
     finally:
         progress.end()
     print(result.describe())
@@ -122,7 +119,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check_together(options: argparse.Namespace) -> None:
-    """ValueError for options that do not go together."""
     if not options.implementation:
         if options.bits is not None or options.monotone:
             raise ValueError("--bits and --monotone are about --implementation")
@@ -172,7 +168,7 @@ def _audited(options: argparse.Namespace, progress: Progress) -> AuditResult:
         options.delta or 0.0,
         **{name: value for name, value in given.items() if value is not None},
         **wanted,
-        **_how(options, progress, _seed_of(options)),
+        **_common_arguments(options, progress, _seed_of(options)),
     )
 
 
@@ -182,7 +178,7 @@ def _need_target(options: argparse.Namespace) -> None:
 
 
 def _compared(options: argparse.Namespace, loaded: Any) -> tuple[Any, float | None]:
-    """The inputs that are compared, and the claim: what was named, or what a mechanism says of itself."""
+    """The inputs to compare, and the claim: from the options, or from the mechanism itself."""
     from ldp_audit.auditing.confirm import input_of
 
     if options.search and options.inputs is not None:
@@ -197,7 +193,7 @@ def _compared(options: argparse.Namespace, loaded: Any) -> tuple[Any, float | No
 
 
 def _inputs_of(options: argparse.Namespace, loaded: Any, input_of: Callable[[Any], Any]) -> Any:
-    """What is compared: a search, the inputs that were named, or a mechanism's worst pair."""
+    """A search, the given inputs, or a mechanism's worst pair."""
     from ldp_audit.auditing import search
 
     if options.search:
@@ -229,7 +225,7 @@ def _confirmed(options: argparse.Namespace, progress: Progress) -> AuditResult:
     }
     again = witness_in(document, str(options.confirm), known)
     again = replace(again, **{name: value for name, value in changed.items() if value is not None})
-    return confirm(sampler, again, **_how(options, progress, _seed_of(options)))
+    return confirm(sampler, again, **_common_arguments(options, progress, _seed_of(options)))
 
 
 def _merged(options: argparse.Namespace, _: Progress) -> AuditResult:
@@ -239,7 +235,7 @@ def _merged(options: argparse.Namespace, _: Progress) -> AuditResult:
 
 
 def _seed_of(options: argparse.Namespace) -> int:
-    """The seed that was named, that of the run which goes on, or a random one."""
+    """The given seed, that of the resumed run, or a random one."""
     import secrets
 
     from ldp_audit.auditing.record import seed_in
@@ -250,8 +246,7 @@ def _seed_of(options: argparse.Namespace) -> int:
     return secrets.randbits(48) if kept is None else kept
 
 
-def _how(options: argparse.Namespace, progress: Progress, seed: int) -> dict[str, Any]:
-    """The arguments that `audit` and `confirm` share."""
+def _common_arguments(options: argparse.Namespace, progress: Progress, seed: int) -> dict[str, Any]:
     return {
         "seed": seed,
         "timeout": options.timeout,
@@ -262,8 +257,8 @@ def _how(options: argparse.Namespace, progress: Progress, seed: int) -> dict[str
     }
 
 
-def _kept(options: argparse.Namespace, partial: dict[str, Any] | None) -> str:
-    """What was counted before the program failed."""
+def _saved_counts(options: argparse.Namespace, partial: dict[str, Any] | None) -> str:
+    """A note on the counts saved before the program failed."""
     if partial is None:
         return ""
     (hits, other), (trials, others) = partial["hits"], partial["trials"]

@@ -40,9 +40,7 @@ def add_arguments(check: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Settle, print, write; 1 where --fail-on asks for it, 2 where a claim is not well formed, else 0. The others are
-    settled and written all the same. Raises ValueError for bad input.
-    """
+    """Settle, print, write; 1 for `--fail-on`, 2 for a malformed claim, else 0. ValueError for bad input."""
     from ldp_audit.reports import document, write
 
     check_writable(options)
@@ -65,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def papers_asked_for(options: argparse.Namespace) -> list[Paper]:
-    """What --claims or --paper names. Raises ValueError for what is not there."""
+    """The papers that --claims or --paper names. Raises ValueError if there is none."""
     from ldp_audit.claims import papers
     from ldp_audit.claims.loading import load_claims
 
@@ -88,7 +86,7 @@ def _chosen(options: argparse.Namespace) -> list[Paper]:
 
 
 def _settle(paper: Paper, options: argparse.Namespace, failed: list[str]) -> list[SettledClaim]:
-    """The claims that could be settled; what is wrong with the others is added to the failed ones."""
+    """The settled claims; errors of the others are appended to `failed`."""
     from ldp_audit.claims.settling import settle_claim
 
     outcomes = []

@@ -1,7 +1,7 @@
-"""What all commands share: how they are found, the files that they read and write, their progress, and their errors.
+"""The frame of all commands: parser, input and output files, progress, errors.
 
-A command is a module of its name beside this one, which is loaded when it is asked for: `add_arguments` has its
-options, `run` does it and returns the exit code. What `run` raises is one line on stderr and exit code 2.
+A command is a module of its name in this folder, imported on use: `add_arguments` defines its options, `run` executes
+it and returns the exit code. An exception in `run` is printed as one line on stderr, with exit code 2.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from ldp_audit.files import check_place
 
 HOLDS, BAD_INPUT, INTERRUPTED = 0, 2, 130
-_LARGEST = 1 << 28  # bytes of a file that is read; results have some thousand, reports some million
+_LARGEST = 1 << 28  # most bytes of an input file; results have some thousand, reports some million
 
 COMMANDS = {
     "check": "settle a paper's claims, or your own, and write the report",
@@ -26,22 +26,22 @@ COMMANDS = {
     "exact": "print what is known exactly of a mechanism: epsilon, profile, moments",
     "audit": "bound a sampler's epsilon from below, by its outputs",
     "account": "what a protocol spends, in every convention",
-    "linkage": "what anonymous, shuffled reports give away, against what is promised",
+    "linkage": "what anonymous, shuffled reports reveal, against what is promised",
     "train": "run a paper's federated pipeline, and tie its accuracy to what it spends",
     "report": "everything in one document: claims, programs, protocols, training",
     "doctor": "what is installed, which devices there are, and known defects of this machine",
     "completion": "print a script that completes commands and options in a shell",
 }
-"""What each does."""
+"""The help text of each command."""
 
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
-    """Run the command that these words (sys.argv by default) name; returns its exit code."""
+    """Run the command of these words (sys.argv by default); returns its exit code."""
     words = sys.argv[1:] if arguments is None else arguments
     options = command_parser(words[:1]).parse_args(words)
     try:
         return options.run(options)
-    except BrokenPipeError:  # the reader of our output (`| head`) has seen enough
+    except BrokenPipeError:  # the reader of our output (`| head`) has closed it
         sys.stderr.close()
         return HOLDS
     except KeyboardInterrupt:
@@ -52,12 +52,12 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if options.debug:
             raise
-        print(f"ldp-audit {options.command}: {_said(error)}", file=sys.stderr)
+        print(f"ldp-audit {options.command}: {_message(error)}", file=sys.stderr)
         return BAD_INPUT
 
 
 def command_parser(commands: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
-    """The parser of the whole command line; the other commands are listed, but have no options of their own yet."""
+    """The parser of the whole command line, with the options of these commands only."""
     parser = argparse.ArgumentParser(
         prog="ldp-audit",
         description="Check, audit and account for local differential privacy.",
@@ -84,8 +84,8 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _said(error: Exception) -> str:
-    """One line: what a ValueError says, and what anything else was."""
+def _message(error: Exception) -> str:
+    """One line: a ValueError's message, and the type too of anything else."""
     if isinstance(error, OSError) and error.filename:
         return f"cannot open {error.filename}: {error.strerror}"
     text = " ".join(str(error).split())
@@ -97,7 +97,7 @@ def _said(error: Exception) -> str:
 
 
 def write_json(options: argparse.Namespace, document: dict[str, Any]) -> None:
-    """The result of a command, where --json asks for it."""
+    """Write the result of a command, if --json is given."""
     if options.json:
         from ldp_audit.reports import write
 
@@ -105,7 +105,7 @@ def write_json(options: argparse.Namespace, document: dict[str, Any]) -> None:
 
 
 def check_writable(options: argparse.Namespace) -> None:
-    """Before anything long: CannotWriteError, an OSError, where --out or --json is a place that cannot be written."""
+    """Raise CannotWriteError, an OSError, where --out or --json cannot be written, before long work begins."""
     if getattr(options, "out", None) is not None:
         from ldp_audit.reports import write
 
@@ -115,25 +115,25 @@ def check_writable(options: argparse.Namespace) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The document in a file; ValueError where it is not JSON, or larger than any of ours; OSError."""
+    """The document in a file; ValueError if it is not JSON or too large; OSError."""
     with path.open("rb") as file:
         content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:
         raise ValueError(f"{path} must have at most {_LARGEST} bytes, got more")
     try:
         return json.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:  # also an integer of too many digits
+    except (ValueError, RecursionError) as error:  # ValueError also for integers of too many digits
         raise ValueError(f"{path} is not JSON: {error}") from error
 
 
 class Progress:
-    """Lines on stderr once a run is over two seconds: one that changes on a terminal, else one every ten seconds."""
+    """Progress on stderr after two seconds: one changing line on a terminal, else a line every ten seconds."""
 
     def __init__(self, quiet: bool) -> None:  # noqa: FBT001
         self.quiet, self.next, self.open = quiet, time.perf_counter() + 2, False
 
     def __call__(self, text: str) -> None:
-        """Show this line, if it is time for one."""
+        """Show this line, if it is due."""
         now, terminal = time.perf_counter(), sys.stderr.isatty()
         if self.quiet or now < self.next:
             return
@@ -141,6 +141,6 @@ class Progress:
         self.next, self.open = now + (0.5 if terminal else 10), terminal
 
     def end(self) -> None:
-        """Clear the line that is shown."""
+        """Clear the displayed line."""
         if self.open:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

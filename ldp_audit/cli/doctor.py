@@ -1,4 +1,4 @@
-"""`ldp-audit doctor`: what is installed, which devices there are, and defects of this machine that are known."""
+"""`ldp-audit doctor`: installed packages, devices, and known defects of this machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def add_arguments(_: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the findings; 0 where all that is needed is there and works, 1 otherwise."""
+    """Print the findings; 0 if all required packages are installed and work, else 1."""
     found = diagnosis()
     write_json(options, found)
     print(f"ldp-audit {found['version']}, Python {found['python']}, {found['platform']}, {found['cores']} cores")
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def diagnosis() -> dict[str, Any]:
-    """All of it as plain data: versions, packages by what they are for, devices, problems."""
+    """The findings as plain data: versions, packages by purpose, devices, problems."""
     import importlib.metadata
 
     packages = [_needed(), *(_extra(name) for name in _INSTALL), _peers()]
@@ -80,7 +80,7 @@ def _group(title: str, wanted: list[tuple[str, str, str | None]], install: str =
 
 
 def _requirements() -> Iterator[tuple[str, str, str | None]]:
-    """Name, accepted versions, and the extra that asks for it, of each requirement that this distribution declares."""
+    """Name, accepted versions, and the extra that requires it, of each declared requirement."""
     import importlib.metadata
 
     for text in importlib.metadata.requires("ldp-audit") or []:
@@ -101,7 +101,7 @@ def _version(name: str) -> str | None:
 
 
 def _devices() -> list[str]:
-    """What torch can train on; torch is loaded only where it is installed."""
+    """The devices that torch can train on; torch is imported only if it is installed."""
     import importlib.util
 
     if importlib.util.find_spec("torch") is None:
@@ -113,7 +113,7 @@ def _devices() -> list[str]:
 
 
 def _known_defects() -> list[str]:
-    """Defects of libraries on some machines that would spoil results; looked for, not guessed from versions."""
+    """Defects of libraries on some machines that would invalidate results, found by tests, not by versions."""
     import numpy as np
 
     problems = []

@@ -1,4 +1,4 @@
-"""ldp-audit exact: what is known exactly of one mechanism."""
+"""ldp-audit exact: exact epsilon, moments and profile of one mechanism."""
 
 from __future__ import annotations
 
@@ -53,7 +53,6 @@ def _levels(text: str) -> list[float]:
 
 
 def _digits(number: Any) -> str:
-    """Ten digits of a number, or of each number of a vector; a text as it is."""
     if isinstance(number, str):
         return number
     return f"[{', '.join(map(_digits, number))}]" if isinstance(number, list) else f"{number:.10g}"

@@ -1,4 +1,4 @@
-"""ldp-audit linkage: what anonymous, shuffled reports give away, against what is promised."""
+"""ldp-audit linkage: what anonymous, shuffled reports reveal, against the paper's claim."""
 
 from __future__ import annotations
 

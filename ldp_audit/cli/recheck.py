@@ -21,7 +21,7 @@ def add_arguments(recheck: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what was verified and what was not; 1 if anything was refused, else 0. Raises ValueError for bad input."""
+    """Print what was verified and what was rejected; 1 if anything was, else 0. Raises ValueError for bad input."""
     from collections import Counter
     from dataclasses import asdict
 
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _differences(report: dict[str, Any], source: str) -> list[tuple[str, str]]:
-    """How the report's statements differ from those that the source makes; they are built anew, not settled."""
+    """The report's statements that differ from the source's, which are rebuilt but not settled."""
     from ldp_audit.claims import papers
     from ldp_audit.claims.loading import load_claims
     from ldp_audit.claims.manifest import against

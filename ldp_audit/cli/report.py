@@ -43,10 +43,7 @@ def add_arguments(report: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Gather, write, and say where; 1 where --fail-on asks for it, 2 where a claim is not well formed, else 0.
-
-    Raises ValueError for other bad input.
-    """
+    """Gather, write, print the place; 1 for `--fail-on`, 2 for a malformed claim, else 0; or ValueError."""
     from ldp_audit.reports import junit, write
     from ldp_audit.reports.sections import whole
 
@@ -74,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _gathered(options: argparse.Namespace, progress: Progress) -> dict[str, Any]:
-    """What is read first, since it may be bad; the protocols in processes of their own beside all else."""
+    """The report's data; input files are read first, as they may be invalid, and protocols run in parallel."""
     wanted = [name for name in SECTIONS if name not in options.without]
     audited = gather.audits_read(options.audits) if options.audits else None
     training = gather.training_read(options.training)
@@ -113,7 +110,6 @@ def _settled(papers: Sequence[Any], progress: Progress) -> dict[str, Any]:
 
 
 def _protocols(options: argparse.Namespace) -> list[str]:
-    """Their names, each of which can be read."""
     from ldp_audit.accounting.protocols.protocol_file import load_protocol, shipped
 
     names = [one for name in options.protocol or ["all"] for one in (shipped() if name == "all" else [name])]
@@ -124,7 +120,7 @@ def _protocols(options: argparse.Namespace) -> list[str]:
 
 @contextmanager
 def _accounts(names: Sequence[str]) -> Iterator[dict[str, Future[dict[str, Any]]]]:
-    """A future for each name, in order; processes that are not needed any more are stopped."""
+    """A future for each name, in order; remaining processes are stopped at the end."""
     if not names:
         yield {}
         return
@@ -146,7 +142,7 @@ def _accounts(names: Sequence[str]) -> Iterator[dict[str, Future[dict[str, Any]]
 
 @contextmanager
 def _no_interrupts() -> Iterator[None]:
-    """Ctrl-C reaches every process of a terminal; one that is started in here leaves it to its parent, from birth."""
+    """Block Ctrl-C in processes started in this context, which leave it to their parent."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
@@ -169,7 +165,7 @@ def _waited(accounts: dict[str, Future[dict[str, Any]]], progress: Progress) -> 
 
 
 def _demonstrations(options: argparse.Namespace, before: int, progress: Progress) -> list[dict[str, Any]]:
-    """The three pipelines', each kept in a folder of its own under --out."""
+    """The documents of the three pipelines' demonstrations, each with a folder of its own under --out."""
     from ldp_audit.reports import training_page, write
     from ldp_audit.training.data import data_for
     from ldp_audit.training.experiment import run_experiment

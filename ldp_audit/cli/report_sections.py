@@ -1,4 +1,4 @@
-"""What the whole report is made of, gathered: each part computed by its own room, or read from what a command wrote."""
+"""The parts of the whole report: each computed by its own room, or read from the output of a command."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ AUDITED: tuple[tuple[str, tuple[float, float] | None, str], ...] = (
         "Broken likewise, as its words show under implementation findings; so few samples do not tell.",
     ),
 )
-"""What is audited: target, inputs (None: a mechanism's worst pair), and why; the claimed epsilon is 1."""
+"""The audits: target, inputs (None: a mechanism's worst pair), and reason; the claimed epsilon is 1."""
 
 _SAMPLES = 50_000
-_SLOWEST = ("ldp-fl-fmnist", "ldp-fl-mnist", "ldp-fl-cifar10")  # most of the work: started first
+_SLOWEST = ("ldp-fl-fmnist", "ldp-fl-mnist", "ldp-fl-cifar10")  # the longest ones, started first
 
 
 def mechanisms(say: Say) -> list[dict[str, Any]]:
-    """Every law of the catalogue: what follows from its definition, and the numbers of its example."""
+    """Every mechanism of the catalogue: formulas derived from its definition, and the numbers of its example."""
     from ldp_audit.accounting.exact_summary import summarise
     from ldp_audit.mechanisms.catalogue import ENTRIES
 
@@ -68,7 +68,7 @@ def _formulas(entry: Any) -> dict[str, str]:
 
 
 def _biased(moment: Mapping[str, Any]) -> dict[str, Any]:
-    """With the mean less the input, where they are of one shape."""
+    """The moments with the bias added, where mean and input have one shape."""
     mean, value = moment["mean"], moment["input"]
     bias = None
     if isinstance(mean, float) and isinstance(value, float):
@@ -79,7 +79,7 @@ def _biased(moment: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def implementation(say: Say) -> list[dict[str, Any]]:
-    """The textbook programs' channels; bfloat16, which needs torch, is left out."""
+    """The textbook programs' channels, except in bfloat16, which needs torch."""
     from dataclasses import replace
 
     from ldp_audit.implementations.textbook_findings import findings
@@ -115,7 +115,7 @@ def implementation(say: Say) -> list[dict[str, Any]]:
 
 
 def _of_the_law(program: Any, epsilon: float) -> float:
-    """The delta that the mechanism has on paper: only more than that is the program's fault."""
+    """The ideal mechanism's delta, which is not the program's fault."""
     from ldp_audit.auditing.textbook import TextbookBoxMuller
     from ldp_audit.mechanisms import Gaussian
 
@@ -139,7 +139,7 @@ def audits(say: Say) -> list[dict[str, Any]]:
 
 
 def audits_read(paths: Sequence[Path]) -> list[dict[str, Any]]:
-    """What `ldp-audit audit --json` wrote. Raises ValueError for another document."""
+    """Results of `ldp-audit audit --json`. Raises ValueError for another document."""
     found = []
     for path in paths:
         document = _object(path)
@@ -148,7 +148,7 @@ def audits_read(paths: Sequence[Path]) -> list[dict[str, Any]]:
         with reading(path, "ldp-audit audit --json"):
             target = (document.get("counted") or {}).get("target") or path.stem
             one = {"target": str(target), "about": f"Read from {path.name}.", **document}
-            _tried(lambda one=one: _audit_section(one))
+            _check_rendering(lambda one=one: _audit_section(one))
             found.append(one)
     return found
 
@@ -160,7 +160,7 @@ def _audit_section(one: dict[str, Any]) -> None:
 
 
 def accounted(name: str) -> dict[str, Any]:
-    """One protocol's account, with what its paper says of the whole run."""
+    """One protocol's account, with its paper's statements about the whole run."""
     from ldp_audit.accounting.protocols.protocol_file import load_protocol
     from ldp_audit.accounting.protocols.protocol_report import account
     from ldp_audit.training.spend import claim_of
@@ -170,12 +170,12 @@ def accounted(name: str) -> dict[str, Any]:
 
 
 def slowest_first(names: Sequence[str]) -> list[str]:
-    """The same names, so ordered that processes which share them end together."""
+    """The names with the slowest first, to balance processes."""
     return sorted(names, key=lambda name: _SLOWEST.index(name) if name in _SLOWEST else len(_SLOWEST))
 
 
 def training_read(folders: Sequence[Path]) -> list[dict[str, Any]]:
-    """What `ldp-audit train --out` wrote. Raises ValueError for another document."""
+    """Results of `ldp-audit train --out`. Raises ValueError for another document."""
     found = []
     for folder in folders:
         path = folder if folder.suffix == ".json" else folder / "results.json"
@@ -188,21 +188,21 @@ def training_read(folders: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def trained(document: dict[str, Any], place: int) -> dict[str, Any]:
-    """An experiment without its rounds, and its figures, whose names are made the report's own."""
+    """An experiment without its rounds, and its figures with names unique in the report."""
     from ldp_audit.reports.training_page import about, tables
     from ldp_audit.training.figures import figures
 
     drawn = [figure.to_dict() for figure in figures(document)]
     runs = [{name: value for name, value in run.items() if name != "rounds"} for run in document["runs"]]
     results = {**document, "runs": runs}
-    _tried(lambda: (about(results), tables(results)))
+    _check_rendering(lambda: (about(results), tables(results)))
     return {"results": results, "figures": [{**one, "name": f"training-{place}-{one['name']}"} for one in drawn]}
 
 
 def claims_read(path: Path) -> dict[str, Any]:
-    """A report's claims, papers and figures, once the independent checker has followed every proof in it.
+    """A report's claims, papers and figures, after the independent checker has verified every proof in it.
 
-    Raises ValueError for another document, and for a claim whose evidence does not show its verdict.
+    Raises ValueError for another document, and for a claim whose evidence does not prove its verdict.
     """
     from ldp_audit.claims.recheck_report import recheck_claims
     from ldp_audit.reports import document, html, junit
@@ -220,21 +220,21 @@ def claims_read(path: Path) -> dict[str, Any]:
         if strange:
             raise ValueError(f"{path}: claim {strange[0]} is of no paper in the report")
         report = {**kept, **document.counted(kept["claims"])}
-        _tried(lambda: (html.render(report), junit.render(report)))
+        _check_rendering(lambda: (html.render(report), junit.render(report)))
         return report
 
 
 @contextmanager
 def reading(path: Path, command: str) -> Iterator[None]:
-    """Whatever a document lacks becomes one clear ValueError."""
+    """Turn any error of a malformed document into one clear ValueError."""
     try:
         yield
     except (KeyError, TypeError, AttributeError, IndexError, LookupError, OverflowError) as error:
         raise ValueError(f"{path} is not what `{command}` writes: {type(error).__name__} {error}") from error
 
 
-def _tried(render: Callable[[], Any]) -> None:
-    """Rendered once while the file's name is known; a template's complaint becomes a KeyError."""
+def _check_rendering(render: Callable[[], Any]) -> None:
+    """Render once while the file's name is known; a template's error becomes a KeyError."""
     from jinja2 import TemplateError
 
     try:

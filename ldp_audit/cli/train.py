@@ -1,4 +1,4 @@
-"""ldp-audit train: run a paper's pipeline, or a sweep over its settings, and tie its accuracy to what it spends."""
+"""ldp-audit train: run a paper's pipeline, or a sweep over its settings, with accuracy and exact epsilon."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def add_arguments(train: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the tables; 0, or 1 where an audit found a violation. Raises ValueError for bad input."""
+    """Print the tables; 0, or 1 if an audit found a violation. Raises ValueError for bad input."""
     from ldp_audit.training.pipeline import plan_class
 
     plan = plan_class(options.pipeline)
@@ -69,7 +69,6 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _listed(plan: type) -> str:
-    """Settings with their defaults, presets, data sets."""
     from ldp_audit.training.data import DATASETS
     from ldp_audit.training.pipeline import presets_of
 
@@ -82,7 +81,6 @@ def _listed(plan: type) -> str:
 
 
 def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
-    """The document."""
     from ldp_audit.training.data import data_for
     from ldp_audit.training.experiment import run_experiment
     from ldp_audit.training.pipeline import embedded_data
@@ -115,7 +113,7 @@ def _experiment(options: argparse.Namespace, plan: type) -> dict[str, Any]:
 
 
 def _sweeps(options: argparse.Namespace, plan: type) -> Sequence[Any]:
-    """The preset's sweeps, or the demonstration's where nothing is set, with the user's settings in their place."""
+    """The preset's sweeps, or the demonstration's by default, with the user's settings."""
     from ldp_audit.training.pipeline import demonstration_of, preset_of
     from ldp_audit.training.sweep import Sweep, read_value
 
@@ -156,7 +154,6 @@ def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _tables(document: dict[str, Any]) -> str:
-    """The page's tables, for a terminal."""
     from ldp_audit.accounting.protocols.protocol_report import table
     from ldp_audit.reports.training_page import about, tables, title
 

@@ -158,10 +158,7 @@ def _in_words(witness: Witness) -> str:
 
 @dataclass(frozen=True)
 class LocalGrain:
-    """Score by range of the output and by the exponent of its last set bit, coded as a whole number.
-
-    edges: ascending; range i is [edges[i-1], edges[i]), the first and the last unbounded.
-    """
+    """Score by output range (between ascending `edges`) and exponent of the last set bit, coded as a whole number."""
 
     edges: tuple[float, ...]
 
@@ -210,10 +207,7 @@ class LocalGrain:
 
 @dataclass(frozen=True, eq=False)
 class SeenBefore:
-    """1 for a number among the first outputs, 2 among the second, 3 among both, else 0.
-
-    first, second: ascending, distinct, float64.
-    """
+    """1 for a number in `first`, 2 in `second`, 3 in both, else 0; both ascending, distinct, float64."""
 
     first: np.ndarray
     second: np.ndarray

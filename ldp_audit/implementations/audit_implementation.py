@@ -83,7 +83,7 @@ def implementation_of(
         _check_affordable(found, monotone=monotone)
         result = implementation(found, search, found.bits, uniforms=found.uniforms, words=found.words, **claim, **how)
     except (NotEnumerable, ProgramError) as error:  # errors of a map are wrapped by its callers
-        return _as_it_is(as_sampler(program), search, _reason(error), start, claim, how)
+        return _unmodified(as_sampler(program), search, _reason(error), start, claim, how)
     coarser = _is_coarser(found, search.inputs[0], int(seed), mechanism=bool(notes))
     assumptions = (*notes, *_in_words(found, coarser=coarser), *result.assumptions)
     return replace(result, assumptions=assumptions, coarser=coarser, seconds=time.perf_counter() - start)
@@ -160,7 +160,7 @@ def _in_words(found: ProgramMap, *, coarser: bool) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _as_it_is(
+def _unmodified(
     sampler: Sampler,
     search: InputSearch,
     reason: str,

@@ -332,7 +332,6 @@ class SideBySide:
         raise ValueError(f"row must be one of the counts, got {row!r}")
 
     def _joined(self, block: tuple[slice, slice]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The keys of a block, with the words of the first and of the second input."""
         (keys, words), (others, other_words) = (
             (side.keys[part], side.words[part]) for side, part in zip(self._sides, block, strict=True)
         )
@@ -376,7 +375,6 @@ def _blocks(first: WordCounts, second: WordCounts) -> Iterator[tuple[slice, slic
 
 
 def _tally(first: np.ndarray, second: np.ndarray) -> dict[tuple[int, int], int]:
-    """The number of occurrences of each pair of counts."""
     base = int(second.max()) + 1
     codes = first.astype(np.int64) * base + second
     if (int(first.max()) + 1) * base <= _FEW:

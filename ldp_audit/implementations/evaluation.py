@@ -57,10 +57,7 @@ class Evaluation:
         return 2 ** (self.grid.bits * self.uniforms)
 
     def all_keys(self, x: Any, name: str) -> np.ndarray:
-        """The keys of all outputs on an input.   name: of the input, for progress.
-
-        Raises ProgramError, a ValueError, where the map fails, or where an output depends on anything but x and u.
-        """
+        """The keys of all outputs on x; ProgramError where the map fails or its outputs depend on more than x and u."""
         again = self._again(x)
         said = time.perf_counter()
         keys: np.ndarray | None = None
@@ -109,7 +106,7 @@ class Evaluation:
         where = f"sampler_map, on input {shown(x)} ({len(words)} words, {words[0]} first)"
         given = [self.grid.uniforms(digit) for digit in self.digits(words)]  # new arrays, which a map may modify
         try:
-            with np.errstate(all="ignore"):  # the ends of the grid, such as ln 0, are part of it
+            with np.errstate(all="ignore"):  # the grid has points such as u = 0, with ln 0
                 raw = self.sampler_map(x, *given)
         except (Exception, SystemExit) as error:  # a user's map may raise anything, and must not end ours
             raise ProgramError(f"{where}: {type(error).__name__}: {error}") from error
@@ -138,10 +135,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class OneUniform:
-    """y = sampler_map(x, u) as a function of the word of u.
-
-    reader: of the outputs, shared by the inputs that are compared.   falling: whether the output decreases in u.
-    """
+    """y = sampler_map(x, u) as a function of the word of u; `falling` if it decreases in u."""
 
     sampler_map: SamplerMap
     x: Any
@@ -202,7 +196,7 @@ class OneUniform:
     def _called(self, words: np.ndarray) -> Any:
         given = self.grid.uniforms(np.resize(words, max(_FEWEST, len(words))))  # a new array, which a map may modify
         try:
-            with np.errstate(all="ignore"):  # the ends of the grid, such as ln 0, are part of it
+            with np.errstate(all="ignore"):  # the grid has points such as u = 0, with ln 0
                 return self.sampler_map(self.x, given)
         except (Exception, SystemExit) as error:  # a user's map may raise anything, and must not end ours
             raise ProgramError(f"{self._where(words)}: {type(error).__name__}: {error}") from error
@@ -247,10 +241,7 @@ def unit_of(outputs: np.ndarray) -> float:
 
 
 def step_back(one: OneUniform, words: np.ndarray, outputs: np.ndarray, allowed: float) -> float:
-    """The largest step back between outputs that should ascend along the last axis; 0 without any.
-
-    Raises ValueError where it exceeds `allowed` and some units in the last place of the two outputs.
-    """
+    """The largest step back between outputs that should ascend along the last axis; ValueError if above `allowed`."""
     before, after = outputs[..., :-1], outputs[..., 1:]
     wrong = after < before
     if not wrong.any():

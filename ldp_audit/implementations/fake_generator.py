@@ -165,7 +165,6 @@ def _shape(size: Any) -> tuple[int, ...]:
 
 
 def _as_words(values: np.ndarray) -> np.ndarray:
-    """Whole numbers modulo 2**64, flat."""
     return values.ravel().astype(np.int64).view(np.uint64) if values.dtype.kind == "i" else values.ravel().astype("u8")
 
 
@@ -188,10 +187,7 @@ class NotEnumerable(ValueError):  # noqa: N818 - an outcome, not a mistake of th
 
 @dataclass(frozen=True)
 class Draw:
-    """One call of a generator.
-
-    name: as in the program, with the dtype.   bits: of the word of one value.   shape: of the values.
-    """
+    """One call of a generator: its name with the dtype, the bits of each value's word, the values' shape."""
 
     name: str
     bits: int
@@ -205,10 +201,7 @@ class Draw:
 
 @dataclass
 class Tape:
-    """Records the draws of one call of a program, or plays a script of them.
-
-    script: the expected draws, each with its words, uint64, shape (draw.size,); None: record.
-    """
+    """Records the draws of one call of a program, or plays a script: its expected draws with their words."""
 
     script: Sequence[tuple[Draw, np.ndarray]] | None = None
     draws: list[Draw] = field(default_factory=list)

@@ -33,10 +33,7 @@ _SINGLE, _DOUBLE = (torch.float32, 24), (torch.float64, 53)
 
 
 class FakeTorch(dispatch.TorchDispatchMode):
-    """A context in which torch's random functions take their words from a tape.
-
-    starts: the states from which recorded calls drew first.
-    """
+    """A context in which torch draws from a tape.   starts: the states from which recorded calls drew first."""
 
     def __init__(self, tape: Tape) -> None:
         super().__init__()
@@ -159,7 +156,6 @@ def _uniform_drawn(
 
 
 def _bernoulli(func: Any, args: Sequence[Any], named: dict[str, Any]) -> _Drawn | str | None:
-    """torch.bernoulli and Tensor.bernoulli_, with a tensor of probabilities or with one."""
     if "out" in str(func):
         return None
     given = _arguments(func, args, named)
@@ -208,7 +204,6 @@ _MODELS: dict[str, Callable[..., _Drawn | str | None]] = {
 
 
 def _arguments(func: Any, args: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
-    """The arguments by name, with defaults."""
     schema = func._schema.arguments
     defaults = {argument.name: argument.default_value for argument in schema if argument.has_default_value()}
     return {**defaults, **{one.name: value for one, value in zip(schema, args, strict=False)}, **named}

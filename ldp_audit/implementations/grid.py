@@ -67,10 +67,7 @@ class Grid:
         return _is_torch(self.dtype)
 
     def uniforms(self, words: Any) -> Any:
-        """The uniforms of these words: a new array or tensor of the grid's dtype and the words' shape.
-
-        words: whole numbers in 0 .. size - 1, in an integer array; uint64 from 64 bits on.
-        """
+        """The uniforms of an integer array of words (uint64 from 64 bits on): a new array or tensor of its shape."""
         words = np.asarray(words)
         if self.on_torch:
             return self._torch_uniforms(words)

@@ -300,7 +300,6 @@ class Implementation:
 
 
 def _typed(value: float) -> str:
-    """The shortest digits of a uniform that give the same float."""
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
@@ -348,10 +347,7 @@ class JointCounts:
         return sum(outputs for _, outputs in own), sum(words * outputs for words, outputs in own)
 
     def delta(self, epsilon: float) -> float:
-        """delta at this epsilon, maximum of both directions; at inf, the share of exclusive outputs.
-
-        epsilon: 0..inf. The value is within one unit of the last place. Raises ValueError for other numbers.
-        """
+        """delta at an epsilon in 0..inf, maximum of both directions, to a unit in the last place; else ValueError."""
         if not epsilon >= 0:
             raise ValueError(f"epsilon must be a number >= 0, got {epsilon!r}")
         return float(self._delta(next(_enclosures(epsilon, self.total))[0]))
@@ -367,7 +363,6 @@ class JointCounts:
         raise ArithmeticError(f"delta at epsilon {epsilon!r} is too near {delta!r} to tell which is larger")
 
     def _delta(self, t: Fraction) -> Fraction:
-        """delta for e**epsilon = t."""
         p, q = t.numerator, t.denominator
         forwards = sum(max(0, q * first - p * second) * outputs for first, second, outputs in self.rows)
         backwards = sum(max(0, q * second - p * first) * outputs for first, second, outputs in self.rows)
@@ -397,10 +392,7 @@ def _enclosures(epsilon: float, total: int) -> Iterator[tuple[Fraction, Fraction
 
 @dataclass(frozen=True)
 class LowerBounds(PairChannel):
-    """Lower bounds on epsilon and delta; `counts` are those of a function of the output (post-processing).
-
-    They may also be those of a binary channel at confidence limits, which the true one dominates with that confidence.
-    """
+    """Lower bounds; `counts` are of a function of the output, or of a binary channel dominated with confidence."""
 
     @property
     def exact(self) -> bool:

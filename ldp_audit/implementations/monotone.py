@@ -132,10 +132,7 @@ def _lost(one: OneUniform, word: int) -> ValueError:
 
 
 def _bounds(first: _Drawn, second: _Drawn, error: float) -> tuple[LowerBounds, float]:
-    """Exclusive outputs in both directions, and the coarser channel; the largest step back observed.
-
-    0.0 and -0.0 compare equal and are not distinguished here.
-    """
+    """Exclusive outputs (0.0 and -0.0 count as equal) with the coarser channel; the largest step back observed."""
     exclusive, back = [], 0.0
     for mine, theirs in ((first, second), (second, first)):
         found = search(theirs.one, mine.outputs, theirs.allowed)
@@ -231,10 +228,7 @@ class Search:
 
 
 def search(one: OneUniform, wanted: np.ndarray, allowed: float, window: int = WINDOW) -> Search:
-    """Search for numbers among the outputs.
-
-    one: with its direction.   wanted: shape (m,).   allowed: tolerated step back.
-    """
+    """Search for numbers, shape (m,), among the outputs.   allowed: tolerated step back."""
     ranks, has_below, has_above = first_not_below(one, wanted)
     nearest = one.at_ranks(ranks)
     before = one.at_ranks(np.where(has_below & has_above, ranks, np.uint64(1)) - np.uint64(1))
@@ -347,7 +341,6 @@ def window_of(size: int, ranks: np.ndarray, window: int = WINDOW) -> np.ndarray:
 def _halved(
     one: OneUniform, low: np.ndarray, high: np.ndarray, below: np.ndarray, above: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The halves of the intervals whose endpoints differ."""
     if not len(low):
         return low, high, below, above
     middle = low + (high - low) // np.uint64(2)
@@ -418,7 +411,6 @@ def _most_telling(
     beside: dict[int, tuple[int, int]],
     row: tuple[int, int],
 ) -> Example | None:
-    """The first output of largest ratio; None if all ratios are 1."""
     if row[0] == row[1]:
         return None
     key = next(key for key, pair in beside.items() if pair == row)

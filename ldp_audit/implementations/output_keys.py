@@ -115,10 +115,7 @@ def same(first: np.ndarray, second: np.ndarray) -> int | None:
 
 
 def _array_of(raw: Any, *, as_labels: bool) -> tuple[np.ndarray, str]:
-    """A map's result as an array of bit patterns or objects, and the name of its dtype ("label" for objects).
-
-    as_labels: whether numbers in a list are labels, as those of previous lists were.
-    """
+    """A map's result as bit patterns or objects (if `as_labels`, also numbers in a list), and its dtype's name."""
     if isinstance(raw, np.ndarray):
         check_plain(raw)
     if type(raw).__module__.partition(".")[0] == "torch":
@@ -209,7 +206,6 @@ def _width(dtype: str) -> int:
 
 
 def _ordered(array: np.ndarray, dtype: str) -> np.ndarray:
-    """The keys of numbers, elementwise, in a new array."""
     if dtype not in _INFINITY:
         return array.astype(_key_dtype(dtype))
     bits = 8 * _width(dtype)
@@ -250,10 +246,7 @@ def _number(key: Any, dtype: str) -> Any:
 
 
 def _identity(value: Any) -> Hashable:
-    """The type and value of a label, floats by their bits.
-
-    Raises ValueError for an object that is known by its text only, which may not be unique.
-    """
+    """The type and value of a label, floats by their bits; ValueError for objects without a known unique text."""
     kind = type(value)
     if isinstance(value, Enum):
         return kind, value.name, _identity(value.value)

@@ -42,10 +42,7 @@ class _Shared:
 
 
 class OutsideRandomness:
-    """A context; `seen` then names the sources used, as the predicate of a sentence about a program, or is None.
-
-    on_torch: whether torch's shared generator is checked too.
-    """
+    """A context; `seen` names the sources used, as a predicate, or is None.   on_torch: check torch's too."""
 
     def __init__(self, *, on_torch: bool = False) -> None:
         self.seen: str | None = None
@@ -125,7 +122,6 @@ class OwnGenerators:
 
 
 def _reached(program: Any) -> Iterator[Any]:
-    """The program and the objects it refers to, nearest first."""
     waiting, known = [program], {id(program): program}
     for one in waiting:  # extended in the loop
         yield one

@@ -255,7 +255,6 @@ def _round_otherwise(first: Any, second: Any) -> bool:
 
 
 def _one_word(draws: Sequence[Draw]) -> bool:
-    """Whether rows and columns are the same layout."""
     return all(draw.size == 1 for draw in draws)
 
 
@@ -295,7 +294,7 @@ class Playback:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            stack.enter_context(np.errstate(all="ignore"))  # the ends of the grid, such as ln 0, are part of it
+            stack.enter_context(np.errstate(all="ignore"))  # the grid has points such as u = 0, with ln 0
             stack.enter_context(seeded_globals(self._plain))
             if "torch" in sys.modules:
                 from ldp_audit.implementations.fake_torch import FakeTorch
@@ -393,7 +392,6 @@ def differ(first: Any, second: Any, n: int) -> bool:
 
 
 def _script(draws: Sequence[Draw], columns: np.ndarray, layout: Layout) -> Iterator[tuple[Draw, np.ndarray]]:
-    """The draws of a call for m outputs, each with its words."""
     m, ends = len(columns), np.cumsum([draw.size for draw in draws])
     if layout in ("calls", "single"):
         for row in columns:

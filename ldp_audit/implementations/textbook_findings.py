@@ -39,10 +39,7 @@ RADII = (1.0, 0.075, 0.015)
 
 @dataclass(frozen=True)
 class Finding:
-    """One run: a program at two inputs in a dtype.
-
-    epsilon: claimed, nats.   program: of this package.   dtype: a name in `BITS`.
-    """
+    """A textbook program at two inputs in a dtype (a name in `BITS`), with its claimed epsilon, nats."""
 
     program: Any
     dtype: str
@@ -50,10 +47,7 @@ class Finding:
     epsilon: float = 1.0
 
     def run(self) -> Implementation:
-        """The program's channel: enumerated if possible, else by monotonicity, else lower bounds from samples.
-
-        Raises ImportError for bfloat16 without torch.
-        """
+        """The channel, enumerated, by monotonicity, or sampled; ImportError for bfloat16 without torch."""
         bits = BITS[self.dtype]
         return implementation(
             self.program,
@@ -159,8 +153,7 @@ def _least_epsilons(t: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Limits:
-    """The least epsilon with an infinite implemented epsilon, and the largest with a finite one, of those scanned;
-    nats.
+    """The least scanned epsilon with an infinite implemented epsilon, and the largest with a finite one; nats.
 
     excess: the largest difference of implemented and nominal epsilon, where finite.
     scanned: the number of epsilons.   inf, -inf if there is none of that kind.

@@ -1,4 +1,4 @@
-"""What reports that should be unlinkable give away: attacks, each with its exact or bounded success."""
+"""Attacks on reports that should be unlinkable, with their exact or bounded success probabilities."""
 
 from ldp_audit.linkage.attacks import attacks
 from ldp_audit.linkage.attribution import Arrivals, Attribution, table

@@ -1,7 +1,7 @@
-"""The attacks on unlinkability that need a side channel, at one size: by value, by time, by identifier.
+"""The attacks on unlinkability through side channels, at given sizes: by value, by time, by identifier.
 
-LDP-FL (Section 3.1.2) promises that splitting, shuffling and random delays leave every attack at chance. The rows say
-what each achieves when the promise's conditions hold, and when one of them does not.
+LDP-FL (Section 3.1.2) claims that splitting, shuffling and random delays leave every attack at chance. The rows give
+the success of each attack when the claim's conditions hold, and when one of them does not.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def attacks(
     offset: Any,
     radii: Sequence[float] | None = None,
 ) -> list[Attribution]:
-    """What an observer of n clients' reports, d weights over so many rounds, can link; every row exact or bounded.
+    """The linkage attacks on n clients' reports, d weights over so many rounds; every row exact or bounded.
 
     The observer knows the mechanism, and the clients' ranges and starts where a row uses them.
 
     epsilon: nats, > 0, of each report.   window: T > 0, the longest random delay.
-    offset: how much later one client starts than all others, in the unit of the window, in every round; or the starts
-        of all n clients.
-    radii: one a client, where clients choose their own; n different ones if not given.
+    offset: the lag of one client behind all others, in the unit of the window, in every round; or the starts of all n
+        clients.
+    radii: one for each client, where clients choose their own; n different ones if not given.
     """
     clients, reports = whole_number("n", n), whole_number("d", d) * whole_number("rounds", rounds)
     chosen = range(1, clients + 1) if radii is None else radii
@@ -102,7 +102,7 @@ def _times(n: int, reports: int, window: Any, offset: Any) -> list[Attribution]:
 
 
 def _reused_channel(n: int, reports: int) -> Attribution:
-    """Each client sends all it has on a channel of its own, and the server learns once whose it is."""
+    """Each client sends all reports on one channel of its own, whose client the server learns once."""
     return Attribution(
         attack="by channel, one for each client",
         clients=n,

@@ -1,14 +1,13 @@
-"""What a linkage attack achieves: how often its best guess is right, and how often a blind guess is.
+"""The success of a linkage attack: the probability that its best guess is right, and that of a blind guess.
 
-An attack names the client of a report, or says of several reports whether they are one client's. It never reads the
-weights: a report that is attributed to its client spends that client's budget together with its other reports.
+An attack names the client of a report, or decides whether several reports are one client's. It does not use the
+weights: a report attributed to its client counts against that client's budget together with its other reports.
 
-When reports may arrive (`Arrivals`): LDP-FL (Sun, Qian, Chen, IJCAI 2021), Section 3.1.2: a client delays each of its
-reports by U(0, T), after a waiting time that makes all clients start together. It does so by predictions: whatever
-these miss, and whatever the clocks are off, moves all of a client's reports alike. With start s_u, a report of client u
-arrives at a time uniform on [s_u, s_u + T], independently of the others. The starts cut time into cells; in a cell, the
-clients whose windows hold it are equally likely to have sent a report, and in the order of their starts they are
-neighbours.
+Times of arrival (`Arrivals`) follow LDP-FL (Sun, Qian, Chen, IJCAI 2021), Section 3.1.2: a client delays each of its
+reports by U(0, T), after a waiting time that makes all clients start together. The waiting time rests on predictions,
+whose errors, and those of clocks, shift all of a client's reports alike. With start s_u, a report of client u arrives
+uniformly on [s_u, s_u + T], independently of the others. The starts divide time into cells; in a cell, the clients
+whose windows contain it are equally likely senders, and they are consecutive in the order of starts.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ _LONGEST_WRITTEN = 256  # bits of a denominator
 class Attribution:
     """An attack's success.
 
-    attack: what is guessed from what.   clients, reports: how many, in all.
-    success: the probability that the guess is right; chance: that of the best guess that ignores what the attack uses.
-    exposed: the share of the reports (where the attack is about one client, of its reports) attributed without doubt.
-    exact: whether `success` follows from a closed formula or a complete count (a float where the fraction would be too
-        long); otherwise `bounds` hold it: always, or with probability `confidence` where it was simulated.
-    theory: what a formula says, beside a simulation.   note: what is assumed.
+    attack: what is guessed, and from what.   clients, reports: their numbers.
+    success: the probability that the guess is right; chance: that of the best guess without the attack's information.
+    exposed: the share of the reports (for an attack on one client, of its reports) attributed with certainty.
+    exact: whether `success` is exact (a float where the fraction would be too long); otherwise `bounds` contain it:
+        always, or with probability `confidence` where it was simulated.
+    theory: a formula's value, beside a simulation.   note: the assumptions.
     Raises ValueError unless the shares lie in [0, 1].
     """
 
@@ -62,11 +61,11 @@ class Attribution:
 
     @property
     def advantage(self) -> Share:
-        """What is gained over chance, as a share of what could be: 0 by chance, 1 where every guess is right."""
+        """(success - chance) / (1 - chance): 0 at chance, 1 if every guess is right."""
         return (self.success - self.chance) / (1 - self.chance) if self.chance < 1 else 0 * self.success
 
     def describe(self) -> str:
-        """In words, one line."""
+        """One line of text."""
         parts = [f"{self.attack}: right with probability {_shown(self.success)}, by chance {_shown(self.chance)}"]
         parts.append(self._certainty())
         if self.theory is not None:
@@ -103,7 +102,7 @@ class Attribution:
 
 
 def table(rows: Sequence[Attribution]) -> str:
-    """The attacks as lines of plain text: attack, success, chance, exposed share; ">=" before a lower bound."""
+    """The attacks as lines of text: attack, success, chance, exposed share; ">=" before a lower bound."""
     width = max((len(row.attack) for row in rows), default=0)
     head = f"{'attack':<{width}}  {'success':>12}  {'chance':>10}  {'exposed':>12}"
     lines = []
@@ -115,11 +114,11 @@ def table(rows: Sequence[Attribution]) -> str:
 
 
 def power(base: Fraction, exponent: int) -> Share:
-    """base**exponent, base in [0, 1]: a Fraction where that has no more than some thousand digits, else a float."""
+    """base**exponent, base in [0, 1]: a Fraction of up to some thousand digits, else a float."""
     if base in (0, 1) or exponent * base.denominator.bit_length() <= 4096:
         return base**exponent
-    lacking = float(1 - base)  # near 1 the base is known best by what it lacks
-    return math.exp(exponent * math.log1p(-lacking)) if lacking < 0.5 else float(base) ** exponent
+    complement = float(1 - base)  # more precise than the base near 1
+    return math.exp(exponent * math.log1p(-complement)) if complement < 0.5 else float(base) ** exponent
 
 
 def _shown(share: Share) -> str:
@@ -130,10 +129,7 @@ def _shown(share: Share) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """An interval of time in which the same clients may send.
-
-    length: in the unit of the window.   first, last: the clients first .. last - 1, in the order of their starts.
-    """
+    """An interval of time, `length` windows long, in which the clients first .. last - 1 by start may send."""
 
     length: Fraction
     first: int
@@ -141,15 +137,15 @@ class Cell:
 
     @property
     def clients(self) -> int:
-        """How many may have sent a report that arrives here, >= 1."""
+        """The number of possible senders of a report that arrives here, >= 1."""
         return self.last - self.first
 
 
 @dataclass(frozen=True)
 class Arrivals:
-    """n clients' windows. Times are kept as exact fractions; a float counts as the number that it is.
+    """n clients' windows, in exact fractions; a float counts as its exact value.
 
-    window: T > 0.   starts: one a client, n >= 1, in any order, in the unit of the window.
+    window: T > 0.   starts: one for each client, n >= 1, in any order, in the unit of the window.
     Raises ValueError for anything else.
     """
 
@@ -168,18 +164,18 @@ class Arrivals:
 
     @classmethod
     def of(cls, window: Any, starts: Iterable[Any]) -> Arrivals:
-        """The same, from numbers of any kind: Python's, numpy's, fractions; arrays."""
+        """The same, from Python's or numpy's numbers, fractions or arrays."""
         return cls(window, tuple(_members("starts", starts)))
 
     @classmethod
     def one_late(cls, n: int, offset: Any, window: Any) -> Arrivals:
-        """n >= 1 clients of which the last starts later than all others by `offset` (earlier, where it is negative)."""
+        """n >= 1 clients of which the last starts later than all others by `offset` (earlier if negative)."""
         clients = whole_number("n", n)
         return cls(window, (*[Fraction(0)] * (clients - 1), exact_number("offset", offset)))
 
     @classmethod
     def of_shuffler(cls, shuffler: Any) -> Arrivals:
-        """Those of a `ldp_audit.mechanisms` ParameterShuffler: its offsets are what its predictions missed."""
+        """The arrivals of a `ParameterShuffler`, with its prediction errors as starts."""
         return cls.of(shuffler.window, shuffler.offsets())
 
     @property
@@ -188,11 +184,11 @@ class Arrivals:
         return len(self.starts)
 
     def spread(self) -> Fraction:
-        """From the first start to the last, as a share of the window."""
+        """The distance of the first and the last start, as a share of the window."""
         return (max(self.starts) - min(self.starts)) / self.window
 
     def cells(self) -> Iterator[Cell]:
-        """The intervals of time in which a report can arrive, in order; those that no window holds are left out."""
+        """The intervals of time in which a report can arrive, in order."""
         starts = sorted(self.starts)
         ends = [start + self.window for start in starts]
         points = sorted({*starts, *ends})
@@ -202,11 +198,11 @@ class Arrivals:
                 yield Cell(right - left, first, last)
 
     def covered(self) -> Fraction:
-        """The length of time that at least one window holds, in windows: between 1 and n."""
+        """The length of the union of the windows, in windows: between 1 and n."""
         return sum((cell.length for cell in self.cells()), Fraction(0)) / self.window
 
     def exposed(self) -> tuple[Fraction, ...]:
-        """For each client, as `starts` has them: the share of its reports that arrive where no other's can."""
+        """For each client, in the order of `starts`: the share of its reports that arrive where no other's can."""
         order = sorted(range(self.n), key=lambda client: self.starts[client])
         shares = [Fraction(0)] * self.n
         for cell in self.cells():
@@ -216,7 +212,7 @@ class Arrivals:
 
 
 def exact_number(name: str, value: Any) -> Fraction:
-    """The number as a fraction; ValueError, naming the argument, for what is no finite real number."""
+    """The number as a fraction; ValueError, naming the argument, unless it is a finite real number."""
     given = value.item() if isinstance(value, np.generic) else value
     if isinstance(given, Rational) and not isinstance(given, bool):
         return Fraction(int(given.numerator), int(given.denominator))

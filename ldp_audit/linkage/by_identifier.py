@@ -1,13 +1,13 @@
-"""Linking reports by what they are labelled with: the ids of the weights, and the channels on which they came.
+"""Linking reports by their labels: the ids of the weights, and the channels on which they arrive.
 
-LDP-FL (Algorithm 3) labels each report with the position of its weight. Each client sends each id once: two reports of
-the same id are then of different clients, surely, and any two of different ids are one client's with probability 1/n,
-whatever the ids: they link nothing. Where clients send different ids (partial models, lost reports), a report of an id
-that k clients send is one of these k's: the expected share of right names is sum_j k_j (1/k_j) over sum_j k_j, the
-number of ids that anyone sends, over that of the reports; nothing is better, as an id's reports are exchangeable.
+LDP-FL (Algorithm 3) labels each report with the position of its weight. If each client sends each id once, two reports
+of the same id are of different clients, and any two of different ids are one client's with probability 1/n: ids link
+nothing. If clients send different ids (partial models, lost reports), a report of an id that k clients send is one of
+these k's: the expected share of right names is sum_j k_j (1/k_j) / sum_j k_j, the number of distinct ids over that of
+the reports; this is optimal, as an id's reports are exchangeable.
 
-A channel (an address, a connection, metadata) that a client uses more than once links what it sent there. Section 3.1.2
-asks for a fresh one for each client; a fresh one for each report is needed. (Derivations ours.)
+A channel (an address, a connection, metadata) that a client uses more than once links its messages. Section 3.1.2
+requires a new one for each client; a new one for each report is needed. (Derivations ours.)
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def name_by_identifier(sent: ArrayLike) -> Attribution:
     """Name a report's client by its id, where the server knows which client sends which ids. Exact.
 
     sent: which client sends which id, shape (n, d), of bools or 0 and 1.
-    chance: naming always the client that sends most.   Raises ValueError for anything else, or where nothing is sent.
+    chance: always naming the client with most reports.   Raises ValueError for anything else, and without reports.
     """
     who = _incidence(sent)
     senders = who.sum(axis=0)
@@ -44,7 +44,7 @@ def name_by_identifier(sent: ArrayLike) -> Attribution:
 
 
 def full_models(n: int, d: int) -> Attribution:
-    """`name_by_identifier` where n clients send all d ids each: exactly chance, 1/n. Nothing of this size is stored."""
+    """`name_by_identifier` for n clients that send all d ids each: chance, 1/n. Takes constant memory."""
     clients, ids = whole_number("n", n), whole_number("d", d)
     share = Fraction(1, clients)
     exposed = Fraction(int(clients == 1))
@@ -55,8 +55,8 @@ def tell_pair_by_identifier(sent: ArrayLike, first: int, second: int) -> Fractio
     """The probability that a report of one id and another report, of the same or another id, are one client's.
 
     sent: as above.   first, second: columns of it. Over all such pairs of different reports, equally likely: 0 for the
-    same id; else the number of clients that send both, over the product of those that send each.
-    Raises ValueError where there is no such pair.
+        same id; else the number of clients that send both, over the product of the numbers that send each. Raises
+        ValueError if there is no such pair.
     """
     who = _incidence(sent)
     for name, column in (("first", first), ("second", second)):
@@ -70,10 +70,10 @@ def tell_pair_by_identifier(sent: ArrayLike, first: int, second: int) -> Fractio
 
 
 def name_by_channel(channels: Iterable[Iterable[Hashable]]) -> Attribution:
-    """Name a report's client by its channel, where the server knows who used which how often. Exact.
+    """Name a report's client by its channel, where the server knows how often each client uses each. Exact.
 
     channels: for each client, the channel of each of its reports: numbers or text. As `success` is that of the best
-    guess for each channel once all is known, fresh channels count as known too; `linked_pairs` asks for less.
+        guess given this knowledge, single-use channels count as known too; `linked_pairs` does not need it.
     """
     used = [list(one) for one in channels]
     counts: dict[Hashable, dict[int, int]] = {}

@@ -1,38 +1,39 @@
-r"""Linking reports by their arrival times: what an offset between clients gives away of LDP-FL's random delays.
+"""Linking reports by their arrival times: the information in clients' offsets despite LDP-FL's random delays.
 
-A report of client u arrives at a time uniform on [s_u, s_u + T] (`Arrivals`). LDP-FL (Section 3.1.2) argues with equal
-starts, where times carry nothing: every attack below is then exactly at chance. Otherwise, with q = D/T for two starts
-that are D <= T apart, (derivations ours)
+A report of client u arrives uniformly on [s_u, s_u + T] (`Arrivals`). LDP-FL (Section 3.1.2) assumes equal starts,
+where times carry no information: every attack below is then exactly at chance. Otherwise, with q = D/T for two starts
+at distance D <= T (derivations ours):
 
 * One report alone: the best guess is right with probability (1/n) int max_u f_u = |union of the windows| / (n T), where
   f_u is the density of client u's times; for two clients (1 + q) / 2.
-* All n reports of an id, one a client: a guess is an assignment, and all possible ones are equally likely. Reveal who
-  sent what outside the time common to all windows: m reports are left, exchangeable, so that 1 of them is guessed. Each
-  report misses the common time with probability w = min(1, spread / T): at most w + (1 - w^n) / n of the names are
-  right. Two clients attain it, and so does the search for the report of one client that starts apart from n - 1 others:
-  q (it falls where no other's can) + (1 - q) E[1 / (1 + Bin(n - 1, 1 - q))].
+* All n reports of an id, one for each client: a guess is an assignment, and all possible ones are equally likely.
+  Reveal the senders outside the time common to all windows: the m remaining reports are exchangeable, so the expected
+  number of right names among them is 1. Each report misses the common time with probability w = min(1, spread / T): at
+  most a share w + (1 - w^n) / n of the names is right. Two clients attain it, and so does the search for the report of
+  one client that starts apart from n - 1 others: q (no other's can arrive there) + (1 - q) E[1 / (1 + Bin(n - 1, 1 -
+  q))].
 * d reports known to be of one client, whose start is s_1 or s_2: total variation 1 - (1 - q)^d.
-* Two clients, d ids: an id is resolved with probability r = 1 - (1 - q)^2; all resolved ones are linked, of the others
-  each is a coin: the best partition into clients is right with ((1 + r) / 2)^d + ((1 - r) / 2)^d.
-* Two reports: the law of their two times, sent by one client or by two, is constant on pairs of cells (`Arrivals`).
+* Two clients, d ids: an id is resolved with probability r = 1 - (1 - q)^2; all resolved ones are linked, the others are
+  guesses: the best partition into clients is right with probability ((1 + r) / 2)^d + ((1 - r) / 2)^d.
+* Two reports: the joint density of their times, for one sender or two, is constant on pairs of cells (`Arrivals`).
 
-Where the clients' offsets are themselves random, as errors of prediction are: LDP-FL's waiting time T_W = T_S - t_LC -
-t_C uses predicted times. If what they miss is independent, of one distribution function F, a moment is in no client's
-window with probability (1 - F(t) + F(t - T))^n, so that the expected length of the union of the windows, and with it
-the success of naming one report from its time and the starts, is
+Random offsets, as from errors of prediction: LDP-FL's waiting time T_W = T_S - t_LC - t_C uses predicted times. If
+their errors are i.i.d. with distribution function F, a time t is in no client's window with probability (1 - F(t) + F(t
+- T))^n, so the expected length of the union of the windows, and with it the success of naming one report from its time
+and the starts, is
 
     (1/(n T)) int 1 - (1 - F(t) + F(t - T))^n dt.
 
 For errors uniform on an interval of length L, whose n - 1 spacings exceed x with probability (1 - x/L)^n each, it is
 1/n + (n-1)/n L/(T (n+1)) (1 - (1 - T/L)_+^(n+1)). (Derivations ours; Section 3.1.2 predicts without error.)
 
-Which clients can have sent which reports, given arrival times and known starts (`assign_by_time`): of an id each client
-sends one report. Put its n reports in the order of arrival and the clients in that of their starts: the k-th report
-fits the k-th client (any two in the wrong order can be exchanged). Where report k comes before client k + 1 starts, or
-report k + 1 after client k's window, no assignment crosses from the first k to the rest: one that did would have some
-report i <= k from a client v > k, so t_k >= t_i >= s_v >= s_(k+1), and likewise t_(k+1) <= s_k + T. Everywhere else
-exchanging the two is possible. The order falls into blocks: a report in a block of its own is attributed without doubt,
-and one guess in each block is right in expectation, whatever its size.
+Possible senders of each report, given arrival times and known starts (`assign_by_time`), where each client sends one
+report of an id: in the order of arrival and of starts, the k-th report fits the k-th client (any two in the wrong order
+can be exchanged). Where report k precedes the start of client k + 1, or report k + 1 follows client k's window, no
+assignment crosses from the first k to the rest: one that did would have some report i <= k from a client v > k, so t_k
+>= t_i >= s_v >= s_(k+1), and likewise t_(k+1) <= s_k + T. Everywhere else the two can be exchanged. The order thus
+falls into blocks: a report in a block of its own is attributed with certainty, and the expected number of right guesses
+in each block is 1.
 """
 
 from __future__ import annotations
@@ -53,10 +54,7 @@ from ldp_audit.mechanisms.inputs import finite
 
 
 def name_report(arrivals: Arrivals, d: int = 1) -> Attribution:
-    """Name the client of one report by its time alone; the server knows the starts. Exact.
-
-    d: reports a client, >= 1; the share does not depend on it.
-    """
+    """Name the client of one report by its time alone; the server knows the starts. Exact, for every d >= 1."""
     n, reports = arrivals.n, whole_number("d", d)
     exposed = sum(arrivals.exposed(), Fraction(0)) / n
     success = arrivals.covered() / n
@@ -66,9 +64,8 @@ def name_report(arrivals: Arrivals, d: int = 1) -> Attribution:
 def name_reports_of_id(arrivals: Arrivals) -> Attribution:
     """Name the clients of the n reports of one id by all their times: the expected share of right names.
 
-    Exact for two clients and for equal starts; otherwise between what `name_report` achieves and what revealing all
-    reports outside the common time would: w + (1 - w**n) / n. `exposed` is then that of a report by its own time alone:
-    the others' times can expose it too, so it is a lower bound as well.
+    Exact for two clients and for equal starts; otherwise between `name_report` and the bound w + (1 - w**n) / n.
+    `exposed` is then that of a report by its own time alone, a lower bound, as the others' times can expose it too.
     """
     n, alone = arrivals.n, name_report(arrivals)
     spread = min(arrivals.spread(), Fraction(1))
@@ -90,7 +87,7 @@ def name_reports_of_id(arrivals: Arrivals) -> Attribution:
 def find_late_report(n: int, offset: Any, window: Any) -> Attribution:
     """Find one client's report among the n of an id, where it starts `offset` after (or before) all others. Exact.
 
-    The best guess: the report that only this client can have sent; else any of those in the common time.
+    The best guess is the report that only this client can have sent, else any in the common time.
     exposed: the share of its reports that arrive where no other's can, q = min(1, |offset| / window).
     """
     arrivals = Arrivals.one_late(n, offset, window)
@@ -104,10 +101,10 @@ def find_late_report(n: int, offset: Any, window: Any) -> Attribution:
 
 
 def tell_pair(arrivals: Arrivals, same: Any = Fraction(1, 2)) -> Attribution:
-    """Say of two reports of different ids whether they are one client's, by their two times. Exact.
+    """Decide whether two reports of different ids are one client's, by their times. Exact.
 
-    same: how often such pairs are one client's, in (0, 1), for n >= 2; all clients, or pairs of them, equally likely.
-    exposed: the share of pairs that are settled without doubt.
+    same: the prior probability that they are, in (0, 1), for n >= 2; all clients, or pairs of them, equally likely.
+    exposed: the share of pairs that are decided with certainty.
     """
     prior, n = exact_number("same", same), arrivals.n
     if not 0 < prior < 1 or n < 2:
@@ -140,10 +137,7 @@ def tell_pair(arrivals: Arrivals, same: Any = Fraction(1, 2)) -> Attribution:
 
 
 def link_two_clients(offset: Any, window: Any, d: int) -> Attribution:
-    """Part the reports of two clients, d >= 1 ids each, into those of one and those of the other, by all times. Exact.
-
-    exposed: the probability r that the two reports of an id are told apart.
-    """
+    """Partition the reports of two clients, d >= 1 ids each, by all times. Exact; `exposed` is r for each id."""
     ids, miss = whole_number("d", d), _overlap(offset, window) ** 2
     success = power(1 - miss / 2, ids) + power(miss / 2, ids)
     return Attribution(
@@ -158,10 +152,7 @@ def link_two_clients(offset: Any, window: Any, d: int) -> Attribution:
 
 
 def tell_start(offset: Any, window: Any, d: int) -> Attribution:
-    """Say from all d >= 1 reports of one client which of two clients it is, whose starts are `offset` apart. Exact.
-
-    exposed: the probability that it is beyond doubt, the total variation of the two laws, 1 - (1 - q)**d.
-    """
+    """Decide from one client's d >= 1 reports which of two starts it has. Exact; `exposed` is 1 - (1 - q)**d."""
     reports = whole_number("d", d)
     unseen = power(_overlap(offset, window), reports)
     note = "reports known to share a client, by value or channel"
@@ -178,20 +169,18 @@ def tell_start(offset: Any, window: Any, d: int) -> Attribution:
 
 
 def exposed_reports(offset: Any, window: Any, d: int, at_least: int = 2) -> float:
-    """The probability that so many of a client's d reports arrive where no other's can: a binomial tail.
-
-    offset: against all other clients.   at_least: >= 1; from two on, reports are linked to each other.
-    """
+    """The probability that at least `at_least` >= 1 of a client's d reports arrive alone: a binomial tail."""
     reports, least = whole_number("d", d), whole_number("at_least", at_least)
     q = float(1 - _overlap(offset, window))
     return float(betainc(least, reports - least + 1, q)) if least <= reports else 0.0
 
 
 def start_interval(times: ArrayLike, window: float) -> tuple[float, float]:
-    """Where a client must have started whose reports arrived at these times: [max - T, min], up to rounding.
+    """The possible starts of a client whose reports arrived at these times: [max - T, min], up to rounding.
 
-    times: of one client, shape (d,), d >= 1.   Its mean length is 2 T / (d + 1): that the earliest of d reports misses
-    the start by more than x has the probability (1 - x / T)**d. Raises ValueError where no window holds all times.
+    times: of one client, shape (d,), d >= 1.   The mean length is 2 T / (d + 1): the earliest of d reports is later
+        than the start by more than x with probability (1 - x / T)**d. Raises ValueError where no window contains all
+        times.
     """
     arrived, length = finite("times", times), exact_number("window", window)
     if arrived.ndim != 1 or arrived.size == 0:
@@ -205,15 +194,12 @@ def start_interval(times: ArrayLike, window: float) -> tuple[float, float]:
 
 
 def _overlap(offset: Any, window: Any) -> Fraction:
-    """1 - q: the share of a window that a window `offset` apart holds too."""
+    """1 - q: the overlap of two windows `offset` apart, as a share of one."""
     return 1 - min(Arrivals.one_late(2, offset, window).spread(), Fraction(1))
 
 
 def name_report_uniform_errors(n: int, length: Any, window: Any) -> Attribution:
-    """Name a report's client where starts are uniform on an interval of this length >= 0, and known. Exact.
-
-    exposed: the share of reports that arrive where no other client's can.
-    """
+    """Name a report's client where starts are known and uniform on an interval of this length >= 0. Exact."""
     clients, spread = whole_number("n", n), _share(length, window)
     short = max(Fraction(0), 1 - 1 / spread) if spread else Fraction(0)
     gap = spread * (1 - power(short, clients + 1)) / (clients + 1)
@@ -229,10 +215,7 @@ def name_report_uniform_errors(n: int, length: Any, window: Any) -> Attribution:
 
 
 def name_report_normal_errors(n: int, sigma: float, window: float) -> Attribution:
-    """Name a report's client where starts are normal, of standard deviation sigma >= 0, and known.
-
-    By quadrature; `bounds` are its own estimate of its error.
-    """
+    """Name a report's client where starts are known and normal, sigma >= 0; `bounds`: of the quadrature."""
     clients, scale = whole_number("n", n), float(_share(sigma, window))
     exposed, success, error = Fraction(1, 1) if clients == 1 else 0.0, 1 / clients, 0.0
     if scale > 0:
@@ -260,7 +243,7 @@ def _share(length: Any, window: Any) -> Fraction:
 
 
 def _within(t: float, scale: float) -> float:
-    """The probability that the window of one client, of length 1, holds the moment t."""
+    """The probability that one client's window, of length 1, contains the time t."""
     return float(ndtr(t / scale) - ndtr((t - 1) / scale))
 
 
@@ -269,12 +252,12 @@ def _covered(share: float, n: int) -> float:
 
 
 def _single(share: float, n: int) -> float:
-    """The probability, over n, that exactly one window holds a moment that each holds with this probability."""
+    """The probability, over n, that exactly one of n windows contains a time, each with probability `share`."""
     return share * (1 - share) ** (n - 1)
 
 
 def _integral(value: Any, scale: float) -> tuple[float, float]:
-    """Over all times; in pieces, so that the steep ends of the window are seen."""
+    """The integral over all times, in pieces that resolve the steep edges of the window."""
     reach = 40 * scale
     points = sorted({-reach, -8 * scale, 0.0, 8 * scale, 0.5, 1 - 8 * scale, 1.0, 1 + 8 * scale, 1 + reach})
     points = [point for point in points if -reach <= point <= 1 + reach]
@@ -283,7 +266,7 @@ def _integral(value: Any, scale: float) -> tuple[float, float]:
 
 
 def _alone(n: int, spread: float) -> float:
-    """The share of reports where only their client's window is open, starts uniform on an interval of this length."""
+    """The share of reports in their client's window only, for starts uniform on an interval of this length."""
     if spread == 0:
         return 0.0
 
@@ -296,10 +279,10 @@ def _alone(n: int, spread: float) -> float:
 
 @dataclass(frozen=True)
 class TimeLinks:
-    """Who can have sent each report; arrays of the shape of the times.
+    """The possible senders of each report; arrays of the shape of the times.
 
-    order: the clients, as `starts` numbers them, in the order of their starts.
-    first, candidates: the candidates of a report are so many clients from place `first` of this order on.
+    order: the clients, as numbered in `starts`, in the order of their starts.
+    first, candidates: a report's candidates are the `candidates` clients from position `first` of this order.
     """
 
     order: NDArray[np.int64]
@@ -308,31 +291,31 @@ class TimeLinks:
 
     @property
     def clients(self) -> NDArray[np.int64]:
-        """The only client that can have sent it, or -1 where several can."""
+        """The only possible sender, or -1 where there are several."""
         return np.where(self.candidates == 1, self.order[self.first], -1)
 
     def guess(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        """One of each report's candidates, all equally likely, independently: right with probability 1 / candidates."""
+        """A uniform, independent choice among each report's candidates: right with probability 1 / candidates."""
         return self.order[self.first + rng.integers(self.candidates)]
 
     @property
     def exposed(self) -> float:
-        """The share of reports that are attributed without doubt."""
+        """The share of reports attributed with certainty."""
         return float(np.mean(self.candidates == 1))
 
     @property
     def success(self) -> float:
-        """The expected share of right names, where one of the candidates is guessed. At most what is possible."""
+        """The expected share of right names for a uniform guess among the candidates, a lower bound on the best."""
         return float(np.mean(1 / self.candidates))
 
 
 def assign_by_time(times: ArrayLike, starts: ArrayLike, window: float, *, tolerance: float = 0.0) -> TimeLinks:
     """The candidates of each report.
 
-    times: shape (ids, n), for each id the arrivals of its n reports, one a client, in any order; or shape (reports,),
-        where ids are unknown or reports are missing: each is then judged alone.
-    starts: when each client's window begins, shape (n,).   window: T > 0, in the same unit.
-    tolerance: >= 0; windows are longer by this at both ends, for clocks that round.
+    times: shape (ids, n), for each id the arrivals of its n reports, one for each client, in any order; or shape
+        (reports,), if ids are unknown or reports are missing: each is then treated alone.
+    starts: of each client's window, shape (n,).   window: T > 0, in the same unit.
+    tolerance: >= 0; extends windows at both ends, for clocks that round.
     Raises ValueError for other shapes, and where a report, or the n of an id, fit no clients.
     """
     arrived, begin = finite("times", times), finite("starts", starts)
@@ -357,7 +340,7 @@ def assign_by_time(times: ArrayLike, starts: ArrayLike, window: float, *, tolera
 
 
 def _windows_around(times: Any, opens: Any, closes: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The clients first .. last - 1, in the order of starts, whose windows hold each time."""
+    """The clients first .. last - 1, in the order of starts, whose windows contain each time."""
     first = np.searchsorted(closes, times, side="left").astype(np.int64)
     last = np.searchsorted(opens, times, side="right").astype(np.int64)
     if np.any(first >= last):

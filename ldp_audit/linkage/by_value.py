@@ -1,24 +1,23 @@
-r"""Linking reports by their values: where clients choose their own range, it shows in every report.
+"""Linking reports by their values, which reveal a range that a client chose itself.
 
 LDP-FL's eq. (2) with client u's center and radius reports c_u - r_u A or c_u + r_u A, A = (t + 1)/(t - 1), t =
 e^epsilon. Section 3.1.1 lets clients choose (c, r); Section 5 sets them "by the weight range of each layer".
+(Derivations ours.)
 
-* c public: |report - c| = r_u A is the client's own: reports at the same distance are one client's, unless radii agree.
-* c unknown: a value is a client's own, and the two values of one client are found by the ids: each client reports every
-  id once, so that the ids of its values c - r A and c + r A are complementary.
+* c public: |report - c| = r_u A identifies the client: reports at the same distance are one client's, unless radii
+  agree.
+* c unknown: each client reports every id once, so the ids of its values c - r A and c + r A are complementary, which
+  links the two (`complements`; of m clients with the same two values, each id occurs m times among both).
 * Two values of one client give its range: c = (high + low)/2, r = (high - low)/(2 A). If it is that of its own weights,
-  c - r and c + r are the least and the largest of them. Only one value occurs in a layer of d weights with probability
+  c - r and c + r are the least and the largest of them. In a layer of d weights only one value occurs with probability
   at most (t^(d-1) + t)/(t + 1)^d: a product of d probabilities in [1/(t+1), t/(t+1)] plus that of their complements is
-  largest with all at the ends, and one weight at least is at each; attained where all but one are at the same.
+  largest with all at the endpoints, and at least one weight is at each; attained if all but one are at the same.
 
-(Derivations ours.) Values are compared as the floats that they are: equal centers and radii give the same bits if all
-clients run one program, and are then not told apart; two programs that round r A differently are.
+Values are compared as floats: equal centers and radii give the same bits in one program, and are then not
+distinguished; two programs that round r A differently are.
 
-Values that complete each other (`complements`): of m clients with the same two reports, each id occurs m times among
-both together.
-
-Each id gets two words of 64 bits; the ids of a value have the sum of its words, modulo 2**64. Two values complete each
-other only if their sums and those of all ids agree, which is then checked id by id.
+Implementation: each id gets two words of 64 bits, and the ids of a value have the sum of its words, modulo 2**64. Two
+values are complementary only if their sums add up to that of all ids, which is then verified id by id.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from ldp_audit.mechanisms.two_point import TwoPoint
 
 @dataclass(frozen=True)
 class OwnRange:
-    """A client's range: center and radius, and the ends low and high, center -+ radius."""
+    """A client's range: center and radius, and the bounds low and high, center -+ radius."""
 
     center: float
     radius: float
@@ -50,11 +49,11 @@ class OwnRange:
 
 @dataclass(frozen=True)
 class ValueLinks:
-    """Which reports share a client, by their values.
+    """Classes of reports that share a client, by their values.
 
     labels: the class of each report, 0 .. classes - 1, in the shape of the reports.
-    values: the different values of each class, ascending: two where both reports of a range were found, one where only
-        one occurred or its partner is not known, more where clients are too close to be told apart.
+    values: the distinct values of each class, ascending: two if both reports of a range were found, one if only one
+        occurred or its partner is unknown, more if clients are too close to be separated.
     """
 
     labels: NDArray[np.int64]
@@ -62,22 +61,22 @@ class ValueLinks:
 
     @property
     def classes(self) -> int:
-        """How many clients, or groups of clients that look alike, were told apart."""
+        """The number of classes: clients, or groups of indistinguishable clients."""
         return len(self.values)
 
     def ranges(self, epsilon: float) -> tuple[OwnRange | None, ...]:
-        """The range behind each class of two values; None where a class has another number."""
+        """The range of each class of two values; None for other classes."""
         return tuple(_range(*pair, epsilon) if len(pair) == 2 else None for pair in self.values)
 
 
 def link_by_value(reports: ArrayLike, *, ids: ArrayLike | None = None, center: ArrayLike | None = None) -> ValueLinks:
-    """Group anonymous reports by the range that they show.
+    """Group anonymous reports by the range that their values reveal.
 
-    reports: finite numbers of any shape, in the dtype in which they came.
-    center: the public center, a number or one for each report (its layer's): reports of the same distance are grouped;
-        distances that rounding to the reports' dtype can make of one are the same.
-    ids: without a center, each report's id, in the shape of `reports`: two values whose ids complete each other, so
-        that each id occurs equally often, are grouped if no other values do so with them. Lost reports prevent it.
+    reports: finite numbers of any shape, in their original dtype.
+    center: the public center, a number or one for each report (its layer's): reports at equal distance from it, up to
+        rounding to their dtype, are grouped.
+    ids: without a center, each report's id, in the shape of `reports`: two values with complementary ids (each id
+        occurs equally often) are grouped, if no other values complement them. Lost reports prevent it.
     Without either, equal values are grouped. Raises ValueError for other values and shapes.
     """
     given = array_of("reports", reports)
@@ -96,10 +95,10 @@ def link_by_value(reports: ArrayLike, *, ids: ArrayLike | None = None, center: A
 
 
 def ranges_of(reports: ArrayLike, epsilon: float) -> OwnRange:
-    """The range of one client's layer, from its reports: any that contain both values.
+    """The range of one client's layer, from reports that include both values.
 
     epsilon: nats, > 0, of each report.   Exact up to the rounding of the reports and of this computation.
-    Raises ValueError unless there are exactly two values: `ranges_shown` says how rarely there is only one.
+    Raises ValueError unless there are exactly two values (`ranges_shown` has the probability).
     """
     values = np.unique(finite("reports", reports))
     if len(values) != 2:
@@ -126,12 +125,12 @@ def name_by_value(
     d: int = 1,
     dtype: DTypeLike = np.float64,
 ) -> Attribution:
-    """Name a report's client by its value, where the server knows the clients' ranges: one guess among those that fit.
+    """Name a report's client by its value, where the server knows the clients' ranges: a guess among those that fit.
 
-    radii: one a client, > 0.   centers: a public one, or one a client.   epsilon: nats, > 0.
-    d: reports a client.   dtype: that of the reports, rounded from float64.
-    Exact where clients share both values or none: the number of different ranges, over n. Where clients share one of
-    two values, it depends on their weights; `success` is then the least, and `bounds` say the most.
+    radii: one for each client, > 0.   centers: a public one, or one for each client.   epsilon: nats, > 0.
+    d: reports of each client.   dtype: of the reports, rounded from float64.
+    Exact if clients share both values or none: the number of distinct ranges, over n. If clients share one of two
+    values, it depends on their weights; `success` is then the minimum, and `bounds` include the maximum.
     """
     reports, n = whole_number("d", d), len(radii)
     if n == 0:
@@ -159,7 +158,7 @@ def _by_distance(numbers: NDArray, centers: NDArray, step: NDArray) -> ValueLink
         raise ValueError(f"center must be a number or have the shape of reports, {numbers.shape}, got {centers.shape}")
     flat, middle = numbers.ravel(), np.broadcast_to(centers, numbers.shape).ravel()
     distance = np.abs(flat - middle)
-    # Both reports of a range are rounded, to half a step each, and their distances are float64 differences.
+    # Rounding errors of half a unit for each of the two reports, and of their float64 distances.
     wide = np.spacing(np.maximum(np.abs(flat), np.abs(middle)))
     rounding = np.where(middle == 0, 0.0, step.ravel() + 4 * wide)
     order = np.argsort(distance, kind="stable")
@@ -174,7 +173,6 @@ def _by_distance(numbers: NDArray, centers: NDArray, step: NDArray) -> ValueLink
 
 
 def _grouped(values: NDArray, groups: NDArray, labels: NDArray) -> ValueLinks:
-    """Classes from values that were grouped, in the order of their least values."""
     _, first, group = np.unique(groups, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))[group]
     members: list[list[float]] = [[] for _ in first]
@@ -204,7 +202,6 @@ def _each(centers: float | Sequence[float], n: int) -> list[float]:
 
 
 def _support(epsilon: float, center: float, radius: float, dtype: np.dtype) -> tuple[float, float]:
-    """The two reports of a range, as the dtype holds them."""
     if dtype.kind != "f":
         raise ValueError(f"dtype must be a floating one, got {dtype}")
     with np.errstate(over="ignore"):
@@ -215,10 +212,10 @@ def _support(epsilon: float, center: float, radius: float, dtype: np.dtype) -> t
 
 
 def complements(labels: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The group of each value: that of its only partner, or its own.
+    """The group of each value: that of its only complement, or its own.
 
-    labels: which of the values 0 .. k - 1 each report has; ids: its id; one shape.
-    A value that holds every id equally often is complete without a partner. Shape (k,), the least value of a group.
+    labels: the value 0 .. k - 1 of each report; ids: its id; one shape.
+    A value with every id equally often is complete without a complement. Shape (k,), the least value of a group.
     """
     known, place = np.unique(ids.ravel(), return_inverse=True)
     values = labels.ravel()
@@ -243,12 +240,12 @@ def complements(labels: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np
 
 
 def _words(count: int) -> NDArray[np.uint64]:
-    """Two words for each id; always the same, so that a linking can be repeated."""
+    """Two words for each id, the same in every call."""
     return np.random.default_rng(0).integers(2**64, size=(2, count), dtype=np.uint64)
 
 
 def _partners(keys: list[tuple[int, int, int]], whole: tuple[int, int, int]) -> dict[int, list[int]]:
-    """The values whose sums complete each value's to m of all ids, for any m; complete values are left out."""
+    """The values whose sums add up to m times that of all ids, for any m; complete values are left out."""
     most = 2 * max(size for _, _, size in keys) // whole[2]
     multiples = {m: tuple(m * part % 2**64 for part in whole[:2]) for m in range(1, most + 1)}
     by_key: dict[tuple[int, int, int], list[int]] = defaultdict(list)
@@ -266,7 +263,7 @@ def _partners(keys: list[tuple[int, int, int]], whole: tuple[int, int, int]) -> 
 
 @dataclass(frozen=True)
 class LinkedPairs:
-    """Pairs of reports: in all, of one client, linked by the attack, and both."""
+    """Numbers of pairs of reports: in all, of one client, linked by the attack, and both."""
 
     pairs: int
     same: int
@@ -275,20 +272,20 @@ class LinkedPairs:
 
     @property
     def precision(self) -> Fraction:
-        """Of the pairs that were linked, the share that are one client's; 1 where none was linked."""
+        """The share of one client's among the linked pairs; 1 if none was linked."""
         return Fraction(self.right, self.linked) if self.linked else Fraction(1)
 
     @property
     def recall(self) -> Fraction:
-        """Of the pairs that are one client's, the share that were linked; 1 where there is none."""
+        """The share of linked ones among the pairs of one client; 1 if there is none."""
         return Fraction(self.right, self.same) if self.same else Fraction(1)
 
 
 def linked_pairs(labels: ArrayLike, clients: ArrayLike) -> LinkedPairs:
-    """Compare a linking with the truth; exact counts, without visiting the pairs.
+    """Compare a linking with the truth; exact counts, in linear time.
 
-    labels: the class of each report as the attack has it, whole numbers; -1: not linked to any.
-    clients: who sent it, whole numbers, in the same shape. Raises ValueError for anything else.
+    labels: the class of each report in the attack, whole numbers; -1: not linked to any.
+    clients: the true senders, whole numbers, in the same shape. Raises ValueError for anything else.
     """
     said, true = (array_of(name, given) for name, given in (("labels", labels), ("clients", clients)))
     if said.dtype.kind not in "iu" or true.dtype.kind not in "iu" or said.shape != true.shape:

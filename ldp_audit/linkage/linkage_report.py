@@ -1,8 +1,8 @@
-"""What parameter shuffling promises, what an observer learns all the same, and how many clients the promise would take.
+"""Parameter shuffling: the paper's claim, what an observer learns, and the number of clients that the claim requires.
 
-The promise of LDP-FL: reports are split, shuffled and delayed, so nobody can tell which of them share a client, so a
-client spends the epsilon of one weight. Two things are held against it: the membership test, which links nothing
-(`membership`), and the attacks that link by time, value or id.
+LDP-FL claims that split, shuffled and delayed reports cannot be linked, so that a client spends the epsilon of one
+weight. The report compares this with the membership test, which links nothing (`membership`), and with the attacks that
+link by time, value or id.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from ldp_audit.linkage.attacks import attacks
 from ldp_audit.linkage.attribution import Attribution, table
 
 PLACINGS: tuple[Others, ...] = ("one end", "center")
-"""Of the other clients' weights: for many counts, the worst and the friendliest for the target."""
+"""The other clients' weights: for many counts, the worst and the best case for the target."""
 
 WANTED = 0.99
-"""The advantage at which a client counts as found."""
+"""The advantage at which a client counts as detected."""
 
 
 @dataclass(frozen=True)
 class MembershipView:
     """The membership test if the other clients' weights lie at one end of the range, or at its center.
 
-    advantage: of the best test, in the normal limit of the exact law.   bounds: the truth lies between them for
-    certain; None where the number of clients is too large for a law.   simulated: by simulation, where asked for.
-    weights_needed: from how many weights on the advantage is at least 0.99, in the normal limit; None if never.
-    weights_surely: the same for certain.
+    advantage: of the best test, in the normal limit of the exact distribution.   bounds: certain; None where the number
+        of clients is too large to compute them.   simulated: by simulation, on request.
+    weights_needed: the least number of weights with advantage 0.99, in the normal limit; None if there is none.
+    weights_surely: the same, certain.
     central_epsilon: at the report's delta, for all counts together, nats; in the normal limit, but exact for one count.
-    clients_needed: the fewest at which (epsilon, delta) would hold for all counts together, in the normal limit.
+    clients_needed: the least number for which (epsilon, delta) holds for all counts together, in the normal limit.
     """
 
     others: str
@@ -64,10 +64,10 @@ class MembershipView:
 
 @dataclass(frozen=True)
 class LinkageReport:
-    """Promise and findings for n clients, d weights, so many rounds, and epsilon a report.
+    """The paper's claim and the findings for n clients, d weights, so many rounds, and epsilon a report.
 
-    promised_advantage: what epsilon for a client in all would allow any test.   pure_epsilon: what delta = 0 costs.
-    views: the membership test, for each of PLACINGS.   attacks: those that link.
+    promised_advantage: the largest of any test if a client spends epsilon in all.
+    pure_epsilon: at delta = 0.   views: the membership test, for each of PLACINGS.   attacks: those that link.
     """
 
     n: int
@@ -82,7 +82,7 @@ class LinkageReport:
     seconds: float
 
     def describe(self) -> str:
-        """A few lines for people."""
+        """A few lines of text."""
         counts = f"{self.rounds * self.d} counts: {self.d} weights, {self.rounds} rounds, {self.n} clients"
         lines = [
             f"promised: no report can be linked, so a client spends epsilon {self.epsilon:.6g} in all;",
@@ -156,12 +156,12 @@ def linkage_report(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> LinkageReport:
-    """Promise and findings.
+    """The paper's claim and the findings.
 
     n: clients in a round.   d: weights.   rounds: in which the client takes part.   epsilon: of a report, nats, >= 0.
     delta: for the central epsilon, in [0, 1).   window, offset: the random delays are uniform on [0, window], and the
-    target starts `offset` late (same unit); both or neither.   trials: simulated runs of the membership test, 0 for
-    none.   seed: theirs.   Raises ValueError for bad input.
+        target starts `offset` late (same unit); both or neither.   trials: simulated runs of the membership test, 0 for
+        none.   seed: of the simulation.   Raises ValueError for bad input.
     """
     start = time.perf_counter()
     _check(n, d, rounds, trials, seed)
@@ -249,7 +249,7 @@ def _row(name: str, *cells: str) -> str:
 
 
 def _share(number: float) -> str:
-    """Four digits, and never 1: the limit may reach it where the truth is less."""
+    """Four digits, rounded below 1 where the normal limit reaches it and the true advantage does not."""
     return "> 0.9999" if number > 0.9999 else f"{number:.4f}"
 
 

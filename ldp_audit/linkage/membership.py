@@ -1,8 +1,7 @@
-"""Whether one client took part, from anonymous counts alone: no report is linked to another.
+"""Membership of one client from anonymous counts alone, without linking reports.
 
-The server knows, for each weight and round, how many of the n reports were upper ones. For each count it takes the
-log-likelihood ratio of two hypotheses about the client, and adds them up (Neyman and Pearson: no test does better).
-Weights may differ in all: the sum is over what is observed, and the client's weights are what the server suspects.
+For each weight and round the server knows the number of upper reports among n. The test adds up the counts'
+log-likelihood ratios of two hypotheses about the client (optimal by Neyman and Pearson).
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ def score(
     instead: ArrayLike | None = -1.0,
     others: ArrayLike = 0.0,
 ) -> NDArray[np.float64]:
-    """The summed log-likelihood ratio, nats: above 0 the counts speak for `client`, below for `instead`.
+    """The summed log-likelihood ratio, nats: positive values favour `client`, negative ones `instead`.
 
     counts: upper reports among n, whole numbers 0 .. n, shape (..., m): m weights or rounds.   n: clients.
-    epsilon: of each report, nats, > 0.   client: the suspected weights, in [-1, 1] as (w - c)/r, shape (m,) or one.
-    instead: what the client has sent otherwise; None: nothing, so that n - 1 others reported.
-    others: the other clients' weights on average, likewise; the global model is a good guess. Where they are not alike,
-    the score is no longer the exact ratio, but still a test.
+    epsilon: of each report, nats, > 0.   client: the hypothetical weights, in [-1, 1] as (w - c)/r, shape (m,) or one.
+    instead: the alternative weights; None: no reports, so that n - 1 others reported.
+    others: the other clients' average weights, in the same units, which the global model approximates. Unless they are
+        all equal the score is not the exact ratio, but still a test.
     returns: shape (...).   Raises ValueError for bad input.
     """
     check_clients(n)
@@ -48,7 +47,6 @@ def score(
 
 
 def _chance(name: str, weights: ArrayLike, epsilon: float) -> Chance:
-    """Of an upper report, at weights in [-1, 1]."""
     x = in_interval(name, np.asarray(weights, dtype=np.float64), -1.0, 1.0)
     end, _ = hypotheses(epsilon, "other end")
     above, below = (1 + x) / 2, (1 - x) / 2

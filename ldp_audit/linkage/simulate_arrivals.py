@@ -1,4 +1,4 @@
-"""A round of LDP-FL's random delays, drawn and attacked: the formulas of `by_time` against what an attack achieves."""
+"""Simulated rounds of LDP-FL's random delays under attack, to compare with the formulas of `by_time`."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def simulate_arrivals(
 ) -> list[Attribution]:
     """Draw the arrivals of d ids of all clients, guess, and count; for any n and d, in bounded memory.
 
-    One row each for naming one report by its time and for naming the n reports of an id by all their times; a third
-    where all clients but one start together: find that one's report. Beside each the formula (`theory`), or of the
-    second row its bounds in the note. Intervals hold with probability >= confidence, each: exact for counts of
-    independent guesses (Hoeffding 1956 for those of unequal probability), empirical Bernstein for the second row
-    (Maurer, Pontil 2009, Theorem 4, on both sides). Times are floats.
+    One row each for naming one report by its time and for naming the n reports of an id by all their times; a third, if
+    all clients but one start together, for finding that one's report. `theory` has the formula, or, in the second row,
+    its bounds in the note. Each interval has coverage >= confidence: exact for counts of independent guesses (Hoeffding
+    1956 for those of unequal probability), empirical Bernstein for the second row (Maurer, Pontil 2009, Theorem 4,
+    two-sided). Times are floats.
     """
     ids = whole_number("d", d)
     if not 0 < confidence < 1:
@@ -66,14 +66,14 @@ def simulate_arrivals(
 
 
 def _rounds(starts: NDArray, window: float, ids: int, rng: np.random.Generator) -> Iterator[NDArray[np.float64]]:
-    """Arrivals of the shape (some ids, n), until there are enough ids; a column is a client's."""
+    """Batches of arrivals, shape (some ids, n), a column for each client, until there are `ids`."""
     step = max(1, _AT_ONCE // len(starts))
     for done in range(0, ids, step):
         yield starts + window * rng.random((min(step, ids - done), len(starts)))
 
 
 def _apart(arrivals: Arrivals) -> int | None:
-    """The client that starts apart from all others, which start together; the last one where all do."""
+    """The client that starts apart from all others, which start together; the last one if all do."""
     starts = arrivals.starts
     for client in reversed(range(arrivals.n)):
         if len({*starts[:client], *starts[client + 1 :]}) <= 1:
@@ -82,7 +82,7 @@ def _apart(arrivals: Arrivals) -> int | None:
 
 
 def _find(times: NDArray, starts: NDArray, window: float, client: int, rng: np.random.Generator) -> tuple[int, int]:
-    """How often the best guess is the client's own report, and how often that was the only one possible."""
+    """How often the best guess is the client's own report, and how often that was the only candidate."""
     usual = starts[client - 1]
     possible = (times >= starts[client]) & (times <= starts[client] + window)
     surely = possible & ((times < usual) | (times > usual + window))
@@ -138,9 +138,9 @@ def _simulated(
 class TimingRow:
     """One client starts `ratio` windows after n - 1 others; its reports are d, of all rounds together.
 
-    find: how often its report is found among the n of an id; chance: 1 / n.
-    linked: the probability that two or more of the d arrive where no other's can.   expected: how many do, on average.
-    told: how often d reports that are known to share a client are told to be this one's or another's; by chance 1/2.
+    find: the probability of finding its report among the n of an id; chance: 1 / n.
+    linked: the probability that two or more of the d arrive where no other's can.   expected: their mean number.
+    told: the probability of deciding whether d reports of one client are this one's or another's; chance is 1/2.
     window: the T, in offsets, at which one of the d is exposed on average: d itself.
     """
 
@@ -174,7 +174,7 @@ def timing_table(
     reports: Iterable[int] = (10_000, 1_000_000),
     ratios: Iterable[Any] = (Fraction(1, 10**6), Fraction(1, 10**4), Fraction(1, 100), Fraction(1, 10)),
 ) -> list[TimingRow]:
-    """A row for each number of clients, of reports a client, and D/T >= 0, in this order."""
+    """A row for each number of clients, of reports of a client, and D/T >= 0, in this order."""
     sizes, counts = list(clients), list(reports)
     shares = [exact_number("ratios", ratio) for ratio in ratios]
     return [_row(n, d, ratio) for n in sizes for d in counts for ratio in shares]

@@ -46,10 +46,7 @@ FAMILIES = {
     "SubsampleRelease": "subsample_release",
     "DuchiVector": "duchi_vector",
 }
-"""The registry: every family of mechanisms with numerical parameters, and the module that defines it.
-
-The tests over all mechanisms, the page, the command line's TARGETs, accounts and audits iterate over it.
-"""
+"""The registry of families with numerical parameters: tests, page, TARGETs, accounts and audits iterate over it."""
 
 COMPOSED = {
     "CoordinateSampling": "coordinate_sampling",

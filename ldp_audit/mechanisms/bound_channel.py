@@ -159,7 +159,7 @@ class BoundChannel(Mechanism):
 
     @cached_property
     def _box(self) -> list[tuple[Any, Any]]:
-        ends = []
+        box = []
         for variable in self.channel.inputs:
             if variable.lower.has(*self.channel.inputs) or variable.upper.has(*self.channel.inputs):
                 raise ValueError(f"the range of input {variable.name!r} depends on another input; this is not solved")
@@ -170,8 +170,8 @@ class BoundChannel(Mechanism):
             low, high = self._number(variable.lower), self._number(variable.upper)
             if low > high:
                 raise ValueError(f"input {variable.name!r} has an empty range, {float(low)}..{float(high)}")
-            ends.append((low, high))
-        return ends
+            box.append((low, high))
+        return box
 
     @cached_property
     def _probabilities(self) -> list[Any]:
@@ -263,8 +263,8 @@ class BoundChannel(Mechanism):
             raise ValueError(f"{self.channel.name!r}: pieces are solved for a single input only")
         if low == high:
             return [((low,), (low,))]
-        ends = {(_line(f, low, high)) for lower, upper, _ in self._pieces for f in (lower, upper)}
-        lines = [(b, -d, c - a) for a, b in ends for c, d in ends]  # b x - d x' = c - a
+        endpoints = {(_line(f, low, high)) for lower, upper, _ in self._pieces for f in (lower, upper)}
+        lines = [(b, -d, c - a) for a, b in endpoints for c, d in endpoints]  # b x - d x' = c - a
         lines += [(b, -ratio * b, (ratio - 1) * a) for a, b in (_line(p, low, high) for p in self._probabilities)]
         lines += [(1, 0, low), (1, 0, high), (0, 1, low), (0, 1, high)]
         points = {(low, low), (low, high), (high, low), (high, high)}
@@ -277,7 +277,6 @@ class BoundChannel(Mechanism):
         return [((x,), (z,)) for x, z in points]
 
     def _loss(self, pair: tuple[Inputs, Inputs]) -> Any:
-        """The largest privacy loss of any output between two inputs."""
         with mpmath.workdps(DIGITS):
             ratios = [_log_ratio(p(*pair[0]), p(*pair[1])) for p in self._probabilities]
             ratios += [_log_ratio(p, q) for p, q, length in self._overlaps(pair) if length > NOTHING]
@@ -290,9 +289,7 @@ class BoundChannel(Mechanism):
         return mpmath.fsum(term for term in terms if term > 0)
 
     def _overlaps(self, pair: tuple[Inputs, Inputs]) -> list[tuple[Any, Any, Any]]:
-        """(density, other density, length) of the overlaps of pieces; where only the first has mass, the other density
-        is 0.
-        """
+        """(density, other density, length) of overlapping pieces; the other density is 0 outside its support."""
         first, second = (self.law_at(x)[1] for x in pair)
         found: list[tuple[Any, Any, Any]] = []
         for low, high, p in first:
@@ -374,7 +371,6 @@ class BoundChannel(Mechanism):
         return np.vectorize(one, otypes=[np.float64])(*x)[()]
 
     def _function(self, expression: Expr) -> Any:
-        """The expression as a high-precision function of the inputs."""
         return _function_of(expression, self.channel.inputs, self._parameters)  # type: ignore[attr-defined]
 
     def _number(self, expression: Expr) -> Any:
@@ -463,10 +459,7 @@ def _require_inside(variable: Variable, number: Any, given: Mapping[Variable, An
 
 
 def _real_roots(coefficients: Sequence[Any]) -> list[Any]:
-    """A superset of the real roots; coefficients from the highest power down, all roots simple.
-
-    Raises ValueError where they are not found.
-    """
+    """All real roots, or a superset; coefficients from the highest power down. ValueError where none are found."""
     largest = max(map(abs, coefficients))
     first = next((i for i, c in enumerate(coefficients) if abs(c) > NOTHING * largest), len(coefficients))
     kept = list(coefficients[first:])
@@ -482,7 +475,6 @@ def _real_roots(coefficients: Sequence[Any]) -> list[Any]:
 
 
 def _polished(coefficients: Sequence[Any], root: Any) -> Any:
-    """The root at full precision, by Newton's method."""
     for _ in range(6):
         height, slope = mpmath.polyval(coefficients, root, derivative=True)
         if not slope or not height:

@@ -112,10 +112,7 @@ class GridChannel(Mechanism):
             return np.log(self._mixed(x, np.exp(self.rows.log_prob(y, every))))
 
     def sample(self, *x: Any, rng: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """One report for each input; shape, floating dtype and device of the (first) input, numpy or torch.
-
-        Raises ValueError for inputs outside their ranges.
-        """
+        """One report for each input; shape, floating dtype and device of the first input. ValueError out of range."""
         source = source_of(rng)
         xp, arrays = source.xp, [source.array(v.name, one) for v, one in zip(self._inputs(x), x, strict=True)]
         row = source.constant(np.zeros(tuple(arrays[0].shape)), xp.int64)
@@ -167,10 +164,10 @@ def _inside(variable: Variable, values: Any, grid: NDArray[np.float64], xp: Any)
     return in_interval(variable.name, values, low, high, xp)
 
 
-def _exact(variable: Variable, grid: NDArray[np.float64], ends: tuple[Any, Any]) -> list[Any]:
+def _exact(variable: Variable, grid: NDArray[np.float64], bounds: tuple[Any, Any]) -> list[Any]:
     """The grid points with the range's exact endpoints, whose floats may lie outside."""
     points = [mpmath.mpf(point) for point in grid.tolist()]
-    return points if variable.integer_valued else [ends[0], *points[1:-1], ends[1]][: len(points)]
+    return points if variable.integer_valued else [bounds[0], *points[1:-1], bounds[1]][: len(points)]
 
 
 def _place(grid: NDArray[np.float64], x: Any, xp: Any) -> tuple[Any, Any]:
@@ -184,7 +181,6 @@ def _place(grid: NDArray[np.float64], x: Any, xp: Any) -> tuple[Any, Any]:
 
 
 def _cells(bound: BoundChannel) -> list[tuple[Any, Any]]:
-    """Equal cells of the density's support; none without a density."""
     if not bound.channel.pieces:
         return []
     low, high = bound.support()

@@ -97,9 +97,8 @@ class Entry:
 
 
 def _number(law: SymbolicChannel, value: Any) -> Any:
-    """The number, or the input's lower or upper bound for "lower" and "upper"."""
-    ends = {"lower": law.inputs[0].lower, "upper": law.inputs[0].upper} if law.inputs else {}
-    return ends.get(value, value)
+    bounds = {"lower": law.inputs[0].lower, "upper": law.inputs[0].upper} if law.inputs else {}
+    return bounds.get(value, value)
 
 
 def _paragraphs(module: Any) -> list[str]:
@@ -107,7 +106,6 @@ def _paragraphs(module: Any) -> list[str]:
 
 
 def _entries() -> Sequence[Entry]:
-    """The families with a symbolic definition."""
     classes = [getattr(mechanisms, name) for name in (*mechanisms.FAMILIES, *mechanisms.COMPOSED)]
     return tuple(Entry(one.__name__, one.example) for one in classes if one.example)
 

@@ -152,10 +152,7 @@ class SymbolicChannel:
         return self.moment(2) - self.mean() ** 2
 
     def at(self, values: Mapping[Variable, Any]) -> SymbolicChannel:
-        """The channel with variables replaced, by name, with numbers or other expressions.
-
-        Raises ValueError for a name that the channel does not have.
-        """
+        """The channel with variables replaced, by name, with expressions; ValueError for an unknown name."""
         swap = replacements(f"channel {self.name!r}", self.variables(), values)
         # Inputs: those not replaced, and new variables in the replacements of the others.
         replaced = {variable.name for variable in values}

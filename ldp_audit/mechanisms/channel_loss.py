@@ -1,12 +1,11 @@
-"""The dominating loss of a finite channel, whatever its rows: the upper hull of all tests between two inputs.
+"""The dominating privacy loss of a finite channel: the upper hull of all tests between two inputs.
 
-A test between two inputs that says yes on a set S of outputs is a point (Q(S), P(S)), and delta(epsilon) is the
-supremum of P(S) - e**epsilon Q(S) over all sets and all pairs. So it is that of the points' upper hull: its edges are
-the atoms of a pair that dominates all, with the loss ln of their slope (Zhu, Dong, Wang, AISTATS 2022: a profile has a
-dominating pair of its own). Pairs come in both orders, so the hull is symmetric, and its half of slopes above 1 says
-all of it.
+A test between two inputs that accepts on a set S of outputs is a point (Q(S), P(S)), and delta(epsilon) is the supremum
+of P(S) - e**epsilon Q(S) over all sets and all pairs, so it is determined by the points' upper hull. The hull's edges
+are the atoms of a dominating pair, with the logarithm of the slope as loss (Zhu, Dong, Wang, AISTATS 2022). As pairs
+occur in both orders, the hull is symmetric, and its half of slopes above 1 determines it.
 
-Floats choose the corners among the points, fractions where floats cannot tell; the corners are exact fractions.
+Floats choose the hull's corners, fractions where floats cannot decide; the corners are exact fractions.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from ldp_audit.losses.loss import PairLoss
 from ldp_audit.numerics import log_ratio
 
 _LEAST = 1e-290
-"""Rows with an entry below this, but not 0, are compared as fractions."""
+"""Rows with a positive entry below this are compared as fractions."""
 
 
 class _Test(NamedTuple):
-    """Q(S) and P(S) for the set of the so many outputs of the largest ratios P/Q, between two rows."""
+    """Q(S) and P(S) for the set S of the `outputs` outputs of largest ratio P/Q, between two rows."""
 
     second: Any
     first: Any
@@ -40,7 +39,7 @@ class _Test(NamedTuple):
 
 
 def channel_loss(matrix: Any) -> PairLoss:
-    """The loss of the dominating pair over all ordered pairs of rows; matrix: as `FiniteChannel` has it."""
+    """The loss of the dominating pair over all ordered pairs of rows; matrix: see `FiniteChannel`."""
     rows = list(dict.fromkeys(_exact_rows(matrix)))
     table, alike = _table(rows), _alike(rows)
     corners = _hull([test for i in range(len(rows)) for test in _tests(table, i, alike[i])])
@@ -51,7 +50,7 @@ def channel_loss(matrix: Any) -> PairLoss:
     infinite, at = Fraction(0), (Fraction(0), Fraction(0))
     for test in corners:
         q, p = test.second - at[0], test.first - at[1]
-        if p <= q:  # the mirror images begin
+        if p <= q:  # the reversed pairs' corners follow
             break
         at = (test.second, test.first)
         if q == 0:
@@ -64,7 +63,7 @@ def channel_loss(matrix: Any) -> PairLoss:
 
 
 def _tests(table: NDArray[np.float64], row: int, left_out: NDArray[np.bool_]) -> Iterator[_Test]:
-    """The tests of one row against the others but some, where they gain: all ratios are above 1."""
+    """The tests of one row against the others, except `left_out`, with gain: all ratios above 1."""
     own = np.broadcast_to(table[row], table.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(own > 0, own / table, 0.0)
@@ -76,7 +75,7 @@ def _tests(table: NDArray[np.float64], row: int, left_out: NDArray[np.bool_]) ->
 
 
 def _alike(rows: list[tuple[Fraction, ...]]) -> NDArray[np.bool_]:
-    """The pairs of rows for which floats may not tell which entry is larger, shape (rows, rows)."""
+    """The pairs of rows whose entries floats may not order correctly, shape (rows, rows)."""
     table = _table(rows)
     small = np.array([any(0 < entry < _LEAST for entry in row) for row in rows])
     alike = small[:, None] | small
@@ -89,7 +88,7 @@ def _alike(rows: list[tuple[Fraction, ...]]) -> NDArray[np.bool_]:
 
 
 def _exact_tests(rows: list[tuple[Fraction, ...]], row: int, other: int) -> Iterator[_Test]:
-    """The tests of one row against another, where they gain, in fractions."""
+    """The tests of one row against another, with gain, in fractions."""
     pairs = [pair for pair in zip(rows[row], rows[other], strict=True) if pair[0] > pair[1]]
     pairs.sort(key=lambda pair: pair[1] / pair[0])
     first = second = Fraction(0)
@@ -116,7 +115,7 @@ def _slope(one: _Test, two: _Test) -> Any:
 
 
 def _exactly(tests: list[_Test], rows: list[tuple[Fraction, ...]]) -> list[_Test]:
-    """The same tests in fractions: outputs of equal float ratios are as good in any order."""
+    """The same tests in fractions; the order of outputs with equal float ratios does not matter."""
     sums = {pair: _sums(*(rows[i] for i in pair)) for pair in dict.fromkeys(test.rows for test in tests)}
     found = []
     for test in tests:
@@ -126,7 +125,7 @@ def _exactly(tests: list[_Test], rows: list[tuple[Fraction, ...]]) -> list[_Test
 
 
 def _sums(first: tuple[Fraction, ...], second: tuple[Fraction, ...]) -> list[tuple[list[int], int]]:
-    """Of each row the sums of its entries at the outputs of the largest ratios, over their common denominator."""
+    """For each row the cumulative sums of its entries by descending ratio, over their common denominator."""
     own, other = _table([first, second])
     with np.errstate(divide="ignore", invalid="ignore"):
         order = np.argsort(-np.where(own > 0, own / other, 0.0), kind="stable").tolist()
@@ -142,7 +141,7 @@ def _table(rows: list[tuple[Fraction, ...]]) -> NDArray[np.float64]:
 
 
 def _exact_rows(matrix: Any) -> list[tuple[Fraction, ...]]:
-    """The rows as `FiniteChannel` takes them: exact numbers, divided by their sum."""
+    """The rows as exact fractions, divided by their sum (as in `FiniteChannel`)."""
     exact = [[_fraction(entry) for entry in row] for row in matrix]
     totals = [sum(row, Fraction(0)) for row in exact]
     return [tuple(entry / total for entry in row) for row, total in zip(exact, totals, strict=True)]

@@ -78,9 +78,7 @@ class CoordinateSampling(Mechanism):
         return self.value(share)
 
     def symbolic(self) -> SymbolicChannel:
-        """The distribution of one coordinate of `dense`, in d, k and the value mechanism's symbols, with t =
-        e**(epsilon/k).
-        """
+        """The distribution of one coordinate of `dense`, in d, k and the value's symbols; t = e**(epsilon/k)."""
         share = SAMPLED / LENGTH.variable
         return thinned(self.coordinate().symbolic(), "one of d coordinates, k of them sampled", share, 1 / share)
 
@@ -114,13 +112,10 @@ class CoordinateSampling(Mechanism):
             return np.zeros_like(asked)[()]
         losses = step * np.arange(1, self.k + 1)
         left = -np.expm1(np.minimum(asked[..., None] - losses, 0.0))
-        return np.where(asked >= self.exact_epsilon(), 0.0, left @ _loss_law(mass, step, self.k))[()]
+        return np.where(asked >= self.exact_epsilon(), 0.0, left @ _sum_probabilities(mass, step, self.k))[()]
 
     def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability (density) of the report y = (indices, values), shapes (..., k), at x, shape (..., d).
-
-        The order of the indices does not matter; -inf for a repeated index.
-        """
+        """Log probability (density) of y = (indices in any order, values), shapes (..., k), at x, shape (..., d)."""
         index, value = (array_of("y", part) for part in two_parts("y", y))
         inputs = self._inputs(array_of("x", x))
         if index.dtype.kind not in "iu" or index.shape[-1:] != (self.k,) or value.shape[-1:] != index.shape[-1:]:
@@ -152,11 +147,7 @@ class CoordinateSampling(Mechanism):
         return replace(self, value=ImplementedFactory(self.value, bits))
 
     def sample(self, x: Any, *, rng: Any) -> SparseReport:
-        """One report for each vector: k indices in ascending order, and their values, unscaled; shapes (..., k).
-
-        x: array or tensor of shape (..., d).   rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Values have the floating dtype of x. The indices are exactly uniform.
-        """
+        """One report for each vector: k ascending, exactly uniform indices and their values, unscaled; see the base."""
         source = source_of(rng)
         xp, vectors = source.xp, source.array("x", x)
         inputs = self._inputs(vectors, xp)
@@ -195,7 +186,7 @@ def _extreme_mass(value: Any) -> float:
     )
 
 
-def _loss_law(mass: float, step: float, k: int) -> NDArray[np.float64]:
+def _sum_probabilities(mass: float, step: float, k: int) -> NDArray[np.float64]:
     """P(the sum of k losses is n steps) for n = 1 .. k: multinomial terms with i steps up and i - n down."""
     with np.errstate(divide="ignore"):
         rest = np.log(np.longdouble(max(0.0, 1 - mass * (1 + math.exp(-step)))))
@@ -213,16 +204,12 @@ def _loss_law(mass: float, step: float, k: int) -> NDArray[np.float64]:
 
 
 def _log_choices(d: int, k: int) -> float:
-    """ln of the binomial coefficient of d over k."""
     smaller = np.arange(min(k, d - k))
     return math.fsum(np.log((d - smaller) / (smaller + 1)))
 
 
 def _uniform_sets(source: Source, shape: tuple[int, ...], d: int, k: int) -> Any:
-    """Uniform k-subsets of 0 .. d-1, ascending: int64 of shape (*shape, k). Floyd's method.
-
-    Round n draws from 0 .. n; if the number is already in the set, n joins it instead.
-    """
+    """Uniform k-subsets of 0 .. d-1, ascending, by Floyd's method: int64 of shape (*shape, k)."""
     xp = source.xp
     if k == d:
         return source.constant(np.broadcast_to(np.arange(d), (*shape, d)).copy(), xp.int64)

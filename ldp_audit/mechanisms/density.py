@@ -22,10 +22,7 @@ OUTPUT = _Output("y", -oo, oo)
 
 @dataclass(frozen=True)
 class Piece:
-    """The density on one interval of outputs: an expression in the inputs, the parameters and OUTPUT.
-
-    lower, upper: the interval, expressions in the inputs and the parameters; -oo and oo are allowed.
-    """
+    """The density on the interval from lower to upper (perhaps infinite): expressions in inputs, parameters, OUTPUT."""
 
     lower: Expr
     upper: Expr
@@ -67,8 +64,8 @@ def _integral(integrand: Expr, lower: Expr, upper: Expr) -> Expr:
         if isinstance(v, Variable)
     }
     y = symbols.setdefault(OUTPUT, Dummy("y", real=True))
-    ends = (y, lower.subs(symbols), upper.subs(symbols))
-    found = simplify(integrate(integrand.subs(symbols), ends))  # pyright: ignore[reportArgumentType]
+    limits = (y, lower.subs(symbols), upper.subs(symbols))
+    found = simplify(integrate(integrand.subs(symbols), limits))  # pyright: ignore[reportArgumentType]
     return cancel(found).subs({dummy: v for v, dummy in symbols.items()})
 
 

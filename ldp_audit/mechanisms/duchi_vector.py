@@ -97,9 +97,7 @@ class DuchiVector(Staircase):
         return self._epsilon_with_ties() if self.printed and self.ties() else self.epsilon
 
     def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Corners that attain exact_epsilon() and delta(): opposite ones; printed, even d: equal in one coordinate
-        only.
-        """
+        """Corners that attain exact_epsilon() and delta(): opposite; printed, even d: equal in one coordinate only."""
         first, second = np.ones(self.d), -np.ones(self.d)
         if self.printed and self.ties():
             second[-1] = 1.0
@@ -128,10 +126,7 @@ class DuchiVector(Staircase):
         return Losses([self.epsilon, self.exact_epsilon(), shrunk], [apart - shrunk, tied, tied])
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability of the report y at the input x; shapes (..., d), broadcast to (...); -inf for no report.
-
-        Takes time in proportion to d**2 for each.
-        """
+        """Log probability of y at x; shapes (..., d), broadcast to (...); -inf off the support. Time of order d**2."""
         if not self.printed:
             return super().log_prob(y, x)
         likelier = -math.log1p(math.exp(-self.epsilon))  # ln(t / (t + 1)), of v's side
@@ -171,9 +166,7 @@ class DuchiVector(Staircase):
         return ((at_infinity - sizes) + more) * (self.reach() + sizes)
 
     def implemented(self, bits: int = 64) -> FiniteDuchiVector:
-        """The finite-precision distribution that `sample` draws from; ValueError for the printed form, and bits not
-        2..64.
-        """
+        """The finite-precision distribution of `sample`; ValueError for the printed form, and bits not 2..64."""
         if self.printed:
             raise ValueError("the printed form is not sampled; use DuchiVector(epsilon, d)")
         return FiniteDuchiVector(self, bits)
@@ -206,9 +199,8 @@ class DuchiVector(Staircase):
     def _on_side(self, x: Any, favoured: Any, source: Source) -> Any:
         """Uniform corners of +1 and -1 on the side of v, the random rounding of x, or off it; shape (n, d), int64.
 
-        For odd d, reflection y -> -y maps one side onto the other. For even d the corners y.v = 0 are on the less
-        likely side, where a reflected corner would be twice as likely as one of them; there corners are drawn again
-        instead.
+        For odd d, reflection y -> -y maps one side onto the other. For even d it would make corners off the side twice
+        as likely as those with y.v = 0; there corners are drawn again instead.
         """
         xp = source.xp
         rounded = xp.astype(source.words(x.shape, 53), xp.float64) < xp.astype(x, xp.float64) * 2.0**52
@@ -245,7 +237,6 @@ class DuchiVector(Staircase):
         return self.likely() / self.net_agreement(), decay * (2**self.d / self.net_agreement())
 
     def _epsilon_with_ties(self) -> float:
-        """ln(t + 1)."""
         return self.epsilon + math.log1p(math.exp(-self.epsilon))
 
 
@@ -272,10 +263,7 @@ class FiniteDuchiVector(FiniteStaircase):
     mechanism: DuchiVector
 
     def mean(self, x: ArrayLike) -> NDArray[np.float64]:
-        """E[report | x] = B comb(d - 1, floor(d/2)) (P_same - P_other) x, x but for the rounding of L. Shape (..., d).
-
-        The rounding of x to a corner adds at most 2**-52 B.
-        """
+        """E[report | x] = B comb(d - 1, floor(d/2)) (P_same - P_other) x, x up to rounding. Shape (..., d)."""
         same, other, _ = self.probabilities()
         m = self.mechanism
         return m.reach() * float(m.net_agreement() * (same - other)) * m.mean(x)
@@ -287,5 +275,4 @@ class FiniteDuchiVector(FiniteStaircase):
 
 
 def _corners(shape: Any, source: Source) -> Any:
-    """Uniform corners of +1 and -1; int64."""
     return source.words(shape, 1) * 2 + 1

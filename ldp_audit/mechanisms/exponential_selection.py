@@ -45,8 +45,10 @@ EXPONENTIAL_SELECTION = SymbolicWeights(
     ],
 )
 
-MOST_RANKS, BLOCKS = 200_000, 20_000
-"""Ranks above the middle that are listed one by one; of more, so many blocks."""
+MOST_RANKS = 200_000
+"""Most ranks above the middle whose losses are listed one by one."""
+BLOCKS = 20_000
+"""Blocks of ranks for more."""
 
 
 @dataclass(frozen=True)
@@ -137,12 +139,11 @@ _MOST_BITS = 62
 def selection_loss(mechanism: ExponentialSelection, most: int = MOST_RANKS, blocks: int = BLOCKS) -> PairLoss:
     """The loss of a ranking against its reverse, where rank i meets rank d + 1 - i.
 
-    The j-th rank from the top has the loss (d + 1 - 2j) epsilon / (d - 1). Exactly for d up to twice `most`; else
-    between two losses of `blocks` blocks of neighbouring ranks, or `most` if these are fewer: below, a block is one
-    output, which only loses information; above, it is the two at its ends, between which its masses are divided such
-    that both sums are kept ('connecting the dots', Doroshenko et al., PETS 2022). A block's losses are epsilon /
-    `blocks` wide, and the two differ as the square of that; with the half-width h the upper end has the share
-    e**h / (1 + e**h).
+    The j-th rank from the top has the loss (d + 1 - 2j) epsilon / (d - 1). Exact for d up to twice `most`; else
+    enclosed by two losses on `blocks` blocks of adjacent ranks, or `most` if these are fewer. The lower loss merges a
+    block to one output (post-processing); the upper one divides its masses between its two extreme losses such that
+    both sums are kept ('connecting the dots', Doroshenko et al., PETS 2022), the larger one with the share e**h / (1 +
+    e**h) for half-width h. Losses of a block span epsilon / `blocks`, and the two bounds differ by the square of that.
     """
     m, half = mechanism, mechanism.d // 2
     if half <= most:
@@ -152,7 +153,7 @@ def selection_loss(mechanism: ExponentialSelection, most: int = MOST_RANKS, bloc
     start, width, step = edges[:-1], np.diff(edges), m.epsilon / (m.d - 1)
     together = np.log(np.expm1(-step * width) / math.expm1(-step)) if step else np.log(width)
     logs = m.top_log_prob() - step * start + together
-    first, apart = m.d - 1 - 2 * start, width - 1  # the block's largest loss and half its width, in steps
+    first, apart = m.d - 1 - 2 * start, width - 1  # a block's largest loss and half-width, in steps
     middle, top, bottom = (m.epsilon * (steps / (m.d - 1)) for steps in (first - apart, first, first - 2 * apart))
     share = -np.log1p(np.exp(-step * apart))
     upper = symmetric_law(np.append(top, bottom), np.append(logs + share, logs + share - step * apart))
@@ -207,10 +208,7 @@ class FiniteSelection(WholeWords):
         return Losses(losses[gains], np.log(ahead[gains]) - math.log(sum(weights.tolist())))
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The sum over ranks of (w(i) - e**epsilon w(d+1-i))_+ / sum of w; shape of `epsilon`, nats, >= 0.
-
-        The weights ascend, so the positive terms are those of the highest ranks, and their sums are integers.
-        """
+        """The sum over ranks of (w(i) - e**epsilon w(d+1-i))_+ / sum of w; shape of `epsilon`, nats, >= 0."""
         asked, weights, half = levels(epsilon), self.weights(), self.mechanism.d // 2
         ahead, behind = weights[::-1][:half], weights[:half]  # by descending rank, and their ranks in the reverse
         losses = np.log1p((ahead - behind) / behind)

@@ -79,10 +79,7 @@ class FiniteChannel(Mechanism):
 
     @classmethod
     def from_file(cls, path: str | Path) -> FiniteChannel:
-        """Read a .csv of numbers or fractions, or an .npz with `matrix` and perhaps `outputs` (never unpickled).
-
-        Raises ValueError that names the file and the fault.
-        """
+        """Read a .csv, or an .npz with `matrix` and perhaps `outputs` (never unpickled); ValueError names the fault."""
         path = Path(path)
         if path.suffix not in (".csv", ".npz"):
             raise ValueError(f"a channel file must end in .csv or .npz, got {path.name!r}")
@@ -187,15 +184,14 @@ class FiniteChannel(Mechanism):
 
     @cached_property
     def _table(self) -> NDArray[np.float64]:
-        """The probabilities, correctly rounded."""
         return (self._weights / self._totals[:, None]).astype(np.float64)
 
     @cached_property
     def _doubled(self) -> Doubled:
         """The probabilities in double-double precision."""
         totals = np.broadcast_to(self._totals[:, None], self._weights.shape)
-        nearest, lacking = doubled(self._weights.ravel().tolist(), totals.ravel().tolist())
-        return nearest.reshape(self._weights.shape), lacking.reshape(self._weights.shape)
+        nearest, remainder = doubled(self._weights.ravel().tolist(), totals.ravel().tolist())
+        return nearest.reshape(self._weights.shape), remainder.reshape(self._weights.shape)
 
     @cached_property
     def _worst(self) -> tuple[int, int, Fraction | None]:
@@ -295,7 +291,6 @@ def _as_weights(matrix: Any) -> NDArray:
 
 
 def _rows_of(path: Path) -> list[list[str]]:
-    """The non-empty lines of a .csv."""
     if path.stat().st_size > _LARGEST:
         raise ValueError(f"a channel file must have at most {_LARGEST} bytes, got {path.stat().st_size}")
     with path.open(newline="", encoding="utf-8") as file:

@@ -75,10 +75,7 @@ class AliasTable:
         return cls(slot_bits, thresholds, others)
 
     def draw(self, source: Source, shape: Sequence[int], rows: Any = None) -> Any:
-        """The number of a random output for each element of `shape`, distributed as its row of the table; int64.
-
-        rows: int64 of that shape; the first row if None.
-        """
+        """A random output number for each place, distributed as its row (int64 of that shape; None: the first)."""
         xp, within = source.xp, 64 - self.slot_bits
         words = source.words(shape)
         slot = (words >> within) & (2**self.slot_bits - 1)
@@ -149,10 +146,7 @@ class WholeWords(FinitePrecision):
 
 
 def _share_out(counts: Sequence[int], slot_bits: int) -> tuple[list[int], list[int]]:
-    """For each slot, the number of words that lead to its own output, and the output that the others lead to.
-
-    Each step fills a slot with too few words of its own from an output with too many (Vose's construction).
-    """
+    """For each slot, its own output's number of words, and the output of the others, by Vose's construction."""
     size = 2 ** (64 - slot_bits)
     left = [*counts, *([0] * (2**slot_bits - len(counts)))]
     own, other = [size] * len(left), list(range(len(left)))

@@ -113,10 +113,7 @@ class Gaussian(Mechanism):
         return np.full_like(finite("x", x), self.sigma * self.sigma)[()]
 
     def implemented(self, bits: int = 64) -> GaussianGrid:
-        """The finite-precision distribution that `sample` draws from: noise on a grid, from a table of word counts.
-
-        ValueError unless bits are 2..64 and sigma and sensitivity 2**-500 .. 2**500.
-        """
+        """The finite-precision distribution of `sample`; ValueError for scales outside 2**-500 .. 2**500, or bits."""
         return GaussianGrid.of(self, bits)
 
 
@@ -214,8 +211,8 @@ class GaussianGrid(FinitePrecision):
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y, unrounded, at the input x, nats; broadcasts; -inf off the grid."""
         (step, known), (below, fraction) = self.grid.step_of(y), self.grid.between(x)
-        away, law = step - below, np.array([0, *self.counts(), 0], dtype=np.float64) / 2.0**self.bits
-        near, other = (law[np.clip(k + len(law) // 2, 0, len(law) - 1)] for k in (away, away - 1))
+        away, table = step - below, np.array([0, *self.counts(), 0], dtype=np.float64) / 2.0**self.bits
+        near, other = (table[np.clip(k + len(table) // 2, 0, len(table) - 1)] for k in (away, away - 1))
         with np.errstate(divide="ignore"):
             found = np.log((1 - fraction) * near + fraction * other)
         return np.where(known, found, -np.inf)[()]
@@ -246,7 +243,7 @@ class GaussianGrid(FinitePrecision):
         n + 1. Only k <= n contribute to the sum of (p(k) - t q(k))_+, as for larger k unimodality gives p(k) <= p(k -
         n), p(k - n - 1); and for k <= n, p(k - n) decreases in n. So the sum increases with the distance.
         """
-        return _laws(self.width(), self.bits, Fraction(self.mechanism.sensitivity) / self.grid.spacing())
+        return _pair_tables(self.width(), self.bits, Fraction(self.mechanism.sensitivity) / self.grid.spacing())
 
 
 def _grid(mechanism: Gaussian, fineness: int) -> NoiseGrid:
@@ -268,7 +265,7 @@ def _divergence(first: Doubled, second: Doubled, level: float) -> float:
 
 
 @lru_cache(maxsize=8)
-def _laws(width: Fraction, bits: int, distance: Fraction) -> tuple[Doubled, Doubled]:
+def _pair_tables(width: Fraction, bits: int, distance: Fraction) -> tuple[Doubled, Doubled]:
     """The tables of two inputs at this distance in spacings, the first on the grid, over the same reports."""
     counts = _counts(width, bits) or ()
     whole, part = int(distance), distance % 1
@@ -287,10 +284,7 @@ def _table(width: Fraction, bits: int) -> AliasTable:
 
 @lru_cache(maxsize=64)
 def _counts(width: Fraction, bits: int) -> tuple[int, ...] | None:
-    """The word counts of a noise of -K .. K spacings, for sigma = `width` spacings and 2**bits words.
-
-    None where the middle would get fewer words than its neighbours.
-    """
+    """The word counts of a noise of -K .. K spacings; None where the middle would get fewer than its neighbours."""
     farthest = math.ceil(_REACH * math.sqrt(bits / 64) * width)
     with ctx.workprec(_PRECISION):
         step = 1 / (arb(fmpq(width.numerator, width.denominator)) * arb(2).sqrt())

@@ -26,13 +26,13 @@ _SPLITTER = 2.0**27 + 1
 def doubled(numerators: Sequence[int], denominators: Sequence[int]) -> Doubled:
     """The quotients of integers, each a probability, as double-doubles; shape (n,) twice."""
     nearest = [above / below for above, below in zip(numerators, denominators, strict=True)]
-    lacking = [
+    remainder = [
         float(Fraction(above * scale - part * below, below * scale))
         for above, below, (part, scale) in zip(
             numerators, denominators, (one.as_integer_ratio() for one in nearest), strict=True
         )
     ]
-    return np.array(nearest, dtype=np.float64), np.array(lacking, dtype=np.float64)
+    return np.array(nearest, dtype=np.float64), np.array(remainder, dtype=np.float64)
 
 
 def hockey_stick(first: Doubled, second: Doubled, level: float) -> NDArray[np.float64]:
@@ -58,7 +58,6 @@ def _power(level: float) -> tuple[tuple[float, float], int]:
 
 
 def _product(one: float, many: NDArray[np.float64]) -> Doubled:
-    """one * many, and its rounding error."""
     product = one * many
     (one_high, one_low), (high, low) = _split(np.float64(one)), _split(many)
     return product, one_low * low - (((product - one_high * high) - one_low * high) - one_high * low)

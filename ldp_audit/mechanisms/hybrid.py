@@ -50,7 +50,7 @@ HYBRID = SymbolicChannel(
 
 @dataclass(frozen=True)
 class Hybrid(Mechanism):
-    """Inputs in [-1, 1]; reports in [-C, C], with atoms at two of them; a sample has the shape and floating dtype of x.
+    """Inputs in [-1, 1]; reports in [-C, C], two of them atoms; a sample has the shape and floating dtype of x.
 
     epsilon: nats, > 0, finite. Raises ValueError for anything else.
     """
@@ -166,10 +166,7 @@ class FiniteHybrid(WholeWords):
         return Losses(positive, [share + log for share, found in parts for log in found.log_probs])
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability of the report y at the input x, nats; broadcasts; -inf where y is no output of its dtype.
-
-        Raises ValueError for a dtype of y that cannot separate PM's outputs.
-        """
+        """Log probability of y at x, nats; broadcasts; -inf off the support. ValueError for too narrow a dtype of y."""
         logs = [log_ratio(*share.as_integer_ratio()) + part.log_prob(y, x) for part, share in self._parts()]
         return np.logaddexp.reduce(np.asarray(logs), axis=0)[()]
 
@@ -203,7 +200,6 @@ class FiniteHybrid(WholeWords):
         return mixed(parts[0], parts[1], self.piecewise_words(), dtype, size, source)
 
     def _parts(self) -> list[tuple[PiecewiseGrid | FiniteTwoPoint, Fraction]]:
-        """The parts of positive probability, with their probabilities."""
         share = Fraction(self.piecewise_words(), 2**self.bits)
         parts = [(self.piecewise(), share), (self.points(), 1 - share)]
         return [(part, share) for part, share in parts if share]

@@ -27,10 +27,7 @@ def as_array(x: Any) -> Any:
 
 
 def numbers_of(name: str, values: Any, accepted: str = "real numbers") -> NDArray:
-    """The values as a numpy array of real dtype, NaN and infinity included; ValueError, naming the argument, otherwise.
-
-    Fractions and long integers become floats.
-    """
+    """The values as a numpy array of real dtype, NaN and infinity included; ValueError, naming the argument, else."""
     given = array_of(name, values)
     if given.dtype.kind == "O" and all(isinstance(one, Real | Decimal) for one in given.flat):
         try:
@@ -43,10 +40,7 @@ def numbers_of(name: str, values: Any, accepted: str = "real numbers") -> NDArra
 
 
 def in_interval(name: str, values: Any, low: float, high: float, xp: Any = numpy_namespace) -> Any:
-    """The array, of real dtype with every value in [low, high].
-
-    Raises ValueError, naming the argument, a value and the interval, otherwise; NaN lies in no interval.
-    """
+    """The array, real with every value in [low, high] (not NaN); ValueError, naming argument and value, otherwise."""
     _require_real(name, values, f"[{low:g}, {high:g}]", xp)
     inside = (values >= low) & (values <= high)
     if not bool(xp.all(inside)):
@@ -108,10 +102,7 @@ def report_dtype(values: Any, xp: Any = numpy_namespace) -> Any:
 
 
 def as_reports(outputs: Any, values: Any, xp: Any = numpy_namespace) -> Any:
-    """The outputs in the dtype of the inputs; ValueError where that dtype cannot hold them.
-
-    Rounding to a dtype is post-processing, which costs no privacy.
-    """
+    """The outputs in the dtype of the inputs (post-processing); ValueError where that dtype cannot hold them."""
     dtype = report_dtype(values, xp)
     with np.errstate(over="ignore"):
         rounded = xp.astype(outputs, dtype)
@@ -134,7 +125,6 @@ def require_arithmetic(name: str, values: Any) -> None:
 
 
 def _outline(values: Any, given: NDArray) -> str:
-    """The value, or the dtype of an array, for messages."""
     return repr(values) if given.ndim == 0 else f"dtype {given.dtype}"
 
 

@@ -93,10 +93,7 @@ class Laplace(Mechanism):
         return -self.sensitivity / 2, self.sensitivity / 2
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """(1 - e**((epsilon - sensitivity/scale)/2))_+; shape of `epsilon`, nats, >= 0.
-
-        Attained by two numbers at distance `sensitivity`; less for arrays that spread it over several coordinates.
-        """
+        """(1 - e**((epsilon - sensitivity/scale)/2))_+, for two numbers; less for arrays. Shape of `epsilon`, nats."""
         return excess(levels(epsilon) / 2, self.exact_epsilon() / 2)[()]
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
@@ -116,8 +113,7 @@ class Laplace(Mechanism):
         return np.full_like(finite("x", x), 2 * (self.scale * self.scale))[()]
 
     def implemented(self, bits: int = 64) -> LaplaceGrid:
-        """The finite-precision distribution that `sample` draws from: discrete noise on a grid of about 2**40 points a
-        scale.
+        """The finite-precision distribution of `sample`: discrete noise on a grid of about 2**40 points a scale.
 
         bits: 2..64, without effect, as all decisions are exact. Raises ValueError for other bits; for a scale of 2**42
             sensitivities or more; and where scale or sensitivity lies outside 2**-500 .. 2**500.
@@ -230,10 +226,7 @@ class LaplaceGrid(FinitePrecision):
         return numbers_of("x", x).astype(np.float64)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """g**2 (2 q / (1 - q)**2 + f (1 - f)), q = e**(-1/t), f the fraction of x above its grid point. Shape of x.
-
-        The terms are the variances of the noise and of the rounding.
-        """
+        """g**2 (2 q / (1 - q)**2 + f (1 - f)), q = e**(-1/t), f the fraction of x above its grid point. Shape of x."""
         fraction = self.grid().between(x)[1]
         noise = 0.5 / math.sinh(0.5 / self.width()) ** 2
         return ((noise + fraction * (1 - fraction)) * math.ldexp(1.0, self.exponent) ** 2)[()]

@@ -58,11 +58,11 @@ def tails(shape: Sequence[int], source: Source) -> Any:
     A is the number of a >= 1 with R < e**(-a/8), for a uniform real R of which 64 bits are drawn, and more only if
     these are the first 64 bits of one of the powers.
     """
-    xp, ends = source.xp, _ends()
+    xp, boundaries = source.xp, _boundaries()
     words = source.words(shape)
-    table = source.constant(ends, xp.int64)
+    table = source.constant(boundaries, xp.int64)
     place = xp.searchsorted(table, words)
-    found = len(ends) - 1 - place
+    found = len(boundaries) - 1 - place
     open_still = xp.nonzero(xp.reshape(table[place] == words, (-1,)))[0]
     if open_still.shape[0]:
         flat, drawn = xp.reshape(found, (-1,)), xp.reshape(words, (-1,))
@@ -79,7 +79,6 @@ def _within_part(count: int, t: int, source: Source) -> tuple[Any, Any]:
 
 
 def _until_kept(draw: Callable[[int], tuple[Any, Any]], count: int, source: Source) -> Any:
-    """`count` values by rejection sampling."""
     values, kept = draw(count)
     waiting = source.xp.nonzero(~kept)[0]
     while waiting.shape[0]:
@@ -89,12 +88,12 @@ def _until_kept(draw: Callable[[int], tuple[Any, Any]], count: int, source: Sour
 
 
 @lru_cache(maxsize=1)
-def _ends() -> NDArray[np.int64]:
+def _boundaries() -> NDArray[np.int64]:
     """Signed words of the first 64 bits of 0 and of every e**(-a/8) >= 2**-64, ascending, and the largest word."""
     with ctx.workprec(256):
         powers = [(arb(-a) / PARTS).exp() for a in range(int(PARTS * 64 * math.log(2)), 0, -1)]
-        ends = [0, *(int((power * WORDS).floor().unique_fmpz() or 0) for power in powers)]
-    return np.array([*(end - _HALF for end in ends), _HALF - 1], dtype=np.int64)
+        boundaries = [0, *(int((power * WORDS).floor().unique_fmpz() or 0) for power in powers)]
+    return np.array([*(first - _HALF for first in boundaries), _HALF - 1], dtype=np.int64)
 
 
 def _settled(first: int, source: Source) -> int:

@@ -68,10 +68,7 @@ class LayerRange:
         return cls(tuple(center for center, _ in ranges), tuple(radius for _, radius in ranges), names)
 
     def mechanism(self, epsilon: float) -> Any:
-        """The two-point mechanism of each layer, epsilon nats for every single weight; a mapping or a list, as named.
-
-        The report of all d weights has epsilon d times that (`accounting` composes them).
-        """
+        """The two-point mechanism of each layer, with epsilon for each weight; a mapping or a list, as named."""
         return self._arranged(self._mechanisms(epsilon))
 
     def clip(self, layers: Any) -> Any:
@@ -170,7 +167,6 @@ class ClientRange:
         return as_reports(center + radius * self._unit().sample(position, rng=rng), layer, source.xp)
 
     def _unit(self) -> Any:
-        """The two-point mechanism on [-1, 1]."""
         ideal = TwoPoint(self.epsilon)
         return ideal if self.bits is None else ideal.implemented(self.bits)
 

@@ -68,7 +68,7 @@ class Mechanism(ABC):
         check_parameters(self)
 
     mirrored: ClassVar[bool] = False
-    """Whether the law at one input of the worst pair is the mirror image of that at the other."""
+    """Whether the distributions at the two inputs of the worst pair are mirror images."""
 
     @abstractmethod
     def worst_pair(self) -> tuple[Any, Any]:
@@ -80,23 +80,17 @@ class Mechanism(ABC):
 
     @abstractmethod
     def implemented(self, bits: int = 64) -> Any:
-        """The finite-precision distribution that `sample` draws from with `bits`-bit words, as a mechanism.
-
-        Its epsilon is at most the mechanism's. Raises ValueError unless bits are 2..64.
-        """
+        """The finite-precision distribution of `sample`, of at most the same epsilon; ValueError if bits not 2..64."""
 
     def domain(self) -> tuple[float, float]:
         """Lower and upper bound of the inputs; ValueError where inputs are not the numbers of one interval."""
-        ends = [np.asarray(x) for x in self.worst_pair()]
-        if any(end.ndim or end.dtype.kind not in "iuf" for end in ends):
+        pair = [np.asarray(x) for x in self.worst_pair()]
+        if any(x.ndim or x.dtype.kind not in "iuf" for x in pair):
             raise ValueError(f"the inputs of {self!r} are no numbers of an interval")
-        return float(min(ends)), float(max(ends))
+        return float(min(pair)), float(max(pair))
 
     def inputs(self, count: int) -> NDArray[Any] | None:
-        """Inputs across the domain: whole numbers from 0 on, or evenly spaced; None where they are no single numbers.
-
-        count: how many of an interval.
-        """
+        """Inputs across the domain: all whole numbers, or `count` evenly spaced ones; None unless single numbers."""
         try:
             return np.linspace(*self.domain(), count)
         except ValueError:
@@ -134,10 +128,7 @@ class Mechanism(ABC):
         return summed_epsilon(self) if found is None else float(np.max(found.positive, initial=0.0))
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The privacy profile: hockey-stick divergence, supremum over input pairs; shape of `epsilon`, nats, >= 0.
-
-        Raises ValueError where an epsilon is negative or NaN.
-        """
+        """The privacy profile, supremum over input pairs; shape of `epsilon`, nats; ValueError unless >= 0."""
         asked, found = levels(epsilon), self.losses()
         if found is None:
             return summed_delta(self, epsilon)
@@ -145,13 +136,13 @@ class Mechanism(ABC):
         return sum((excess(asked, float(loss)) * mass for loss, mass in masses), np.zeros_like(asked))[()]
 
     def responses(self) -> int | None:
-        """k, where the reports are those of k-ary randomised response, but for their names; else None."""
+        """k, if the reports are those of k-ary randomised response up to labels; else None."""
         return None
 
     def blanket(self) -> float:
-        """The share of a report's law that does not depend on the input, 0 .. 1: the integral of the least density.
+        """The integral of the least density over inputs, 0 .. 1: the report's mass that does not depend on the input.
 
-        e**-exact_epsilon(), which every mechanism has, where no more is known.
+        A lower bound if no more is known, from exact_epsilon().
         """
         lie, k = math.exp(-self.exact_epsilon()), self.responses()
         return lie if k is None else k * lie / (1 + (k - 1) * lie)
@@ -193,7 +184,6 @@ def summed_delta(mechanism: Mechanism, epsilon: ArrayLike) -> NDArray[np.float64
 
 
 def _worst_rows(mechanism: Mechanism) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The log probabilities of all reports at the two inputs of the worst pair."""
     reports, pair = mechanism.reports(), mechanism.worst_pair()
     if reports is None:
         raise ValueError(f"{mechanism!r} does not list its reports")

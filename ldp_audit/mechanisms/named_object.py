@@ -9,10 +9,7 @@ from typing import Any
 
 
 def named_object(name: str, what: str) -> Any:
-    """The object; its name may have several parts.   what: its description in the error message.
-
-    Raises ValueError where it cannot be imported, whatever its module raised.
-    """
+    """The object, perhaps with a dotted name; ValueError, beginning with `what`, where it cannot be imported."""
     module, _, attribute = name.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:

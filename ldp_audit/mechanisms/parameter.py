@@ -27,10 +27,7 @@ class Parameter:
     infinite: bool = False
 
     def check(self, value: Any) -> float:
-        """The value as a float, or an int for whole-number parameters.
-
-        Raises ValueError, naming argument, value and domain, if it lies outside.
-        """
+        """The value as a float, or an int for whole numbers; ValueError, naming argument, value and domain, else."""
         number = _as_float(value)
         if math.isnan(number) or not self._inside(number):
             raise ValueError(f"{self.name} must be {self.domain()}, got {_shown(value)}")

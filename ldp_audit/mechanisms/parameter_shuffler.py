@@ -36,10 +36,7 @@ _DELAY_BITS = 53
 
 
 class Messages(NamedTuple):
-    """The n d messages in the order of arrival, as arrays or tensors.
-
-    time: float64.   id: int64, 0 .. d-1.   value: the reports, in their dtype.
-    """
+    """The n d messages in the order of arrival: time, float64; id, int64, 0 .. d-1; value, in the reports' dtype."""
 
     time: Any
     id: Any
@@ -111,11 +108,10 @@ class ParameterShuffler:
         return xp.reshape(xp.broadcast_to(ids, reports.shape), (-1,)), xp.reshape(reports, (-1,))
 
     def sample(self, reports: Any, *, rng: Any) -> Messages:
-        """The messages that the server receives, in the order of arrival.
+        """The messages that the server receives, in the order of arrival (random among simultaneous ones).
 
-        reports: array or tensor of shape (n, d), a row for each client.
-        rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Delays are multiples of T / 2**53; simultaneous messages come in random order, by 64-bit words.
+        reports: array or tensor of shape (n, d), a row for each client.   rng: a numpy.random.Generator, or a
+            torch.Generator for tensors. Delays are multiples of T / 2**53.
         """
         source = source_of(rng)
         xp, given = source.xp, source.array("reports", reports)

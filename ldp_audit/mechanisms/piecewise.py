@@ -206,21 +206,14 @@ class PiecewiseGrid(FinitePrecision):
         return 1.0, -1.0
 
     def losses(self) -> Losses:
-        """The implemented epsilon, with the probability of the cells in the first window and not in the second.
-
-        A divergence is jointly convex, so two windows attain the supremum; min(inner, outer) cells lie in only one of
-        them, as at the endpoints.
-        """
+        """The implemented epsilon, with the probability of the cells in the first window only (worst by convexity)."""
         if not self.half:
             return Losses([], [])
         apart = min(self.inner, 2 * self.half) * self.probabilities()[0]
         return Losses([self.exact_epsilon()], [log_ratio(*apart.as_integer_ratio())])
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability of the report y at the input x, nats; broadcasts; -inf where y is no output of its dtype.
-
-        Raises ValueError for a dtype of y that cannot separate the outputs.
-        """
+        """Log probability of y at x, nats; broadcasts; -inf off the support. ValueError for too narrow a dtype of y."""
         (cell, known), (near, way, weight) = self._cell_of(numbers_of("y", y)), self._windows(x)
         apart = cell - self.half - near
         share = np.where((apart >= 0) & (apart < self.inner), 1 - weight, 0.0)
@@ -277,7 +270,6 @@ class PiecewiseGrid(FinitePrecision):
         return xp.where(cell < 0, cell + self.cells(), cell)  # wraps around, to the right of the window
 
     def _reports(self, cell: Any, x: Any, xp: Any) -> Any:
-        """See `outputs`."""
         dtype = report_dtype(x, xp)
         wide = dtype if dtype in (xp.float32, xp.float64) else xp.float32
         centred = xp.astype(cell, xp.float64) - (self.cells() - 1) / 2

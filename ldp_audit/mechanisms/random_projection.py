@@ -95,10 +95,7 @@ class RandomProjection(Mechanism):
         return self._projected(array_of("x", x), NumpySource.xp, self.matrix)
 
     def recover(self, mean_report: Any) -> Any:
-        """The server's estimate from an average of dense reports: the pseudo-inverse of Phi^T times it, in float64.
-
-        mean_report: array or tensor of shape (..., q).   returns: shape (..., d).
-        """
+        """The server's estimate in R^d from an average of dense reports: the pseudo-inverse of Phi^T times it."""
         given = as_array(mean_report)
         xp = array_api_compat.array_namespace(given)
         inverse = xp.asarray(np.linalg.pinv(self.matrix), device=array_api_compat.device(given))
@@ -126,12 +123,12 @@ class RandomProjection(Mechanism):
 
         With `clip` they attain exact_epsilon() and delta() for every index; without, they lie a few roundings inside.
         """
-        ends, short = np.array(worst_ends(self.value)), -1.0 if self.clip else 2.0**-50
+        endpoints, short = np.array(worst_ends(self.value)), -1.0 if self.clip else 2.0**-50
         while True:
-            targets = ends + short * (ends[::-1] - ends)
+            targets = endpoints + short * (endpoints[::-1] - endpoints)
             one, two = self.recover(np.repeat(targets[:, None], self.q, axis=1))
             reached = self.project(np.stack([one, two]))
-            if self.clip or np.all((ends.min() <= reached) & (reached <= ends.max())):
+            if self.clip or np.all((endpoints.min() <= reached) & (reached <= endpoints.max())):
                 return one, two
             short *= 2
 
@@ -163,11 +160,7 @@ class RandomProjection(Mechanism):
         return replace(self, value=implemented("value", self.value, bits))
 
     def sample(self, x: Any, *, rng: Any) -> SparseReport:
-        """One report for each vector: an index in 0 .. q-1 and the perturbed combination, unscaled; shapes (...).
-
-        x: array or tensor of shape (..., d).   rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Values have the floating dtype of x. The value mechanism protects the combinations as rounded.
-        """
+        """One report for each vector: a uniform index in 0 .. q-1 and the perturbed, unscaled number; see the base."""
         source = source_of(rng)
         xp, vectors = source.xp, source.array("x", x)
         inputs = self._inputs(vectors, xp, source.constant(self.matrix.copy(), xp.float64))

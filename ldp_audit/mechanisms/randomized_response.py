@@ -36,8 +36,7 @@ from ldp_audit.numerics import log_ratio
 class RandomizedResponse(Mechanism):
     """Values 0 .. k-1; a sample has the shape and dtype of the values, which must hold every label.
 
-    epsilon: nats, >= 0; 0 gives uniform reports, and infinity the value itself.   k: number of values, a whole number
-        >= 2.
+    epsilon: nats, >= 0; 0 gives uniform reports, and infinity the value itself.   k: a whole number >= 2.
     Raises ValueError for anything else.
     """
 
@@ -93,10 +92,7 @@ class RandomizedResponse(Mechanism):
         return (kept * self._values(x).astype(np.float64) + uniform * (self.k - 1) / 2)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Var[report | x] of the label as a number: q ((k**2 - 1) / 12 + (1 - q) (x - (k - 1) / 2)**2). Shape of x.
-
-        q = k / (t + k - 1) is the weight of the uniform distribution in the report's, a mixture with the value itself.
-        """
+        """Var[report | x] = q ((k**2 - 1) / 12 + (1 - q) (x - (k - 1) / 2)**2), q = k / (t + k - 1). Shape of x."""
         uniform, kept = self._mixture()
         away = self._values(x).astype(np.float64) - (self.k - 1) / 2
         with np.errstate(over="ignore"):  # infinity beyond 10**154 values
@@ -174,7 +170,6 @@ class FiniteResponse(WholeWords):
         return self.bits == 64 and self.each() is not None and dtype.kind in "biuf"
 
     def _respond(self, values: Any, words: Any, each: int, xp: Any) -> Any:
-        """The reports that these words lead to."""
         labels = xp.astype(values, xp.int64) + self._turns(words, each, xp)
         return xp.astype(xp.where(labels < 0, labels + self.mechanism.k, labels), values.dtype)
 

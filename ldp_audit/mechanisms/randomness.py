@@ -100,10 +100,7 @@ def source_of(rng: Any) -> Source:
 
 
 def occurs(words: Any, count: int, bits: int = 64) -> Any:
-    """Whether each word is among `count` of the 2**bits: true with probability count / 2**bits, exactly.
-
-    words: from `Source.words` with as many bits.   count: 0 .. 2**bits.
-    """
+    """Whether each word (of `Source.words`) is among `count` of the 2**bits: with probability count / 2**bits."""
     if count <= 0:
         return words != words
     return words <= count - 1 - 2 ** (bits - 1)

@@ -50,10 +50,7 @@ def top_set(magnitudes: Any, k: int) -> Any:
 
 
 def ranking(magnitudes: Any) -> Any:
-    """The ranks 1 .. d of each row, ascending; ties are ranked by index. int64, shape (..., d).
-
-    magnitudes: shape (..., d), finite. Raises ValueError for anything else.
-    """
+    """The ranks 1 .. d of each row of finite magnitudes, ties by index; int64, shape (..., d). ValueError else."""
     xp, values = _finite_rows(magnitudes)
     d = values.shape[-1]
     order = xp.reshape(xp.argsort(values, axis=-1, stable=True), (-1, d))
@@ -180,10 +177,7 @@ def indices(y: Any, d: int) -> NDArray[np.int64]:
 
 
 def log_prob_by_rank(y: Any, x: ArrayLike, logs: NDArray[np.float64]) -> NDArray[np.float64] | np.float64:
-    """Log probability of the index y, shape (...), at the ranking x, shape (..., d); broadcasts; -inf for None.
-
-    logs: log probabilities of the coordinates of rank 1 .. d.
-    """
+    """Log probability of y at x, given `logs` of the coordinates of rank 1 .. d; broadcasts; -inf for None."""
     chosen, ranks = indices(y, len(logs)), require_ranking(array_of("x", x), len(logs))
     return np.where(chosen < 0, -np.inf, logs[_at(chosen, ranks) - 1])[()]
 

@@ -62,13 +62,13 @@ class TwoReports:
         kind, integer = dtype.type, np.dtype(f"i{dtype.itemsize}")
         low, high = self.low.view(integer), self.high.view(integer)
         sign, opposite = 8 * dtype.itemsize - 1, low ^ high == np.iinfo(integer).min
-        scale, ends = kind(self.scale), self.domain
+        scale, domain = kind(self.scale), self.domain
         offset, open_within = kind(self.center * self.scale + 0.5), kind(0.5 + self.error)
         scratch = np.empty(size, dtype)
 
         def draw(x: NDArray, margin: NDArray) -> None:
-            if not (x.min() >= ends[0] and x.max() <= ends[1]):
-                in_interval("x", x, *ends)
+            if not (x.min() >= domain[0] and x.max() <= domain[1]):
+                in_interval("x", x, *domain)
             free, short = scratch[: x.size], source.short_words(x.size)
             np.copyto(free, short)
             np.multiply(x, scale, out=margin)

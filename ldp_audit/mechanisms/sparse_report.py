@@ -15,10 +15,7 @@ from ldp_audit.mechanisms.variable import substituted
 
 
 class SparseReport(NamedTuple):
-    """The reported coordinates and their values.
-
-    index: whole numbers; -1 (`ranking.NONE`) for none.   value: of the same shape, 0 where there is no index.
-    """
+    """The reported indices (-1: none) and their values (0 without an index), of the same shape."""
 
     index: Any
     value: Any

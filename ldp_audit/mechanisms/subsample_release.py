@@ -49,8 +49,7 @@ WITH_REPLACEMENT = _seen("with", 1 - (1 - 1 / RECORDS) ** DRAWS)
 class SubsampleRelease(Mechanism):
     """k of n records, without or with replacement; the output is the sample, in the random order of the draws.
 
-    n: records, >= 1.   k: draws, >= 0, at most n without replacement.   replacement: whether a record may be drawn
-        twice. Raises ValueError for anything else.
+    n: records, >= 1.   k: draws, >= 0, at most n without replacement. Raises ValueError for anything else.
     """
 
     n: int
@@ -151,11 +150,7 @@ class SubsampleRelease(Mechanism):
         return self
 
     def sample(self, x: Any, *, rng: Any) -> Any:
-        """k of the n records x, shape (n, ...) to (k, ...), in random order; dtype and device of x.
-
-        rng: a numpy.random.Generator, or a torch.Generator for tensors. All ordered samples are equally likely,
-            exactly.
-        """
+        """k of the n records x, shape (n, ...) to (k, ...), all ordered samples exactly equally likely (see base)."""
         source = source_of(rng)
         records = source.array("x", x)
         if records.ndim == 0 or len(records) != self.n:
@@ -171,10 +166,7 @@ class SubsampleRelease(Mechanism):
         return -math.expm1(self._log_left_out(size)[0]) + 0.0
 
     def _log_left_out(self, size: int) -> tuple[float, float]:
-        """The log probability that one of `size` records is not drawn, as a double-double.
-
-        The remainder matters at an epsilon that nearly cancels the log probability.
-        """
+        """The log probability that one of `size` records is not drawn, as a double-double, against cancellation."""
         base, power = (size - 1, self.k) if self.replacement else (size - self.k, 1)
         if self.k == 0 or base == 0:
             return (0.0 if self.k == 0 else -math.inf), 0.0
@@ -186,10 +178,7 @@ class SubsampleRelease(Mechanism):
 
 
 def _first_different(source: Source, n: int, k: int) -> Any:
-    """The first k distinct values of an i.i.d. uniform stream, each uniform among those not drawn before it.
-
-    For k up to n / 2, at least every other value is new on average.
-    """
+    """The first k distinct values of an i.i.d. uniform stream; for k <= n / 2, at least half are new on average."""
     xp, found = source.xp, source.below(n, (0,))
     while found.shape[0] < k:
         stream = xp.concat([found, source.below(n, (2 * (k - found.shape[0]),))])
@@ -201,10 +190,7 @@ def _first_different(source: Source, n: int, k: int) -> Any:
 
 
 def _first_by_keys(source: Source, n: int, k: int) -> Any:
-    """The first k of all n in the order of random 64-bit keys, which are redrawn if two agree.
-
-    Distinct keys are exchangeable, so all orders are equally likely, exactly.
-    """
+    """The first k of all n in the order of random 64-bit keys, redrawn if two agree: exactly uniform orders."""
     xp = source.xp
     while True:
         keys = source.words((n,))
@@ -214,7 +200,6 @@ def _first_by_keys(source: Source, n: int, k: int) -> Any:
 
 
 def _size(x: Any) -> int:
-    """The number of records of x."""
     records = array_of("x", x)
     if records.ndim == 0 and records.dtype.kind in "iu" and records >= 0:
         return int(records)
@@ -225,7 +210,6 @@ def _size(x: Any) -> int:
 
 
 def _is_record(drawn: NDArray, x: Any) -> NDArray[np.bool_]:
-    """Whether each label is in the data."""
     records = array_of("x", x)
     texts = records.dtype.kind in "US"
     if drawn.size and (drawn.dtype.kind not in ("US" if texts else "iuf")):
@@ -236,6 +220,5 @@ def _is_record(drawn: NDArray, x: Any) -> NDArray[np.bool_]:
 
 
 def _log_arrangements(size: int, k: int) -> float:
-    """ln(size! / (size - k)!)."""
     with mpmath.workdps(40 + 2 * len(str(size))):
         return float(mpmath.loggamma(size + 1) - mpmath.loggamma(size - k + 1))

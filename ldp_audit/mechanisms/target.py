@@ -55,7 +55,6 @@ def _shipped(target: str) -> Any:
 
 
 def _literal(target: str, node: ast.expr) -> Any:
-    """A number, True, False, or inf; nothing else."""
     if isinstance(node, ast.Name) and node.id == "inf":
         return float("inf")
     sign = -1 if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else 1
@@ -74,7 +73,6 @@ def _imported(target: str) -> Any:
 
 
 def _cut(target: str) -> str:
-    """The target in quotes, at most 200 characters of it."""
     return repr(target if len(target) <= 200 else target[:200] + "...")
 
 

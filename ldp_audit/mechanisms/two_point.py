@@ -133,10 +133,7 @@ class TwoPoint(Mechanism):
         return numbers_of("x", x).astype(np.float64)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Var[report | x] = r**2 A**2 - (x - c)**2, without cancellation at the endpoints. Shape of x.
-
-        LDP-FL's Lemma 2 prints r**2 A**2, the value at x = c.
-        """
+        """Var[report | x] = r**2 A**2 - (x - c)**2, stably (LDP-FL's Lemma 2 prints the value at x = c). Shape of x."""
         above, below = self._shares(x)
         half = self.epsilon / 2
         excess = 0.0 if half > 350 else self.radius / math.sinh(half)  # r**2 (A**2 - 1) = (r / sinh)**2
@@ -240,8 +237,8 @@ class FiniteTwoPoint(WholeWords):
         position = ((wide - low) - (high - wide)) / (high - low)  # exactly -1 and 1 at the endpoints
         safe = float(reach) if int(float(reach)) <= reach else float(np.nextafter(float(reach), 0.0))
         inner = xp.astype(xp.clip(xp.floor(position * float(reach)), -safe, safe), xp.int64)
-        ends = xp.where(wide >= high, xp.full_like(inner, reach), xp.full_like(inner, -reach))
-        return xp.where((wide >= high) | (wide <= low), ends, inner)
+        extremes = xp.where(wide >= high, xp.full_like(inner, reach), xp.full_like(inner, -reach))
+        return xp.where((wide >= high) | (wide <= low), extremes, inner)
 
     def _scale(self) -> float:
         """The derivative of the threshold in the input, in units of 2**48; infinite for the smallest radii."""

@@ -87,11 +87,7 @@ class TwoStage(Mechanism):
         return len(self._selection_pair()[0])
 
     def symbolic(self) -> SymbolicChannel:
-        """The distribution of one coordinate of `dense`, in the value mechanism's symbols and P.
-
-        P, the probability that the coordinate is selected, depends on the whole vector; see the selection's
-        `symbolic()`.
-        """
+        """The distribution of one coordinate of `dense`, given P, the probability of its selection (see there)."""
         return thinned(self.value.symbolic(), "one coordinate, selected and perturbed", SELECTED, Integer(1))
 
     def exact_epsilon(self) -> float:
@@ -105,7 +101,7 @@ class TwoStage(Mechanism):
         return float(self.selection.exact_epsilon() + self.value.exact_epsilon())
 
     def pair_loss(self) -> PairLoss:
-        """See base: each index's ratio, at the selection's worst pair, and the value's loss; no report has no value."""
+        """See base: a mixture over the index of its log ratio, at the selection's worst pair, plus the value's loss."""
         first, second = (np.asarray(z) for z in self.selection.worst_pair())
         one, two = (np.asarray(self.selection.log_prob(np.arange(self.d), z)) for z in (first, second))
         ratios = _snapped(one - two, (first.astype(float) - second) * 1.0, self.selection.exact_epsilon(), one, two)
@@ -120,12 +116,12 @@ class TwoStage(Mechanism):
         With `clip`, every coordinate lies beyond an endpoint of the domain, in the selection's worst orders. Without,
         coordinate 0 moves from one endpoint to the other, and ties rank it last.
         """
-        ends, (low, high) = worst_ends(self.value), domain_of(self.value)
+        endpoints, (low, high) = worst_ends(self.value), domain_of(self.value)
         widest = max(abs(low), abs(high))
         if self.clip:
             one, two = (widest * (1 + z.astype(np.float64)) for z in self._selection_pair())
-            return (one, -two) if ends[0] > ends[1] else (-one, two)
-        first, second = sorted(ends, key=abs, reverse=True)
+            return (one, -two) if endpoints[0] > endpoints[1] else (-one, two)
+        first, second = sorted(endpoints, key=abs, reverse=True)
         one, two = np.full(self.d, min(max(low, 0.0), high)), np.full(self.d, first)
         one[0], two[0] = first, second
         return one, two
@@ -147,10 +143,7 @@ class TwoStage(Mechanism):
         return np.where(asked >= self.exact_epsilon(), 0.0, np.reshape(found, asked.shape))[()]
 
     def log_prob(self, y: Any, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """Log probability (density) of the report y = (index, value), shapes (...), at the vector x, shape (..., d).
-
-        -inf where the index is None or -1 and the value is not 0.
-        """
+        """Log probability (density) of y = (index, value) or (None, 0), shapes (...), at x, shape (..., d)."""
         index, value = two_parts("y", y)
         index, value = indices(index, self.d), numbers_of("y", value)
         vectors = array_of("x", x)
@@ -180,11 +173,7 @@ class TwoStage(Mechanism):
         return TwoStage(selection, implemented("value", self.value, bits), self.clip)
 
     def sample(self, x: Any, *, rng: Any) -> SparseReport:
-        """One report for each vector: indices (-1 for none) and values (then 0), shapes (...).
-
-        x: array or tensor of shape (..., d).   rng: a numpy.random.Generator, or a torch.Generator for tensors.
-        Values have the floating dtype of x. Draws from `implemented()`, whose epsilon is at most exact_epsilon().
-        """
+        """One report for each vector: indices (-1 for none) and values (then 0), shapes (...); see the base."""
         source = source_of(rng)
         xp, vectors = source.xp, source.array("x", x)
         inputs = self._values(vectors, xp)
@@ -200,10 +189,7 @@ class TwoStage(Mechanism):
         return scattered(index[..., None], value[..., None], self.d)
 
     def selection_input(self, x: Any, xp: Any = NumpySource.xp) -> Any:
-        """The selection's input, shape (..., d): ranks 1 .. d of the |x_j|, or membership in the top k.
-
-        See `ranking.ranking` and `ranking.top_set`: ties go to the larger index.
-        """
+        """The ranks 1 .. d of the |x_j|, or membership in the top k, ties to the larger index; shape (..., d)."""
         magnitudes, members = xp.abs(finite_numbers("x", self._vectors(x), xp)), self._set_size()
         return ranking(magnitudes) if members is None else top_set(magnitudes, members)
 

@@ -19,8 +19,7 @@ from ldp_audit.mechanisms.mechanism import Mechanism
 class ValueMechanism(Protocol):
     """A mechanism on the numbers of one interval.
 
-    The interval is `domain()`, if there is one (additive noise of sensitivity D has [-D/2, D/2]); for other objects the
-    range of `clip(x)`.
+    The interval is `domain()`, [-D/2, D/2] for additive noise of sensitivity D; for others the range of `clip(x)`.
     """
 
     def exact_epsilon(self) -> float:

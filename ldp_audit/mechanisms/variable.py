@@ -67,8 +67,8 @@ class Variable(Symbol):
         if open not in ("", "left", "right", "both"):
             raise ValueError(f'open must be "", "left", "right" or "both", got {open!r}')
         variable: Variable = Symbol.__xnew__(cls, name, real=True)  # type: ignore[assignment]
-        variable.lower = _end(name, "lower", lower)
-        variable.upper = _end(name, "upper", upper)
+        variable.lower = _bound(name, "lower", lower)
+        variable.upper = _bound(name, "upper", upper)
         variable.lower_open = open in ("left", "both") or variable.lower is -oo
         variable.upper_open = open in ("right", "both") or variable.upper is oo
         variable.integer_valued = integer
@@ -78,9 +78,9 @@ class Variable(Symbol):
         return variable
 
     def _hashable_content(self) -> tuple[Any, ...]:
-        ends = (self.lower, self.upper, self.lower_open, self.upper_open)
+        bounds = (self.lower, self.upper, self.lower_open, self.upper_open)
         # SymPy sorts by these, and None is not comparable.
-        return (self.name, *ends, self.integer_valued, self.exp_of is None, self.argument or S.Zero)
+        return (self.name, *bounds, self.integer_valued, self.exp_of is None, self.argument or S.Zero)
 
     def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         options = {"open": OPEN_ENDS[self.lower_open, self.upper_open], "integer": self.integer_valued}
@@ -137,13 +137,13 @@ def in_order(variables: Iterable[Variable], linked: Callable[[Variable], bool]) 
     def place(variable: Variable) -> None:
         if variable in ordered:
             return
-        ends = [
+        needs = [
             variable.lower,
             variable.upper,
             *([variable.argument] if linked(variable) and variable.argument else []),
         ]
         for needed in among:
-            if needed != variable and any(end.has(needed) for end in ends):
+            if needed != variable and any(part.has(needed) for part in needs):
                 place(needed)
         ordered.append(variable)
 
@@ -169,10 +169,7 @@ def substitute_domain(variable: Variable, rewrite: Mapping[Any, Any] | Callable[
 
 
 def replacements(what: str, variables: Iterable[Variable], values: Mapping[Variable, Any]) -> dict[Any, Any]:
-    """The replacement of each variable, by name: the exact values, and variables whose domains change with them.
-
-    Raises ValueError, naming `what`, for a name that is not among the variables.
-    """
+    """The replacement of each variable, by name, and of those whose domains change; ValueError for unknown names."""
     own = {variable.name: variable for variable in variables}
     missing = sorted(variable.name for variable in values if variable.name not in own)
     if missing:
@@ -204,7 +201,7 @@ def _digits(number: Any) -> float:
     return max(int(number.p).bit_length(), int(number.q).bit_length()) * 0.30103
 
 
-def _end(name: str, side: str, value: Any) -> Expr:
+def _bound(name: str, side: str, value: Any) -> Expr:
     end = exact(value)
     outwards = oo if side == "upper" else -oo
     if not isinstance(end, Expr) or end.is_extended_real is False or (end.is_infinite and end != outwards):
@@ -235,10 +232,7 @@ def _visit(symbol: Symbol, found: dict[Variable, None], path: tuple[Symbol, ...]
 
 
 def ranges_over_all_exponentials(variable: Variable) -> bool:
-    """Whether the declared range is exactly that of the exponential, as (1, oo) for t = e**epsilon, epsilon > 0.
-
-    If not, statements about the variable need its exponent too.
-    """
+    """Whether the domain is exactly the exponential's; if not, statements about the variable need its exponent."""
     exponent = variable.exp_of
     inner = next(iter(exponent.free_symbols), None) if exponent is not None else None
     if (
@@ -249,8 +243,8 @@ def ranges_over_all_exponentials(variable: Variable) -> bool:
     ):
         return False
     factor = exponent / inner  # a number, as its sign is known
-    ends = (exp(factor * inner.lower), exp(factor * inner.upper), inner.lower_open, inner.upper_open)
-    return ends == (variable.lower, variable.upper, variable.lower_open, variable.upper_open)
+    bounds = (exp(factor * inner.lower), exp(factor * inner.upper), inner.lower_open, inner.upper_open)
+    return bounds == (variable.lower, variable.upper, variable.lower_open, variable.upper_open)
 
 
 EPSILON = Variable("epsilon", 0, oo, open="left", latex=r"\varepsilon")

@@ -97,5 +97,4 @@ def _replaced(one: OutputClass, swap: Mapping[Any, Any]) -> list[OutputClass]:
 
 
 def _worked_out(expression: Expr) -> Expr:
-    """The expression with sums of known range and binomials of numbers evaluated."""
     return expand_func(expression.doit())

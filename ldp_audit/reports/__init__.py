@@ -1,1 +1,1 @@
-"""Results in, documents out: HTML, Markdown, JSON, figures. Nothing is computed here."""
+"""Documents of results: HTML, Markdown, JSON, figures. Nothing is computed here."""

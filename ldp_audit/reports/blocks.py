@@ -1,6 +1,6 @@
-"""What a section of the whole report is made of: written once, rendered as HTML and as Markdown.
+"""Blocks of the whole report's sections, rendered as HTML and as Markdown.
 
-A text is a str, one of the spans below, or a list of both. Nothing here is markup: each form escapes what it is given.
+A text is a str, one of the spans below, or a list of both. None of it is markup: each renderer escapes it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class ClaimLink:
 
 @dataclass(frozen=True)
 class SectionLink:
-    """Words that lead to another section, by its key."""
+    """Words linked to another section, by its key."""
 
     kind: ClassVar[str] = "section"
     text: str
@@ -30,7 +30,7 @@ class SectionLink:
 
 @dataclass(frozen=True)
 class FoundLink:
-    """Words that lead to the list of claims, with these filters set: a paper's key, a verdict, or both."""
+    """Words linked to the list of claims, filtered by a paper's key, a verdict, or both."""
 
     kind: ClassVar[str] = "found"
     text: str
@@ -40,7 +40,7 @@ class FoundLink:
 
 @dataclass(frozen=True)
 class Badge:
-    """A verdict; tone: the class that colours it, where the words are not the verdict's own."""
+    """A verdict; tone: the class for its colour, where the words are not the verdict's own."""
 
     kind: ClassVar[str] = "badge"
     text: str
@@ -49,7 +49,7 @@ class Badge:
 
 @dataclass(frozen=True)
 class Code:
-    """Words of a program or of arithmetic."""
+    """Code or arithmetic."""
 
     kind: ClassVar[str] = "code"
     text: str
@@ -57,7 +57,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Strong:
-    """Words that matter."""
+    """Emphasised words."""
 
     kind: ClassVar[str] = "strong"
     text: str
@@ -78,7 +78,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading inside a section; level 1 is below the section's own title. name: for links, unique in the section."""
+    """A heading inside a section; level 1 is below the section's title. name: for links, unique in the section."""
 
     kind: ClassVar[str] = "heading"
     text: str
@@ -88,7 +88,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a head; the first cell of a row names it."""
+    """Rows under a header; the first cell of a row names it."""
 
     kind: ClassVar[str] = "table"
     caption: str
@@ -98,7 +98,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Items:
-    """A list without an order."""
+    """An unordered list."""
 
     kind: ClassVar[str] = "items"
     items: Sequence[Text]
@@ -106,7 +106,7 @@ class Items:
 
 @dataclass(frozen=True)
 class Formula:
-    """LaTeX; label: what it is, for those who cannot see it."""
+    """LaTeX; label: its description for screen readers."""
 
     kind: ClassVar[str] = "formula"
     latex: str
@@ -115,7 +115,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure of the report, as `Figure.to_dict` has it."""
+    """A figure of the report, in the form of `Figure.to_dict`."""
 
     kind: ClassVar[str] = "picture"
     figure: dict[str, Any]
@@ -123,7 +123,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Shares:
-    """How many claims got which verdict, as a bar with its numbers in words. counts: verdict to number."""
+    """A bar of the numbers of claims with each verdict. counts: verdict to number."""
 
     kind: ClassVar[str] = "shares"
     counts: dict[str, int]

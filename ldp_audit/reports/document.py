@@ -1,4 +1,4 @@
-"""report.json: the settled claims as one plain document, from which every other form of the report is made."""
+"""report.json: the settled claims as one plain document, the source of every other form of the report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def build(
     """The whole report as JSON-ready data.
 
     pairs: papers with their settled claims, in order.   figures: each with its paper's key.
-    failed: what is wrong with claims that are not well formed, which could not be settled.
+    failed: errors of malformed claims, which could not be settled.
     """
     claims = [claim_record(paper, one) for paper, group in pairs for one in group]
     return {
@@ -49,7 +49,7 @@ def build(
 
 
 def of_paper(report: dict[str, Any], key: str) -> dict[str, Any]:
-    """The part of a report that is one paper's, as a report."""
+    """The part of a report on one paper, as a report."""
     claims = [claim for claim in report["claims"] if claim["paper"] == key]
     return {
         **report,
@@ -62,19 +62,19 @@ def of_paper(report: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def counted(claims: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The verdicts on the papers' own claims, most frequent first, and how many claims are not theirs."""
+    """The verdicts on the papers' own claims, most frequent first, and the number of other claims."""
     own = Counter(claim["verdict"] for claim in claims if claim["source"] == "paper")
     return {"summary": dict(own.most_common()), "not_the_papers": len(claims) - own.total()}
 
 
 def paper_record(paper: Paper) -> dict[str, Any]:
-    """A paper's name, where it was published, and the mechanisms that its claims are about."""
+    """A paper's name, its publication, and the mechanisms of its claims."""
     words = {"key": paper.key, "title": paper.title, "authors": paper.authors, "venue": paper.venue}
     return words | {"mechanisms": [_mechanism_record(law) for law in paper.mechanisms]}
 
 
 def _mechanism_record(law: SymbolicChannel | SymbolicWeights) -> dict[str, Any]:
-    """A mechanism's law, typeset, and the domains of its variables, the private ones first."""
+    """A mechanism's definition, typeset, and the domains of its variables, the private ones first."""
     private = law.inputs if isinstance(law, SymbolicChannel) else ()
     others = [one for one in law.variables() if one not in private]
     domains = {what: [_domain(one) for one in of] for what, of in (("private", private), ("public", others))}
@@ -87,7 +87,7 @@ def _domain(variable: Variable) -> str:
 
 
 def claim_record(paper: Paper, settled: SettledClaim) -> dict[str, Any]:
-    """One claim with its verdict and everything that the verdict rests on."""
+    """One claim with its verdict and all evidence for it."""
     claim = settled.claim
     refuted = next((part.evidence for part in settled.parts if part.verdict is Verdict.REFUTED), None)
     record = _stated(paper, claim, {name: [part.to_dict() for part in group] for name, group in settled.groups.items()})
@@ -98,12 +98,12 @@ def claim_record(paper: Paper, settled: SettledClaim) -> dict[str, Any]:
         "verdict": str(settled.verdict),
         "engine": _engines(settled),
         "seconds": round(settled.seconds, 4),
-        "counterexample": None if settled.verdict is Verdict.PROVED else refuted,  # not of a reading that is not theirs
+        "counterexample": None if settled.verdict is Verdict.PROVED else refuted,  # not one of another reading
     }
 
 
 def stated_record(paper: Paper, claim: Claim) -> dict[str, Any]:
-    """One claim as a report holds it, without what is found when it is settled."""
+    """One claim without the results of settling it."""
     return _stated(paper, claim, {name: [one.to_dict() for one in group] for name, group in claim.groups().items()})
 
 
@@ -127,7 +127,7 @@ def _stated(paper: Paper, claim: Claim, groups: dict[str, list[dict[str, Any]]])
 
 
 def _engines(settled: SettledClaim) -> str:
-    """The engines that the verdict rests on, without repeats; "argument" for prose alone."""
+    """The engines on which the verdict rests, without repetition; "argument" for prose alone."""
     resting = (part for name, group in settled.groups.items() if name != "corrected" for part in group)
     names = dict.fromkeys(part.engine for part in resting)
     return ", ".join(names) or ("argument" if settled.claim.argument else "none")

@@ -1,4 +1,4 @@
-"""Figures drawn from their data, as SVG text that can stand in a page or in a file."""
+"""Figures drawn from their data, as SVG text for pages and files."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _LINES: dict[Style, str] = {"line": "-", "dashed": "--", "dotted": ":", "points"
 
 
 def svg(figure: dict[str, Any]) -> str:
-    """The figure as an <svg> element, with its title and its description for those who cannot see it.
+    """The figure as an <svg> element, with its title and description for screen readers.
 
-    Equal data gives equal text: no date, and ids that follow from the name. A report shows a figure on several pages,
-    so the last few are kept.
+    Equal data gives equal text: no date, and ids that follow from the name. The last few are cached, as a report shows
+    a figure on several pages.
     """
     return _drawn(json.dumps(figure, sort_keys=True))
 
@@ -42,7 +42,7 @@ def _drawn(written: str) -> str:
         axes = canvas.figure.subplots(1, len(figure["panels"]), squeeze=False)[0]
         for panel, axis in zip(figure["panels"], axes, strict=True):
             _draw(panel, axis)
-        # Room for ticks such as 6 x 10^-10: a layout that measures them takes as long as all else in a figure.
+        # Fixed room for ticks such as 6 x 10^-10: measuring them would double the time.
         canvas.figure.subplots_adjust(left=0.095, right=0.99, bottom=0.13, top=0.92, wspace=0.27)
         buffer = io.StringIO()
         canvas.figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
@@ -59,7 +59,7 @@ def _draw(panel: dict[str, Any], axis: Any) -> None:
         if series["style"] == "intervals":
             axis.vlines(series["x"], series["y"], series["upper"], color=colour, alpha=0.5)
             continue
-        if series["style"] != "dashed":  # a dashed curve belongs to the one before it, and so do intervals
+        if series["style"] != "dashed":  # dashed curves and intervals belong to the previous curve
             colour = next(colours)
         axis.plot(series["x"], series["y"], _LINES[series["style"]], label=series["label"], color=colour)
     if panel.get("x_log"):
@@ -67,19 +67,19 @@ def _draw(panel: dict[str, Any], axis: Any) -> None:
     if panel["y_log"]:
         axis.set_yscale("log")
     axis.set(xlabel=panel["x_label"], ylabel=panel["y_label"])
-    axis.set_title(panel["title"], y=1.0)  # without y every tick is measured to clear it
+    axis.set_title(panel["title"], y=1.0)  # a given y avoids measuring every tick
     axis.grid(visible=True, alpha=0.25)
     axis.legend(fontsize=8)
 
 
 def _described(text: str, figure: dict[str, Any]) -> str:
-    """Only the element, scalable, with a role and a label."""
+    """The element alone, scalable, with a role and a label."""
     from html import escape
 
     element = text[text.index("<svg") :]
     element = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", element, count=1)
     element = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", element, count=1)
-    # Several figures share a page: their ids must not meet.
+    # Ids must be unique among the figures of a page.
     element = re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{figure['name']}-", element)
     label = escape(figure["alt"], quote=True)
     return element.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)

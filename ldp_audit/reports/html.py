@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML file: no script, no network, readable on a phone, in the dark and in print."""
+"""The report as one self-contained HTML file: no script, no network; responsive, with dark and print styles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ldp_audit.reports.page_names import claim_anchors
 
 
 def render(report: dict[str, Any]) -> str:
-    """The whole report; everything that comes from a claim is escaped."""
+    """The whole report; all text of claims is escaped."""
     return (
         environment()
         .get_template("report.html.j2")
@@ -35,7 +35,7 @@ def render_index(report: dict[str, Any], parts: Sequence[dict[str, Any]]) -> str
 
 
 def environment() -> Environment:
-    """The templates of this folder: everything that is put in is escaped, and what is missing is an error."""
+    """The templates of this folder, with autoescaping and errors for undefined variables."""
     made = Environment(
         loader=PackageLoader("ldp_audit.reports"),
         autoescape=True,

@@ -1,8 +1,8 @@
 """junit.xml: one test case for each claim, so that CI shows verdicts beside tests.
 
-A case fails only where the user asks for it: a refuted claim with `--fail-on refuted`, one that is not decided, too,
-with `--fail-on undecided`. Else a refuted claim is a result and its case passes. What no engine settled is skipped. A
-damaged conversion's reading never fails. Every case has its verdict as a property and its evidence in words as output.
+A case fails only on request: refuted claims with `--fail-on refuted`, undecided ones too with `--fail-on undecided`.
+Otherwise a refuted claim is a result and its case passes. Claims that no engine settled are skipped. The reading of a
+damaged conversion never fails. Every case has its verdict as a property and its evidence in words as output.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ FAILING: dict[str, frozenset[str]] = {
     "refuted": frozenset({"REFUTED"}),
     "undecided": frozenset({"REFUTED", "UNDECIDED"}),
 }
-"""Verdicts that fail, by what `--fail-on` names."""
+"""Failing verdicts for each value of `--fail-on`."""
 
 _NOT_SETTLED = ("UNDECIDED", "PROSE")
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def fails(claim: dict[str, Any], fail_on: str | None) -> bool:
-    """Whether this claim counts against the report."""
+    """Whether this claim fails."""
     counted = fail_on is not None and claim["verdict"] in FAILING[fail_on]
     return counted and claim["source"] != "damaged conversion"
 
@@ -71,5 +71,5 @@ def _evidence(claim: dict[str, Any]) -> str:
 
 
 def _text(text: str) -> str:
-    """Without the characters that XML cannot hold."""
+    """The text without characters that XML cannot represent."""
     return _NOT_XML.sub("\ufffd", text)

@@ -37,7 +37,7 @@ def _table(report: dict[str, Any]) -> str:
 
 
 def mechanism_chapter(law: dict[str, Any]) -> str:
-    """A mechanism that claims are about: its law and its variables."""
+    """A mechanism of the claims: its definition and its variables."""
     return f"## Mechanism: {plain(law['name'])}\n\n{formula(law['latex'])}\n\n{plain(wording.where(law))}"
 
 
@@ -95,7 +95,7 @@ def _group(title: str, parts: list[dict[str, Any]]) -> list[str]:
 
 
 def footer(report: dict[str, Any]) -> str:
-    """By what the report was made."""
+    """The program and versions that made the report."""
     tool = report["tool"]
     others = ", ".join(f"{name} {number}" for name, number in tool.items() if name not in ("name", "version"))
     made_by = f"Made by {tool['name']} {tool['version']} ({others})."
@@ -104,21 +104,21 @@ def footer(report: dict[str, Any]) -> str:
 
 
 def plain(text: str) -> str:
-    """Text that Markdown leaves as it is."""
+    """Text escaped for Markdown."""
     return re.sub(r"([\\`*_{}\[\]<>#|$])", r"\\\1", text.replace("\n", " "))
 
 
 def code(text: str) -> str:
-    """Text as code, whatever it holds."""
+    """Text as inline code, with sufficient delimiters."""
     fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
     return f"{fence}{' '.join(text.splitlines())}{fence}"
 
 
 def formula(latex: str) -> str:
-    """Displayed mathematics; as code where the LaTeX would end it early."""
+    """Displayed mathematics; as code if the LaTeX would end it early."""
     return code(latex) if "$" in latex or "\n\n" in latex else f"$${latex}$$"
 
 
 def anchor(name: str) -> str:
-    """The anchor that a heading gets on most sites."""
+    """The anchor of a heading on most sites."""
     return re.sub(r"[^\w-]", "", name.lower())

@@ -1,4 +1,4 @@
-"""Laws in LaTeX, and LaTeX in MathML, which browsers typeset without a script, a font or a network."""
+"""Distributions in LaTeX, and LaTeX in MathML, which browsers typeset without a script, a font or a network."""
 
 from __future__ import annotations
 
@@ -46,11 +46,7 @@ _ELEMENTS = {
 
 
 def mathml(latex: str) -> str:
-    """A <math> element labelled with its LaTeX; the LaTeX itself, escaped, where it cannot be typeset safely.
-
-    The converter passes some text through as it is, so its output is parsed, and refused if it holds anything but
-    MathML.
-    """
+    """A <math> element labelled with its LaTeX; the escaped LaTeX where the result would not be pure MathML."""
     if not latex:
         return ""
     shown = html.escape(latex, quote=True)
@@ -72,7 +68,7 @@ def _is_mathematics(node: ElementTree.Element) -> bool:
 
 
 def law_latex(law: SymbolicChannel | SymbolicWeights) -> str:
-    """The law, typeset; sums are given letters of their own, explained at the end."""
+    """The distribution, typeset; sums get letters, explained at the end."""
     sums: dict[Any, str] = {}
     if isinstance(law, SymbolicWeights):
         parts = [_cases(r"\Pr[\text{report}]", [(one.probability, _class(one)) for one in law.classes], sums)]
@@ -101,7 +97,7 @@ def _cases(name: str, rows: list[tuple[Expr, str]], sums: dict[Any, str]) -> str
 
 
 def with_sums_named(expression: Expr, sums: dict[Any, str]) -> str:
-    """The expression typeset, its double sums replaced by the letters a, b, ... in the order in which they come."""
+    """The expression typeset, with its double sums replaced by the letters a, b, ... in order of appearance."""
     double = sorted((one for one in expression.atoms(Sum) if len(one.limits) > 1), key=str)
     for one in double:
         if one not in sums:
@@ -116,7 +112,7 @@ def _class(one: OutputClass) -> str:
 
 
 def _interval(lower: Expr, upper: Expr, index: Variable | None = None) -> str:
-    """Where the output lies: all over an interval, or at its whole numbers, which the index stands for."""
+    """The range of the output: an interval, or its whole numbers if there is an index."""
     name, numbers = (OUTPUT.name, "R") if index is None else (f"{OUTPUT.name}={latex(index)}", "Z")
     left = "" if lower.is_infinite else rf"{latex(lower)}\le "
     right = "" if upper.is_infinite else rf"\le {latex(upper)}"

@@ -1,7 +1,7 @@
-"""docs/mechanisms.md: one page over the shipped laws, written from their definitions.
+"""docs/mechanisms.md: one page on the shipped mechanisms, generated from their definitions.
 
-`python -m ldp_audit.reports.mechanism_page` prints it, and with the word `reference` docs/reference/mechanisms.md
-(`make docs` writes both); a test holds the files to it.
+`python -m ldp_audit.reports.mechanism_page` prints it, and with the argument `reference` docs/reference/mechanisms.md
+(`make docs` writes both); a test compares the files.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ldp_audit.reports.mathematics import law_latex, with_sums_named
 
 _OPENING = """# The mechanisms
 
-Each law as it is defined in `ldp_audit/mechanisms/`, and what follows from the definition. This page is generated
-(`make docs`); nothing on it is written by hand. The numbers in a row come from the example in its heading.
+Each mechanism's distribution, as defined in `ldp_audit/mechanisms/`, and what is derived from the definition. This page
+is generated (`make docs`). The numbers in a table come from the example in its heading.
 """
 
 _REFERENCE = """# Mechanisms
 
-`ldp_audit.mechanisms`: exact distributions, each defined once; [all laws on one page](../mechanisms.md).
+`ldp_audit.mechanisms`: exact distributions, each defined once; [all on one page](../mechanisms.md).
 """
 
 
@@ -34,7 +34,7 @@ def render() -> str:
 
 
 def reference() -> str:
-    """The public names of the room, as Markdown that mkdocstrings expands."""
+    """The public names of the room, as Markdown for mkdocstrings."""
     families = {*mechanisms.FAMILIES, *mechanisms.COMPOSED}
     rest = sorted(set(mechanisms.__all__) - families, key=str.lower)
     parts = (

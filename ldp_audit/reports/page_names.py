@@ -1,4 +1,4 @@
-"""File names of pages: equal claims give equal names in every report, and no name leaves the report's folder."""
+"""File names of pages: a function of the claims alone, and inside the report's folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST = 60
 def claim_pages(claims: Sequence[dict[str, Any]]) -> dict[tuple[str, str], str]:
     """The page of each claim, by its paper and its id: claims/ID.html, relative to the report's folder.
 
-    An id that is no file name, or is another's but for capitals, gets some digits of a hash of the paper and the id.
+    An id that is no file name, or equals another's up to case, gets digits of a hash of the paper and the id.
     """
     keys = [(claim["paper"], claim["id"]) for claim in claims]
     plain = {key: _plain(key[1]) for key in keys}
@@ -36,19 +36,19 @@ def paper_pages(papers: Sequence[dict[str, Any]]) -> dict[str, str]:
 
 
 def claim_anchors(claims: Sequence[dict[str, Any]]) -> dict[tuple[str, str], str]:
-    """An HTML id for each claim on a page of all, by its paper and its id: the id itself where it can be one."""
+    """A unique HTML id for each claim on a page of all, by its paper and its id: the id itself if possible."""
     keys = [(claim["paper"], claim["id"]) for claim in claims]
     often = Counter(name for _, name in keys)
     return {key: key[1] if often[key[1]] == 1 and not re.search(r"\s", key[1]) else _digits(key) for key in keys}
 
 
 def is_figure_name(name: object) -> bool:
-    """Whether a figure of this name may be written as figures/NAME.svg."""
+    """Whether figures/NAME.svg is a valid file name."""
     return isinstance(name, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", name) is not None
 
 
 def _plain(text: str) -> str:
-    """Letters, digits, hyphens and dots, not first; "claim" where nothing of the text is left."""
+    """Letters, digits, hyphens and dots (not first) of the text; "claim" if there are none."""
     kept = re.sub(r"[^A-Za-z0-9.-]+", "-", text).strip("-.")[:_LONGEST]
     return kept or "claim"
 

@@ -51,7 +51,7 @@ def _environment(report: dict[str, Any]) -> Environment:
 
 
 def heading_id(heading: Heading) -> str:
-    """An id that no other element of the page has: letters and digits as they are, all else by its code."""
+    """An id that is unique on the page: letters and digits unchanged, other characters by their codes."""
     return "at-" + "".join(one if one.isascii() and one.isalnum() else f"-{ord(one):x}-" for one in heading.name)
 
 
@@ -60,13 +60,11 @@ def _key(one: Any) -> tuple[str, str]:
 
 
 def _filters(link: FoundLink) -> str:
-    """The part of an address that sets the filters of the claims' list."""
     wanted = {name: value for name, value in (("paper", link.paper), ("verdict", link.verdict)) if value}
     return f"#{urlencode(wanted)}" if wanted else ""
 
 
 def _finder(one: Any) -> Callable[[str], FoundLink]:
-    """Links to a paper's claims by verdict."""
     paper = one["papers"][0]["key"] if isinstance(one, dict) else one.paper
     return lambda verdict: FoundLink("", paper, verdict)
 
@@ -108,7 +106,6 @@ def _paper(made: Environment, report: dict[str, Any], key: str) -> str:
 
 
 def _each_claim(made: Environment, report: dict[str, Any]) -> dict[str, str]:
-    """A page for each claim, linked to its neighbours."""
     paths = [claim_pages(report["claims"])[_key(one)] for one in report["claims"]]
     names, papers = paper_pages(report["papers"]), {paper["key"]: paper for paper in report["papers"]}
     near = [{"id": one["id"], "page": path} for one, path in zip(report["claims"], paths, strict=True)]

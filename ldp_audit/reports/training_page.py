@@ -1,4 +1,4 @@
-"""A training experiment's document as tables, Markdown and HTML; all numbers are the document's."""
+"""A training experiment's document as tables, Markdown and HTML; all numbers are from the document."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def rendered(document: Mapping[str, Any], figures: Sequence[Figure]) -> dict[str
 
 
 def tables(document: Mapping[str, Any]) -> list[TextTable]:
-    """The points, the findings and the audit, those that there are."""
+    """The tables of points, findings and audits, as far as they exist."""
     found = [TextTable("Points", _points(document))]
     if document["findings"]:
         found.append(TextTable("Findings", _findings(document)))
@@ -46,12 +46,12 @@ def tables(document: Mapping[str, Any]) -> list[TextTable]:
 
 
 def title(document: Mapping[str, Any]) -> str:
-    """Of the page."""
+    """The page's title."""
     return f"Training {document['pipeline']} on {document['data']['name']}"
 
 
 def about(document: Mapping[str, Any]) -> list[str]:
-    """What was run, in sentences."""
+    """The experiment's settings, in sentences."""
     runs, tool = document["runs"], document["tool"]
     data = ", ".join(f"{name} {value}" for name, value in document["data"].items() if name not in ("name", "digest"))
     device = runs[0]["device"]
@@ -74,7 +74,7 @@ def about(document: Mapping[str, Any]) -> list[str]:
 
 
 def markdown(document: Mapping[str, Any], figures: Sequence[Mapping[str, Any]]) -> str:
-    """The page."""
+    """The page as Markdown."""
     lines = [f"# {plain(title(document))}", "", *(f"{plain(line)}\n" for line in about(document))]
     for table in tables(document):
         head, *rows = ([plain(cell) for cell in row] for row in table.rows)
@@ -88,7 +88,7 @@ def markdown(document: Mapping[str, Any], figures: Sequence[Mapping[str, Any]]) 
 
 
 def html(document: Mapping[str, Any], figures: Sequence[Mapping[str, Any]]) -> str:
-    """The same as one self-contained file; every text is escaped."""
+    """The page as one self-contained file; all text is escaped."""
     drawn = [(figure, Markup(svg(dict(figure)))) for figure in figures]  # noqa: S704  (matplotlib escapes its texts)
     template = environment().get_template("training.html.j2")
     return template.render(
@@ -114,14 +114,14 @@ def _points(document: Mapping[str, Any]) -> list[list[str]]:
 
 
 def accuracy(measured: Mapping[str, Any]) -> str:
-    """The mean, with the half-width of its interval where there is one."""
+    """The mean, with the half-width of its interval if there is one."""
     if measured["low"] is None:
         return f"{measured['mean']:.4f}"
     return f"{measured['mean']:.4f} ± {(measured['high'] - measured['low']) / 2:.4f}"
 
 
 def spent(spend: Mapping[str, Any] | None, *, shuffled: bool) -> list[str]:
-    """Cells of a point's spend: exact by name, shuffled where that is asked for, and the paper's."""
+    """Cells of a point's epsilon: exact by name, shuffled on request, and the paper's."""
     if spend is None:
         return ["not private", *([""] if shuffled else []), ""]
     everything, claimed = spend["everything"], spend["claimed"]
@@ -142,7 +142,7 @@ def _ends(ends: Sequence[Any]) -> str:
 
 
 def finding_words(finding: Mapping[str, Any]) -> str:
-    """What was said, where, what was measured, and what a reader should know, as one paragraph."""
+    """A finding as one paragraph: the paper's words, their place, the measurement, and remarks."""
     place = f" ({finding['place']})" if finding["place"] else ""
     note = f" {finding['note']}" if finding["note"] else ""
     numbers = ", ".join(_flat(finding["numbers"])) or "no numbers"
@@ -168,7 +168,7 @@ def _printed(document: Mapping[str, Any]) -> list[list[str]]:
 
 
 def _audits(audits: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """A row for each promise to each observer of each point."""
+    """A row for each guarantee against each observer of each point."""
     rows = [["point", "observer", "epsilon at least", "promised", "by", "verdict"]]
     for audit in audits:
         point = ", ".join(f"{name} {_value(value)}" for name, value in audit["settings"].items()) or "the run"
@@ -183,7 +183,6 @@ def _audits(audits: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 
 def _flat(numbers: Mapping[str, Any], before: str = "") -> list[str]:
-    """Every number after its name; a mean with its limits as one."""
     if {"mean", "low", "high"} <= set(numbers):
         head = f"{before}{_value(numbers['mean'])} [{_value(numbers['low'])}, {_value(numbers['high'])}]"
         return [head, *_flat({key: value for key, value in numbers.items() if key not in ("mean", "low", "high")})]

@@ -1,4 +1,4 @@
-"""Evidence in words and arithmetic lines that a reader can follow by hand; made from report.json's data alone."""
+"""Evidence in words and in arithmetic that a reader can verify by hand, from report.json's data alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ldp_audit.claims import manifest
 from ldp_audit.claims.recheck_report import by_solver_alone
 
 LONG_FORM = 400
-"""Forms longer than this many characters are cut in the readable reports; report.json has them whole."""
+"""Longer forms (in characters) are cut in readable reports; report.json has them in full."""
 
 VERDICTS = {
     "PROVED": "holds as stated, or as it is kindly read; the proof is below and can be rechecked",
@@ -30,29 +30,29 @@ SOURCES = {
 
 
 def digest(claims: list[dict[str, Any]]) -> str:
-    """The first digits of the claims' digest, by which a page can be held to its report.json."""
+    """The first digits of the claims' digest, by which a page can be matched with its report.json."""
     return manifest.digest(claims)[:16]
 
 
 def badge(claim: dict[str, Any]) -> str:
-    """The verdict as it is shown: a proof that rests on a solver's word alone says so."""
+    """The verdict as displayed, with a mark on proofs that rest on a solver's word alone."""
     parts = [part for group in ("parts", "kindest", "condition", "narrower") for part in claim["evidence"][group]]
     rests_on_solver = any(by_solver_alone(part["evidence"]) for part in parts)
     return f"{claim['verdict']} (smt)" if rests_on_solver else claim["verdict"]
 
 
 def as_stated(claim: dict[str, Any]) -> str:
-    """What the claim's own parts are called: one of two readings, where a kinder one is there."""
+    """The name of the claim's own parts, where there is a more charitable reading too."""
     return "Read strictly" if claim["kindest"] else "As stated"
 
 
 def tagged(claim: dict[str, Any]) -> str:
-    """The verdict, with a word where the claim is not the paper's."""
+    """The verdict, marked if the claim is not the paper's."""
     return badge(claim) if claim["source"] == "paper" else f"{badge(claim)} ({claim['source']})"
 
 
 def counted(report: dict[str, Any]) -> str:
-    """How many claims, and how many of them are not the papers' own."""
+    """The number of claims, and of those that are not the papers' own."""
     others = report["not_the_papers"]
     own = len(report["claims"]) - others
     counted = f"{own} claim{'' if own == 1 else 's'}"
@@ -87,7 +87,7 @@ def domain(variable: dict[str, Any]) -> str:
 
 
 def where(mechanism: dict[str, Any]) -> str:
-    """Which variables of a mechanism are private, which are public, and their domains."""
+    """The private and the public variables of a mechanism, and their domains."""
     named = [f"{what}: {', '.join(mechanism[what])}" for what in ("private", "public") if mechanism[what]]
     return f"{'; '.join(named)[:1].upper()}{'; '.join(named)[1:]}." if named else "It has no variables."
 
@@ -101,7 +101,7 @@ def explain(part: dict[str, Any]) -> str:
 def counterexample(claim: dict[str, Any]) -> str:
     """The arithmetic line of the first refuted part; empty if none is refuted."""
     refuted = [part for part in claim["evidence"]["parts"] if part["verdict"] == "REFUTED"]
-    refuted = [] if claim["verdict"] == "PROVED" else refuted  # of a reading that is not the source's
+    refuted = [] if claim["verdict"] == "PROVED" else refuted  # of another reading
     return explain(refuted[0]) if refuted else ""
 
 
@@ -139,7 +139,7 @@ _ON_A_BOX = "On each, outward-rounded arithmetic keeps the two sides apart."
 
 
 def _boxes(evidence: dict[str, Any]) -> int:
-    """How many boxes a cover has; 0 if another proof is in it."""
+    """The number of boxes in a cover; 0 if it contains another proof."""
     if evidence["kind"] == "halves":
         below, above = _boxes(evidence["below"]), _boxes(evidence["above"])
         return below + above if below and above else 0
@@ -230,7 +230,7 @@ _EXPLANATIONS = {
 
 
 def _where(part: dict[str, Any], evidence: dict[str, Any]) -> str:
-    """What the slacks of a form stand for, and why its sign is plain."""
+    """The meaning of a form's slacks, and the reason for its sign."""
     used = dict.fromkeys(re.findall(r"\b(?:lo|hi)_\w+", evidence["gap"]))
     meanings = [_slack(name, part["variables"], evidence) for name in used]
     known = f", where {'; '.join(meanings)}" if meanings else ""

@@ -1,4 +1,4 @@
-"""Writing a report to a folder: all of it, or nothing."""
+"""Writing a report to a folder, atomically."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ __all__ = ["CannotWriteError", "as_json", "check_writable", "rendered", "write_f
 
 
 def rendered(report: dict[str, Any]) -> dict[str, str]:
-    """Every file of a report by its name: report.html, report.md, report.json and the figures.
-
-    For several papers also KEY.html for each, and index.html over them.
-    """
+    """The report's files by name: HTML, Markdown, JSON, figures; for several papers KEY.html and index.html too."""
     files = {f"figures/{figure['name']}.svg": svg(figure) + "\n" for figure in report["figures"]}
     files["report.json"] = as_json(report)
     files["report.md"] = markdown.render(report)
@@ -32,12 +29,12 @@ def rendered(report: dict[str, Any]) -> dict[str, str]:
 
 
 def as_json(data: Mapping[str, Any]) -> str:
-    """Indented JSON without NaN, which JSON does not have."""
+    """Indented JSON; NaN is an error."""
     return json.dumps(data, indent=1, allow_nan=False) + "\n"
 
 
 def check_writable(folder: Path) -> None:
-    """Raise CannotWriteError unless files can be made in the folder, which is made if it is not there."""
+    """Raise CannotWriteError unless files can be created in the folder, which is created if necessary."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -47,7 +44,7 @@ def check_writable(folder: Path) -> None:
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write all files under temporary names first, then rename them: a failure leaves no half-written report."""
+    """Write all files under temporary names, then rename them: an error leaves no partial report."""
     places = {folder / name: text for name, text in files.items()}
     try:
         for place in places:

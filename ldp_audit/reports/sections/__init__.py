@@ -26,5 +26,5 @@ SECTIONS: tuple[Callable[[dict[str, Any]], Section], ...] = (
 
 
 def all_sections(report: dict[str, Any]) -> list[Section]:
-    """Every section of the report; one for which nothing was gathered says so."""
+    """Every section of the report; those without data say so."""
     return [one(report) for one in SECTIONS]

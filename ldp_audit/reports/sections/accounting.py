@@ -1,4 +1,4 @@
-"""Accounting: what each protocol really spends, beside what its paper says."""
+"""Accounting: the exact epsilon of each protocol beside the paper's."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def accounting(report: dict[str, Any]) -> Section:
 
 
 def spent(one: dict[str, Any]) -> list[str]:
-    """Of a whole protocol: what its paper says, the exact epsilon, and the shuffled one."""
+    """Of a whole protocol: the paper's epsilon, the exact one, and the shuffled one."""
     claimed = one["claimed"]
     says = "no number" if claimed is None or claimed["epsilon"] is None else _at(claimed["epsilon"], claimed["delta"])
     return [says, *(_of(one, key) for key in ("exact", "shuffled"))]
@@ -60,8 +60,8 @@ def _of(one: dict[str, Any], key: str) -> str:
     return ends((found["lower"], found["epsilon"]))
 
 
-def _ends_or(one: dict[str, Any], found: dict[str, Any]) -> str:
-    """An upper end alone, or an interval where the convention has one."""
+def _bounds_or_upper(one: dict[str, Any], found: dict[str, Any]) -> str:
+    """An upper bound alone, or both bounds where the convention has them."""
     return epsilon(found["epsilon"]) if found["lower"] is None else _of(one, found["key"])
 
 
@@ -83,7 +83,7 @@ def _one(one: dict[str, Any], papers: dict[str, str]) -> list[Block]:
     rows = [
         [
             found["key"],
-            _ends_or(one, found),
+            _bounds_or_upper(one, found),
             short(found["delta"]),
             found["says"],
         ]

@@ -1,4 +1,4 @@
-"""Audits: what the outputs of programs tell, against what is claimed of them."""
+"""Audits: lower bounds from the outputs of programs, beside their claims."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def audits(report: dict[str, Any]) -> Section:
     bad = sum(one["verdict"] == "violated" for one in found)
     lead = (
         f"{many(len(found), 'audit')}; {bad} found the claim violated. A bound holds with the stated confidence "
-        "whatever the program is. Consistent is no proof that a claim holds: each audit says what it would have missed."
+        "for every program. Consistent is no proof that a claim holds: each audit states what it may have missed."
     )
     head = ["program", "claimed epsilon", "at least", "verdict", "smallest that would show", "samples"]
     blocks: list[Block] = [

@@ -1,4 +1,4 @@
-"""Implementation findings: the claims about floating point, and what textbook programs guarantee as they run."""
+"""Implementation findings: the claims about floating point, and the channels of textbook programs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _claims(claims: list[dict[str, Any]]) -> list[Block]:
 
 
 def _claim(one: dict[str, Any]) -> str:
-    """Epsilon, with the delta that the mechanism has on paper."""
+    """The claimed epsilon, with the ideal mechanism's delta at it."""
     delta = f", delta {short(one['claimed_delta'], 4)}" if one["claimed_delta"] else ""
     return f"epsilon {short(one['claimed_epsilon'])}{delta}"
 
@@ -78,7 +78,7 @@ def _programs(programs: list[dict[str, Any]]) -> list[Block]:
     blocks: list[Block] = [
         Heading("Textbook programs", "programs"),
         Paragraph(
-            "Each program is a mechanism as it is published and commonly coded, held to what that has on paper. "
+            "Each program is a published mechanism as it is commonly coded, compared with its guarantee on paper. "
             "Only one input: the share of random words whose output the other input never gives; an attacker who sees "
             "such an output knows the input. Not refuted: no violation among the words that were run, and no proof."
         ),

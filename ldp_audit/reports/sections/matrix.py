@@ -1,4 +1,4 @@
-"""The verdict matrix: papers by verdicts, every claim in its cell."""
+"""The verdict matrix: papers by verdicts, with every claim in its cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mechanisms: law, exact epsilon, bias, variance, and the epsilon of the program that runs."""
+"""The mechanisms: definition, exact epsilon, bias, variance, and the implemented epsilon."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def mechanisms(report: dict[str, Any]) -> Section:
     off = [one["name"] for one in found if one["claimed_epsilon"] not in (None, one["exact_epsilon"])]
     beyond = f" In {many(len(off), 'case')} the exact epsilon is not the one calibrated to: {', '.join(off)}."
     lead = (
-        f"{many(len(found), 'mechanism')}, each defined once as an exact law, from which everything below follows. "
-        "Calibrated to: the epsilon that was asked for. Exact: the law's tight epsilon. Implemented: that of the "
-        f"shipped finite-precision sampler.{beyond if off else ''}"
+        f"{many(len(found), 'mechanism')}, each defined once as an exact distribution, from which everything below is "
+        "derived. Calibrated to: the requested epsilon. Exact: the tight epsilon. Implemented: that "
+        f"of the shipped finite-precision sampler.{beyond if off else ''}"
     )
     rows = [
         [
@@ -40,7 +40,7 @@ def mechanisms(report: dict[str, Any]) -> Section:
 
 
 def _moments(one: dict[str, Any]) -> list[str]:
-    """Bias and variance at the first worst input; dashes where reports are no numbers of the input's shape."""
+    """Bias and variance at the first worst input; dashes where reports are not numbers of the input's shape."""
     if not one["moments"]:
         return ["–", "–"]
     first = one["moments"][0]

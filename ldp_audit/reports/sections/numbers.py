@@ -1,4 +1,4 @@
-"""Numbers as a reader wants them; infinities arrive as text."""
+"""Formatting of numbers; infinities are given as text."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ldp_audit.accounting.protocols.protocol_report import interval, number
 
 
 def epsilon(value: Any) -> str:
-    """Six digits, never less than the value; a dash where there is none."""
+    """Six digits, rounded up; a dash for None."""
     return "–" if value is None else grouped(number(float(value)))
 
 
 def ends(pair: Sequence[Any] | None) -> str:
-    """A certain interval; one number where its ends agree, a dash where there is none."""
+    """A certified interval; one number where its bounds agree, a dash for None."""
     if pair is None:
         return "–"
     low, high = (float(end) for end in pair)
@@ -25,7 +25,7 @@ def ends(pair: Sequence[Any] | None) -> str:
 
 
 def short(value: Any, digits: int = 6) -> str:
-    """A number, or a list of them, in few digits; a text as it is."""
+    """A number, or a list of them, in few digits; text unchanged."""
     if isinstance(value, list):
         return f"[{', '.join(short(one, 4) for one in value)}]"
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -34,7 +34,7 @@ def short(value: Any, digits: int = 6) -> str:
 
 
 def grouped(text: str) -> str:
-    """A long number with commas; all else as it is."""
+    """A long number with commas; other text unchanged."""
     whole, point, rest = text.partition(".")
     return f"{int(whole):,}{point}{rest}" if whole.isdigit() and len(whole) > 4 else text
 

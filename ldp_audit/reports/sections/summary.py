@@ -1,4 +1,4 @@
-"""The opening page, to be understood in a minute: what was claimed, what is true, what it costs."""
+"""The opening page, to be understood in a minute: the claims, what is true, and the epsilons."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from ldp_audit.reports.sections.numbers import grouped, many, short
 from ldp_audit.reports.sections.training import HOW
 
 TELLING = ("LF-UNLINK", "LF-EPSTOT", "LF-L2", "FS-L2", "FS-T31pe", "FS-T32eq", "NF-VAC", "NF-FLAT", "NF-TAB2ln")
-"""Claims that say most about a paper: shown first where they are refuted or void; else the first such ones are."""
+"""Claims that say most about a paper, shown first if they are refuted or vacuous; else the first such ones are."""
 
 PROTOCOLS = ("ldp-fl-mnist", "fedsel-adult", "fedmd-nfdp-femnist-300")
-"""One protocol of each paper, where they were accounted for; else the first three are shown."""
+"""One protocol of each paper, shown if accounted for; else the first three are."""
 
 _SHOWN = 3
 _FALSE = ("REFUTED", "VACUOUS")
 
 
 def summary(report: dict[str, Any]) -> Section:
-    """Three parts, each a few lines, with links to the whole."""
+    """Three parts of a few lines each, with links to the sections."""
     papers = [paper for paper in report["papers"] if _own(report, paper)]
     blocks: list[Block] = [Paragraph(_lead(report, papers), "lead")]
     blocks += [Paragraph(f"Not settled, as it is not well formed: {error}", "note") for error in report["failed"]]
     blocks += _claimed(report, papers)
-    blocks += _true(report, papers)
+    blocks += _all_verdicts(report, papers)
     blocks += _costs(report)
-    blocks += _each(report, papers)
+    blocks += _by_paper(report, papers)
     return Section("index", _title(papers), blocks)
 
 
@@ -57,13 +57,12 @@ def _own(report: dict[str, Any], paper: dict[str, Any]) -> list[dict[str, Any]]:
     return [one for one in report["claims"] if one["paper"] == paper["key"] and one["source"] == "paper"]
 
 
-def _told_of(report: dict[str, Any], paper: dict[str, Any]) -> list[dict[str, Any]]:
-    """The paper's own claims; all that are filed under it where it has none."""
+def _own_claims(report: dict[str, Any], paper: dict[str, Any]) -> list[dict[str, Any]]:
+    """The paper's own claims, or all claims of its file if it has none."""
     return _own(report, paper) or [one for one in report["claims"] if one["paper"] == paper["key"]]
 
 
 def _counts(claims: list[dict[str, Any]]) -> dict[str, int]:
-    """Verdicts in their usual order, those that occur."""
     found = {word: sum(one["verdict"] == word for one in claims) for word in wording.VERDICTS}
     return {word: count for word, count in found.items() if count}
 
@@ -94,7 +93,7 @@ def _claimed(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block
     rows: list[list[Text]] = []
     for paper in papers or report["papers"]:
         about = ", ".join(part for part in (paper["authors"], paper["venue"]) if part)
-        rows.append([FoundLink(paper["title"], paper["key"]), about or "–", str(len(_told_of(report, paper)))])
+        rows.append([FoundLink(paper["title"], paper["key"]), about or "–", str(len(_own_claims(report, paper)))])
     others = report["not_the_papers"]
     blocks: list[Block] = [Heading("What was claimed", "claimed")]
     if rows:
@@ -110,43 +109,41 @@ def _claimed(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block
     return blocks
 
 
-def _true(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:
-    """All verdicts at once, and of each paper the one claim that says most."""
+def _all_verdicts(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:
+    """All verdicts in one bar, and the most important claim of each paper."""
     own = [one for paper in papers for one in _own(report, paper)] or report["claims"]
-    told = [one for paper in papers for one in _telling(_own(report, paper))[:1]] or _telling(own)[:_SHOWN]
+    told = [one for paper in papers for one in _important(_own(report, paper))[:1]] or _important(own)[:_SHOWN]
     blocks: list[Block] = [Heading("What is true", "true"), Shares(_counts(own))]
     if told:
-        blocks.append(_beside("What fails most tellingly in each paper", told))
+        blocks.append(_corrections("The most important claim that fails in each paper", told))
     return [*blocks, Paragraph(["Every claim in one picture: ", SectionLink("verdict matrix", "matrix"), "."])]
 
 
-def _each(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:
-    """Each paper's verdicts with up to three claims that fail, and what the verdicts mean."""
+def _by_paper(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:
+    """Each paper's verdicts with up to three claims that fail, and the meaning of the verdicts."""
     blocks: list[Block] = [Heading("Paper by paper", "papers")]
     for paper in papers or report["papers"]:
-        mine = _told_of(report, paper)
-        told = _telling(mine)
+        mine = _own_claims(report, paper)
+        told = _important(mine)
         blocks += [Heading(paper["title"], f"paper-{paper['key']}", 2), Shares(_counts(mine), paper["key"])]
         if told:
             caption = f"{min(_SHOWN, len(told))} of {len(told)} that do not hold or promise nothing"
-            blocks.append(_beside(caption, told[:_SHOWN]))
+            blocks.append(_corrections(caption, told[:_SHOWN]))
     found: list[Text] = [[Badge(word), f" {_meaning(word)}."] for word in _counts(report["claims"])]
     return [*blocks, Heading("How to read a verdict", "verdicts"), Items(found)]
 
 
 def _meaning(verdict: str) -> str:
-    """In a few words."""
     return wording.VERDICTS[verdict].partition(";")[0]
 
 
-def _telling(claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The refuted or void claims, those first that say most."""
+def _important(claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The refuted or vacuous claims, those of `TELLING` first."""
     false = [one for one in claims if one["verdict"] in _FALSE]
     return sorted(false, key=lambda one: TELLING.index(one["id"]) if one["id"] in TELLING else len(TELLING))
 
 
-def _beside(caption: str, claims: list[dict[str, Any]]) -> Table:
-    """What is claimed beside what is true instead."""
+def _corrections(caption: str, claims: list[dict[str, Any]]) -> Table:
     rows: list[list[Text]] = [
         [
             [ClaimLink(one["id"], one["paper"]), " ", Badge(wording.badge(one), one["verdict"])],
@@ -175,7 +172,7 @@ def _costs(report: dict[str, Any]) -> list[Block]:
     more = ["All points, findings and figures: ", SectionLink("training", "training"), "."]
     return [
         *blocks,
-        Table("What accuracy is left: the best point of each kind; their other settings may differ", head, rows),
+        Table("Accuracy at the best point of each kind; their other settings may differ", head, rows),
         Paragraph(more),
     ]
 
@@ -194,7 +191,7 @@ def _programs(report: dict[str, Any]) -> Paragraph:
 
 
 def _trained(results: dict[str, Any]) -> list[Text]:
-    """Without privacy and with, the best point of each kind: one for which the paper has a number, if there is any."""
+    """Accuracy without and with privacy, at the best point of each kind: if possible one with a published number."""
     spend = {str(one["settings"]): one for one in results["spend"]}
     private = [one for one in results["points"] if str(one["settings"]) in spend]
     other = [one for one in results["points"] if str(one["settings"]) not in spend]

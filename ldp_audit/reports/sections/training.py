@@ -1,4 +1,4 @@
-"""Training: what accuracy is left, beside what is really spent."""
+"""Training: accuracy beside the exact epsilon."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ HOW: Text = (
     Code("--demonstrations"),
     " runs all three, in minutes.",
 )
-"""How to put a training run into a report."""
+"""How to include a training run in a report."""
 
 
 def training(report: dict[str, Any]) -> Section:
-    """Each experiment: what was run, its tables and its figures."""
+    """Each experiment: its settings, tables and figures."""
     found = report["training"]
     blocks: list[Block] = [Paragraph(_lead(found) if found else HOW, "lead")]
     for place, one in enumerate(found, start=1):

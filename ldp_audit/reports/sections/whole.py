@@ -14,8 +14,8 @@ from ldp_audit.reports.write import as_json
 def rendered(report: dict[str, Any], fail_on: str | None = None) -> dict[str, str]:
     """Every file by its path: index.html and the other pages, report.html, report.md, report.json, junit.xml, figures.
 
-    report: that of `document.build` with "mechanisms", "implementation", "audits", "accounting" and "training", lists
-    that may be empty.   fail_on: which verdicts are failures in junit.xml, as `junit.FAILING` names them.
+    report: from `document.build`, with lists (possibly empty) "mechanisms", "implementation", "audits", "accounting"
+        and "training".   fail_on: the verdicts that fail in junit.xml, a key of `junit.FAILING`.
     Raises ValueError for a figure whose name is no file name, and for two figures of one name.
     """
     sections = all_sections(report)
