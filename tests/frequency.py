@@ -1,4 +1,4 @@
-"""The one function through which statistical tests go: an exact binomial test with a stated false-alarm rate."""
+"""What statistical tests go through: exact binomial tests with a stated false-alarm rate."""
 
 from __future__ import annotations
 
@@ -16,3 +16,15 @@ def assert_frequency(hits: int, trials: int, probability: float, *, false_alarm:
         f"{hits} of {trials} where {probability:.6g} is expected: "
         f"chance {min(lower, upper):.3g}, below {false_alarm / 2:.3g} (false-alarm rate {false_alarm:g})"
     )
+
+
+def assert_at_most(hits: int, trials: int, rate: float) -> None:
+    """Fail if so many hits have a chance of at most FALSE_ALARM at this rate. Fewer are never wrong."""
+    chance = float(special.bdtrc(hits - 1, trials, rate)) if hits else 1.0
+    assert chance > FALSE_ALARM, f"{hits} of {trials} where at most {rate:g} is promised: chance {chance:.3g}"
+
+
+def assert_at_least(hits: int, trials: int, rate: float) -> None:
+    """Fail if so few hits have a chance of at most FALSE_ALARM at this rate. More are never wrong."""
+    chance = float(special.bdtr(hits, trials, rate))
+    assert chance > FALSE_ALARM, f"{hits} of {trials} where {rate:g} is promised: chance {chance:.3g}"
