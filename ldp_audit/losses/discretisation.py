@@ -127,7 +127,7 @@ class Moves:
 def one_move(spacing: float) -> Moves:
     """One step between two points of a grid."""
     half = spacing / 2
-    return Moves(spacing, spacing * spacing, math.log1p(math.sinh(half) ** 2) if half < 300 else spacing)
+    return Moves(spacing, spacing * spacing, math.log1p(math.sinh(half) ** 2) if half < 300 else spacing - math.log(4))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ import torch
 
 from ldp_audit.training import pipeline
 from ldp_audit.training.datasets import Images, Table
-from ldp_audit.training.findings import judge
 from tests.together import together
 from tests.training.fedmd_nfdp import small as fedmd
 from tests.training.fedsel import tiny as fedsel
@@ -121,4 +120,4 @@ def test_states_of_other_runs_are_refused(name: str) -> None:
 def test_findings_without_runs_say_nothing(name: str) -> None:
     questions = pipeline.findings_of(pipeline.plan_class(name))
     assert questions
-    assert judge(questions, {"runs": []}) == []
+    assert pipeline.judge(questions, {"runs": []}) == []
