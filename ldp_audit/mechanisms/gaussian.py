@@ -43,9 +43,6 @@ GAUSSIAN = SymbolicChannel(
     pieces=[(-oo, oo, exp(-((OUTPUT - INPUT) ** 2) / (2 * SIGMA**2)) / (SIGMA * sqrt(2 * pi)))],
 )
 
-_PRECISIONS = (128, 512, 2048, 8192, 32768)
-"""Bits of the profile's two terms, tried in turn until their difference is known."""
-
 
 @dataclass(frozen=True)
 class Gaussian(Mechanism):
@@ -92,12 +89,11 @@ class Gaussian(Mechanism):
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Phi(m/2 - e/m) - e**e Phi(-m/2 - e/m), m = sensitivity/sigma; shape of `epsilon`, nats, >= 0.
 
-        The two terms nearly cancel at large epsilon, so they are enclosed in balls of increasing precision until the
-        difference has 15 correct digits. Values below 1e-300 are returned as 0.
+        By `GaussianLoss`, without the cancellation of the two terms. What is below the smallest float is 0.
         """
-        asked = levels(epsilon)
-        found = [_delta_at(self.sensitivity, self.sigma, float(level)) for level in asked.flat]
-        return np.array(found, dtype=np.float64).reshape(asked.shape)[()]
+        asked, loss = levels(epsilon), self.pair_loss()
+        logs = [loss.log_delta_bounds(float(level))[0] for level in asked.flat]
+        return np.exp(np.reshape(logs, asked.shape))[()]
 
     def log_prob(self, y: ArrayLike, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log density of y at x; broadcasts."""
@@ -119,23 +115,6 @@ class Gaussian(Mechanism):
     def implemented(self, bits: int = 64) -> GaussianGrid:
         """The finite-precision distribution of `sample`; ValueError for scales outside 2**-500 .. 2**500, or bits."""
         return GaussianGrid.of(self, bits)
-
-
-def _delta_at(sensitivity: float, sigma: float, level: float) -> float:
-    if math.isinf(level):
-        return 0.0
-    for precision in _PRECISIONS:
-        with ctx.workprec(precision):
-            m, e = arb(sensitivity) / arb(sigma), arb(level)
-            root = arb(2).sqrt()
-            upper = ((e / m - m / 2) / root).erfc() / 2
-            lower = e.exp() * ((e / m + m / 2) / root).erfc() / 2
-            difference = upper - lower
-            if difference.rel_accuracy_bits() > 52:
-                return float(difference.mid())
-            if difference < arb(10) ** -300:
-                return 0.0
-    raise ArithmeticError(f"the profile at {level!r} could not be enclosed")
 
 
 _REACH = 12

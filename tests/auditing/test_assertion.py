@@ -14,7 +14,7 @@ import pytest
 from ldp_audit.auditing.assertions import LOOKS, Goal, LawMismatch, PrivacyViolation, Room, assert_fits, assert_private
 from ldp_audit.auditing.program import ProgramError
 from ldp_audit.auditing.test import FIRST_CALLS
-from tests.frequency import FALSE_ALARM
+from tests.frequency import assert_at_least, assert_at_most
 from tests.together import together
 
 Sampler = Callable[[Any, int, np.random.Generator], np.ndarray]
@@ -52,12 +52,6 @@ def caught(sampler: Sampler, seed: int, **options: Any) -> bool:
     return False
 
 
-def assert_at_least(hits: int, trials: int, probability: float) -> None:
-    """Fail if so few hits have a chance of at most FALSE_ALARM where the probability is at least the stated one."""
-    chance = sum(math.comb(trials, k) * probability**k * (1 - probability) ** (trials - k) for k in range(hits + 1))
-    assert chance > FALSE_ALARM, f"{hits} of {trials} where {probability} is promised: chance {chance:.3g}"
-
-
 @pytest.mark.parametrize(("name", "runs"), [("randomised_response", 100), ("laplace", 20), ("hidden", 20)])
 def test_a_violation_of_the_promised_size_is_caught_with_the_promised_power(name: str, runs: int) -> None:
     sampler = {"randomised_response": randomised_response, "laplace": laplace, "hidden": hidden}[name](1.5)
@@ -77,8 +71,7 @@ def test_half_of_the_promised_violation_is_mostly_caught_by_the_later_looks() ->
 
 def test_a_sampler_at_its_claim_fails_no_more_often_than_stated() -> None:
     hits = sum(caught(randomised_response(1.0), seed, detects=2.0, false_alarm=0.05) for seed in range(80))
-    chance = sum(math.comb(80, k) * 0.05**k * 0.95 ** (80 - k) for k in range(hits, 81))
-    assert chance > FALSE_ALARM, f"{hits} false alarms of 80, where at most one in 20 is promised"
+    assert_at_most(hits, 80, 0.05)
 
 
 def test_all_looks_together_keep_the_false_alarm() -> None:
@@ -246,5 +239,4 @@ def test_a_fit_fails_for_nothing_no_more_often_than_stated() -> None:
         return False
 
     hits = sum(fails(seed) for seed in range(60))
-    chance = sum(math.comb(60, k) * 0.05**k * 0.95 ** (60 - k) for k in range(hits, 61))
-    assert chance > FALSE_ALARM, f"{hits} of 60, where at most one in 20 is promised"
+    assert_at_most(hits, 60, 0.05)

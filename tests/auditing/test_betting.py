@@ -13,7 +13,7 @@ from scipy import special, stats
 from ldp_audit import plan
 from ldp_audit.auditing.betting import Capital, epsilon_grid, nearest_on_edge, next_batch, stopping_times
 from ldp_audit.auditing.bounds import lower_limit
-from tests.frequency import FALSE_ALARM
+from tests.frequency import FALSE_ALARM, assert_at_most
 from tests.together import together
 
 CLAIMS = [(0.0, 0.0), (0.1, 0.0), (1.0, 0.0), (4.0, 0.0), (1.0, 0.1), (0.0, 0.3), (3.0, 1e-3)]
@@ -52,11 +52,6 @@ def test_the_mean_capital_exceeds_one_where_the_claim_is_broken(epsilon: float, 
     """The check above can fail."""
     q = 0.3 * (1 - delta) * math.exp(-epsilon)
     assert exact_mean(min(1.0, 2.5 * math.exp(epsilon) * q + delta), 0.1 * q, epsilon, delta) > 1.02
-
-
-def assert_at_most(hits: int, trials: int, rate: float) -> None:
-    chance = float(special.bdtrc(hits - 1, trials, rate)) if hits else 1.0
-    assert chance > FALSE_ALARM, f"{hits} of {trials} where at most {rate:g} is allowed: chance {chance:.3g}"
 
 
 @together(("epsilon", "delta"), [(0.1, 0.0), (1.0, 0.0), (4.0, 0.0), (1.0, 0.1), (0.0, 0.0)])

@@ -20,7 +20,7 @@ from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.test import Test, count_all
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
-from tests.frequency import FALSE_ALARM
+from tests.frequency import assert_at_most
 from tests.together import together
 
 EPSILONS = np.array([0.0, 0.3, 0.7, 0.95, 1.5, math.inf])
@@ -115,18 +115,13 @@ def is_over(truth: object, curves: Curves) -> bool:
     return bool(delta.any() or renyi.any() or trade_off.any())
 
 
-def chance_of_so_many(hits: int, trials: int, probability: float) -> float:
-    """P(X >= hits)."""
-    return 1.0 if hits == 0 else float(special.betainc(hits, trials - hits + 1, probability))
-
-
 @pytest.mark.parametrize("name", TRUTHS)
 @pytest.mark.parametrize("trials", [100, 10_000])
 def test_all_bounds_hold_at_once_as_often_as_stated(name: str, trials: int) -> None:
     """Exact binomial test, false alarm 1e-6; a true error of 0.34 fails it 9 times in 10."""
     rng, error, runs = np.random.default_rng([trials, len(name)]), 0.2, 400
     over = sum(is_over(TRUTHS[name], drawn(TRUTHS[name], trials, error, rng)) for _ in range(runs))
-    assert chance_of_so_many(over, runs, error) > FALSE_ALARM
+    assert_at_most(over, runs, error)
 
 
 @together("name", TRUTHS)
@@ -137,7 +132,8 @@ def test_the_check_of_coverage_can_fail(name: str) -> None:
         honest = drawn(TRUTHS[name], 2_000, error, rng)
         levels = tuple(Counts(16 * c.hits, 32_000, 16 * c.other_hits, 32_000) for c in honest.levels)
         over += is_over(TRUTHS[name], Curves(levels, error))
-    assert chance_of_so_many(over, runs, error) < FALSE_ALARM
+    with pytest.raises(AssertionError, match="is promised"):
+        assert_at_most(over, runs, error)
 
 
 def laplace(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -171,7 +167,7 @@ def test_whole_runs_hold_as_often_as_stated(name: str, sampler: Callable) -> Non
     """Cells learned in each run; exact binomial test, false alarm 1e-6."""
     runs, error = 25, 0.2
     over = sum(is_over(TRUTHS[name], whole_run(sampler, 2_000, 600, error, seed)[0]) for seed in range(runs))
-    assert chance_of_so_many(over, runs, error) > FALSE_ALARM
+    assert_at_most(over, runs, error)
 
 
 @together(

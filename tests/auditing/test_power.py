@@ -9,7 +9,7 @@ import pytest
 
 from ldp_audit.auditing.bounds import Counts, Region
 from ldp_audit.auditing.power import Reach, detectable_epsilon, plan
-from tests.frequency import FALSE_ALARM
+from tests.frequency import assert_at_least
 from tests.together import together
 
 RUNS = 300
@@ -21,12 +21,6 @@ def rejections(p: float, q: float, n: int, error: float, claimed: float, design:
     draws = zip(rng.binomial(n, p, RUNS).tolist(), rng.binomial(n, q, RUNS).tolist(), strict=True)
     regions = (Region(Counts(x, n, y, n), error, design, delta, fineness=0.05) for x, y in draws)
     return sum(region.epsilon_lower(delta) > claimed for region in regions)
-
-
-def assert_at_least(hits: int, probability: float) -> None:
-    """Fail if so few hits of RUNS have a chance of at most FALSE_ALARM where the probability is at least the stated."""
-    chance = sum(math.comb(RUNS, k) * probability**k * (1 - probability) ** (RUNS - k) for k in range(hits + 1))
-    assert chance > FALSE_ALARM, f"{hits} of {RUNS} where {probability} is promised: chance {chance:.3g}"
 
 
 CASES = [
@@ -45,7 +39,7 @@ def test_a_plan_has_its_power_and_wastes_little(
 ) -> None:
     n = plan(claimed, violation, confidence, power, claimed_delta=delta, probability=probability)
     q = (probability - delta) * math.exp(-violation)
-    assert_at_least(rejections(probability, q, n, 1 - confidence, claimed, violation, delta), power)
+    assert_at_least(rejections(probability, q, n, 1 - confidence, claimed, violation, delta), RUNS, power)
     z = 1.35 * (math.sqrt(-2 * math.log(1 - confidence)) + math.sqrt(-2 * math.log(1 - power)))  # above the quantiles
     deviations = probability * (1 - probability) / (probability - delta) ** 2 + (1 - q) / q
     assert n <= 10 + deviations * (z / (violation - claimed)) ** 2 + 20 * math.exp(claimed) / probability
@@ -56,7 +50,7 @@ def test_fewer_samples_than_planned_lack_the_power() -> None:
     n = plan(1.0, 1.5, 0.95, 0.95)
     hits = rejections(0.5, 0.5 * math.exp(-1.5), n // 3, 0.05, 1.0, 1.5)
     with pytest.raises(AssertionError, match=f"{hits} of {RUNS} where"):
-        assert_at_least(hits, 0.95)
+        assert_at_least(hits, RUNS, 0.95)
 
 
 @together(
@@ -74,11 +68,11 @@ def test_a_detectable_epsilon_is_detected_with_its_power(
     found = detectable_epsilon(probability, trials, error, claimed, delta)
     assert claimed < found < math.inf
     q = (probability - delta) * math.exp(-found)
-    assert_at_least(rejections(probability, q, trials, error, claimed, found, delta), 0.95)
+    assert_at_least(rejections(probability, q, trials, error, claimed, found, delta), RUNS, 0.95)
     nearer = claimed + 0.4 * (found - claimed)  # the smallest one was asked for: well below it the power is gone
     q = (probability - delta) * math.exp(-nearer)
     with pytest.raises(AssertionError, match="is promised"):
-        assert_at_least(rejections(probability, q, trials, error, claimed, nearer, delta), 0.95)
+        assert_at_least(rejections(probability, q, trials, error, claimed, nearer, delta), RUNS, 0.95)
 
 
 def test_plan_and_detectable_epsilon_agree() -> None:
@@ -113,7 +107,7 @@ def test_a_design_that_is_fixed_already_is_reckoned_with() -> None:
     for design in (0.0, 1.0, 4.0):
         caught = detectable_epsilon(p, 2000, error, 1.0, 0.0, design_epsilon=design)
         assert 1.0 < caught < math.inf
-        assert_at_least(rejections(p, p * math.exp(-caught), 2000, error, 1.0, design), 0.95)
+        assert_at_least(rejections(p, p * math.exp(-caught), 2000, error, 1.0, design), RUNS, 0.95)
 
 
 @together(

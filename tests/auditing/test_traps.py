@@ -22,7 +22,7 @@ from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.test import FIRST_CALLS, added, count_all
 from ldp_audit.auditing.test import Test as Count
 from tests.auditing.samplers import piecewise, randomized_response, two_point
-from tests.frequency import FALSE_ALARM
+from tests.frequency import FALSE_ALARM, assert_at_least, assert_at_most
 from tests.together import together
 from tests.zoo import encodings
 
@@ -192,7 +192,7 @@ def test_consistent_comes_with_the_violation_that_would_have_been_caught():
     assert shown in result.describe()
     worse = randomized_response(result.detectable_epsilon)
     caught = sum(audit(worse, (0, 1), 1.0, samples=10_000, confidence=0.99, seed=seed).violated for seed in range(25))
-    assert stats.binom.cdf(caught, 25, 0.95) > FALSE_ALARM, f"{caught} of 25 caught, 95% were promised"
+    assert_at_least(caught, 25, 0.95)
 
 
 def test_a_run_that_can_see_nothing_says_so():
@@ -229,12 +229,6 @@ def bounds_above(truth: float, sampler: Callable[..., Any], inputs: Any, *, samp
         audit(sampler, inputs, samples=samples, confidence=1 - ERROR, seed=seed).epsilon_lower > truth
         for seed in range(audits)
     )
-
-
-def assert_at_most(hits: int, trials: int, rate: float) -> None:
-    """Fail if so many hits have a chance below 1e-6 at this rate. Fewer are never wrong."""
-    chance = stats.binom.sf(hits - 1, trials, rate)
-    assert chance > FALSE_ALARM, f"{hits} of {trials} at a rate of at most {rate:g}: chance {chance:.3g}"
 
 
 def rejection_probability(n: int, m: int, p: float, q: float, error: float, *, bound_above: float) -> float:

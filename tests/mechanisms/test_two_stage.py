@@ -228,9 +228,9 @@ def test_what_is_implemented_is_a_two_stage_mechanism_with_at_most_that_epsilon(
     "selection", [PerturbedSampling(1.0, 6, 3), PerturbedEncoding(0.5, 6, 3), ExponentialSelection(2.0, 3)], ids=repr
 )
 def test_the_samplers_draw_from_the_law(selection: Any, kind: str) -> None:
-    """Each report's frequency; false alarm 1e-6 each. With 40,000 draws a probability off by 0.02 is missed with a
+    """Each report's frequency; false alarm 1e-6 each. With 20,000 draws a probability off by 0.03 is missed with a
     chance below 1e-3."""
-    m, trials = TwoStage(selection, TwoPoint(1.0), clip=True), 40_000
+    m, trials = TwoStage(selection, TwoPoint(1.0), clip=True), 20_000
     vector = np.array([0.2, -3.0, 0.9, -0.4, 1.5, 0.1])[: m.d]
     if kind == "torch":
         x = torch.from_numpy(vector).float().expand(trials, -1)

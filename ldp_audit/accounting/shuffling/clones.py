@@ -19,7 +19,7 @@ third message that the others send too. With s = r = 1/(t + k - 1) this is the h
 with all others at one third value: what an observer really sees, so a lower end.
 
 With counts (a, b) and c = a + b, both laws are a multinomial one times something linear in (a, b), so that the hockey
-stick is a sum of stop-losses of fair coins, which `stop_loss` knows to the last digits:
+stick is a sum of expected excesses of fair coins, which `expected_excess` knows to the last digits:
 
     delta(epsilon) = 2 s (t - 1)(1 + e**epsilon) sum over C of P(C) E[(Bin(c, 1/2) - a_c)_+] / c,   c = C + 1,
     a_c = c/2 (1 + tanh(epsilon/2)/tanh(epsilon0/2)) + tanh(epsilon/2) w (n - c)/(t - 1),
@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance
 from ldp_audit.accounting.shuffling.count_loss import event_count
-from ldp_audit.accounting.shuffling.expected_excess import log_stop_loss
+from ldp_audit.accounting.shuffling.expected_excess import log_fair_excess
 from ldp_audit.losses.binomial_loss import binomial_window
 from ldp_audit.losses.budget_arguments import whole
 from ldp_audit.losses.hulls import chord_law, chord_levels
@@ -50,7 +50,7 @@ from ldp_audit.losses.loss import PairLoss, of_mirrored
 MOST_CLIENTS = 10**8
 MOST_EPSILON = 700.0
 ROUNDING, ROUNDING_OF_LARGE = 1e-11, 1e-8
-"""Both ends are moved outwards by this share, up to a million clients and beyond: ten times `stop_loss`'s error."""
+"""Both ends are moved outwards by this share, up to a million clients and beyond: ten times the error of an excess."""
 _OF_THE_LOGARITHM = 16 * 2.0**-52
 """And by so much of ln delta, whose own rounding shows where it lies far below 0."""
 
@@ -171,7 +171,7 @@ class CountedPair(PairLoss):
         """ln of what no clone at all adds, or clones alone: above 0 where all runs' lower ends may be 0."""
         totals = np.array([1.0, float(self.n)])
         chances = (self.n - 1) * np.array([self.log_no_clone, self.log_clone + math.log(2)]) - np.log(totals)
-        return self._scale(epsilon) + _log_sum(chances + log_stop_loss(totals, self._gaps(totals, epsilon)))
+        return self._scale(epsilon) + _log_sum(chances + log_fair_excess(totals, self._gaps(totals, epsilon)))
 
     def _sums(self, levels: list[float], window: Window, end: int) -> NDArray[np.float64]:
         """ln of the sums over the window's runs of totals, from below (0) or from above (1), at each level."""
@@ -181,7 +181,7 @@ class CountedPair(PairLoss):
             worse = np.minimum if end else np.maximum
             ends = [[c / 2 - self._gaps(c, level) for c in (window.first, window.last)] for level in levels]
             gaps = totals / 2 - np.array([worse(*one) for one in ends])
-        terms = window.log_weights + log_stop_loss(np.broadcast_to(totals, gaps.shape), gaps)
+        terms = window.log_weights + log_fair_excess(np.broadcast_to(totals, gaps.shape), gaps)
         return np.array([self._scale(level) + _log_sum(one) for level, one in zip(levels, terms, strict=True)])
 
     def _scale(self, epsilon: float) -> float:

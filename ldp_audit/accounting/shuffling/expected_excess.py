@@ -43,7 +43,7 @@ _ENOUGH, _MOST_TERMS, _TINY = 2e-15, 1000, 1e-300
 Numbers = NDArray[np.float64]
 
 
-def log_stop_loss(counts: Numbers, gaps: Numbers) -> Numbers:
+def log_fair_excess(counts: Numbers, gaps: Numbers) -> Numbers:
     """ln E[(Bin(c, 1/2) - a)_+], shape of both; -inf where the level is not below c.
 
     counts: whole numbers c >= 1 as floats.   gaps: c - a <= c/2, by which the level stays below its largest value: of a

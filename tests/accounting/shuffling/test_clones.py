@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.shuffling.clones import CountedPair, clones, stronger_clones, third_value
-from ldp_audit.accounting.shuffling.expected_excess import log_stop_loss
+from ldp_audit.accounting.shuffling.expected_excess import log_fair_excess
 
 Law = dict[tuple[int, ...], Fraction]
 LEVELS = [Fraction(1), Fraction(5, 4), Fraction(7, 5), Fraction(5, 2), Fraction(4, 5)]
@@ -210,9 +210,9 @@ def test_the_law_above_few_clients_is_the_pair_s_own(n: int, epsilon0: float) ->
 def test_stop_losses_have_their_digits(c: int, z: float) -> None:
     gap = c / 2 - round(8 * z * math.sqrt(c)) / 16
     if gap <= 0:
-        assert log_stop_loss(np.array([float(c)]), np.array([gap]))[0] == -math.inf
+        assert log_fair_excess(np.array([float(c)]), np.array([gap]))[0] == -math.inf
         return
-    found = log_stop_loss(np.array([float(c)]), np.array([gap]))[0]
+    found = log_fair_excess(np.array([float(c)]), np.array([gap]))[0]
     exact = exact_stop_loss(c, gap)
     assert found == pytest.approx(exact, rel=0, abs=(1e-12 if c <= 10**6 else 1e-9) + 2e-15 * abs(exact))
 
