@@ -81,7 +81,7 @@ class Laplace(Mechanism):
         return LaplaceLoss(self.exact_epsilon())
 
     def blanket(self) -> float:
-        """See base; of noise, on inputs of an interval as long as the sensitivity."""
+        """See base; for inputs in an interval of length `sensitivity`."""
         return math.exp(-self.exact_epsilon() / 2)
 
     def worst_pair(self) -> tuple[float, float]:

@@ -23,10 +23,10 @@ Draw = Callable[[NDArray, NDArray], None]
 """Checks a block of inputs, a flat array, and writes one report for each into another array of their dtype."""
 
 
-def by_blocks(x: NDArray, way: Callable[[int], Draw]) -> NDArray:
-    """One report for each input; shape and dtype of x.   way: maps a block's largest size to its `Draw`."""
+def by_blocks(x: NDArray, make: Callable[[int], Draw]) -> NDArray:
+    """One report for each input; shape and dtype of x.   make: maps a block's largest size to its `Draw`."""
     flat = np.ascontiguousarray(x).reshape(-1)
-    out, draw = np.empty_like(flat), way(min(BLOCK, flat.size))
+    out, draw = np.empty_like(flat), make(min(BLOCK, flat.size))
     for start in range(0, flat.size, BLOCK):
         draw(flat[start : start + BLOCK], out[start : start + BLOCK])
     return out.reshape(x.shape)[()]

@@ -85,7 +85,7 @@ class SubsampleRelease(Mechanism):
         return math.inf if self.k else 0.0
 
     def pair_loss(self) -> PairLoss:
-        """See base: a record is replaced, and a sample that holds either shows which. It dominates removing one."""
+        """See base: one record replaced, which a sample with it reveals; this dominates its removal."""
         if self.k == 0:
             return NOTHING
         drawn = SamplingRate.with_replacement if self.replacement else SamplingRate.without_replacement
