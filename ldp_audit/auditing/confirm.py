@@ -28,7 +28,7 @@ import numpy as np
 
 from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count
 from ldp_audit.auditing.bounds import Counts, Region
-from ldp_audit.auditing.dependence import Pristine, if_independent
+from ldp_audit.auditing.dependence import if_independent
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.program import CONFIRM, CONFIRMED_AGAIN, Program, Sampler
@@ -145,13 +145,11 @@ def confirm(
         state = State(resume, arguments_of(sampler, again.inputs, seed=seed, **settings))
     state.fix(test, again.design_epsilon)
     report = reporter(progress, 1 - again.confidence, again.design_epsilon, again.claimed_delta)
-    with Pristine(program) as pristine:
-        (counts,) = count_all(test, program, report, runner=runner_of(workers, scheduler), state=state)
-        claim = (again.claimed_epsilon, again.claimed_delta)
-        record = counted(program, test, counts, again.design_epsilon, claim, again.confidence)
-        result = result_of(record, counts, again.inputs, seed, ("the event was given: no other was looked for",))
-        result = if_independent(result, program, pristine)
-    return replace(result, seconds=time.perf_counter() - start)
+    (counts,) = count_all(test, program, report, runner=runner_of(workers, scheduler), state=state)
+    claim = (again.claimed_epsilon, again.claimed_delta)
+    record = counted(program, test, counts, again.design_epsilon, claim, again.confidence)
+    result = result_of(record, counts, again.inputs, seed, ("the event was given: no other was looked for",))
+    return replace(if_independent(result, program), seconds=time.perf_counter() - start)
 
 
 def result_of(

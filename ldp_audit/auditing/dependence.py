@@ -96,11 +96,14 @@ class Pristine:
         self.close()
 
 
-def if_independent(result: AuditResult, program: Program, pristine: Pristine) -> AuditResult:
-    """The result; or, where it says more than nothing, and of outputs that depend on each other, that it is nothing."""
+def if_independent(result: AuditResult, program: Program, pristine: Pristine | None = None) -> AuditResult:
+    """The result; or, where it says more than nothing, and of outputs that depend on each other, that it is nothing.
+
+    pristine: what a violation is also compared with; it takes a second, which a bound without a claim does not.
+    """
     if not (result.violated or (result.claimed_epsilon is None and result.epsilon_lower > 0)):
         return result
-    said = _dependence(program, result.witness, pristine)
+    said = _dependence(program, result.witness, pristine if result.violated else None)
     if said is None:
         return result
     delta = None if result.delta_lower is None else 0.0
@@ -108,10 +111,10 @@ def if_independent(result: AuditResult, program: Program, pristine: Pristine) ->
     return replace(result, verdict=INCONCLUSIVE, epsilon_lower=0.0, delta_lower=delta, notes=notes)
 
 
-def _dependence(program: Program, witness: Witness, pristine: Pristine) -> str | None:
+def _dependence(program: Program, witness: Witness, pristine: Pristine | None) -> str | None:
     """A sentence where the outputs were shown to depend on each other; None where they were not."""
     calls = np.array([_hits(program, witness, k, _CALLED) for k in range(_CALLS)])
-    copies = pristine.counts(program, witness)
+    copies = None if pristine is None else pristine.counts(program, witness)
     told = [("calls", calls, _CALLED, place, _dispersed(calls[:, place], _CALLED)) for place in (0, 1)]
     if copies is not None:
         test = witness.counts
