@@ -25,7 +25,7 @@ import numpy as np
 
 from ldp_audit.auditing.arguments import check_count, check_seed, is_number
 from ldp_audit.auditing.bounds import Counts, Region, lower_limit
-from ldp_audit.auditing.dependence import Pristine, if_independent
+from ldp_audit.auditing.dependence import if_independent
 from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, search_size, searched
 from ldp_audit.auditing.fitting import FitResult, fit
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
@@ -115,14 +115,13 @@ def assert_private(
     named = as_search(inputs).inputs
     program = Program(sampler, seed, timeout)
     program.inputs = named
-    with Pristine(program) as pristine:
-        room = piloted(program, named, rarest)
-        room.check(goal, max_samples)
-        found = searched(program, inputs, room.searched(goal), goal.error("planned"), delta)
-        looks = _looks(program, named, found, goal, room.rarest, max_samples - room.pilot - found.spent)
-        drawn = program.looked + room.pilot * len(named) + found.drawn + 2 * FIRST_CALLS
-        result = _result(looks, found, goal, room, drawn, program, time.perf_counter() - start)
-        result = if_independent(result, program, pristine)
+    room = piloted(program, named, rarest)
+    room.check(goal, max_samples)
+    found = searched(program, inputs, room.searched(goal), goal.error("planned"), delta)
+    looks = _looks(program, named, found, goal, room.rarest, max_samples - room.pilot - found.spent)
+    drawn = program.looked + room.pilot * len(named) + found.drawn + 2 * FIRST_CALLS
+    result = _result(looks, found, goal, room, drawn, program, time.perf_counter() - start)
+    result = if_independent(result, program)
     if result.violated:
         raise PrivacyViolation(result)
     if result.inconclusive:

@@ -17,7 +17,7 @@ from ldp_audit.auditing.arguments import check_arguments
 from ldp_audit.auditing.bounds import Counts, Region
 from ldp_audit.auditing.choice import Choice, Rare
 from ldp_audit.auditing.curves import Curves
-from ldp_audit.auditing.dependence import Pristine, if_independent
+from ldp_audit.auditing.dependence import if_independent
 from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, searched
 from ldp_audit.auditing.grey_box import ProductLaw, law_choice
 from ldp_audit.auditing.independent_audit import audit_independent
@@ -87,26 +87,23 @@ def audit(
         raise ValueError("law goes without sequential, curves and resume")
     if sequential and (curves or workers != 1 or scheduler is not None or resume is not None):
         raise ValueError("sequential goes without curves, workers, scheduler and resume: each bet follows the last")
-    with Pristine(program) as pristine:
-        if sequential:
-            result = audit_sequentially(
-                program,
-                inputs,
-                claimed_epsilon,
-                claimed_delta,
-                samples=samples,
-                confidence=confidence,
-                progress=progress,
-                floating_point=floating_point,
-            )
-        else:
-            claim, runner = (claimed_epsilon, claimed_delta), runner_of(workers, scheduler)
-            kept = opened(
-                resume, program, search, claim, samples, confidence, curves=curves, floating_point=floating_point
-            )
-            looks = Looks(curves=curves, floating_point=floating_point, law=law)
-            result = _audited(program, search, claim, samples, confidence, looks, kept, runner, progress)
-        return replace(if_independent(result, program, pristine), seconds=time.perf_counter() - start)
+    if sequential:
+        result = audit_sequentially(
+            program,
+            inputs,
+            claimed_epsilon,
+            claimed_delta,
+            samples=samples,
+            confidence=confidence,
+            progress=progress,
+            floating_point=floating_point,
+        )
+    else:
+        claim, runner = (claimed_epsilon, claimed_delta), runner_of(workers, scheduler)
+        kept = opened(resume, program, search, claim, samples, confidence, curves=curves, floating_point=floating_point)
+        looks = Looks(curves=curves, floating_point=floating_point, law=law)
+        result = _audited(program, search, claim, samples, confidence, looks, kept, runner, progress)
+    return replace(if_independent(result, program), seconds=time.perf_counter() - start)
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,7 @@ def confirm(
     claim = (again.claimed_epsilon, again.claimed_delta)
     record = counted(program, test, counts, again.design_epsilon, claim, again.confidence)
     result = result_of(record, counts, again.inputs, seed, ("the event was given: no other was looked for",))
-    return replace(if_independent(result, program), seconds=time.perf_counter() - start)
+    return replace(if_independent(result, program, test.stage), seconds=time.perf_counter() - start)
 
 
 def result_of(
