@@ -25,6 +25,7 @@ import numpy as np
 
 from ldp_audit.auditing.arguments import check_count, check_seed, is_number
 from ldp_audit.auditing.bounds import Counts, Region, lower_limit
+from ldp_audit.auditing.dependence import if_independent
 from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, search_size, searched
 from ldp_audit.auditing.fitting import FitResult, fit
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
@@ -120,6 +121,7 @@ def assert_private(
     looks = _looks(program, named, found, goal, room.rarest, max_samples - room.pilot - found.spent)
     drawn = program.looked + room.pilot * len(named) + found.drawn + 2 * FIRST_CALLS
     result = _result(looks, found, goal, room, drawn, program, time.perf_counter() - start)
+    result = if_independent(result, program)
     if result.violated:
         raise PrivacyViolation(result)
     if result.inconclusive:

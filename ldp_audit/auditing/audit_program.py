@@ -17,16 +17,17 @@ from ldp_audit.auditing.arguments import check_arguments
 from ldp_audit.auditing.bounds import Counts, Region
 from ldp_audit.auditing.choice import Choice, Rare
 from ldp_audit.auditing.curves import Curves
+from ldp_audit.auditing.dependence import if_independent
 from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, searched
 from ldp_audit.auditing.grey_box import ProductLaw, law_choice
 from ldp_audit.auditing.independent_audit import audit_independent
 from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.program import SEARCH, Program, Sampler
-from ldp_audit.auditing.record import counted, opened
+from ldp_audit.auditing.record import State, counted, opened
 from ldp_audit.auditing.result import AuditResult, Witness, judged
 from ldp_audit.auditing.scores.law_score import Law
 from ldp_audit.auditing.sequential import audit_sequentially
-from ldp_audit.auditing.test import Test, count_all, reporter, suspected_by_few
+from ldp_audit.auditing.test import Runner, Test, Unkept, count_all, reporter, suspected_by_few
 from ldp_audit.auditing.workers import runner_of
 
 _CALLS_SHARE = 0.01
@@ -78,17 +79,16 @@ def audit(
     """
     start = time.perf_counter()
     search = as_search(inputs)
-    named = search.inputs
     check_arguments(claimed_epsilon, claimed_delta, samples, confidence)
     claimed_epsilon = None if claimed_epsilon is None else float(claimed_epsilon)  # not numpy's, which JSON cannot hold
     claimed_delta, samples, confidence = float(claimed_delta), int(samples), float(confidence)
     program = Program(sampler, seed, timeout)
     if law is not None and (sequential or curves or resume is not None):
         raise ValueError("law goes without sequential, curves and resume")
+    if sequential and (curves or workers != 1 or scheduler is not None or resume is not None):
+        raise ValueError("sequential goes without curves, workers, scheduler and resume: each bet follows the last")
     if sequential:
-        if curves or workers != 1 or scheduler is not None or resume is not None:
-            raise ValueError("sequential goes without curves, workers, scheduler and resume: each bet follows the last")
-        return audit_sequentially(
+        result = audit_sequentially(
             program,
             inputs,
             claimed_epsilon,
@@ -98,10 +98,38 @@ def audit(
             progress=progress,
             floating_point=floating_point,
         )
+    else:
+        claim, runner = (claimed_epsilon, claimed_delta), runner_of(workers, scheduler)
+        kept = opened(resume, program, search, claim, samples, confidence, curves=curves, floating_point=floating_point)
+        looks = Looks(curves=curves, floating_point=floating_point, law=law)
+        result = _audited(program, search, claim, samples, confidence, looks, kept, runner, progress)
+    return replace(if_independent(result, program), seconds=time.perf_counter() - start)
+
+
+@dataclass(frozen=True)
+class Looks:
+    """What else an audit looks at: see `audit`."""
+
+    curves: bool
+    floating_point: bool
+    law: Law | None
+
+
+def _audited(
+    program: Program,
+    search: InputSearch,
+    claim: tuple[float | None, float],
+    samples: int,
+    confidence: float,
+    looks: Looks,
+    state: State | Unkept,
+    runner: Runner | None,
+    progress: Callable[[str], None] | None,
+) -> AuditResult:
+    """The three steps.   claim: epsilon and delta."""
+    (claimed_epsilon, claimed_delta), named, law, curves = claim, search.inputs, looks.law, looks.curves
     product = law if isinstance(law, ProductLaw) and claimed_delta == 0 else None
     budget = _budget(1 - confidence, curves=curves, independent=product is not None)
-    claim, runner = (claimed_epsilon, claimed_delta), runner_of(workers, scheduler)
-    state = opened(resume, program, search, claim, samples, confidence, curves=curves, floating_point=floating_point)
 
     # 1. Search: some of the samples choose the pair, the direction and the event.
     found = state.found
@@ -118,7 +146,7 @@ def audit(
             claimed_delta,
             progress,
             curves=curves,
-            floating_point=floating_point,
+            floating_point=looks.floating_point,
         )
         state.keep_found(found)
     if law is not None:
@@ -169,7 +197,7 @@ def audit(
         reach=Reach(found.choice.seen, test.trials, budget["event"], *claim),
         coverage_floor=floor,
         samples_used=drawn + (0 if together is None else together.samples_used),
-        seconds=time.perf_counter() - start,
+        seconds=0.0,
         seed=program.seed,
         budget=budget,
         notes=why + program.notes() + (() if together is None else tuple(together.describe().splitlines())),

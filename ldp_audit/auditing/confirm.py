@@ -28,6 +28,7 @@ import numpy as np
 
 from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count
 from ldp_audit.auditing.bounds import Counts, Region
+from ldp_audit.auditing.dependence import if_independent
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.program import CONFIRM, CONFIRMED_AGAIN, Program, Sampler
@@ -148,7 +149,7 @@ def confirm(
     claim = (again.claimed_epsilon, again.claimed_delta)
     record = counted(program, test, counts, again.design_epsilon, claim, again.confidence)
     result = result_of(record, counts, again.inputs, seed, ("the event was given: no other was looked for",))
-    return replace(result, seconds=time.perf_counter() - start)
+    return replace(if_independent(result, program, test.stage), seconds=time.perf_counter() - start)
 
 
 def result_of(
