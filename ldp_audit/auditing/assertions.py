@@ -25,14 +25,13 @@ import numpy as np
 
 from ldp_audit.auditing.arguments import check_count, check_seed, is_number
 from ldp_audit.auditing.bounds import Counts, Region, lower_limit
-from ldp_audit.auditing.dependence import if_independent
 from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, search_size, searched
 from ldp_audit.auditing.fitting import FitResult, fit
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
 from ldp_audit.auditing.power import detectable_epsilon, plan
 from ldp_audit.auditing.program import LOOK, PILOT, Program, Sampler
 from ldp_audit.auditing.result import AuditResult, Witness, judged, shown
-from ldp_audit.auditing.test import FIRST_CALLS, Test, count_all, suspected
+from ldp_audit.auditing.test import FIRST_CALLS, Test, count_all, if_independent, suspected
 
 _NEAR_MISS = 0.05  # a later look is taken where a test at this error would reject
 CALLS = "calls"

@@ -17,7 +17,6 @@ from ldp_audit.auditing.arguments import check_arguments
 from ldp_audit.auditing.bounds import Counts, Region
 from ldp_audit.auditing.choice import Choice, Rare
 from ldp_audit.auditing.curves import Curves
-from ldp_audit.auditing.dependence import if_independent
 from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, searched
 from ldp_audit.auditing.grey_box import ProductLaw, law_choice
 from ldp_audit.auditing.independent_audit import audit_independent
@@ -27,7 +26,7 @@ from ldp_audit.auditing.record import State, counted, opened
 from ldp_audit.auditing.result import AuditResult, Witness, judged
 from ldp_audit.auditing.scores.law_score import Law
 from ldp_audit.auditing.sequential import audit_sequentially
-from ldp_audit.auditing.test import Runner, Test, Unkept, count_all, reporter, suspected_by_few
+from ldp_audit.auditing.test import Runner, Test, Unkept, count_all, if_independent, reporter, suspected_by_few
 from ldp_audit.auditing.workers import runner_of
 
 _CALLS_SHARE = 0.01

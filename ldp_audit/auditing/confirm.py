@@ -28,13 +28,12 @@ import numpy as np
 
 from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count
 from ldp_audit.auditing.bounds import Counts, Region
-from ldp_audit.auditing.dependence import if_independent
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.program import CONFIRM, CONFIRMED_AGAIN, Program, Sampler
 from ldp_audit.auditing.record import DAMAGE, KeyedCounts, Record, State, arguments_of, counted, record_in
 from ldp_audit.auditing.result import AuditResult, Witness, judged, plain
-from ldp_audit.auditing.test import Test, Unkept, count_all, reporter
+from ldp_audit.auditing.test import Test, Unkept, count_all, if_independent, reporter
 from ldp_audit.auditing.workers import runner_of
 
 _SAME = ("target", "inputs", "calls_for_one", "claimed_epsilon", "claimed_delta", "confidence", "design_epsilon")

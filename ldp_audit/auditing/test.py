@@ -8,6 +8,12 @@ calls show what one large one hides. Each call asks for one output, with a fresh
 are then as independent as ever, and this is one more test of an event; a program that ignores the generator, or keeps
 few of its bits, gives outputs that it gave before on the one input and not on the other. Seeds of more than about ten
 bits are beyond these few calls.
+
+Noise that outputs of one call share (one draw for a whole call, or a draw used again within it) makes the counts of an
+event vary from call to call more than those of independent outputs do. So before a program is accused, its event is
+counted in 32 calls of 64 outputs on either input (`if_independent`). Independent outputs give binomial counts of one
+probability p, whose dispersion, the sum of (c - n p)**2/(n p (1 - p)), is about chi-squared with 31 degrees of freedom
+(Fisher 1925, section 19). What a program remembers from call to call is not seen so.
 """
 
 from __future__ import annotations
@@ -17,13 +23,17 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
+
+import numpy as np
+from scipy.special import chdtrc
 
 from ldp_audit.auditing.bounds import Counts, Region
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
-from ldp_audit.auditing.program import CALLS, TEST, Program, ProgramError
+from ldp_audit.auditing.program import CALLS, DEPENDENCE, TEST, Program, ProgramError
+from ldp_audit.auditing.result import INCONCLUSIVE, AuditResult, Witness, shown
 from ldp_audit.auditing.scores.equals import Equals
 
 Tally = tuple[Counts, ...]
@@ -38,6 +48,11 @@ FIRST_CALLS = 128
 
 _FEWEST_CALLS = 16  # and where samples are few: a fixed seed shows in these, one of 8 bits in the usual number
 _MOST_CALLS = 1000
+
+FALSE_ALARM = 1e-6
+"""Of calling outputs dependent that are independent, about."""
+_CALLS, _SIZE = 32, 64
+"""Calls of each input, and outputs of a call, that look for dependence."""
 
 
 @dataclass(frozen=True)
@@ -368,3 +383,44 @@ def _event(keys: set[Any]) -> Event:
     if numbers or labels:
         return Event(tuple((number, math.nextafter(number, math.inf)) for number in numbers), labels)
     return Event(intervals=((0.5, math.inf),), score=Equals(next(iter(keys))))
+
+
+def if_independent(result: AuditResult, program: Program, stage: int = TEST) -> AuditResult:
+    """The result; or, where it is a bound on outputs that depend on each other, a bound of 0 that says so.
+
+    stage: of the test, so that no two checks draw the same outputs.
+    """
+    if not (result.violated or (result.claimed_epsilon is None and result.epsilon_lower > 0)):
+        return result
+    if result.witness.calls_for_one:  # whose outputs are each a call of its own
+        return result
+    counts = _counts(program, result.witness, stage)
+    place = int(np.argmin([_chance(column) for column in counts]))
+    if _chance(counts[place]) >= FALSE_ALARM / 2:
+        return result
+    expected, seen = _SIZE * result.witness.counts.frequencies[place], counts[place]
+    said = (
+        f"outputs of one call depend on each other: {expected:.3g} of {_SIZE} on input "
+        f"{shown(result.witness.inputs[place])} should be in the event, and in {_CALLS} calls {seen.min()} to "
+        f"{seen.max()} were, which independent outputs show less than once in a million times; a bound needs noise of "
+        "its own for each output, or one output that holds all that a client sends"
+    )
+    delta = None if result.delta_lower is None else 0.0
+    return replace(result, verdict=INCONCLUSIVE, epsilon_lower=0.0, delta_lower=delta, notes=(said, *result.notes))
+
+
+def _counts(program: Program, witness: Witness, stage: int) -> np.ndarray:
+    """The event's count in each call, shape (inputs, calls)."""
+    calls = [
+        [witness.event.count(program.outputs(x, _SIZE, (DEPENDENCE, stage, place, call))) for call in range(_CALLS)]
+        for place, x in enumerate(witness.inputs)
+    ]
+    return np.array(calls)
+
+
+def _chance(counts: np.ndarray) -> float:
+    """The probability of so much dispersion, about."""
+    p = counts.mean() / _SIZE
+    if not 0 < p < 1:
+        return 1.0
+    return float(chdtrc(len(counts) - 1, ((counts - _SIZE * p) ** 2).sum() / (_SIZE * p * (1 - p))))
