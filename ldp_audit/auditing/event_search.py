@@ -234,7 +234,8 @@ def search(
     found = _distinct(found)
     compared = set(combinations(range(len(found)), 2))
     for one, two in pairs:
-        compared.add((_place(found, one), _place(found, two)))
+        places = sorted((_place(found, one), _place(found, two)))  # both directions of a pair are tried
+        compared.add((places[0], places[1]))
     if adjacent is not None:
         compared = {pair for pair in compared if adjacent(found[pair[0]], found[pair[1]])}
     if not compared:
