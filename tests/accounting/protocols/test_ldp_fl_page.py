@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from ldp_audit.accounting.protocols import ldp_fl_page
 from ldp_audit.accounting.protocols.protocol_file import load_protocol
 
 PAGE = (Path(__file__).parents[3] / "docs" / "what-ldp-fl-spends.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_page_is_what_the_accounting_gives() -> None:
     assert ldp_fl_page.render() == PAGE, "run `make docs`"
+
+
+def test_a_section_of_the_page_is_what_the_accounting_gives() -> None:
+    """The first setting, a tenth of the whole page's work."""
+    protocol = load_protocol(ldp_fl_page.NAMES[0])
+    assert ldp_fl_page.section(protocol, ldp_fl_page.rows(protocol)) in PAGE, "run `make docs`"
 
 
 def test_one_report_costs_what_the_inventory_says() -> None:
