@@ -7,6 +7,7 @@ A full disk, a signal, an error or Ctrl-C leaves the old file or the new one, ne
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import stat
@@ -16,8 +17,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 _STREAMS = ("/dev/", "/proc/")
+_LARGEST = 1 << 28  # bytes of a JSON file; results have some thousand, reports some million
 
 
 class CannotWriteError(OSError):
@@ -52,6 +55,18 @@ def write_whole(files: Mapping[Path, str | bytes], *, durable: bool = True) -> N
         for temporary, _ in staged:
             with suppress(OSError):
                 temporary.unlink()
+
+
+def read_json(path: Path) -> Any:
+    """The document in a file; ValueError if it is not JSON, or larger than any that is written here; OSError."""
+    with path.open("rb") as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError(f"{path} must have at most {_LARGEST} bytes, got more")
+    try:
+        return json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # ValueError also for integers of too many digits
+        raise ValueError(f"{path} is not JSON: {error}") from error
 
 
 def check_place(place: Path) -> None:

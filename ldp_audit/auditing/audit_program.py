@@ -22,11 +22,11 @@ from ldp_audit.auditing.grey_box import ProductLaw, law_choice
 from ldp_audit.auditing.independent_audit import audit_independent
 from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.program import SEARCH, Program, Sampler
-from ldp_audit.auditing.record import State, counted, opened
+from ldp_audit.auditing.record import counted, opened
 from ldp_audit.auditing.result import AuditResult, Witness, judged
 from ldp_audit.auditing.scores.law_score import Law
 from ldp_audit.auditing.sequential import audit_sequentially
-from ldp_audit.auditing.test import Runner, Test, Unkept, count_all, if_independent, reporter, suspected_by_few
+from ldp_audit.auditing.test import Test, count_all, if_independent, reporter, suspected_by_few
 from ldp_audit.auditing.workers import runner_of
 
 _CALLS_SHARE = 0.01
@@ -97,38 +97,12 @@ def audit(
             progress=progress,
             floating_point=floating_point,
         )
-    else:
-        claim, runner = (claimed_epsilon, claimed_delta), runner_of(workers, scheduler)
-        kept = opened(resume, program, search, claim, samples, confidence, curves=curves, floating_point=floating_point)
-        looks = Looks(curves=curves, floating_point=floating_point, law=law)
-        result = _audited(program, search, claim, samples, confidence, looks, kept, runner, progress)
-    return replace(if_independent(result, program), seconds=time.perf_counter() - start)
-
-
-@dataclass(frozen=True)
-class Looks:
-    """What else an audit looks at: see `audit`."""
-
-    curves: bool
-    floating_point: bool
-    law: Law | None
-
-
-def _audited(
-    program: Program,
-    search: InputSearch,
-    claim: tuple[float | None, float],
-    samples: int,
-    confidence: float,
-    looks: Looks,
-    state: State | Unkept,
-    runner: Runner | None,
-    progress: Callable[[str], None] | None,
-) -> AuditResult:
-    """The three steps.   claim: epsilon and delta."""
-    (claimed_epsilon, claimed_delta), named, law, curves = claim, search.inputs, looks.law, looks.curves
+        return replace(if_independent(result, program), seconds=time.perf_counter() - start)
+    named = search.inputs
     product = law if isinstance(law, ProductLaw) and claimed_delta == 0 else None
     budget = _budget(1 - confidence, curves=curves, independent=product is not None)
+    claim, runner = (claimed_epsilon, claimed_delta), runner_of(workers, scheduler)
+    state = opened(resume, program, search, claim, samples, confidence, curves=curves, floating_point=floating_point)
 
     # 1. Search: some of the samples choose the pair, the direction and the event.
     found = state.found
@@ -145,7 +119,7 @@ def _audited(
             claimed_delta,
             progress,
             curves=curves,
-            floating_point=looks.floating_point,
+            floating_point=floating_point,
         )
         state.keep_found(found)
     if law is not None:
@@ -185,7 +159,7 @@ def _audited(
         tested=[finding.witness.counts for finding in findings],
         unrepeated=found.unrepeated,
     )
-    return AuditResult(
+    result = AuditResult(
         verdict=verdict,
         epsilon_lower=best.epsilon,
         delta_lower=max((finding.delta for finding in findings if finding.delta is not None), default=None),
@@ -202,6 +176,7 @@ def _audited(
         notes=why + program.notes() + (() if together is None else tuple(together.describe().splitlines())),
         sections=sections,
     )
+    return replace(if_independent(result, program), seconds=time.perf_counter() - start)
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,11 @@ class Program:
             found = self._read(raw, n)
         except Exception as error:  # what a program returned may raise anything when it is read
             if not self.inputs:
-                what = str(error) if isinstance(error, ValueError) else f"its outputs cannot be read: {_named(error)}"
+                what = (
+                    str(error)
+                    if isinstance(error, ValueError)
+                    else f"its outputs cannot be read: {type(error).__name__}: {error}"
+                )
                 raise ProgramError(f"{where}: {what}") from error
         if found is None or (self.inputs and found.labels is not None):
             self._look(where)
@@ -223,10 +227,6 @@ class Program:
         if isinstance(answer[0], ProgramError):
             raise answer[0]
         return answer[0]
-
-
-def _named(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
 
 
 def _comparable(outputs: list[Any]) -> bool:

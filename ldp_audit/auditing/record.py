@@ -30,9 +30,9 @@ from ldp_audit.auditing.test import Ledger, Range, Test, Unkept, joined
 from ldp_audit.checkpoint import DAMAGE as DAMAGE
 from ldp_audit.checkpoint import Checkpoint, damaged
 from ldp_audit.checkpoint import plain as as_json
+from ldp_audit.files import read_json
 
 KIND = "audit-state"
-_LARGEST = 1 << 28  # bytes
 _SECONDS = 2.0  # between two writes: so much work is lost at most
 
 
@@ -233,7 +233,7 @@ class State:
 
     def __init__(self, path: Path, arguments: dict[str, Any]) -> None:
         says = "the state of an audit"
-        self._file = Checkpoint(path, KIND, says, f"is {says} of other arguments", arguments, read, _packed)
+        self._file = Checkpoint(path, KIND, says, f"is {says} of other arguments", arguments, read_json, _packed)
         self._inputs = len(arguments["inputs"])
         held = self._file.held("found", "test", "done", "tally") or {}
         self._parts = {"found": None, "test": None, "done": [], "tally": None}
@@ -284,23 +284,11 @@ class State:
         self._written = time.monotonic()
 
 
-def read(path: Path) -> Any:
-    """The JSON of a file. Raises ValueError for anything else, and for what is larger than any state."""
-    with path.open("rb") as file:
-        content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise ValueError(f"{path} must have at most {_LARGEST} bytes, got more")
-    try:
-        return json.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not JSON: {error}") from error
-
-
 def seed_in(path: Path) -> int | None:
     """The seed of the run whose state a file holds; None where there is no such file."""
     if not path.exists():
         return None
-    document = read(path)
+    document = read_json(path)
     try:
         return read_place(document["arguments"]["seed"], "seed")
     except (KeyError, TypeError, ValueError):

@@ -7,7 +7,6 @@ it and returns the exit code. An exception in `run` is printed as one line on st
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -18,7 +17,6 @@ from typing import Any
 from ldp_audit.files import check_place
 
 HOLDS, BAD_INPUT, INTERRUPTED = 0, 2, 130
-_LARGEST = 1 << 28  # most bytes of an input file; results have some thousand, reports some million
 
 COMMANDS = {
     "check": "settle a paper's claims, or your own, and write the report",
@@ -112,18 +110,6 @@ def check_writable(options: argparse.Namespace) -> None:
         write.check_writable(options.out)
     if options.json:
         check_place(options.json)
-
-
-def read_json(path: Path) -> Any:
-    """The document in a file; ValueError if it is not JSON or too large; OSError."""
-    with path.open("rb") as file:
-        content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise ValueError(f"{path} must have at most {_LARGEST} bytes, got more")
-    try:
-        return json.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:  # ValueError also for integers of too many digits
-        raise ValueError(f"{path} is not JSON: {error}") from error
 
 
 class Progress:

@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ldp_audit.cli.command_line import read_json, write_json
+from ldp_audit.cli.command_line import write_json
+from ldp_audit.files import read_json
 
 
 def add_arguments(recheck: argparse.ArgumentParser) -> None:

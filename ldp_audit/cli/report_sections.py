@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ldp_audit.cli.command_line import read_json
+from ldp_audit.files import read_json
 
 Say = Callable[[str], None]
 

@@ -23,7 +23,7 @@ from ldp_audit.auditing.test import Test
 from ldp_audit.claims import papers
 from ldp_audit.claims.recheck_report import recheck_claims
 from ldp_audit.claims.settling import settle_claim
-from ldp_audit.cli.command_line import read_json
+from ldp_audit.files import read_json
 from ldp_audit.mechanisms import FiniteChannel, target
 from ldp_audit.reports import document
 from ldp_audit.training import runs
