@@ -69,7 +69,7 @@ bench-reading: $(VENV)/.installed-dev ## how many files and functions one call e
 lint: $(VENV)/.installed-dev ## ruff (lint and format) and pyright
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/pyright --threads 2
+	$(BIN)/pyright
 
 format: $(VENV)/.installed-dev ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix
@@ -109,6 +109,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	$(INSTALL) --editable .
 	touch $@
 
-$(VENV)/.installed-dev: $(VENV)/.installed
+$(VENV)/.installed-dev: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(INSTALL) --editable '.[dev]'
-	touch $@
+	touch $(VENV)/.installed $@
