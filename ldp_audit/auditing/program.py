@@ -35,6 +35,8 @@ Looks are LOOK, LOOK + 1, ...; a confirmation of a confirmation's file is CONFIR
 """
 CONFIRMED_AGAIN = 1000
 
+UNSEEDED = "the program may draw randomness that the seed does not decide: the same seed may give another result"
+
 _KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "S": "text"}
 
 
@@ -42,12 +44,21 @@ class ProgramError(ValueError):
     """The program under audit raised, hung, or returned what cannot be read. Says on which input and in which call."""
 
 
-class NamedSampler(ABC):
-    """A sampler that is known by its text, so that other processes can load it and files can name it."""
+class DeclaredSampler(ABC):
+    """A sampler that says whether a seed decides its outputs."""
 
     @abstractmethod
     def __call__(self, x: Any, n: int, rng: np.random.Generator) -> Any:
         """n outputs on input x."""
+
+    @property
+    @abstractmethod
+    def repeatable(self) -> bool:
+        """Whether rng decides all outputs; False where that is not known."""
+
+
+class NamedSampler(DeclaredSampler):
+    """A sampler that is known by its text, so that other processes can load it and files can name it."""
 
     @property
     @abstractmethod
@@ -202,8 +213,9 @@ class Program:
             raise ProgramError(f"{where}: {error}") from None
 
     def notes(self) -> tuple[str, ...]:
-        """What a result must say about how outputs were read."""
-        return () if self.structure is None else (self.structure.describe(),)
+        """What a result must say about how outputs were drawn and read."""
+        drawn = isinstance(self.sampler, DeclaredSampler) and not self.sampler.repeatable
+        return (*((UNSEEDED,) if drawn else ()), *(() if self.structure is None else (self.structure.describe(),)))
 
     def learn_dimension(self, x: Any, key: tuple[int, ...]) -> int:
         """How many coordinates an output has, as a call for one output on x tells; `fit_rows` hears of it."""
@@ -243,6 +255,8 @@ def _guarded(sampler: Sampler, x: Any, n: int, rng: np.random.Generator, where: 
         if isinstance(raw, np.ndarray) or not isinstance(raw, Iterator):
             return raw
         return list(islice(raw, n + 1))  # it runs as it is read
+    except ProgramError as error:
+        raise ProgramError(f"{where}: {error}") from error
     except (Exception, SystemExit) as error:  # a user's program may raise anything, and must not end ours
         raise ProgramError(f"{where}: it raised {type(error).__name__}: {error}") from error
 

@@ -112,8 +112,8 @@ def test_arguments_are_handed_to_the_adapter() -> None:
     ("target", "complaint"),
     [
         (3, "target must be something to draw from, got 3; "),
-        (TwoPoint, "target must be something to draw from, got <class"),
-        (Measurement, "target must be something to draw from, got <class"),
+        (TwoPoint, r"target must be something to draw from, got <class .*, which needs \(epsilon\): "),
+        (DPMechanism, r"target must be something to draw from, got <class .*, which needs \(scale\): "),
         (None, "target must be something to draw from, got None; "),
         (lambda a, b, c, d: a, r"target must not need the arguments \(a, b, c, d\); "),
         (max, "target must tell its parameters, got <built-in function max>; "),
