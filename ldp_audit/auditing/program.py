@@ -158,7 +158,7 @@ class Program:
                     if isinstance(error, ValueError)
                     else f"its outputs cannot be read: {type(error).__name__}: {error}"
                 )
-                raise ProgramError(f"{where}: {what}") from error
+                raise ProgramError(f"{where}: {what}{_conversion(raw)}") from error
         if found is None or (self.inputs and found.labels is not None):
             self._look(where)
             return self._outputs(raw, where)
@@ -239,6 +239,37 @@ class Program:
         if isinstance(answer[0], ProgramError):
             raise answer[0]
         return answer[0]
+
+
+def _conversion(raw: Any) -> str:
+    """For a message: the type of what was returned, its first output, and a line that would convert it, if one would."""
+    array = isinstance(raw, np.ndarray)
+    odd = (
+        [y for y in raw if type(y).__repr__ is object.__repr__ or callable(y)] if isinstance(raw, list | tuple) else []
+    )
+    line = ""
+    if odd:
+        line = "y()" if callable(odd[0]) else "vars(y)" if hasattr(odd[0], "__dict__") else "(y.a, y.b), its values"
+        return f"; an output y of it is of type {_type(odd[0])}; return {line} instead"
+    if array and raw.dtype.kind == "c":
+        line = "np.column_stack([outputs.real, outputs.imag])"
+    elif array and raw.ndim > 2:
+        line = "outputs.reshape(len(outputs), -1)"
+    elif array and raw.dtype.kind in "mM":
+        line = 'outputs.astype("int64")'
+    elif _type(raw).partition(".")[0] in ("pandas", "polars", "pyarrow"):
+        line = "outputs.to_numpy()"
+    elif isinstance(raw, Mapping):
+        line = "list(zip(*outputs.values()))"
+    elif not isinstance(raw, Iterable) or isinstance(raw, str | bytes):
+        line = "a list of n outputs (or take (x) or (x, rng), and return one)"
+    first = f", the first {cut(raw[0])}" if isinstance(raw, list | tuple | np.ndarray) and np.shape(raw)[:1] else ""
+    return f"; it is of type {_type(raw)}{first}; return {line} instead" if line else ""
+
+
+def _type(value: Any) -> str:
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _comparable(outputs: list[Any]) -> bool:

@@ -6,7 +6,7 @@ after request until its standard input ends, and flushes its output after each a
 
 A command with {x} among its words is started anew instead, with the input in that place (text as it is, all else as
 JSON), and prints its outputs: as many as stand where {n} is, or, without {n}, one. {seed} is a seed. No shell reads the
-words. A request asks for at most MOST outputs; a seed is below 2**53, so that all languages' numbers hold it.
+words. A request asks for at most MOST outputs; a seed is below 2**31, which every language can take.
 
 A process that is fed belongs to one sampler, and ends with it: on `close`, when the sampler is collected, at the exit
 of this process, and when this process is killed, since a guard beside it waits for that. Needs a POSIX system.
@@ -145,7 +145,7 @@ class CommandSampler(NamedSampler):
 def requests(x: Any, n: int, rng: np.random.Generator, at_once: int = MOST) -> Iterator[dict[str, Any]]:
     """Requests for n outputs on x, each with a seed from rng."""
     for first in range(0, n, at_once):
-        yield {"x": x, "n": min(at_once, n - first), "seed": int(rng.integers(2**53))}
+        yield {"x": x, "n": min(at_once, n - first), "seed": int(rng.integers(2**31))}
 
 
 def json_of(value: Any) -> str:
