@@ -242,7 +242,7 @@ class Program:
 
 
 def _conversion(raw: Any) -> str:
-    """For a message: the type of what was returned, its first output, and a line that would convert it, if one would."""
+    """What was returned, for a message: its type, its first output, and the line that would convert it; or ""."""
     array = isinstance(raw, np.ndarray)
     odd = (
         [y for y in raw if type(y).__repr__ is object.__repr__ or callable(y)] if isinstance(raw, list | tuple) else []

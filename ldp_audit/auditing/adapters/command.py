@@ -134,7 +134,7 @@ class CommandSampler(NamedSampler):
         except _FaultError as fault:
             asked = f"; it was asked {shortened(sent)}" if fed else ""
             said = f"{shlex.join(words):.200}: {fault}{asked}; {process.said()}"
-            process.end()
+            process.kill()
             self._fed.clear()
             raise ProgramError(said) from None
         if not fed:
@@ -261,16 +261,18 @@ class _Process:
             raise _FaultError(f"it printed {len(found)} of {n} lines{end}")
         return [line.removesuffix("\r") for line in found]
 
+    def kill(self) -> None:
+        """End it at once."""
+        _kill(self._program)
+        self.end()
+
     def said(self) -> str:
         """The end of what it printed last, and of its errors."""
         self._errors += self._program.stderr.read(_READ) or b""  # type: ignore[union-attr]
-        found = [("printed", bytes(self._printed)), ("said on stderr", self._errors)]
-        return "; ".join(f"it {how} {_tail(text)}" if text else f"it {how} nothing" for how, text in found)
-
-
-def _tail(text: bytes) -> str:
-    shown = repr(text[-_TAIL:].decode(errors="backslashreplace").strip())
-    return shown if len(text) <= _TAIL else f"..., at last {shown}"
+        printed, errors = (text[-_TAIL:].decode(errors="backslashreplace") for text in (self._printed, self._errors))
+        cut_off = "..., at last " if len(self._printed) > _TAIL else ""
+        said = f"its errors: {' '.join(errors.split())}" if errors else "it wrote no errors"
+        return f"it printed {cut_off}{printed!r}; {said}"
 
 
 def _written(pipe: int, request: bytes) -> int:
@@ -290,6 +292,12 @@ def _guard(program: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere, start_new_session=True)  # noqa: S603
 
 
+def _kill(program: subprocess.Popen[bytes]) -> None:
+    """With the processes that it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(program.pid, signal.SIGKILL)
+
+
 def _end(program: subprocess.Popen[bytes], guard: subprocess.Popen[bytes] | None) -> None:
     if guard is not None:
         program.stdin.close()  # type: ignore[union-attr]
@@ -298,8 +306,7 @@ def _end(program: subprocess.Popen[bytes], guard: subprocess.Popen[bytes] | None
         guard.kill()
         guard.wait()
         guard.stdin.close()  # type: ignore[union-attr]
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(program.pid, signal.SIGKILL)
+    _kill(program)
     program.wait()
     program.stdout.close()  # type: ignore[union-attr]
     program.stderr.close()  # type: ignore[union-attr]
