@@ -101,7 +101,7 @@ def _methods(target: Any) -> list[str]:
     kinds = (FunctionType, staticmethod, classmethod)
     names = [name for name in dir(type(target)) if not name.startswith("_")]
     names = [name for name in names if isinstance(inspect.getattr_static(type(target), name), kinds)]
-    needed = {name: _needed(getattr(target, name)) for name in names}
+    needed = {name: _needed(getattr(target, name), named=True) for name in names}
     return [name for name in names if needed[name] and needed[name][1:] in ([], ["rng"], ["n", "rng"])]
 
 
