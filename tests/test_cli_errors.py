@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -140,3 +142,32 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert re.match(f"ldp-audit {arguments[0]}: .*{'.*'.join(map(re.escape, message.split('.*')))}", said), said
     assert said.count("\n") == 1
     assert "unexpected" not in said or "unexpected keyword" in said
+
+
+WITHOUT = """
+import sys
+class Absent:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in ("torch", "distributed", "cloudpickle"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+from ldp_audit.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@together(
+    ("arguments", "message"),
+    [
+        (["train", "ldp-fl"], "train: this needs torch, which is not installed: pip install '.[training]', in a clone"),
+        (
+            ["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--scheduler", "tcp://127.0.0.1:9"],
+            "audit: scheduler needs dask.distributed: pip install '.[dask]', in a clone",
+        ),
+    ],
+)
+def test_a_missing_extra_is_one_line_that_says_what_to_install(arguments: list[str], message: str) -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"ldp-audit {message}"), done.stderr
+    assert done.stderr.count("\n") == 1

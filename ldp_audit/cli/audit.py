@@ -301,6 +301,8 @@ def _saved_counts(options: argparse.Namespace, partial: dict[str, Any] | None) -
     if partial is None:
         return ""
     (hits, other), (trials, others) = partial["hits"], partial["trials"]
-    where = f", kept in {options.resume}" if options.resume else ""
+    where, how = "", "; nothing is kept of it, for lack of --resume FILE"
+    if options.resume:
+        where, how = f", kept in {options.resume}", "; the same command goes on from there"
     words = partial["event"]["words"]
-    return f" (before that, {words}: {hits} of {trials} and {other} of {others}{where})"
+    return f" (before that, {words}: {hits} of {trials} and {other} of {others}{where}){how}"

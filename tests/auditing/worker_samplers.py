@@ -47,3 +47,14 @@ class Unloadable:
 
 def _fail_to_load() -> None:
     raise ImportError("no such module here")
+
+
+calls = [0]
+
+
+def ends_the_scheduler(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Ends its process in its ninth call, where the environment says that this is the scheduler's too."""
+    calls[0] += 1
+    if calls[0] == 9 and "ENDS_THE_SCHEDULER" in os.environ:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return (rng.random(n) < 0.5 + 0.2 * x).astype(float)
