@@ -23,6 +23,7 @@ from ldp_audit.auditing import audit
 from ldp_audit.auditing.adapters import as_sampler, from_command
 from ldp_audit.auditing.adapters.command import MOST
 from ldp_audit.auditing.program import ProgramError
+from tests.meta.snippets import snippets_of
 from tests.together import together
 
 CLIENT = """
@@ -81,18 +82,12 @@ def test_the_seed_decides_and_workers_start_clients_of_their_own() -> None:
     assert sent(1, 50, np.random.default_rng(3)) == sampler(1, 50, np.random.default_rng(3))
 
 
-JAVASCRIPT = """
-require("readline").createInterface({input: process.stdin}).on("line", line => {
-  const {x, n} = JSON.parse(line);
-  for (let i = 0; i < n; i++) console.log(Math.random() < %s ? x : 1 - x);
-});
-"""
-
-
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
-def test_a_client_in_another_language() -> None:
-    for p, verdict in ((0.7310585, "consistent"), (0.9, "violated")):
-        sampler = from_command(["node", "-e", JAVASCRIPT % p])
+def test_the_client_of_the_documentation_that_is_in_another_language() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "auditing.md").read_text(encoding="utf-8")
+    (client,) = (snippet.body for snippet in snippets_of(page) if snippet.title == "client.js")
+    for p, verdict in (("0.7310585", "consistent"), ("0.9", "violated")):
+        sampler = from_command(["node", "-e", client.replace("0.9", p)])
         assert audit(sampler, (0, 1), 1.0, samples=20_000, confidence=1 - 1e-6).verdict == verdict
 
 
