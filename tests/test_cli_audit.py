@@ -408,6 +408,17 @@ def test_a_target_is_in_a_file_and_may_be_a_class_a_factory_or_a_method(
     assert ("encode, privatize: name one, such as Twice.encode" in capsys.readouterr().err) == (code == 2)
 
 
+def test_fresh_clients_are_audited_confirmed_and_named(tmp_path: Path) -> None:
+    file = tmp_path / "theirs.py"
+    file.write_text(CLASSES)
+    words = [f"{file}:Memoised", "--fresh", "--reports", "2"]
+    found = tmp_path / "found.json"
+    assert audit(f"{file}:Memoised", "--fresh", "--inputs=0,1", "--epsilon=0.52", "--samples=20000") == 0
+    assert audit(*words, "--inputs=0,1", "--epsilon=0.52", "--samples=100000", "--json", str(found)) == 1
+    assert outcome(found)["counted"]["target"] == f"2 of a fresh {file}:Memoised"
+    assert audit(*words, "--confirm", str(found), "--seed=1") == 1
+
+
 CLASSES = """
 import random
 
@@ -421,6 +432,14 @@ class Client:
 class Twice(Client):
     def encode(self, x):
         return x
+
+class Memoised:
+    def __init__(self):
+        self.permanent = {}
+
+    def report(self, x):
+        answer = self.permanent.setdefault(x, x if random.random() < 0.75 else 1 - x)
+        return answer if random.random() < 0.75 else 1 - answer
 
 def make():
     return Client(0.7)

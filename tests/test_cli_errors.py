@@ -53,6 +53,9 @@ from tests.together import together
         (["audit", f"{HERE}:leaky", "--allow-remote", *SIX_CHUNKS], "--allow-remote is about --url"),
         (["audit", "--command", "cat", *CLAIM, "--implementation"], "--implementation does not go with --command"),
         (["audit", "no/such/file.py:leaky", *SIX_CHUNKS], "ModuleNotFoundError: no such file: no/such/file.py"),
+        (["audit", f"{HERE}:leaky", "--reports", "2", *SIX_CHUNKS], "--reports is about --fresh"),
+        (["audit", "--command", "cat", "--fresh", *SIX_CHUNKS], "--fresh is about a TARGET"),
+        (["audit", f"{HERE}:leaky", "--fresh", *SIX_CHUNKS], "fresh must be a class or function .* needs (x, n, rng)"),
         (["audit", "--implementation"], "audit needs a TARGET"),
         (["audit", f"{PROGRAMS}:honest", "--implementation"], "--inputs is needed"),
         (

@@ -188,7 +188,7 @@ def test_what_is_no_command_is_refused(command: Any, complaint: str) -> None:
 
 
 def test_a_command_and_a_target_exclude_each_other_and_timeouts_are_checked() -> None:
-    with pytest.raises(ValueError, match="target, command and url exclude each other, got target and command"):
+    with pytest.raises(ValueError, match="target, command, url and fresh exclude each other, got command and target"):
         as_sampler(len, command="cat")
     for timeout in (0, -1, True, float("nan"), "1"):
         with pytest.raises(ValueError, match="timeout must be a number of seconds above 0"):
