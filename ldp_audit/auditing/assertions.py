@@ -25,7 +25,7 @@ import numpy as np
 
 from ldp_audit.auditing.arguments import check_count, check_seed, is_number
 from ldp_audit.auditing.bounds import Counts, Region, lower_limit
-from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, search_size, searched
+from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, search_sizes, searched
 from ldp_audit.auditing.fitting import FitResult, fit
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
 from ldp_audit.auditing.power import detectable_epsilon, plan
@@ -342,8 +342,7 @@ class Room:
 
     def needed(self, goal: Goal) -> int:
         """Samples of an input, at most, for the pilot, the search and the planned look."""
-        size = search_size(self.searched(goal), self.dimension)
-        search = 12 * size if 12 * size <= self.searched(goal) // 3 else 4 * size  # the search may be made again
+        search = 4 * sum(search_sizes(self.searched(goal), self.dimension))
         return self.pilot + search + goal.samples(self.rarest)
 
     def check(self, goal: Goal, max_samples: int) -> None:
