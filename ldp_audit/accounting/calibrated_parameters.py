@@ -14,8 +14,8 @@ from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
 from ldp_audit.accounting.subsample import MOST_RECORDS, Adjacency, Kind, subsample
-from ldp_audit.losses.binomial_loss import MOST_TIMES, BinomialLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, positive, whole
+from ldp_audit.losses.discrete_loss import MOST_TIMES, BinomialLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms.laplace import Laplace
 from ldp_audit.numerics import root

@@ -34,8 +34,8 @@ from ldp_audit.accounting.shuffling.clones import MOST_CLIENTS, MOST_EPSILON, cl
 from ldp_audit.accounting.shuffling.count_loss import event_count, placed_count
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing, one_end
 from ldp_audit.losses.budget_arguments import as_float, whole
+from ldp_audit.losses.discrete_loss import NOTHING, pure_loss
 from ldp_audit.losses.enclosed_loss import BracketedLoss
-from ldp_audit.losses.finite_losses import NOTHING, pure_loss
 from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.mechanism import Mechanism

@@ -41,10 +41,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
-from ldp_audit.losses.binomial_loss import log_binomial
+from ldp_audit.losses.binomial import log_binomial
 from ldp_audit.losses.budget_arguments import as_float, whole
+from ldp_audit.losses.discrete_loss import EVERYTHING, NOTHING, atoms_of, pure_loss
 from ldp_audit.losses.enclosed_loss import BracketedLoss, mixture
-from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, atoms_of, pure_loss
 from ldp_audit.losses.loss import ImproperLoss, PairLoss
 from ldp_audit.losses.sampled_loss import SamplingRate, mixed, symmetric
 from ldp_audit.mechanisms.subsample_release import SubsampleRelease

@@ -17,16 +17,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ldp_audit.losses.discrete_loss import EVERYTHING, NOTHING, sum_of_losses
 from ldp_audit.losses.discretisation import grouped
 from ldp_audit.losses.enclosed_loss import BracketedLoss
-from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, sum_of_losses
 from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.losses.inversion import InversionPlan
-from ldp_audit.losses.loss import ImproperLoss, PairLoss
+from ldp_audit.losses.loss import EPS, ImproperLoss, PairLoss, Transform, Values
 from ldp_audit.losses.moment_bound import with_moments
 from ldp_audit.losses.noise_losses import GaussianLoss
-from ldp_audit.losses.transform import SummedTransform, Transform
 
 _SHARE, _DIGITS, _ROUNDING = 0.1, 1e-7, 1e-9
 """The inversion is tight if its bounds on epsilon differ by so much of `width` or of epsilon; or those on delta by so
@@ -169,3 +171,35 @@ def inverted_sum(grid: GridLoss) -> PairLoss:
     known = [(one, times) for one, times in found if one is not None]
     whole = SummedTransform(known)
     return InvertedSum(grid, whole) if len(known) == len(found) and whole.decays() else grid
+
+
+@dataclass(frozen=True, eq=False)
+class SummedTransform(Transform):
+    """The `Transform` of the sum.   parts: each loss's, and how many times it counts."""
+
+    parts: Sequence[tuple[Transform, int]]
+
+    def at(self, c: float, y: NDArray[np.float64]) -> Values | None:
+        """See `Transform`; the sum's logarithm is exact to a few digits of itself more than its parts."""
+        logs, errors = np.zeros(y.size, dtype=np.complex128), np.zeros(y.size)
+        for one, times in self.parts:
+            found = one.at(c, y)
+            if found is None:
+                return None
+            logs += times * found.log
+            errors += times * (found.error + (4 + len(self.parts)) * EPS * np.abs(found.log))
+        return Values(logs, errors)
+
+    def about(self, c: float) -> float:
+        """See `Transform`."""
+        found = math.fsum(times * one.about(c) for one, times in self.parts)
+        return found if found == found else math.inf
+
+    def log_limit(self, c: float) -> float:
+        """See `Transform`."""
+        return math.fsum(times * one.log_limit(c) for one, times in self.parts)
+
+    def log_beyond(self, c: float, y: float) -> float:
+        """See `Transform`."""
+        found = math.fsum(times * one.log_beyond(c, y) for one, times in self.parts)
+        return found if found < math.inf else math.inf

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.finite_losses import atoms_of
+from ldp_audit.losses.discrete_loss import atoms_of
 from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss
 from ldp_audit.numerics import log_sum
 

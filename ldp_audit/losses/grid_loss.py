@@ -88,8 +88,8 @@ from ldp_audit.losses.discretisation import (
 )
 from ldp_audit.losses.fft_sum import grid_sum
 from ldp_audit.losses.grid_plan import WIDTH, Grid, Tilt, TiltPlan, tilt_plan
-from ldp_audit.losses.kept import Kept
 from ldp_audit.losses.loss import PairLoss
+from ldp_audit.numerics import BoundedCache
 
 _EPS = 2.0**-52
 _MOST_KEPT = 6
@@ -145,8 +145,8 @@ class GridLoss(PairLoss):
     parts: tuple[Part, ...]
     width: float
     points: int
-    _known: Kept[tuple[tuple[float, ...], int, bool, bool], _Around] = field(
-        default_factory=lambda: Kept(_MOST_KEPT), init=False, repr=False
+    _known: BoundedCache[tuple[tuple[float, ...], int, bool, bool], _Around] = field(
+        default_factory=lambda: BoundedCache(_MOST_KEPT), init=False, repr=False
     )
 
     @property
@@ -243,7 +243,7 @@ class GridLoss(PairLoss):
             tilt = plan.fine_tilt(place) if fine else plan.tilt(place, -math.inf if deep else _DEEP - _CUT)
             return self._around(plan.grid(tilt, self._log_infinite), tilt, _COARSER if fine else 1)
 
-        return self._known.of((tuple(plan.tops), place, fine, deep), around)
+        return self._known.get((tuple(plan.tops), place, fine, deep), around)
 
     def _around(self, grid: Grid, tilt: Tilt, coarser: int) -> _Around:
         total = None

@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from ldp_audit.losses.budget_arguments import level, log_of_delta
-from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.finite_losses import NOTHING, symmetric_law
+from ldp_audit.losses.discrete_loss import NOTHING, LossAtoms, symmetric_law
 from ldp_audit.losses.loss import PairLoss
 
 _POINTS = 1500

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ldp_audit.losses.finite_losses import NOTHING
+from ldp_audit.losses.discrete_loss import NOTHING
 from ldp_audit.losses.loss import PairLoss
 
 _PER_OCTAVE, _OCTAVES = 16, (-40, 40)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, symmetric_law
+from ldp_audit.losses.discrete_loss import EVERYTHING, NOTHING, symmetric_law
 from ldp_audit.losses.loss import ImproperLoss, PairLoss, of_mirrored
 
 Points = NDArray[np.float64]

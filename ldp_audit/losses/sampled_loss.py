@@ -27,13 +27,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import NOTHING, LossAtoms, atoms_of, symmetric_law
 from ldp_audit.losses.enclosed_loss import BracketedLoss
-from ldp_audit.losses.finite_losses import NOTHING, atoms_of, symmetric_law
 from ldp_audit.losses.hulls import dominated_atoms, dominating_atoms
-from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, of_mirrored
+from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, Transform, of_mirrored
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
-from ldp_audit.losses.transform import Transform
 from ldp_audit.numerics import log_lacking, log_ratio
 
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.finite_losses import symmetric_law
+from ldp_audit.losses.discrete_loss import symmetric_law
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.numerics import log_ratio
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.losses.finite_losses import EVERYTHING, symmetric_law
+from ldp_audit.losses.discrete_loss import EVERYTHING, symmetric_law
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.profile_loss import loss_of_profile
 from ldp_audit.mechanisms.log_space import excess, levels

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import Expr, oo
 
-from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING
+from ldp_audit.losses.discrete_loss import EVERYTHING, NOTHING
 from ldp_audit.losses.loss import ImproperLoss, PairLoss
 from ldp_audit.losses.sampled_loss import SamplingRate
 from ldp_audit.mechanisms.channel import SymbolicChannel

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import Integer
 
+from ldp_audit.losses.discrete_loss import NOTHING
 from ldp_audit.losses.enclosed_loss import mixture
-from ldp_audit.losses.finite_losses import NOTHING
 from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, finite_numbers, numbers_of, report_dtype

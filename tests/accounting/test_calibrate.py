@@ -22,7 +22,7 @@ from ldp_audit.accounting.calibrated_parameters import (
 )
 from ldp_audit.accounting.conversion.conversions import gdp_within
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.enclosed_loss import BracketedLoss
 from ldp_audit.mechanisms import ExponentialSelection, Gaussian, RandomizedResponse, SubsampleRelease, TwoPoint
 

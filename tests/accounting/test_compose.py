@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from ldp_audit.accounting import LossAtoms, PrivacyLoss, compose, privacy_loss, subsample
 from ldp_audit.accounting.compose import ADAPTIVE, composed
-from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.discrete_loss import NOTHING, BinomialLoss
 from ldp_audit.losses.enclosed_loss import BracketedLoss
-from ldp_audit.losses.finite_losses import NOTHING
 from ldp_audit.losses.loss import ImproperLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms import (

@@ -15,8 +15,7 @@ from scipy.stats import binom, laplace, norm
 from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.subsample import subsample
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.finite_losses import symmetric_law
+from ldp_audit.losses.discrete_loss import BinomialLoss, symmetric_law
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse

@@ -9,8 +9,7 @@ import pytest
 
 from ldp_audit.accounting import LossAtoms, PrivacyLoss, compose, nfdp, sampled_clients, subsample
 from ldp_audit.accounting.privacy_profile import PrivacyProfile
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.finite_losses import merged
+from ldp_audit.losses.discrete_loss import BinomialLoss, merged
 from ldp_audit.mechanisms import Laplace, RandomizedResponse
 
 REPORT = RandomizedResponse(1.0)

@@ -14,7 +14,7 @@ from ldp_audit.accounting.conversion.renyi import renyi_divergence, response_ren
 from ldp_audit.accounting.privacy_loss import privacy_loss
 from ldp_audit.accounting.shuffle import shuffle
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
-from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.mechanisms import RandomizedResponse
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
 

@@ -11,8 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ldp_audit.accounting import LossAtoms, PrivacyLoss, compose, privacy_loss
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING
+from ldp_audit.losses.discrete_loss import EVERYTHING, NOTHING, BinomialLoss
 from ldp_audit.losses.loss import ImproperLoss, PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Laplace, Piecewise, RandomizedResponse

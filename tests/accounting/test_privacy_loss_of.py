@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sympy import Rational
 
 from ldp_audit.accounting import LossAtoms, PrivacyLoss, privacy_loss
-from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.profile_loss import ProfileLoss
 from ldp_audit.mechanisms import (
     DuchiVector,

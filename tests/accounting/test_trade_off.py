@@ -14,8 +14,7 @@ from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.exact_summary import profile_figure
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.trade_off import TradeOffCurve, trade_off_bounds, trade_off_from_below
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import BinomialLoss, LossAtoms
 from ldp_audit.losses.hulls import HullLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss

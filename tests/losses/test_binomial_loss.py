@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit.accounting import PrivacyLoss
-from ldp_audit.losses import binomial_loss as binomial_sum
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses import binomial
+from ldp_audit.losses.discrete_loss import BinomialLoss, LossAtoms
 from tests.accounting.exact_binomial import exact_log_delta
 
 
@@ -88,14 +87,14 @@ def test_the_integral_and_the_sum_term_by_term_agree(monkeypatch, high, deviatio
     deviation = 2 * high * math.sqrt(odds) / (1 + odds) * 10**4
     level = 10**8 * high * math.tanh(high / 2) + deviations * deviation
     smooth = loss.log_delta_bounds(level)[0]
-    monkeypatch.setattr(binomial_sum, "_LONG", 2**24)
+    monkeypatch.setattr(binomial, "_LONG", 2**24)
     assert smooth == pytest.approx(loss.log_delta_bounds(level)[0], abs=1e-12)
 
 
 def test_the_integral_without_its_corrections_would_be_seen(monkeypatch):
     loss = BinomialLoss(0.009, -0.009, 10**6)
     right = loss.log_delta_bounds(70.0)[0]
-    monkeypatch.setattr(binomial_sum, "_correction", lambda *_: 0.0)
+    monkeypatch.setattr(binomial, "_correction", lambda *_: 0.0)
     assert abs(loss.log_delta_bounds(70.0)[0] - right) > 1e-9
 
 

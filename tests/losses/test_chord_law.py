@@ -11,7 +11,7 @@ from ldp_audit.accounting.compose import composed
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.shuffling.clones import clones, stronger_clones, third_value
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
-from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.hulls import chord_law, chord_levels
 
 TWENTY = BinomialLoss(0.2, -0.2, 20)

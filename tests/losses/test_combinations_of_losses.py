@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_audit.losses import finite_losses as combinations_of_losses
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.finite_losses import (
+from ldp_audit.losses import discrete_loss
+from ldp_audit.losses.discrete_loss import (
     MOST_COMBINATIONS,
-    _fewest,  # pyright: ignore[reportPrivateUsage]
+    BinomialLoss,
+    LossAtoms,
+    _fewest,
     sum_of_losses,
     symmetric_law,
 )
@@ -57,7 +57,7 @@ def test_too_many_values_are_known_before_any_is_added(times: int, monkeypatch: 
     def added(*_: LossAtoms) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(combinations_of_losses, "_added", added)
+    monkeypatch.setattr(discrete_loss, "_sums", added)
     assert sum_of_losses([(law_of([1, 2]), times), (law_of([5]), 1)]) is None
 
 

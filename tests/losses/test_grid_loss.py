@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses import discretisation, grid_loss, grid_plan
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import BinomialLoss, LossAtoms
 from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid
 from ldp_audit.losses.loss import ImproperLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ldp_audit.losses.finite_losses import NOTHING, pure_loss
+from ldp_audit.losses.discrete_loss import NOTHING, pure_loss
 
 
 def test_pure_losses_at_the_ends_of_their_range() -> None:

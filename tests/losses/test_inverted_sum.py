@@ -10,12 +10,11 @@ import pytest
 from ldp_audit.accounting import compose, subsample
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses import inversion
-from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.composition import InvertedSum, inverted_sum
+from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid
 from ldp_audit.losses.inversion import InversionLine, Tangent
-from ldp_audit.losses.noise_losses import GaussianLoss
-from ldp_audit.losses.transform import GaussianTransform
+from ldp_audit.losses.noise_losses import GaussianLoss, GaussianTransform
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 _ROUNDING = 1e-12

@@ -11,9 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ldp_audit.accounting import LossAtoms
-from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.discrete_loss import EVERYTHING, NOTHING, BinomialLoss, atoms_of, merged, symmetric_law
 from ldp_audit.losses.enclosed_loss import LossMixture, mixture
-from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, atoms_of, merged, symmetric_law
 from ldp_audit.losses.loss import ImproperLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 

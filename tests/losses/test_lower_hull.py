@@ -9,7 +9,7 @@ import pytest
 from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.subsample import subsample
-from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.hulls import dominated_atoms
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss

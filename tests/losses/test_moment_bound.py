@@ -16,9 +16,8 @@ from ldp_audit.accounting.shuffling.anonymous_counts import exact_laws
 from ldp_audit.accounting.shuffling.clones import clones
 from ldp_audit.accounting.shuffling.count_loss import placed_count
 from ldp_audit.accounting.shuffling.worst_placing import WorstMoments, WorstPlacing
-from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.discrete_loss import NOTHING, BinomialLoss
 from ldp_audit.losses.enclosed_loss import BracketedLoss
-from ldp_audit.losses.finite_losses import NOTHING
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.moment_bound import (
     MomentBound,

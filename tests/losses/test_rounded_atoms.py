@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ldp_audit.accounting.compose import composed
+from ldp_audit.losses.discrete_loss import atoms_of, sum_of_losses
 from ldp_audit.losses.enclosed_loss import mixture
-from ldp_audit.losses.finite_losses import atoms_of, sum_of_losses
 from ldp_audit.losses.grid_loss import compose_on_grid
 from ldp_audit.losses.loss import ImproperLoss, PairLoss
 from ldp_audit.losses.noise_losses import LaplaceLoss

@@ -9,18 +9,11 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import BinomialLoss, LossAtoms
+from ldp_audit.losses.loss import VAGUE, Transform, Values, from_excess
+from ldp_audit.losses.noise_losses import GaussianTransform, LaplaceTransform
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
 from ldp_audit.losses.sampled_loss import MixedLoss, SamplingRate
-from ldp_audit.losses.transform import (
-    VAGUE,
-    GaussianTransform,
-    LaplaceTransform,
-    Transform,
-    Values,
-    from_excess,
-)
 
 _MOMENTS = Callable[[acb], acb]
 _THREE = LossAtoms(np.array([-0.4, 0.1, 0.6]), np.log([0.35, 0.25, 0.4]))

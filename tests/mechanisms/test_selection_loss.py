@@ -5,7 +5,7 @@ import math
 import pytest
 
 from ldp_audit.accounting import PrivacyLoss, compose, privacy_loss
-from ldp_audit.losses.finite_losses import symmetric_law
+from ldp_audit.losses.discrete_loss import symmetric_law
 from ldp_audit.mechanisms import ExponentialSelection
 from ldp_audit.mechanisms.exponential_selection import selection_loss
 

@@ -23,9 +23,8 @@ from scipy.special import ndtri_exp
 from ldp_audit.accounting.conversion.renyi import response_renyi
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.binomial_loss import MOST_TIMES, BinomialLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, share, whole
-from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING
+from ldp_audit.losses.discrete_loss import EVERYTHING, MOST_TIMES, NOTHING, BinomialLoss
 from ldp_audit.losses.loss import ImproperLoss, PairLoss
 from ldp_audit.numerics import log_lacking
 

@@ -21,9 +21,8 @@ import numpy as np
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, order, whole
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import LossAtoms, symmetric_law
 from ldp_audit.losses.divergence import laplace_divergence, of_excess
-from ldp_audit.losses.finite_losses import symmetric_law
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.numerics import least_between
 

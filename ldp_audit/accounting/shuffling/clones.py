@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance
 from ldp_audit.accounting.shuffling.count_loss import event_count
 from ldp_audit.accounting.shuffling.expected_excess import log_fair_excess
-from ldp_audit.losses.binomial_loss import binomial_window
+from ldp_audit.losses.binomial import binomial_window
 from ldp_audit.losses.budget_arguments import whole
 from ldp_audit.losses.hulls import chord_law, chord_levels
 from ldp_audit.losses.loss import PairLoss, of_mirrored

@@ -42,8 +42,8 @@ from ldp_audit.accounting.shuffling.anonymous_counts import (
     neighbouring_masses,
 )
 from ldp_audit.accounting.shuffling.expected_excess import Runs, Trials, runs_of
-from ldp_audit.losses.binomial_loss import binomial_window
-from ldp_audit.losses.finite_losses import NOTHING, atoms_of
+from ldp_audit.losses.binomial import binomial_window
+from ldp_audit.losses.discrete_loss import NOTHING, atoms_of
 from ldp_audit.losses.loss import CellMasses, ListedPart, PairLoss, of_mirrored
 
 _REACH = 800.0

@@ -37,7 +37,7 @@ from ldp_audit.accounting.conversion.conversions import (
     zcdp_to_epsilon,
 )
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import RandomizedResponse, SubsampleRelease

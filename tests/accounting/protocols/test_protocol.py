@@ -15,8 +15,8 @@ from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Shufflin
 from ldp_audit.accounting.protocols.protocol_file import load_protocol, shipped
 from ldp_audit.accounting.protocols.protocol_report import account
 from ldp_audit.claims import papers
+from ldp_audit.losses.discrete_loss import NOTHING
 from ldp_audit.losses.enclosed_loss import BracketedLoss
-from ldp_audit.losses.finite_losses import NOTHING
 from ldp_audit.mechanisms import FiniteChannel, RandomizedResponse, TwoPoint
 from tests.claims import test_papers
 
