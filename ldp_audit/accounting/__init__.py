@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded when asked for
     from ldp_audit.accounting.calibrate import calibrate as calibrate
-    from ldp_audit.accounting.compose import compose as compose
     from ldp_audit.accounting.privacy_loss import PrivacyLoss as PrivacyLoss
+    from ldp_audit.accounting.privacy_loss import compose as compose
     from ldp_audit.accounting.privacy_loss import privacy_loss as privacy_loss
     from ldp_audit.accounting.privacy_profile import PrivacyProfile as PrivacyProfile
     from ldp_audit.accounting.shuffle import shuffle as shuffle
@@ -22,7 +22,7 @@ _HOME = {
     "PrivacyLoss": "ldp_audit.accounting.privacy_loss",
     "PrivacyProfile": "ldp_audit.accounting.privacy_profile",
     "calibrate": "ldp_audit.accounting.calibrate",
-    "compose": "ldp_audit.accounting.compose",
+    "compose": "ldp_audit.accounting.privacy_loss",
     "nfdp": "ldp_audit.accounting.subsample",
     "privacy_loss": "ldp_audit.accounting.privacy_loss",
     "sampled_clients": "ldp_audit.accounting.subsample",
@@ -42,7 +42,7 @@ def __getattr__(name: str) -> object:
 class _Room(ModuleType):
     """The names above stay the functions that they are.
 
-    An import makes a module an attribute of its package: `compose`, once loaded, would hide the function of that name.
+    An import makes a module an attribute of its package: `shuffle`, once loaded, would hide the function of that name.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -10,9 +10,8 @@ import sys
 from typing import Any
 
 from ldp_audit.accounting.calibrate import Calibrated, calibrate
-from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.converted import Converted
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.subsample import MOST_RECORDS, Adjacency, Kind, subsample
 from ldp_audit.losses.budget_arguments import level, log_of_delta, positive, whole
 from ldp_audit.losses.discrete_loss import MOST_TIMES, BinomialLoss

@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.losses.discrete_loss import EVERYTHING, NOTHING, sum_of_losses
-from ldp_audit.losses.discretisation import grouped
 from ldp_audit.losses.enclosed_loss import BracketedLoss
-from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid
+from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid, grouped
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.losses.inversion import InversionPlan
 from ldp_audit.losses.loss import EPS, ImproperLoss, PairLoss, Transform, Values

@@ -496,7 +496,7 @@ def sum_of_losses(laws: Sequence[tuple[PairLoss, int]]) -> PairLoss | None:
     returns: exact up to losses of 1000 nats, enclosed beyond; None where a loss has no finite list of values, or the
     combinations would be too many.
     """
-    if _fewest(laws) > MOST_COMBINATIONS:
+    if least_support_size(laws) > MOST_COMBINATIONS:
         return None
     total, steps, given = NOTHING, 2, 0.0
     for law, times in laws:
@@ -512,7 +512,7 @@ def sum_of_losses(laws: Sequence[tuple[PairLoss, int]]) -> PairLoss | None:
     return atoms_of(total.losses, total.log_probabilities, error=own + given * (1 + 1e-9))
 
 
-def _fewest(laws: Sequence[tuple[PairLoss, int]]) -> int:
+def least_support_size(laws: Sequence[tuple[PairLoss, int]]) -> int:
     """So many different sums there are at least; a law with too many values, or no list of them, counts as one value.
 
     |A + B| >= |A| + |B| - 1 for sets of numbers, as a_1 + b_1 < ... < a_m + b_1 < ... < a_m + b_n. (Sums that differ by

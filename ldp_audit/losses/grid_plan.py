@@ -23,9 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.discretisation import Part, cell_masses, common_spacing
+from ldp_audit.losses.discretisation import cell_masses, common_spacing
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.numerics import root
+
+Part = tuple[PairLoss, int]
+"""A loss, and how many times it counts in the sum."""
 
 WIDTH = 1e-4
 """Nats: how far apart the two ends of an epsilon may be, unless told otherwise."""

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting import LossAtoms, PrivacyLoss, compose, privacy_loss, subsample
-from ldp_audit.accounting.compose import ADAPTIVE, composed
+from ldp_audit.accounting.privacy_loss import ADAPTIVE
+from ldp_audit.losses.composition import composed
 from ldp_audit.losses.discrete_loss import NOTHING, BinomialLoss
 from ldp_audit.losses.enclosed_loss import BracketedLoss
 from ldp_audit.losses.loss import ImproperLoss

@@ -12,8 +12,7 @@ from scipy.integrate import quad
 from scipy.optimize import linprog
 from scipy.stats import binom, laplace, norm
 
-from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose
 from ldp_audit.accounting.subsample import subsample
 from ldp_audit.losses.discrete_loss import BinomialLoss, symmetric_law
 from ldp_audit.losses.loss import PairLoss

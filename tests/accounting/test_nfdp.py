@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import privacy_loss
+from ldp_audit.accounting.privacy_loss import compose, privacy_loss
 from ldp_audit.accounting.subsample import nfdp, subsample
 from ldp_audit.mechanisms import RandomizedResponse, SubsampleRelease
 from tests.accounting.sampled_experiments import (

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.subsample import subsample
 from ldp_audit.losses.discrete_loss import EVERYTHING, NOTHING, LossAtoms
 from ldp_audit.losses.enclosed_loss import BracketedLoss

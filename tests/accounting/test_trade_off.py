@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.exact_summary import profile_figure
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose
 from ldp_audit.accounting.trade_off import TradeOffCurve, trade_off_bounds, trade_off_from_below
 from ldp_audit.losses.discrete_loss import BinomialLoss, LossAtoms
 from ldp_audit.losses.hulls import HullLoss

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from ldp_audit.accounting.compose import composed
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.shuffling.clones import clones, stronger_clones, third_value
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
+from ldp_audit.losses.composition import composed
 from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.hulls import chord_law, chord_levels
 

@@ -16,7 +16,7 @@ from ldp_audit.losses.discrete_loss import (
     MOST_COMBINATIONS,
     BinomialLoss,
     LossAtoms,
-    _fewest,
+    least_support_size,
     sum_of_losses,
     symmetric_law,
 )
@@ -39,17 +39,17 @@ def test_there_are_at_least_so_many_different_sums(parts: list[tuple[list[int], 
         signed = [0, *values, *(-value for value in values)]
         for _ in range(times):
             sums = {one + two for one, two in itertools.product(sums, signed)}
-    assert _fewest([(law_of(values), times) for values, times in parts]) <= len(sums)
+    assert least_support_size([(law_of(values), times) for values, times in parts]) <= len(sums)
 
 
 def test_evenly_spaced_losses_have_no_more() -> None:
     """The bound is the best there is."""
-    assert _fewest([(law_of([1, 2]), 7), (law_of([3, 1, 2]), 2)]) == 1 + 7 * 4 + 2 * 6
-    assert _fewest([(BinomialLoss(0.5, -0.5, 10), 3)]) == 31
+    assert least_support_size([(law_of([1, 2]), 7), (law_of([3, 1, 2]), 2)]) == 1 + 7 * 4 + 2 * 6
+    assert least_support_size([(BinomialLoss(0.5, -0.5, 10), 3)]) == 31
 
 
 def test_what_has_no_list_counts_as_one_value() -> None:
-    assert _fewest([(GaussianLoss(1.0), 10**9), (law_of([1]), 2)]) == 5
+    assert least_support_size([(GaussianLoss(1.0), 10**9), (law_of([1]), 2)]) == 5
 
 
 @pytest.mark.parametrize("times", [10**5, 10**9, 10**300])

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses import discretisation, grid_loss, grid_plan
+from ldp_audit.losses import discretisation, grid_plan
 from ldp_audit.losses.discrete_loss import BinomialLoss, LossAtoms
 from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid
 from ldp_audit.losses.loss import ImproperLoss
@@ -324,7 +324,7 @@ def test_a_lower_end_that_forgets_the_moves_is_caught(monkeypatch):
 
 def test_a_spread_bound_of_too_small_a_share_is_caught(monkeypatch):
     """The planted bug: the bound takes a hundredth of the second difference. The check must see it."""
-    monkeypatch.setattr(grid_loss, "_second_difference", lambda *_: 0.0)
+    monkeypatch.setattr(discretisation, "_second_difference", lambda *_: 0.0)
     loss, exact = _off_lattice(monkeypatch)
     assert any(low > truth for low, _, truth in _kinks(loss, exact))
 

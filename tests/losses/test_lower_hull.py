@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose
 from ldp_audit.accounting.subsample import subsample
 from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.hulls import dominated_atoms

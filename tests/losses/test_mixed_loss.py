@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.subsample import subsample
 from ldp_audit.losses.discrete_loss import BinomialLoss, LossAtoms
 from ldp_audit.losses.enclosed_loss import BracketedLoss

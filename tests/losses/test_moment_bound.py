@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.compose import composed
 from ldp_audit.accounting.conversion.renyi import renyi_divergence
 from ldp_audit.accounting.shuffling.anonymous_counts import exact_laws
 from ldp_audit.accounting.shuffling.clones import clones
 from ldp_audit.accounting.shuffling.count_loss import placed_count
 from ldp_audit.accounting.shuffling.worst_placing import WorstMoments, WorstPlacing
+from ldp_audit.losses.composition import composed
 from ldp_audit.losses.discrete_loss import NOTHING, BinomialLoss
 from ldp_audit.losses.enclosed_loss import BracketedLoss
 from ldp_audit.losses.loss import PairLoss

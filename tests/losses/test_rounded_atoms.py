@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ldp_audit.accounting.compose import composed
+from ldp_audit.losses.composition import composed
 from ldp_audit.losses.discrete_loss import atoms_of, sum_of_losses
 from ldp_audit.losses.enclosed_loss import mixture
 from ldp_audit.losses.grid_loss import compose_on_grid

@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.converted import plain
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Step
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.mechanisms import RandomizedResponse

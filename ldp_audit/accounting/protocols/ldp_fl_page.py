@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.protocols.paper_conventions import paper_claims
 from ldp_audit.accounting.protocols.protocol import Protocol
 from ldp_audit.accounting.protocols.protocol_file import load_protocol

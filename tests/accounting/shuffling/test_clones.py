@@ -14,8 +14,7 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose
 from ldp_audit.accounting.shuffling.clones import CountedPair, clones, stronger_clones, third_value
 from ldp_audit.accounting.shuffling.expected_excess import log_fair_excess
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose
 from ldp_audit.accounting.shuffle import shuffle
 from ldp_audit.accounting.shuffling import count_loss
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance
