@@ -15,9 +15,11 @@ if TYPE_CHECKING:  # the names as type checkers and editors see them; at run tim
     from ldp_audit.accounting.subsample import nfdp as nfdp
     from ldp_audit.accounting.subsample import sampled_clients as sampled_clients
     from ldp_audit.accounting.subsample import subsample as subsample
+    from ldp_audit.losses.discrete_loss import DiscreteLoss as DiscreteLoss
     from ldp_audit.losses.discrete_loss import LossAtoms as LossAtoms
 
 _HOME = {
+    "DiscreteLoss": "ldp_audit.losses.discrete_loss",
     "LossAtoms": "ldp_audit.losses.discrete_loss",
     "PrivacyLoss": "ldp_audit.accounting.privacy_loss",
     "PrivacyProfile": "ldp_audit.accounting.privacy_profile",

@@ -38,7 +38,7 @@ from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, share
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.hulls import levels_of
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.log_space import expit
@@ -220,7 +220,7 @@ def _of_law(law: PairLoss, alpha: float) -> tuple[float, float]:
     return bounds_of_profile(law, alpha)
 
 
-def _of_atoms(atoms: LossAtoms, log_alpha: float) -> float:
+def _of_atoms(atoms: DiscreteLoss, log_alpha: float) -> float:
     """The outputs of the largest losses, until alpha is used up; masses under Q as shares of alpha."""
     losses, logs = atoms.losses[::-1], atoms.log_probabilities[::-1]
     true = math.exp(atoms.log_infinite) + np.concatenate([[0.0], np.cumsum(np.exp(logs))])

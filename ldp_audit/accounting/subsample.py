@@ -43,9 +43,9 @@ import numpy as np
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
 from ldp_audit.losses.binomial import log_binomial
 from ldp_audit.losses.budget_arguments import as_float, whole
-from ldp_audit.losses.discrete_loss import EVERYTHING, NOTHING, atoms_of, pure_loss
-from ldp_audit.losses.enclosed_loss import BracketedLoss, mixture
-from ldp_audit.losses.loss import ImproperLoss, PairLoss
+from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, atoms_of, pure_loss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss, mixture
+from ldp_audit.losses.loss import LossWithInfinity, PairLoss
 from ldp_audit.losses.sampled_loss import SamplingRate, mixed, symmetric
 from ldp_audit.mechanisms.subsample_release import SubsampleRelease
 from ldp_audit.numerics import log_ratio, log_sum
@@ -171,7 +171,7 @@ def copies_loss(law: PairLoss, n: int, k: int) -> PairLoss:
         once = SamplingRate.of_chance(1 / n)
         highest, lowest = (k * way * float(once.mixed(np.array(way * top))) for way in (1, -1))
         found = _capped(_capped(found, highest).reversed(), lowest).reversed()
-    return BracketedLoss(mixed(lower, rate), found)
+    return EnclosedLoss(mixed(lower, rate), found)
 
 
 def _capped(law: PairLoss, bound: float) -> PairLoss:
@@ -317,5 +317,5 @@ def nfdp(
 def _released(log_first: float, log_second: float) -> PairLoss:
     """Samples without the record, of these probabilities, are the same in both laws; no other sample is in both."""
     if log_first == -math.inf:
-        return EVERYTHING
-    return ImproperLoss(NOTHING, log_first, log_second) if log_first < 0 else NOTHING
+        return INFINITE_LOSS
+    return LossWithInfinity(ZERO_LOSS, log_first, log_second) if log_first < 0 else ZERO_LOSS

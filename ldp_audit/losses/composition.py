@@ -20,12 +20,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.discrete_loss import EVERYTHING, NOTHING, sum_of_losses
-from ldp_audit.losses.enclosed_loss import BracketedLoss
+from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, sum_of_losses
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid, grouped
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.losses.inversion import InversionPlan
-from ldp_audit.losses.loss import EPS, ImproperLoss, PairLoss, Transform, Values
+from ldp_audit.losses.loss import EPS, LossWithInfinity, PairLoss, Transform, Values
 from ldp_audit.losses.moment_bound import with_moments
 from ldp_audit.losses.noise_losses import GaussianLoss
 
@@ -53,14 +53,14 @@ def composed(laws: Sequence[tuple[PairLoss, int]], width: float = WIDTH) -> Pair
     if not all(law.known for law, _ in laws):
         ends = [(law.enclosed(), times) for law, times in laws]
         lower, upper = (composed([(pair[i], times) for pair, times in ends], width) for i in (0, 1))
-        return BracketedLoss(lower, with_moments(upper, laws))
+        return EnclosedLoss(lower, with_moments(upper, laws))
     parts = [(law.finite_part(), times) for law, times in laws]
     first = math.fsum(times * log_first for (_, log_first, _), times in parts)
     second = math.fsum(times * log_second for (_, _, log_second), times in parts)
     if -math.inf in (first, second):
-        return EVERYTHING
+        return INFINITE_LOSS
     common = _finite([(part[0], times) for part, times in parts], width)
-    return common if first == second == 0 else ImproperLoss(common, first, second)
+    return common if first == second == 0 else LossWithInfinity(common, first, second)
 
 
 def _finite(laws: Counted, width: float) -> PairLoss:
@@ -68,7 +68,7 @@ def _finite(laws: Counted, width: float) -> PairLoss:
     summands = [(one, count * times) for law, times in laws for one, count in law.summands() if one.largest() > 0]
     parts = _grouped(summands)
     if not parts:
-        return NOTHING
+        return ZERO_LOSS
     if len(parts) == 1 and (closed := parts[0][0].repeated(parts[0][1])) is not None:
         return closed
     return sum_of_losses(parts) or inverted_sum(compose_on_grid(_countable(parts), width=width))

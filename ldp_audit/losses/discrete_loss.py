@@ -30,7 +30,7 @@ from ldp_audit.losses.loss import (
     EPS,
     CellMasses,
     Divergence,
-    ImproperLoss,
+    LossWithInfinity,
     PairLoss,
     Transform,
     Values,
@@ -48,7 +48,7 @@ _NEAR_ONE, _WHOLE = -0.1, 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class LossAtoms(PairLoss):
+class DiscreteLoss(PairLoss):
     """The loss takes each of these values with these probabilities under P; under Q they weigh e**-loss of that.
 
     losses: nats, ascending, finite, shape (m,).   log_probabilities: ln P(loss), same shape.
@@ -87,7 +87,7 @@ class LossAtoms(PairLoss):
             object.__setattr__(self, "log_missing", _lack(other, losses.size))
 
     @classmethod
-    def of_laws(cls, first: Mapping[Any, float], second: Mapping[Any, float]) -> LossAtoms:
+    def of_laws(cls, first: Mapping[Any, float], second: Mapping[Any, float]) -> DiscreteLoss:
         """The loss between two laws on the same outcomes, as {outcome: probability}; equal ratios become one atom.
 
         Raises ValueError as the class.
@@ -130,12 +130,12 @@ class LossAtoms(PairLoss):
             return log_lacking(lacking) if abs(np.logaddexp(value, lacking)) < _WHOLE else value
         return value
 
-    def reversed(self) -> LossAtoms:
+    def reversed(self) -> DiscreteLoss:
         """The loss of (Q, P): the negative values, weighed by Q; infinite where P has nothing."""
         weights = self.log_probabilities - self.losses
-        return LossAtoms(-self.losses[::-1], weights[::-1], self.missing, self.log_infinite, self.error)
+        return DiscreteLoss(-self.losses[::-1], weights[::-1], self.missing, self.log_infinite, self.error)
 
-    def atoms(self, most: int = 1000) -> LossAtoms:  # noqa: ARG002
+    def atoms(self, most: int = 1000) -> DiscreteLoss:  # noqa: ARG002
         """See `PairLoss`: itself, however long."""
         return self
 
@@ -146,7 +146,7 @@ class LossAtoms(PairLoss):
         first = log_finite(self.log_probabilities, self.log_infinite)
         second = log_finite(self.log_probabilities - self.losses, self.missing)
         if -math.inf in (first, second) or not self.losses.size:
-            return NOTHING, -math.inf, -math.inf
+            return ZERO_LOSS, -math.inf, -math.inf
         return atoms_of(self.losses - (first - second), self.log_probabilities - first, error=self.error), first, second
 
     def transform(self) -> Transform | None:
@@ -191,6 +191,10 @@ class LossAtoms(PairLoss):
     def missing(self) -> float:
         """ln of the mass that Q has where P has none."""
         return -math.inf if self.log_missing is None else self.log_missing
+
+
+LossAtoms = DiscreteLoss
+"""The earlier name."""
 
 
 def _log_sum(logs: NDArray[np.float64]) -> float:
@@ -332,21 +336,21 @@ class BinomialLoss(PairLoss):
         """The loss of (Q, P)."""
         return BinomialLoss(-self.low, -self.high, self.times)
 
-    def atoms(self, most: int = 1000) -> LossAtoms | None:
+    def atoms(self, most: int = 1000) -> DiscreteLoss | None:
         """See `PairLoss`."""
         return self._listed() if self.times < most else None
 
-    def _listed(self) -> LossAtoms:
+    def _listed(self) -> DiscreteLoss:
         counts = np.arange(self.times + 1, dtype=np.float64)
         logs = log_binomial(counts, float(self.times), *self.log_probability())
-        return LossAtoms(counts * self.high + (self.times - counts) * self.low, logs, log_missing=-math.inf)
+        return DiscreteLoss(counts * self.high + (self.times - counts) * self.low, logs, log_missing=-math.inf)
 
     @cached_property
     def _law(self) -> Binomial:
         return Binomial(self.times, self.high, self.low)
 
     @cached_property
-    def _atoms(self) -> LossAtoms:
+    def _atoms(self) -> DiscreteLoss:
         return self._listed()
 
     def _log_delta(self, epsilon: float) -> float:
@@ -363,9 +367,9 @@ class BinomialLoss(PairLoss):
         return value
 
 
-NOTHING = LossAtoms(np.zeros(1), np.zeros(1))
+ZERO_LOSS = DiscreteLoss(np.zeros(1), np.zeros(1))
 """The loss of what depends on no input: always 0."""
-EVERYTHING = LossAtoms(np.empty(0), np.empty(0), 0.0, 0.0)
+INFINITE_LOSS = DiscreteLoss(np.empty(0), np.empty(0), 0.0, 0.0)
 """The loss of what shows its input: always infinite."""
 _ROUNDING = 2e-15
 _NEAR, _USUAL = 8e-16, 64.0
@@ -387,19 +391,21 @@ def symmetric_law(
     """
     if infinite:
         if infinite == 1:
-            return EVERYTHING
+            return INFINITE_LOSS
         common = math.log1p(-max(float(infinite), 5e-324)) if infinite < 0.5 else _log(1 - Fraction(infinite))
         left = None if rest is None else rest / (1 - infinite)
-        return ImproperLoss(symmetric_law(losses, np.asarray(log_probabilities) - common, rest=left), common, common)
+        return LossWithInfinity(
+            symmetric_law(losses, np.asarray(log_probabilities) - common, rest=left), common, common
+        )
     upper, logs = (np.atleast_1d(np.asarray(a, dtype=np.float64)) for a in (losses, log_probabilities))
     upper, logs = merged(upper[logs > -math.inf], logs[logs > -math.inf])
     if not upper.size:
-        return NOTHING
+        return ZERO_LOSS
     left = float(1 - math.fsum([*np.exp(logs), *np.exp(logs - upper)]) if rest is None else rest)
     if upper.size == 1 and left <= (_ROUNDING if rest is None else 0):
         return BinomialLoss(float(upper[0]), -float(upper[0]), 1)
     middle = [left] if left > 0 else []
-    return LossAtoms(
+    return DiscreteLoss(
         np.concatenate([-upper[::-1], np.zeros(len(middle)), upper]),
         np.concatenate([(logs - upper)[::-1], np.log(middle), logs]),
         log_missing=-math.inf,
@@ -427,14 +433,14 @@ def atoms_of(
     if log_infinite > -math.inf or log_missing > -math.inf:
         other = log_finite(logs - losses, log_missing)
         if -math.inf in (common, other) or not losses.size:
-            return EVERYTHING
-        return ImproperLoss(atoms_of(losses - (common - other), logs - common, error=error), common, other)
+            return INFINITE_LOSS
+        return LossWithInfinity(atoms_of(losses - (common - other), logs - common, error=error), common, other)
     losses, logs = merged(losses[logs > -math.inf], logs[logs > -math.inf])
     if losses.size == 1:
-        return NOTHING
+        return ZERO_LOSS
     if losses.size == 2 and losses[0] < 0 < losses[1]:
         return BinomialLoss(float(losses[1]), float(losses[0]), 1)
-    return LossAtoms(losses, logs, log_missing=-math.inf, error=error)
+    return DiscreteLoss(losses, logs, log_missing=-math.inf, error=error)
 
 
 def merged(losses: NDArray[np.float64], logs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -481,8 +487,8 @@ def _unchained(losses: NDArray[np.float64], reach: NDArray[np.float64], near: ND
 def pure_loss(epsilon: float) -> PairLoss:
     """The loss of the worst mechanism of a pure epsilon, nats, >= 0 or infinite."""
     if epsilon == 0:
-        return NOTHING
-    return BinomialLoss(epsilon, -epsilon, 1) if math.isfinite(epsilon) else EVERYTHING
+        return ZERO_LOSS
+    return BinomialLoss(epsilon, -epsilon, 1) if math.isfinite(epsilon) else INFINITE_LOSS
 
 
 MOST_COMBINATIONS = 100_000
@@ -498,7 +504,7 @@ def sum_of_losses(laws: Sequence[tuple[PairLoss, int]]) -> PairLoss | None:
     """
     if least_support_size(laws) > MOST_COMBINATIONS:
         return None
-    total, steps, given = NOTHING, 2, 0.0
+    total, steps, given = ZERO_LOSS, 2, 0.0
     for law, times in laws:
         single, power = law.atoms(MOST_COMBINATIONS), _power(law, times)
         together = None if power is None else _sums(total, power)
@@ -522,12 +528,12 @@ def least_support_size(laws: Sequence[tuple[PairLoss, int]]) -> int:
     return 1 + sum(times * (atoms.losses.size - 1) for atoms, times in known if atoms is not None)
 
 
-def _power(law: PairLoss, times: int) -> LossAtoms | None:
+def _power(law: PairLoss, times: int) -> DiscreteLoss | None:
     """The sum of so many equal losses, by doubling where no closed form says it."""
     closed = law.repeated(times)
     if closed is not None:
         return closed.atoms(MOST_COMBINATIONS)
-    base, total = law.atoms(MOST_COMBINATIONS), NOTHING
+    base, total = law.atoms(MOST_COMBINATIONS), ZERO_LOSS
     while base is not None and times:
         if times % 2:
             more = _sums(total, base)
@@ -540,13 +546,13 @@ def _power(law: PairLoss, times: int) -> LossAtoms | None:
     return None if base is None else total
 
 
-def _sums(one: LossAtoms, two: LossAtoms) -> LossAtoms | None:
+def _sums(one: DiscreteLoss, two: DiscreteLoss) -> DiscreteLoss | None:
     """All sums of a loss of each; None if they are too many."""
     if one.losses.size * two.losses.size > MOST_COMBINATIONS:
         return None
     losses = np.add.outer(one.losses, two.losses).ravel()
     logs = np.add.outer(one.log_probabilities, two.log_probabilities).ravel()
-    return LossAtoms(*merged(losses, logs), log_missing=float("-inf"))
+    return DiscreteLoss(*merged(losses, logs), log_missing=float("-inf"))
 
 
 _MOST_NUMBERS = 2**22
@@ -562,7 +568,7 @@ class AtomsTransform(Transform):
     atoms: no loss is infinite.   whole: whether the true masses add up to exactly 1.
     """
 
-    atoms: LossAtoms
+    atoms: DiscreteLoss
     whole: bool
 
     def at(self, c: float, y: NDArray[np.float64]) -> Values | None:

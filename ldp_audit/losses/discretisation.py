@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.loss import CellMasses, PairLoss
 from ldp_audit.numerics import log_lacking
 
@@ -165,7 +165,7 @@ def gridded(
 
     lowest, highest: nats, where the grid ends; a list of losses needs none, and has no lower one.
     """
-    if isinstance(law, LossAtoms):
+    if isinstance(law, DiscreteLoss):
         kept = max(1, int(np.searchsorted(law.losses, highest, side="right")))
         found = _of_atoms(law.losses[:kept], law.log_probabilities[:kept], spacing, theta, law.error)
         above = float(np.logaddexp.reduce(law.log_probabilities[kept:], initial=law.log_infinite))

@@ -23,7 +23,7 @@ _ROUNDING = 2.0**-48
 
 
 @dataclass(frozen=True)
-class BracketedLoss(PairLoss):
+class EnclosedLoss(PairLoss):
     """Between two laws, at every level and in both orders of the pair; composition keeps that."""
 
     lower: PairLoss
@@ -53,9 +53,9 @@ class BracketedLoss(PairLoss):
         """See `PairLoss`."""
         return self.lower.least_largest()
 
-    def reversed(self) -> BracketedLoss:
+    def reversed(self) -> EnclosedLoss:
         """The loss of (Q, P)."""
-        return BracketedLoss(self.lower.reversed(), self.upper.reversed())
+        return EnclosedLoss(self.lower.reversed(), self.upper.reversed())
 
     def _divergence(self, alpha: float) -> Divergence:
         return self.upper.divergence(alpha)[0], False

@@ -101,7 +101,7 @@ from numpy.typing import NDArray
 from scipy.fft import next_fast_len
 
 from ldp_audit.losses.budget_arguments import whole
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.discretisation import (
     Moves,
     TiltedLaw,
@@ -245,7 +245,7 @@ class GridLoss(PairLoss):
     @cached_property
     def _tops(self) -> list[float]:
         """The supremum of each law's finite loss."""
-        return [float(law.losses[-1]) if isinstance(law, LossAtoms) else law.largest() for law, _ in self._laws]
+        return [float(law.losses[-1]) if isinstance(law, DiscreteLoss) else law.largest() for law, _ in self._laws]
 
     @cached_property
     def _highest(self) -> float:
@@ -341,12 +341,12 @@ def gridded_parts(parts: Sequence[Part]) -> list[Part]:
 
 def log_infinite_of(law: PairLoss) -> float:
     """ln P(loss = inf)."""
-    return law.log_infinite if isinstance(law, LossAtoms) else law.masses(np.zeros(1)).infinite
+    return law.log_infinite if isinstance(law, DiscreteLoss) else law.masses(np.zeros(1)).infinite
 
 
 def _key(law: PairLoss) -> Any:
     """Equal for equal laws."""
-    if isinstance(law, LossAtoms):
+    if isinstance(law, DiscreteLoss):
         return law.losses.tobytes(), law.log_probabilities.tobytes(), law.log_infinite
     try:
         hash(law)

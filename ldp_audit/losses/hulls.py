@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from ldp_audit.losses.budget_arguments import level, log_of_delta
-from ldp_audit.losses.discrete_loss import NOTHING, LossAtoms, symmetric_law
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, symmetric_law
 from ldp_audit.losses.loss import PairLoss
 
 _POINTS = 1500
@@ -74,7 +74,7 @@ class HullLoss(PairLoss):
         return cls(*hull([*finite, *((-epsilon, _mirrored(epsilon, log)) for epsilon, log in finite)]))
 
     @cached_property
-    def _losses(self) -> LossAtoms:
+    def _losses(self) -> DiscreteLoss:
         return atoms_of_hull(self.levels, self.log_deltas, bounded=self.log_deltas[-1] == -math.inf)
 
     def largest(self) -> float:
@@ -100,10 +100,10 @@ class HullLoss(PairLoss):
 
     def enclosed_end(self, end: int) -> PairLoss:
         """See `PairLoss`: nothing, or the hull's losses."""
-        return self._losses if end else NOTHING
+        return self._losses if end else ZERO_LOSS
 
 
-def dominating_atoms(law: PairLoss, deepest: float = _DEEPEST) -> LossAtoms:
+def dominating_atoms(law: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
     """Finitely many losses that dominate a law: the chords of its upper ends.
 
     What lies beyond the last level looked at counts as an infinite loss, unless the law has a largest one: with a
@@ -113,7 +113,7 @@ def dominating_atoms(law: PairLoss, deepest: float = _DEEPEST) -> LossAtoms:
     return atoms_above(law, deepest) if listed is None else listed
 
 
-def atoms_above(law: PairLoss, deepest: float = _DEEPEST) -> LossAtoms:
+def atoms_above(law: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
     """The same, from delta alone."""
     points = [(float(e), law.log_delta_bounds(float(e))[1]) for e in levels_of(law, points_for(law), deepest)]
     lowest, largest = points[0][0], law.largest()
@@ -127,7 +127,7 @@ def atoms_above(law: PairLoss, deepest: float = _DEEPEST) -> LossAtoms:
     return atoms_of_hull(*hull(points), bounded=False)
 
 
-def dominating_divergence(law: PairLoss, atoms: LossAtoms, alpha: float) -> float:
+def dominating_divergence(law: PairLoss, atoms: DiscreteLoss, alpha: float) -> float:
     """The Renyi divergence of order alpha, finite, from above: that of finitely many losses that dominate the law.
 
     atoms: these; of `dominating_atoms` to `DEEPEST_FOR_ORDERS`. With c = alpha - 1,
@@ -179,7 +179,7 @@ def _corners(corners: list[tuple[float, float]], points: Iterable[tuple[float, f
     return corners
 
 
-def atoms_of_hull(levels: NDArray[np.float64], logs: NDArray[np.float64], *, bounded: bool) -> LossAtoms:
+def atoms_of_hull(levels: NDArray[np.float64], logs: NDArray[np.float64], *, bounded: bool) -> DiscreteLoss:
     """The losses of the pair whose profile has these corners.
 
     bounded: the mirrored pair's loss is never infinite, so delta is 1 - t before the first corner.
@@ -195,7 +195,7 @@ def atoms_of_hull(levels: NDArray[np.float64], logs: NDArray[np.float64], *, bou
         second = before + np.log(-np.expm1(ratio))
         missing = math.log(-math.expm1(before[0])) if before[0] < 0 else -math.inf
     kept = second > -math.inf
-    return LossAtoms(levels[kept], (second + levels)[kept], float(logs[-1]), missing)
+    return DiscreteLoss(levels[kept], (second + levels)[kept], float(logs[-1]), missing)
 
 
 def _mirrored(epsilon: float, log: float) -> float:
@@ -276,13 +276,13 @@ _LEAST = 1e-300
 """A t at which delta is at least 1 - t, where the first chord says no more."""
 
 
-def dominated_atoms(law: PairLoss, count: int | None = None) -> LossAtoms:
+def dominated_atoms(law: PairLoss, count: int | None = None) -> DiscreteLoss:
     """Finitely many losses that the law dominates. count: at how many levels it is looked at, about, if given."""
     listed = law.enclosed_end(0).atoms(_MOST_ATOMS)
     return atoms_below(law, count) if listed is None else listed
 
 
-def atoms_below(law: PairLoss, count: int | None = None) -> LossAtoms:
+def atoms_below(law: PairLoss, count: int | None = None) -> DiscreteLoss:
     """The same, from delta alone."""
     levels = levels_of(law, count or points_for(law))
     ends = np.array([law.log_delta_bounds(float(level)) for level in levels])

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from ldp_audit.numerics import log_lacking
 
 if TYPE_CHECKING:
-    from ldp_audit.losses.discrete_loss import LossAtoms
+    from ldp_audit.losses.discrete_loss import DiscreteLoss
 
 EPS = 2.0**-52
 VAGUE = 1.0
@@ -130,7 +130,7 @@ class PairLoss(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} knows no masses between {edges!r}")
 
-    def atoms(self, most: int = 1000) -> LossAtoms | None:  # noqa: ARG002
+    def atoms(self, most: int = 1000) -> DiscreteLoss | None:  # noqa: ARG002
         """All values of the loss with their probabilities; None where they are no finite list, or more than `most`."""
         return None
 
@@ -158,7 +158,7 @@ class PairLoss(ABC):
         return atoms_below(self), atoms_above(self)
 
     @cached_property
-    def _deep_atoms(self) -> LossAtoms:
+    def _deep_atoms(self) -> DiscreteLoss:
         from ldp_audit.losses.hulls import DEEPEST_FOR_ORDERS, dominating_atoms
 
         return dominating_atoms(self, DEEPEST_FOR_ORDERS)
@@ -231,7 +231,7 @@ def pair_loss_of(mechanism: Any) -> PairLoss:
 
 
 @dataclass(frozen=True)
-class ImproperLoss(PairLoss):
+class LossWithInfinity(PairLoss):
     """The loss of two laws of which parts have nothing in common.
 
     common: the law of the finite loss, of the two conditional laws; itself never infinite in either order.
@@ -269,7 +269,7 @@ class ImproperLoss(PairLoss):
         """See `PairLoss`."""
         return self.common, self.log_first, self.log_second
 
-    def atoms(self, most: int = 1000) -> LossAtoms | None:
+    def atoms(self, most: int = 1000) -> DiscreteLoss | None:
         """See `PairLoss`."""
         common = self.common.atoms(most)
         if common is None:
@@ -299,9 +299,9 @@ class ImproperLoss(PairLoss):
         """A hint where the level with this ln delta lies, nats; not a number where there is none."""
         return self.shift + self.common.epsilon_near(log_delta - self.log_first)
 
-    def reversed(self) -> ImproperLoss:
+    def reversed(self) -> LossWithInfinity:
         """The loss of (Q, P)."""
-        return ImproperLoss(self.common.reversed(), self.log_second, self.log_first)
+        return LossWithInfinity(self.common.reversed(), self.log_second, self.log_first)
 
     @property
     def discretisable(self) -> bool:

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ldp_audit.losses.discrete_loss import NOTHING
+from ldp_audit.losses.discrete_loss import ZERO_LOSS
 from ldp_audit.losses.loss import PairLoss
 
 _PER_OCTAVE, _OCTAVES = 16, (-40, 40)
@@ -56,7 +56,7 @@ class MomentBound(PairLoss):
 
     def enclosed_end(self, end: int) -> PairLoss:
         """See `PairLoss`: nothing, or the law."""
-        return self.law if end else NOTHING
+        return self.law if end else ZERO_LOSS
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`."""

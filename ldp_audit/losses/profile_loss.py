@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.discrete_loss import EVERYTHING, NOTHING, symmetric_law
-from ldp_audit.losses.loss import ImproperLoss, PairLoss, of_mirrored
+from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, symmetric_law
+from ldp_audit.losses.loss import LossWithInfinity, PairLoss, of_mirrored
 
 Points = NDArray[np.float64]
 
@@ -92,14 +92,14 @@ def loss_of_profile(mechanism: Any) -> PairLoss:
     """
     top, start = stated_epsilon(mechanism), stated_delta(mechanism, 0.0)
     if top == 0:
-        return NOTHING
+        return ZERO_LOSS
     if math.isfinite(top) and start > 0:
         mass = start / -math.expm1(-top)
         middle = stated_delta(mechanism, top / 2), mass * -math.expm1(-top / 2)
         if math.isclose(*middle, rel_tol=1e-13):
             return symmetric_law([top], [math.log(mass)])
     elif 0 < start == stated_delta(mechanism, math.inf):
-        return EVERYTHING if start == 1 else ImproperLoss(NOTHING, math.log1p(-start), math.log1p(-start))
+        return INFINITE_LOSS if start == 1 else LossWithInfinity(ZERO_LOSS, math.log1p(-start), math.log1p(-start))
     return ProfileLoss(mechanism)
 
 

@@ -27,8 +27,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.discrete_loss import NOTHING, LossAtoms, atoms_of, symmetric_law
-from ldp_audit.losses.enclosed_loss import BracketedLoss
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, atoms_of, symmetric_law
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.hulls import dominated_atoms, dominating_atoms
 from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, Transform, of_mirrored
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
@@ -112,14 +112,14 @@ _LARGEST = 1e6
 def mixed(law: PairLoss, rate: SamplingRate) -> PairLoss:
     """The loss of ((1 - q) Q + q P, Q) for the law of (P, Q): exact where that is, finitely many losses likewise."""
     if rate.log_drawn == -math.inf:
-        return NOTHING
+        return ZERO_LOSS
     if rate.log_left_out == -math.inf:
         return law
     if isinstance(law, MixedLoss) and law.record_first:
         return MixedLoss(law.base, law.rate.again(rate))
     lower, upper = law.side(0), law.side(1)
     if lower is not upper:
-        return BracketedLoss(mixed(lower, rate), mixed(upper, rate))
+        return EnclosedLoss(mixed(lower, rate), mixed(upper, rate))
     atoms = law.atoms(_MOST_ATOMS)
     if atoms is None or (atoms is not law and np.abs(atoms.losses).max(initial=0.0) > _LARGEST):
         return MixedLoss(law, rate)
@@ -247,7 +247,7 @@ def mixed_again(law: PairLoss, like: MixedLoss) -> PairLoss:
     return mixed(law, like.rate) if like.record_first else mixed(law.reversed(), like.rate).reversed()
 
 
-def _mixed_atoms(base: LossAtoms, rate: SamplingRate) -> PairLoss:
+def _mixed_atoms(base: DiscreteLoss, rate: SamplingRate) -> PairLoss:
     losses = np.append(rate.mixed(base.losses), rate.log_left_out)
     second = np.append(base.log_probabilities - base.losses, base.missing)
     return atoms_of(losses, second + losses, base.log_infinite + rate.log_drawn)
@@ -264,7 +264,7 @@ def symmetric(law: PairLoss, *, below: bool = False) -> PairLoss:
     """
     lower, upper = law.side(0), law.side(1)
     if lower is not upper:
-        return BracketedLoss(symmetric(lower, below=True), symmetric(upper))
+        return EnclosedLoss(symmetric(lower, below=True), symmetric(upper))
     if law.reversed() is law:
         return law
     atoms = law.atoms(_MOST_ATOMS)

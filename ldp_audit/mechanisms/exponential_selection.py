@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import Integer, Sum, oo
 
 from ldp_audit.losses.discrete_loss import symmetric_law
-from ldp_audit.losses.enclosed_loss import BracketedLoss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
 from ldp_audit.mechanisms.log_space import levels
@@ -157,7 +157,7 @@ def selection_loss(mechanism: ExponentialSelection, most: int = MOST_RANKS, bloc
     middle, top, bottom = (m.epsilon * (steps / (m.d - 1)) for steps in (first - apart, first, first - 2 * apart))
     share = -np.log1p(np.exp(-step * apart))
     upper = symmetric_law(np.append(top, bottom), np.append(logs + share, logs + share - step * apart))
-    return BracketedLoss(symmetric_law(middle, logs), upper)
+    return EnclosedLoss(symmetric_law(middle, logs), upper)
 
 
 @dataclass(frozen=True)

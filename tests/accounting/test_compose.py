@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting import LossAtoms, PrivacyLoss, compose, privacy_loss, subsample
+from ldp_audit.accounting import DiscreteLoss, PrivacyLoss, compose, privacy_loss, subsample
 from ldp_audit.accounting.privacy_loss import ADAPTIVE
 from ldp_audit.losses.composition import composed
-from ldp_audit.losses.discrete_loss import NOTHING, BinomialLoss
-from ldp_audit.losses.enclosed_loss import BracketedLoss
-from ldp_audit.losses.loss import ImproperLoss
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, BinomialLoss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
+from ldp_audit.losses.loss import LossWithInfinity
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms import (
     FiniteChannel,
@@ -52,7 +52,7 @@ def divergence(first, second, level):
 def test_few_losses_compose_to_the_product_law_exactly(channels, level):
     """Would catch a lost combination and a wrong merging. Both orders of a pair of rows are in play."""
     rows = [[dict(enumerate(row)) for row in channel] for channel in channels]
-    laws = [LossAtoms.of_laws(*pair) for pair in rows]
+    laws = [DiscreteLoss.of_laws(*pair) for pair in rows]
     found = composed([(law, 1) for law in laws])
     wanted = divergence(product([pair[0] for pair in rows]), product([pair[1] for pair in rows]), level)
     assert math.exp(found.log_delta_bounds(level)[0]) == pytest.approx(wanted, rel=1e-11, abs=1e-14)
@@ -123,8 +123,8 @@ def test_two_values_and_an_infinite_one():
     """A loss of -0.5, 1 or infinity, three times: against the product law."""
     first = {0: Fraction(1, 2), 1: Fraction(2, 5), 2: Fraction(1, 10)}
     second = {0: Fraction(1, 4), 1: Fraction(3, 5), 3: Fraction(3, 20)}
-    law = composed([(LossAtoms.of_laws(first, second), 3)])
-    assert isinstance(law, ImproperLoss)
+    law = composed([(DiscreteLoss.of_laws(first, second), 3)])
+    assert isinstance(law, LossWithInfinity)
     assert isinstance(law.common, BinomialLoss)
     outcomes = list(itertools.product(range(4), repeat=3))
     for level in (-1.0, 0.0, 0.4, 2.0, 5.0):
@@ -140,7 +140,7 @@ def test_two_values_and_an_infinite_one():
 
 def two_directions(k: int, n: int) -> PrivacyLoss:
     """A record removed, or added: a sample that holds it shows it."""
-    law = LossAtoms(np.array([math.log1p(-k / n)]), np.array([math.log1p(-k / n)]), math.log(k / n))
+    law = DiscreteLoss(np.array([math.log1p(-k / n)]), np.array([math.log1p(-k / n)]), math.log(k / n))
     return PrivacyLoss((law, law.reversed()), ("the number of records is public",))
 
 
@@ -166,7 +166,7 @@ def test_assumptions_are_kept_and_adaptive_choice_is_stated():
 
 
 def test_other_numbers_of_directions_are_refused():
-    three = PrivacyLoss((NOTHING, NOTHING, NOTHING))
+    three = PrivacyLoss((ZERO_LOSS, ZERO_LOSS, ZERO_LOSS))
     with pytest.raises(ValueError, match="one direction each"):
         compose([(three, 1), (two_directions(1, 10), 1)])
 
@@ -228,7 +228,7 @@ def test_a_laplace_twice_against_the_exact_convolution():
 def test_what_is_known_by_its_profile_alone_composes_between_two_ends():
     grid = Laplace(1.0).implemented()
     loss = compose([(grid, 2), (RandomizedResponse(0.5), 3)])
-    assert isinstance(loss.directions[0], BracketedLoss)
+    assert isinstance(loss.directions[0], EnclosedLoss)
     assert not loss.exact
     ideal = compose([(Laplace(1.0), 2), (RandomizedResponse(0.5), 3)])
     for level in (0.0, 0.5, 1.7):

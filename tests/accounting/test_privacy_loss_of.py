@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Rational
 
-from ldp_audit.accounting import LossAtoms, PrivacyLoss, privacy_loss
+from ldp_audit.accounting import DiscreteLoss, PrivacyLoss, privacy_loss
 from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.profile_loss import ProfileLoss
 from ldp_audit.mechanisms import (
@@ -126,7 +126,11 @@ def test_a_wrong_law_would_be_seen():
 
 @pytest.mark.parametrize(
     ("mechanism", "kind"),
-    [(RandomizedResponse(1.0), BinomialLoss), (TwoPoint(2.0), BinomialLoss), (RandomizedResponse(1.0, 3), LossAtoms)],
+    [
+        (RandomizedResponse(1.0), BinomialLoss),
+        (TwoPoint(2.0), BinomialLoss),
+        (RandomizedResponse(1.0, 3), DiscreteLoss),
+    ],
 )
 def test_two_values_are_known_as_two_values(mechanism, kind):
     assert isinstance(privacy_loss(mechanism).directions[0], kind)
@@ -192,7 +196,7 @@ class Quadratic:
 
 
 def test_an_object_with_a_profile_is_enough():
-    assert isinstance(privacy_loss(ByProfile()).directions[0], LossAtoms)
+    assert isinstance(privacy_loss(ByProfile()).directions[0], DiscreteLoss)
     loss = privacy_loss(Quadratic())
     assert isinstance(loss.directions[0], ProfileLoss)
     assert 0 <= loss.delta(0.7) - float(Laplace(0.5).delta(0.7)) < 1e-12

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ldp_audit.accounting import PrivacyLoss, compose
 from ldp_audit.accounting.privacy_loss import LevelSearch, log_odds
-from ldp_audit.losses.enclosed_loss import BracketedLoss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms import Hybrid, Laplace, Piecewise
 
@@ -132,7 +132,7 @@ class Falling(PairLoss):
 
 def test_a_lower_end_without_a_hint_is_looked_for_next_to_the_upper_one() -> None:
     """Beyond a hole in what is known, which it fell into once."""
-    loss = PrivacyLoss((BracketedLoss(Falling(0.15, math.nan), Falling(0.0, 1.0)),))
+    loss = PrivacyLoss((EnclosedLoss(Falling(0.15, math.nan), Falling(0.0, 1.0)),))
     low, high = loss.epsilon_bounds(log_delta=-200.0)
     assert low == pytest.approx(0.199, rel=1e-9)
     assert high == pytest.approx(0.2, rel=1e-9)

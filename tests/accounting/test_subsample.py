@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.subsample import subsample
-from ldp_audit.losses.discrete_loss import EVERYTHING, NOTHING, LossAtoms
-from ldp_audit.losses.enclosed_loss import BracketedLoss
+from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, DiscreteLoss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.sampled_loss import SamplingRate, mixed
@@ -188,7 +188,7 @@ LAWS: dict[str, PairLoss] = {
     "gaussian": GaussianLoss(1.5),
     "laplace": LaplaceLoss(1.0),
     "randomised response": privacy_loss(RandomizedResponse(1.0, 3)).directions[0],
-    "improper": LossAtoms.of_laws({0: 0.5, 1: 0.4, 2: 0.1}, {0: 0.3, 1: 0.5, 3: 0.2}),
+    "improper": DiscreteLoss.of_laws({0: 0.5, 1: 0.4, 2: 0.1}, {0: 0.3, 1: 0.5, 3: 0.2}),
 }
 
 
@@ -305,7 +305,7 @@ def test_large_numbers_of_draws_with_replacement(m: Any, n: int, k: int) -> None
 
 def test_sampling_keeps_both_ends_of_what_is_known_from_both_sides() -> None:
     lower, upper = LaplaceLoss(1.0), LaplaceLoss(1.2)
-    base = PrivacyLoss((BracketedLoss(lower, upper),))
+    base = PrivacyLoss((EnclosedLoss(lower, upper),))
     for how in ({"rate": 0.3}, {"kind": "without", "n": 10, "k": 3, "adjacency": "replace"}):
         low, high = subsample(base, **how).delta_bounds(0.1)
         ends = [subsample(PrivacyLoss((law,)), **how).delta(0.1) for law in (lower, upper)]
@@ -352,7 +352,7 @@ def test_a_loss_with_two_directions_is_none_of_replacement() -> None:
         with pytest.raises(ValueError, match="own mirror image"):
             subsample(one_way, kind="without", n=5, k=2, adjacency="replace")
     with pytest.raises(ValueError, match="one direction or two"):
-        subsample(PrivacyLoss((NOTHING, EVERYTHING, NOTHING)), rate=0.1)
+        subsample(PrivacyLoss((ZERO_LOSS, INFINITE_LOSS, ZERO_LOSS)), rate=0.1)
 
 
 @pytest.mark.parametrize("adjacency", ["add/remove", "replace"])

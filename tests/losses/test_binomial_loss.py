@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ldp_audit.accounting import PrivacyLoss
 from ldp_audit.losses import binomial
-from ldp_audit.losses.discrete_loss import BinomialLoss, LossAtoms
+from ldp_audit.losses.discrete_loss import BinomialLoss, DiscreteLoss
 from tests.accounting.exact_binomial import exact_log_delta
 
 
@@ -149,7 +149,7 @@ def test_one_report_is_the_mechanism_itself():
     )
     assert loss.largest() == 1.0
     listed = loss.atoms()
-    assert isinstance(listed, LossAtoms)
+    assert isinstance(listed, DiscreteLoss)
     assert np.allclose(listed.log_probabilities, [-math.log(1 + math.e), 1 - math.log(1 + math.e)])
 
 

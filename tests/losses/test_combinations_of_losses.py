@@ -15,7 +15,7 @@ from ldp_audit.losses import discrete_loss
 from ldp_audit.losses.discrete_loss import (
     MOST_COMBINATIONS,
     BinomialLoss,
-    LossAtoms,
+    DiscreteLoss,
     least_support_size,
     sum_of_losses,
     symmetric_law,
@@ -54,7 +54,7 @@ def test_what_has_no_list_counts_as_one_value() -> None:
 
 @pytest.mark.parametrize("times", [10**5, 10**9, 10**300])
 def test_too_many_values_are_known_before_any_is_added(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    def added(*_: LossAtoms) -> None:
+    def added(*_: DiscreteLoss) -> None:
         raise AssertionError
 
     monkeypatch.setattr(discrete_loss, "_sums", added)
@@ -66,7 +66,7 @@ def test_the_most_values_that_are_listed_are_all_there() -> None:
     count = MOST_COMBINATIONS // 2 - 1
     law, small = BinomialLoss(1e-3, -1e-3, count), BinomialLoss(math.pi / 10, -math.pi / 10, 1)
     found = sum_of_losses([(law, 1), (small, 1)])
-    assert isinstance(found, LossAtoms)
+    assert isinstance(found, DiscreteLoss)
     assert found.losses.size == 2 * (count + 1)
     assert found.losses[-1] == pytest.approx(float(count * Fraction(1e-3) + Fraction(math.pi / 10)), rel=1e-15)
     assert float(np.logaddexp.reduce(found.log_probabilities)) == pytest.approx(0.0, abs=1e-9)

@@ -13,8 +13,8 @@ from scipy.integrate import quad
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.subsample import subsample
-from ldp_audit.losses.discrete_loss import BinomialLoss, LossAtoms
-from ldp_audit.losses.enclosed_loss import BracketedLoss
+from ldp_audit.losses.discrete_loss import BinomialLoss, DiscreteLoss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.sampled_loss import MixedLoss, SamplingRate, SymmetricLoss, mixed, symmetric
@@ -24,7 +24,7 @@ LAWS: dict[str, PairLoss] = {
     "gaussian": GaussianLoss(1.5),
     "laplace": LaplaceLoss(1.0),
     "randomised response": privacy_loss(RandomizedResponse(1.0, 3)).directions[0],
-    "improper": LossAtoms.of_laws({0: 0.5, 1: 0.4, 2: 0.1}, {0: 0.3, 1: 0.5, 3: 0.2}),
+    "improper": DiscreteLoss.of_laws({0: 0.5, 1: 0.4, 2: 0.1}, {0: 0.3, 1: 0.5, 3: 0.2}),
 }
 
 
@@ -210,7 +210,7 @@ def test_a_base_without_masses_is_enclosed_for_composition(record_first: bool) -
 
 
 def test_both_ends_of_a_bracketed_base_reach_composition() -> None:
-    inner = BracketedLoss(GaussianLoss(1.0), GaussianLoss(1.2))
+    inner = EnclosedLoss(GaussianLoss(1.0), GaussianLoss(1.2))
     for law in (MixedLoss(inner, SamplingRate.of_chance(0.3)), MixedLoss(inner, SamplingRate.of_chance(0.3), False)):
         lower, upper = law.enclosed()
         for level in (-0.2, 0.0, 0.1):

@@ -16,8 +16,8 @@ from ldp_audit.accounting.shuffling.clones import clones
 from ldp_audit.accounting.shuffling.count_loss import placed_count
 from ldp_audit.accounting.shuffling.worst_placing import WorstMoments, WorstPlacing
 from ldp_audit.losses.composition import composed
-from ldp_audit.losses.discrete_loss import NOTHING, BinomialLoss
-from ldp_audit.losses.enclosed_loss import BracketedLoss
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, BinomialLoss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.moment_bound import (
     MomentBound,
@@ -122,16 +122,16 @@ def test_only_sums_of_losses_whose_divergences_are_known_have_it() -> None:
 def test_a_sum_of_sums_has_the_parts_of_both() -> None:
     law = WorstPlacing(2.0, 15)
     inner = with_moments(composed([(law.enclosed()[1], 4)]), [(law, 4)])
-    outer = with_moments(composed([(law.enclosed()[1], 40)]), [(BracketedLoss(NOTHING, inner), 10)])
+    outer = with_moments(composed([(law.enclosed()[1], 40)]), [(EnclosedLoss(ZERO_LOSS, inner), 10)])
     assert isinstance(outer, MomentBound)
     assert outer.parts == ((law, 40),)
     assert outer.reversed().parts == outer.parts
-    assert BracketedLoss(NOTHING, inner).enclosed()[1] is inner.law  # type: ignore[attr-defined]
+    assert EnclosedLoss(ZERO_LOSS, inner).enclosed()[1] is inner.law  # type: ignore[attr-defined]
 
 
 def test_one_end_of_a_law_known_from_both_sides_is_asked_alone() -> None:
     law = WorstPlacing(1.0, 10)
-    nested = BracketedLoss(BracketedLoss(NOTHING, law), law)
-    assert nested.side(0) is NOTHING
+    nested = EnclosedLoss(EnclosedLoss(ZERO_LOSS, law), law)
+    assert nested.side(0) is ZERO_LOSS
     assert nested.side(1) is law
     assert law.side(0) is law

@@ -24,8 +24,8 @@ from ldp_audit.accounting.conversion.renyi import response_renyi
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, share, whole
-from ldp_audit.losses.discrete_loss import EVERYTHING, MOST_TIMES, NOTHING, BinomialLoss
-from ldp_audit.losses.loss import ImproperLoss, PairLoss
+from ldp_audit.losses.discrete_loss import INFINITE_LOSS, MOST_TIMES, ZERO_LOSS, BinomialLoss
+from ldp_audit.losses.loss import LossWithInfinity, PairLoss
 from ldp_audit.numerics import log_lacking
 
 _DOMINATED = "Kairouz, Oh, Viswanath (2015), Theorem 3.3: randomised response is the worst"
@@ -151,10 +151,10 @@ def optimal_loss(epsilon: float, times: int, *, each_delta: float = 0.0) -> Priv
     times, _, each_delta = _checked(epsilon, times, 0.0, each_delta)
     known = (f"each of {times} mechanisms has epsilon {epsilon:g} and delta {each_delta:g}, and no more is known",)
     log_finite = times * _log_kept(each_delta)
-    common: PairLoss = BinomialLoss(epsilon, -epsilon, times) if 0 < epsilon < math.inf else NOTHING
+    common: PairLoss = BinomialLoss(epsilon, -epsilon, times) if 0 < epsilon < math.inf else ZERO_LOSS
     if math.isinf(epsilon) or log_finite == -math.inf:
-        return PrivacyLoss((EVERYTHING,), known)
-    return PrivacyLoss((ImproperLoss(common, log_finite, log_finite) if log_finite < 0 else common,), known)
+        return PrivacyLoss((INFINITE_LOSS,), known)
+    return PrivacyLoss((LossWithInfinity(common, log_finite, log_finite) if log_finite < 0 else common,), known)
 
 
 def compared(epsilon: float, times: int, delta: float, *, each_delta: float = 0.0) -> dict[str, Converted]:

@@ -21,7 +21,7 @@ import numpy as np
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, order, whole
-from ldp_audit.losses.discrete_loss import LossAtoms, symmetric_law
+from ldp_audit.losses.discrete_loss import DiscreteLoss, symmetric_law
 from ldp_audit.losses.divergence import laplace_divergence, of_excess
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.numerics import least_between
@@ -307,7 +307,7 @@ def _few(law: PairLoss) -> PairLoss:
     return _coarser(atoms) if np.array_equal(atoms.losses, -atoms.losses[::-1]) else law
 
 
-def _coarser(law: LossAtoms) -> PairLoss:
+def _coarser(law: DiscreteLoss) -> PairLoss:
     """A loss that is its own reverse, each value above 0 moved to the two points of a grid beside it.
 
     Both of its masses p and q are kept ('connecting the dots', see `discretisation`): the share

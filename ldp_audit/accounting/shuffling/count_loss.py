@@ -43,7 +43,7 @@ from ldp_audit.accounting.shuffling.anonymous_counts import (
 )
 from ldp_audit.accounting.shuffling.expected_excess import Runs, Trials, runs_of
 from ldp_audit.losses.binomial import binomial_window
-from ldp_audit.losses.discrete_loss import NOTHING, atoms_of
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, atoms_of
 from ldp_audit.losses.loss import CellMasses, ListedPart, PairLoss, of_mirrored
 
 _REACH = 800.0
@@ -294,7 +294,7 @@ def event_count(n: int, first: Chance, second: Chance, others: Chance, gap: floa
     others: each of the n - 1 others', likewise.   gap: how much larger the first's chance is: see `loss_of_count`.
     """
     if gap == 0:
-        return NOTHING
+        return ZERO_LOSS
     if n > MOST_LISTED:
         return CountLoss(n, first, second, others, gap)
     counts = np.arange(n + 1, dtype=np.float64)

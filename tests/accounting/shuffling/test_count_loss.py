@@ -14,7 +14,7 @@ from ldp_audit.accounting.shuffling import count_loss
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance
 from ldp_audit.accounting.shuffling.count_loss import CountLoss
 from ldp_audit.accounting.shuffling.expected_excess import Trials
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.mechanisms import RandomizedResponse, TwoPoint
 from ldp_audit.mechanisms.log_space import expit
 
@@ -26,14 +26,14 @@ def ends(epsilon: float) -> tuple[Chance, Chance]:
     return upper, Chance(upper.lower, upper.upper)
 
 
-def laws(n: int, epsilon: float, others: str, *, mirrored: bool = False) -> tuple[CountLoss, LossAtoms]:
+def laws(n: int, epsilon: float, others: str, *, mirrored: bool = False) -> tuple[CountLoss, DiscreteLoss]:
     """In closed form, and as a list."""
     high, low = ends(epsilon)
     placed = HALF if others == "center" else low
     gap = math.tanh(epsilon / 2)
     pair = (low, high, placed, -gap) if mirrored else (high, low, placed, gap)
     listed = count_loss.event_count(n, *pair)
-    assert isinstance(listed, LossAtoms)
+    assert isinstance(listed, DiscreteLoss)
     return CountLoss(n, *pair), listed
 
 
@@ -78,7 +78,7 @@ def test_its_cells_are_those_of_the_list(
         assert [inner.log_below, inner.log_above] == pytest.approx(sums, rel=1e-12, abs=1e-11)
 
 
-def _outside(listed: LossAtoms, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
+def _outside(listed: DiscreteLoss, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     return listed.losses <= -0.05 * epsilon, listed.losses > 0.6 * epsilon
 
 
