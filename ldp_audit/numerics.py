@@ -26,7 +26,7 @@ def log_ratio(first: int, second: int) -> float:
         return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
-def log_lacking(log_mass: float) -> float:
+def log1mexp(log_mass: float) -> float:
     """ln(1 - e**log_mass), to full precision for log_mass near 0 and near minus infinity."""
     if log_mass >= 0:
         return -math.inf

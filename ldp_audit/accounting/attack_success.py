@@ -110,7 +110,7 @@ def epsilon_with_probability(loss: PrivacyLoss, delta: float) -> float:
     probability. delta: in [0, 1]; ValueError for anything else.
     """
     log_of_delta(delta, None)
-    low, high = loss.epsilon(delta), loss.largest()
+    low, high = loss.epsilon(delta), loss.supremum()
     if math.isinf(low) or loss_exceeds(loss, low).upper <= delta:
         return low
     reach = min(high, 1 + 2 * low)
@@ -155,7 +155,7 @@ def precision(loss: PrivacyLoss, prior: float, false_alarm: float) -> float:
 
 def _tail(law: PairLoss, epsilon: float) -> tuple[float, float]:
     """P(L > epsilon) for one direction: from the losses themselves, or by the slope of delta on both sides."""
-    if epsilon >= law.largest():
+    if epsilon >= law.supremum():
         return 0.0, 0.0
     atoms = law.atoms()
     if atoms is not None:
@@ -264,7 +264,7 @@ class _Side:
     least: tuple[float, float | None] = field(init=False)
 
     def __post_init__(self) -> None:
-        farthest = min(_FARTHEST, self.law.largest())
+        farthest = min(_FARTHEST, self.law.supremum())
         if not self.mirrored:
             farthest = min(farthest, -math.log(self.alpha))  # where t alpha alone is 1
         levels = levels_of(self.law, _LEVELS)

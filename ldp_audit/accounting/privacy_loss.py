@@ -59,9 +59,11 @@ class PrivacyLoss:
         """Whether the lower and the upper ends are the same numbers."""
         return all(law.exact for law in self.directions)
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """The pure epsilon, nats: the supremum of the loss; infinite where there is none."""
-        return max(0.0, *(law.largest() for law in self.directions))
+        return max(0.0, *(law.supremum() for law in self.directions))
+
+    largest = supremum
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """Natural logarithms of the ends of delta(epsilon); they reach where delta itself would be rounded to 0.
@@ -122,12 +124,12 @@ class PrivacyLoss:
         hints = [law.epsilon_near(target) for law in laws] if -math.inf < target < 0 else []
         hint = max((hint for hint in hints if 0 < hint < math.inf), default=near)
         one = PrivacyLoss(tuple(laws))
-        return LevelSearch(one.log_delta_bounds, one.largest(), hint)
+        return LevelSearch(one.log_delta_bounds, one.supremum(), hint)
 
     def _least(self, search: LevelSearch, target: float, end: int) -> float:
         """The root of log delta = target for one of the ends: stated above it for the upper, below it for the lower."""
         if target == -math.inf:  # nothing above the largest loss is possible, and below it something may be
-            return search.largest if end else max(0.0, *(law.least_largest() for law in self.directions))
+            return search.largest if end else max(0.0, *(law.supremum_lower_bound() for law in self.directions))
         return search.least(target, end)
 
 

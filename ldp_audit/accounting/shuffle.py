@@ -39,7 +39,7 @@ from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.mechanism import Mechanism
-from ldp_audit.numerics import log_lacking, root
+from ldp_audit.numerics import log1mexp, root
 
 MOST_PLACED = 350.0
 """Nats: beyond, the square of the rarer report's probability is no float. Nobody hides there: see `_beyond`."""
@@ -67,7 +67,7 @@ def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> 
     Raises ValueError for an infinite epsilon, and for anything else.
     """
     report, k = _report(mechanism), responses_of(mechanism)
-    epsilon0, n = report.largest(), whole(n, "n", 1, MOST_CLIENTS)
+    epsilon0, n = report.supremum(), whole(n, "n", 1, MOST_CLIENTS)
     if not 0 <= epsilon0 <= MOST_EPSILON:
         raise ValueError(
             f"mechanism must have an epsilon of at most {MOST_EPSILON} for one report: reports of an infinite one may "
@@ -146,7 +146,7 @@ def _worst_event(report: PairLoss, epsilon0: float, *, mirrored: bool) -> tuple[
     log_gap = report.log_delta_bounds(0.0)[0]
     gap = math.exp(log_gap)
     if mirrored:
-        rare = math.exp(log_lacking(log_gap)) / 2
+        rare = math.exp(log1mexp(log_gap)) / 2
         return Chance(1 - rare, rare), Chance(rare, 1 - rare), gap
     share = gap / math.expm1(epsilon0)
     middle = share * math.exp(epsilon0 / 2) * math.expm1(epsilon0 / 2)

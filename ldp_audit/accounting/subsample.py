@@ -126,7 +126,7 @@ def _both_ways(loss: PrivacyLoss) -> tuple[PairLoss, PairLoss]:
 def _symmetric_law(loss: PrivacyLoss, kind: Kind, adjacency: Adjacency) -> PairLoss:
     """The law of a loss whose neighbours come in both orders; ValueError where it is not the same both ways."""
     law = loss.directions[0]
-    top = min(1.0, law.largest())
+    top = min(1.0, law.supremum())
     if len(loss.directions) > 1 or not all(_alike(law, share * top) for share in (0.1, 0.5, 0.9)):
         raise ValueError(
             f"mechanism must have a loss between neighbours in either order for kind={kind!r} and "
@@ -164,7 +164,7 @@ def copies_loss(law: PairLoss, n: int, k: int) -> PairLoss:
     """
     lower, upper = law.enclosed()
     rate = SamplingRate.with_replacement(n, k)
-    top = law.largest()
+    top = law.supremum()
     parts = [(log, 0.0, upper.group(times) or pure_loss(times * top)) for times, log in _times_drawn(n, k)]
     found = mixed(mixture(parts), rate)
     if math.isfinite(k * top):
@@ -181,7 +181,7 @@ def _capped(law: PairLoss, bound: float) -> PairLoss:
     one's, of which the steepest that keeps it convex is taken.
     """
     atoms = law.atoms()
-    if atoms is None or atoms.log_infinite > -math.inf or atoms.largest() <= bound:
+    if atoms is None or atoms.log_infinite > -math.inf or atoms.supremum() <= bound:
         return law
     seconds = atoms.log_probabilities - atoms.losses
     slopes = np.logaddexp.accumulate(seconds[::-1])[::-1]  # ln of how steep the profile is before each loss

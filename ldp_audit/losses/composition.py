@@ -65,7 +65,7 @@ def composed(laws: Sequence[tuple[PairLoss, int]], width: float = WIDTH) -> Pair
 
 def _finite(laws: Counted, width: float) -> PairLoss:
     """The sum of losses that are never infinite."""
-    summands = [(one, count * times) for law, times in laws for one, count in law.summands() if one.largest() > 0]
+    summands = [(one, count * times) for law, times in laws for one, count in law.summands() if one.supremum() > 0]
     parts = _grouped(summands)
     if not parts:
         return ZERO_LOSS
@@ -110,7 +110,7 @@ class InvertedSum(PairLoss):
         """The lines of the sum."""
         return InversionPlan(self.moments)
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
         return self._largest
 
@@ -155,7 +155,7 @@ class InvertedSum(PairLoss):
 
     @cached_property
     def _largest(self) -> float:
-        return self.grid.largest()
+        return self.grid.supremum()
 
     @property
     def _few(self) -> bool:

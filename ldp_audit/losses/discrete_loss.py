@@ -37,7 +37,7 @@ from ldp_audit.losses.loss import (
     from_excess,
     log_finite,
 )
-from ldp_audit.numerics import log_lacking, log_ratio, log_sum
+from ldp_audit.numerics import log1mexp, log_ratio, log_sum
 
 _SLACK = 1e-9
 _MASSES = 1e-12
@@ -106,7 +106,7 @@ class DiscreteLoss(PairLoss):
         finite = [mass for group in masses.values() for mass in group]
         return cls(np.array(losses), logs, _log_rest(infinite, finite), _log_rest(missing, shared))
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
         bounded = self.log_infinite == -math.inf and self.losses.size
         return float(self.losses[-1]) + self.error if bounded else math.inf
@@ -127,7 +127,7 @@ class DiscreteLoss(PairLoss):
         value = _log_sum(np.append(gains, self.log_infinite))
         if value > _NEAR_ONE:  # what it lacks of 1 has its own digits, if the masses do add up to 1
             lacking = _log_sum(self.log_probabilities + np.minimum(0.0, epsilon - self.losses))
-            return log_lacking(lacking) if abs(np.logaddexp(value, lacking)) < _WHOLE else value
+            return log1mexp(lacking) if abs(np.logaddexp(value, lacking)) < _WHOLE else value
         return value
 
     def reversed(self) -> DiscreteLoss:
@@ -160,8 +160,8 @@ class DiscreteLoss(PairLoss):
         return True
 
     def _divergence(self, alpha: float) -> Divergence:
-        if math.isinf(alpha * self.largest()):
-            return self.largest(), self.exact
+        if math.isinf(alpha * self.supremum()):
+            return self.supremum(), self.exact
         if alpha == 1:
             return math.exp(log_mean(self.losses, self.log_probabilities, self.missing)), self.exact
         return of_excess(self.log_excess(alpha - 1), alpha - 1), self.exact
@@ -205,7 +205,7 @@ def _log_sum(logs: NDArray[np.float64]) -> float:
 
 def _lack(log_total: float, atoms: int) -> float:
     """ln of what the masses lack of 1; what is within rounding of 1 lacks nothing."""
-    return log_lacking(log_total) if -math.expm1(log_total) > 1e-14 * max(1, atoms) else -math.inf
+    return log1mexp(log_total) if -math.expm1(log_total) > 1e-14 * max(1, atoms) else -math.inf
 
 
 def _log_rest(rest: list[float], shared: list[float]) -> float:
@@ -213,7 +213,7 @@ def _log_rest(rest: list[float], shared: list[float]) -> float:
     total, other = math.fsum(rest), math.fsum(shared)
     if total <= 0:
         return -math.inf
-    return log_lacking(math.log(other)) if 0 < other < 1e-9 and abs(total - 1) < 2e-9 else math.log(total)
+    return log1mexp(math.log(other)) if 0 < other < 1e-9 and abs(total - 1) < 2e-9 else math.log(total)
 
 
 def _by_cell(cells: NDArray[np.int64], logs: NDArray[np.float64], size: int) -> NDArray[np.float64]:
@@ -225,7 +225,7 @@ def _by_cell(cells: NDArray[np.int64], logs: NDArray[np.float64], size: int) -> 
 
 def _share_moved(log_delta: float, by: float) -> float:
     """ln delta if the masses of which there are fewer, of delta or of what it lacks of 1, change by this share."""
-    return log_delta + by if log_delta < -0.1 else log_lacking(log_lacking(log_delta) - by)
+    return log_delta + by if log_delta < -0.1 else log1mexp(log1mexp(log_delta) - by)
 
 
 MOST_TIMES = 10**18
@@ -264,7 +264,7 @@ class BinomialLoss(PairLoss):
         if math.isinf(self.times * (self.high - self.low)):
             raise ValueError(f"the sum of all losses must be in the range of floats, got {self!r}")
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`: every report has the larger loss. The exact product, rounded up."""
         exact = self.times * Fraction(self.high)
         nearest = float(exact)

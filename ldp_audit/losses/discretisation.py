@@ -39,7 +39,7 @@ from scipy.linalg import lapack
 
 from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.loss import CellMasses, PairLoss
-from ldp_audit.numerics import log_lacking
+from ldp_audit.numerics import log1mexp
 
 _RARE = -40.0
 
@@ -50,7 +50,7 @@ def log_any(logs: Iterable[tuple[float, int]]) -> float:
     added = float(np.logaddexp.reduce([log + math.log(times) for log, times in listed], initial=-math.inf))
     if added < _RARE:  # where the sum is right to the last digit
         return added
-    return log_lacking(math.fsum(times * log_lacking(log) for log, times in listed))
+    return log1mexp(math.fsum(times * log1mexp(log) for log, times in listed))
 
 
 _LARGEST_POWER = 300.0

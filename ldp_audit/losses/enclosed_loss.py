@@ -29,9 +29,9 @@ class EnclosedLoss(PairLoss):
     lower: PairLoss
     upper: PairLoss
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
-        return self.upper.largest()
+        return self.upper.supremum()
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`."""
@@ -49,9 +49,9 @@ class EnclosedLoss(PairLoss):
         """See `PairLoss`."""
         return (self.lower, self.upper)[end].side(end)
 
-    def least_largest(self) -> float:
+    def supremum_lower_bound(self) -> float:
         """See `PairLoss`."""
-        return self.lower.least_largest()
+        return self.lower.supremum_lower_bound()
 
     def reversed(self) -> EnclosedLoss:
         """The loss of (Q, P)."""
@@ -80,9 +80,9 @@ class LossMixture(PairLoss):
         """See `PairLoss`."""
         return all(part.law.exact for part in self.parts)
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
-        return max(part.shift + part.law.largest() for part in self.parts)
+        return max(part.shift + part.law.supremum() for part in self.parts)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`: the sum of the parts'."""
@@ -123,9 +123,9 @@ class LossMixture(PairLoss):
         terms = np.exp(logs) * np.expm1(powers)
         return math.log1p(math.fsum(terms) + _ROUNDING * float(np.abs(terms).sum())) / c, False
 
-    def least_largest(self) -> float:
+    def supremum_lower_bound(self) -> float:
         """See `PairLoss`."""
-        return max(part.shift + part.law.least_largest() for part in self.parts)
+        return max(part.shift + part.law.supremum_lower_bound() for part in self.parts)
 
     @property
     def discretisable(self) -> bool:

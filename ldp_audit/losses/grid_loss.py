@@ -183,9 +183,9 @@ class GridLoss(PairLoss):
         """See `PairLoss`."""
         return self.parts
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
-        return math.fsum(times * law.largest() for law, times in self.parts)
+        return math.fsum(times * law.supremum() for law, times in self.parts)
 
     def reversed(self) -> GridLoss:
         """See `PairLoss`: the sum of the mirrored laws."""
@@ -245,7 +245,7 @@ class GridLoss(PairLoss):
     @cached_property
     def _tops(self) -> list[float]:
         """The supremum of each law's finite loss."""
-        return [float(law.losses[-1]) if isinstance(law, DiscreteLoss) else law.largest() for law, _ in self._laws]
+        return [float(law.losses[-1]) if isinstance(law, DiscreteLoss) else law.supremum() for law, _ in self._laws]
 
     @cached_property
     def _highest(self) -> float:

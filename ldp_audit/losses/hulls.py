@@ -77,7 +77,7 @@ class HullLoss(PairLoss):
     def _losses(self) -> DiscreteLoss:
         return atoms_of_hull(self.levels, self.log_deltas, bounded=self.log_deltas[-1] == -math.inf)
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
         return max(0.0, float(self.levels[-1])) if self.log_deltas[-1] == -math.inf else math.inf
 
@@ -116,10 +116,10 @@ def dominating_atoms(law: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
 def atoms_above(law: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
     """The same, from delta alone."""
     points = [(float(e), law.log_delta_bounds(float(e))[1]) for e in levels_of(law, points_for(law), deepest)]
-    lowest, largest = points[0][0], law.largest()
+    lowest, largest = points[0][0], law.supremum()
     if math.isfinite(largest):  # which may be rounded down
         points.append((largest + _ROUNDED * math.ulp(largest), -math.inf))
-    if math.isfinite(law.reversed().largest()):  # no loss lies below the first level, so delta is 1 - t there
+    if math.isfinite(law.reversed().supremum()):  # no loss lies below the first level, so delta is 1 - t there
         points[0] = lowest, math.log1p(-math.exp(lowest))
         levels, logs = hull(points)
         # but for levels so low that 1 - t is no other float than 1
@@ -139,7 +139,7 @@ def dominating_divergence(law: PairLoss, atoms: DiscreteLoss, alpha: float) -> f
     """
     mu, _ = law.dominating_gaussian()
     of_noise = alpha * (mu * mu + 4 * math.ulp(0.0)) / 2 if mu > 0 else 0.0
-    if math.isfinite(atoms.largest()):
+    if math.isfinite(atoms.supremum()):
         return min(of_noise, atoms.divergence(alpha)[0])
     if mu == math.inf or not atoms.losses.size:
         return math.inf
@@ -238,7 +238,7 @@ def levels_of(law: PairLoss, count: int = _POINTS, deepest: float = _DEEPEST) ->
 
 def _reach(law: PairLoss, deepest: float) -> float:
     """A level behind which delta hardly falls; at most the largest loss."""
-    largest = law.largest()
+    largest = law.supremum()
     limit = max(law.log_delta_bounds(math.inf)[1] + 1e-12, deepest)
     if math.isfinite(largest):
         top = max(largest, 1e-12)

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.numerics import log_lacking
+from ldp_audit.numerics import log1mexp
 
 if TYPE_CHECKING:
     from ldp_audit.losses.discrete_loss import DiscreteLoss
@@ -78,7 +78,7 @@ class PairLoss(ABC):
     Three members are its own: `largest`, `log_delta_bounds` and `reversed`. All others have an answer here, from these
     three, and a class replaces those of which it knows more:
 
-    * bounds on delta: `exact` where both are one number; `epsilon_near`, `side`, `least_largest` for a search;
+    * bounds on delta: `exact` where both are one number; `epsilon_near`, `side`, `supremum_lower_bound` for a search;
     * the losses themselves: `discretisable` with `masses`, `atoms` where they are few, `enclosed_end` where only delta
       is known;
     * sums: `summands` of a sum, `finite_part` of a loss that may be infinite, `repeated`, and `transform`;
@@ -86,7 +86,7 @@ class PairLoss(ABC):
     """
 
     @abstractmethod
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """The supremum of the loss, nats: infinite where P has mass that Q lacks, or where no ratio is the last."""
 
     @abstractmethod
@@ -113,10 +113,10 @@ class PairLoss(ABC):
         """The loss whose lower (0) or upper (1) bound on delta is this one's, without the other side's work."""
         return self
 
-    def least_largest(self) -> float:
+    def supremum_lower_bound(self) -> float:
         """A lower bound of the supremum of the loss, nats."""
         lower = self if self.exact else self.enclosed_end(0)
-        return self.largest() if lower is self else lower.least_largest()
+        return self.supremum() if lower is self else lower.supremum_lower_bound()
 
     @property
     def discretisable(self) -> bool:
@@ -197,8 +197,8 @@ class PairLoss(ABC):
 
     def divergence(self, alpha: float) -> Divergence:
         """The Renyi divergence of order alpha, >= 1, infinity among them; 0 for a loss that is always 0 alone."""
-        value, exact = (self.largest(), self.exact) if math.isinf(alpha) else self._divergence(alpha)
-        if value < sys.float_info.min and self.largest() > 0:  # where floats have lost digits, or all of them
+        value, exact = (self.supremum(), self.exact) if math.isinf(alpha) else self._divergence(alpha)
+        if value < sys.float_info.min and self.supremum() > 0:  # where floats have lost digits, or all of them
             return max(value, 0.0) + 2 * math.ulp(0.0), False
         return value, exact
 
@@ -258,11 +258,11 @@ class LossWithInfinity(PairLoss):
         """ln(a/b): how far the finite loss is moved."""
         return self.log_first - self.log_second if self.log_first > -math.inf else 0.0
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
         if self.log_first < 0:
             return math.inf
-        top, shift = self.common.largest(), self.shift
+        top, shift = self.common.supremum(), self.shift
         return top + shift + (2 * math.ulp(abs(top) + abs(shift)) if top and shift and top < math.inf else 0.0)
 
     def finite_part(self) -> tuple[PairLoss, float, float]:
@@ -275,7 +275,7 @@ class LossWithInfinity(PairLoss):
         if common is None:
             return None
         logs = common.log_probabilities + self.log_first
-        infinite, missing = log_lacking(self.log_first), log_lacking(self.log_second)
+        infinite, missing = log1mexp(self.log_first), log1mexp(self.log_second)
         losses = common.losses + self.shift
         return replace(common, losses=losses, log_probabilities=logs, log_infinite=infinite, log_missing=missing)
 
@@ -287,10 +287,10 @@ class LossWithInfinity(PairLoss):
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`: the infinite loss counts whole at every level."""
-        infinite = log_lacking(self.log_first)
+        infinite = log1mexp(self.log_first)
         if self.log_first == -math.inf:
             return infinite, infinite
-        if self.log_first == 0 and epsilon >= self.largest():  # the moved level may be rounded below the top
+        if self.log_first == 0 and epsilon >= self.supremum():  # the moved level may be rounded below the top
             return -math.inf, -math.inf
         low, high = self.common.log_delta_bounds(epsilon - self.shift)
         return float(np.logaddexp(infinite, self.log_first + low)), float(np.logaddexp(infinite, self.log_first + high))
@@ -323,28 +323,28 @@ class LossWithInfinity(PairLoss):
         return CellMasses(
             inner.first + self.log_first,
             inner.second + self.log_second,
-            log_lacking(self.log_first),
-            log_lacking(self.log_second),
+            log1mexp(self.log_first),
+            log1mexp(self.log_second),
         )
 
 
 def log_finite(logs: NDArray[np.float64], log_rest: float) -> float:
     """ln of what the masses e**logs add up to, which with e**log_rest make 1: from whichever of the two is smaller."""
-    return min(0.0, float(np.logaddexp.reduce(logs))) if log_rest > -0.7 and logs.size else log_lacking(log_rest)
+    return min(0.0, float(np.logaddexp.reduce(logs))) if log_rest > -0.7 and logs.size else log1mexp(log_rest)
 
 
 _ROUNDING = 16 * 2.0**-52
 
 
-def of_mirrored(epsilon: float, ends: tuple[float, float]) -> tuple[float, float]:
+def log_delta_from_reversed(epsilon: float, ends: tuple[float, float]) -> tuple[float, float]:
     """Both ends of ln delta(epsilon) = ln(1 - e**epsilon (1 - delta')), for delta' at -epsilon of the mirror image.
 
     epsilon: nats, < 0, minus infinity allowed.   ends: of ln delta'.   They are moved outwards by their rounding.
     """
     if epsilon == -math.inf:
         return 0.0, 0.0
-    rest = [epsilon + log_lacking(end) for end in ends]
-    low, high = (log_lacking(one) for one in rest)
+    rest = [epsilon + log1mexp(end) for end in ends]
+    low, high = (log1mexp(one) for one in rest)
     least, most = (
         _ROUNDING * (abs(value) * (1 + abs(one)) + math.exp(one)) for value, one in zip((low, high), rest, strict=True)
     )

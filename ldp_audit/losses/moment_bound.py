@@ -42,9 +42,9 @@ class MomentBound(PairLoss):
     _near: dict[int, float] = field(default_factory=dict, init=False, repr=False)
     _sure: dict[int, float] = field(default_factory=dict, init=False, repr=False)
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
-        return self.law.largest()
+        return self.law.supremum()
 
     def reversed(self) -> MomentBound:
         """See `PairLoss`."""
@@ -60,7 +60,7 @@ class MomentBound(PairLoss):
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`."""
-        if not 0 < epsilon < self.law.largest():
+        if not 0 < epsilon < self.law.supremum():
             return -math.inf, self.law.log_delta_bounds(epsilon)[1]
         place = self._best(lambda k: self._log_delta(k, self._about(k), epsilon))
         about = self._log_delta(place, self._about(place), epsilon)

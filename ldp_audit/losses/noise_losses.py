@@ -28,7 +28,7 @@ from scipy.special import erfcx, log_ndtr
 
 from ldp_audit.losses.divergence import laplace_divergence
 from ldp_audit.losses.loss import EPS, CellMasses, Divergence, PairLoss, Transform, Values, from_excess, from_scaled
-from ldp_audit.numerics import log_lacking
+from ldp_audit.numerics import log1mexp
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _FEW = np.polynomial.legendre.leggauss(4)
@@ -58,7 +58,7 @@ class GaussianLoss(PairLoss):
         if not 0 < self.mu < math.inf:
             raise ValueError(f"mu must be > 0 and finite, got {self.mu!r}")
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`: no ratio is the last."""
         return math.inf
 
@@ -122,7 +122,7 @@ class GaussianLoss(PairLoss):
         far = math.log(_mills(y)) - x * x / 2 - _HALF_LOG_TWO_PI if y > 0 else epsilon + float(log_ndtr(-y))
         lacking = float(np.logaddexp(log_ndtr(x), far))  # a sum, with its own digits
         if lacking < _LITTLE:
-            return log_lacking(lacking)
+            return log1mexp(lacking)
         if self.mu < 0.5:
             u = x + self.mu * (_NODES + 1) / 2
             ratio = epsilon - float(np.exp(-u * u / 2 - _HALF_LOG_TWO_PI - log_ndtr(-u)) @ _WEIGHTS) * self.mu / 2
@@ -203,7 +203,7 @@ class LaplaceLoss(PairLoss):
         if not 0 < self.epsilon < math.inf:
             raise ValueError(f"epsilon must be > 0 and finite, got {self.epsilon!r}")
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
         return self.epsilon
 
@@ -211,7 +211,7 @@ class LaplaceLoss(PairLoss):
         """See `PairLoss`; both ends are the same."""
         if epsilon >= self.epsilon:
             return -math.inf, -math.inf
-        value = log_lacking(epsilon if epsilon <= -self.epsilon else (epsilon - self.epsilon) / 2)
+        value = log1mexp(epsilon if epsilon <= -self.epsilon else (epsilon - self.epsilon) / 2)
         return value, value
 
     def reversed(self) -> LaplaceLoss:

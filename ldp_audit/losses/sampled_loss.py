@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, atoms_of, symmetric_law
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.hulls import dominated_atoms, dominating_atoms
-from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, Transform, of_mirrored
+from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, Transform, log_delta_from_reversed
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
-from ldp_audit.numerics import log_lacking, log_ratio
+from ldp_audit.numerics import log1mexp, log_ratio
 
 
 @dataclass(frozen=True)
@@ -52,19 +52,19 @@ class SamplingRate:
     def without_replacement(cls, n: int, k: int, rounds: int = 1) -> SamplingRate:
         """Drawn at least once when k of n records are drawn, afresh each round."""
         left_out = rounds * log_ratio(n - k, n) if k < n else -math.inf
-        return cls(log_ratio(k, n) if rounds == 1 and k else log_lacking(left_out), left_out)
+        return cls(log_ratio(k, n) if rounds == 1 and k else log1mexp(left_out), left_out)
 
     @classmethod
     def with_replacement(cls, n: int, k: int, rounds: int = 1) -> SamplingRate:
         """Drawn at least once by k draws from n records, each from all of them, in each round."""
         left_out = rounds * k * log_ratio(n - 1, n) if n > 1 else (-math.inf if k else 0.0)
-        return cls(log_lacking(left_out), left_out)
+        return cls(log1mexp(left_out), left_out)
 
     def again(self, rate: SamplingRate) -> SamplingRate:
         """Of a sample of the sample, drawn by the other rate: the product."""
         log_drawn = self.log_drawn + rate.log_drawn
         if log_drawn < -math.log(2):
-            return SamplingRate(log_drawn, log_lacking(log_drawn))
+            return SamplingRate(log_drawn, log1mexp(log_drawn))
         return SamplingRate(log_drawn, float(np.logaddexp(rate.log_left_out, rate.log_drawn + self.log_left_out)))
 
     @property
@@ -142,9 +142,9 @@ class MixedLoss(PairLoss):
         """See `PairLoss`: as the base."""
         return self.base.exact
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
-        return self._sign * float(self.rate.mixed(np.array(self._sign * self.base.largest())))
+        return self._sign * float(self.rate.mixed(np.array(self._sign * self.base.supremum())))
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`; the ends are as far apart as the base's."""
@@ -292,15 +292,15 @@ class SymmetricLoss(PairLoss):
         """See `PairLoss`: as the other."""
         return self.upper.exact
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
-        return max(0.0, self.upper.largest())
+        return max(0.0, self.upper.supremum())
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`."""
         if epsilon >= 0:
             return self.upper.log_delta_bounds(epsilon)
-        return of_mirrored(epsilon, self.upper.log_delta_bounds(-epsilon))
+        return log_delta_from_reversed(epsilon, self.upper.log_delta_bounds(-epsilon))
 
     def reversed(self) -> SymmetricLoss:
         """The loss of (Q, P): the same."""

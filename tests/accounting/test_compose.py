@@ -99,20 +99,20 @@ def test_once_is_the_loss_itself_and_nothing_spends_nothing():
     assert compose([(Piecewise(1.0), 1), (TwoPoint(1.0), 0)]).delta(0.3) == loss.delta(0.3)
     for items in ([], [(TwoPoint(1.0), 0)], [(RandomizedResponse(0.0), 10**6)]):
         nothing = compose(items)
-        assert (nothing.epsilon(0.0), nothing.delta(0.0), nothing.largest()) == (0.0, 0.0, 0.0)
+        assert (nothing.epsilon(0.0), nothing.delta(0.0), nothing.supremum()) == (0.0, 0.0, 0.0)
 
 
 @given(st.integers(1, 40), st.integers(1, 40))
 def test_the_largest_losses_add_up(first, second):
     loss = compose([(RandomizedResponse(0.25, 3), first), (TwoPoint(0.5), second)])
-    assert loss.largest() == pytest.approx(0.25 * first + 0.5 * second, rel=1e-12)
+    assert loss.supremum() == pytest.approx(0.25 * first + 0.5 * second, rel=1e-12)
 
 
 def test_infinite_losses_survive_as_often_as_not_even_one_occurs():
     """1 - (1 - q)**T: would catch T q, and a lost infinite mass."""
     loss = compose([(SubsampleRelease(10**6, 1), 10**6), (RandomizedResponse(0.1), 5)])
     assert loss.epsilon(0.1) == math.inf
-    assert loss.largest() == math.inf
+    assert loss.supremum() == math.inf
     assert loss.delta(1e6) == pytest.approx(-math.expm1(10**6 * math.log1p(-1e-6)), rel=1e-13)
     rare = compose([(SubsampleRelease(10**18, 1), 10**3)])
     assert rare.delta(50.0) == pytest.approx(1e-15, rel=1e-12)
@@ -157,7 +157,7 @@ def test_directions_are_composed_one_by_one():
             1 - kept + kept * math.exp(single.log_delta_bounds(level + shift)[0]), rel=1e-12
         )
         assert added == pytest.approx(math.exp(single.log_delta_bounds(level - shift)[0]), rel=1e-12)
-    assert loss.directions[1].largest() == pytest.approx(1.0 + shift)
+    assert loss.directions[1].supremum() == pytest.approx(1.0 + shift)
 
 
 def test_assumptions_are_kept_and_adaptive_choice_is_stated():
@@ -205,7 +205,7 @@ def test_mixed_compositions_are_enclosed(items, closed):
     alone = max(compose([item]).epsilon_bounds(1e-6)[0] for item in items)
     assert alone <= high
     assert low <= high <= low + 2e-4 * max(1.0, low)
-    assert high <= loss.largest() * (1 + 1e-12)
+    assert high <= loss.supremum() * (1 + 1e-12)
 
 
 def test_a_laplace_twice_against_the_exact_convolution():
@@ -237,7 +237,7 @@ def test_what_is_known_by_its_profile_alone_composes_between_two_ends():
         assert low - 1e-9 <= ideal.delta(level)
         assert ideal.delta_bounds(level)[0] <= high + 1e-9
     mirrored = loss.directions[0].reversed()
-    assert mirrored.largest() == pytest.approx(3.5)
+    assert mirrored.supremum() == pytest.approx(3.5)
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 0.1])

@@ -58,7 +58,7 @@ def test_the_best_guess_is_the_likelier_neighbour_at_every_output(loss: PrivacyL
 
 @given(finite_losses(), st.floats(0.01, 0.99))
 def test_posteriors_stay_within_the_pure_bounds_and_reach_them(loss: PrivacyLoss, prior: float) -> None:
-    ends = posterior(prior, loss.largest())
+    ends = posterior(prior, loss.supremum())
     ratios = np.exp([x for law in loss.directions for x in law.losses])  # type: ignore[attr-defined]
     after = prior * ratios / (prior * ratios + 1 - prior)
     assert np.all((ends.lower <= after + 1e-12) & (after <= ends.upper + 1e-12))

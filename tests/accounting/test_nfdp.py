@@ -105,7 +105,7 @@ def test_the_ends(replacement: bool, adjacency: Any) -> None:
     assert delta(n, n) == (pytest.approx(-math.expm1(n * math.log1p(-1 / n)), rel=1e-12) if replacement else 1)
     left = nfdp(n, n - 1, adjacency=adjacency).directions[-1].log_delta_bounds(-30.0)[0]
     assert left == pytest.approx(0.0, abs=1e-9)
-    assert nfdp(n, 1, replacement=replacement, adjacency=adjacency).largest() == math.inf
+    assert nfdp(n, 1, replacement=replacement, adjacency=adjacency).supremum() == math.inf
 
 
 @pytest.mark.parametrize("adjacency", ["add/remove", "replace"])

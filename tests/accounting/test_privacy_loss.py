@@ -66,13 +66,13 @@ def test_two_directions_count_by_the_larger_one():
     for level in (0.0, 1.0, 2.9, 5.0):
         ends = [math.exp(law.log_delta_bounds(level)[0]) for law in (one, two)]
         assert loss.delta(level) == pytest.approx(max(ends), rel=1e-14)
-    assert loss.largest() == math.inf
+    assert loss.supremum() == math.inf
 
 
 class Between(PairLoss):
     """A law known to a factor of two: would show which end is taken."""
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         return 1.0
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:

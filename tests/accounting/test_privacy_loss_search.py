@@ -64,7 +64,7 @@ def test_sums_next_to_their_largest_loss_ask_few_levels() -> None:
         for delta in (0.5, 1e-6):
             counted = Counted(loss.log_delta_bounds)
             hint = loss.directions[0].epsilon_near(math.log(delta))  # type: ignore[attr-defined]
-            search = LevelSearch(counted, loss.largest(), hint)
+            search = LevelSearch(counted, loss.supremum(), hint)
             high, low = search.least(math.log(delta), 1), search.least(math.log(delta), 0)
             assert low <= high <= low * (1 + 1e-11)
             assert len(counted.asked) <= 30
@@ -115,11 +115,11 @@ class Falling(PairLoss):
     def __init__(self, hole: float, hint: float) -> None:
         self.hole, self.hint = hole, hint
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         return 10.0
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        if epsilon >= self.largest():
+        if epsilon >= self.supremum():
             return -math.inf, -math.inf
         return -1e9 if 0.05 < epsilon < self.hole else -1000 * epsilon - 1.0, -1000 * epsilon
 

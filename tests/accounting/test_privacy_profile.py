@@ -106,7 +106,7 @@ def test_one_point_gives_the_known_advantage() -> None:
 def test_pure_points_are_randomised_response() -> None:
     profile = PrivacyProfile.from_points([(1.0, 0.0)])
     exact = BinomialLoss(1.0, -1.0, 1)
-    assert profile.loss.largest() == 1
+    assert profile.loss.supremum() == 1
     for e in (0.0, 1e-9, 0.3, 0.999):
         assert profile.log_bounds(e)[1] == pytest.approx(exact.log_delta_bounds(e)[1], rel=1e-12)
 

@@ -252,7 +252,7 @@ def test_profiles_fall_and_are_convex_in_the_ratio(m: Any, how: dict[str, Any], 
 def test_nobody_drawn_spends_nothing(m: Any, how: dict[str, Any], adjacency: Any) -> None:
     loss = subsample(m, adjacency=adjacency, **how)
     assert loss.exact
-    assert loss.largest() == loss.delta(0.0) == loss.epsilon(delta=0.0) == 0
+    assert loss.supremum() == loss.delta(0.0) == loss.epsilon(delta=0.0) == 0
 
 
 @pytest.mark.parametrize("m", [Gaussian(1.0), Laplace(2.0), RandomizedResponse(50.0), RandomizedResponse(math.inf)])
@@ -270,19 +270,19 @@ def test_the_ends_of_both_parameters(rate: float, epsilon: float) -> None:
     at_zero, top = rate * math.tanh(epsilon / 2), math.log1p(rate * math.expm1(min(epsilon, 100)))
     assert loss.delta(0.0) == pytest.approx(at_zero, rel=1e-12)
     if epsilon == math.inf:
-        assert loss.largest() == math.inf
+        assert loss.supremum() == math.inf
         assert loss.delta(1e6) == pytest.approx(rate, rel=1e-12)
     else:
         back = -math.log1p(rate * math.expm1(-epsilon))
-        assert loss.largest() == pytest.approx(max(top, back), rel=1e-12)
-        assert loss.epsilon(delta=0.0) == loss.largest()
+        assert loss.supremum() == pytest.approx(max(top, back), rel=1e-12)
+        assert loss.epsilon(delta=0.0) == loss.supremum()
 
 
 def test_without_replacement_keeps_the_digits_of_the_few_left_out() -> None:
     """1 - k/n as a float would have lost half of them."""
     n = 10**9
     loss = subsample(RandomizedResponse(math.inf), kind="without", n=n, k=n - 1)
-    assert loss.directions[1].largest() == pytest.approx(math.log(n), rel=1e-15)
+    assert loss.directions[1].supremum() == pytest.approx(math.log(n), rel=1e-15)
 
 
 def test_identity_with_replacement_shows_whether_the_record_was_drawn() -> None:
@@ -300,7 +300,7 @@ def test_large_numbers_of_draws_with_replacement(m: Any, n: int, k: int) -> None
     assert low <= high * (1 + 1e-12) <= drawn * (1 + 2e-12)
     assert low > 0
     assert loss.delta(0.5) <= high
-    assert loss.largest() == math.inf if isinstance(m, Gaussian) else loss.largest() <= (k + 1) * (1 + 1e-12)
+    assert loss.supremum() == math.inf if isinstance(m, Gaussian) else loss.supremum() <= (k + 1) * (1 + 1e-12)
 
 
 def test_sampling_keeps_both_ends_of_what_is_known_from_both_sides() -> None:

@@ -109,8 +109,8 @@ class Told(PairLoss):
     def __init__(self, law: PairLoss) -> None:
         self.law = law
 
-    def largest(self) -> float:
-        return self.law.largest()
+    def supremum(self) -> float:
+        return self.law.supremum()
 
     def reversed(self) -> Told:
         return Told(self.law.reversed())

@@ -107,10 +107,10 @@ def test_extremes_are_fast_and_never_a_false_zero(times, high, log_delta):
     begin = time.perf_counter()
     epsilon = loss.epsilon(log_delta=log_delta)
     assert time.perf_counter() - begin < 1
-    assert 0 <= epsilon <= loss.largest()
+    assert 0 <= epsilon <= loss.supremum()
     assert loss.log_delta_bounds(epsilon)[1] <= log_delta
     assert epsilon == 0 or loss.log_delta_bounds(epsilon * (1 - 1e-9))[0] > log_delta
-    assert loss.log_delta_bounds(math.nextafter(loss.largest(), 0) * (1 - 1e-15))[0] > -math.inf
+    assert loss.log_delta_bounds(math.nextafter(loss.supremum(), 0) * (1 - 1e-15))[0] > -math.inf
 
 
 def test_many_weights_and_many_rounds_at_once():
@@ -147,7 +147,7 @@ def test_one_report_is_the_mechanism_itself():
     assert math.exp(loss.log_delta_bounds(0.25)[0]) == pytest.approx(
         (math.e - math.exp(0.25)) / (math.e + 1), rel=1e-15
     )
-    assert loss.largest() == 1.0
+    assert loss.supremum() == 1.0
     listed = loss.atoms()
     assert isinstance(listed, DiscreteLoss)
     assert np.allclose(listed.log_probabilities, [-math.log(1 + math.e), 1 - math.log(1 + math.e)])

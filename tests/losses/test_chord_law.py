@@ -18,7 +18,7 @@ TWENTY = BinomialLoss(0.2, -0.2, 20)
 
 
 def above(law, factor: float = 1.0):
-    levels = chord_levels(lambda level: law.log_delta_bounds(level)[1], law.largest(), 180, 240)
+    levels = chord_levels(lambda level: law.log_delta_bounds(level)[1], law.supremum(), 180, 240)
     values = np.array([law.log_delta_bounds(float(level))[1] + math.log(factor) for level in levels])
     return levels, chord_law(levels, np.minimum(values, 0.0))
 
@@ -28,7 +28,7 @@ def test_the_chords_lie_above_and_near() -> None:
     for level in (-1.0, 0.0, 0.01, 0.7, 2.2, 3.7, 3.99):
         truth, found = TWENTY.log_delta_bounds(level)[0], law.log_delta_bounds(level)[0]
         assert truth <= found <= truth + 2e-2
-    assert law.largest() == TWENTY.largest()
+    assert law.supremum() == TWENTY.supremum()
 
 
 @pytest.mark.parametrize("factor", [1 + 1e-9, 1.001, 1.5, 100.0])

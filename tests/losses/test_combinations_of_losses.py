@@ -70,4 +70,4 @@ def test_the_most_values_that_are_listed_are_all_there() -> None:
     assert found.losses.size == 2 * (count + 1)
     assert found.losses[-1] == pytest.approx(float(count * Fraction(1e-3) + Fraction(math.pi / 10)), rel=1e-15)
     assert float(np.logaddexp.reduce(found.log_probabilities)) == pytest.approx(0.0, abs=1e-9)
-    assert math.isfinite(found.largest())
+    assert math.isfinite(found.supremum())

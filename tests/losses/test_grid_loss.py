@@ -90,7 +90,7 @@ def test_mixed_noises_enclose_the_contour_integral(level):
 def test_two_values_on_their_own_lattice_are_all_but_exact(times, share):
     """Would catch a lattice that is not seen, and rounding that grows with the number of losses."""
     exact = BinomialLoss(0.1, -0.1, times)
-    level = share * exact.largest()
+    level = share * exact.supremum()
     low, high = compose_on_grid([(_two(0.1), times)]).log_delta_bounds(level)
     truth, _ = exact.log_delta_bounds(level)
     assert low <= truth + _DIGITS
@@ -199,7 +199,7 @@ def test_infinite_losses_compose_by_the_chance_of_none():
     common = GaussianLoss(0.03 * math.sqrt(1000)).log_delta_bounds(3.0)[0]
     truth = np.logaddexp(exact, 1000 * missing + common)
     assert low <= truth <= high <= low + 1e-3
-    assert loss.largest() == math.inf
+    assert loss.supremum() == math.inf
     assert _epsilon_bounds(loss, 0.9e-5) == (math.inf, math.inf)
 
 
@@ -235,7 +235,7 @@ def test_losses_of_any_size(scale):
     exact = _exact_sum([(one.atoms(), 1), (two.atoms(), 1)])
     loss = compose_on_grid([(one, 1), (two, 1)])
     for share in (0.0, 0.2, 0.6):
-        level = share * exact.largest()
+        level = share * exact.supremum()
         low, high = loss.log_delta_bounds(level)
         truth, _ = exact.log_delta_bounds(level)
         assert low <= truth + _DIGITS

@@ -80,7 +80,7 @@ def test_merging_outcomes_lowers_delta(pair, order, level):
 def test_a_tiny_mass_that_only_one_law_has_is_kept():
     """Would catch 1e-20 that is lost beside 1: it is the whole delta at large levels, in both orders."""
     law = DiscreteLoss(np.zeros(1), np.zeros(1), math.log(1e-20), math.log(1e-30))
-    assert law.largest() == math.inf
+    assert law.supremum() == math.inf
     assert law.log_delta_bounds(50.0)[0] == pytest.approx(math.log(1e-20))
     assert law.reversed().log_delta_bounds(50.0)[0] == pytest.approx(math.log(1e-30))
 
@@ -184,4 +184,4 @@ def test_a_mixture_of_continuous_parts_follows_its_parts(level):
     cells = law.masses(np.linspace(-2, 2, 9))
     assert np.exp(cells.first).sum() == pytest.approx(1, abs=1e-14)
     assert np.exp(cells.second).sum() == pytest.approx(0.25 * math.exp(-0.4) + 0.75 * math.exp(0.2), rel=1e-13)
-    assert law.largest() == math.inf
+    assert law.supremum() == math.inf

@@ -30,7 +30,7 @@ LAWS: list[PairLoss] = [
 @pytest.mark.parametrize("law", LAWS)
 def test_the_hull_lies_below_and_near(law: PairLoss) -> None:
     lower = dominated_atoms(law)
-    scale = min(8.0, law.largest(), law.reversed().largest())
+    scale = min(8.0, law.supremum(), law.reversed().supremum())
     if isinstance(law, GaussianLoss):
         scale = law.mu * min(8.0, law.mu + 2)
     for share in (-1.0, -0.6, -0.2, -0.01, 0.0, 0.003, 0.1, 0.35, 0.8):

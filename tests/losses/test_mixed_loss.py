@@ -105,7 +105,7 @@ def test_twelve_digits_of_finitely_many_losses_are_right(epsilon: float, rate: f
 
 def assert_digits(mechanism: Any, rate: float, tolerance: float) -> None:
     remove, add = subsample(mechanism, rate=rate).directions
-    scale = min(1.0, rate, remove.largest(), add.largest())
+    scale = min(1.0, rate, remove.supremum(), add.supremum())
     with mpmath.workdps(50):
         q = mpmath.mpf(rate)
         for level in (-0.9 * scale, -0.01 * scale, 0.0, 0.3 * scale, 0.8 * scale):
@@ -176,7 +176,7 @@ def test_atoms_and_the_wrapper_say_the_same(name: str, rate: float) -> None:
     for law, way in ((mixed(LAWS[name], chance), True), (mixed(LAWS[name].reversed(), chance).reversed(), False)):
         wrapper = MixedLoss(LAWS[name], chance, way) if way else MixedLoss(LAWS[name].reversed().reversed(), chance)
         wrapper = wrapper if way else MixedLoss(LAWS[name].reversed(), chance).reversed()
-        assert law.largest() == pytest.approx(wrapper.largest(), rel=1e-12)
+        assert law.supremum() == pytest.approx(wrapper.supremum(), rel=1e-12)
         for epsilon in (-0.5, -0.1 * rate, 0.0, 0.3 * rate, 0.1):
             assert law.log_delta_bounds(epsilon) == pytest.approx(
                 wrapper.log_delta_bounds(epsilon), rel=1e-12, abs=1e-12

@@ -106,7 +106,7 @@ def test_where_the_dominating_law_is_nearer_it_is_what_counts() -> None:
     bound = with_moments(dominating, [(law, 3)])
     for level in (-0.1, 0.0, 0.1, 0.5, 2.9, 3.0):
         assert bound.log_delta_bounds(level) == (-math.inf, pytest.approx(dominating.log_delta_bounds(level)[1]))
-    assert bound.largest() == dominating.largest()
+    assert bound.supremum() == dominating.supremum()
 
 
 def test_only_sums_of_losses_whose_divergences_are_known_have_it() -> None:

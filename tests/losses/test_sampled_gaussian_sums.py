@@ -59,7 +59,7 @@ def test_two_losses_enclose_the_integral_of_the_closed_form(mu, rate, record_fir
     law = _mixed(mu, rate, record_first=record_first)
     loss = inverted_sum(compose_on_grid([(law, 2)]))
     alone = PrivacyLoss((law,)).epsilon_bounds(log_delta=log_delta)[1]
-    level = min(1.2 * alone, 0.9 * loss.largest()) or 0.1 * rate * min(1.0, mu)
+    level = min(1.2 * alone, 0.9 * loss.supremum()) or 0.1 * rate * min(1.0, mu)
     truth = _log_delta_of_two(law, mu, level)
     slack = _TRUTH * (1 + 1e-2 * abs(truth))
     low, high = loss.log_delta_bounds(level)
@@ -92,7 +92,7 @@ def test_ends_never_cross_anywhere(rate, sigma, times, log_delta):
     level = one.epsilon(log_delta=log_delta) * (1 + times**0.25) + rate / sigma
     whole = compose([(Gaussian(sigma=sigma), times)]).directions[0].log_delta_bounds(level)[1]
     for single, law in zip(one.directions, compose([(one, times)]).directions, strict=True):
-        if level < law.largest():
+        if level < law.supremum():
             low, high = law.log_delta_bounds(level)
             assert single.log_delta_bounds(level)[0] - 1e-9 * abs(low) <= high
             assert low <= high + 1e-12 * abs(high)

@@ -60,9 +60,9 @@ def gdp_of(loss: PrivacyLoss | PairLoss) -> Converted:
     """
     laws = laws_of(loss)
     found = [(law, *_of_law(law)) for law in laws]
-    sure = max((mu for law, mu, exact in found if exact or math.isinf(law.largest())), default=0.0)
+    sure = max((mu for law, mu, exact in found if exact or math.isinf(law.supremum())), default=0.0)
     if all(exact for _, _, exact in found):
-        return Converted.exact(sure, _CURVE, of=max(law.largest() for law in laws))
+        return Converted.exact(sure, _CURVE, of=max(law.supremum() for law in laws))
     # finitely many losses that dominate say more, but take a second
     others = (min(mu, _of_atoms(dominating_atoms(law))) for law, mu, exact in found if not exact and mu > sure)
     return Converted.upper(max(sure, *others, 0.0), f"{_CURVE}, from above")

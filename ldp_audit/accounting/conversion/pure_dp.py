@@ -26,7 +26,7 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, share, whole
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, MOST_TIMES, ZERO_LOSS, BinomialLoss
 from ldp_audit.losses.loss import LossWithInfinity, PairLoss
-from ldp_audit.numerics import log_lacking
+from ldp_audit.numerics import log1mexp
 
 _DOMINATED = "Kairouz, Oh, Viswanath (2015), Theorem 3.3: randomised response is the worst"
 
@@ -129,7 +129,7 @@ def advanced_improved(epsilon: float, times: int, delta: float, *, each_delta: f
     left = _log_kept(delta) - times * _log_kept(each_delta)  # ln(1 - d)
     if left > 0:
         return Converted.upper(math.inf, _FORMULA)
-    root, log_slack = math.sqrt(times) * epsilon, log_lacking(left)
+    root, log_slack = math.sqrt(times) * epsilon, log1mexp(left)
     if left == 0 or math.isinf(epsilon) or root == 0:
         return Converted.upper(_sum(epsilon, times), _FORMULA)
     mean, ratio = root * root * (math.tanh(epsilon / 2) / epsilon), math.log(root) - log_slack
@@ -164,7 +164,7 @@ def compared(epsilon: float, times: int, delta: float, *, each_delta: float = 0.
 
 
 def _sum(epsilon: float, times: int) -> float:
-    return BinomialLoss(epsilon, -epsilon, times).largest() if 0 < epsilon < math.inf else epsilon
+    return BinomialLoss(epsilon, -epsilon, times).supremum() if 0 < epsilon < math.inf else epsilon
 
 
 def _log_kept(delta: float) -> float:

@@ -284,8 +284,8 @@ def zcdp_of(loss: PrivacyLoss | PairLoss, tolerance: float = 1e-4) -> Converted:
 
 def _ratio_beyond(law: PairLoss, order: float) -> float:
     """A bound on divergence over order from this order on, nats; infinite where none is known."""
-    if math.isfinite(law.largest()):
-        return law.largest() / order
+    if math.isfinite(law.supremum()):
+        return law.supremum() / order
     common, log_first, log_second = law.side(1).finite_part()
     if log_first < 0:
         return math.inf
@@ -362,5 +362,5 @@ def _chord_bound(low: float, at_low: float, high: float, at_high: float) -> floa
 
 def _by_range(laws: tuple[PairLoss, ...], mean: float) -> float:
     """A bound from the width w of the losses alone: (alpha - 1) D(alpha) has a second derivative of w**2/4 at most."""
-    width = max(law.largest() + law.reversed().largest() for law in laws)
+    width = max(law.supremum() + law.reversed().supremum() for law in laws)
     return max(mean, width * width / 8 + math.ulp(0.0))

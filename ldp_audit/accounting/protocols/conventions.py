@@ -79,7 +79,7 @@ Uses = Sequence[tuple[PrivacyLoss, int]]
 
 def _basic(uses: Uses, delta: float) -> Total:
     """The sum of pure epsilons; where one is infinite, of the epsilons at an equal share of delta each."""
-    pure = _upwards(_sum(times * loss.largest() for loss, times in uses if loss.largest() > 0))
+    pure = _upwards(_sum(times * loss.supremum() for loss, times in uses if loss.supremum() > 0))
     if math.isfinite(pure):
         return Total("basic", "the sum of the epsilons", pure, 0.0)
     share = delta / sum(times for _, times in uses)
@@ -92,7 +92,7 @@ def _pure(uses: Uses, delta: float) -> list[Total]:
 
     "advanced" is their Theorem 3.5, which allows different epsilons, with the larger mean of Dwork, Rothblum, Vadhan.
     """
-    counted = [(loss.largest(), times) for loss, times in uses if loss.largest() > 0]
+    counted = [(loss.supremum(), times) for loss, times in uses if loss.supremum() > 0]
     if not counted or not all(math.isfinite(epsilon) for epsilon, _ in counted):
         return []
     most = max(epsilon for epsilon, _ in counted)  # whose square may be no float

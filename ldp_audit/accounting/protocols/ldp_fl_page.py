@@ -90,7 +90,9 @@ def _row(scope: str, reports: int, views: tuple[PrivacyLoss, ...], known: float)
     """known: what fewer reports give away with the others at one end; more give away no less."""
     losses = [compose([(view, reports)]) for view in views]
     by_name, center, (low, high), (_, anywhere) = (loss.epsilon_bounds(DELTA) for loss in losses)
-    return Row(scope, reports, losses[0].largest(), by_name, center, (max(low, known), high), min(anywhere, by_name[1]))
+    return Row(
+        scope, reports, losses[0].supremum(), by_name, center, (max(low, known), high), min(anywhere, by_name[1])
+    )
 
 
 def section(protocol: Protocol, counted: Sequence[Row]) -> str:

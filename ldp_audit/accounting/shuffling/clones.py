@@ -45,7 +45,7 @@ from ldp_audit.accounting.shuffling.expected_excess import log_fair_excess
 from ldp_audit.losses.binomial import binomial_window
 from ldp_audit.losses.budget_arguments import whole
 from ldp_audit.losses.hulls import chord_law, chord_levels
-from ldp_audit.losses.loss import PairLoss, of_mirrored
+from ldp_audit.losses.loss import PairLoss, log_delta_from_reversed
 
 MOST_CLIENTS = 10**8
 MOST_EPSILON = 700.0
@@ -83,7 +83,7 @@ class CountedPair(PairLoss):
     log_share: float
     log_common: float = -math.inf
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`: epsilon0, where nobody else sent U or V."""
         return self.epsilon0
 
@@ -97,7 +97,7 @@ class CountedPair(PairLoss):
         Of very many clients the upper end stays above e**-3000.
         """
         if epsilon < 0:
-            return of_mirrored(epsilon, self.log_delta_bounds(-epsilon))
+            return log_delta_from_reversed(epsilon, self.log_delta_bounds(-epsilon))
         if epsilon >= self.epsilon0:
             return -math.inf, -math.inf
         reach, low = _FIRST_REACH, math.nan

@@ -43,7 +43,7 @@ def laws(n: int, epsilon: float, others: str, *, mirrored: bool = False) -> tupl
 def test_it_is_the_listed_law(n: int, epsilon: float, others: str, *, mirrored: bool) -> None:
     """Would catch swapped hypotheses, a count that is one off, a direction lost."""
     closed, listed = laws(n, epsilon, others, mirrored=mirrored)
-    assert closed.largest() == pytest.approx(listed.largest(), rel=1e-15)
+    assert closed.supremum() == pytest.approx(listed.supremum(), rel=1e-15)
     spread = float(np.exp(listed.log_probabilities) @ np.abs(listed.losses))
     for level in (-2 * epsilon, -0.9 * epsilon, -spread, 0.0, 0.1 * spread, spread, 7 * spread, 0.7 * epsilon):
         low, high = closed.log_delta_bounds(level)
