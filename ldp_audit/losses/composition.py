@@ -26,7 +26,7 @@ from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid, grouped
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.losses.inversion import InversionPlan
 from ldp_audit.losses.loss import EPS, LossWithInfinity, PairLoss, Transform, Values
-from ldp_audit.losses.moment_bound import with_moments
+from ldp_audit.losses.moment_bound import with_moment_bound
 from ldp_audit.losses.noise_losses import GaussianLoss
 
 _SHARE, _DIGITS, _ROUNDING = 0.1, 1e-7, 1e-9
@@ -51,9 +51,9 @@ Counted = list[tuple[PairLoss, int]]
 def composed(laws: Sequence[tuple[PairLoss, int]], width: float = WIDTH) -> PairLoss:
     """The law of the sum of independent losses, each so many times; times are whole, >= 1.   width: see `compose`."""
     if not all(law.known for law, _ in laws):
-        ends = [(law.enclosed(), times) for law, times in laws]
+        ends = [(law.known_bounds(), times) for law, times in laws]
         lower, upper = (composed([(pair[i], times) for pair, times in ends], width) for i in (0, 1))
-        return EnclosedLoss(lower, with_moments(upper, laws))
+        return EnclosedLoss(lower, with_moment_bound(upper, laws))
     parts = [(law.finite_part(), times) for law, times in laws]
     first = math.fsum(times * log_first for (_, log_first, _), times in parts)
     second = math.fsum(times * log_second for (_, _, log_second), times in parts)

@@ -376,7 +376,7 @@ _NEAR, _USUAL = 8e-16, 64.0
 """Losses differ by rounding alone within so much of themselves, or of so many times the law's usual loss."""
 
 
-def symmetric_law(
+def symmetric_loss(
     losses: ArrayLike,
     log_probabilities: ArrayLike,
     *,
@@ -395,7 +395,7 @@ def symmetric_law(
         common = math.log1p(-max(float(infinite), 5e-324)) if infinite < 0.5 else _log(1 - Fraction(infinite))
         left = None if rest is None else rest / (1 - infinite)
         return LossWithInfinity(
-            symmetric_law(losses, np.asarray(log_probabilities) - common, rest=left), common, common
+            symmetric_loss(losses, np.asarray(log_probabilities) - common, rest=left), common, common
         )
     upper, logs = (np.atleast_1d(np.asarray(a, dtype=np.float64)) for a in (losses, log_probabilities))
     upper, logs = merged(upper[logs > -math.inf], logs[logs > -math.inf])

@@ -41,9 +41,9 @@ class EnclosedLoss(PairLoss):
         """A hint where the level with this ln delta lies, nats; not a number where the upper law has none."""
         return self.upper.epsilon_near(log_delta)
 
-    def enclosed_end(self, end: int) -> PairLoss:
+    def known_bound(self, end: int) -> PairLoss:
         """See `PairLoss`."""
-        return (self.lower, self.upper)[end].enclosed_end(end)
+        return (self.lower, self.upper)[end].known_bound(end)
 
     def side(self, end: int) -> PairLoss:
         """See `PairLoss`."""
@@ -99,11 +99,11 @@ class LossMixture(PairLoss):
         """See `PairLoss`."""
         return all(part.law.known for part in self.parts)
 
-    def enclosed_end(self, end: int) -> PairLoss:
+    def known_bound(self, end: int) -> PairLoss:
         """See `PairLoss`."""
         if self.known:
             return self
-        return mixture([(part.log_weight, part.shift, part.law.enclosed_end(end)) for part in self.parts])
+        return mixture([(part.log_weight, part.shift, part.law.known_bound(end)) for part in self.parts])
 
     def dominating_gaussian(self) -> tuple[float, bool]:
         """See `PairLoss`."""

@@ -8,7 +8,7 @@ has a loss at each corner: Q's mass is the change of the slope, P's t times that
   one at most there: the largest profile that they allow (`HullLoss`), and losses that dominate (`dominating_atoms`);
 * between two points where it is known it lies above the chords to their outer neighbours, prolonged, and the lower hull
   of where these cross is the profile of a pair that the loss dominates (`dominated_atoms`);
-* of a loss that is its own reverse, the half above 0 says all: `chord_law` joins a corner and its mirror image by the
+* of a loss that is its own reverse, the half above 0 says all: `chord_loss` joins a corner and its mirror image by the
   slope that symmetry asks for.
 
 Everything is kept as logarithms, so that deltas below those of floats keep their digits; levels may be any reals.
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from ldp_audit.losses.budget_arguments import level, log_of_delta
-from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, symmetric_law
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, symmetric_loss
 from ldp_audit.losses.loss import PairLoss
 
 _POINTS = 1500
@@ -98,7 +98,7 @@ class HullLoss(PairLoss):
         """The loss of (Q, P): the same."""
         return self
 
-    def enclosed_end(self, end: int) -> PairLoss:
+    def known_bound(self, end: int) -> PairLoss:
         """See `PairLoss`: nothing, or the hull's losses."""
         return self._losses if end else ZERO_LOSS
 
@@ -109,7 +109,7 @@ def dominating_atoms(law: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
     What lies beyond the last level looked at counts as an infinite loss, unless the law has a largest one: with a
     probability of e**deepest, unless the law has more.
     """
-    listed = law.enclosed_end(1).atoms(_MOST_ATOMS)
+    listed = law.known_bound(1).atoms(_MOST_ATOMS)
     return atoms_above(law, deepest) if listed is None else listed
 
 
@@ -278,7 +278,7 @@ _LEAST = 1e-300
 
 def dominated_atoms(law: PairLoss, count: int | None = None) -> DiscreteLoss:
     """Finitely many losses that the law dominates. count: at how many levels it is looked at, about, if given."""
-    listed = law.enclosed_end(0).atoms(_MOST_ATOMS)
+    listed = law.known_bound(0).atoms(_MOST_ATOMS)
     return atoms_below(law, count) if listed is None else listed
 
 
@@ -390,7 +390,7 @@ _OF_THE_SHARE, _OF_THE_LOGARITHM = 1e-10, 4 * 2.0**-52
 """What the logarithms here may lose, with those digits of the slopes that are left."""
 
 
-def chord_law(levels: NDArray[np.float64], log_values: NDArray[np.float64]) -> PairLoss:
+def chord_loss(levels: NDArray[np.float64], log_values: NDArray[np.float64]) -> PairLoss:
     """The law whose profile joins these points, or what is needed of them, and its own mirror image.
 
     levels: nats, ascending from 0, shape (m,), m >= 2; the last one is the largest loss.
@@ -408,9 +408,9 @@ def chord_law(levels: NDArray[np.float64], log_values: NDArray[np.float64]) -> P
     first = int(np.argmax(joined >= np.exp(slopes)))
     left = float(joined[first] - math.exp(slopes[first]))
     if losses[first] == 0:
-        return symmetric_law(losses[1:], seconds + losses[1:], rest=2 * left)
+        return symmetric_loss(losses[1:], seconds + losses[1:], rest=2 * left)
     lowest = [math.log(left)] if left > 0 else [-math.inf]
-    return symmetric_law(losses[first:], np.concatenate([lowest, seconds[first:]]) + losses[first:], rest=0.0)
+    return symmetric_loss(losses[first:], np.concatenate([lowest, seconds[first:]]) + losses[first:], rest=0.0)
 
 
 def chord_levels(log_delta: Callable[[float], float], largest: float, dense: int, sparse: int) -> NDArray[np.float64]:

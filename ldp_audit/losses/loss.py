@@ -79,7 +79,7 @@ class PairLoss(ABC):
     three, and a class replaces those of which it knows more:
 
     * bounds on delta: `exact` where both are one number; `epsilon_near`, `side`, `supremum_lower_bound` for a search;
-    * the losses themselves: `discretisable` with `masses`, `atoms` where they are few, `enclosed_end` where only delta
+    * the losses themselves: `discretisable` with `masses`, `atoms` where they are few, `known_bound` where only delta
       is known;
     * sums: `summands` of a sum, `finite_part` of a loss that may be infinite, `repeated`, and `transform`;
     * closed forms: `divergence` (by `_divergence`), `dominating_gaussian`, `group`.
@@ -115,7 +115,7 @@ class PairLoss(ABC):
 
     def supremum_lower_bound(self) -> float:
         """A lower bound of the supremum of the loss, nats."""
-        lower = self if self.exact else self.enclosed_end(0)
+        lower = self if self.exact else self.known_bound(0)
         return self.supremum() if lower is self else lower.supremum_lower_bound()
 
     @property
@@ -143,13 +143,13 @@ class PairLoss(ABC):
         """Whether the losses themselves are known; if not, a sum is that of the two that enclose this one."""
         return self.discretisable
 
-    def enclosed_end(self, end: int) -> PairLoss:
+    def known_bound(self, end: int) -> PairLoss:
         """A known loss that this one dominates (0), or one that dominates it (1); itself where it is known."""
         return self if self.known else self._enclosures[end]
 
-    def enclosed(self) -> tuple[PairLoss, PairLoss]:
+    def known_bounds(self) -> tuple[PairLoss, PairLoss]:
         """Both of them."""
-        return self.enclosed_end(0), self.enclosed_end(1)
+        return self.known_bound(0), self.known_bound(1)
 
     @cached_property
     def _enclosures(self) -> tuple[PairLoss, PairLoss]:
@@ -313,9 +313,9 @@ class LossWithInfinity(PairLoss):
         """See `PairLoss`."""
         return self.common.known
 
-    def enclosed_end(self, end: int) -> PairLoss:
+    def known_bound(self, end: int) -> PairLoss:
         """See `PairLoss`."""
-        return self if self.known else replace(self, common=self.common.enclosed_end(end))
+        return self if self.known else replace(self, common=self.common.known_bound(end))
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `PairLoss`."""

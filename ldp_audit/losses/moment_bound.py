@@ -34,7 +34,7 @@ Part = tuple[PairLoss, int]
 class MomentBound(PairLoss):
     """A law that dominates a sum, with the smaller of its upper end and that of the moments; nothing is known below.
 
-    law: dominates the sum.   parts: the losses that it is of, each so many times, as `with_moments` takes them.
+    law: dominates the sum.   parts: the losses that it is of, each so many times, as `with_moment_bound` takes them.
     """
 
     law: PairLoss
@@ -54,7 +54,7 @@ class MomentBound(PairLoss):
         """See `PairLoss`."""
         return self.parts
 
-    def enclosed_end(self, end: int) -> PairLoss:
+    def known_bound(self, end: int) -> PairLoss:
         """See `PairLoss`: nothing, or the law."""
         return self.law if end else ZERO_LOSS
 
@@ -96,7 +96,7 @@ class MomentBound(PairLoss):
     def _about(self, k: int) -> float:
         """About the sum's divergence: that of losses which the parts dominate."""
         if k not in self._near:
-            self._near[k] = self._added(k, [(law.enclosed_end(0), times) for law, times in self.parts])
+            self._near[k] = self._added(k, [(law.known_bound(0), times) for law, times in self.parts])
         return self._near[k]
 
     def _bound(self, k: int) -> float:
@@ -110,7 +110,7 @@ class MomentBound(PairLoss):
         return math.fsum(times * law.divergence(1 + _order(k))[0] for law, times in parts)
 
 
-def with_moments(upper: PairLoss, laws: Sequence[Part]) -> PairLoss:
+def with_moment_bound(upper: PairLoss, laws: Sequence[Part]) -> PairLoss:
     """The law that dominates the sum of these, with what their moments say beside it.
 
     Unchanged where there is a single loss, one whose divergences follow from a list that dominates it alone, or none

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, symmetric_law
+from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, symmetric_loss
 from ldp_audit.losses.loss import LossWithInfinity, PairLoss, log_delta_from_reversed
 
 Points = NDArray[np.float64]
@@ -97,7 +97,7 @@ def loss_of_profile(mechanism: Any) -> PairLoss:
         mass = start / -math.expm1(-top)
         middle = stated_delta(mechanism, top / 2), mass * -math.expm1(-top / 2)
         if math.isclose(*middle, rel_tol=1e-13):
-            return symmetric_law([top], [math.log(mass)])
+            return symmetric_loss([top], [math.log(mass)])
     elif 0 < start == stated_delta(mechanism, math.inf):
         return INFINITE_LOSS if start == 1 else LossWithInfinity(ZERO_LOSS, math.log1p(-start), math.log1p(-start))
     return ProfileLoss(mechanism)
@@ -133,7 +133,7 @@ def _law(ratios: Points, values: Points, *, below: bool = False) -> PairLoss:
     second = np.diff(slopes)  # the mass under Q of each loss but the first, 0
     losses, kept = np.log(ratios[1:]), second > 0
     logs = losses[kept] + np.log(second[kept])
-    return symmetric_law(losses[kept], logs, infinite=float(values[-1]))
+    return symmetric_loss(losses[kept], logs, infinite=float(values[-1]))
 
 
 def _below(ratios: Points, values: Points, least: float) -> tuple[Points, Points]:

@@ -44,7 +44,7 @@ from ldp_audit.losses.loss import EPS, Transform, Values, from_excess, from_scal
 from ldp_audit.numerics import BoundedCache
 
 if TYPE_CHECKING:
-    from ldp_audit.losses.sampled_loss import SamplingRate
+    from ldp_audit.losses.subsampled_loss import SamplingRate
 
 Numbers = NDArray[np.float64]
 
@@ -197,7 +197,7 @@ class _Integrand:
     def loss(self, x: Numbers) -> tuple[Numbers, Numbers]:
         """ln w, and the share r."""
         z = self.mu * x - self.mu * self.mu / 2
-        losses = self.rate.mixed(z)
+        losses = self.rate.subsampled(z)
         return losses, np.exp(self.rate.log_drawn + z - losses)
 
     def bound(self, left: Numbers, right: Numbers, away: Numbers) -> _Bound:

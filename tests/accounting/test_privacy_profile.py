@@ -89,7 +89,7 @@ def test_points_of_a_profile_give_one_that_is_never_below_it(loss: PrivacyLoss, 
 def test_the_profile_of_points_is_one_that_some_mechanism_has(points: list[tuple[float, float]]) -> None:
     """So it cannot be lowered: the pair made of its corners has it, and satisfies the points in both orders."""
     law = HullLoss.of_points(points)
-    listed = law.enclosed_end(1)
+    listed = law.known_bound(1)
     pair = PrivacyLoss((listed, listed.reversed()))
     for e in (0.0, 0.3, 2.0, 10.0, 19.0):
         assert pair.delta(e) == pytest.approx(math.exp(law.log_delta_bounds(e)[1]), rel=1e-7, abs=1e-9)

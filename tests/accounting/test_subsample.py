@@ -19,7 +19,7 @@ from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, DiscreteLos
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
-from ldp_audit.losses.sampled_loss import SamplingRate, mixed
+from ldp_audit.losses.subsampled_loss import SamplingRate, subsampled
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 from tests.accounting.sampled_experiments import (
     Channel,
@@ -177,7 +177,7 @@ def test_replacement_composes_where_one_pair_and_its_mirror_do_not() -> None:
     levels = [Fraction(i, 50) for i in range(50, 90)]
     (twice,) = compose([(loss, 2)]).directions
     assert_dominates(twice, first, second, levels)
-    alone = mixed(privacy_loss(RandomizedResponse(EPSILON)).directions[0], SamplingRate.without_replacement(n, k))
+    alone = subsampled(privacy_loss(RandomizedResponse(EPSILON)).directions[0], SamplingRate.without_replacement(n, k))
     for law in (alone, alone.reversed()):
         (squared,) = compose([(PrivacyLoss((law,)), 2)]).directions
         with pytest.raises(AssertionError):
@@ -362,5 +362,5 @@ def test_so_many_draws_that_copies_are_no_longer_told_are_counted_and_composed(n
     low, high = loss.epsilon_bounds(1e-5)
     assert 0 < low <= high <= 1e6
     for law in loss.directions if n > 2 else ():  # which a grid asks for where many losses are composed
-        masses = law.enclosed_end(1).masses(np.array([-1.0, 0.0, 1.0]))  # type: ignore[attr-defined]
+        masses = law.known_bound(1).masses(np.array([-1.0, 0.0, 1.0]))  # type: ignore[attr-defined]
         assert np.logaddexp.reduce(masses.first) == pytest.approx(0.0, abs=1e-9)

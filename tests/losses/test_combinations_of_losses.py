@@ -18,7 +18,7 @@ from ldp_audit.losses.discrete_loss import (
     DiscreteLoss,
     least_support_size,
     sum_of_losses,
-    symmetric_law,
+    symmetric_loss,
 )
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
@@ -28,7 +28,7 @@ Values = st.lists(st.integers(1, 60), min_size=1, max_size=3, unique=True)
 
 def law_of(values: list[int]) -> PairLoss:
     """Symmetric, of these losses in thirds of a nat, and 0."""
-    return symmetric_law(np.array(values) / 3, np.log(np.full(len(values), 0.1)))
+    return symmetric_loss(np.array(values) / 3, np.log(np.full(len(values), 0.1)))
 
 
 @given(st.lists(st.tuples(Values, st.integers(1, 3)), min_size=1, max_size=3))

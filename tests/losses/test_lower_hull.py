@@ -12,7 +12,7 @@ from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.hulls import dominated_atoms
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
-from ldp_audit.losses.sampled_loss import MixedLoss, SamplingRate
+from ldp_audit.losses.subsampled_loss import SamplingRate, SubsampledLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 LAWS: list[PairLoss] = [
@@ -22,8 +22,8 @@ LAWS: list[PairLoss] = [
     LaplaceLoss(1.0),
     LaplaceLoss(40.0),
     BinomialLoss(1e-3, -1e-3, 200_000),
-    MixedLoss(GaussianLoss(1.0), SamplingRate.of_chance(0.1)),
-    MixedLoss(GaussianLoss(1.0), SamplingRate.of_chance(0.1), False),
+    SubsampledLoss(GaussianLoss(1.0), SamplingRate.of_chance(0.1)),
+    SubsampledLoss(GaussianLoss(1.0), SamplingRate.of_chance(0.1), False),
 ]
 
 

@@ -13,7 +13,7 @@ from ldp_audit.losses.discrete_loss import BinomialLoss, DiscreteLoss
 from ldp_audit.losses.loss import VAGUE, Transform, Values, from_excess
 from ldp_audit.losses.noise_losses import GaussianTransform, LaplaceTransform
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
-from ldp_audit.losses.sampled_loss import MixedLoss, SamplingRate
+from ldp_audit.losses.subsampled_loss import SamplingRate, SubsampledLoss
 
 _MOMENTS = Callable[[acb], acb]
 _THREE = DiscreteLoss(np.array([-0.4, 0.1, 0.6]), np.log([0.35, 0.25, 0.4]))
@@ -148,7 +148,7 @@ def test_what_cannot_be_told_is_not():
     sampled = SampledGaussian(40.0, SamplingRate.of_chance(0.5), back=False)
     assert sampled.at(1e3, np.zeros(1)) is None
     assert sampled.log_beyond(1e3, 1.0) == math.inf
-    assert MixedLoss(BinomialLoss(0.1, -0.1, 10**6), SamplingRate.of_chance(0.5)).transform() is None
+    assert SubsampledLoss(BinomialLoss(0.1, -0.1, 10**6), SamplingRate.of_chance(0.5)).transform() is None
     assert DiscreteLoss(np.zeros(1), np.log([0.5]), math.log(0.5)).transform() is None
 
 

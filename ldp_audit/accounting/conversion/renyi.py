@@ -21,7 +21,7 @@ import numpy as np
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, order, whole
-from ldp_audit.losses.discrete_loss import DiscreteLoss, symmetric_law
+from ldp_audit.losses.discrete_loss import DiscreteLoss, symmetric_loss
 from ldp_audit.losses.divergence import laplace_divergence, of_excess
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.numerics import least_between
@@ -326,7 +326,7 @@ def _coarser(law: DiscreteLoss) -> PairLoss:
         down = np.log(-np.expm1(losses - high)) - width + low - losses
     points, moved = np.append(high, low), np.minimum(np.append(up, down), 0.0) + np.append(logs, logs)
     kept = points > 0
-    return symmetric_law(points[kept], moved[kept], infinite=math.exp(law.log_infinite))
+    return symmetric_loss(points[kept], moved[kept], infinite=math.exp(law.log_infinite))
 
 
 def _supremum(divergence: Curve, attained: float, far: float, tolerance: float) -> float:

@@ -48,7 +48,7 @@ from numpy.typing import NDArray
 
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance
 from ldp_audit.accounting.shuffling.count_loss import event_count
-from ldp_audit.losses.hulls import chord_law, chord_levels
+from ldp_audit.losses.hulls import chord_levels, chord_loss
 from ldp_audit.losses.loss import Divergence, PairLoss, log_delta_from_reversed
 from ldp_audit.mechanisms.log_space import expit
 
@@ -112,7 +112,7 @@ class WorstPlacing(PairLoss):
     def _moments(self) -> WorstMoments:
         return WorstMoments(self.epsilon0, self.n)
 
-    def enclosed_end(self, end: int) -> PairLoss:
+    def known_bound(self, end: int) -> PairLoss:
         """See `PairLoss`: `placing`, which is about the worst, or a loss that dominates all placings."""
         return self._dominating if end else self.placing
 
@@ -130,7 +130,7 @@ class WorstPlacing(PairLoss):
         found = [self._split(float(levels[0]), *asked)]
         for level in levels[1:-1]:
             found.append(self._split(float(level), *asked, near=found[-1]))
-        return chord_law(levels, np.array([*(min(0.0, one.high) for one in found), -math.inf]))
+        return chord_loss(levels, np.array([*(min(0.0, one.high) for one in found), -math.inf]))
 
     def _own_levels(self) -> NDArray[np.float64]:
         """Losses of the placing's mirror image that are not too rare: there a placing's chords are its profile."""

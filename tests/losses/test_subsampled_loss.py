@@ -17,7 +17,7 @@ from ldp_audit.losses.discrete_loss import BinomialLoss, DiscreteLoss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
-from ldp_audit.losses.sampled_loss import MixedLoss, SamplingRate, SymmetricLoss, mixed, symmetric
+from ldp_audit.losses.subsampled_loss import SamplingRate, SubsampledLoss, SymmetricLoss, subsampled, symmetric
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 LAWS: dict[str, PairLoss] = {
@@ -143,7 +143,7 @@ def test_two_rounds_on_the_grid_enclose_the_double_integral(epsilon: float) -> N
 @pytest.mark.parametrize("rate", [1e-6, 0.2, 0.95])
 def test_masses_of_cells_and_the_profile_agree(name: str, record_first: bool, rate: float) -> None:
     """Also on edges beyond the range of the loss, and for atoms, which the wrapper need not see but may."""
-    law = MixedLoss(LAWS[name], SamplingRate.of_chance(rate), record_first)
+    law = SubsampledLoss(LAWS[name], SamplingRate.of_chance(rate), record_first)
     for edges in (np.linspace(-3, 3, 13), np.linspace(-rate, rate, 7), np.array([-9.0]), np.array([9.0])):
         assert_masses_agree(law, edges)
 
@@ -153,7 +153,7 @@ def test_masses_of_cells_and_the_profile_agree(name: str, record_first: bool, ra
     "edges", [np.linspace(-2, 2, 9), np.linspace(-2, 2, 8), np.array([1.0]), np.array([-1.0, -0.5])]
 )
 def test_masses_of_the_symmetric_law_and_its_profile_agree(name: str, edges: np.ndarray) -> None:
-    assert_masses_agree(SymmetricLoss(MixedLoss(LAWS[name], SamplingRate.of_chance(0.3))), edges)
+    assert_masses_agree(SymmetricLoss(SubsampledLoss(LAWS[name], SamplingRate.of_chance(0.3))), edges)
 
 
 def assert_masses_agree(law: Any, edges: np.ndarray) -> None:
@@ -173,9 +173,14 @@ def assert_masses_agree(law: Any, edges: np.ndarray) -> None:
 @pytest.mark.parametrize("name", ["randomised response", "improper"])
 def test_atoms_and_the_wrapper_say_the_same(name: str, rate: float) -> None:
     chance = SamplingRate.of_chance(rate)
-    for law, way in ((mixed(LAWS[name], chance), True), (mixed(LAWS[name].reversed(), chance).reversed(), False)):
-        wrapper = MixedLoss(LAWS[name], chance, way) if way else MixedLoss(LAWS[name].reversed().reversed(), chance)
-        wrapper = wrapper if way else MixedLoss(LAWS[name].reversed(), chance).reversed()
+    for law, way in (
+        (subsampled(LAWS[name], chance), True),
+        (subsampled(LAWS[name].reversed(), chance).reversed(), False),
+    ):
+        wrapper = (
+            SubsampledLoss(LAWS[name], chance, way) if way else SubsampledLoss(LAWS[name].reversed().reversed(), chance)
+        )
+        wrapper = wrapper if way else SubsampledLoss(LAWS[name].reversed(), chance).reversed()
         assert law.supremum() == pytest.approx(wrapper.supremum(), rel=1e-12)
         for epsilon in (-0.5, -0.1 * rate, 0.0, 0.3 * rate, 0.1):
             assert law.log_delta_bounds(epsilon) == pytest.approx(
@@ -194,8 +199,8 @@ def test_symmetric_leaves_a_symmetric_law_as_it_is() -> None:
 @pytest.mark.parametrize("record_first", [True, False])
 def test_a_base_without_masses_is_enclosed_for_composition(record_first: bool) -> None:
     """By its profile: a long sum of two-valued losses does not list its losses."""
-    law = MixedLoss(BinomialLoss(1e-3, -1e-3, 400_000), SamplingRate.of_chance(0.2), record_first)
-    lower, upper = law.enclosed()
+    law = SubsampledLoss(BinomialLoss(1e-3, -1e-3, 400_000), SamplingRate.of_chance(0.2), record_first)
+    lower, upper = law.known_bounds()
     for level in (-0.1, 0.0, 0.05, 0.15):
         found = [
             math.exp(one.log_delta_bounds(level)[end]) for one, end in ((lower, 0), (law, 0), (law, 1), (upper, 1))
@@ -203,16 +208,19 @@ def test_a_base_without_masses_is_enclosed_for_composition(record_first: bool) -
         assert found == sorted(found)
         assert found[3] < found[1] * 1.01 + 1e-12
     if record_first:  # its mirror image is no upper half of a symmetric law
-        assert SymmetricLoss(law).enclosed()[1].log_delta_bounds(0.05)[1] >= law.log_delta_bounds(0.05)[1]
-    same = MixedLoss(GaussianLoss(1.0), SamplingRate.of_chance(0.2), record_first)
-    assert same.enclosed() == (same, same)
-    assert SymmetricLoss(same).enclosed() == (SymmetricLoss(same),) * 2
+        assert SymmetricLoss(law).known_bounds()[1].log_delta_bounds(0.05)[1] >= law.log_delta_bounds(0.05)[1]
+    same = SubsampledLoss(GaussianLoss(1.0), SamplingRate.of_chance(0.2), record_first)
+    assert same.known_bounds() == (same, same)
+    assert SymmetricLoss(same).known_bounds() == (SymmetricLoss(same),) * 2
 
 
 def test_both_ends_of_a_bracketed_base_reach_composition() -> None:
     inner = EnclosedLoss(GaussianLoss(1.0), GaussianLoss(1.2))
-    for law in (MixedLoss(inner, SamplingRate.of_chance(0.3)), MixedLoss(inner, SamplingRate.of_chance(0.3), False)):
-        lower, upper = law.enclosed()
+    for law in (
+        SubsampledLoss(inner, SamplingRate.of_chance(0.3)),
+        SubsampledLoss(inner, SamplingRate.of_chance(0.3), False),
+    ):
+        lower, upper = law.known_bounds()
         for level in (-0.2, 0.0, 0.1):
             assert (lower.log_delta_bounds(level)[0], upper.log_delta_bounds(level)[1]) == law.log_delta_bounds(level)
 

@@ -32,7 +32,7 @@ BETWEEN = EnclosedLoss(LaplaceLoss(1.0), LaplaceLoss(2.0))
 def test_a_law_says_whether_its_losses_are_known(law: PairLoss, known: bool) -> None:
     """Would catch a law that is taken for known because one object encloses it from both sides."""
     assert law.known is known
-    lower, upper = law.enclosed()
+    lower, upper = law.known_bounds()
     assert (lower is law and upper is law) is known
     if not known:
         assert lower.known

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ldp_audit.accounting import DiscreteLoss
-from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, BinomialLoss, atoms_of, merged, symmetric_law
+from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, BinomialLoss, atoms_of, merged, symmetric_loss
 from ldp_audit.losses.enclosed_loss import LossMixture, mixture
 from ldp_audit.losses.loss import LossWithInfinity
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
@@ -127,9 +127,9 @@ def test_chains_of_near_losses_are_cut_where_they_would_grow_wider_than_rounding
 
 
 def test_a_symmetric_law_of_two_values_is_a_binomial_one_and_of_none_says_nothing():
-    assert symmetric_law([1.0], [-math.log1p(math.exp(-1.0))]) == BinomialLoss(1.0, -1.0, 1)
-    assert symmetric_law([], []) is ZERO_LOSS
-    assert symmetric_law([], [], infinite=1) is INFINITE_LOSS
+    assert symmetric_loss([1.0], [-math.log1p(math.exp(-1.0))]) == BinomialLoss(1.0, -1.0, 1)
+    assert symmetric_loss([], []) is ZERO_LOSS
+    assert symmetric_loss([], [], infinite=1) is INFINITE_LOSS
     assert ZERO_LOSS.log_delta_bounds(0.0) == (-math.inf, -math.inf)
     assert INFINITE_LOSS.log_delta_bounds(math.inf) == (0.0, 0.0)
 
