@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from ldp_audit.mechanisms import SubsampleRelease
-from ldp_audit.training.fedmd_nfdp.plan import kind_and_widths
+from ldp_audit.training.fedmd_nfdp.settings import kind_and_widths
 from ldp_audit.training.models import initial_weights
 
 

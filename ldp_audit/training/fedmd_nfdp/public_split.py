@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.training.datasets import Images
-from ldp_audit.training.fedmd_nfdp.plan import FedMd
+from ldp_audit.training.fedmd_nfdp.settings import FedMdSettings
 
 Indices = NDArray[np.int64]
 
@@ -39,7 +39,7 @@ class Holdings:
     test: Indices
 
 
-def holdings(data: Images, plan: FedMd, rng: np.random.Generator) -> Holdings:
+def holdings(data: Images, plan: FedMdSettings, rng: np.random.Generator) -> Holdings:
     """The plan's split, drawn from rng. Raises ValueError, naming the field, where the data lack what it needs."""
     if plan.public_classes >= data.classes:
         raise ValueError(f"public_classes must be 1 .. {data.classes - 1} for {data.name}, got {plan.public_classes!r}")
@@ -54,7 +54,7 @@ def holdings(data: Images, plan: FedMd, rng: np.random.Generator) -> Holdings:
     return Holdings(np.flatnonzero(data.train_y < plan.public_classes), tuple(shares), test)
 
 
-def _shares(data: Images, private: Indices, plan: FedMd, rng: np.random.Generator) -> list[Indices]:
+def _shares(data: Images, private: Indices, plan: FedMdSettings, rng: np.random.Generator) -> list[Indices]:
     if plan.split == "iid":
         return _equal(rng.permutation(private), plan.parties)
     if plan.split == "classes":
@@ -71,7 +71,7 @@ def _equal(order: Indices, parties: int) -> list[Indices]:
     return [order[party * size : (party + 1) * size] for party in range(parties)]
 
 
-def _few_classes(data: Images, private: Indices, plan: FedMd, rng: np.random.Generator) -> list[Indices]:
+def _few_classes(data: Images, private: Indices, plan: FedMdSettings, rng: np.random.Generator) -> list[Indices]:
     """Party p takes classes p, p + 1, ... of the private ones, cyclically; those who share a class share it equally."""
     classes = data.classes - plan.public_classes
     if plan.classes_per_party > classes:

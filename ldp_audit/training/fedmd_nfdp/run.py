@@ -9,8 +9,10 @@ Source: Sun, Lyu, FedMD-NFDP (IJCAI 2021), Algorithm 1.
 
 from __future__ import annotations
 
+import copy
 import statistics
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +25,8 @@ from ldp_audit.training.canary import Canary
 from ldp_audit.training.datasets import Images
 from ldp_audit.training.fedmd_nfdp import canaries, distillation, spending
 from ldp_audit.training.fedmd_nfdp.networks import Party, network, sampled
-from ldp_audit.training.fedmd_nfdp.plan import FedMd, names_of
 from ldp_audit.training.fedmd_nfdp.public_split import Holdings, holdings
+from ldp_audit.training.fedmd_nfdp.settings import FedMdSettings, names_of
 from ldp_audit.training.streams import Streams
 
 
@@ -36,7 +38,7 @@ class FedMdRun:
     Raises ValueError where the data do not fit the plan.
     """
 
-    def __init__(self, plan: FedMd, data: Images, *, seed: int, device: torch.device) -> None:
+    def __init__(self, plan: FedMdSettings, data: Images, *, seed: int, device: torch.device) -> None:
         self.rounds = plan.rounds
         self.plan, self.data, self.device, self.streams = plan, data, device, Streams(seed)
         held = holdings(data, plan, self.streams.numpy("parties"))
@@ -89,7 +91,20 @@ class FedMdRun:
 
     def canaries(self) -> Iterator[Canary]:
         """See `canary.Audited`."""
-        return canaries.canaries(self)
+        plan, release = self.plan, spending.sampling_of(self.plan, self.records)
+        if self.noise is not None:
+            yield canaries.noise_canary(plan, self.noise, self.records, self.device)
+        elif release is not None and plan.communicates:
+            yield canaries.record_canary(release, self.protocol(), self._attacked_party())
+
+    def _attacked_party(self) -> canaries.PartyRecords:
+        """Party 0 after its pre-training, with an inverted public image as its first record."""
+        share = holdings(self.data, self.plan, self.streams.numpy("parties")).private[0]
+        party = replace(self.parties[0], model=copy.deepcopy(self.parties[0].model))
+        self._pretrain(party)
+        records = self._records(self.data, share)
+        held = canaries.PartyRecords(self.plan, party.model, *records, self.first, 1 - self.public_x[:1], label=0)
+        return held.with_canary(self.streams.numpy("canary", 0))
 
     def _noise(self) -> spending.Noise:
         plan = self.plan
@@ -126,9 +141,7 @@ class FedMdRun:
         trained: dict[str, dict[str, torch.Tensor]] = {}
         for party in self.parties:
             if party.name not in trained:
-                self._train(
-                    party, self.public_x, self.public_y, functional.cross_entropy, "pretrain", 0, plan.pretrain_epochs
-                )
+                self._pretrain(party)
                 trained[party.name] = party.model.state_dict()
             party.model.load_state_dict(trained[party.name])
         pretrained = self._accuracies()["accuracy"]
@@ -176,6 +189,10 @@ class FedMdRun:
             "chance": 1 / scores[0].shape[1],
         }
         return reports, record
+
+    def _pretrain(self, party: Party) -> None:
+        epochs = self.plan.pretrain_epochs
+        self._train(party, self.public_x, self.public_y, functional.cross_entropy, "pretrain", 0, epochs)
 
     def _revisit(self, party: Party, number: int, epochs: int) -> None:
         self._train(party, party.x, party.y, functional.cross_entropy, "revisit", number, epochs)

@@ -21,12 +21,12 @@ import torch
 from ldp_audit.accounting import calibrate, compose, nfdp
 from ldp_audit.accounting.protocols.protocol import Protocol, Step
 from ldp_audit.mechanisms import Gaussian, Laplace, SubsampleRelease
-from ldp_audit.training.fedmd_nfdp.plan import FedMd
+from ldp_audit.training.fedmd_nfdp.settings import FedMdSettings
 
 _SOURCE = "Sun, Lyu, FedMD-NFDP (IJCAI 2021), Algorithm 1"
 
 
-def sampling_of(plan: FedMd, records: int) -> SubsampleRelease | None:
+def sampling_of(plan: FedMdSettings, records: int) -> SubsampleRelease | None:
     """How a party of so many records draws those that it trains on; None where it uses all.
 
     Raises ValueError for more draws without replacement than records.
@@ -39,14 +39,14 @@ def sampling_of(plan: FedMd, records: int) -> SubsampleRelease | None:
     return SubsampleRelease(n=records, k=plan.k, replacement=replacement)
 
 
-def budget_of(plan: FedMd, records: int) -> tuple[float, float]:
+def budget_of(plan: FedMdSettings, records: int) -> tuple[float, float]:
     """(epsilon, delta) of FedMD-LDP: the plan's, or what Theorem 2 states for k draws from so many records."""
     if plan.budget_epsilon is not None and plan.budget_delta is not None:
         return float(plan.budget_epsilon), float(plan.budget_delta)
     return SubsampleRelease(n=records, k=plan.k, replacement=True).published()
 
 
-def protocol_of(plan: FedMd, records: int, noise: Gaussian | Laplace | None) -> Protocol | None:
+def protocol_of(plan: FedMdSettings, records: int, noise: Gaussian | Laplace | None) -> Protocol | None:
     """The whole run, as `accounting` describes a protocol; None where nothing protects or nothing is released."""
     release = sampling_of(plan, records) if plan.communicates else None
     if release is not None:
