@@ -12,10 +12,10 @@ Three observers, and a fourth where the run really permutes its reports:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -24,6 +24,7 @@ from torch import Tensor
 
 from ldp_audit.accounting import compose
 from ldp_audit.accounting import shuffle as shuffled_loss
+from ldp_audit.accounting.protocols.protocol import Protocol
 from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.mechanisms.layer_range import LayerRange
 from ldp_audit.mechanisms.log_space import expit
@@ -31,10 +32,6 @@ from ldp_audit.mechanisms.parameter_shuffler import ParameterShuffler, poisson_b
 from ldp_audit.training.canary import Canary, Promise
 from ldp_audit.training.ldp_fl import reports
 from ldp_audit.training.spend import DELTA, claim_of
-
-if TYPE_CHECKING:
-    from ldp_audit.training.ldp_fl.run import LdpFlRun
-
 
 Step = Callable[[Mapping[str, Tensor], LayerRange, float, torch.Generator], dict[str, Tensor]]
 """The noisy step: (weights, ranges, epsilon, generator) -> reports, as `reports.reports`."""
@@ -134,23 +131,6 @@ class ClientReports:
         }
 
 
-def canaries(run: LdpFlRun) -> Iterator[Canary | str]:
-    """Of a private run that has not begun; it is trained up to its last round."""
-    if not run.plan.private:
-        return
-    for number in range(1, run.rounds):
-        yield (f"audit: training, round {number} of {run.rounds - 1} before the last")
-        run.advance(number)
-    client = ClientReports(looked_at(run.weights), run.ranges, run.plan.epsilon, run.device, _step_of(run))
-    claim = _claimed(run)
-    yield named_canary(client, claim)
-    if run.plan.chosen > 1:
-        yield anonymous_canary(client, others_of(run), claim, _shuffled(run.plan.chosen, client))
-    yield weight_canary(client, client.most_telling(run.streams.seed))
-    if run.plan.permute and run.plan.chosen > 1:
-        yield arrival_canary(run.plan.chosen, run.plan.epsilon, run.plan.window, run.device)
-
-
 def looked_at(weights: Mapping[str, Tensor]) -> dict[str, torch.Size]:
     """The layers' shapes; of a large network so many of the first weights, and one at least of each layer."""
     if sum(weight.numel() for weight in weights.values()) <= _MOST_WEIGHTS:
@@ -204,30 +184,16 @@ def weight_canary(client: ClientReports, place: int) -> Canary:
     )
 
 
-def others_of(run: LdpFlRun) -> NDArray[np.float64]:
-    """Of the last round's clients but the first, which the canary replaces, the chances of an upper report.
-
-    Shape (clients, weights). They train from the server's weights, as the round has them do.
-    """
-    trained = run.trained(run.rounds, run.choose(run.rounds)[1:], [])
-    counts = {name: shape.numel() for name, shape in looked_at(run.weights).items()}
-    return np.concatenate([upper_chances(weights, run.ranges, run.plan.epsilon, counts) for _, weights in trained])
-
-
-def _step_of(run: LdpFlRun) -> Step:
-    """The run's own, with its ranges and its epsilon, whatever they are."""
-    return lambda weights, ranges, epsilon, generator: run.sent(dict(weights), generator)  # noqa: ARG005
-
-
-def _claimed(run: LdpFlRun) -> Promise:
-    claim = claim_of(run.protocol())
+def claimed(protocol: Protocol | None) -> Promise:
+    """What the paper claims for the whole run."""
+    claim = claim_of(protocol)
     if claim is None:
         raise ValueError("a run that is audited must have a paper's claim, got none")
     return Promise("paper", claim["says"], claim["epsilon"])
 
 
-def _shuffled(n: int, client: ClientReports) -> Promise:
-    """Of one round's reports among n clients."""
+def shuffled(client: ClientReports, n: int) -> Promise:
+    """What one round's reports spend once they are shuffled among those of n clients."""
     loss = compose([(shuffled_loss(TwoPoint(client.epsilon), n), client.dimensions)])
     epsilon = min(loss.epsilon(DELTA), client.dimensions * client.epsilon)
     return Promise("exact", "one round's reports without names, for any others", epsilon, DELTA)

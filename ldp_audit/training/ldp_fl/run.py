@@ -19,7 +19,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ldp_audit.accounting.protocols.protocol import Protocol, Shuffling, Step
@@ -34,7 +36,7 @@ from ldp_audit.training.streams import Streams
 
 if TYPE_CHECKING:
     from ldp_audit.training.datasets import Images
-    from ldp_audit.training.ldp_fl.plan import LdpFl
+    from ldp_audit.training.ldp_fl.settings import LdpFlSettings
 
 
 class LdpFlRun:
@@ -44,7 +46,7 @@ class LdpFlRun:
     weights, ranges: the server's, which every client of the next round receives.
     """
 
-    def __init__(self, plan: LdpFl, data: Images, *, seed: int, device: torch.device) -> None:
+    def __init__(self, plan: LdpFlSettings, data: Images, *, seed: int, device: torch.device) -> None:
         self.plan, self.data, self.device, self.rounds = plan, data, device, plan.rounds
         self.streams = Streams(seed)
         name = _model_for(data.shape) if plan.model == "auto" else plan.model
@@ -98,7 +100,7 @@ class LdpFlRun:
         )
         return reports.received_instead(trained, self.weights, diverged)
 
-    def sent(self, weights: dict[str, Tensor], generator: torch.Generator) -> dict[str, Tensor]:
+    def reports_of(self, weights: dict[str, Tensor], generator: torch.Generator) -> dict[str, Tensor]:
         """What clients with these weights report in this round.   weights: with a leading axis of clients."""
         if self.plan.private:
             return reports.reports(weights, self.ranges, self.plan.epsilon, generator)
@@ -132,8 +134,36 @@ class LdpFlRun:
         return spending(self.data.name, plan.epsilon, plan.rounds, self.dimensions, plan.chosen, plan.n)
 
     def canaries(self) -> Iterator[Canary | str]:
-        """See `canary.Audited`."""
-        return canaries.canaries(self)
+        """See `canary.Audited`; the run is first trained up to its last round."""
+        plan = self.plan
+        if not plan.private:
+            return
+        for number in range(1, self.rounds):
+            yield f"audit: training, round {number} of {self.rounds - 1} before the last"
+            self.advance(number)
+        shapes, claim = canaries.looked_at(self.weights), canaries.claimed(self.protocol())
+        client = canaries.ClientReports(shapes, self.ranges, plan.epsilon, self.device, self._step)
+        yield canaries.named_canary(client, claim)
+        if plan.chosen > 1:
+            promise = canaries.shuffled(client, plan.chosen)
+            yield canaries.anonymous_canary(client, self.upper_chances_of_others(), claim, promise)
+        yield canaries.weight_canary(client, client.most_telling(self.streams.seed))
+        if plan.permute and plan.chosen > 1:
+            yield canaries.arrival_canary(plan.chosen, plan.epsilon, plan.window, self.device)
+
+    def upper_chances_of_others(self) -> NDArray[np.float64]:
+        """Probability of an upper report of each weight, for every client of the last round but the first.
+
+        The canary replaces that first client. Shape (clients, weights); the clients train as in the round itself.
+        """
+        trained = self.trained(self.rounds, self.choose(self.rounds)[1:], [])
+        counts = {name: shape.numel() for name, shape in canaries.looked_at(self.weights).items()}
+        chances = [canaries.upper_chances(one, self.ranges, self.plan.epsilon, counts) for _, one in trained]
+        return np.concatenate(chances)
+
+    def _step(self, weights: Mapping[str, Tensor], *arguments: Any) -> dict[str, Tensor]:
+        """The run's own noisy step as `canaries.Step`, with its own ranges and epsilon whatever the arguments are."""
+        return self.reports_of(dict(weights), arguments[-1])
 
     def _check_permuted(self) -> None:
         messages = self.plan.chosen * self.dimensions
@@ -155,7 +185,7 @@ class LdpFlRun:
         # One generator for all blocks: torch's keeps 32 bits of a seed, and two of thousands of blocks might be equal.
         noise = self.streams.torch("noise", number, 0, device=self.device)
         for block in reports.blocks(trained, reports.block_size(self.dimensions)):
-            average.add(self.sent(block, noise))
+            average.add(self.reports_of(block, noise))
             if measures is not None:
                 measures.add(block)
         averages = average.averages()

@@ -19,7 +19,6 @@ from ldp_audit.training.ldp_fl.canaries import (
     arrival_canary,
     looked_at,
     named_canary,
-    others_of,
     upper_chances,
     weight_canary,
 )
@@ -121,7 +120,7 @@ def test_of_a_large_network_the_first_weights_are_looked_at():
 def test_other_clients_that_diverge_are_audited_with_what_they_send():
     """Would catch an audit that ends in an error where the run goes on."""
     one = run(learning_rate=1e30)
-    chances = others_of(one)
+    chances = one.upper_chances_of_others()
     assert chances.shape == (5, one.dimensions)
     received = {name: weight[None] for name, weight in one.weights.items()}
     counts = {name: weight.numel() for name, weight in one.weights.items()}
@@ -143,7 +142,7 @@ def test_a_run_that_sends_otherwise_than_it_says_is_convicted(monkeypatch):
     def louder(run, weights, generator):
         return reports.reports(weights, run.ranges, 3 * run.plan.epsilon, generator)
 
-    monkeypatch.setattr(LdpFlRun, "sent", louder)
+    monkeypatch.setattr(LdpFlRun, "reports_of", louder)
     assert verdict() == "violated"
 
 
