@@ -349,7 +349,7 @@ PAPER = read_paper(__package__)
 DEMONSTRATION = PAPER.demonstration
 presets = PAPER.presets
 _IN_A_CELL = ("solution", "model", "epsilon")
-_EACH_END = 0.025
+_TAIL = 0.025
 
 
 def beside_the_paper(results: Mapping[str, Any]) -> list[Row]:
@@ -399,7 +399,7 @@ def gains_and_losses(results: Mapping[str, Any], model: str, *, epsilon: float =
 
 def _difference(values: Sequence[float]) -> Difference:
     spread = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
-    low, mean, high = interval(values, _EACH_END)
+    low, mean, high = interval(values, _TAIL)
     return Difference(100 * mean, 100 * spread, 100 * low, 100 * high)
 
 
