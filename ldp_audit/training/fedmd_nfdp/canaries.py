@@ -1,14 +1,14 @@
 """FedMD's canaries: a record that a party memorises, and scores as far apart as any record can move them.
 
-NFDP: in world 0 the party's records hold an inverted public image, in world 1 they lack that record. Its label is the
-one that the party scored lowest on it in a few trainings without it. Each repetition draws the party's sample anew, by
-the run's own code, trains its network on it, from the pre-trained start, and looks at the score that this label has on
-that image, which the attacker put among the public ones: what the server is sent. The guarantee is a delta, the chance
-that the record is drawn, whatever epsilon; so is the bound, at epsilon 0.
+NFDP: in world 0 the party's records include an inverted public image, in world 1 that record is missing. Its label is
+    the class that the party scores lowest on it in a few trainings without it. Each repetition samples the party's
+    records anew, by the run's own code, trains its pre-trained network on them, and returns the score of this label on
+    this image, which the attacker put among the public ones and the server therefore receives. The guarantee is a
+    delta, the probability that the record is sampled, at every epsilon; the bound is at epsilon 0.
 
-FedMD-LDP: in the two worlds every score vector of the party is a different one-hot (or, of logits, at opposite ends of
-the ball that they are scaled into). The noise alone is repeated, by the run's own code, over all queries of all rounds,
-and becomes one number: the exact log-likelihood ratio.
+FedMD-LDP: in the two worlds every score vector of the party is a different one-hot vector (logits: opposite points of
+    the norm ball). Only the noise is repeated, by the run's own code, over all queries of all rounds; the statistic is
+    the exact log-likelihood ratio.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ldp_audit.training.fedmd_nfdp.settings import FedMdSettings
 from ldp_audit.training.spend import claim_of
 
 TRAININGS = 400
-"""Of each world."""
+"""Repetitions in each world."""
 
 _PILOTS = 8
 
@@ -42,9 +42,9 @@ _NOISY_REPETITIONS = 8_000
 class PartyRecords:
     """A party's training in both worlds.
 
-    plan: of the run.   start: its pre-trained network.   x, y: its records, the canary first; labels as the outputs
-    that count number them.   first: the first output that counts.   image, label: whose score is looked at: an image,
-    shape (1, channels, height, width), and a class.
+    plan: of the run.   start: its pre-trained network.   x, y: its records, the canary first; labels as the outputs in
+        use are numbered.   first: index of the first output in use.   image, label: the audited score: an image, shape
+        (1, channels, height, width), and a class.
     """
 
     plan: FedMdSettings
@@ -67,7 +67,7 @@ class PartyRecords:
         return replace(self, x=x, y=y, label=label)
 
     def scores(self, world: int, rng: np.random.Generator) -> np.ndarray:
-        """Of all classes after one training."""
+        """The scores of all classes after one training."""
         generator = torch.Generator().manual_seed(int(rng.integers(2**62)))
         x, y = self.x[world:], self.y[world:]  # world 1 has all records but the first
         drawn = sampled(len(x), spending.sampling_of(self.plan, len(x)), generator).to(x.device)
@@ -89,7 +89,7 @@ class PartyRecords:
 
 @dataclass(frozen=True)
 class NoisyScores:
-    """draw of a `Canary`: the noise on all queries, as one number.
+    """draw of a `Canary`: the log-likelihood ratio of the noisy scores of all queries.
 
     added: the run's noise.   queries: of all rounds.   pair: two score vectors, shape (2, classes that differ).
     """
@@ -150,7 +150,7 @@ def record_canary(release: SubsampleRelease, protocol: Protocol | None, draw: Pa
 
 
 def noise_canary(plan: FedMdSettings, added: spending.Noise, records: int, device: torch.device) -> Canary:
-    """The noise of FedMD-LDP on scores that differ as much as any can."""
+    """The canary of FedMD-LDP: score vectors that differ as much as any can."""
     reach = plan.clip_norm if plan.scores == "logits" else 1.0
     ends = [[reach], [-reach]] if plan.scores == "logits" else [[1.0, 0.0], [0.0, 1.0]]
     queries = plan.rounds * plan.public_per_round

@@ -1,8 +1,8 @@
-"""What the paper found, looked for in a sweep's runs; the demonstration has the runs for all of it.
+"""FedMD-NFDP as a pipeline: the plan that starts its runs, its presets, and tests of the paper's findings on a sweep.
 
-Comparisons are between runs that differ in one setting, at the values that most of the sweep's runs share. Margins were
-fixed before the runs: five points of accuracy, about what the paper calls comparable (Table 2: 5.3 points between
-FedMD-NFDP with k = 60 and FedMD-NP on CIFAR-10).
+The demonstration has the runs for all findings. Runs are compared that differ in one setting, at the most frequent
+values of the others. Margins were fixed before the runs: five points of accuracy, about what the paper calls comparable
+(Table 2: 5.3 points between FedMD-NFDP with k = 60 and FedMD-NP on CIFAR-10).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Results = Mapping[str, Any]
 
 
 def replacement_makes_no_difference(results: Results) -> Finding | None:
-    """Two one-sided tests."""
+    """Two one-sided tests between the two samplings."""
     differences = paired(_at(results, method="nfdp-with"), _at(results, method="nfdp-without"))
     if not differences:
         return None
@@ -55,7 +55,7 @@ def replacement_makes_no_difference(results: Results) -> Finding | None:
 
 
 def beats_noise(results: Results) -> Finding | None:
-    """After Revisit, as Algorithm 1 ends a round."""
+    """NFDP against FedMD-LDP, after Revisit, as Algorithm 1 ends a round."""
     return _greater(
         results,
         "beats-ldp",
@@ -68,7 +68,7 @@ def beats_noise(results: Results) -> Finding | None:
 
 
 def noise_leaves_a_random_guess(results: Results) -> Finding | None:
-    """How often a noisy report's largest score is the true one's."""
+    """The share of noisy reports whose largest score is the true one's, against chance."""
     found = _at(results, lambda run: run["rounds"][-1]["noise"]["agreement"], method="ldp")
     chance = _at(results, lambda run: run["rounds"][-1]["noise"]["chance"], method="ldp")
     if not found:
@@ -82,7 +82,7 @@ def noise_leaves_a_random_guess(results: Results) -> Finding | None:
 
 
 def noise_ends_collaboration(results: Results) -> Finding | None:
-    """Against the same parties without any communication."""
+    """FedMD-LDP against the same parties without communication."""
     return _greater(
         results,
         "ldp-useless",
@@ -94,7 +94,7 @@ def noise_ends_collaboration(results: Results) -> Finding | None:
 
 
 def collaboration_helps(results: Results) -> Finding | None:
-    """With the same samples."""
+    """NFDP against the same samples without communication."""
     return _greater(
         results,
         "collaboration",
@@ -106,7 +106,7 @@ def collaboration_helps(results: Results) -> Finding | None:
 
 
 def all_records_beat_a_sample(results: Results) -> Finding | None:
-    """What the sampling costs."""
+    """FedMD-NP against NFDP: the cost of sampling."""
     return _greater(
         results,
         "np-above",
@@ -118,14 +118,14 @@ def all_records_beat_a_sample(results: Results) -> Finding | None:
 
 
 def pooling_is_an_upper_bound(results: Results) -> Finding | None:
-    """Against FedMD-NP."""
+    """Pooled records against FedMD-NP."""
     return _greater(
         results, "centralised", "pooled records give more accuracy than FedMD-NP", "centralised", "np", "Table 2"
     )
 
 
 def grows_with_k(results: Results) -> Finding | None:
-    """Over all sample sizes of the sweep."""
+    """Accuracy over all sample sizes of the sweep."""
     sizes, runs = _levels(results, "k", "nfdp-with")
     if len(sizes) < 2:
         return None
@@ -133,7 +133,7 @@ def grows_with_k(results: Results) -> Finding | None:
 
 
 def large_samples_come_near_all_records(results: Results) -> Finding | None:
-    """At the largest k of the sweep."""
+    """NFDP at the largest k of the sweep against FedMD-NP."""
     sizes, runs = _levels(results, "k", "nfdp-with")
     everything = _at(results, method="np")
     if not sizes or not paired(runs[-1], everything):
@@ -150,7 +150,9 @@ def large_samples_come_near_all_records(results: Results) -> Finding | None:
 
 
 def scores_differ_little(results: Results) -> Finding | None:
-    """All pairs must be within the margin for "seen", each at the error rate; for "opposite" one, at a third of it."""
+    """ "seen" if all pairs are within the margin, each at the error rate; "opposite" if one is outside, at a third of
+    it.
+    """
     found = {kind: _at(results, scores=kind, method="nfdp-with") for kind in ("logits", "softmax", "argmax")}
     pairs = {f"{one} - {other}": paired(found[one], found[other]) for one, other in itertools.combinations(found, 2)}
     if not all(pairs.values()):
@@ -165,7 +167,7 @@ def scores_differ_little(results: Results) -> Finding | None:
 
 
 def argmax_is_slightly_better(results: Results) -> Finding | None:
-    """Against the mean of the other two."""
+    """Argmax against the mean of logits and softmax."""
     runs = [_at(results, scores=kind, method="nfdp-with") for kind in ("logits", "softmax", "argmax")]
     seeds = set.intersection(*(set(one) for one in runs))
     others = {seed: (runs[0][seed] + runs[1][seed]) / 2 for seed in seeds}
@@ -177,7 +179,7 @@ def argmax_is_slightly_better(results: Results) -> Finding | None:
 
 
 def grows_with_the_parties(results: Results) -> Finding | None:
-    """The records are divided between the parties; k is the same."""
+    """Accuracy over the number of parties that divide the records, at the same k."""
     counts, runs = _levels(results, "parties", "nfdp-with")
     if len(counts) < 2:
         return None
@@ -220,25 +222,25 @@ def _finding(key: str, says: str, verdict: Verdict, numbers: Mapping[str, Any], 
 
 
 def _greater(results: Results, key: str, says: str, one: str, other: str, place: str, note: str = "") -> Finding | None:
-    """Whether one method's accuracy is above the other's; None without runs of both."""
+    """Whether one method is more accurate than the other; None without runs of both."""
     differences = paired(_at(results, method=one), _at(results, method=other))
     return _finding(key, says, *greater(differences, ERROR_RATE), place, note) if differences else None
 
 
 def _at(results: Results, what: Any = None, **changed: Any) -> dict[int, float]:
-    """By seed, the runs with the sweep's usual settings but for these; the last accuracy, or `what` of a run."""
+    """The runs with the sweep's usual settings except these, by seed: the last accuracy, or `what` of a run."""
     settings = {**_usual(results), **changed}
     return accuracies(results, **settings) if what is None else measured(results, what, **settings)
 
 
 def _usual(results: Results) -> dict[str, Any]:
-    """The value of each setting that most runs have, the first of several."""
+    """The most frequent value of each setting, the first of several."""
     names = results["runs"][0]["settings"] if results["runs"] else ()
     return {name: Counter(run["settings"][name] for run in results["runs"]).most_common(1)[0][0] for name in names}
 
 
 def _levels(results: Results, name: str, method: str) -> tuple[list[int], list[dict[int, float]]]:
-    """The setting's values that have runs, ascending, and their runs."""
+    """The setting's values for which there are runs, ascending, and their runs."""
     values = sorted({run["settings"][name] for run in results["runs"]})
     found = [(value, _at(results, method=method, **{name: value})) for value in values]
     kept = [(value, runs) for value, runs in found if runs]
@@ -259,7 +261,7 @@ class FedMd(FedMdSettings):
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedMdRun:
         """A run before its first round. Raises ValueError where the data do not fit the plan."""
-        from ldp_audit.training.fedmd_nfdp.run import FedMdRun  # imports torch, which settings do without
+        from ldp_audit.training.fedmd_nfdp.run import FedMdRun  # imports torch, which a plan does without
 
         if not isinstance(data, Images):
             raise ValueError(f"data must be images for fedmd-nfdp, got {data.name!r}, a table")

@@ -1,4 +1,4 @@
-"""The settings of FedMD-NFDP and of what it is compared with.
+"""The settings of FedMD-NFDP and of its baselines.
 
 Source: Sun, Lyu, "Federated Model Distillation with Noise-Free Differential Privacy" (IJCAI 2021), Algorithm 1 and
 Section 5. The paper leaves the numbers of epochs and the batch sizes to a grid search; those here are this project's.
@@ -46,29 +46,29 @@ _LEAST = {
 class FedMdSettings:
     """One run: parties with networks of different shapes learn from each other's scores on public images.
 
-    method: "nfdp-with" and "nfdp-without": each party trains on k of its n records, drawn once with or without
-        replacement; "np": on all of them; "ldp": on all of them, and its scores are noisy; "alone" and "alone-np": as
-        nfdp-with and np, but nobody communicates; "centralised": each network is trained on all parties' records.
-    k: records that a party draws, >= 0.
-    parties: how many there are, >= 1.
-    public_classes: the labels below it are public, the others private; FedMD's pairs of data sets are joined so.
+    method: "nfdp-with" and "nfdp-without": each party trains on k of its n records, sampled once with or without
+        replacement; "np": on all of them; "ldp": on all of them, with noisy scores; "alone" and "alone-np": as
+        nfdp-with and np without communication; "centralised": each network is trained on all parties' records.
+    k: records that a party samples, >= 0.
+    parties: their number, >= 1.
+    public_classes: labels below it are public, the others private; FedMD's pairs of data sets are joined so.
     split: of the private records: "iid", "classes", "writers" or "subclasses"; see `public_split`.
     classes_per_party: for split "classes", >= 1.
-    networks: names such as "cnn-8-16+mlp-64", which the parties have in turn: two 3x3 convolutions of 8 and 16
+    networks: names such as "cnn-8-16+mlp-64", assigned to the parties cyclically: two 3x3 convolutions of 8 and 16
         channels, each with ReLU and 2x2 max-pooling, and a linear layer; one hidden layer of 64.
     scores: what is communicated: "logits", "softmax" or "argmax".
-    outputs: "all": scores are of public and private classes, as FedMD has it; "private": of the private ones alone.
+    outputs: "all": scores of public and private classes, as in FedMD; "private": of the private ones only.
     rounds: of communication, >= 1.
     public_per_round: public images whose scores are communicated in a round, >= 1.
     pretrain_epochs: on the public images and their labels, once for each network, >= 0; 0 for an unlabelled public set.
     private_epochs: on the private records before the first round, >= 0.
     digest_epochs: on the public images and the consensus in each round, >= 0.
     revisit_epochs: on the private records in each round, >= 0.
-    public_batch: images of a batch in pre-training and digesting, >= 1.
-    private_batch: records of a batch in training on private ones, >= 1; centralised, of each party.
-    learning_rate: of Adam, which starts anew in each phase, > 0.
+    public_batch: images of a batch in pre-training and Digest, >= 1.
+    private_batch: records of a batch in training on private ones, >= 1; per party if centralised.
+    learning_rate: of Adam, which is reset in each phase, > 0.
     noise: of method "ldp": "gaussian" or "laplace".
-    budget_epsilon: of method "ldp", for all rounds together, >= 0, nats; none: what the paper states for nfdp-with.
+    budget_epsilon: of method "ldp", for all rounds together, >= 0, nats; none: the paper's value for nfdp-with.
     budget_delta: likewise, in [0, 1).
     clip_norm: of method "ldp" with logits: their largest norm, > 0; l2 for Gaussian noise, l1 for Laplace.
     """
@@ -127,7 +127,7 @@ class FedMdSettings:
 
 
 def names_of(networks: str) -> tuple[str, ...]:
-    """The names in such a text. Raises ValueError, naming the part that is none."""
+    """The networks' names in a text such as "cnn-8-16+mlp-64". Raises ValueError, quoting the bad part."""
     if not isinstance(networks, str):
         raise ValueError(f"networks must be names such as cnn-16-32 joined by +, got {networks!r}")
     names = tuple(networks.split("+"))
@@ -137,7 +137,7 @@ def names_of(networks: str) -> tuple[str, ...]:
 
 
 def kind_and_widths(name: str) -> tuple[str, tuple[int, ...]]:
-    """("cnn", (16, 32)) of "cnn-16-32". Raises ValueError for a text that is no such name."""
+    """("cnn", (16, 32)) from "cnn-16-32". Raises ValueError for any other form."""
     kind, *widths = name.split("-")
     numbers = all(width.isascii() and width.isdigit() and int(width) > 0 for width in widths)
     if kind not in ("cnn", "mlp") or not widths or not numbers:

@@ -1,8 +1,9 @@
-"""LDP-FL's qualitative findings, each looked for in the results of a sweep.
+"""LDP-FL as a pipeline: the plan that starts its runs, its presets, and tests of the paper's findings on a sweep.
 
 Runs are paired by seed: they have the same clients and the same initial weights. A finding about one setting compares
-runs that differ in that setting alone; where a sweep has several such sets, the one with the most levels is taken.
-Differences are tested by one-sided t tests at ERROR_RATE each; where a finding makes several comparisons, it says how.
+    runs that differ in that setting only; of several such sets in a sweep, the one with most levels is used.
+    Differences are tested by one-sided t tests at ERROR_RATE each, unless a finding with several comparisons states
+    otherwise.
 
 Source: Sun, Qian, Chen, LDP-FL (IJCAI 2021), Section 5.
 """
@@ -27,14 +28,14 @@ if TYPE_CHECKING:
     from ldp_audit.training.ldp_fl.run import LdpFlRun
 
 ERROR_RATE = 0.01
-"""The chance that a finding is called seen where it is not so, or opposite."""
+"""Probability of a false "seen", and of a false "opposite"."""
 
 CLOSE = 0.02
 """Two points of accuracy count as close; the paper calls 0.97 % (MNIST), 1.32 % and 1.09 % small losses."""
 
 Results = Mapping[str, Any]
 Accuracies = dict[int, float]
-"""The last round's, by seed."""
+"""Accuracy after the last round, by seed."""
 
 _RANGE = ("ranges", "center", "radius", "rule", "spread", "least", "most")
 _NO_NOISE = "inf"
@@ -75,7 +76,7 @@ def rises_with_rounds(results: Results) -> Finding | None:
 def close_to_noise_free(results: Results) -> Finding | None:
     """Fig. 5: at each epsilon, whether the loss against federated averaging without noise is within CLOSE.
 
-    The verdict is that of the largest epsilon; all are in the numbers.
+    The verdict is that of the largest epsilon; the numbers have all of them.
     """
     group = _largest(results, "epsilon", needed=(_NO_NOISE,))
     levels = [] if group is None else sorted(level for level in group if level != _NO_NOISE)
@@ -89,7 +90,7 @@ def close_to_noise_free(results: Results) -> Finding | None:
 
 
 def adaptive_beats_fixed(results: Results) -> Finding | None:
-    """Table 1, the network with the most layers, against the widest fixed range."""
+    """Table 1: the network with most layers, against the widest fixed range."""
     compared = _compared(results)
     if not compared:
         return None
@@ -120,8 +121,8 @@ def advantage_grows_with_depth(results: Results) -> Finding | None:
 def no_radius_does_as_well(results: Results) -> Finding | None:
     """Fig. 5 (d): adaptive ranges against every fixed radius, for the deepest network.
 
-    "seen" where they are better than each at ERROR_RATE (all must hold, so no more is spent); "opposite" where some
-    radius is better at ERROR_RATE over their number.
+    "seen" if they are better than each at ERROR_RATE (an intersection of tests, so no correction); "opposite" if some
+    radius is better at ERROR_RATE over the number of radii.
     """
     compared = [one for one in _compared(results) if len(one.fixed) > 1]
     if not compared:
@@ -150,7 +151,7 @@ FINDINGS: tuple[Callable[[Results], Finding | None], ...] = (
 
 
 class _Compared(NamedTuple):
-    """Runs that differ in their ranges alone.   fixed: by radius."""
+    """Runs that differ in their ranges only.   fixed: by radius."""
 
     words: str
     layers: int
@@ -168,7 +169,7 @@ def _rises(results: Results, field: str, says: str, place: str) -> Finding | Non
 
 
 def _largest(results: Results, field: str, needed: tuple[Any, ...] = ()) -> dict[Any, Accuracies] | None:
-    """By the field's value: the accuracies of the runs that differ in it alone."""
+    """The largest set of runs that differ in this field only: accuracies by the field's value."""
     groups: dict[tuple[Any, ...], dict[Any, Accuracies]] = {}
     for run in results["runs"]:
         if not run["settings"]["perturb"] or (field != "epsilon" and not _private(run)):
@@ -180,7 +181,7 @@ def _largest(results: Results, field: str, needed: tuple[Any, ...] = ()) -> dict
 
 
 def _compared(results: Results) -> list[_Compared]:
-    """Every set of private runs with both kinds of ranges."""
+    """Every set of private runs with both adaptive and fixed ranges."""
     return [one for one in _by_ranges(results) if one.adaptive and one.fixed and paired(*_ends(one))]
 
 
@@ -209,7 +210,7 @@ def _against_widest(group: _Compared) -> tuple[float, Verdict, dict[str, Any]]:
 
 
 def _gains(group: _Compared) -> list[float]:
-    """Adaptive less the widest fixed range, by seed."""
+    """Adaptive less the widest fixed range, over the seeds."""
     return paired(*_ends(group))
 
 
@@ -248,7 +249,7 @@ class LdpFl(LdpFlSettings):
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> LdpFlRun:
         """A run before its first round. Raises ValueError where the data do not fit the plan."""
-        from ldp_audit.training.ldp_fl.run import LdpFlRun  # imports torch, which settings do without
+        from ldp_audit.training.ldp_fl.run import LdpFlRun  # imports torch, which a plan does without
 
         if not isinstance(data, Images) or not len(data.test_x):
             raise ValueError(f"data must be images with a test half for ldp-fl, got {data.name!r}")

@@ -1,4 +1,4 @@
-"""The settings of LDP-FL and of the federated averaging without noise that it is compared with.
+"""The settings of LDP-FL and of its baseline, federated averaging without noise.
 
 Source: Sun, Qian, Chen, "LDP-FL" (IJCAI 2021), Algorithms 1 to 3 and Section 5. The paper gives neither networks nor
 epochs and batches of local training; those here are this project's.
@@ -23,8 +23,9 @@ _RADII = ("radius", "least", "most")
 _LARGE = 1e10
 _MOST_RADII = 1e4
 _LEAST_EPSILON = 1e-12
-"""Reports are c -+ r A in float32, with A up to 2e12: with these limits they and their squares are floats, and adaptive
-centers, which noise may move by about r A, keep apart from center -+ radius in float64."""
+"""Reports are c -+ r A in float32, with A up to 2e12. These limits keep reports and their squares finite, and keep
+adaptive centers, which noise moves by about r A, distinct from center -+ radius in float64.
+"""
 
 
 @dataclass(frozen=True)
@@ -34,26 +35,25 @@ class LdpFlSettings:
     model: "auto" (by the images' size: digit-cnn, cnn, or vgg for 32x32), a name such as "softmax", "mlp", "digit-cnn",
         "cnn", "vgg", or a user's own as package.module:function.
     n: clients, >= 1.
-    fraction: of the clients that are chosen in each round, in (0, 1]; one client at least.
+    fraction: share of the clients chosen in each round, in (0, 1]; at least one client.
     rounds: of communication, >= 1.
-    epsilon: of one weight's report, nats, >= 1e-12; inf for federated averaging: weights are neither clipped nor
-        perturbed.
-    perturb: false sends clipped weights without noise, which shows what clipping alone costs.
+    epsilon: of one weight's report, nats, >= 1e-12; inf for federated averaging, without clipping and perturbation.
+    perturb: false reports clipped weights without noise, to measure the cost of clipping.
     ranges: "fixed": (center, radius) for all layers; "adaptive": by layer, updated from the averaged weights.
     center: of the fixed range, in -1e10 .. 1e10, and within 1e4 radii of 0.
     radius: of the fixed range, in 1e-10 .. 1e10, as least and most.
-    rule: of adaptive ranges: "moments" (spread standard deviations about the mean, noise taken off) or "extremes".
+    rule: of adaptive ranges: "moments" (spread standard deviations about the mean, less the noise) or "extremes".
     spread: standard deviations in an adaptive radius, > 0.
-    least: no adaptive radius is smaller.
-    most: no adaptive radius is larger, >= least.
+    least: lower bound on adaptive radii.
+    most: upper bound on adaptive radii, >= least.
     epochs: of local training in a round, >= 1.
     batch_size: samples of a local step, >= 1.
     learning_rate: of local training, > 0.
-    scheme: how the images are dealt to clients: "iid", "shards" or "writers".
-    permute: true really splits, delays and mixes the reports of a round, which leaves their average as it is.
-    window: T, the range of a message's delay where permute is true, > 0.
-    strategy: how clients are trained together, "auto" or one of local_training's; results agree up to rounding.
-    chunk: clients that are trained at a time, >= 1; none: the strategy's own; rounding depends on it too.
+    scheme: distribution of the images among clients: "iid", "shards" or "writers".
+    permute: true splits, delays and mixes the reports of a round, which does not change their average.
+    window: T, the range of a message's delay if permute is true, > 0.
+    strategy: training strategy, "auto" or one of local_training's; results agree up to rounding.
+    chunk: clients trained at a time, >= 1; none: the strategy's own; it affects rounding.
     """
 
     model: str = "auto"
@@ -112,7 +112,7 @@ class LdpFlSettings:
 
     @property
     def chosen(self) -> int:
-        """Clients of a round."""
+        """Number of clients in a round."""
         return max(1, round(self.fraction * self.n))
 
     @property
