@@ -35,6 +35,8 @@ Looks are LOOK, LOOK + 1, ...; a confirmation of a confirmation's file is CONFIR
 """
 CONFIRMED_AGAIN = 1000
 
+UNSEEDED = "the program may draw randomness that the seed does not decide: the same seed may give another result"
+
 _KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "S": "text"}
 
 
@@ -42,12 +44,21 @@ class ProgramError(ValueError):
     """The program under audit raised, hung, or returned what cannot be read. Says on which input and in which call."""
 
 
-class NamedSampler(ABC):
-    """A sampler that is known by its text, so that other processes can load it and files can name it."""
+class DeclaredSampler(ABC):
+    """A sampler that says whether a seed decides its outputs."""
 
     @abstractmethod
     def __call__(self, x: Any, n: int, rng: np.random.Generator) -> Any:
         """n outputs on input x."""
+
+    @property
+    @abstractmethod
+    def repeatable(self) -> bool:
+        """Whether rng decides all outputs; False where that is not known."""
+
+
+class NamedSampler(DeclaredSampler):
+    """A sampler that is known by its text, so that other processes can load it and files can name it."""
 
     @property
     @abstractmethod
@@ -147,7 +158,7 @@ class Program:
                     if isinstance(error, ValueError)
                     else f"its outputs cannot be read: {type(error).__name__}: {error}"
                 )
-                raise ProgramError(f"{where}: {what}") from error
+                raise ProgramError(f"{where}: {what}{_conversion(raw)}") from error
         if found is None or (self.inputs and found.labels is not None):
             self._look(where)
             return self._outputs(raw, where)
@@ -202,8 +213,9 @@ class Program:
             raise ProgramError(f"{where}: {error}") from None
 
     def notes(self) -> tuple[str, ...]:
-        """What a result must say about how outputs were read."""
-        return () if self.structure is None else (self.structure.describe(),)
+        """What a result must say about how outputs were drawn and read."""
+        drawn = isinstance(self.sampler, DeclaredSampler) and not self.sampler.repeatable
+        return (*((UNSEEDED,) if drawn else ()), *(() if self.structure is None else (self.structure.describe(),)))
 
     def learn_dimension(self, x: Any, key: tuple[int, ...]) -> int:
         """How many coordinates an output has, as a call for one output on x tells; `fit_rows` hears of it."""
@@ -229,6 +241,37 @@ class Program:
         return answer[0]
 
 
+def _conversion(raw: Any) -> str:
+    """What was returned, for a message: its type, its first output, and the line that would convert it; or ""."""
+    array = isinstance(raw, np.ndarray)
+    odd = (
+        [y for y in raw if type(y).__repr__ is object.__repr__ or callable(y)] if isinstance(raw, list | tuple) else []
+    )
+    line = ""
+    if odd:
+        line = "y()" if callable(odd[0]) else "vars(y)" if hasattr(odd[0], "__dict__") else "(y.a, y.b), its values"
+        return f"; an output y of it is of type {_type(odd[0])}; return {line} instead"
+    if array and raw.dtype.kind == "c":
+        line = "np.column_stack([outputs.real, outputs.imag])"
+    elif array and raw.ndim > 2:
+        line = "outputs.reshape(len(outputs), -1)"
+    elif array and raw.dtype.kind in "mM":
+        line = 'outputs.astype("int64")'
+    elif _type(raw).partition(".")[0] in ("pandas", "polars", "pyarrow"):
+        line = "outputs.to_numpy()"
+    elif isinstance(raw, Mapping):
+        line = "list(zip(*outputs.values()))"
+    elif not isinstance(raw, Iterable) or isinstance(raw, str | bytes):
+        line = "a list of n outputs (or take (x) or (x, rng), and return one)"
+    first = f", the first {cut(raw[0])}" if isinstance(raw, list | tuple | np.ndarray) and np.shape(raw)[:1] else ""
+    return f"; it is of type {_type(raw)}{first}; return {line} instead" if line else ""
+
+
+def _type(value: Any) -> str:
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
 def _comparable(outputs: list[Any]) -> bool:
     try:
         read(outputs, len(outputs))
@@ -243,6 +286,8 @@ def _guarded(sampler: Sampler, x: Any, n: int, rng: np.random.Generator, where: 
         if isinstance(raw, np.ndarray) or not isinstance(raw, Iterator):
             return raw
         return list(islice(raw, n + 1))  # it runs as it is read
+    except ProgramError as error:
+        raise ProgramError(f"{where}: {error}") from error
     except (Exception, SystemExit) as error:  # a user's program may raise anything, and must not end ours
         raise ProgramError(f"{where}: it raised {type(error).__name__}: {error}") from error
 
