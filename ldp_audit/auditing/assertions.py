@@ -27,6 +27,7 @@ from ldp_audit.auditing.arguments import check_count, check_seed, is_number
 from ldp_audit.auditing.bounds import Counts, Region, lower_limit
 from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, search_sizes, searched
 from ldp_audit.auditing.fitting import FitResult, fit
+from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
 from ldp_audit.auditing.power import detectable_epsilon, plan
 from ldp_audit.auditing.program import LOOK, PILOT, Program, Sampler
@@ -112,15 +113,14 @@ def assert_private(
     check_samples(rarest, max_samples)
     check_seed(seed)
     named = as_search(inputs).inputs
-    program = Program(sampler, seed, timeout)
-    program.inputs = named
+    program, fresh = Program(sampler, seed, timeout, inputs=named), Fresh(sampler)
     room = piloted(program, named, rarest)
     room.check(goal, max_samples)
     found = searched(program, inputs, room.searched(goal), goal.error("planned"), delta)
     looks = _looks(program, named, found, goal, room.rarest, max_samples - room.pilot - found.spent)
     drawn = program.looked + room.pilot * len(named) + found.drawn + 2 * FIRST_CALLS
     result = _result(looks, found, goal, room, drawn, program, time.perf_counter() - start)
-    result = if_independent(result, program)
+    result = if_independent(result, program, fresh)
     if result.violated:
         raise PrivacyViolation(result)
     if result.inconclusive:

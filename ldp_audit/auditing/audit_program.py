@@ -18,6 +18,7 @@ from ldp_audit.auditing.arguments import check_arguments
 from ldp_audit.auditing.bounds import Region
 from ldp_audit.auditing.curves import Curves
 from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, searched
+from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.grey_box import ProductLaw, law_choice
 from ldp_audit.auditing.independent_audit import audit_independent
 from ldp_audit.auditing.power import Reach
@@ -81,7 +82,7 @@ def audit(
     check_arguments(claimed_epsilon, claimed_delta, samples, confidence)
     claimed_epsilon = None if claimed_epsilon is None else float(claimed_epsilon)  # not numpy's, which JSON cannot hold
     claimed_delta, samples, confidence = float(claimed_delta), int(samples), float(confidence)
-    program = Program(sampler, seed, timeout)
+    program, fresh = Program(sampler, seed, timeout), Fresh(sampler)
     if law is not None and (sequential or curves or resume is not None):
         raise ValueError("law goes without sequential, curves and resume")
     if sequential and (curves or workers != 1 or scheduler is not None or resume is not None):
@@ -97,7 +98,7 @@ def audit(
             progress=progress,
             floating_point=floating_point,
         )
-        return replace(if_independent(result, program), seconds=time.perf_counter() - start)
+        return replace(if_independent(result, program, fresh), seconds=time.perf_counter() - start)
     named = search.inputs
     product = law if isinstance(law, ProductLaw) and claimed_delta == 0 else None
     error = 1 - confidence
@@ -180,7 +181,7 @@ def audit(
         notes=why + program.notes() + (() if together is None else tuple(together.describe().splitlines())),
         sections=sections,
     )
-    return replace(if_independent(result, program), seconds=time.perf_counter() - start)
+    return replace(if_independent(result, program, fresh), seconds=time.perf_counter() - start)
 
 
 @dataclass(frozen=True)
