@@ -1,7 +1,7 @@
-"""The figures of a sweep, as data: `reports` draws them, nothing is computed there.
+"""The figures of a sweep, as data for `reports` to draw.
 
-Accuracy against each number that is swept; accuracy over the rounds; the measured variance of every layer against the
-predicted one; accuracy against what the run spends exactly, beside what the paper says that it spends.
+Accuracy against each swept number; accuracy over the rounds; the measured variance of every layer against the predicted
+one; accuracy against the exact spend of a run, beside the paper's claim.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from ldp_audit.accounting.figure import Figure, Panel, Series
 from ldp_audit.training.results import runs_at, words
 from ldp_audit.training.spend import spend_values
 
-_PANELS, _CURVES = 2, 5  # side by side, and with a colour each
+_PANELS, _CURVES = 2, 5  # panels of a figure; curves of a panel, limited by the colours
 _SPENT = {
     "exact": "exact, reports by name",
     "shuffled": "exact, without names, at most",
     "claimed": "the paper's claim",
     "least delta": "least delta of the run",
 }
-_WIDE = 30.0  # times the least value, from which on an axis is logarithmic
+_WIDE = 30.0  # an axis is logarithmic if the values span this factor
 
 Results = Mapping[str, Any]
 Point = Mapping[str, Any]
 
 
 def figures(results: Results) -> list[Figure]:
-    """Those that the results have the numbers for."""
+    """The figures for which the results have the numbers."""
     names = results["points"][0]["settings"] if results["points"] else {}
     made = [sweep_figure(results, name) for name in names]
     made += [round_figure(results), layer_figure(results), spend_figure(results)]
@@ -36,7 +36,7 @@ def figures(results: Results) -> list[Figure]:
 
 
 def sweep_figure(results: Results, name: str) -> Figure | None:
-    """Accuracy against one field; None unless it takes two numbers or more, all else being equal."""
+    """Accuracy against one field; None unless the field takes two or more numbers with all else equal."""
     groups = [group for group in _groups(results["points"], name) if len(_numeric(group, name)) > 1]
     if not groups:
         return None
@@ -60,7 +60,7 @@ def sweep_figure(results: Results, name: str) -> Figure | None:
 
 
 def round_figure(results: Results) -> Figure | None:
-    """Accuracy after each round, the mean of each point's runs; None where every run has one round."""
+    """Accuracy after each round, averaged over each point's runs; None if every run has one round."""
     points = results["points"][: _PANELS * _CURVES]
     curves: list[list[Series]] = []
     in_panels = [points[start : start + _CURVES] for start in range(0, len(points), _CURVES)]
@@ -86,7 +86,7 @@ def round_figure(results: Results) -> Figure | None:
 
 
 def spend_figure(results: Results) -> Figure | None:
-    """Accuracy against the exact epsilon of a whole run, beside the paper's; None where nothing is spent."""
+    """Accuracy against the exact epsilon of a whole run, beside the paper's claim; None if nothing is private."""
     accounted = {words(one["settings"]): one for one in results["spend"]}
     pairs = [
         (point, accounted[words(point["settings"])])

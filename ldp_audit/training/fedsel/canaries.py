@@ -10,9 +10,9 @@ where the law is known, else the sum of what the server reads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,11 +20,6 @@ import torch
 from ldp_audit.mechanisms import TwoStage
 from ldp_audit.training.canary import Canary, Promise
 from ldp_audit.training.fedsel.senders import Sender, Sent
-from ldp_audit.training.spend import spend_of
-
-if TYPE_CHECKING:
-    from ldp_audit.training.fedsel.run import FedSelRun
-
 
 _VALUES = 2**21
 """Numbers that are held of the users' vectors."""
@@ -40,16 +35,12 @@ _ASSUMES = (
 )
 
 
-def canaries(run: FedSelRun) -> Iterator[Canary]:
-    """Of a private run."""
-    spend = spend_of(run)
-    if spend is None:
-        return
-    epochs, claimed = run.plan.epochs, spend["claimed"]
+def promises_of(spend: Mapping[str, Any]) -> tuple[Promise, ...]:
+    """What the user was promised for all reports together.   spend: the run's, see `training.spend`."""
     promises = [Promise("exact", "the exact pure epsilon of all reports", float(spend["everything"]["pure"]))]
-    if claimed is not None:
+    if (claimed := spend["claimed"]) is not None:
         promises.append(Promise("paper", claimed["says"], float(claimed["epsilon"]), float(claimed["delta"])))
-    yield user_canary(run.senders[0], run.d, epochs, tuple(promises), device=run.device, dtype=run.x.dtype)
+    return tuple(promises)
 
 
 def user_canary(

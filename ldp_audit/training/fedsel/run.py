@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -36,12 +36,10 @@ from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.fedsel import canaries
 from ldp_audit.training.fedsel.measures import RoundSums, as_layer, bias, share, variance
 from ldp_audit.training.fedsel.senders import protocol, sender, top_size
+from ldp_audit.training.fedsel.settings import FedSelSettings
 from ldp_audit.training.fedsel.solution import solution, split_of
+from ldp_audit.training.spend import spend_of
 from ldp_audit.training.streams import Streams
-
-if TYPE_CHECKING:
-    from ldp_audit.training.fedsel.plan import FedSel
-
 
 CHUNK = 2**20
 """Numbers in one tensor of a chunk (users times weights); about thirty such tensors live at once."""
@@ -55,7 +53,7 @@ class FedSelRun:
 
     def __init__(
         self,
-        plan: FedSel,
+        plan: FedSelSettings,
         data: Images | Table,
         *,
         seed: int,
@@ -136,7 +134,12 @@ class FedSelRun:
 
     def canaries(self) -> Iterator[Canary]:
         """See `canary.Audited`."""
-        return canaries.canaries(self)
+        spend = spend_of(self)
+        if spend is not None:
+            made = canaries.promises_of(spend)
+            yield canaries.user_canary(
+                self.senders[0], self.d, self.plan.epochs, made, device=self.device, dtype=self.x.dtype
+            )
 
     def _senders_models(self) -> list[tuple[int, int]]:
         """One sender for all, but for random projections, whose models have a matrix each."""
@@ -225,7 +228,7 @@ class FedSelRun:
         return {"accuracy": float(np.mean(found))} | ({"accuracies": found} if detailed else {})
 
 
-def _rounds(plan: FedSel, per_epoch: int) -> int:
+def _rounds(plan: FedSelSettings, per_epoch: int) -> int:
     """All of the epochs', or the plan's own number, in the last epoch: some users report in all, as the spend says."""
     last = per_epoch * plan.epochs
     if plan.rounds is not None and not last - per_epoch < plan.rounds <= last:
@@ -236,7 +239,7 @@ def _rounds(plan: FedSel, per_epoch: int) -> int:
     return plan.rounds or last
 
 
-def _rows(plan: FedSel, records: int, streams: Streams) -> np.ndarray:
+def _rows(plan: FedSelSettings, records: int, streams: Streams) -> np.ndarray:
     """The records that are used, in their order."""
     if plan.users is not None and plan.users > records:
         raise ValueError(f"users must be at most the data's {records} records, got {plan.users}")

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -39,11 +39,9 @@ from ldp_audit.mechanisms import (
 from ldp_audit.mechanisms.randomness import source_of
 from ldp_audit.mechanisms.ranking import ranking, top_set
 from ldp_audit.mechanisms.sparse_report import scattered
+from ldp_audit.training.fedsel.settings import FedSelSettings
 from ldp_audit.training.fedsel.solution import Solution, solution, stages
 from ldp_audit.training.streams import Streams
-
-if TYPE_CHECKING:
-    from ldp_audit.training.fedsel.plan import FedSel
 
 
 @dataclass(frozen=True)
@@ -370,7 +368,7 @@ class ProjectionSender(Sender):
         return self.mechanism.recover(mean)
 
 
-def top_size(plan: FedSel, d: int) -> int:
+def top_size(plan: FedSelSettings, d: int) -> int:
     """k: the plan's, or a tenth of d. ValueError where PE and PS cannot have it."""
     chosen, k = solution(plan.solution), plan.k or max(1, d // 10)
     if chosen.kind in ("selection", "two-stage") and d < 2:
@@ -380,7 +378,7 @@ def top_size(plan: FedSel, d: int) -> int:
     return k
 
 
-def sender(plan: FedSel, split: Split, d: int, model: tuple[int, int], streams: Streams) -> Sender:
+def sender(plan: FedSelSettings, split: Split, d: int, model: tuple[int, int], streams: Streams) -> Sender:
     """What the users of a model send.   model: (repeat, fold); random projections have a public matrix each."""
     chosen, budget, k = (
         solution(plan.solution),
@@ -417,7 +415,7 @@ _CORRECTED = "PE's bits have a smaller epsilon, so that the whole report keeps t
 _PUBLISHED = "PE as published: its report has more than the selection's share (FS-L2)."
 
 
-def protocol(plan: FedSel, split: Split, *, data: str, users: int, d: int, k: int) -> SpendingProtocol | None:
+def protocol(plan: FedSelSettings, split: Split, *, data: str, users: int, d: int, k: int) -> SpendingProtocol | None:
     """The whole run; None where no epsilon is finite: NP..., and a selection alone, which sends the value as it is.
 
     data: its name.   users: of one model.   d: weights.   k: size of the top set.
@@ -447,7 +445,7 @@ def protocol(plan: FedSel, split: Split, *, data: str, users: int, d: int, k: in
     )
 
 
-def _selection(chosen: Solution, epsilon: float, d: int, k: int, plan: FedSel) -> Step | None:
+def _selection(chosen: Solution, epsilon: float, d: int, k: int, plan: FedSelSettings) -> Step | None:
     """Without its epsilon where the split gives it; None where a control group's selection has no budget."""
     head = _SELECTION[chosen.selection].format(d=d, k=k)
     if chosen.selection == "PE" and plan.corrected and epsilon > 0:
@@ -464,7 +462,7 @@ def _value(chosen: Solution, epsilon: float, times: int = 1) -> Step:
     return Step(f"{head}epsilon={epsilon!r})", ("epochs", times), "its value")
 
 
-def _shares(plan: FedSel, epsilon: float, d: int) -> tuple[float, int]:
+def _shares(plan: FedSelSettings, epsilon: float, d: int) -> tuple[float, int]:
     """The budget of one coordinate of the flat solutions, and how many a report has."""
     chosen = solution(plan.solution)
     if chosen.kind != "flat":
@@ -473,7 +471,7 @@ def _shares(plan: FedSel, epsilon: float, d: int) -> tuple[float, int]:
     return flat.coordinate().epsilon, flat.k
 
 
-def _notes(chosen: Solution, users: int, k: int, plan: FedSel) -> tuple[str, ...]:
+def _notes(chosen: Solution, users: int, k: int, plan: FedSelSettings) -> tuple[str, ...]:
     stopped = "" if plan.rounds is None else f"; those whose turn comes after round {plan.rounds} once less"
     found = [f"{users} users train a model; each reports once an epoch{stopped}.", _CLIP]
     if chosen.selection in ("PE", "PS"):
