@@ -64,7 +64,10 @@ def from_command(command: str | Sequence[str], *, timeout: float = 60.0) -> Comm
         raise ValueError(f"command must be a program and its arguments, as text, got {command!r:.200}")
     if shutil.which(words[0]) is None:
         raise ValueError(f"command {words[0]!r:.200} is no program that can be run from here")
-    return CommandSampler(tuple(words), checked_timeout(timeout))
+    sampler = CommandSampler(tuple(words), checked_timeout(timeout))
+    if (sampler.takes("n") or sampler.takes("seed")) and not sampler.takes("x"):
+        raise ValueError(f"command must have {{x}} where it has {{n}} or {{seed}}, got {shlex.join(words):.200}")
+    return sampler
 
 
 def checked_timeout(timeout: float) -> float:
@@ -87,7 +90,7 @@ class CommandSampler(NamedSampler):
 
     def __call__(self, x: Any, n: int, rng: np.random.Generator) -> list[Any]:
         """n outputs on input x."""
-        at_once = MOST if not self._takes("x") or self._takes("n") else 1
+        at_once = MOST if not self.takes("x") or self.takes("n") else 1
         return [flattened(_value(line)) for one in requests(x, n, rng, at_once) for line in self._answered(one)]
 
     @property
@@ -103,11 +106,11 @@ class CommandSampler(NamedSampler):
     @property
     def repeatable(self) -> bool:
         """See `NamedSampler`; a program that is fed is trusted to use the seed of its requests."""
-        return not self._takes("x") or self._takes("seed")
+        return not self.takes("x") or self.takes("seed")
 
     def prepare(self) -> None:
         """See `NamedSampler`."""
-        if not self._takes("x"):
+        if not self.takes("x"):
             self._process()
 
     def close(self) -> None:
@@ -115,7 +118,8 @@ class CommandSampler(NamedSampler):
         while self._fed:
             self._fed.pop().end()
 
-    def _takes(self, place: str) -> bool:
+    def takes(self, place: str) -> bool:
+        """Whether {x}, {n} or {seed} is in a word."""
         return any(f"{{{place}}}" in word for word in self.command)
 
     def _process(self) -> _Process:
@@ -125,20 +129,22 @@ class CommandSampler(NamedSampler):
 
     def _answered(self, request: dict[str, Any]) -> list[str]:
         sent, words = json_of(request), self.command
-        fed = not self._takes("x")
+        fed = not self.takes("x")
         if not fed:
             words = [_PLACES.sub(lambda place: _argument(request[place[1]]), word) for word in words]
-        process = self._process() if fed else _Process(words, fed=False)
+        process, whole = self._process() if fed else _Process(words, fed=False), False
         try:
             lines = process.answer(f"{sent}\n".encode() if fed else b"", request["n"], self.timeout)
+            whole = True
         except _FaultError as fault:
             asked = f"; it was asked {shortened(sent)}" if fed else ""
-            said = f"{shlex.join(words):.200}: {fault}{asked}; {process.said()}"
-            process.kill()
-            self._fed.clear()
-            raise ProgramError(said) from None
-        if not fed:
-            process.end()
+            raise ProgramError(f"{shlex.join(words):.200}: {fault}{asked}; {process.said()}") from None
+        finally:  # an interruption too leaves half an answer behind
+            if not whole:
+                process.kill()
+                self._fed.clear()
+            elif not fed:
+                process.end()
         return lines
 
 

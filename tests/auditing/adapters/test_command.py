@@ -168,6 +168,21 @@ def test_what_is_printed_unasked_is_no_answer_to_the_next_request() -> None:
         sampler(1, 1, np.random.default_rng(0))
 
 
+def test_an_interruption_leaves_no_half_of_an_answer_behind() -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    sampler = from_command(client("time.sleep(1); print(x)"))
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            sampler(1, 1, np.random.default_rng(0))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert sampler(2, 1, np.random.default_rng(0)) == [2]
+
+
 def test_nan_is_refused_with_the_input() -> None:
     with pytest.raises(ProgramError, match=r"on input 0 .*it returned NaN"):
         audit(from_command(client("print(*['NaN'] * n, sep='\\n')")), (0, 1), 1.0, samples=100)
@@ -180,6 +195,7 @@ def test_nan_is_refused_with_the_input() -> None:
         ("", "command must be a program and its arguments"),
         ([], "command must be a program and its arguments"),
         (["sh", 1], "command must be a program and its arguments"),
+        ("sh --seed {seed}", r"command must have \{x\} where it has \{n\} or \{seed\}, got sh --seed"),
     ],
 )
 def test_what_is_no_command_is_refused(command: Any, complaint: str) -> None:
