@@ -51,6 +51,7 @@ from tests.together import together
         (["audit", "--url", "http://example.com/", *SIX_CHUNKS], "url must be on this machine"),
         (["audit", "--url", "http://127.0.0.1:9/", *SIX_CHUNKS], "refused"),
         (["audit", f"{HERE}:leaky", "--allow-remote", *SIX_CHUNKS], "--allow-remote is about --url"),
+        (["audit", f"{PROGRAMS}:honest", "--fresh", *CLAIM, "--implementation"], "does not go with --fresh"),
         (["audit", "--command", "cat", *CLAIM, "--implementation"], "--implementation does not go with --command"),
         (["audit", "no/such/file.py:leaky", *SIX_CHUNKS], "ModuleNotFoundError: no such file: no/such/file.py"),
         (["audit", f"{HERE}:leaky", "--reports", "2", *SIX_CHUNKS], "--reports is about --fresh"),

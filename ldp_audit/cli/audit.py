@@ -142,18 +142,8 @@ def _check_together(options: argparse.Namespace) -> None:
         if options.bits is not None or options.monotone:
             raise ValueError("--bits and --monotone are about --implementation")
         return
-    others = (
-        "program",
-        "url",
-        "sequential",
-        "curves",
-        "floating_point",
-        "confirm",
-        "merge",
-        "resume",
-        "scheduler",
-        "timeout",
-    )
+    others = ("program", "url", "fresh", "sequential", "curves", "floating_point", "confirm", "merge", "resume")
+    others += ("scheduler", "timeout")
     given = [name for name in others if getattr(options, name)]
     given += ["workers"] if options.workers != 1 else []
     given += ["confidence"] if options.confidence is not None else []

@@ -123,7 +123,8 @@ class CommandSampler(NamedSampler):
         return any(f"{{{place}}}" in word for word in self.command)
 
     def _process(self) -> _Process:
-        if not self._fed:
+        if not self._fed or self._fed[0].owner != os.getpid():
+            self._fed.clear()
             self._fed.append(_Process(self.command, fed=True))
         return self._fed[0]
 
@@ -197,6 +198,7 @@ class _FaultError(Exception):
 class _Process:
     """One running program: fed requests, or started with one as its arguments.
 
+    owner: the process that started it, and alone may talk to it.
     end: closes its input, and kills it and the processes that it started if it does not end by itself.
     """
 
@@ -209,7 +211,8 @@ class _Process:
             )
         except (OSError, ValueError) as error:
             raise ProgramError(f"{shlex.join(words):.200} cannot be started: {error}") from None
-        self.end = weakref.finalize(self, _end, self._program, _guard(self._program.pid) if fed else None)
+        self.owner = os.getpid()
+        self.end = weakref.finalize(self, _end, self.owner, self._program, _guard(self._program.pid) if fed else None)
         for pipe in filter(None, (self._program.stdin, self._program.stdout, self._program.stderr)):
             os.set_blocking(pipe.fileno(), False)
 
@@ -304,7 +307,9 @@ def _kill(program: subprocess.Popen[bytes]) -> None:
         os.killpg(program.pid, signal.SIGKILL)
 
 
-def _end(program: subprocess.Popen[bytes], guard: subprocess.Popen[bytes] | None) -> None:
+def _end(owner: int, program: subprocess.Popen[bytes], guard: subprocess.Popen[bytes] | None) -> None:
+    if os.getpid() != owner:  # a fork of it, which has only copies of the pipes
+        return
     if guard is not None:
         program.stdin.close()  # type: ignore[union-attr]
         with suppress(subprocess.TimeoutExpired):

@@ -183,6 +183,23 @@ def test_an_interruption_leaves_no_half_of_an_answer_behind() -> None:
     assert sampler(2, 1, np.random.default_rng(0)) == [2]
 
 
+@pytest.mark.filterwarnings("ignore:This process")  # is multi-threaded, says Python 3.12 of forks
+def test_a_fork_has_a_client_of_its_own_and_does_not_end_its_parents() -> None:
+    sampler = from_command(client("import os; print(os.getpid())"))
+    (pid,) = sampler(0, 1, np.random.default_rng(0))
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            (other,) = sampler(0, 1, np.random.default_rng(0))
+            sampler.close()
+            code = int(other == pid)
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert sampler(0, 1, np.random.default_rng(0)) == [pid]
+
+
 def test_nan_is_refused_with_the_input() -> None:
     with pytest.raises(ProgramError, match=r"on input 0 .*it returned NaN"):
         audit(from_command(client("print(*['NaN'] * n, sep='\\n')")), (0, 1), 1.0, samples=100)
