@@ -2,7 +2,7 @@
 
 Search samples choose a pair of inputs, a direction and an event; fresh samples test that one event. So searching
 costs samples and no confidence. Where others may show more, of which too little was seen to tell, up to three of them
-are counted in the same outputs, for two fifths of the error. One percent of it goes to the test for programs that
+are counted in the same outputs, for three tenths of the error. One percent of it goes to the test for programs that
 repeat themselves.
 """
 
@@ -31,7 +31,7 @@ from ldp_audit.auditing.test import Test, count_all, if_independent, reporter, s
 from ldp_audit.auditing.workers import runner_of
 
 _CALLS_SHARE = 0.01
-_ALTERNATIVES_SHARE = 0.4
+_ALTERNATIVES_SHARE = 0.3
 _CURVES_SHARE = 0.2
 
 

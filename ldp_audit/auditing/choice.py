@@ -23,6 +23,7 @@ from ldp_audit.auditing.scores import LEARNERS, NUMBER_LEARNERS, Score
 _DOUBT_OF_MANY = 3.0  # standard deviations by which the best of some hundred prefixes flatters itself
 _DOUBT_OF_ALTERNATIVES = 0.5  # and of those that may be tested beside the best
 _MOST_ALTERNATIVES = 3
+_WORTH_A_SHARE = 0.1  # of the distance of the expected bound from the log ratio, which sharing the error adds to it
 _ALIKE = 0.15  # events of one score whose hits differ by less, in nats, are not both tested
 _DOUBT_OF_FEW = 3.5  # and by which the best of a dozen events must stand out, for a rarer one not to win by luck
 _READABLE = 0.001  # of the bound, given away for an event of fewer pieces
@@ -160,11 +161,13 @@ def _scores(first: Sample, second: Sample, rng: np.random.Generator, *, floating
 
 
 def _alternatives(best: Choice, candidates: list[_Candidate]) -> tuple[Choice, ...]:
-    """The most optimistic of the others, each more so than the best event, and unlike those before it."""
+    """The most optimistic of the others, each clearly more so than the best event, and unlike those before it."""
     others = [(one.optimistic[which], one, which) for one in candidates for which in (0, 1)]
+    p, q = best.seen.smoothed
+    least = best.optimistic + _WORTH_A_SHARE * (math.log(p / q) - best.optimistic)
     found = [best]
     for optimistic, candidate, which in sorted(others, key=lambda other: -other[0]):
-        if len(found) > _MOST_ALTERNATIVES or optimistic <= best.optimistic:
+        if len(found) > _MOST_ALTERNATIVES or optimistic <= least:
             break
         one = candidate.choice(which)
         if not any(_alike(one, other) for other in found):

@@ -13,11 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ldp_audit.auditing.scores.additive import Additive
-from ldp_audit.auditing.scores.learning import one_thread
+from ldp_audit.auditing.scores.learning import correlated, one_thread
 from ldp_audit.auditing.scores.score import read_finite, read_list
 
 _MOST = 64  # coordinates
-_CORRELATED = 0.1
 _FEW = 1000
 _FARTHEST = 1e9  # standard deviations
 _GRID = 2.0**-30  # of a residual's standard deviation, so that rounding is no noise
@@ -40,7 +39,7 @@ class Residuals:
     def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[Residuals]:
         """One for each additive table; none for many coordinates, for uncorrelated ones, or where values repeat."""
         dimension = first.shape[1]
-        if not 2 <= dimension <= _MOST or min(len(first), len(second)) < 20 * dimension:
+        if dimension > _MOST or not correlated(first, second):
             return []
         if any(len(np.unique(column)) < len(column) // 2 for column in first[:_FEW].T):
             return []
@@ -49,7 +48,7 @@ class Residuals:
             spread = sum(np.cov(sample, rowvar=False) for sample in (first, second)) / 2
             sizes = np.sqrt(np.diag(spread))
             correlation = spread / sizes[:, None] / sizes
-            if not np.isfinite(correlation).all() or np.max(np.abs(np.tril(correlation, -1))) < _CORRELATED:
+            if not np.isfinite(correlation).all():
                 return []
             lower = np.linalg.cholesky(correlation + _RIDGE * np.eye(dimension))
             rows = np.linalg.inv(lower) / sizes
