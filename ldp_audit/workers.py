@@ -275,9 +275,7 @@ def client_of(address: str) -> Any:
     from distributed.comm.addressing import get_address_host_port
 
     try:
-        get_backend(
-            parse_address(address)[0]
-        )  # a client of an unknown one is left half made, and hangs when it is ended
+        get_address_host_port(address)  # a client of what is no address is left half made, and hangs at its end
         client = Client(address, set_as_default=False, timeout=_JOIN_SECONDS)
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"scheduler {address!r} cannot be reached: {error}") from None
