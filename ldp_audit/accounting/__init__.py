@@ -1,4 +1,4 @@
-"""What a mechanism or a protocol spends: privacy losses, their composition, sampling and shuffling, and the inverse."""
+"""Accounting: privacy losses of mechanisms and protocols, composition, sampling, shuffling, and calibration."""
 
 import sys
 from importlib import import_module

@@ -1,17 +1,17 @@
 """The trade-off curve of a mechanism: f(alpha), the least miss rate of any test whose false-alarm rate is alpha.
 
 A test that decides whether an output came from P or from Q has two errors: alpha, that it says P where it was Q, and
-beta, that it says Q where it was P. The least beta for each alpha is a convex, falling curve f. Of finitely many losses
-its corners are, by Neyman and Pearson, the tests "P if the loss exceeds c" (`TradeOffCurve`). In general it is the
-profile's other face (Dong, Roth, Su, "Gaussian Differential Privacy", JRSS B 2022, Proposition 6; Definitions 2 and 3,
-and Proposition F.2 of the arXiv version for the symmetric curve): with t = e**epsilon over all real epsilon,
+beta, that it says Q where it was P. The least beta for each alpha is a convex, falling curve f. For finitely many
+losses its corners are, by Neyman and Pearson, the tests "P if the loss exceeds c" (`TradeOffCurve`). In general it is
+the dual of the profile (Dong, Roth, Su, "Gaussian Differential Privacy", JRSS B 2022, Proposition 6; Definitions 2 and
+3, and Proposition F.2 of the arXiv version for the symmetric curve): with t = e**epsilon over all real epsilon,
 
     f(alpha) = sup over t of (1 - delta(t) - t alpha),      delta(t) = sup over alpha of (1 - f(alpha) - t alpha).
 
-Few levels give a curve from below, since every level's line lies below f. From above: delta, convex in t, lies above
-its chords prolonged into the next cell, and 1 - delta - t alpha is then largest at a level or where two of them meet.
-Levels t < 1 are asked of the reversed loss: there 1 - delta(t) is t (1 - delta'(1/t)), which keeps its digits, and what
-is largest is so at the same places, as (line - alpha)/t' is monotone in t' = 1/t.
+Each t gives a line below f, so few of them give a lower bound. From above: delta, convex in t, lies above its chords
+prolonged into the next cell, and 1 - delta - t alpha is then largest at a known t or where two of them meet. A t < 1 is
+evaluated on the reversed loss: there 1 - delta(t) is t (1 - delta'(1/t)), which keeps its digits, and the maximum is at
+the same place, as (line - alpha)/t' is monotone in t' = 1/t.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST_ATOMS = 200_000
 _COARSE, _FINE = 100, 1500
 _FEW, _ZOOMS, _BETWEEN = 8, 3, 18
 _FARTHEST = 700.0
-"""Levels beyond it are left out: their t would not be a float."""
+"""Epsilons beyond are left out: e**epsilon would overflow."""
 
 
 _Rates = NDArray[np.float64] | np.float64
@@ -42,7 +42,7 @@ _Value = Callable[[NDArray[np.float64], NDArray[np.float64], _Rates], NDArray[np
 
 
 class TradeOffBounds(NamedTuple):
-    """A lower (pessimistic) and an upper (optimistic) end of f, each of the shape of alpha."""
+    """A lower (pessimistic) and an upper (optimistic) bound of f, each of the shape of alpha."""
 
     lower: NDArray[np.float64] | np.float64
     upper: NDArray[np.float64] | np.float64
@@ -51,7 +51,7 @@ class TradeOffBounds(NamedTuple):
 def trade_off_bounds(loss: PrivacyLoss | PairLoss, alpha: ArrayLike) -> TradeOffBounds:
     """f between the worst neighbours, in whichever order they are worse.
 
-    The ends are the same, to 1e-12, for finitely many losses and for Gaussian noise.
+    The bounds are the same, to 1e-12, for finitely many losses and for Gaussian noise.
     alpha: false-alarm rates in [0, 1]; ValueError for anything else.
     """
     rates = rates_of(alpha)
@@ -62,9 +62,9 @@ def trade_off_bounds(loss: PrivacyLoss | PairLoss, alpha: ArrayLike) -> TradeOff
 
 
 def trade_off_from_below(mechanism: Any, alpha: ArrayLike, levels: ArrayLike) -> NDArray[np.float64]:
-    """f at each alpha, from a symmetric profile at finitely many levels: never above the true curve (pessimistic).
+    """f at each alpha, from a symmetric profile at finitely many epsilons: never above the true curve (pessimistic).
 
-    mechanism: anything with `delta(epsilon)` that takes arrays.   alpha: in [0, 1].   levels: nats, >= 0.
+    mechanism: anything with `delta(epsilon)` that takes arrays.   alpha: in [0, 1].   levels: epsilons, nats, >= 0.
     returns: shape of alpha. Raises ValueError for an alpha that is no rate.
     """
     rates = rates_of(alpha)
@@ -90,7 +90,7 @@ def _of_law(law: PairLoss, rates: NDArray[np.float64]) -> tuple[NDArray[np.float
 
 
 def _side(law: PairLoss, rates: NDArray[np.float64], value: _Value) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The ends of the supremum over the levels >= 0 of one law."""
+    """Bounds on the supremum over the epsilons >= 0 of one loss."""
     levels, logs = _looked_at(law, rates, value)
     scale, (low, high) = np.exp(levels), np.exp(logs.T)
     heights, places = _meetings(scale, low, high)
@@ -100,12 +100,12 @@ def _side(law: PairLoss, rates: NDArray[np.float64], value: _Value) -> tuple[NDA
 
 
 def _at_least_one(delta: NDArray[np.float64], t: NDArray[np.float64], rate: _Rates) -> NDArray[np.float64]:
-    """What a level t >= 1 says of f at this rate."""
+    """The line of a t >= 1 at this rate."""
     return 1 - delta - t * rate
 
 
 def _at_most_one(delta: NDArray[np.float64], t: NDArray[np.float64], rate: _Rates) -> NDArray[np.float64]:
-    """What the level 1/t <= 1 says, by the mirrored law's delta at t: 1 - delta(1/t) is its (1 - delta(t))/t.
+    """The line of 1/t <= 1, from the reversed loss's delta at t: 1 - delta(1/t) is its (1 - delta(t))/t.
 
     So a small f keeps its digits.
     """
@@ -115,7 +115,7 @@ def _at_most_one(delta: NDArray[np.float64], t: NDArray[np.float64], rate: _Rate
 def _looked_at(
     law: PairLoss, rates: NDArray[np.float64], value: _Value
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Levels >= 0, and ln of delta's ends there, shape (m, 2): many for a curve, for few rates those that matter."""
+    """Epsilons >= 0, and bounds on ln delta there, shape (m, 2): many for a curve, for few rates those that matter."""
     few = rates.size <= _FEW
     levels = levels_of(law, _COARSE if few else _FINE)
     levels = levels[(levels >= 0) & (levels < _FARTHEST)]
@@ -133,7 +133,7 @@ def _looked_at(
 def _highest(
     deltas: NDArray[np.float64], t: NDArray[np.float64], rates: NDArray[np.float64], value: _Value
 ) -> NDArray[np.float64]:
-    """The largest value over the levels, or 0, at each rate."""
+    """The largest value over all t, or 0, at each rate."""
     best = [max(0.0, float(np.max(value(deltas, t, rate)))) for rate in rates.flat]
     return np.array(best).reshape(rates.shape)
 
@@ -141,7 +141,7 @@ def _highest(
 def _meetings(
     t: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The corners of a curve that delta cannot go below: known levels, and where prolonged chords meet in each cell.
+    """The corners of a curve below delta: known points, and where prolonged chords meet in each cell.
 
     The chord that comes from the left falls at most as fast as from `high` to `low` there; the one from the right, at
     least as fast as from `low` to `high`. At the ends delta has slopes of -1 and 0 at most.
@@ -160,7 +160,7 @@ def _meetings(
 
 
 class Errors(NamedTuple):
-    """Of one test: false alarms (type I) and misses (type II)."""
+    """The error rates of one test: false alarms (type I) and misses (type II)."""
 
     false_alarm: float
     miss: float
@@ -183,7 +183,7 @@ class TradeOffCurve:
 
     @classmethod
     def of_atoms(cls, law: DiscreteLoss) -> TradeOffCurve:
-        """Exact, to rounding: each corner adds the outputs of one more loss to those that are called P."""
+        """The exact curve, up to rounding: each corner adds the outputs of one more loss to the test's P."""
         first = np.exp(law.log_probabilities)
         second = np.exp(law.log_probabilities - law.losses)
         alphas = np.concatenate([[0.0], np.cumsum(second[::-1])])
@@ -196,11 +196,11 @@ class TradeOffCurve:
         return np.interp(rates, self.alphas, self.betas)[()]
 
     def inverse(self) -> TradeOffCurve:
-        """The curve of the mirrored pair: the errors change places."""
+        """The curve of the reversed pair: the errors change places."""
         return TradeOffCurve(self.betas[::-1], self.alphas[::-1])
 
     def symmetrised(self) -> TradeOffCurve:
-        """The largest convex curve that lies below this one and below its inverse: what holds for both orders."""
+        """The largest convex curve below this one and below its inverse: the curve for neighbours in both orders."""
         x = np.concatenate([self.alphas, self.betas])
         y = np.concatenate([self.betas, self.alphas])
         return TradeOffCurve(*_lower_hull(x, y))

@@ -1,8 +1,8 @@
-"""A law known only from both sides: one that it dominates, and one that dominates it.
+"""A loss known by a lower and an upper bound, and the loss of a public mixture.
 
-The loss of a mixture that shows which part was drawn: each part has a weight, a shift and a loss of its own.
-
-If the part i is drawn with probability w under P and v under Q, the loss is that part's plus the shift ln(w/v).
+`EnclosedLoss` lies between a loss that it dominates and one that dominates it. `LossMixture` is the loss of a mixture
+whose output shows which part was drawn: if the part i is drawn with probability w under P and v under Q, the loss is
+that part's plus the shift ln(w/v).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ROUNDING = 2.0**-48
 
 @dataclass(frozen=True)
 class EnclosedLoss(PairLoss):
-    """Between two laws, at every level and in both orders of the pair; composition keeps that."""
+    """A loss between two losses, at every epsilon and in both orders of the pair; composition keeps that."""
 
     lower: PairLoss
     upper: PairLoss
@@ -38,7 +38,7 @@ class EnclosedLoss(PairLoss):
         return self.lower.log_delta_bounds(epsilon)[0], self.upper.log_delta_bounds(epsilon)[1]
 
     def epsilon_near(self, log_delta: float) -> float:
-        """A hint where the level with this ln delta lies, nats; not a number where the upper law has none."""
+        """See `PairLoss`: that of the upper bound."""
         return self.upper.epsilon_near(log_delta)
 
     def known_bound(self, end: int) -> PairLoss:
@@ -54,7 +54,7 @@ class EnclosedLoss(PairLoss):
         return self.lower.supremum_lower_bound()
 
     def reversed(self) -> EnclosedLoss:
-        """The loss of (Q, P)."""
+        """See `PairLoss`."""
         return EnclosedLoss(self.lower.reversed(), self.upper.reversed())
 
     def _divergence(self, alpha: float) -> Divergence:
@@ -62,7 +62,7 @@ class EnclosedLoss(PairLoss):
 
 
 class Part(NamedTuple):
-    """One part: ln of its probability under P, ln of its ratio, nats, finite, and the law of its loss."""
+    """One part: ln of its probability under P, the shift ln(w/v), nats, finite, and its own loss."""
 
     log_weight: float
     shift: float
@@ -85,13 +85,13 @@ class LossMixture(PairLoss):
         return max(part.shift + part.law.supremum() for part in self.parts)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `PairLoss`: the sum of the parts'."""
+        """See `PairLoss`: the weighted sum of the parts'."""
         ends = np.array([part.law.log_delta_bounds(epsilon - part.shift) for part in self.parts])
         low, high = (ends + np.array([[part.log_weight] for part in self.parts])).T
         return min(0.0, log_sum(low)), min(0.0, log_sum(high))
 
     def reversed(self) -> LossMixture:
-        """The loss of (Q, P)."""
+        """See `PairLoss`."""
         return LossMixture(tuple(Part(w - shift, -shift, law.reversed()) for w, shift, law in self.parts))
 
     @property
@@ -144,7 +144,7 @@ class LossMixture(PairLoss):
 
 
 def mixture(parts: Sequence[tuple[float, float, PairLoss]]) -> PairLoss:
-    """The mixture's law: finitely many losses where all parts have finitely many."""
+    """The loss of a public mixture: a `DiscreteLoss` where all parts are."""
     listed = [Part(*part) for part in parts]
     pairs = [(part, part.law.atoms()) for part in listed]
     known = [(part, atoms) for part, atoms in pairs if atoms is not None]
@@ -160,7 +160,7 @@ def mixture(parts: Sequence[tuple[float, float, PairLoss]]) -> PairLoss:
 
 
 def _masses(part: Part, edges: NDArray[np.float64]) -> CellMasses:
-    """One part's, with its weight under either law."""
+    """One part's masses, with its weight under P and under Q."""
     inner, other = part.law.masses(edges - part.shift), part.log_weight - part.shift
     return CellMasses(
         inner.first + part.log_weight, inner.second + other, inner.infinite + part.log_weight, inner.missing + other

@@ -1,12 +1,12 @@
-r"""What bounds on Renyi divergences say about a sum of many losses, beside a law that dominates it.
+"""Bounds on delta of a sum from Renyi divergences, beside a loss that dominates the sum.
 
 The divergences of order a of independent losses add up, so for every a > 1 (Canonne, Kamath, Steinke 2020, Proposition
 12)
 
     ln delta(epsilon) <= (a - 1)(sum of D_a - epsilon) + a ln(1 - 1/a) - ln(a - 1).
 
-A law that dominates every placing of some others at once is worse than any of them. Of very many losses it lies
-further above them than this bound, which is that of the worst placing at each order.
+A loss that dominates every neighbourhood at once is worse than each of them. In a sum of very many it lies further
+above them than this bound, which is that of the worst neighbourhood at each order.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from ldp_audit.losses.loss import PairLoss
 _PER_OCTAVE, _OCTAVES = 16, (-40, 40)
 """Orders are 1 + 2**(k/16)."""
 _CLEARLY = 4.0
-"""Where ln delta of the law is said to differ by so much from that of the moments, only one of the two is asked: what
-is said (`epsilon_near`) may be wrong by 3."""
+"""Where the hints for ln delta of the two bounds differ by this, only the smaller bound is computed: `epsilon_near` may
+be wrong by 3."""
 
 _ROUNDING, _OF_DIVERGENCE = 1e-13, 1e-11
-"""What rounding may make of the exponent, and of a divergence that is added up of thousands of logarithms."""
+"""The rounding of the exponent, and of a divergence that is the sum of thousands of logarithms."""
 
 Part = tuple[PairLoss, int]
 
 
 @dataclass(frozen=True, eq=False)
 class MomentBound(PairLoss):
-    """A law that dominates a sum, with the smaller of its upper end and that of the moments; nothing is known below.
+    """A sum with the smaller of two upper bounds, a dominating loss's and that of the moments; no lower bound.
 
-    law: dominates the sum.   parts: the losses that it is of, each so many times, as `with_moment_bound` takes them.
+    law: dominates the sum.   parts: the summands with their times, as in `with_moment_bound`.
     """
 
     law: PairLoss
@@ -55,7 +55,7 @@ class MomentBound(PairLoss):
         return self.parts
 
     def known_bound(self, end: int) -> PairLoss:
-        """See `PairLoss`: nothing, or the law."""
+        """See `PairLoss`: `ZERO_LOSS`, or the dominating loss."""
         return self.law if end else ZERO_LOSS
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
@@ -71,7 +71,7 @@ class MomentBound(PairLoss):
         return -math.inf, min(0.0, of_law, of_moments)
 
     def epsilon_near(self, log_delta: float) -> float:
-        """About the level with this ln delta, nats: a hint for who looks for it, with no claim."""
+        """See `PairLoss`."""
 
         def epsilon(k: int) -> float:
             return self._about(k) + (_log_lack(k) - log_delta) / _order(k)
@@ -100,7 +100,7 @@ class MomentBound(PairLoss):
         return self._near[k]
 
     def _bound(self, k: int) -> float:
-        """An upper bound of it."""
+        """An upper bound of the sum's divergence."""
         if k not in self._sure:
             self._sure[k] = self._added(k, self.parts) * (1 + _OF_DIVERGENCE)
         return self._sure[k]
@@ -111,10 +111,9 @@ class MomentBound(PairLoss):
 
 
 def with_moment_bound(upper: PairLoss, laws: Sequence[Part]) -> PairLoss:
-    """The law that dominates the sum of these, with what their moments say beside it.
+    """The loss that dominates a sum, with the moment bound of its summands beside it.
 
-    Unchanged where there is a single loss, one whose divergences follow from a list that dominates it alone, or none
-    that is only enclosed.
+    Unchanged for a single loss, where a divergence would follow from a dominating list alone, or where all are known.
     """
     parts: list[Part] = []
     for law, times in laws:

@@ -12,7 +12,7 @@ from ldp_audit.accounting.conversion.gaussian_dp import gdp_of
 from ldp_audit.accounting.conversion.renyi import renyi_divergence, response_renyi, zcdp_of
 from ldp_audit.accounting.privacy_loss import compose, privacy_loss
 from ldp_audit.accounting.shuffle import shuffle
-from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
+from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhood
 from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.mechanisms import RandomizedResponse
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
@@ -76,7 +76,7 @@ def test_exact_and_float_tests_of_one_channel_meet():
 
 @pytest.mark.parametrize(("epsilon0", "n", "epsilon"), [(0.01, 600, 0.008), (1.0, 600, 0.7), (0.1, 600, 0.09)])
 def test_a_worst_placing_encloses_its_delta_far_out(epsilon0, n, epsilon):
-    law = WorstPlacing(epsilon0, n)
+    law = WorstNeighbourhood(epsilon0, n)
     low, high = law.log_delta_bounds(epsilon)
     at_one_end = max(float(_one_end(epsilon0, n, epsilon, j)) for j in (0, n - 1))
     assert low <= high < low + 1e-8

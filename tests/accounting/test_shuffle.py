@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ldp_audit.accounting.privacy_loss import compose, privacy_loss
 from ldp_audit.accounting.shuffle import shuffle
 from ldp_audit.accounting.shuffling.anonymous_counts import exact_laws
-from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing, one_end
+from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhood, one_end
 from ldp_audit.mechanisms import (
     Gaussian,
     Laplace,
@@ -107,7 +107,7 @@ def test_no_placing_on_a_grid_beats_the_ends(t: Fraction, n: int) -> None:
     """Others at the ends and at three places between, client 1 as well: would catch a maximum that misses a split."""
     low, high = 1 / (t + 1), t / (t + 1)
     places = [low + (high - low) * Fraction(i, 4) for i in range(5)]
-    law = WorstPlacing(math.log(t), n)
+    law = WorstNeighbourhood(math.log(t), n)
     for level in (Fraction(1), 1 + (t - 1) / 10, (1 + t) / 2):
         worst = max(
             delta(exact_laws(first, second, list(others)), level)
@@ -127,16 +127,16 @@ def delta(laws: tuple[dict[int, Fraction], dict[int, Fraction]], level: Fraction
 def test_one_end_is_not_always_the_worst() -> None:
     """Of three clients at t = 3 and e**epsilon = 1.1 a split gives more away: why all of them are looked at."""
     levels = np.linspace(0.01, 1.05, 40)
-    worst, placed = WorstPlacing(math.log(3), 3), one_end(math.log(3), 3)
+    worst, placed = WorstNeighbourhood(math.log(3), 3), one_end(math.log(3), 3)
     ends = [max(placed.log_delta_bounds(x)[0], placed.reversed().log_delta_bounds(x)[0]) for x in levels]
     assert any(worst.log_delta_bounds(x)[0] > end + 1e-6 for x, end in zip(levels, ends, strict=True))
 
 
 @pytest.mark.parametrize("level", [0.02, 0.1, 0.3])
 def test_blocks_of_splits_lie_above_all_their_splits(level: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    single = WorstPlacing(1.0, 250).log_delta_bounds(level)
-    monkeypatch.setattr("ldp_audit.accounting.shuffling.worst_placing.MOST_ONE_BY_ONE", 10)
-    blocks = WorstPlacing(1.0, 250).log_delta_bounds(level)
+    single = WorstNeighbourhood(1.0, 250).log_delta_bounds(level)
+    monkeypatch.setattr("ldp_audit.accounting.shuffling.worst_neighbourhood.MOST_ONE_BY_ONE", 10)
+    blocks = WorstNeighbourhood(1.0, 250).log_delta_bounds(level)
     assert blocks[0] <= single[1]
     assert single[0] <= blocks[1]
     assert blocks[1] - single[1] < 0.5

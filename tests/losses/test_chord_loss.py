@@ -9,7 +9,7 @@ import pytest
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.shuffling.clones import clones, stronger_clones, third_value
-from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
+from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhood
 from ldp_audit.losses.composition import composed
 from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.hulls import chord_levels, chord_loss
@@ -43,7 +43,7 @@ def test_points_that_are_no_profile_still_give_a_law_above_them(factor: float) -
 
 def test_levels_reach_to_the_largest_loss_without_a_leap() -> None:
     """Else a sum's tilts would see that loss alone: ten counts of a hundred million had a tenth of it for epsilon."""
-    law = WorstPlacing(1.0, 10**8)
+    law = WorstNeighbourhood(1.0, 10**8)
     levels = chord_levels(lambda level: law.placing.log_delta_bounds(level)[1], 1.0, 20, 20)
     assert levels[0] == 0
     assert levels[-1] == 1
@@ -54,13 +54,13 @@ def test_levels_reach_to_the_largest_loss_without_a_leap() -> None:
 @pytest.mark.parametrize(
     "law",
     [
-        WorstPlacing(1.0, 12),
-        WorstPlacing(1e-9, 600),
-        WorstPlacing(4.0, 900),
-        WorstPlacing(0.5, 10**5),
-        WorstPlacing(10.0, 10**6),
-        WorstPlacing(1.0, 10**8),
-        WorstPlacing(60.0, 5000),
+        WorstNeighbourhood(1.0, 12),
+        WorstNeighbourhood(1e-9, 600),
+        WorstNeighbourhood(4.0, 900),
+        WorstNeighbourhood(0.5, 10**5),
+        WorstNeighbourhood(10.0, 10**6),
+        WorstNeighbourhood(1.0, 10**8),
+        WorstNeighbourhood(60.0, 5000),
         clones(1.0, 3000),
         stronger_clones(2.0, 10**6),
         third_value(3.0, 40, 5),
@@ -84,6 +84,6 @@ def test_what_stands_for_it_in_sums_encloses_the_law(law) -> None:
 )
 def test_ten_counts_are_enclosed_closely(epsilon0: float, n: int, delta: float, apart: float) -> None:
     """At 1e-300 the upper end was once nine times the lower one, or the largest loss itself."""
-    law = composed([(WorstPlacing(epsilon0, n), 10)])
+    law = composed([(WorstNeighbourhood(epsilon0, n), 10)])
     low, high = PrivacyLoss((law,)).epsilon_bounds(delta)
     assert 0 < low <= high <= low * (1 + apart)

@@ -13,7 +13,7 @@ from ldp_audit.losses import inversion
 from ldp_audit.losses.composition import InvertedSum, inverted_sum
 from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid
-from ldp_audit.losses.inversion import InversionLine, Tangent
+from ldp_audit.losses.inversion import ChernoffBound, TrapezoidRule
 from ldp_audit.losses.noise_losses import GaussianLoss, GaussianTransform
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
@@ -27,8 +27,8 @@ def _inverted(laws) -> InvertedSum:
     return found
 
 
-def _line(loss: InvertedSum, level: float) -> InversionLine:
-    found = loss.plan.line(level)
+def _line(loss: InvertedSum, level: float) -> TrapezoidRule:
+    found = loss.plan.rule(level)
     assert found is not None
     return found
 
@@ -75,7 +75,7 @@ def test_the_grid_encloses_the_inverted(name, delta):
     level = loss.epsilon(delta)
     for law in loss.directions:
         assert isinstance(law, InvertedSum)
-        assert law.plan.line(level) is not None
+        assert law.plan.rule(level) is not None
         low, high = law.log_delta_bounds(level)
         grid_low, grid_high = law.grid.log_delta_bounds(level)
         assert grid_low <= low <= high <= grid_high
@@ -176,16 +176,16 @@ def test_forgetting_what_comes_with_delta_is_caught(monkeypatch):
     """The planted bug: the trapezoid rule's neighbours count as nothing."""
     monkeypatch.setattr(inversion, "_PRECISE", 1.0)
     monkeypatch.setattr(inversion, "_AWAY", 0.1)
-    monkeypatch.setattr(GaussianTransform, "log_beyond", lambda *_: -1e6)
+    monkeypatch.setattr(GaussianTransform, "log_tail_bound", lambda *_: -1e6)
     monkeypatch.setattr(inversion, "_SHORTEST", 8.0)
-    monkeypatch.setattr(InversionLine, "log_more", lambda *_: -1e6)
+    monkeypatch.setattr(TrapezoidRule, "log_aliasing", lambda *_: -1e6)
     assert any(low > truth for low, _, truth in map(_coarse, _LEVELS))
 
 
 def test_forgetting_what_is_cut_off_is_caught(monkeypatch):
     """The planted bug: what lies beyond the last point of the line counts as nothing."""
     monkeypatch.setattr(inversion, "_SHORTEST", 1.5)
-    monkeypatch.setattr(GaussianTransform, "log_beyond", lambda *_: -1e6)
+    monkeypatch.setattr(GaussianTransform, "log_tail_bound", lambda *_: -1e6)
     assert any(not low <= truth <= high for low, high, truth in map(_coarse, _LEVELS))
 
 
@@ -208,7 +208,7 @@ def test_levels_that_no_line_can_tell_have_an_upper_end_all_the_same():
     """e**(c 700) is no number to sum: a smaller tilt has one. Would catch an upper end of 1 for ever."""
     law = compose([(RandomizedResponse(700.0), 1), (Gaussian(1.0), 1)]).directions[0]
     assert isinstance(law, InvertedSum)
-    assert law.plan.line(1e4) is None
+    assert law.plan.rule(1e4) is None
     low, high = law.log_delta_bounds(1e4)
     # the loss is at most 700 more than that of the noise
     assert low <= GaussianLoss(1.0).log_delta_bounds(1e4 - 700)[0] <= high < -1000
@@ -220,7 +220,7 @@ def test_levels_that_no_line_can_tell_have_an_upper_end_all_the_same():
 def test_noise_whose_square_is_no_float_is_not_told():
     """Would catch an overflow that is no answer."""
     assert GaussianTransform(1e200).at(1.0, np.zeros(1)) is None
-    assert GaussianTransform(1e200).log_beyond(1.0, 100.0) == math.inf
+    assert GaussianTransform(1e200).log_tail_bound(1.0, 100.0) == math.inf
 
 
 def test_a_bound_by_one_tilt_is_not_below_the_truth_by_rounding():
@@ -228,5 +228,5 @@ def test_a_bound_by_one_tilt_is_not_below_the_truth_by_rounding():
     for tilt in (1e3, 1e7, 1e11):
         level = 20.0 - math.log1p(1 / tilt)
         truth = -math.log1p(tilt)  # ln(1 - e**(level - 20))
-        found = Tangent(tilt, tilt * 20.0).log_delta(level)
+        found = ChernoffBound(tilt, tilt * 20.0).log_delta(level)
         assert truth <= found <= truth + 1e-14 * tilt * 100

@@ -14,7 +14,7 @@ from ldp_audit.accounting.conversion.renyi import renyi_divergence
 from ldp_audit.accounting.shuffling.anonymous_counts import exact_laws
 from ldp_audit.accounting.shuffling.clones import clones
 from ldp_audit.accounting.shuffling.count_loss import placed_count
-from ldp_audit.accounting.shuffling.worst_placing import WorstMoments, WorstPlacing
+from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstDivergence, WorstNeighbourhood
 from ldp_audit.losses.composition import composed
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, BinomialLoss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
@@ -46,13 +46,13 @@ def test_the_worst_divergence_is_that_of_the_fractions(t: Fraction, n: int, alph
             first, second = exact_laws(*pair, [high] * upper + [low] * (n - 1 - upper))
             sums.append(sum((p**alpha / second[k] ** (alpha - 1) for k, p in first.items()), Fraction(0)))
     truth = math.log(max(sums)) / (alpha - 1)
-    found = WorstMoments(math.log(t), n).divergence(alpha)
+    found = WorstDivergence(math.log(t), n).divergence(alpha)
     assert truth * (1 - 1e-12) <= found <= truth * (1 + 2e-10)
 
 
 @pytest.mark.parametrize(("epsilon0", "n"), [(1e-9, 30), (1.0, 200), (12.0, 40), (60.0, 10), (1.0, 1024)])
 def test_it_is_an_upper_end_of_every_split_s(epsilon0: float, n: int) -> None:
-    moments = WorstMoments(epsilon0, n)
+    moments = WorstDivergence(epsilon0, n)
     for alpha in (1 + 1e-6, 1.5, 4.0, 1e3):
         found = moments.divergence(alpha)
         for upper in {0, 1, n // 3, n - 1}:
@@ -67,7 +67,7 @@ def test_no_mixture_of_placings_exceeds_the_sum_s_bound(
     epsilon0: float, n: int, times: int, data: st.DataObject
 ) -> None:
     """Two placings, either way round, each so many times: the sum as it is, against what the moments say of all."""
-    law = WorstPlacing(epsilon0, n)
+    law = WorstNeighbourhood(epsilon0, n)
     bound = with_moment_bound(BinomialLoss(epsilon0, -epsilon0, times), [(law, times)])
     assert isinstance(bound, MomentBound)
     first = data.draw(st.integers(0, times))
@@ -90,7 +90,7 @@ def test_what_orders_add_keeps_its_digits() -> None:
 
 
 def test_of_very_many_counts_it_is_far_below_the_dominating_law() -> None:
-    law = WorstPlacing(4.0, 50)
+    law = WorstNeighbourhood(4.0, 50)
     dominating = composed([(law.known_bounds()[1], 20_000)])
     bound = with_moment_bound(dominating, [(law, 20_000)])
     typical = composed([(law.placing, 20_000)])
@@ -101,7 +101,7 @@ def test_of_very_many_counts_it_is_far_below_the_dominating_law() -> None:
 
 
 def test_where_the_dominating_law_is_nearer_it_is_what_counts() -> None:
-    law = WorstPlacing(1.0, 200)
+    law = WorstNeighbourhood(1.0, 200)
     dominating = composed([(law.known_bounds()[1], 3)])
     bound = with_moment_bound(dominating, [(law, 3)])
     for level in (-0.1, 0.0, 0.1, 0.5, 2.9, 3.0):
@@ -110,9 +110,9 @@ def test_where_the_dominating_law_is_nearer_it_is_what_counts() -> None:
 
 
 def test_only_sums_of_losses_whose_divergences_are_known_have_it() -> None:
-    law, upper = WorstPlacing(1.0, 20), GaussianLoss(3.0)
+    law, upper = WorstNeighbourhood(1.0, 20), GaussianLoss(3.0)
     assert with_moment_bound(upper, [(law, 1)]) is upper
-    assert with_moment_bound(upper, [(WorstPlacing(1.0, 5000), 7)]) is upper
+    assert with_moment_bound(upper, [(WorstNeighbourhood(1.0, 5000), 7)]) is upper
     assert with_moment_bound(upper, [(law, 5), (clones(1.0, 20), 1)]) is upper
     assert with_moment_bound(upper, [(GaussianLoss(1.0), 5)]) is upper
     found = with_moment_bound(upper, [(law, 1), (GaussianLoss(1.0), 1)])
@@ -120,7 +120,7 @@ def test_only_sums_of_losses_whose_divergences_are_known_have_it() -> None:
 
 
 def test_a_sum_of_sums_has_the_parts_of_both() -> None:
-    law = WorstPlacing(2.0, 15)
+    law = WorstNeighbourhood(2.0, 15)
     inner = with_moment_bound(composed([(law.known_bounds()[1], 4)]), [(law, 4)])
     outer = with_moment_bound(composed([(law.known_bounds()[1], 40)]), [(EnclosedLoss(ZERO_LOSS, inner), 10)])
     assert isinstance(outer, MomentBound)
@@ -130,7 +130,7 @@ def test_a_sum_of_sums_has_the_parts_of_both() -> None:
 
 
 def test_one_end_of_a_law_known_from_both_sides_is_asked_alone() -> None:
-    law = WorstPlacing(1.0, 10)
+    law = WorstNeighbourhood(1.0, 10)
     nested = EnclosedLoss(EnclosedLoss(ZERO_LOSS, law), law)
     assert nested.side(0) is ZERO_LOSS
     assert nested.side(1) is law

@@ -9,7 +9,7 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
+from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhood
 from ldp_audit.losses.loss import log_delta_from_reversed
 
 
@@ -37,6 +37,6 @@ def test_larger_ends_have_larger_ones_and_a_true_0_is_none() -> None:
 @pytest.mark.parametrize("level", [-1e-12, -0.2, -1.5, -40.0, -math.inf])
 def test_a_placing_s_lower_end_is_not_rounded_up(level: float) -> None:
     """Once it was 0, a delta of 1, at levels where delta lacks e**-40 of it."""
-    low, high = WorstPlacing(1.0, 7).log_delta_bounds(level)
+    low, high = WorstNeighbourhood(1.0, 7).log_delta_bounds(level)
     assert low <= high <= 0
     assert low < 0 or level == -math.inf

@@ -11,13 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.losses import grid_loss
-from ldp_audit.losses.discretisation import TiltedLaw, regridded
+from ldp_audit.losses.discretisation import TiltedDistribution, respaced
 from ldp_audit.losses.grid_loss import added
 
 
-def _law(weights: list[int], first: int = 0, spacing: float = 0.1) -> TiltedLaw:
+def _law(weights: list[int], first: int = 0, spacing: float = 0.1) -> TiltedDistribution:
     masses = np.array(weights) / sum(weights)
-    return TiltedLaw(spacing, 0.0, 0.0, np.arange(first, first + len(weights), dtype=np.int64), masses, 0.0, 0.0)
+    return TiltedDistribution(
+        spacing, 0.0, 0.0, np.arange(first, first + len(weights), dtype=np.int64), masses, 0.0, 0.0
+    )
 
 
 def _exact(parts: list[tuple[list[int], int]]) -> list[Fraction]:
@@ -94,10 +96,10 @@ def test_moving_to_another_grid_keeps_the_masses_of_both_laws(weights, spacing, 
     """Would catch shares that do not keep the mean of e**-loss, which domination rests on."""
     law = _law(weights)
     tilted = law.masses * np.exp(theta * law.spacing * law.indices)
-    law = TiltedLaw(law.spacing, theta, 0.0, law.indices, tilted / tilted.sum(), math.log(tilted.sum()), 0.0)
-    moved = regridded(law, spacing)
+    law = TiltedDistribution(law.spacing, theta, 0.0, law.indices, tilted / tilted.sum(), math.log(tilted.sum()), 0.0)
+    moved = respaced(law, spacing)
 
-    def untilted(one: TiltedLaw, power: float) -> float:
+    def untilted(one: TiltedDistribution, power: float) -> float:
         return float((one.masses * np.exp((power - theta) * one.spacing * one.indices)).sum()) * math.exp(one.log_sum)
 
     for power in (0.0, -1.0):

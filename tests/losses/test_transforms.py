@@ -114,13 +114,13 @@ def test_far_out_the_values_stay_below_the_bound(case):
     transform, truth, c, top = _CASES[case]
     bounds = []
     for start in (0.05 * top, 0.4 * top, top):
-        bound = transform.log_beyond(c, start)
+        bound = transform.log_tail_bound(c, start)
         bounds.append(bound)
         for further in (1.0, 1.13, 1.9, 3.7):
             value = truth(acb(arb(c), arb(start * further)))
             assert abs(value).log() <= arb(bound)
     assert bounds == sorted(bounds, reverse=True)
-    assert bounds[-1] < transform.log_beyond(c, 0.02 * top) < math.inf
+    assert bounds[-1] < transform.log_tail_bound(c, 0.02 * top) < math.inf
 
 
 @pytest.mark.parametrize(("epsilon", "c"), [(1.0, 0.8), (0.1, 1.5), (3.0, 0.05), (0.02, 20.0)])
@@ -131,23 +131,23 @@ def test_the_bound_of_laplace_noise_holds_at_every_further_point(epsilon, c):
     sizes = _known(transform.at(c, y)).log.real
     worst = np.maximum.accumulate(sizes[::-1])[::-1]
     for place in range(0, y.size, 500):
-        assert worst[place] <= transform.log_beyond(c, float(y[place])) + 1e-13
+        assert worst[place] <= transform.log_tail_bound(c, float(y[place])) + 1e-13
 
 
 def test_the_bound_of_tiny_shifts_serves_many_tiny_losses():
     """A million losses: e**-40 needs a bound that is right to 1e-6 of ln M. Would catch one of too coarse a shift."""
     transform = SampledGaussian(1.0, SamplingRate.of_chance(0.001), back=False)
     c, y = 1.0, 12.0 / (0.0013 * math.sqrt(1e6))
-    fallen = transform.log_beyond(c, y) - float(_known(transform.at(c, np.zeros(1))).log[0].real)
+    fallen = transform.log_tail_bound(c, y) - float(_known(transform.at(c, np.zeros(1))).log[0].real)
     assert 1e6 * fallen < -20
 
 
 def test_what_cannot_be_told_is_not():
     """Would catch an overflow that passes for a number, and a sum of too many terms."""
-    assert LaplaceTransform(900.0).log_beyond(1.0, 0.0) == math.inf
+    assert LaplaceTransform(900.0).log_tail_bound(1.0, 0.0) == math.inf
     sampled = SampledGaussian(40.0, SamplingRate.of_chance(0.5), back=False)
     assert sampled.at(1e3, np.zeros(1)) is None
-    assert sampled.log_beyond(1e3, 1.0) == math.inf
+    assert sampled.log_tail_bound(1e3, 1.0) == math.inf
     assert SubsampledLoss(BinomialLoss(0.1, -0.1, 10**6), SamplingRate.of_chance(0.5)).transform() is None
     assert DiscreteLoss(np.zeros(1), np.log([0.5]), math.log(0.5)).transform() is None
 

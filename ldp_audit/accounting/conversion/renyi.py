@@ -1,7 +1,7 @@
-"""Renyi divergences and concentrated privacy, and what a bound on them says about (epsilon, delta).
+"""Renyi divergences and concentrated privacy, and their conversion to (epsilon, delta).
 
-D_alpha(P || Q) = ln E_P[e**((alpha - 1) L)] / (alpha - 1), L the privacy loss; order 1 is its mean, the divergence of
-Kullback and Leibler, and order infinity its supremum (Mironov, CSF 2017, Definitions 3 and 4). Zero-concentrated
+D_alpha(P || Q) = ln E_P[e**((alpha - 1) L)] / (alpha - 1), L the privacy loss; order 1 is its mean, the
+Kullback-Leibler divergence, and order infinity its supremum (Mironov, CSF 2017, Definitions 3 and 4). Zero-concentrated
 privacy: the divergence of every order alpha > 1 is at most rho alpha (Bun, Steinke, "Concentrated Differential
 Privacy", TCC 2016, Definition 1.1).
 """
@@ -34,16 +34,16 @@ _NOISE = "Mironov (2017), Proposition 7"
 _SIMPLE = "Mironov (2017), Proposition 3"
 _TIGHTER = "Canonne, Kamath, Steinke (2020), Proposition 12; Balle et al. (2020), Theorem 21"
 _ORDERS = 1 + np.logspace(-6, 12, 73)
-"""Where the best order is looked for first."""
+"""The first orders evaluated in the search for the best."""
 _HUGE = 1e200
 
 
 def renyi_divergence(loss: PrivacyLoss | PairLoss, alpha: float) -> Converted:
     """The divergence of order alpha, nats: the larger of the directions'.
 
-    Exact for finitely many losses, for Gaussian and Laplace noise, and for sums of these; for any other law an upper
-    end (`PairLoss.divergence`): within 1e-4 of itself for noise on a sample, by rate or without replacement, else
-    that of a law that dominates it.
+    Exact for finitely many losses, for Gaussian and Laplace noise, and for sums of these; for any other loss an upper
+    bound (`PairLoss.divergence`): within 1e-4 of itself for subsampled noise, by rate or without replacement, else that
+    of a loss that dominates it.
     alpha: >= 1; infinity gives the pure epsilon. Raises ValueError for anything else.
     """
     asked = order(alpha)
@@ -76,7 +76,7 @@ def response_renyi(epsilon: float, alpha: float, k: int = 2) -> Converted:
 
 
 def _near_top(top: float, alpha: float, k: float) -> float:
-    """What randomised response lacks of its epsilon, e + ln(1 - c)/(a - 1), for t far above k: c is small then.
+    """The divergence of randomised response for t far above k: e + ln(1 - c)/(a - 1), where c is small.
 
     c = (1 - t**(2 - 2a) + (k - 2)(1 - t**(1 - a))) / (t + k - 1).
     """
@@ -86,7 +86,7 @@ def _near_top(top: float, alpha: float, k: float) -> float:
 
 
 def gaussian_renyi(mu: float, alpha: float) -> Converted:
-    """Of unit normal laws whose means are mu apart, nats; exact: alpha mu**2 / 2."""
+    """Of unit normal distributions whose means are mu apart, nats; exact: alpha mu**2 / 2."""
     asked, shift = order(alpha), level(mu, "mu")
     if shift == 0 or math.isinf(asked):
         return Converted.exact(math.inf if shift else 0.0, _NOISE)
@@ -114,8 +114,8 @@ def renyi_to_epsilon(
 ) -> Converted:
     """An epsilon at this delta, nats, for a mechanism whose divergence of order alpha is at most curve(alpha).
 
-    orders: those that may be used, each above 1; all of them, and the best one looked for, unless given.
-    simple: Mironov's formula instead of the tighter one. An upper end. Raises ValueError for bad numbers, the curve's
+    orders: the orders allowed, each above 1; by default all, of which the best is searched for.
+    simple: Mironov's formula instead of the tighter one. An upper bound. Raises ValueError for bad numbers, the curve's
     too: they may be infinite, but must be numbers.
     """
     target, curve = log_of_delta(delta, log_delta), _checked(curve)
@@ -133,7 +133,7 @@ def renyi_to_epsilon(
 
 
 def renyi_to_delta(curve: Curve, epsilon: float, *, orders: Iterable[float] | None = None) -> Converted:
-    """A delta at this epsilon for a mechanism whose divergence of order alpha is at most curve(alpha); an upper end.
+    """A delta at this epsilon for a mechanism whose divergence of order alpha is at most curve(alpha); an upper bound.
 
     The smallest over the orders of e**((a - 1)(curve(a) - epsilon)) (1 - 1/a)**a / (a - 1). Errors as above.
     """
@@ -152,7 +152,7 @@ def renyi_to_delta(curve: Curve, epsilon: float, *, orders: Iterable[float] | No
 
 
 def laws_of(loss: PrivacyLoss | PairLoss) -> tuple[PairLoss, ...]:
-    """The directions' laws. Raises ValueError for what is no loss."""
+    """The losses of the directions. Raises ValueError for what is no loss."""
     laws = loss.directions if isinstance(loss, PrivacyLoss) else (loss,)
     if not all(isinstance(law, PairLoss) for law in laws):
         raise ValueError(f"loss must be a PrivacyLoss or a law of losses, got {loss!r}")
@@ -160,7 +160,7 @@ def laws_of(loss: PrivacyLoss | PairLoss) -> tuple[PairLoss, ...]:
 
 
 def _log_sinh(x: float) -> float:
-    """For x >= 0."""
+    """ln sinh(x) for x >= 0."""
     if x == 0:
         return -math.inf
     return x + math.log(-math.expm1(-2 * x)) - math.log(2)
@@ -191,7 +191,7 @@ def _listed(orders: Iterable[float]) -> list[float]:
 
 
 def _checked(curve: Curve) -> Curve:
-    """The same, but an error where it gives no number."""
+    """The same curve, which raises an error where it gives no number."""
     if not callable(curve):
         raise ValueError(f"curve must be a function from an order to a divergence, got {curve!r}")
 
@@ -207,13 +207,13 @@ def _checked(curve: Curve) -> Curve:
 _FARTHEST = 1e12
 _MOST_CELLS = 5000
 _MANY = 2048
-"""Of losses, of which hundreds of orders are asked."""
+"""Losses of more values are coarsened, as hundreds of orders are evaluated."""
 
 
 def zcdp_to_epsilon(
     rho: float, delta: float | None = None, *, log_delta: float | None = None, simple: bool = False
 ) -> Converted:
-    """An epsilon at this delta, nats, for every mechanism of this rho; an upper end.
+    """An epsilon at this delta, nats, for every mechanism of this rho; an upper bound.
 
     The best order of the tighter Renyi conversion; simple: Bun and Steinke's rho + 2 sqrt(rho ln(1/delta)).
     Raises ValueError for a negative rho and for what is no delta.
@@ -229,7 +229,7 @@ def zcdp_to_epsilon(
 
 
 def zcdp_to_delta(rho: float, epsilon: float, *, simple: bool = False) -> Converted:
-    """A delta at this epsilon for every mechanism of this rho; an upper end.
+    """A delta at this epsilon for every mechanism of this rho; an upper bound.
 
     simple: e**-((epsilon - rho)**2 / (4 rho)), 1 for epsilon <= rho.
     """
@@ -255,7 +255,7 @@ def laplace_zcdp(epsilon: float) -> Converted:
 
 
 def zcdp_of(loss: PrivacyLoss | PairLoss, tolerance: float = 1e-4) -> Converted:
-    """The least rho of a loss, from above: the supremum of D(alpha)/alpha; infinite where the loss may be.
+    """An upper bound of the least rho of a loss: the supremum of D(alpha)/alpha; infinite where the loss may be.
 
     (alpha - 1) D(alpha) is convex, so between two orders it lies below its chord; the piece with the largest bound is
     halved until that is within `tolerance`, of itself, of a value that is attained, or no pieces are left.
@@ -283,7 +283,7 @@ def zcdp_of(loss: PrivacyLoss | PairLoss, tolerance: float = 1e-4) -> Converted:
 
 
 def _ratio_beyond(law: PairLoss, order: float) -> float:
-    """A bound on divergence over order from this order on, nats; infinite where none is known."""
+    """A bound on D(alpha)/alpha from this order on, nats; infinite where none is known."""
     if math.isfinite(law.supremum()):
         return law.supremum() / order
     common, log_first, log_second = law.side(1).finite_part()
@@ -299,7 +299,7 @@ def _ratio_beyond(law: PairLoss, order: float) -> float:
 
 
 def _few(law: PairLoss) -> PairLoss:
-    """A loss of fewer values that dominates one of very many, at far less than the tolerance; others as they are."""
+    """A loss of fewer values that dominates one of very many, within the tolerance; other losses unchanged."""
     law = law.side(1)
     atoms = law.atoms()
     if atoms is None or atoms is not law or atoms.losses.size <= _MANY:
@@ -308,11 +308,10 @@ def _few(law: PairLoss) -> PairLoss:
 
 
 def _coarser(law: DiscreteLoss) -> PairLoss:
-    """A loss that is its own reverse, each value above 0 moved to the two points of a grid beside it.
+    """A loss that is its own reverse and dominates, each value above 0 moved to the two points of a grid beside it.
 
-    Both of its masses p and q are kept ('connecting the dots', see `discretisation`): the share
-    (1 - e**a q/p)/(1 - e**(a - b)) of p goes to b, for the points a < b. Half of the
-    points are values, half evenly spaced.
+    Both of its masses p and q are kept ('connecting the dots', see `discretisation`): the share (1 - e**a q/p)/(1 -
+    e**(a - b)) of p goes to b, for the points a < b. Half of the points are values, half evenly spaced.
     """
     above = law.losses > 0
     losses, logs = law.losses[above], law.log_probabilities[above]

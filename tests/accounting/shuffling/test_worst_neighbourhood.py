@@ -11,10 +11,10 @@ from flint import arb, arb_poly, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.shuffling import worst_placing
+from ldp_audit.accounting.shuffling import worst_neighbourhood
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance, exact_laws
 from ldp_audit.accounting.shuffling.count_loss import CountLoss
-from ldp_audit.accounting.shuffling.worst_placing import SplitCounts, worst_split
+from ldp_audit.accounting.shuffling.worst_neighbourhood import SplitCounts, worst_split
 from ldp_audit.mechanisms.log_space import expit
 
 
@@ -125,7 +125,7 @@ def test_blocks_lie_above_all_their_splits(epsilon0: float, far: float, digits: 
 
 def test_a_coin_for_every_client_of_a_block_would_be_beaten(monkeypatch: pytest.MonkeyPatch) -> None:
     """The check above can fail."""
-    monkeypatch.setattr(worst_placing, "_sure_coins", lambda free, _: 1.3 * free)
+    monkeypatch.setattr(worst_neighbourhood, "_sure_coins", lambda free, _: 1.3 * free)
     level = SplitCounts(1.0, 0.05)
     low, _ = level.log_delta(splits((9000, 999, 0)))
     _, high = level.log_delta_of_blocks(np.array([8000.0]), np.array([9999.0]), 9999)
