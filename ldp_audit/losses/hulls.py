@@ -316,7 +316,9 @@ def _above_certain(levels: Numbers, logs: Numbers) -> tuple[Numbers, Numbers]:
     share = excess[last] / (excess[last] - excess[last + 1])
     crossing = min(1.0, float(ratios[last] + share * (ratios[last + 1] - ratios[last])))
     first = (math.log(crossing), math.log1p(-crossing)) if crossing < 1 else (0.0, -math.inf)
-    return np.append(first[0], levels[last + 1 :]), np.append(first[1], logs[last + 1 :])
+    levels, logs = levels[last + 1 :], logs[last + 1 :]
+    apart = levels > first[0]  # the crossing may round to the corner behind it
+    return np.append(first[0], levels[apart]), np.append(first[1], logs[apart])
 
 
 def _corners_lower(levels: Numbers, lows: Numbers, highs: Numbers, floor: float) -> Iterator[tuple[float, float]]:
