@@ -7,6 +7,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ldp_audit.numerics import exp_upwards
+
 Kind = Literal["exact", "upper", "lower"]
 
 _ROUNDING = 1e-12
@@ -55,8 +57,7 @@ class Converted:
         """A delta, given by its logarithm; never 0 unless it is 0, rounded up where it is an upper bound."""
         if kind == "upper" and math.isfinite(log):
             log = min(0.0, log + _ROUNDING * max(1.0, abs(log)))
-        value = math.exp(log) or (0.0 if log == -math.inf else math.ulp(0.0))
-        return cls(value, kind, source, log)
+        return cls(exp_upwards(log), kind, source, log)
 
     def describe(self) -> str:
         """One line for people."""

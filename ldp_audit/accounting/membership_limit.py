@@ -37,6 +37,7 @@ from ldp_audit.accounting.shuffling.anonymous_counts import (
 )
 from ldp_audit.losses.budget_arguments import level, whole
 from ldp_audit.losses.noise_losses import GaussianLoss
+from ldp_audit.numerics import exp_upwards
 
 _BERRY_ESSEEN = 0.4748
 _STEPS = 200  # of a bisection: floats are used up before
@@ -247,5 +248,4 @@ def _delta(mean: float, variance: float, epsilon: float) -> float:
     if math.isinf(mean) or math.isinf(variance):
         return 1.0
     asked = epsilon - (mean - variance / 2)
-    log = GaussianLoss(math.sqrt(variance)).log_delta_bounds(asked)[1]
-    return math.exp(log) or (0.0 if log == -math.inf else math.ulp(0.0))
+    return exp_upwards(GaussianLoss(math.sqrt(variance)).log_delta_bounds(asked)[1])

@@ -22,7 +22,7 @@ from ldp_audit.losses.composition import composed
 from ldp_audit.losses.grid_loss import check_width
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.losses.loss import PairLoss, pair_loss_of
-from ldp_audit.numerics import root
+from ldp_audit.numerics import exp_upwards, root
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -75,7 +75,7 @@ class PrivacyLoss:
     def delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """A lower and an upper bound of delta(epsilon). epsilon: nats, >= 0; ValueError for anything else."""
         low, high = self.log_delta_bounds(epsilon)
-        return math.exp(low), math.exp(high) or (0.0 if high == -math.inf else math.ulp(0.0))
+        return math.exp(low), exp_upwards(high)
 
     def delta(self, epsilon: float) -> float:
         """The upper bound of delta(epsilon): never too small, and 0 for a true 0 alone."""

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ldp_audit.accounting.converted import plain
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.hulls import HullLoss
+from ldp_audit.numerics import exp_upwards
 
 LEVELS = (0.0, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 """The default epsilons of a table, nats; those above the supremum are left out."""
@@ -101,8 +102,7 @@ class PrivacyProfile:
 
     def _row(self, epsilon: float) -> ProfileRow:
         low, high = self.loss.log_delta_bounds(epsilon)
-        upper = math.exp(high) or (0.0 if high == -math.inf else math.ulp(0.0))
-        return ProfileRow(epsilon, math.exp(low), upper, low, high)
+        return ProfileRow(epsilon, math.exp(low), exp_upwards(high), low, high)
 
     def _usual(self) -> list[float]:
         """The default epsilons below the supremum, and the supremum itself if it is finite."""

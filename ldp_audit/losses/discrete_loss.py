@@ -80,8 +80,8 @@ class DiscreteLoss(PairLoss):
             raise ValueError("losses must be finite and ascending; an infinite loss is given by log_infinite")
         if not all(isinstance(end, int | float) for end in (self.log_infinite, self.log_missing or 0.0)):
             raise ValueError(f"log_infinite must be a number, got {self.log_infinite!r}")
-        total = _log_sum(np.append(logs, self.log_infinite))
-        other = _log_sum(logs - losses)
+        total = log_sum(np.append(logs, self.log_infinite))
+        other = log_sum(logs - losses)
         if not abs(total) <= _SLACK or not other <= _SLACK:
             raise ValueError(f"masses must be 1 in all under P, at most 1 under Q, got ln {total!r}, ln {other!r}")
         object.__setattr__(self, "losses", losses)
@@ -127,9 +127,9 @@ class DiscreteLoss(PairLoss):
         above = self.losses[first:]
         with np.errstate(divide="ignore"):
             gains = self.log_probabilities[first:] + np.log(-np.expm1(epsilon - above))
-        value = _log_sum(np.append(gains, self.log_infinite))
+        value = log_sum(np.append(gains, self.log_infinite))
         if value > _NEAR_ONE:  # 1 - delta has its own digits, if the masses add up to 1
-            lacking = _log_sum(self.log_probabilities + np.minimum(0.0, epsilon - self.losses))
+            lacking = log_sum(self.log_probabilities + np.minimum(0.0, epsilon - self.losses))
             return log1mexp(lacking) if abs(np.logaddexp(value, lacking)) < _WHOLE else value
         return value
 
@@ -198,12 +198,6 @@ class DiscreteLoss(PairLoss):
 
 LossAtoms = DiscreteLoss
 """The earlier name of `DiscreteLoss`."""
-
-
-def _log_sum(logs: NDArray[np.float64]) -> float:
-    """ln of the sum of e**logs; minus infinity for none."""
-    top = float(logs.max(initial=-math.inf))
-    return top if not math.isfinite(top) else top + math.log(float(np.exp(logs - top).sum()))
 
 
 def _lack(log_total: float, atoms: int) -> float:

@@ -28,7 +28,7 @@ from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.hulls import dominated_atoms, dominating_atoms
 from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, Transform, log_delta_from_reversed
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
-from ldp_audit.numerics import log1mexp, log_ratio
+from ldp_audit.numerics import log1mexp, log_expm1, log_ratio
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class SamplingRate:
         below = np.where(
             near > -0.5, np.log1p(np.maximum(near, -0.5)), np.logaddexp(self.log_left_out, self.log_drawn + losses)
         )
-        return np.where(losses > 0, np.logaddexp(0.0, _log_expm1(losses) + self.log_drawn), below)
+        return np.where(losses > 0, np.logaddexp(0.0, log_expm1(losses) + self.log_drawn), below)
 
     def inverse(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
         """The inverse of `subsampled`; -inf at and below ln(1 - q), where there is none."""
@@ -86,16 +86,9 @@ class SamplingRate:
         lower = np.minimum(losses, 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
             near = np.where(lower < 0, np.expm1(lower) * np.exp(-self.log_drawn), 0.0)
-        far = self.log_left_out - self.log_drawn + _log_expm1(lower - self.log_left_out)
+        far = self.log_left_out - self.log_drawn + log_expm1(lower - self.log_left_out)
         below = np.where(near > -0.5, np.log1p(np.maximum(near, -0.5)), far)
-        return np.where(losses > 0, np.logaddexp(0.0, _log_expm1(losses) - self.log_drawn), below)
-
-
-def _log_expm1(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """ln(e**v - 1); -inf where that is not positive."""
-    positive = np.maximum(values, 0.0)
-    with np.errstate(divide="ignore"):
-        return positive + np.log(-np.expm1(-positive))
+        return np.where(losses > 0, np.logaddexp(0.0, log_expm1(losses) - self.log_drawn), below)
 
 
 _MOST_ATOMS = 2**18

@@ -47,6 +47,7 @@ from ldp_audit.losses.binomial import binomial_window
 from ldp_audit.losses.budget_arguments import whole
 from ldp_audit.losses.hulls import chord_levels, chord_loss
 from ldp_audit.losses.loss import PairLoss, log_delta_from_reversed
+from ldp_audit.numerics import log1mexp, log_sum
 
 MOST_CLIENTS = 10**8
 MOST_EPSILON = 700.0
@@ -165,7 +166,7 @@ class CountedPair(PairLoss):
     def _one_count(self) -> PairLoss:
         """The loss of the count of U alone, a post-processing."""
         rare, clone, common = (math.exp(log) for log in (self.log_share, self.log_clone, self.log_common))
-        likely, gap = math.exp(self.epsilon0 + self.log_share), math.exp(self.log_share + _log_expm1(self.epsilon0))
+        likely, gap = math.exp(self.epsilon0 + self.log_share), math.exp(self._log_gap)
         first, second = Chance(likely, common + rare), Chance(rare, common + likely)
         return event_count(self.n, first, second, Chance(clone, clone + math.exp(self.log_no_clone)), gap)
 
@@ -173,7 +174,7 @@ class CountedPair(PairLoss):
         """ln of the terms of no clone and of clones alone: above 0 where all runs' lower bounds may be 0."""
         totals = np.array([1.0, float(self.n)])
         chances = (self.n - 1) * np.array([self.log_no_clone, self.log_clone + math.log(2)]) - np.log(totals)
-        return self._scale(epsilon) + _log_sum(chances + log_fair_excess(totals, self._gaps(totals, epsilon)))
+        return self._scale(epsilon) + log_sum(chances + log_fair_excess(totals, self._gaps(totals, epsilon)))
 
     def _sums(self, levels: list[float], window: Window, end: int) -> NDArray[np.float64]:
         """ln of the sums over the window's runs of totals, from below (0) or from above (1), at each epsilon."""
@@ -184,11 +185,16 @@ class CountedPair(PairLoss):
             ends = [[c / 2 - self._gaps(c, level) for c in (window.first, window.last)] for level in levels]
             gaps = totals / 2 - np.array([worse(*one) for one in ends])
         terms = window.log_weights + log_fair_excess(np.broadcast_to(totals, gaps.shape), gaps)
-        return np.array([self._scale(level) + _log_sum(one) for level, one in zip(levels, terms, strict=True)])
+        return np.array([self._scale(level) + log_sum(one) for level, one in zip(levels, terms, strict=True)])
 
     def _scale(self, epsilon: float) -> float:
         """ln of 2 s (t - 1)(1 + e**epsilon)."""
-        return math.log(2) + self.log_share + _log_expm1(self.epsilon0) + float(np.logaddexp(0.0, epsilon))
+        return math.log(2) + self._log_gap + float(np.logaddexp(0.0, epsilon))
+
+    @property
+    def _log_gap(self) -> float:
+        """ln(s (t - 1))."""
+        return self.log_share + self.epsilon0 + log1mexp(-self.epsilon0)
 
     def _gaps(self, totals: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
         """c - a_c, without cancellation at large epsilon."""
@@ -245,7 +251,7 @@ def clones(epsilon0: float, n: int) -> CountedPair:
     epsilon0: nats, > 0, at most 700.   n: 2 .. 10**8. Raises ValueError for anything else.
     """
     _check(epsilon0, n)
-    return CountedPair(epsilon0, n, -epsilon0 - math.log(2), math.log(-math.expm1(-epsilon0)), _log_lie(epsilon0))
+    return CountedPair(epsilon0, n, -epsilon0 - math.log(2), log1mexp(-epsilon0), _log_lie(epsilon0))
 
 
 def stronger_clones(epsilon0: float, n: int) -> CountedPair:
@@ -283,12 +289,3 @@ def _next_reach(reach: float, log_delta: float) -> float:
     while reach < _UNSEEN + 15 - log_delta and reach <= _LAST_REACH:
         reach *= _FARTHER
     return reach
-
-
-def _log_expm1(x: float) -> float:
-    return x + math.log(-math.expm1(-x))
-
-
-def _log_sum(terms: NDArray[np.float64]) -> float:
-    top = float(terms.max())
-    return top if math.isinf(top) else top + math.log(float(np.exp(terms - top).sum()))

@@ -45,6 +45,7 @@ from ldp_audit.accounting.shuffling.expected_excess import Runs, Trials, runs_of
 from ldp_audit.losses.binomial import binomial_window
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, atoms_of
 from ldp_audit.losses.loss import CellMasses, ListedPart, PairLoss, log_delta_from_reversed
+from ldp_audit.numerics import log_expm1
 
 _REACH = 800.0
 """Nats below the likeliest count's ln probability within which counts are added one by one; rarer ones by their
@@ -184,7 +185,7 @@ class CountLoss(PairLoss):
         """ln(-a) and ln b, for levels within the ends."""
         (first, _, others), (least, largest) = self._rising, self._ends
         with np.errstate(divide="ignore"):
-            a = _log_expm1(epsilons - least) + math.log(first.lower) - math.log(others.lower)
+            a = log_expm1(epsilons - least) + math.log(first.lower) - math.log(others.lower)
             b = np.log(-np.expm1(epsilons - largest)) + math.log(first.upper) - math.log(others.upper)
         return a, b
 
@@ -260,11 +261,6 @@ class CountLoss(PairLoss):
         """The pieces' sums by cell; `starts` are the first of each, and those of a cell follow each other."""
         counts = np.diff(np.append(starts, cells.size))
         return np.where(counts > 0, np.logaddexp.reduceat(logs, starts), -math.inf)
-
-
-def _log_expm1(x: Numbers) -> Numbers:
-    """ln(e**x - 1) for x >= 0."""
-    return x + np.log(-np.expm1(-x))
 
 
 def _log_sums(logs: Numbers, starts: NDArray[np.int64]) -> Numbers:
