@@ -5,7 +5,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded when asked for
+if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded on first use
     from ldp_audit.accounting.calibrate import calibrate as calibrate
     from ldp_audit.accounting.privacy_loss import PrivacyLoss as PrivacyLoss
     from ldp_audit.accounting.privacy_loss import compose as compose

@@ -99,7 +99,7 @@ def loss_exceeds(loss: PrivacyLoss, epsilon: float) -> Bracket:
     asked = level(epsilon)
     if math.isinf(asked):
         return Bracket(*loss.delta_bounds(asked))
-    ends = [_tail(law, asked) for law in loss.directions]
+    ends = [_tail(pair, asked) for pair in loss.directions]
     return Bracket(max(low for low, _ in ends), max(high for _, high in ends))
 
 
@@ -153,27 +153,27 @@ def precision(loss: PrivacyLoss, prior: float, false_alarm: float) -> float:
     return min(1.0, expit(odds) * (1 + _ROUNDING))
 
 
-def _tail(law: PairLoss, epsilon: float) -> tuple[float, float]:
+def _tail(loss: PairLoss, epsilon: float) -> tuple[float, float]:
     """P(L > epsilon) for one direction: from the losses themselves, or by the slope of delta on both sides."""
-    if epsilon >= law.supremum():
+    if epsilon >= loss.supremum():
         return 0.0, 0.0
-    atoms = law.atoms()
+    atoms = loss.atoms()
     if atoms is not None:
         above = np.append(atoms.log_probabilities[atoms.losses > epsilon], atoms.log_infinite)
         found = min(1.0, float(np.exp(np.logaddexp.reduce(above))))
         return found, found
-    low, high = _ends(law, epsilon)
+    low, high = _ends(loss, epsilon)
     least, most = low, 1.0
     for step in (part * max(1.0, epsilon) for part in _STEPS):
-        before, after = _ends(law, epsilon - step)[1], _ends(law, epsilon + step)[1]
+        before, after = _ends(loss, epsilon - step)[1], _ends(loss, epsilon + step)[1]
         doubt = _ROUNDING * before / -math.expm1(-step)
         most = min(most, (before - math.exp(-step) * low) / -math.expm1(-step) + doubt)
         least = max(least, low + (low - after) * math.exp(-step) / -math.expm1(-step) - doubt)
     return least, max(most, least, high)
 
 
-def _ends(law: PairLoss, epsilon: float) -> tuple[float, float]:
-    low, high = law.log_delta_bounds(epsilon)
+def _ends(loss: PairLoss, epsilon: float) -> tuple[float, float]:
+    low, high = loss.log_delta_bounds(epsilon)
     return math.exp(low), math.exp(high)
 
 
@@ -198,26 +198,26 @@ def detection_bounds(loss: PrivacyLoss, alpha: float) -> tuple[float, float]:
     """
     if alpha == 1:
         return 1.0, 1.0
-    ends = [_of_law(law, alpha) for law in loss.directions]
+    ends = [_of_law(pair, alpha) for pair in loss.directions]
     low, high = max(low for low, _ in ends), max(high for _, high in ends)
     return max(0.0, low - _LEAST), min(1.0, high + _LEAST if high > 0 else 0.0)
 
 
-def _of_law(law: PairLoss, alpha: float) -> tuple[float, float]:
+def _of_law(loss: PairLoss, alpha: float) -> tuple[float, float]:
     if alpha == 0:
-        low, high = law.log_delta_bounds(math.inf)
+        low, high = loss.log_delta_bounds(math.inf)
         return _moved(low, -1), _moved(high, 1)
-    mu, gaussian = law.dominating_gaussian()
+    mu, gaussian = loss.dominating_gaussian()
     if gaussian:
         found = float(ndtr(ndtri(alpha) + mu))
         if found < _SMALL:
             found = math.exp(log_ndtr(ndtri_exp(math.log(alpha)) + mu))
         return found * (1 - _ROUNDING), found * (1 + _ROUNDING)
-    atoms = law.atoms(_MOST_ATOMS)
+    atoms = loss.atoms(_MOST_ATOMS)
     if atoms is not None and atoms.exact:
         found, doubt = _of_atoms(atoms, math.log(alpha)), _ROUNDING + 2.0**-52 * atoms.losses.size
         return found * (1 - doubt), found * (1 + doubt)
-    return bounds_of_profile(law, alpha)
+    return bounds_of_profile(loss, alpha)
 
 
 def _of_atoms(atoms: DiscreteLoss, log_alpha: float) -> float:
@@ -233,9 +233,9 @@ def _of_atoms(atoms: DiscreteLoss, log_alpha: float) -> float:
     return min(1.0, float(true[place]) + part)
 
 
-def bounds_of_profile(law: PairLoss, alpha: float) -> tuple[float, float]:
+def bounds_of_profile(loss: PairLoss, alpha: float) -> tuple[float, float]:
     """The bounds from delta at few epsilons of either sign. alpha: in (0, 1)."""
-    sides = _Side(law, alpha, mirrored=False), _Side(law.reversed(), alpha, mirrored=True)
+    sides = _Side(loss, alpha, mirrored=False), _Side(loss.reversed(), alpha, mirrored=True)
     for _ in range(_MOST_LOOKS):
         high = min(side.highest for side in sides)
         side = min(sides, key=lambda one: one.least[0])
@@ -254,7 +254,7 @@ class _Side:
     least: the lower bound, and the next epsilon to evaluate; None where that would not raise it.
     """
 
-    law: PairLoss
+    loss: PairLoss
     alpha: float
     mirrored: bool
     levels: list[float] = field(default_factory=list)
@@ -264,13 +264,13 @@ class _Side:
     least: tuple[float, float | None] = field(init=False)
 
     def __post_init__(self) -> None:
-        farthest = min(_FARTHEST, self.law.supremum())
+        farthest = min(_FARTHEST, self.loss.supremum())
         if not self.mirrored:
             farthest = min(farthest, -math.log(self.alpha))  # where t alpha alone is 1
-        levels = levels_of(self.law, _LEVELS)
+        levels = levels_of(self.loss, _LEVELS)
         for one in (*levels[(levels >= 0) & (levels < farthest)], farthest):
             self._add(float(one))
-        self.floor = _moved(self.law.log_delta_bounds(math.inf)[0], -1)
+        self.floor = _moved(self.loss.log_delta_bounds(math.inf)[0], -1)
         self._conclude()
 
     def look(self, level: float) -> None:
@@ -279,7 +279,7 @@ class _Side:
         self._conclude()
 
     def _add(self, level: float) -> None:
-        low, high = self.law.log_delta_bounds(level)
+        low, high = self.loss.log_delta_bounds(level)
         place = int(np.searchsorted(self.levels, level))
         self.levels.insert(place, level)
         self.lows.insert(place, _moved(low, -1))

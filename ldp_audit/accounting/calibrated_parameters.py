@@ -75,7 +75,7 @@ def calibrate_gaussian(
 def calibrate_laplace(
     sensitivity: float, times: int, epsilon: float, delta: float = 0.0, *, tolerance: float = 1e-6
 ) -> Calibrated:
-    """The least scale of Laplace noise with which so many reports meet the budget.
+    """The least scale of Laplace noise with which `times` reports meet the budget.
 
     sensitivity: in l1, of one report, > 0.   times: reports, >= 1.
     At delta = 0 that is times sensitivity/epsilon; never more is needed.

@@ -21,7 +21,7 @@ def summarise(mechanism: Any, levels: Sequence[float] = LEVELS) -> dict[str, Any
     """
     missing = [name for name in ("exact_epsilon", "delta", "worst_pair") if not _states(mechanism, name)]
     if missing:
-        raise ValueError(f"{mechanism!r} is no mechanism of known law: it has no {', '.join(missing)}")
+        raise ValueError(f"{mechanism!r} is no mechanism of known distribution: it has no {', '.join(missing)}")
     pair = mechanism.worst_pair()
     profile = np.atleast_1d(mechanism.delta(list(levels)))
     return {

@@ -45,20 +45,20 @@ class PrivacyLoss:
 
     def __post_init__(self) -> None:
         if not isinstance(self.directions, tuple | list) or not all(
-            isinstance(law, PairLoss) for law in self.directions
+            isinstance(loss, PairLoss) for loss in self.directions
         ):
             raise ValueError(f"directions must be a tuple of losses of pairs (PairLoss), got {self.directions!r}")
         if not self.directions:
-            raise ValueError("directions must hold one law or more, got none")
+            raise ValueError("directions must hold one loss or more, got none")
 
     @property
     def exact(self) -> bool:
         """Whether the lower and upper bounds are the same numbers."""
-        return all(law.exact for law in self.directions)
+        return all(loss.exact for loss in self.directions)
 
     def supremum(self) -> float:
         """The pure epsilon, nats: the supremum of the loss; infinite where there is none."""
-        return max(0.0, *(law.supremum() for law in self.directions))
+        return max(0.0, *(loss.supremum() for loss in self.directions))
 
     largest = supremum
 
@@ -68,7 +68,7 @@ class PrivacyLoss:
         epsilon: nats, >= 0. Raises ValueError for anything else.
         """
         asked = level(epsilon)
-        ends = [law.log_delta_bounds(asked) for law in self.directions]
+        ends = [loss.log_delta_bounds(asked) for loss in self.directions]
         # rounded masses may add up to more than 1
         return min(0.0, max(low for low, _ in ends)), min(0.0, max(high for _, high in ends))
 
@@ -95,7 +95,7 @@ class PrivacyLoss:
         if self.exact:
             return upper, upper
         # the two bounds of an enclosed loss are those of two losses, each with a search of its own
-        apart = any(law.side(1) is not law for law in self.directions)
+        apart = any(loss.side(1) is not loss for loss in self.directions)
         return min(self._least(self._search(target, 0, upper) if apart else search, target, 0), upper), upper
 
     def epsilon(self, delta: float | None = None, *, log_delta: float | None = None) -> float:
@@ -117,16 +117,16 @@ class PrivacyLoss:
 
     def _search(self, target: float, end: int, near: float = math.nan) -> LevelSearch:
         """The search with this bound on ln delta.   near: nats, a start if no direction has a hint."""
-        laws = list({id(law): law for law in (law.side(end) for law in self.directions)}.values())
-        hints = [law.epsilon_near(target) for law in laws] if -math.inf < target < 0 else []
+        losses = list({id(loss): loss for loss in (loss.side(end) for loss in self.directions)}.values())
+        hints = [loss.epsilon_near(target) for loss in losses] if -math.inf < target < 0 else []
         hint = max((hint for hint in hints if 0 < hint < math.inf), default=near)
-        one = PrivacyLoss(tuple(laws))
+        one = PrivacyLoss(tuple(losses))
         return LevelSearch(one.log_delta_bounds, one.supremum(), hint)
 
     def _least(self, search: LevelSearch, target: float, end: int) -> float:
         """The root of ln delta = target for one of the bounds: rounded up for the upper, down for the lower."""
         if target == -math.inf:  # delta is 0 from the supremum on
-            return search.largest if end else max(0.0, *(law.supremum_lower_bound() for law in self.directions))
+            return search.largest if end else max(0.0, *(loss.supremum_lower_bound() for loss in self.directions))
         return search.least(target, end)
 
 

@@ -90,9 +90,9 @@ def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> 
         raise ValueError(
             f"mechanism must have an epsilon of at most {MOST_PLACED:g} where others are placed, got {epsilon0!r}"
         )
-    law = _placed(epsilon0, n, others)
+    loss = _placed(epsilon0, n, others)
     stated = f"the others' values are placed: {others if isinstance(others, str) else 'by their chances'}"
-    return PrivacyLoss((law, law.reversed()), (*TRUST, stated))
+    return PrivacyLoss((loss, loss.reversed()), (*TRUST, stated))
 
 
 def responses_of(mechanism: Any) -> int | None:
@@ -280,11 +280,11 @@ def compared(epsilon0: float, n: int, delta: float) -> tuple[Amplification, ...]
         ("clones, restricted class", "numerical", stronger_clones),
         ("two values, worst placing", "numerical, upper end", WorstNeighbourhood),
     ]
-    for name, source, law in numeric:
+    for name, source, loss in numeric:
         reason = "one report is not shuffled" if n == 1 else ""
         if n > MOST_CLIENTS:
             reason = f"it takes at most {MOST_CLIENTS:.0e} clients, got {n:.0e}"
-        epsilon = epsilon0 if reason else PrivacyLoss((law(epsilon0, n),)).epsilon(delta)
+        epsilon = epsilon0 if reason else PrivacyLoss((loss(epsilon0, n),)).epsilon(delta)
         rows.append(Amplification(name, source, epsilon, reason))
     return tuple(rows)
 

@@ -125,20 +125,20 @@ def _both_ways(loss: PrivacyLoss) -> tuple[PairLoss, PairLoss]:
 
 def _symmetric_law(loss: PrivacyLoss, kind: Kind, adjacency: Adjacency) -> PairLoss:
     """The loss of a relation whose neighbours come in both orders; ValueError where it is not its own reverse."""
-    law = loss.directions[0]
-    top = min(1.0, law.supremum())
-    if len(loss.directions) > 1 or not all(_alike(law, share * top) for share in (0.1, 0.5, 0.9)):
+    pair = loss.directions[0]
+    top = min(1.0, pair.supremum())
+    if len(loss.directions) > 1 or not all(_alike(pair, share * top) for share in (0.1, 0.5, 0.9)):
         raise ValueError(
             f"mechanism must have a loss between neighbours in either order for kind={kind!r} and "
             f"adjacency={adjacency!r}: one direction, its own mirror image; got directions of "
-            f"{', '.join(type(law).__name__ for law in loss.directions)}"
+            f"{', '.join(type(pair).__name__ for pair in loss.directions)}"
         )
-    return law
+    return pair
 
 
-def _alike(law: PairLoss, level: float) -> bool:
+def _alike(loss: PairLoss, level: float) -> bool:
     """Whether the loss and its reverse agree at this epsilon."""
-    ends = zip(law.log_delta_bounds(level), law.reversed().log_delta_bounds(level), strict=True)
+    ends = zip(loss.log_delta_bounds(level), loss.reversed().log_delta_bounds(level), strict=True)
     return all(one == other or abs(one - other) < 1e-9 for one, other in ends)
 
 
@@ -158,14 +158,14 @@ _MOST_EXPECTED = 1e6
 """With more expected draws of one record all k draws count as draws of it."""
 
 
-def multiplicity_loss(law: PairLoss, n: int, k: int) -> PairLoss:
+def multiplicity_loss(loss: PairLoss, n: int, k: int) -> PairLoss:
     """Bounds on the loss from samples of n records with one of them to samples without it, by k >= 2 draws.
 
-    law: of samples that differ in one record, its own reverse.
+    loss: of samples that differ in one record, its own reverse.
     """
-    lower, upper = law.known_bounds()
+    lower, upper = loss.known_bounds()
     rate = SamplingRate.with_replacement(n, k)
-    top = law.supremum()
+    top = loss.supremum()
     parts = [(log, 0.0, upper.group(times) or pure_loss(times * top)) for times, log in _times_drawn(n, k)]
     found = subsampled(mixture(parts), rate)
     if math.isfinite(k * top):
@@ -175,15 +175,15 @@ def multiplicity_loss(law: PairLoss, n: int, k: int) -> PairLoss:
     return EnclosedLoss(subsampled(lower, rate), found)
 
 
-def _capped(law: PairLoss, bound: float) -> PairLoss:
+def _capped(pair: PairLoss, bound: float) -> PairLoss:
     """A loss that dominates, without values above the bound, for an upper bound of a loss whose supremum is known.
 
     The true profile is convex in t and 0 at the bound, nats. So it lies below the chord from there to any corner of the
     upper bound's profile, of which the steepest that keeps it convex is taken.
     """
-    atoms = law.atoms()
+    atoms = pair.atoms()
     if atoms is None or atoms.log_infinite > -math.inf or atoms.supremum() <= bound:
-        return law
+        return pair
     seconds = atoms.log_probabilities - atoms.losses
     slopes = np.logaddexp.accumulate(seconds[::-1])[::-1]  # ln of how steep the profile is before each loss
     for i in range(int(np.searchsorted(atoms.losses, bound)) - 1, -1, -1):
@@ -193,7 +193,7 @@ def _capped(law: PairLoss, bound: float) -> PairLoss:
             rest = slopes[i] + math.log(-math.expm1(slope - slopes[i]))
             losses = np.append(atoms.losses[: i + 1], bound)
             return atoms_of(losses, np.concatenate([seconds[:i], [rest, slope]]) + losses)
-    return law
+    return pair
 
 
 def _times_drawn(n: int, k: int) -> list[tuple[int, float]]:
@@ -239,17 +239,17 @@ def sampled_clients(
     observer: Observer,
     adjacency: Adjacency = "replace",
 ) -> PrivacyLoss:
-    """What one round spends of a client's data if a random part of the clients takes part.
+    """The loss of one round if a random part of the clients takes part.
 
-    LDP-FL's cloud selects k of its n clients in each round, and so do FedSel's and FedMD's servers: who asks a client
-    for a report knows that it takes part. A selected client has then spent its whole loss, and one that is not selected
-    nothing; sampling amplifies nothing. It does so only against somebody who sees no more than what is computed from
-    all selected clients' reports together, and to whom the selection is kept secret.
+    LDP-FL's cloud selects k of its n clients in each round, and so do FedSel's and FedMD's servers: a server that asks
+    a client for a report knows that it takes part. A selected client has then spent its whole loss, and any other
+    client nothing; sampling amplifies nothing. It amplifies only against an observer who sees no more than a function
+    of all selected clients' reports together, and from whom the selection is secret.
 
     mechanism: a mechanism or a loss. Against "selects", that of one client's reports of the round; against "sees the
-        result", that of the result, between rounds in which one selected client is replaced by another.
-    clients: how many there are.   selected: how many take part, without replacement; or fraction: this part of all,
-        which must be a whole number of clients.
+    result", that of the result, between rounds in which one selected client is replaced by another.
+    clients: all of them.   selected: those that take part, without replacement; or fraction: this part of all, which
+    must be a whole number of clients.
     observer: "selects", who chooses the clients or sees their single reports (LDP-FL's cloud), or "sees the result".
     adjacency: between clients' data that are replaced, or of clients that are there or not.
     Raises ValueError for anything else.
@@ -269,7 +269,7 @@ def sampled_clients(
 
 
 def _selected(clients: int, selected: int | None, fraction: float | None) -> int:
-    """How many clients take part."""
+    """The number of clients that take part."""
     count = whole(clients, "clients")
     if (selected is None) == (fraction is None):
         raise ValueError(
@@ -287,20 +287,20 @@ def _selected(clients: int, selected: int | None, fraction: float | None) -> int
 def nfdp(
     n: int, k: int, *, replacement: bool = False, adjacency: Adjacency = "add/remove", rounds: int = 1
 ) -> PrivacyLoss:
-    """The exact loss of noise-free privacy: k of n records, released as they are, or so many fresh samples.
+    """The exact loss of noise-free privacy: k of n records, released unchanged, or several fresh samples.
 
-    With q the chance that a record is in one of the samples, all that tells neighbours apart is whether it is:
+    With q the probability that a record is in one of the samples, which is all that distinguishes neighbours:
 
     * "add/remove", from the data with the record: loss infinite with probability q, else ln(1 - q); delta = q;
     * back, from the data without it: loss -ln(1 - q); delta = (1 - e**epsilon (1 - q))_+;
     * "replace": loss infinite with probability q, else 0; delta = q throughout, both ways.
 
     This is `subsample` of the mechanism that shows its input. The paper's neighbours (Sun, Lyu, IJCAI 2021) have one
-    record more or less than the n; of the two the data with one less tell more, and are the ones meant here. Where they
-    cannot supply k records without replacement (k = n) every output tells them apart.
+    record more or less than the n; the data with one record less have the larger loss, and are the ones meant here.
+    Where they cannot supply k records without replacement (k = n) every output distinguishes them.
 
-    n, k, replacement: as `SubsampleRelease` takes them.   rounds: samples drawn independently of each other, >= 1; one
-    that is drawn once and used throughout counts once.
+    n, k, replacement: as `SubsampleRelease` takes them.   rounds: independent samples, >= 1; a sample that is drawn
+    once and used throughout counts once.
     returns: for "add/remove" the direction from the data with the record, then back; a single one for "replace".
     Raises ValueError for anything else.
     """
@@ -316,7 +316,7 @@ def nfdp(
 
 
 def _released(log_first: float, log_second: float) -> PairLoss:
-    """Samples without the record, of these probabilities, are the same in both laws; no other sample is in both."""
+    """Samples without the record, of these probabilities, are common to both distributions; all others are not."""
     if log_first == -math.inf:
         return INFINITE_LOSS
     return LossWithInfinity(ZERO_LOSS, log_first, log_second) if log_first < 0 else ZERO_LOSS

@@ -55,8 +55,8 @@ def trade_off_bounds(loss: PrivacyLoss | PairLoss, alpha: ArrayLike) -> TradeOff
     alpha: false-alarm rates in [0, 1]; ValueError for anything else.
     """
     rates = rates_of(alpha)
-    laws = loss.directions if isinstance(loss, PrivacyLoss) else (loss,)
-    ends = [_of_law(law, rates) for law in laws]
+    losses = loss.directions if isinstance(loss, PrivacyLoss) else (loss,)
+    ends = [_of_law(pair, rates) for pair in losses]
     lower, upper = (np.minimum.reduce([one[end] for one in ends]) for end in (0, 1))
     return TradeOffBounds(lower[()], upper[()])
 
@@ -75,26 +75,26 @@ def trade_off_from_below(mechanism: Any, alpha: ArrayLike, levels: ArrayLike) ->
     return np.maximum(0.0, np.maximum(steep, flat).max(axis=-1))
 
 
-def _of_law(law: PairLoss, rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    mu, gaussian = law.dominating_gaussian()
+def _of_law(loss: PairLoss, rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    mu, gaussian = loss.dominating_gaussian()
     if gaussian:
         found = np.asarray(ndtr(-ndtri(rates) - mu))
         return found, found
-    atoms = law.atoms(_MOST_ATOMS)
+    atoms = loss.atoms(_MOST_ATOMS)
     if atoms is not None:
         found = np.asarray(TradeOffCurve.of_atoms(atoms)(rates))
         return found, found
-    sides = [_side(one, rates, value) for one, value in ((law, _at_least_one), (law.reversed(), _at_most_one))]
+    sides = [_side(one, rates, value) for one, value in ((loss, _at_least_one), (loss.reversed(), _at_most_one))]
     lower, upper = (np.maximum(*ends) for ends in zip(*sides, strict=True))
     return lower, np.maximum(lower, np.minimum(upper, 1 - rates))
 
 
-def _side(law: PairLoss, rates: NDArray[np.float64], value: _Value) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _side(loss: PairLoss, rates: NDArray[np.float64], value: _Value) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Bounds on the supremum over the epsilons >= 0 of one loss."""
-    levels, logs = _looked_at(law, rates, value)
+    levels, logs = _looked_at(loss, rates, value)
     scale, (low, high) = np.exp(levels), np.exp(logs.T)
     heights, places = _meetings(scale, low, high)
-    last = math.exp(law.log_delta_bounds(math.inf)[0])  # behind the last level delta may fall to its limit
+    last = math.exp(loss.log_delta_bounds(math.inf)[0])  # behind the last epsilon delta may fall to its limit
     heights, places = np.append(heights, last), np.append(places, scale[-1])
     return _highest(high, scale, rates, value), _highest(heights, places, rates, value)
 
@@ -113,18 +113,18 @@ def _at_most_one(delta: NDArray[np.float64], t: NDArray[np.float64], rate: _Rate
 
 
 def _looked_at(
-    law: PairLoss, rates: NDArray[np.float64], value: _Value
+    loss: PairLoss, rates: NDArray[np.float64], value: _Value
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Epsilons >= 0, and bounds on ln delta there, shape (m, 2): many for a curve, for few rates those that matter."""
     few = rates.size <= _FEW
-    levels = levels_of(law, _COARSE if few else _FINE)
+    levels = levels_of(loss, _COARSE if few else _FINE)
     levels = levels[(levels >= 0) & (levels < _FARTHEST)]
-    logs = np.array([law.log_delta_bounds(float(level)) for level in levels])
+    logs = np.array([loss.log_delta_bounds(float(level)) for level in levels])
     for _ in range(_ZOOMS if few else 0):
         best = value(np.exp(logs[:, 1]), np.exp(levels), rates.reshape(-1, 1)).argmax(axis=1)
         left, right = levels[np.maximum(best - 1, 0)], levels[np.minimum(best + 1, levels.size - 1)]
         more = np.setdiff1d(np.linspace(left, right, _BETWEEN), levels)
-        new = [law.log_delta_bounds(float(level)) for level in more]
+        new = [loss.log_delta_bounds(float(level)) for level in more]
         order = np.argsort(np.append(levels, more))
         levels, logs = np.append(levels, more)[order], np.concatenate([logs, np.reshape(new, (-1, 2))])[order]
     return levels, logs
@@ -182,10 +182,10 @@ class TradeOffCurve:
     betas: NDArray[np.float64]
 
     @classmethod
-    def of_atoms(cls, law: DiscreteLoss) -> TradeOffCurve:
+    def of_atoms(cls, loss: DiscreteLoss) -> TradeOffCurve:
         """The exact curve, up to rounding: each corner adds the outputs of one more loss to the test's P."""
-        first = np.exp(law.log_probabilities)
-        second = np.exp(law.log_probabilities - law.losses)
+        first = np.exp(loss.log_probabilities)
+        second = np.exp(loss.log_probabilities - loss.losses)
         alphas = np.concatenate([[0.0], np.cumsum(second[::-1])])
         betas = np.concatenate([np.cumsum(first)[::-1], [0.0]])
         return cls(np.minimum(alphas, 1.0), np.minimum(betas, 1.0))

@@ -94,28 +94,28 @@ class Binomial:
             return np.where(np.abs(change) < 0.5, np.log1p(np.maximum(change, -0.75)), ratio)
 
 
-def log_sum_of_gains(law: Binomial, first: int, over: float, gap: float) -> float:
+def log_sum_of_gains(binomial: Binomial, first: int, over: float, gap: float) -> float:
     """ln of the sum over k >= first of P(k) (1 - e**-(over + gap (k - first))).
 
     first: 0 .. n.   over: > 0.   gap: > 0.
     """
-    peak = max(first, min(law.n, first - math.ceil(law.away(first))))  # within 1 of the largest term
-    drop = -float(law.log_ratios(peak, np.zeros(1), 1)[0]) if peak < law.n else math.inf
-    if _LONG * drop >= _NEGLIGIBLE or 13 * law.deviation <= _LONG:
-        up = _added(law, peak, first, over, gap, +1, law.n)
-        down = _added(law, peak - 1, first, over, gap, -1, first) if peak > first else -math.inf
+    peak = max(first, min(binomial.n, first - math.ceil(binomial.away(first))))  # within 1 of the largest term
+    drop = -float(binomial.log_ratios(peak, np.zeros(1), 1)[0]) if peak < binomial.n else math.inf
+    if _LONG * drop >= _NEGLIGIBLE or 13 * binomial.deviation <= _LONG:
+        up = _added(binomial, peak, first, over, gap, +1, binomial.n)
+        down = _added(binomial, peak - 1, first, over, gap, -1, first) if peak > first else -math.inf
         return float(np.logaddexp(up, down))
-    start = max(first, peak - math.ceil(_REACH * law.deviation))
-    return _smooth(law, start, over + gap * (start - first), gap)
+    start = max(first, peak - math.ceil(_REACH * binomial.deviation))
+    return _smooth(binomial, start, over + gap * (start - first), gap)
 
 
-def _added(law: Binomial, start: int, first: int, over: float, gap: float, way: int, last: int) -> float:
+def _added(binomial: Binomial, start: int, first: int, over: float, gap: float, way: int, last: int) -> float:
     """ln of the sum of the terms from `start` on, in one direction, to `last` or until the remainder is negligible."""
-    logs, total, size, at = float(law.log_terms(start, np.zeros(1))[0]), -math.inf, _BLOCK, start
+    logs, total, size, at = float(binomial.log_terms(start, np.zeros(1))[0]), -math.inf, _BLOCK, start
     while True:
         count = min(size, abs(last - at) + 1)
         steps = way * np.arange(count, dtype=np.float64)
-        ratios = law.log_ratios(at, steps, way)
+        ratios = binomial.log_ratios(at, steps, way)
         terms = np.empty(count)
         terms[0], terms[1:] = logs, logs + np.cumsum(ratios[:-1])
         gains = -np.expm1(-(over + gap * (float(at - first) + steps)))
@@ -127,19 +127,19 @@ def _added(law: Binomial, start: int, first: int, over: float, gap: float, way: 
         size = min(2 * size, _LARGEST_BLOCK)
 
 
-def _smooth(law: Binomial, start: int, over: float, gap: float) -> float:
+def _smooth(binomial: Binomial, start: int, over: float, gap: float) -> float:
     """ln of the sum from `start` on: some terms one by one, and the integral of the others."""
     layer = math.ceil(_NEGLIGIBLE / gap) if gap * _LONG > _NEGLIGIBLE else 0
     steps = np.arange(layer, dtype=np.float64)
-    edges = np.array(_pieces(law, start, layer - 0.5, gap))
+    edges = np.array(_pieces(binomial, start, layer - 0.5, gap))
     width = np.diff(edges)[:, None] / 2
     nodes = (edges[:-1, None] + width * (_NODES + 1)).ravel()
     points = np.concatenate([steps, nodes, edges[:1]])
     factors = np.concatenate([np.ones(layer), (width * _WEIGHTS).ravel(), [1.0]])
     gains = -np.expm1(-(over + gap * points))
-    slope = -float(law.log_ratios(start, edges[:1] + 0.5, -1)[0])  # of ln P, at the first edge
-    gains[-1] = _correction(float(gains[-1]), gap, slope, -1 / law.deviation**2)
-    return _log_dot(law.log_terms(start, points), gains * factors)
+    slope = -float(binomial.log_ratios(start, edges[:1] + 0.5, -1)[0])  # of ln P, at the first edge
+    gains[-1] = _correction(float(gains[-1]), gap, slope, -1 / binomial.deviation**2)
+    return _log_dot(binomial.log_terms(start, points), gains * factors)
 
 
 def _correction(gain: float, gap: float, slope: float, curvature: float) -> float:
@@ -151,15 +151,15 @@ def _correction(gain: float, gap: float, slope: float, curvature: float) -> floa
     return first / 24 - 7 * third / 5760
 
 
-def _pieces(law: Binomial, start: int, begin: float, gap: float) -> list[float]:
+def _pieces(binomial: Binomial, start: int, begin: float, gap: float) -> list[float]:
     """Ends of pieces, from `begin` steps after start to the last term that counts."""
-    edges, room, end = [begin], 1 / gap, float(law.n - start)
-    away, p, q = law.away(start), *(math.exp(log) for log in law.logs)
+    edges, room, end = [begin], 1 / gap, float(binomial.n - start)
+    away, p, q = binomial.away(start), *(math.exp(log) for log in binomial.logs)
     fallen = 0.0
     while fallen < _NEGLIGIBLE + 8 and edges[-1] < end:
         x = away + edges[-1]
-        slope = x / max(law.deviation**2 + x * (q - p), 1.0)  # about -d ln P/dk
-        width = min(1.5 * law.deviation, 3 / max(abs(slope), 1e-300), max(room, edges[-1] - begin))
+        slope = x / max(binomial.deviation**2 + x * (q - p), 1.0)  # about -d ln P/dk
+        width = min(1.5 * binomial.deviation, 3 / max(abs(slope), 1e-300), max(room, edges[-1] - begin))
         edges.append(min(end, edges[-1] + width))
         fallen += max(0.0, slope) * width
     return edges

@@ -49,13 +49,13 @@ MOST_DISTINCT = 1e150
 Counted = list[tuple[PairLoss, int]]
 
 
-def composed(laws: Sequence[tuple[PairLoss, int]], width: float = WIDTH) -> PairLoss:
+def composed(losses: Sequence[tuple[PairLoss, int]], width: float = WIDTH) -> PairLoss:
     """The sum of independent losses, each `times` times; times are whole, >= 1.   width: see `compose`."""
-    if not all(law.known for law, _ in laws):
-        bounds = [(law.known_bounds(), times) for law, times in laws]
+    if not all(loss.known for loss, _ in losses):
+        bounds = [(loss.known_bounds(), times) for loss, times in losses]
         lower, upper = (composed([(pair[i], times) for pair, times in bounds], width) for i in (0, 1))
-        return EnclosedLoss(lower, with_moment_bound(upper, laws))
-    parts = [(law.finite_part(), times) for law, times in laws]
+        return EnclosedLoss(lower, with_moment_bound(upper, losses))
+    parts = [(loss.finite_part(), times) for loss, times in losses]
     first = math.fsum(times * log_first for (_, log_first, _), times in parts)
     second = math.fsum(times * log_second for (_, _, log_second), times in parts)
     if -math.inf in (first, second):
@@ -64,9 +64,9 @@ def composed(laws: Sequence[tuple[PairLoss, int]], width: float = WIDTH) -> Pair
     return common if first == second == 0 else LossWithInfinity(common, first, second)
 
 
-def _finite(laws: Counted, width: float) -> PairLoss:
+def _finite(losses: Counted, width: float) -> PairLoss:
     """The sum of losses without mass at infinity."""
-    summands = [(one, count * times) for law, times in laws for one, count in law.summands() if one.supremum() > 0]
+    summands = [(one, count * times) for loss, times in losses for one, count in loss.summands() if one.supremum() > 0]
     parts = _grouped(summands)
     if not parts:
         return ZERO_LOSS
@@ -75,11 +75,11 @@ def _finite(laws: Counted, width: float) -> PairLoss:
     return sum_of_losses(parts) or inverted_sum(compose_on_grid(_countable(parts), width=width))
 
 
-def _grouped(laws: Counted) -> Counted:
+def _grouped(losses: Counted) -> Counted:
     """The distinct summands with all their times: two-valued losses singly, Gaussian noises as one."""
-    noises = [(law.dominating_gaussian(), times) for law, times in laws]
+    noises = [(loss.dominating_gaussian(), times) for loss, times in losses]
     mus = [(mu, times) for (mu, same), times in noises if same]
-    others = [part for part, ((_, same), _) in zip(laws, noises, strict=True) if not same]
+    others = [part for part, ((_, same), _) in zip(losses, noises, strict=True) if not same]
     if not mus:
         return grouped(others)
     scale = max(mu for mu, _ in mus)  # whose square may lie beyond the range of floats
@@ -89,14 +89,14 @@ def _grouped(laws: Counted) -> Counted:
     return [(GaussianLoss(total), 1), *grouped(others)]
 
 
-def _countable(laws: Counted) -> Counted:
+def _countable(losses: Counted) -> Counted:
     """The same losses; ValueError for more uses than a grid can bound."""
-    most = max(times for _, times in laws)
+    most = max(times for _, times in losses)
     if most > MOST_ON_GRID:
         raise ValueError(
             f"times must be at most 10**10 for losses of more than two values that are no Gaussian noise, got {most}"
         )
-    return laws
+    return losses
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ def inverted_sum(grid: GridLoss) -> PairLoss:
     """The grid's sum by inversion; the grid itself if a transform is unknown or does not decay, or losses are many."""
     if len(grid.parts) > _MOST_DISTINCT:
         return grid
-    found = [(law.transform(), times) for law, times in grid.parts]
+    found = [(loss.transform(), times) for loss, times in grid.parts]
     known = [(one, times) for one, times in found if one is not None]
     whole = SummedTransform(known)
     return InvertedSum(grid, whole) if len(known) == len(found) and whole.decays() else grid

@@ -493,17 +493,17 @@ _LARGE = 1e3
 """Losses whose rounding moves delta by more than 1e-12 of itself."""
 
 
-def sum_of_losses(laws: Sequence[tuple[PairLoss, int]]) -> PairLoss | None:
+def sum_of_losses(losses: Sequence[tuple[PairLoss, int]]) -> PairLoss | None:
     """The sum of independent losses as the list of all combinations; for losses that are never infinite.
 
     returns: exact up to losses of 1000 nats, bounded beyond; None where a loss has no finite list of values, or the
     combinations would be too many.
     """
-    if least_support_size(laws) > MOST_COMBINATIONS:
+    if least_support_size(losses) > MOST_COMBINATIONS:
         return None
     total, steps, given = ZERO_LOSS, 2, 0.0
-    for law, times in laws:
-        single, power = law.atoms(MOST_COMBINATIONS), _power(law, times)
+    for loss, times in losses:
+        single, power = loss.atoms(MOST_COMBINATIONS), _power(loss, times)
         together = None if power is None else _sums(total, power)
         if together is None:
             return None
@@ -515,22 +515,22 @@ def sum_of_losses(laws: Sequence[tuple[PairLoss, int]]) -> PairLoss | None:
     return atoms_of(total.losses, total.log_probabilities, error=own + given * (1 + 1e-9))
 
 
-def least_support_size(laws: Sequence[tuple[PairLoss, int]]) -> int:
+def least_support_size(losses: Sequence[tuple[PairLoss, int]]) -> int:
     """A lower bound on the number of values of a sum; a loss without a list counts as one value.
 
     |A + B| >= |A| + |B| - 1 for sets of numbers, as a_1 + b_1 < ... < a_m + b_1 < ... < a_m + b_n. (Sums that differ by
     rounding alone are merged, so there may be fewer in the end: such a sum is left to other methods.)
     """
-    known = ((law.atoms(MOST_COMBINATIONS), times) for law, times in laws)
+    known = ((loss.atoms(MOST_COMBINATIONS), times) for loss, times in losses)
     return 1 + sum(times * (atoms.losses.size - 1) for atoms, times in known if atoms is not None)
 
 
-def _power(law: PairLoss, times: int) -> DiscreteLoss | None:
+def _power(loss: PairLoss, times: int) -> DiscreteLoss | None:
     """The sum of `times` equal losses, by doubling where there is no closed form."""
-    closed = law.repeated(times)
+    closed = loss.repeated(times)
     if closed is not None:
         return closed.atoms(MOST_COMBINATIONS)
-    base, total = law.atoms(MOST_COMBINATIONS), ZERO_LOSS
+    base, total = loss.atoms(MOST_COMBINATIONS), ZERO_LOSS
     while base is not None and times:
         if times % 2:
             more = _sums(total, base)

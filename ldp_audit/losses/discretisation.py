@@ -192,20 +192,20 @@ _GAPS = 8
 
 
 def discretised(
-    law: PairLoss, spacing: float, theta: float, lowest: float = -math.inf, highest: float = math.inf
+    loss: PairLoss, spacing: float, theta: float, lowest: float = -math.inf, highest: float = math.inf
 ) -> TiltedDistribution:
     """The loss discretised on the grid of this spacing, tilted by theta >= 0.
 
     lowest, highest: nats, where the grid ends; a `DiscreteLoss` needs none, and has no lower one.
     """
-    if isinstance(law, DiscreteLoss):
-        kept = max(1, int(np.searchsorted(law.losses, highest, side="right")))
-        found = _of_atoms(law.losses[:kept], law.log_probabilities[:kept], spacing, theta, law.error)
-        above = float(np.logaddexp.reduce(law.log_probabilities[kept:], initial=law.log_infinite))
-        return found.with_infinite(law.log_infinite, above, 0.0)
-    listed = law.atoms_between(lowest, highest)
+    if isinstance(loss, DiscreteLoss):
+        kept = max(1, int(np.searchsorted(loss.losses, highest, side="right")))
+        found = _of_atoms(loss.losses[:kept], loss.log_probabilities[:kept], spacing, theta, loss.error)
+        above = float(np.logaddexp.reduce(loss.log_probabilities[kept:], initial=loss.log_infinite))
+        return found.with_infinite(loss.log_infinite, above, 0.0)
+    listed = loss.atoms_between(lowest, highest)
     if listed is None:
-        return _of_cells(law, spacing, theta, lowest, highest)
+        return _of_cells(loss, spacing, theta, lowest, highest)
     losses, logs = listed.losses, listed.logs
     if listed.log_below > -math.inf:
         losses, logs = np.insert(losses, 0, lowest), np.insert(logs, 0, listed.log_below)
@@ -214,44 +214,44 @@ def discretised(
     return found.with_infinite(-math.inf, listed.log_above, below)
 
 
-def respaced(law: TiltedDistribution, spacing: float) -> TiltedDistribution:
+def respaced(tilted: TiltedDistribution, spacing: float) -> TiltedDistribution:
     """The distribution moved to a grid of another spacing with the same offset."""
-    indices, found = _shared(law, spacing)
-    total, most = float(found.sum()), math.exp(min(700.0, law.theta * spacing))
+    indices, found = _shared(tilted, spacing)
+    total, most = float(found.sum()), math.exp(min(700.0, tilted.theta * spacing))
     # a place gets the shares of a tent over its points: at most their integral and what its two lower kinks add
-    ratio = spacing / law.spacing
+    ratio = spacing / tilted.spacing
     together = (ratio + 1 / (4 * ratio) if ratio > 1 else 1.0) * most
     return replace(
-        law,
+        tilted,
         spacing=spacing,
         indices=indices,
         masses=found / total,
-        log_sum=law.log_sum + math.log(total),
-        log_sum_error=law.log_sum_error + 4 * _EPS * (20 + 2 * law.theta * spacing),
-        mass_error=together * (law.mass_error + 8 * _EPS * float(law.masses.max())) / total,
-        norm_error=math.sqrt(together * most) * (law.norm_error + 8 * _EPS * law.norm()) / total,
-        misplaced=law.misplaced * most / total,
-        below=law.below * most / total,
-        moves=law.moves.more(one_move(spacing)),
-        shift=law.shift + 8 * _EPS * law.spacing * law.farthest(),
+        log_sum=tilted.log_sum + math.log(total),
+        log_sum_error=tilted.log_sum_error + 4 * _EPS * (20 + 2 * tilted.theta * spacing),
+        mass_error=together * (tilted.mass_error + 8 * _EPS * float(tilted.masses.max())) / total,
+        norm_error=math.sqrt(together * most) * (tilted.norm_error + 8 * _EPS * tilted.norm()) / total,
+        misplaced=tilted.misplaced * most / total,
+        below=tilted.below * most / total,
+        moves=tilted.moves.more(one_move(spacing)),
+        shift=tilted.shift + 8 * _EPS * tilted.spacing * tilted.farthest(),
     )
 
 
-def _shared(law: TiltedDistribution, spacing: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _shared(tilted: TiltedDistribution, spacing: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The indices and masses on the grid of this spacing; in blocks, which stay in fast memory."""
-    ratio, down = law.spacing / spacing, math.expm1(-spacing)
-    first, last = math.ceil(law.indices[0] * ratio) - 1, math.ceil(law.indices[-1] * ratio)
-    dense = last - first < _GAPS * law.indices.size
+    ratio, down = tilted.spacing / spacing, math.expm1(-spacing)
+    first, last = math.ceil(tilted.indices[0] * ratio) - 1, math.ceil(tilted.indices[-1] * ratio)
+    dense = last - first < _GAPS * tilted.indices.size
     found = np.zeros(last - first + 2 if dense else 0)
     sparse: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
-    for start in range(0, law.indices.size, _BLOCK):
-        places, masses = law.indices[start : start + _BLOCK] * ratio, law.masses[start : start + _BLOCK]
+    for start in range(0, tilted.indices.size, _BLOCK):
+        places, masses = tilted.indices[start : start + _BLOCK] * ratio, tilted.masses[start : start + _BLOCK]
         upper = np.ceil(places)
         steps = (places - upper + 1) * spacing  # above the lower end
         share = np.clip(np.expm1(-steps) / down, 0.0, 1.0)
         below, above = masses * (1 - share), masses * share
-        if law.theta:
-            below, above = below * np.exp(-law.theta * steps), above * np.exp(law.theta * (spacing - steps))
+        if tilted.theta:
+            below, above = below * np.exp(-tilted.theta * steps), above * np.exp(tilted.theta * (spacing - steps))
         into = upper.astype(np.int64) - 1
         if dense:
             base = int(into[0])
@@ -285,10 +285,10 @@ def _of_atoms(
     return _tilted(offset, spacing, theta, indices, logs, moves=one_move(spacing), shift=3 * rounding)
 
 
-def _of_cells(law: PairLoss, spacing: float, theta: float, lowest: float, highest: float) -> TiltedDistribution:
+def _of_cells(loss: PairLoss, spacing: float, theta: float, lowest: float, highest: float) -> TiltedDistribution:
     indices = np.arange(math.floor(lowest / spacing), math.ceil(highest / spacing) + 1, dtype=np.int64)
     points: NDArray[np.float64] = spacing * indices.astype(np.float64)
-    cells = cell_masses(law, points)
+    cells = cell_masses(loss, points)
     first, second = cells.first[1:-1], cells.second[1:-1]
     raised = np.append(first + theta * points[1:], cells.first[0] + theta * points[0])
     top = float(raised.max())
@@ -324,11 +324,11 @@ def _shift_of_edges(cells: CellMasses, points: NDArray[np.float64], spacing: flo
     return float(np.exp(logs[~np.isnan(logs)].max(initial=-math.inf)))
 
 
-def cell_masses(law: PairLoss, edges: NDArray[np.float64]) -> CellMasses:
+def cell_masses(loss: PairLoss, edges: NDArray[np.float64]) -> CellMasses:
     """The loss's masses, computed in blocks to bound the memory."""
     starts = range(0, max(1, edges.size - 1), _BLOCK)
     with np.errstate(all="ignore"):
-        blocks = [law.masses(edges[start : start + _BLOCK + 1]) for start in starts]
+        blocks = [loss.masses(edges[start : start + _BLOCK + 1]) for start in starts]
     first, second = _joined([block.first for block in blocks]), _joined([block.second for block in blocks])
     return CellMasses(first, second, blocks[0].infinite, blocks[0].missing)
 
@@ -430,39 +430,39 @@ class TiltedProfile:
     gains, weights: at each point the sums of w e**(-theta x) (1 - e**-x) and of w e**(-(1 + theta) x).
     """
 
-    law: TiltedDistribution
+    tilted: TiltedDistribution
     first: int
     gains: NDArray[np.float64]
     weights: NDArray[np.float64]
 
     def ends(self, epsilon: float) -> tuple[float, float]:
         """A lower and an upper bound of v on the grid, the lower one without the mass from below the grid."""
-        law, value = self.law, 0.0
-        start = law.offset + law.spacing * self.first
-        place = max(0, math.floor(min((epsilon - start) / law.spacing, self.gains.size)) + 1)
+        tilted, value = self.tilted, 0.0
+        start = tilted.offset + tilted.spacing * self.first
+        place = max(0, math.floor(min((epsilon - start) / tilted.spacing, self.gains.size)) + 1)
         if place < self.gains.size:
-            before = max(0.0, start + law.spacing * place - epsilon)
+            before = max(0.0, start + tilted.spacing * place - epsilon)
             inner = float(self.gains[place]) - math.expm1(-before) * float(self.weights[place])
-            value = math.exp(-law.theta * before) * inner
+            value = math.exp(-tilted.theta * before) * inner
         rounding = _FILTER * _EPS * self.gains.size
-        error = law.misplaced / (1 + law.theta) + law.mass_error * self._factors(epsilon - start)
-        return value * (1 - rounding) - error - law.below / (1 + law.theta), value * (1 + rounding) + error
+        error = tilted.misplaced / (1 + tilted.theta) + tilted.mass_error * self._factors(epsilon - start)
+        return value * (1 - rounding) - error - tilted.below / (1 + tilted.theta), value * (1 + rounding) + error
 
     def _factors(self, above: float) -> float:
         """The most that the factors of all masses add up to, `above` nats after the start."""
-        h, theta, size = self.law.spacing, self.law.theta, self.gains.size
+        h, theta, size = self.tilted.spacing, self.tilted.theta, self.gains.size
         widest = -math.expm1(-max(0.0, h * size - above))
         found = size * min(widest, 1 / (1 + theta))
         return min(found, 1 / (1 + theta) + 1 / (h * theta * (1 + theta))) if h * theta > 0 else found
 
 
-def profile_of(law: TiltedDistribution) -> TiltedProfile:
+def profile_of(tilted: TiltedDistribution) -> TiltedProfile:
     """The profile of a distribution on consecutive indices."""
-    down, drop = math.exp(-law.theta * law.spacing), math.exp(-law.spacing)
-    weights = _filtered(law.masses, down * drop)
-    gains = _filtered(np.append(-math.expm1(-law.spacing) * down * weights[1:], 0.0), down)
-    none = replace(law, indices=law.indices[:0], masses=law.masses[:0])
-    return TiltedProfile(none, int(law.indices[0]), gains, weights)
+    down, drop = math.exp(-tilted.theta * tilted.spacing), math.exp(-tilted.spacing)
+    weights = _filtered(tilted.masses, down * drop)
+    gains = _filtered(np.append(-math.expm1(-tilted.spacing) * down * weights[1:], 0.0), down)
+    none = replace(tilted, indices=tilted.indices[:0], masses=tilted.masses[:0])
+    return TiltedProfile(none, int(tilted.indices[0]), gains, weights)
 
 
 def _filtered(inputs: NDArray[np.float64], ratio: float) -> NDArray[np.float64]:
@@ -484,19 +484,19 @@ def undiscretised_lower_bound(profile: TiltedProfile, epsilon: float, deviation:
     deviation: about that of the tilted sum, nats.
     """
     moved = _moved(profile, epsilon)
-    return max(moved, _by_spread(profile, epsilon, deviation)) if profile.law.moves.reach else moved
+    return max(moved, _by_spread(profile, epsilon, deviation)) if profile.tilted.moves.reach else moved
 
 
 def _moved(profile: TiltedProfile, epsilon: float) -> float:
     """The bound by the sum of all steps; the only one if there are none."""
-    theta, away = profile.law.theta, profile.law.moves.reach + profile.law.shift
+    theta, away = profile.tilted.theta, profile.tilted.moves.reach + profile.tilted.shift
     low = profile.ends(epsilon + away)[0]
     return low * math.exp(-theta * away) if low > 0 else -math.inf
 
 
 def _by_spread(profile: TiltedProfile, epsilon: float, deviation: float) -> float:
     """The bound by second differences."""
-    moves, theta, shift = profile.law.moves, profile.law.theta, profile.law.shift
+    moves, theta, shift = profile.tilted.moves, profile.tilted.theta, profile.tilted.shift
     low = profile.ends(epsilon + shift)[0] * math.exp(-theta * shift)
     need = _REST + max(math.log1p(2.5 * deviation * theta * (1 + theta)), -math.log(min(1.0, max(deviation, 1e-300))))
     steep, spread = 1 + theta, moves.squares
@@ -515,7 +515,7 @@ def _by_spread(profile: TiltedProfile, epsilon: float, deviation: float) -> floa
 
 def _second_difference(profile: TiltedProfile, epsilon: float, width: float, low: float) -> float:
     """An upper bound of a d'(epsilon - w) + b d'(epsilon + w), less the lower bound of d'(epsilon); in units of v."""
-    theta, shift = profile.law.theta, profile.law.shift
+    theta, shift = profile.tilted.theta, profile.tilted.shift
     a = 1 / (1 + math.exp(-width))
     left = profile.ends(epsilon - width - shift)[1] * math.exp(theta * (width + shift))
     right = profile.ends(epsilon + width - shift)[1] * math.exp(theta * (shift - width))

@@ -66,7 +66,7 @@ class Part(NamedTuple):
 
     log_weight: float
     shift: float
-    law: PairLoss
+    loss: PairLoss
 
 
 @dataclass(frozen=True)
@@ -78,42 +78,42 @@ class LossMixture(PairLoss):
     @property
     def exact(self) -> bool:
         """See `PairLoss`."""
-        return all(part.law.exact for part in self.parts)
+        return all(part.loss.exact for part in self.parts)
 
     def supremum(self) -> float:
         """See `PairLoss`."""
-        return max(part.shift + part.law.supremum() for part in self.parts)
+        return max(part.shift + part.loss.supremum() for part in self.parts)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`: the weighted sum of the parts'."""
-        ends = np.array([part.law.log_delta_bounds(epsilon - part.shift) for part in self.parts])
+        ends = np.array([part.loss.log_delta_bounds(epsilon - part.shift) for part in self.parts])
         low, high = (ends + np.array([[part.log_weight] for part in self.parts])).T
         return min(0.0, log_sum(low)), min(0.0, log_sum(high))
 
     def reversed(self) -> LossMixture:
         """See `PairLoss`."""
-        return LossMixture(tuple(Part(w - shift, -shift, law.reversed()) for w, shift, law in self.parts))
+        return LossMixture(tuple(Part(w - shift, -shift, loss.reversed()) for w, shift, loss in self.parts))
 
     @property
     def known(self) -> bool:
         """See `PairLoss`."""
-        return all(part.law.known for part in self.parts)
+        return all(part.loss.known for part in self.parts)
 
     def known_bound(self, end: int) -> PairLoss:
         """See `PairLoss`."""
         if self.known:
             return self
-        return mixture([(part.log_weight, part.shift, part.law.known_bound(end)) for part in self.parts])
+        return mixture([(part.log_weight, part.shift, part.loss.known_bound(end)) for part in self.parts])
 
     def dominating_gaussian(self) -> tuple[float, bool]:
         """See `PairLoss`."""
         unmoved = all(part.shift == 0 for part in self.parts)
-        return max(part.law.dominating_gaussian()[0] for part in self.parts) if unmoved else math.inf, False
+        return max(part.loss.dominating_gaussian()[0] for part in self.parts) if unmoved else math.inf, False
 
     def _divergence(self, alpha: float) -> Divergence:
         """M is the mean of the parts' own, each times e**(c shift)."""
         logs = np.array([part.log_weight for part in self.parts])
-        values = np.array([part.shift + part.law.divergence(alpha)[0] for part in self.parts])
+        values = np.array([part.shift + part.loss.divergence(alpha)[0] for part in self.parts])
         if alpha == 1:
             return math.fsum(np.exp(logs) * values), False
         c, powers = alpha - 1, (alpha - 1) * values
@@ -125,12 +125,12 @@ class LossMixture(PairLoss):
 
     def supremum_lower_bound(self) -> float:
         """See `PairLoss`."""
-        return max(part.shift + part.law.supremum_lower_bound() for part in self.parts)
+        return max(part.shift + part.loss.supremum_lower_bound() for part in self.parts)
 
     @property
     def discretisable(self) -> bool:
         """See `PairLoss`."""
-        return all(part.law.discretisable for part in self.parts)
+        return all(part.loss.discretisable for part in self.parts)
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `PairLoss`."""
@@ -146,7 +146,7 @@ class LossMixture(PairLoss):
 def mixture(parts: Sequence[tuple[float, float, PairLoss]]) -> PairLoss:
     """The loss of a public mixture: a `DiscreteLoss` where all parts are."""
     listed = [Part(*part) for part in parts]
-    pairs = [(part, part.law.atoms()) for part in listed]
+    pairs = [(part, part.loss.atoms()) for part in listed]
     known = [(part, atoms) for part, atoms in pairs if atoms is not None]
     if len(known) < len(pairs):
         return LossMixture(tuple(listed))
@@ -161,7 +161,7 @@ def mixture(parts: Sequence[tuple[float, float, PairLoss]]) -> PairLoss:
 
 def _masses(part: Part, edges: NDArray[np.float64]) -> CellMasses:
     """One part's masses, with its weight under P and under Q."""
-    inner, other = part.law.masses(edges - part.shift), part.log_weight - part.shift
+    inner, other = part.loss.masses(edges - part.shift), part.log_weight - part.shift
     return CellMasses(
         inner.first + part.log_weight, inner.second + other, inner.infinite + part.log_weight, inner.missing + other
     )

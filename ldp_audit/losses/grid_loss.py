@@ -80,10 +80,10 @@ def check_width(width: float) -> None:
         raise ValueError(f"width must be > 0 and finite (nats), got {width!r}")
 
 
-def compose_on_grid(laws: Sequence[Part], *, width: float = WIDTH, points: int = 2**21) -> GridLoss:
+def compose_on_grid(losses: Sequence[Part], *, width: float = WIDTH, points: int = 2**21) -> GridLoss:
     """The sum of independent losses, each `times` times.
 
-    laws: at least one loss, known ones or the results of this function.   times: whole, >= 1.
+    losses: at least one loss, known ones or the results of this function.   times: whole, >= 1.
     width: nats, the difference of the bounds on epsilon; met where `points` allow.
     points: the most points of a grid, 1024 .. 2**24; each takes about 100 bytes.
     Raises ValueError for anything else.
@@ -92,10 +92,10 @@ def compose_on_grid(laws: Sequence[Part], *, width: float = WIDTH, points: int =
     if isinstance(points, bool) or not isinstance(points, int) or not 1024 <= points <= 2**24:
         raise ValueError(f"points must be a whole number in 1024 .. 2**24, got {points!r}")
     listed: list[Part] = []
-    for law, times in laws:
-        listed += [(one, count * whole(times, "times")) for one, count in law.summands()]
+    for loss, times in losses:
+        listed += [(one, count * whole(times, "times")) for one, count in loss.summands()]
     if not listed:
-        raise ValueError("laws must hold one law or more, got none")
+        raise ValueError("losses must hold one loss or more, got none")
     return GridLoss(tuple(flat_parts(listed)), width, points)
 
 
@@ -131,11 +131,11 @@ class GridLoss(PairLoss):
 
     def supremum(self) -> float:
         """See `PairLoss`."""
-        return math.fsum(times * law.supremum() for law, times in self.parts)
+        return math.fsum(times * loss.supremum() for loss, times in self.parts)
 
     def reversed(self) -> GridLoss:
         """See `PairLoss`: the sum of the reversed losses."""
-        mirrored = [(law.reversed(), times) for law, times in self.parts]
+        mirrored = [(loss.reversed(), times) for loss, times in self.parts]
         return compose_on_grid(mirrored, width=self.width, points=self.points)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
@@ -176,22 +176,24 @@ class GridLoss(PairLoss):
         return self._highest if theta is None else saddle.at(theta).mean
 
     @cached_property
-    def _laws(self) -> list[Part]:
+    def _losses(self) -> list[Part]:
         return discrete_parts(self.parts)
 
     @cached_property
     def _plan(self) -> TiltPlan:
-        return tilt_plan(self._laws, self.width, self.points)
+        return tilt_plan(self._losses, self.width, self.points)
 
     @cached_property
     def _log_infinite(self) -> float:
         """ln of the probability that any loss is infinite."""
-        return log_any((log_infinite_of(law), times) for law, times in self._laws)
+        return log_any((log_infinite_of(loss), times) for loss, times in self._losses)
 
     @cached_property
     def _tops(self) -> list[float]:
         """The supremum of each finite loss."""
-        return [float(law.losses[-1]) if isinstance(law, DiscreteLoss) else law.supremum() for law, _ in self._laws]
+        return [
+            float(loss.losses[-1]) if isinstance(loss, DiscreteLoss) else loss.supremum() for loss, _ in self._losses
+        ]
 
     @cached_property
     def _highest(self) -> float:
@@ -200,7 +202,7 @@ class GridLoss(PairLoss):
 
     def _sum(self, losses: Sequence[float]) -> float:
         """The sum of one value a loss, each `times` times."""
-        return math.fsum(times * loss for (_, times), loss in zip(self._laws, losses, strict=True))
+        return math.fsum(times * loss for (_, times), loss in zip(self._losses, losses, strict=True))
 
     @cached_property
     def _plans(self) -> dict[tuple[float, ...], TiltPlan]:
@@ -220,7 +222,7 @@ class GridLoss(PairLoss):
         total = None
         while total is None and coarser <= _COARSEST:
             wider = grid._replace(spacings=tuple(coarser * spacing for spacing in grid.spacings))
-            total = grid_sum(self._laws, wider, tilt.theta, self.points)
+            total = grid_sum(self._losses, wider, tilt.theta, self.points)
             coarser *= 2 if grid.common is None else _COARSEST + 1
         return _Around(None if total is None else profile_of(total), tilt.deviation)
 
@@ -228,19 +230,19 @@ class GridLoss(PairLoss):
         """The same as `_ends`, by one tilt."""
         if around.profile is None:
             return self._crude(epsilon), 0.0
-        law, shift = around.profile.law, around.profile.law.shift
-        theta = law.theta
-        slack = law.log_sum_error + 4 * _EPS * (1 + abs(law.log_sum) + abs(theta * epsilon))
+        tilted, shift = around.profile.tilted, around.profile.tilted.shift
+        theta = tilted.theta
+        slack = tilted.log_sum_error + 4 * _EPS * (1 + abs(tilted.log_sum) + abs(theta * epsilon))
         upper = around.profile.ends(epsilon - shift)[1]
         # (1 - e**-x)_+ <= e**(theta x) theta**theta / (1 + theta)**(1 + theta)
         most = -theta * math.log1p(1 / theta) - math.log1p(theta) if theta > 0 else 0.0
         high = min(math.log(upper) if upper > 0 else -math.inf, most)
-        high += law.log_sum - theta * (epsilon - shift) + slack
-        total = float(np.logaddexp(law.log_cut, high))
+        high += tilted.log_sum - theta * (epsilon - shift) + slack
+        total = float(np.logaddexp(tilted.log_cut, high))
         lower = undiscretised_lower_bound(around.profile, epsilon, around.deviation)
         if lower <= 0:
             return min(high, self._crude(epsilon)), total
-        return math.log(lower) + law.log_sum - theta * epsilon - slack, total
+        return math.log(lower) + tilted.log_sum - theta * epsilon - slack, total
 
     def _crude(self, epsilon: float) -> float:
         """ln of a crude lower bound: what is gained where every single loss is large; -inf if nothing is."""
@@ -249,32 +251,32 @@ class GridLoss(PairLoss):
             levels, theta = self._plan.saddle.levels(theta), 2 * theta
         if self._sum(levels) <= epsilon and math.isfinite(self._highest):
             levels = self._tops
-        total, count = self._sum(levels), sum(times for _, times in self._laws)
+        total, count = self._sum(levels), sum(times for _, times in self._losses)
         gap = (total - epsilon) / (2 * count)
         if gap <= 4 * _EPS * (abs(total) + abs(epsilon)):
             return -math.inf
-        reached = [law.masses(np.array([level - gap])) for (law, _), level in zip(self._laws, levels, strict=True)]
+        reached = [loss.masses(np.array([level - gap])) for (loss, _), level in zip(self._losses, levels, strict=True)]
         logs = self._sum([float(cells.first[1]) for cells in reached])
         return logs + math.log(-math.expm1(-0.4 * (total - epsilon)))
 
 
-def flat_parts(laws: Iterable[Part]) -> list[Part]:
+def flat_parts(losses: Iterable[Part]) -> list[Part]:
     """The distinct summands of sums, with all their times.
 
     Raises ValueError where times are not whole numbers >= 1, or a loss can be neither discretised nor listed.
     """
-    found = grouped((law, whole(times, "times")) for law, times in laws)
-    for law, _ in found:
-        if law.atoms() is None and not law.discretisable:
-            raise ValueError(f"laws must know the masses of cells, or list their losses; got {law!r}")
+    found = grouped((loss, whole(times, "times")) for loss, times in losses)
+    for loss, _ in found:
+        if loss.atoms() is None and not loss.discretisable:
+            raise ValueError(f"losses must be discretisable, or have a list of atoms; got {loss!r}")
     return found
 
 
-def grouped(laws: Iterable[Part]) -> list[Part]:
+def grouped(losses: Iterable[Part]) -> list[Part]:
     """The distinct summands of sums, with all their times."""
     found: dict[Any, Part] = {}
-    for law, times in laws:
-        for one, count in law.summands():
+    for loss, times in losses:
+        for one, count in loss.summands():
             key = _key(one)
             found[key] = (one, times * count + (found[key][1] if key in found else 0))
     return list(found.values())
@@ -282,23 +284,23 @@ def grouped(laws: Iterable[Part]) -> list[Part]:
 
 def discrete_parts(parts: Sequence[Part]) -> list[Part]:
     """The same, with losses of few values as `DiscreteLoss`."""
-    return [(law.atoms() or law, times) for law, times in parts]
+    return [(loss.atoms() or loss, times) for loss, times in parts]
 
 
-def log_infinite_of(law: PairLoss) -> float:
+def log_infinite_of(loss: PairLoss) -> float:
     """ln P(loss = inf)."""
-    return law.log_infinite if isinstance(law, DiscreteLoss) else law.masses(np.zeros(1)).infinite
+    return loss.log_infinite if isinstance(loss, DiscreteLoss) else loss.masses(np.zeros(1)).infinite
 
 
-def _key(law: PairLoss) -> Any:
+def _key(loss: PairLoss) -> Any:
     """Equal for equal losses."""
-    if isinstance(law, DiscreteLoss):
-        return law.losses.tobytes(), law.log_probabilities.tobytes(), law.log_infinite
+    if isinstance(loss, DiscreteLoss):
+        return loss.losses.tobytes(), loss.log_probabilities.tobytes(), loss.log_infinite
     try:
-        hash(law)
+        hash(loss)
     except TypeError:
-        return id(law)
-    return law
+        return id(loss)
+    return loss
 
 
 _STEEPEST = 300.0
@@ -309,28 +311,28 @@ _TOGETHER = 8
 class _Ranged(NamedTuple):
     """A loss with its times, and the ends of its grid, nats."""
 
-    law: Part
+    part: Part
     ends: tuple[float, float]
 
 
-def grid_sum(laws: Sequence[Part], grid: Grid, theta: float, most: int) -> TiltedDistribution | None:
+def grid_sum(losses: Sequence[Part], grid: Grid, theta: float, most: int) -> TiltedDistribution | None:
     """The tilted sum of these losses; None beyond the range of floats, or `most` points."""
     if grid.common is not None:
-        known = zip(laws, grid.ranges, strict=True)
-        return added([(discretised(law, grid.common, theta, *ends), times) for (law, times), ends in known], most)
+        known = zip(losses, grid.ranges, strict=True)
+        return added([(discretised(loss, grid.common, theta, *ends), times) for (loss, times), ends in known], most)
     alone: list[tuple[TiltedDistribution | None, int]] = []
     others: list[_Ranged] = []
-    for (law, times), own, ends in zip(laws, grid.own, grid.ranges, strict=True):
+    for (loss, times), own, ends in zip(losses, grid.own, grid.ranges, strict=True):
         if own is None:
-            others.append(_Ranged((law, times), ends))
+            others.append(_Ranged((loss, times), ends))
         else:
-            alone.append((added([(discretised(law, own, theta, *ends), times)], most), 1))
-    moved = [(_respaced(law, grid.spacings[0]), times) for law, times in alone]
+            alone.append((added([(discretised(loss, own, theta, *ends), times)], most), 1))
+    moved = [(_respaced(loss, grid.spacings[0]), times) for loss, times in alone]
     return _nested(others, grid.spacings, grid.groups, theta, most, moved)
 
 
 def _nested(
-    laws: Sequence[_Ranged],
+    losses: Sequence[_Ranged],
     spacings: Sequence[float],
     groups: int,
     theta: float,
@@ -339,30 +341,32 @@ def _nested(
 ) -> TiltedDistribution | None:
     """The sum of losses, and of `others` on the first grid already, with equal groups on the further grids."""
     found = list(others)
-    equal = [] if len(spacings) == 1 else [_Ranged((law, n // groups), ends) for (law, n), ends in laws if n >= groups]
-    for (law, times), ends in laws:
+    equal = (
+        [] if len(spacings) == 1 else [_Ranged((loss, n // groups), ends) for (loss, n), ends in losses if n >= groups]
+    )
+    for (loss, times), ends in losses:
         if left := times if len(spacings) == 1 else times % groups:
-            found.append((discretised(law, spacings[0], theta, *ends), left))
+            found.append((discretised(loss, spacings[0], theta, *ends), left))
     if equal:
         found.append((_respaced(_nested(equal, spacings[1:], groups, theta, most), spacings[0]), groups))
-    known = [(law, times) for law, times in found if law is not None]
+    known = [(loss, times) for loss, times in found if loss is not None]
     return _added_in_groups(known, most) if len(known) == len(found) else None
 
 
-def _added_in_groups(laws: Sequence[tuple[TiltedDistribution, int]], most: int) -> TiltedDistribution | None:
+def _added_in_groups(summands: Sequence[tuple[TiltedDistribution, int]], most: int) -> TiltedDistribution | None:
     """The sum; of many losses from sums of a few, whose windows are shorter than that of all."""
-    while len(laws) > _TOGETHER:
-        sums = [added(laws[i : i + _TOGETHER], most) for i in range(0, len(laws), _TOGETHER)]
-        known = [(law, 1) for law in sums if law is not None]
+    while len(summands) > _TOGETHER:
+        sums = [added(summands[i : i + _TOGETHER], most) for i in range(0, len(summands), _TOGETHER)]
+        known = [(summand, 1) for summand in sums if summand is not None]
         if len(known) < len(sums):
             return None
-        laws = known
-    return added(laws, most)
+        summands = known
+    return added(summands, most)
 
 
-def _respaced(law: TiltedDistribution | None, spacing: float) -> TiltedDistribution | None:
+def _respaced(tilted: TiltedDistribution | None, spacing: float) -> TiltedDistribution | None:
     """The distribution on another grid; None where one step of it makes the tilt's weights overflow."""
-    return None if law is None or law.theta * spacing > _STEEPEST else respaced(law, spacing)
+    return None if tilted is None or tilted.theta * spacing > _STEEPEST else respaced(tilted, spacing)
 
 
 _OUTSIDE, _DROPPED = -35.0, -45.0
@@ -390,71 +394,75 @@ class Window(NamedTuple):
     outside: float
 
 
-def added(laws: Counted, most: int) -> TiltedDistribution | None:
+def added(summands: Counted, most: int) -> TiltedDistribution | None:
     """The sum of these distributions, each `times` times, by one FFT.
 
-    laws: on grids of one spacing, with one tilt.
+    summands: on grids of one spacing, with one tilt.
     returns: None where the window has more than `most` points or indices beyond 2**60, or rounding leaves no digit.
     """
-    window = _window(laws)
+    window = _window(summands)
     if window.size > most or max(abs(window.first), abs(window.first + window.size)) > _LARGEST_INDEX:
         return None
-    vague = math.fsum(times * (law.misplaced + law.norm_error * math.sqrt(law.masses.size)) for law, times in laws)
+    vague = math.fsum(
+        times * (summand.misplaced + summand.norm_error * math.sqrt(summand.masses.size)) for summand, times in summands
+    )
     if vague > 1:
         return None
-    masses, error, norm_error = _summed(laws, window)
-    spacing, offset = laws[0][0].spacing, math.fsum(times * law.offset for law, times in laws)
+    masses, error, norm_error = _summed(summands, window)
+    spacing, offset = summands[0][0].spacing, math.fsum(times * summand.offset for summand, times in summands)
     moves = Moves()
-    for law, times in laws:
-        moves = moves.more(law.moves, times)
+    for summand, times in summands:
+        moves = moves.more(summand.moves, times)
     places = spacing * (abs(window.first) + window.size) + math.fsum(
-        times * spacing * law.farthest() for law, times in laws
+        times * spacing * summand.farthest() for summand, times in summands
     )
     return TiltedDistribution(
         spacing=spacing,
-        theta=laws[0][0].theta,
+        theta=summands[0][0].theta,
         offset=offset,
         indices=np.arange(window.first, window.first + masses.size, dtype=np.int64),
         masses=masses,
-        log_sum=math.fsum(times * law.log_sum for law, times in laws),
-        log_sum_error=math.fsum(times * law.log_sum_error for law, times in laws),
+        log_sum=math.fsum(times * summand.log_sum for summand, times in summands),
+        log_sum_error=math.fsum(times * summand.log_sum_error for summand, times in summands),
         mass_error=error,
         norm_error=norm_error,
-        misplaced=2 * window.outside + math.exp(vague) * math.fsum(times * law.misplaced for law, times in laws),
-        below=math.fsum(times * law.below for law, times in laws),
-        log_infinite=log_any((law.log_infinite, times) for law, times in laws),
-        log_cut=log_any((law.log_cut, times) for law, times in laws),
+        misplaced=2 * window.outside
+        + math.exp(vague) * math.fsum(times * summand.misplaced for summand, times in summands),
+        below=math.fsum(times * summand.below for summand, times in summands),
+        log_infinite=log_any((summand.log_infinite, times) for summand, times in summands),
+        log_cut=log_any((summand.log_cut, times) for summand, times in summands),
         moves=moves,
-        shift=math.fsum(times * law.shift for law, times in laws) + 4 * _EPS * (abs(offset) + places),
+        shift=math.fsum(times * summand.shift for summand, times in summands) + 4 * _EPS * (abs(offset) + places),
     )
 
 
-def _window(laws: Counted) -> Window:
+def _window(summands: Counted) -> Window:
     """The window by Chernoff's bound, at the slope best for a normal distribution or at a better smaller one."""
-    moments = [(law.moments(), times) for law, times in laws]
+    moments = [(summand.moments(), times) for summand, times in summands]
     deviation = math.sqrt(math.fsum(times * variance for (_, variance), times in moments))
     means = [mean for (mean, _), _ in moments]
-    least = sum(times * int(law.indices[0]) for law, times in laws)
-    most = sum(times * int(law.indices[-1]) for law, times in laws)
+    least = sum(times * int(summand.indices[0]) for summand, times in summands)
+    most = sum(times * int(summand.indices[-1]) for summand, times in summands)
     if deviation == 0:
         return Window(least, most - least + 1, 0.0)
-    centre = math.fsum(times * mean for mean, (_, times) in zip(means, laws, strict=True))
+    centre = math.fsum(times * mean for mean, (_, times) in zip(means, summands, strict=True))
 
-    bins = max(1, int(deviation / _BINS / sum(times for _, times in laws)))
-    binned = [(law.binned(bins) if bins > 1 else law, times) for law, times in laws]
-    count = sum(times for _, times in laws)
+    bins = max(1, int(deviation / _BINS / sum(times for _, times in summands)))
+    binned = [(summand.binned(bins) if bins > 1 else summand, times) for summand, times in summands]
+    count = sum(times for _, times in summands)
 
     def reach(sign: int) -> int:
-        ends = (float(law.indices[-1 if sign > 0 else 0]) for law, _ in laws)
+        ends = (float(summand.indices[-1 if sign > 0 else 0]) for summand, _ in summands)
         farthest = max(sign * (end - mean) for mean, end in zip(means, ends, strict=True))
         slope, found = min(math.sqrt(-2 * _OUTSIDE) / deviation, _STEEPEST_SLOPE / max(1.0, farthest)), math.inf
         while True:
             logs = math.fsum(
-                times * law.log_mean_power(sign * slope, mean) for mean, (law, times) in zip(means, binned, strict=True)
+                times * summand.log_mean_power(sign * slope, mean)
+                for mean, (summand, times) in zip(means, binned, strict=True)
             )
             logs += count * slope * (bins - 1) * (sign > 0)
             before, found = found, min(found, (logs - _OUTSIDE) / slope)
-            # no slope is better than this one, or a normal law's reach is near
+            # no slope is better than this one, or a normal distribution's reach is near
             if found >= before or found < 1.2 * math.sqrt(-2 * _OUTSIDE) * deviation:
                 return math.ceil(found * (1 + 1e-6) + 4 * _EPS * abs(centre)) + 1
             slope /= 2
@@ -472,18 +480,18 @@ class _Sum(NamedTuple):
     norm_error: float
 
 
-def _summed(laws: Counted, window: Window) -> _Sum:
+def _summed(summands: Counted, window: Window) -> _Sum:
     """The masses of the sum in the window."""
     size: int = next_fast_len(window.size, real=True)  # type: ignore[assignment]
-    product, error, norm_error = _product_of_transforms(laws, size)
+    product, error, norm_error = _product_of_transforms(summands, size)
     found = np.fft.irfft(product, size)
     del product
     np.maximum(found, 0.0, out=found)
-    start = sum(times * int(law.indices[0]) for law, times in laws)
+    start = sum(times * int(summand.indices[0]) for summand, times in summands)
     return _Sum(np.roll(found, -((window.first - start) % size)), error, norm_error)
 
 
-def _product_of_transforms(laws: Counted, size: int) -> tuple[NDArray[np.complex128], float, float]:
+def _product_of_transforms(summands: Counted, size: int) -> tuple[NDArray[np.complex128], float, float]:
     """The transform of the sum, and the two errors of its inverse.
 
     At most frequencies the transform of one loss alone makes the product negligible: these are skipped. There the
@@ -492,25 +500,27 @@ def _product_of_transforms(laws: Counted, size: int) -> tuple[NDArray[np.complex
     without that one.
     """
     unit = _TRANSFORM * _EPS * math.log2(size + 2)
-    most = [unit + math.sqrt(law.masses.size) * law.norm_error for law, _ in laws]  # the largest errors of transforms
+    most = [
+        unit + math.sqrt(summand.masses.size) * summand.norm_error for summand, _ in summands
+    ]  # the largest errors of transforms
     grown = math.exp(
-        min(_LARGEST_GROWTH, math.fsum(2 * count * one for (_, count), one in zip(laws, most, strict=True)))
+        min(_LARGEST_GROWTH, math.fsum(2 * count * one for (_, count), one in zip(summands, most, strict=True)))
     )
-    first = max(range(len(laws)), key=lambda i: laws[i][1])
-    known = _transform(laws[first][0], size)
-    kept = np.flatnonzero(np.abs(known[0]) > math.exp(_DROPPED / laws[first][1]) - most[first])
+    first = max(range(len(summands)), key=lambda i: summands[i][1])
+    known = _transform(summands[first][0], size)
+    kept = np.flatnonzero(np.abs(known[0]) > math.exp(_DROPPED / summands[first][1]) - most[first])
     product = np.ones(kept.size, dtype=np.complex128)
     halves = [np.ones(kept.size), np.ones(kept.size)]
     wrong: list[tuple[float, tuple[int, ...]]] = []  # 2-norms of errors, and the halves that hold the loss's factors
-    for i, (law, count) in enumerate(laws):
-        transform, own = known if i == first else _transform(law, size)
+    for i, (summand, count) in enumerate(summands):
+        transform, own = known if i == first else _transform(summand, size)
         factor = transform[kept]
         product = product * _power(factor, count)
         sizes, more = np.abs(factor) + most[i], count // 2 + (count % 2) * (i % 2)
         for half, times in zip(halves, (more, count - more), strict=True):
             half *= _power(sizes, times)
-        wrong.append((count * (law.norm_error + own), tuple(k for k, n in enumerate((more, count - more)) if n)))
-    passed, count = size // 2 + 1 - kept.size, laws[first][1]
+        wrong.append((count * (summand.norm_error + own), tuple(k for k, n in enumerate((more, count - more)) if n)))
+    passed, count = size // 2 + 1 - kept.size, summands[first][1]
     squares = [float((half**2).sum()) for half in halves]
     tops = [float(half.max(initial=0.0)) for half in halves]
     error = norm_error = 0.0
@@ -523,7 +533,7 @@ def _product_of_transforms(laws: Counted, size: int) -> tuple[NDArray[np.complex
     inner = sizes > math.exp(_DROPPED)
     found = np.zeros(size // 2 + 1, dtype=np.complex128)
     found[kept[inner]] = product[inner]
-    times = sum(count for _, count in laws)
+    times = sum(count for _, count in summands)
     rounding = (unit + _POWER * _EPS * (12 + times)) * math.sqrt(2 / size * float((sizes[inner] ** 2).sum()))
     dropped = grown * math.exp(_DROPPED)
     return found, error + rounding + dropped, norm_error + rounding + dropped
@@ -543,12 +553,12 @@ def _power(factor: NDArray[Any], count: int) -> NDArray[Any]:
     return found
 
 
-def _transform(law: TiltedDistribution, size: int) -> tuple[NDArray[np.complex128], float]:
+def _transform(summand: TiltedDistribution, size: int) -> tuple[NDArray[np.complex128], float]:
     """The FFT of the masses, wrapped around, and the 2-norm of its error; the first index counts as 0.
 
     Large masses are transformed one by one, as their error would be shared by all.
     """
-    places, masses = law.indices - law.indices[0], law.masses
+    places, masses = summand.indices - summand.indices[0], summand.masses
     large = np.flatnonzero(masses > _LARGE)
     if large.size:
         masses = masses.copy()
@@ -560,9 +570,9 @@ def _transform(law: TiltedDistribution, size: int) -> tuple[NDArray[np.complex12
         folded = np.bincount(places % size, masses, size)
     found = np.fft.rfft(folded, size)
     for one in large:
-        found += law.masses[one] * _waves(int(places[one]) % size, found.size, size)
+        found += summand.masses[one] * _waves(int(places[one]) % size, found.size, size)
     rest = math.sqrt(float((masses**2).sum()))
-    return found, _EPS * (_TRANSFORM * math.log2(size + 2) * rest + 20 * float(law.masses[large].sum()))
+    return found, _EPS * (_TRANSFORM * math.log2(size + 2) * rest + 20 * float(summand.masses[large].sum()))
 
 
 def _waves(place: int, count: int, size: int) -> NDArray[np.complex128]:

@@ -94,7 +94,7 @@ class TiltPlan:
     tops: where each loss is cut; what lies above counts as infinite.
     """
 
-    laws: Sequence[Part]
+    losses: Sequence[Part]
     coarse: Sequence[CoarseLoss]
     saddle: Saddle
     width: float
@@ -148,7 +148,7 @@ class TiltPlan:
 
         Where rare losses are far larger than all others, every tilt that reaches an epsilon may isolate one of them.
         """
-        rare, times, found = _RAREST, [times for _, times in self.laws], None
+        rare, times, found = _RAREST, [times for _, times in self.losses], None
         while rare < _MOST_RARE:
             left = self._common(rare)
             if all(one is other for one, other in zip(left, self.coarse, strict=True)):
@@ -163,11 +163,11 @@ class TiltPlan:
 
     def saddle_of_common(self, log_delta: float) -> Saddle:
         """The cumulant function without the losses too rare to matter for this ln delta."""
-        return saddle_of(self._common(_UNSEEN - log_delta), [times for _, times in self.laws])
+        return saddle_of(self._common(_UNSEEN - log_delta), [times for _, times in self.losses])
 
     def _common(self, rare: float) -> list[CoarseLoss]:
         """The coarse distributions without the largest losses, of probability at most e**-rare in all."""
-        logs = (-rare - math.log(len(self.laws) * times) for _, times in self.laws)
+        logs = (-rare - math.log(len(self.losses) * times) for _, times in self.losses)
         return [one.below_of(log) for one, log in zip(self.coarse, logs, strict=True)]
 
     def fine_place(self, epsilon: float, deviation: float) -> int | None:
@@ -193,15 +193,17 @@ class TiltPlan:
         if self.common is not None and window <= self.common * self.points:
             whole = tuple((-math.inf, top) for top in self.tops)
             return Grid(self.common if math.isfinite(self.common) else 1.0, ranges=whole)
-        count = sum(times for _, times in self.laws)
+        count = sum(times for _, times in self.losses)
         above = max(tilt.log_least - math.log1p(tilt.deviation * tilt.steepest * (1 + tilt.steepest)), log_infinite)
         above -= _NEGLIGIBLE + math.log(count)
-        ranges = tuple(self._range(i, tilt.theta, above, -_NEGLIGIBLE - math.log(count)) for i in range(len(self.laws)))
+        ranges = tuple(
+            self._range(i, tilt.theta, above, -_NEGLIGIBLE - math.log(count)) for i in range(len(self.losses))
+        )
         own = tuple(one if one is not None and window <= one * self.points else None for one in self.own)
-        left = [(law, times) for (law, times), one in zip(self.laws, own, strict=True) if one is None]
+        left = [(loss, times) for (loss, times), one in zip(self.losses, own, strict=True) if one is None]
         reach = max((high - low for (low, high), one in zip(ranges, own, strict=True) if one is None), default=0.0)
         window = max(window, _THINNEST * max(abs(end) for ends in ranges for end in ends), _THINNEST**2)
-        spacings, groups = self._spacings(tilt, window, reach, left, len(self.laws) - len(left))
+        spacings, groups = self._spacings(tilt, window, reach, left, len(self.losses) - len(left))
         return Grid(None, own, spacings, groups, ranges)
 
     def _range(self, i: int, theta: float, log_above: float, log_below: float) -> tuple[float, float]:
@@ -228,7 +230,7 @@ class TiltPlan:
         wanted = math.sqrt(goal / (max(1, moves) * (1 + tilt.steepest)))
         typical = coarser * max(
             _TYPICAL * math.sqrt((count + alone) / max(1, moves)),
-            window / max(_MANY / math.sqrt(len(self.laws)), 2 * _FEW),
+            window / max(_MANY / math.sqrt(len(self.losses)), 2 * _FEW),
         )
         coarse = max(min(wanted, typical, coarser * window / _FEW), 1.1 * window / self.points)
         return tuple(max(reach / self.points, coarse * groups ** (-level / 2)) for level in range(depth + 1)), groups
@@ -245,15 +247,15 @@ def _moves(times: Sequence[int], groups: int, depth: int) -> float:
     return sum(one % groups for one in times) + (groups + _moves(deeper, groups, depth - 1) if deeper else 0)
 
 
-def tilt_plan(laws: Sequence[Part], width: float, points: int) -> TiltPlan:
+def tilt_plan(losses: Sequence[Part], width: float, points: int) -> TiltPlan:
     """The plan for the sum of these losses."""
-    coarse = [coarse_loss(law) for law, _ in laws]
-    own = [common_spacing([law.losses]) if isinstance(law, DiscreteLoss) else None for law, _ in laws]
-    known = [law.losses for law, _ in laws if isinstance(law, DiscreteLoss)]
+    coarse = [coarse_loss(loss) for loss, _ in losses]
+    own = [common_spacing([loss.losses]) if isinstance(loss, DiscreteLoss) else None for loss, _ in losses]
+    known = [loss.losses for loss, _ in losses if isinstance(loss, DiscreteLoss)]
     common = common_spacing(known) if None not in own else None
     own = [1.0 if one == math.inf else one for one in own]
-    saddle = saddle_of(coarse, [times for _, times in laws])
-    return TiltPlan(laws, coarse, saddle, width, points, common, own, [math.inf] * len(laws))
+    saddle = saddle_of(coarse, [times for _, times in losses])
+    return TiltPlan(losses, coarse, saddle, width, points, common, own, [math.inf] * len(losses))
 
 
 _LARGEST_TILT = 1e18
@@ -283,7 +285,7 @@ class _Step(NamedTuple):
 class Saddle:
     """The cumulant function of a sum.
 
-    losses, logs: one loss a row, filled up with minus infinity, shape (laws, cells).   times: shape (laws,).
+    losses, logs: one loss a row, filled up with minus infinity, shape (losses, cells).   times: shape (losses,).
     """
 
     losses: NDArray[np.float64]
@@ -433,25 +435,25 @@ class CoarseLoss:
         return float(self.edges[found[-1]] if found.size else self.edges[0])
 
 
-def coarse_loss(law: PairLoss) -> CoarseLoss:
+def coarse_loss(loss: PairLoss) -> CoarseLoss:
     """The coarse distribution of a loss; the losses themselves where they are few."""
-    if isinstance(law, DiscreteLoss) and law.losses.size <= _MOST_ATOMS:
-        above = np.append(np.logaddexp.accumulate(law.log_probabilities[:0:-1])[::-1], -math.inf)
-        below = np.logaddexp.accumulate(law.log_probabilities)
+    if isinstance(loss, DiscreteLoss) and loss.losses.size <= _MOST_ATOMS:
+        above = np.append(np.logaddexp.accumulate(loss.log_probabilities[:0:-1])[::-1], -math.inf)
+        below = np.logaddexp.accumulate(loss.log_probabilities)
         # the first atom lies above the edge before it
-        edges = np.concatenate([[law.losses[0] - 1e-9 * (1 + abs(law.losses[0]))], law.losses])
-        total = np.logaddexp.reduce(law.log_probabilities)
+        edges = np.concatenate([[loss.losses[0] - 1e-9 * (1 + abs(loss.losses[0]))], loss.losses])
+        total = np.logaddexp.reduce(loss.log_probabilities)
         ends = np.concatenate([[total], above]), np.concatenate([[-math.inf], below])
-        return CoarseLoss(law.losses, law.log_probabilities, edges, *ends)
+        return CoarseLoss(loss.losses, loss.log_probabilities, edges, *ends)
     grown = 2.0 ** (np.arange(_OCTAVES[0] * _CELLS_PER_OCTAVE, _OCTAVES[1] * _CELLS_PER_OCTAVE + 1) / _CELLS_PER_OCTAVE)
     edges = np.concatenate([-grown[::-1], [0.0], grown])
-    first = _of(law, edges)
+    first = _of(loss, edges)
     inner = np.linspace(first.lowest(_BULK), first.highest(_BULK), _EVENLY)
-    return _of(law, np.unique(np.concatenate([edges, inner])))
+    return _of(loss, np.unique(np.concatenate([edges, inner])))
 
 
-def _of(law: PairLoss, edges: NDArray[np.float64]) -> CoarseLoss:
-    masses = cell_masses(law, edges)
+def _of(loss: PairLoss, edges: NDArray[np.float64]) -> CoarseLoss:
+    masses = cell_masses(loss, edges)
     reached = (masses.first > -math.inf) & (masses.second > -math.inf)
     logs = masses.first[reached]
     with np.errstate(invalid="ignore"):

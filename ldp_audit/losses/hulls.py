@@ -103,23 +103,23 @@ class HullLoss(PairLoss):
         return self._losses if end else ZERO_LOSS
 
 
-def dominating_atoms(law: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
+def dominating_atoms(loss: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
     """A discrete loss that dominates a loss: the chords of its upper bounds.
 
     Beyond the last epsilon the loss counts as infinite, unless its supremum is finite: with probability e**deepest, or
     more where the loss has more.
     """
-    listed = law.known_bound(1).atoms(_MOST_ATOMS)
-    return atoms_above(law, deepest) if listed is None else listed
+    listed = loss.known_bound(1).atoms(_MOST_ATOMS)
+    return atoms_above(loss, deepest) if listed is None else listed
 
 
-def atoms_above(law: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
+def atoms_above(loss: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
     """`dominating_atoms`, from delta alone."""
-    points = [(float(e), law.log_delta_bounds(float(e))[1]) for e in levels_of(law, points_for(law), deepest)]
-    lowest, largest = points[0][0], law.supremum()
+    points = [(float(e), loss.log_delta_bounds(float(e))[1]) for e in levels_of(loss, points_for(loss), deepest)]
+    lowest, largest = points[0][0], loss.supremum()
     if math.isfinite(largest):  # which may be rounded down
         points.append((largest + _ROUNDED * math.ulp(largest), -math.inf))
-    if math.isfinite(law.reversed().supremum()):  # no loss lies below the first level, so delta is 1 - t there
+    if math.isfinite(loss.reversed().supremum()):  # no loss lies below the first epsilon, so delta is 1 - t there
         points[0] = lowest, math.log1p(-math.exp(lowest))
         levels, logs = hull(points)
         # but for epsilons so low that 1 - t rounds to 1
@@ -127,7 +127,7 @@ def atoms_above(law: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
     return atoms_of_hull(*hull(points), bounded=False)
 
 
-def dominating_divergence(law: PairLoss, atoms: DiscreteLoss, alpha: float) -> float:
+def dominating_divergence(loss: PairLoss, atoms: DiscreteLoss, alpha: float) -> float:
     """An upper bound of the Renyi divergence of finite order alpha, from a discrete loss that dominates.
 
     atoms: `dominating_atoms` to `DEEPEST_FOR_ORDERS`. With c = alpha - 1,
@@ -137,7 +137,7 @@ def dominating_divergence(law: PairLoss, atoms: DiscreteLoss, alpha: float) -> f
     So the part beyond their last epsilon E, where delta is at most p and at most that of Gaussian noise, adds less than
     alpha p (e**(c E) - 1) + E_P[e**(c L); L > E] of that noise.
     """
-    mu, _ = law.dominating_gaussian()
+    mu, _ = loss.dominating_gaussian()
     of_noise = alpha * (mu * mu + 4 * math.ulp(0.0)) / 2 if mu > 0 else 0.0
     if math.isfinite(atoms.supremum()):
         return min(of_noise, atoms.divergence(alpha)[0])
@@ -215,47 +215,47 @@ def log_slope(left: tuple[float, float], right: tuple[float, float]) -> float:
     return fall - right[0] - math.log(-math.expm1(left[0] - right[0]))
 
 
-def points_for(law: PairLoss) -> int:
+def points_for(loss: PairLoss) -> int:
     """How many epsilons to evaluate for a loss."""
-    return _POINTS if law.exact else _POINTS // _FEWER
+    return _POINTS if loss.exact else _POINTS // _FEWER
 
 
-def levels_of(law: PairLoss, count: int = _POINTS, deepest: float = _DEEPEST) -> NDArray[np.float64]:
+def levels_of(loss: PairLoss, count: int = _POINTS, deepest: float = _DEEPEST) -> NDArray[np.float64]:
     """Epsilons at which to evaluate a loss: across its range, more closely around 0; tails below e**deepest are cut.
 
     In a large sum delta may be 1 up to an epsilon far above 0: then above that, where it falls.
     """
-    top, bottom = _reach(law, deepest), _reach(law.reversed(), deepest)
-    start, usual = _start(law, top), _reach(law, _USUAL)
+    top, bottom = _reach(loss, deepest), _reach(loss.reversed(), deepest)
+    start, usual = _start(loss, top), _reach(loss, _USUAL)
     if start > 0:
-        spread = [np.array([-bottom, -_start(law.reversed(), bottom), 0.0]), np.linspace(start, usual, count)]
+        spread = [np.array([-bottom, -_start(loss.reversed(), bottom), 0.0]), np.linspace(start, usual, count)]
     else:
-        near, others = np.logspace(-6, 0, count // 4), _reach(law.reversed(), _USUAL)
+        near, others = np.logspace(-6, 0, count // 4), _reach(loss.reversed(), _USUAL)
         spread = [np.linspace(-others, usual, count), top * near, -bottom * near, np.zeros(1)]
     beyond = count if deepest < _DEEPEST else count // 4
     return np.unique(np.concatenate([*spread, np.linspace(usual, top, beyond), [-bottom]]))
 
 
-def _reach(law: PairLoss, deepest: float) -> float:
+def _reach(loss: PairLoss, deepest: float) -> float:
     """An epsilon behind which delta hardly falls; at most the supremum."""
-    largest = law.supremum()
-    limit = max(law.log_delta_bounds(math.inf)[1] + 1e-12, deepest)
+    largest = loss.supremum()
+    limit = max(loss.log_delta_bounds(math.inf)[1] + 1e-12, deepest)
     if math.isfinite(largest):
         top = max(largest, 1e-12)
-        if law.log_delta_bounds(top / 2)[1] > limit:
+        if loss.log_delta_bounds(top / 2)[1] > limit:
             return top
-        return _last(lambda level: law.log_delta_bounds(level)[1] > limit, top * _SMALLEST, top)
+        return _last(lambda level: loss.log_delta_bounds(level)[1] > limit, top * _SMALLEST, top)
     reach = 1.0
-    while reach < _FARTHEST and law.log_delta_bounds(reach)[1] > limit:
+    while reach < _FARTHEST and loss.log_delta_bounds(reach)[1] > limit:
         reach *= 1.5
     return reach
 
 
-def _start(law: PairLoss, top: float) -> float:
+def _start(loss: PairLoss, top: float) -> float:
     """An epsilon up to which delta is 1 within rounding; 0 if there is none that matters."""
 
     def whole(level: float) -> bool:
-        return law.log_delta_bounds(level)[0] > -_WHOLE
+        return loss.log_delta_bounds(level)[0] > -_WHOLE
 
     return _last(whole, top / 64, top) if top > _WIDE and whole(top / 64) else 0.0
 
@@ -276,16 +276,16 @@ _LEAST = 1e-300
 """A t at which delta is at least 1 - t, where the first chord gives no more."""
 
 
-def dominated_atoms(law: PairLoss, count: int | None = None) -> DiscreteLoss:
+def dominated_atoms(loss: PairLoss, count: int | None = None) -> DiscreteLoss:
     """A discrete loss that this loss dominates.   count: about how many epsilons to evaluate, if given."""
-    listed = law.known_bound(0).atoms(_MOST_ATOMS)
-    return atoms_below(law, count) if listed is None else listed
+    listed = loss.known_bound(0).atoms(_MOST_ATOMS)
+    return atoms_below(loss, count) if listed is None else listed
 
 
-def atoms_below(law: PairLoss, count: int | None = None) -> DiscreteLoss:
+def atoms_below(loss: PairLoss, count: int | None = None) -> DiscreteLoss:
     """`dominated_atoms`, from delta alone."""
-    levels = levels_of(law, count or points_for(law))
-    ends = np.array([law.log_delta_bounds(float(level)) for level in levels])
+    levels = levels_of(loss, count or points_for(loss))
+    ends = np.array([loss.log_delta_bounds(float(level)) for level in levels])
     slack = _ROUNDING * (1 + np.abs(np.where(np.isfinite(ends), ends, 0.0)))
     with np.errstate(divide="ignore"):
         certain = np.log1p(-np.exp(np.minimum(levels, 0.0)))  # its distance from 0 places the reversed losses
@@ -294,7 +294,7 @@ def atoms_below(law: PairLoss, count: int | None = None) -> DiscreteLoss:
     # below the last epsilon at which no more than 1 - t is known, delta counts as 1 - t
     told = max(0, int(np.argmax(np.append(lows > certain, True))) - 1)
     levels, lows, highs = levels[told:], lows[told:], highs[told:]
-    floor = law.log_delta_bounds(math.inf)[0]
+    floor = loss.log_delta_bounds(math.inf)[0]
     corners = hull(_corners_lower(levels, lows, np.maximum(highs, lows), floor))
     return atoms_of_hull(*_above_certain(*corners), bounded=True)
 

@@ -98,20 +98,20 @@ _LARGEST = 1e6
 """Nats: beyond, the two masses of a list, e**-loss of each other, have lost their digits."""
 
 
-def subsampled(law: PairLoss, rate: SamplingRate) -> PairLoss:
+def subsampled(loss: PairLoss, rate: SamplingRate) -> PairLoss:
     """The loss of ((1 - q) Q + q P, Q) from that of (P, Q): exact where that is, discrete where that is."""
     if rate.log_drawn == -math.inf:
         return ZERO_LOSS
     if rate.log_left_out == -math.inf:
-        return law
-    if isinstance(law, SubsampledLoss) and law.record_first:
-        return SubsampledLoss(law.base, law.rate.again(rate))
-    lower, upper = law.side(0), law.side(1)
+        return loss
+    if isinstance(loss, SubsampledLoss) and loss.record_first:
+        return SubsampledLoss(loss.base, loss.rate.again(rate))
+    lower, upper = loss.side(0), loss.side(1)
     if lower is not upper:
         return EnclosedLoss(subsampled(lower, rate), subsampled(upper, rate))
-    atoms = law.atoms(_MOST_ATOMS)
-    if atoms is None or (atoms is not law and np.abs(atoms.losses).max(initial=0.0) > _LARGEST):
-        return SubsampledLoss(law, rate)
+    atoms = loss.atoms(_MOST_ATOMS)
+    if atoms is None or (atoms is not loss and np.abs(atoms.losses).max(initial=0.0) > _LARGEST):
+        return SubsampledLoss(loss, rate)
     return _subsampled_values(atoms, rate)
 
 
@@ -231,9 +231,9 @@ class SubsampledLoss(PairLoss):
         return found._replace(first=placed(found.first), second=placed(found.second))
 
 
-def subsampled_like(law: PairLoss, like: SubsampledLoss) -> PairLoss:
+def subsampled_like(loss: PairLoss, like: SubsampledLoss) -> PairLoss:
     """The subsampled loss of another base."""
-    return subsampled(law, like.rate) if like.record_first else subsampled(law.reversed(), like.rate).reversed()
+    return subsampled(loss, like.rate) if like.record_first else subsampled(loss.reversed(), like.rate).reversed()
 
 
 def _subsampled_values(base: DiscreteLoss, rate: SamplingRate) -> PairLoss:
@@ -245,20 +245,20 @@ def _subsampled_values(base: DiscreteLoss, rate: SamplingRate) -> PairLoss:
 _BELOW_ZERO = -math.ulp(0.0)
 
 
-def symmetric(law: PairLoss, *, below: bool = False) -> PairLoss:
+def symmetric(loss: PairLoss, *, below: bool = False) -> PairLoss:
     """The loss that is its own reverse and agrees with this one at epsilon >= 0.
 
-    law: with P(loss > 0) + Q(loss > 0) <= 1, as mixtures of a symmetric loss have.
+    loss: with P(loss > 0) + Q(loss > 0) <= 1, as mixtures of a symmetric loss have.
     below: the loss is a lower bound, whose two masses may slightly exceed 1; all of them are then scaled down.
     """
-    lower, upper = law.side(0), law.side(1)
+    lower, upper = loss.side(0), loss.side(1)
     if lower is not upper:
         return EnclosedLoss(symmetric(lower, below=True), symmetric(upper))
-    if law.reversed() is law:
-        return law
-    atoms = law.atoms(_MOST_ATOMS)
+    if loss.reversed() is loss:
+        return loss
+    atoms = loss.atoms(_MOST_ATOMS)
     if atoms is None:
-        return SymmetricLoss(law)
+        return SymmetricLoss(loss)
     above = atoms.losses > 0
     losses, logs, log_infinite = atoms.losses[above], atoms.log_probabilities[above], atoms.log_infinite
     if below:

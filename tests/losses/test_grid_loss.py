@@ -278,11 +278,11 @@ def test_memory_stays_below_a_gigabyte():
 @pytest.mark.parametrize(
     ("laws", "settings_", "word"),
     [
-        ([], {}, "laws"),
+        ([], {}, "losses"),
         ([(GaussianLoss(1.0), 0)], {}, "times"),
         ([(GaussianLoss(1.0), 1.5)], {}, "times"),
         ([(GaussianLoss(1.0), True)], {}, "times"),
-        ([(ProfileLoss(Laplace(1.0)), 1)], {}, "laws"),
+        ([(ProfileLoss(Laplace(1.0)), 1)], {}, "losses"),
         ([(GaussianLoss(1.0), 1)], {"width": 0.0}, "width"),
         ([(GaussianLoss(1.0), 1)], {"width": math.nan}, "width"),
         ([(GaussianLoss(1.0), 1)], {"points": 10}, "points"),

@@ -126,7 +126,7 @@ def test_a_sum_of_sums_has_the_parts_of_both() -> None:
     assert isinstance(outer, MomentBound)
     assert outer.parts == ((law, 40),)
     assert outer.reversed().parts == outer.parts
-    assert EnclosedLoss(ZERO_LOSS, inner).known_bounds()[1] is inner.law  # type: ignore[attr-defined]
+    assert EnclosedLoss(ZERO_LOSS, inner).known_bounds()[1] is inner.loss  # type: ignore[attr-defined]
 
 
 def test_one_end_of_a_law_known_from_both_sides_is_asked_alone() -> None:

@@ -47,8 +47,8 @@ def renyi_divergence(loss: PrivacyLoss | PairLoss, alpha: float) -> Converted:
     alpha: >= 1; infinity gives the pure epsilon. Raises ValueError for anything else.
     """
     asked = order(alpha)
-    laws = laws_of(loss)
-    found = [law.divergence(asked) for law in laws]
+    losses = laws_of(loss)
+    found = [pair.divergence(asked) for pair in losses]
     value = max(0.0, *(one for one, _ in found))
     if all(exact for _, exact in found):
         return Converted.exact(value, _DEFINITION)
@@ -153,10 +153,10 @@ def renyi_to_delta(curve: Curve, epsilon: float, *, orders: Iterable[float] | No
 
 def laws_of(loss: PrivacyLoss | PairLoss) -> tuple[PairLoss, ...]:
     """The losses of the directions. Raises ValueError for what is no loss."""
-    laws = loss.directions if isinstance(loss, PrivacyLoss) else (loss,)
-    if not all(isinstance(law, PairLoss) for law in laws):
-        raise ValueError(f"loss must be a PrivacyLoss or a law of losses, got {loss!r}")
-    return laws
+    losses = loss.directions if isinstance(loss, PrivacyLoss) else (loss,)
+    if not all(isinstance(pair, PairLoss) for pair in losses):
+        raise ValueError(f"loss must be a PrivacyLoss or a PairLoss, got {loss!r}")
+    return losses
 
 
 def _log_sinh(x: float) -> float:
@@ -263,11 +263,11 @@ def zcdp_of(loss: PrivacyLoss | PairLoss, tolerance: float = 1e-4) -> Converted:
     if not (isinstance(tolerance, int | float) and 0 < tolerance < 1):
         raise ValueError(f"tolerance must lie between 0 and 1, got {tolerance!r}")
 
-    laws = tuple(_few(law) for law in laws_of(loss))
+    losses = tuple(_few(pair) for pair in laws_of(loss))
 
     @cache
     def divergence(alpha: float) -> float:
-        return max(renyi_divergence(law, alpha).value for law in laws)
+        return max(renyi_divergence(pair, alpha).value for pair in losses)
 
     source = "Bun, Steinke (2016), Definition 1.1, every order"
     mean, pure = divergence(1.0), divergence(math.inf)
@@ -275,18 +275,18 @@ def zcdp_of(loss: PrivacyLoss | PairLoss, tolerance: float = 1e-4) -> Converted:
         return Converted.upper(0.0 if pure == 0 else math.inf, source)
     far = max(2.0, 2 * pure / max(mean, pure / _FARTHEST)) if math.isfinite(pure) else _FARTHEST
     attained = max(mean, divergence(far) / far)
-    most = min(_by_range(laws, mean), max(_ratio_beyond(law, 1.0) for law in laws))
+    most = min(_by_range(losses, mean), max(_ratio_beyond(pair, 1.0) for pair in losses))
     if most <= attained * (1 + tolerance):
         return Converted.upper(most, source)
-    beyond = max(_ratio_beyond(law, far) for law in laws)
+    beyond = max(_ratio_beyond(pair, far) for pair in losses)
     return Converted.upper(min(max(_supremum(divergence, attained, far, tolerance), beyond), most), source)
 
 
-def _ratio_beyond(law: PairLoss, order: float) -> float:
+def _ratio_beyond(loss: PairLoss, order: float) -> float:
     """A bound on D(alpha)/alpha from this order on, nats; infinite where none is known."""
-    if math.isfinite(law.supremum()):
-        return law.supremum() / order
-    common, log_first, log_second = law.side(1).finite_part()
+    if math.isfinite(loss.supremum()):
+        return loss.supremum() / order
+    common, log_first, log_second = loss.side(1).finite_part()
     if log_first < 0:
         return math.inf
     parts = common.summands()
@@ -298,23 +298,23 @@ def _ratio_beyond(law: PairLoss, order: float) -> float:
     return found + max(0.0, log_first - log_second) / order
 
 
-def _few(law: PairLoss) -> PairLoss:
+def _few(loss: PairLoss) -> PairLoss:
     """A loss of fewer values that dominates one of very many, within the tolerance; other losses unchanged."""
-    law = law.side(1)
-    atoms = law.atoms()
-    if atoms is None or atoms is not law or atoms.losses.size <= _MANY:
-        return law
-    return _coarser(atoms) if np.array_equal(atoms.losses, -atoms.losses[::-1]) else law
+    loss = loss.side(1)
+    atoms = loss.atoms()
+    if atoms is None or atoms is not loss or atoms.losses.size <= _MANY:
+        return loss
+    return _coarser(atoms) if np.array_equal(atoms.losses, -atoms.losses[::-1]) else loss
 
 
-def _coarser(law: DiscreteLoss) -> PairLoss:
+def _coarser(loss: DiscreteLoss) -> PairLoss:
     """A loss that is its own reverse and dominates, each value above 0 moved to the two points of a grid beside it.
 
     Both of its masses p and q are kept ('connecting the dots', see `discretisation`): the share (1 - e**a q/p)/(1 -
     e**(a - b)) of p goes to b, for the points a < b. Half of the points are values, half evenly spaced.
     """
-    above = law.losses > 0
-    losses, logs = law.losses[above], law.log_probabilities[above]
+    above = loss.losses > 0
+    losses, logs = loss.losses[above], loss.log_probabilities[above]
     chosen = losses[np.linspace(0, losses.size - 1, _MANY // 2).astype(int)]
     grid = np.union1d(np.append(chosen, 0.0), np.linspace(0.0, float(losses[-1]), _MANY // 2))
     place = np.clip(np.searchsorted(grid, losses), 1, grid.size - 1)
@@ -325,7 +325,7 @@ def _coarser(law: DiscreteLoss) -> PairLoss:
         down = np.log(-np.expm1(losses - high)) - width + low - losses
     points, moved = np.append(high, low), np.minimum(np.append(up, down), 0.0) + np.append(logs, logs)
     kept = points > 0
-    return symmetric_loss(points[kept], moved[kept], infinite=math.exp(law.log_infinite))
+    return symmetric_loss(points[kept], moved[kept], infinite=math.exp(loss.log_infinite))
 
 
 def _supremum(divergence: Curve, attained: float, far: float, tolerance: float) -> float:
@@ -359,7 +359,7 @@ def _chord_bound(low: float, at_low: float, high: float, at_high: float) -> floa
     return max((at_low + slope * (x - low)) / (x * (x - 1)) for x in places)
 
 
-def _by_range(laws: tuple[PairLoss, ...], mean: float) -> float:
+def _by_range(losses: tuple[PairLoss, ...], mean: float) -> float:
     """A bound from the width w of the losses alone: (alpha - 1) D(alpha) has a second derivative of w**2/4 at most."""
-    width = max(law.supremum() + law.reversed().supremum() for law in laws)
+    width = max(loss.supremum() + loss.reversed().supremum() for loss in losses)
     return max(mean, width * width / 8 + math.ulp(0.0))

@@ -246,7 +246,7 @@ class Ledger:
             return 0.0
         loss = self._composed(scope, ((one.placed or one.shuffled or one.single, one) for one in self.losses))
         target = math.log(self.delta)
-        above = tuple(law for law in loss.directions if not law.epsilon_near(target) < _CLEARLY * known)
+        above = tuple(pair for pair in loss.directions if not pair.epsilon_near(target) < _CLEARLY * known)
         return PrivacyLoss(above).epsilon_bounds(self.delta)[0] if above else 0.0
 
     def _composed(self, scope: Scope, chosen: Iterable[tuple[PrivacyLoss, StepLoss]]) -> PrivacyLoss:

@@ -383,7 +383,7 @@ class SplitCounts:
         rest = q * math.exp(-theta)
         rare = np.minimum(p, rest) / (p + rest)
         seldom = p <= rest  # a 1
-        # ln(1 + p (e**theta - 1)), or what that lacks of theta, of which both are small
+        # ln(1 + p (e**theta - 1)), or theta less that, whichever is small
         with np.errstate(over="ignore"):
             grown = p * math.exp(theta / 2) * math.exp(theta / 2) if theta > _LARGE else p * math.expm1(theta)
         change = np.where(seldom, grown, q * math.expm1(-theta))
@@ -466,12 +466,12 @@ class WorstDivergence:
     @cached_property
     def _splits(self) -> _Splits:
         low, high, others = expit(-self.epsilon0), expit(self.epsilon0), self.n - 1
-        counts = [np.ones(1)]  # of ones among so many clients at the upper end
+        counts = [np.ones(1)]  # of ones among this many clients at the upper end
         for _ in range(others):
             counts.append(np.append(low * counts[-1], 0.0) + np.append(0.0, high * counts[-1]))
-        laws = np.array([np.convolve(counts[j], counts[others - j][::-1]) for j in range(self.n)])
-        laws[laws < _LEAST] = 0.0
-        stays, moves = np.pad(laws, ((0, 0), (0, 1))), np.pad(laws, ((0, 0), (1, 0)))
+        pairs = np.array([np.convolve(counts[j], counts[others - j][::-1]) for j in range(self.n)])
+        pairs[pairs < _LEAST] = 0.0
+        stays, moves = np.pad(pairs, ((0, 0), (0, 1))), np.pad(pairs, ((0, 0), (1, 0)))
         first, second = low * stays + high * moves, high * stays + low * moves
         known = (first > 0) & (second > 0)
         change = np.divide(moves - stays, second, out=np.zeros_like(first), where=known)
