@@ -1,4 +1,4 @@
-"""The inverse: never on the unsafe side of the budget, and within the stated tolerance of it."""
+"""Calibration: never on the unsafe side of the budget, and within the stated tolerance of it."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_far_ends_of_noise_are_not_built_where_a_place_is_given() -> None:
 def test_usual_questions_take_few_looks(
     monkeypatch: pytest.MonkeyPatch, ask: Callable[[], Calibrated], most: int
 ) -> None:
-    """Also those of a billion reports: each look may be costly."""
+    """Also those of a billion reports: each evaluation may be costly."""
     seen: list[float] = []
     before = Search.loss
     monkeypatch.setattr(Search, "loss", lambda search, value: seen.append(value) or before(search, value))
@@ -123,7 +123,7 @@ def test_usual_questions_take_few_looks(
 
 
 def test_what_delta_allows_but_epsilon_does_not_is_no_answer() -> None:
-    """An epsilon is stated a little above its equation's root, so at the very value it exceeds the budget."""
+    """An epsilon is rounded up from its equation's root, so at the very value it exceeds the budget."""
     sigma = 1 / gdp_within(1.0, 1e-6).value
     loss = privacy_loss(Gaussian(sigma))
     assert loss.delta(1.0) <= 1e-6
@@ -156,8 +156,8 @@ def test_parameters_may_be_negative_or_pass_zero() -> None:
     assert abs(zero.value) < 1e-11
 
 
-def test_only_upper_ends_count() -> None:
-    """A search by the lower ends would return twice as much."""
+def test_only_upper_bounds_count() -> None:
+    """A search by the lower bounds would return twice as much."""
 
     def build(epsilon: float) -> PrivacyLoss:
         lower, upper = (BinomialLoss(e, -e, 1) for e in (epsilon, 2 * epsilon))
@@ -252,7 +252,7 @@ def test_bad_questions_are_refused_by_name(change: dict, message: str) -> None:
 
 
 def test_budgets_at_the_ends_of_their_ranges_are_answered() -> None:
-    """Where what a search begins with is infinite, or 0."""
+    """Where the start of a search is infinite, or 0."""
     assert calibrate_rounds(Gaussian(1.0), math.inf, 1e-6, most=1000).value == 1000
     assert calibrate_rounds(RandomizedResponse(1e-300), 1.0, 0.5, most=10**6).met_everywhere
     assert calibrate_local_epsilon(5, math.inf, 0.1).value == 100

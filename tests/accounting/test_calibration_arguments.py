@@ -1,4 +1,4 @@
-"""Calibration at the ends of its arguments: one clear refusal each, and answers wherever there is one."""
+"""Calibration at extreme arguments: one clear refusal each, and answers wherever there is one."""
 
 from __future__ import annotations
 
@@ -96,6 +96,6 @@ def test_a_budget_without_end_is_met_by_any_noise() -> None:
 
 @pytest.mark.parametrize("delta", [1e-13, 1e-6, 0.1])
 def test_monotone_spending_is_not_remarked_upon(delta: float) -> None:
-    """From an end of the range that is so far off that the values' distances from it are the same float."""
+    """From an end of the range so far off that the values' distances from it are the same float."""
     found = calibrate_gaussian(1.0, 1, 1.0, delta)
     assert not any("monotone" in note for note in found.notes)

@@ -1,4 +1,4 @@
-"""Clients chosen at random: whom that protects from whom."""
+"""Clients chosen at random, and the observers against whom that amplifies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REPORT = RandomizedResponse(1.0)
 
 
 def test_who_selects_the_clients_learns_as_much_as_without_sampling() -> None:
-    """LDP-FL's cloud; a wrong answer here would be amplification that nobody gets."""
+    """LDP-FL's cloud; a wrong answer here would claim amplification that does not exist."""
     loss = sampled_clients(REPORT, clients=100, selected=10, observer="selects")
     assert loss.directions == privacy_loss(REPORT).directions
     assert any("hides nobody" in one for one in loss.assumptions)

@@ -1,4 +1,4 @@
-"""Ends that were once false, and arguments that once raised something else than ValueError: each finding once."""
+"""Regressions: bounds that were false, and arguments that raised another error than ValueError, each once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_sampling_with_replacement_states_no_pure_epsilon_from_below_that_no_mec
     assert low <= high == pytest.approx(3 * math.log1p(math.expm1(1) / 5), rel=1e-12)  # one that counts copies
 
 
-def test_a_loss_that_the_second_law_hardly_has_composes_to_twice_itself():
+def test_a_loss_that_the_second_distribution_hardly_has_composes_to_twice_itself():
     expected = pytest.approx(200 + math.log(0.5))
     assert compose([(DiscreteLoss(np.array([100.0]), np.array([0.0])), 2)]).epsilon_bounds(0.5) == (expected, expected)
     told = DiscreteLoss.of_laws({0: 1.0}, {0: 1e-40, 1: 1.0})
@@ -51,7 +51,7 @@ def test_a_rest_known_exactly_counts_however_small():
     assert low <= 1 - 0.5 * rest * 10**6
 
 
-def test_an_epsilon_just_below_the_largest_loss_has_a_delta_that_is_small_enough():
+def test_an_epsilon_just_below_the_supremum_has_a_delta_that_is_small_enough():
     one, logs = np.array([-0.3, 0.05, 0.9]), np.log([0.2, 0.3, 0.5])
     two = DiscreteLoss(np.array([0.30869292321621145, 0.7813681607907647, 1.9824986135277358]), np.log([0.3, 0.3, 0.4]))
     for losses in (one + shift for shift in np.linspace(0.0, 0.5, 40)):

@@ -1,4 +1,4 @@
-"""Ends that once were false, or were refused, for laws of mechanisms: entries and losses at the edge of floats."""
+"""Regressions for losses of mechanisms: probabilities and losses at the limits of floats."""
 
 import math
 from fractions import Fraction
@@ -19,7 +19,7 @@ from ldp_audit.mechanisms.finite_channel import FiniteChannel
 
 
 class Rows:
-    """A mechanism of two rows that is known by its profile."""
+    """A mechanism of two rows, known by its profile."""
 
     def __init__(self, first, second):
         self.first, self.second = np.array(first), np.array(second)
@@ -38,7 +38,7 @@ class Rows:
 
 
 class Pure:
-    """A mechanism of which the pure epsilon alone is known."""
+    """A mechanism of which only the pure epsilon is known."""
 
     def exact_epsilon(self):
         return 1.5
@@ -75,7 +75,7 @@ def test_exact_and_float_tests_of_one_channel_meet():
 
 
 @pytest.mark.parametrize(("epsilon0", "n", "epsilon"), [(0.01, 600, 0.008), (1.0, 600, 0.7), (0.1, 600, 0.09)])
-def test_a_worst_placing_encloses_its_delta_far_out(epsilon0, n, epsilon):
+def test_a_worst_neighbourhood_encloses_its_delta_far_out(epsilon0, n, epsilon):
     law = WorstNeighbourhood(epsilon0, n)
     low, high = law.log_delta_bounds(epsilon)
     at_one_end = max(float(_one_end(epsilon0, n, epsilon, j)) for j in (0, n - 1))
@@ -84,7 +84,7 @@ def test_a_worst_placing_encloses_its_delta_far_out(epsilon0, n, epsilon):
 
 
 def _one_end(epsilon0, n, epsilon, upper):
-    """ln delta with so many others (none or all) at the upper end, to 60 digits."""
+    """ln delta with this number of others (none or all) at the upper end, to 60 digits."""
     with ctx.workprec(300):
         t, e = arb(epsilon0).exp(), arb(epsilon).exp()
         high, low = t / (t + 1), 1 / (t + 1)

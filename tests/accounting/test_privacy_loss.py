@@ -1,4 +1,4 @@
-"""delta and epsilon of a loss are each other's inverse, on the safe side; profiles have the shape that they must."""
+"""delta and epsilon of a loss are each other's inverse, on the safe side; profiles fall and are convex."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LOSSES = st.lists(LAWS, min_size=1, max_size=2).map(lambda laws: PrivacyLoss(tup
 
 
 @given(LOSSES, st.floats(-300, 0))
-def test_epsilon_is_the_least_level_with_that_delta_and_never_too_small(loss, exponent):
+def test_epsilon_is_the_least_epsilon_with_that_delta_and_never_too_small(loss, exponent):
     """Would catch an epsilon rounded down, and one that is far too large."""
     delta = 10**exponent
     epsilon = loss.epsilon(delta)
@@ -53,7 +53,7 @@ def test_delta_falls_and_is_convex_in_the_ratio(loss, levels):
 
 
 @given(LOSSES, st.floats(0, 50))
-def test_lower_ends_are_never_above_upper_ones(loss, level):
+def test_lower_bounds_are_never_above_upper_ones(loss, level):
     low, high = loss.delta_bounds(level)
     assert 0 <= low <= high <= 1
     lower, upper = loss.epsilon_bounds(max(high, 1e-300))
@@ -70,7 +70,7 @@ def test_two_directions_count_by_the_larger_one():
 
 
 class Between(PairLoss):
-    """A law known to a factor of two: would show which end is taken."""
+    """A loss known to a factor of two: shows which bound is used."""
 
     def supremum(self) -> float:
         return 1.0
@@ -83,7 +83,7 @@ class Between(PairLoss):
         return self
 
 
-def test_both_ends_are_given_and_the_answer_is_the_upper_one():
+def test_both_bounds_are_given_and_the_answer_is_the_upper_one():
     loss = PrivacyLoss((Between(),))
     exact = privacy_loss(Laplace(1.0))
     assert not loss.exact
@@ -96,7 +96,7 @@ def test_both_ends_are_given_and_the_answer_is_the_upper_one():
 
 
 class Hinted(LaplaceLoss):
-    """Laplace noise with a hint that is wrong: hints are not believed."""
+    """Laplace noise with a wrong hint: hints are not trusted."""
 
     def epsilon_near(self, log_delta: float) -> float:
         return 0.9 if log_delta > -1 else 1e-6
@@ -109,7 +109,7 @@ def test_a_wrong_hint_costs_time_only(delta):
     )
 
 
-def test_ends_of_delta():
+def test_bounds_of_delta():
     loss = privacy_loss(RandomizedResponse(1.0))
     assert loss.epsilon(1.0) == 0.0
     assert loss.epsilon(loss.delta(0.0)) == 0.0
@@ -126,7 +126,7 @@ def test_ends_of_delta():
 
 
 def test_a_delta_too_small_for_a_float_is_no_zero():
-    """Would catch an underflow: the upper end is the least float above 0, and the logarithm is right."""
+    """Would catch an underflow: the upper bound is the least float above 0, and the logarithm is right."""
     loss = PrivacyLoss((GaussianLoss(1.0),))
     assert loss.delta_bounds(60.0) == (0.0, math.ulp(0.0))
     assert loss.log_delta_bounds(60.0)[1] == pytest.approx(-(59.5**2) / 2, rel=0.01)
@@ -134,7 +134,7 @@ def test_a_delta_too_small_for_a_float_is_no_zero():
 
 
 @pytest.mark.parametrize("epsilon", [math.nan, -0.1, "1", None, 1j])
-def test_levels_that_are_none_are_refused(epsilon):
+def test_epsilons_that_are_none_are_refused(epsilon):
     loss = privacy_loss(RandomizedResponse(1.0))
     for ask in (loss.delta, loss.delta_bounds, loss.log_delta_bounds):
         with pytest.raises(ValueError, match="epsilon must be a number >= 0"):

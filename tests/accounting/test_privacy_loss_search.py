@@ -1,4 +1,4 @@
-"""The search for a level: how many levels it asks, and what it states for ends of any shape."""
+"""The search for an epsilon: how many it evaluates, and what it returns for bounds of any shape."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Ends = tuple[float, float]
 
 
 class Counted:
-    """Both ends of ln delta at a level, and how many levels were asked."""
+    """Both bounds on ln delta at an epsilon, and the number of evaluations."""
 
     def __init__(self, ends: Callable[[float], Ends]) -> None:
         self.ends, self.asked = ends, []
@@ -30,7 +30,7 @@ class Counted:
 
 
 def _laplace(top: float, apart: float = 0.0) -> Callable[[float], Ends]:
-    """The profile of one Laplace noise, between ends that are so far apart in ln delta."""
+    """The profile of one Laplace noise, between bounds this far apart in ln delta."""
 
     def ends(level: float) -> Ends:
         if level >= top:
@@ -44,8 +44,8 @@ def _laplace(top: float, apart: float = 0.0) -> Callable[[float], Ends]:
 @pytest.mark.parametrize("top", [1e-6, 1.0, 50.0, 5e10])
 @pytest.mark.parametrize("target", [math.log(0.5), -20.0, -700.0, -1e-9])
 @pytest.mark.parametrize("hint", [math.nan, 0.9, 1.0, 2.0])
-def test_both_ends_take_few_levels_and_are_on_their_sides(top: float, target: float, hint: float) -> None:
-    """Would catch a search that halves its way to a fall next to the largest loss: it asked 90 levels."""
+def test_both_bounds_take_few_epsilons_and_are_on_their_sides(top: float, target: float, hint: float) -> None:
+    """Would catch a search that halves its way to a fall next to the supremum, in 90 evaluations."""
     counted = Counted(_laplace(top, 1e-4))
     search = LevelSearch(counted, top, hint * top)
     high, low = search.least(target, 1), search.least(target, 0)
@@ -58,7 +58,7 @@ def test_both_ends_take_few_levels_and_are_on_their_sides(top: float, target: fl
     assert low >= high * less or ends(low / less)[0] <= target
 
 
-def test_sums_next_to_their_largest_loss_ask_few_levels() -> None:
+def test_sums_next_to_their_supremum_ask_few_epsilons() -> None:
     for mechanism in (Piecewise(50.0), Hybrid(50.0)):
         loss = compose([(mechanism, 10**9)])
         for delta in (0.5, 1e-6):
@@ -76,7 +76,7 @@ def test_sums_next_to_their_largest_loss_ask_few_levels() -> None:
     hint=st.floats(-1.0, 1e10) | st.just(math.nan),
     apart=st.sampled_from([0.0, 1e-9, 0.3]),
 )
-def test_whatever_the_hint_the_ends_hold(top: float, target: float, hint: float, apart: float) -> None:
+def test_whatever_the_hint_the_bounds_hold(top: float, target: float, hint: float, apart: float) -> None:
     ends = _laplace(top, apart)
     search = LevelSearch(ends, top, hint)
     high, low = search.least(target, 1), search.least(target, 0)
@@ -85,7 +85,7 @@ def test_whatever_the_hint_the_ends_hold(top: float, target: float, hint: float,
     assert low == 0 or ends(low)[0] > target
 
 
-def test_ends_that_never_fall_or_fall_at_once_are_told() -> None:
+def test_bounds_that_never_fall_or_fall_at_once_are_told() -> None:
     never = LevelSearch(lambda _: (-math.inf, 0.0), math.inf)
     assert never.least(-1.0, 1) == math.inf
     assert never.least(-1.0, 0) == 0.0
@@ -104,13 +104,13 @@ def test_odds_tell_small_deltas_and_those_near_one_apart() -> None:
     assert log_odds(-math.inf) == -math.inf
 
 
-def test_a_level_near_the_largest_sum_of_noises_is_told_to_its_last_digits() -> None:
+def test_an_epsilon_near_the_supremum_of_a_sum_of_noises_is_computed_to_its_last_digits() -> None:
     low, high = compose([(Laplace(0.1), 2)]).epsilon_bounds(1e-300)
     assert 20.0 * (1 - 1e-11) <= low <= high == 20.0
 
 
 class Falling(PairLoss):
-    """A law of which ln delta is -1000 epsilon, but for a hole up to a level where nothing is known from below."""
+    """A loss with ln delta = -1000 epsilon, but for an interval without a lower bound."""
 
     def __init__(self, hole: float, hint: float) -> None:
         self.hole, self.hint = hole, hint
@@ -130,8 +130,8 @@ class Falling(PairLoss):
         return self.hint * -log_delta / 1000
 
 
-def test_a_lower_end_without_a_hint_is_looked_for_next_to_the_upper_one() -> None:
-    """Beyond a hole in what is known, which it fell into once."""
+def test_a_lower_bound_without_a_hint_is_looked_for_next_to_the_upper_one() -> None:
+    """Would catch a search that stops in an interval without a lower bound."""
     loss = PrivacyLoss((EnclosedLoss(Falling(0.15, math.nan), Falling(0.0, 1.0)),))
     low, high = loss.epsilon_bounds(log_delta=-200.0)
     assert low == pytest.approx(0.199, rel=1e-9)

@@ -1,4 +1,4 @@
-"""The search for a crossing: never on the wrong side, as near as asked for, in few looks."""
+"""The search for a crossing: never on the wrong side, within the tolerance, in few evaluations."""
 
 from __future__ import annotations
 

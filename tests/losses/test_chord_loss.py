@@ -1,4 +1,4 @@
-"""Laws that dominate a profile: above it everywhere, near it, and laws even where the points are no profile."""
+"""Losses that dominate a profile: above it everywhere, near it, and valid even where the points are no profile."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def test_the_chords_lie_above_and_near() -> None:
 
 
 @pytest.mark.parametrize("factor", [1 + 1e-9, 1.001, 1.5, 100.0])
-def test_points_that_are_no_profile_still_give_a_law_above_them(factor: float) -> None:
-    """A profile times a factor may be too steep at 0 for any symmetric law: once an error, that masses exceed 1."""
+def test_points_that_are_no_profile_still_give_a_loss_above_them(factor: float) -> None:
+    """A profile times a factor may be too steep at 0 for any symmetric loss: its masses would exceed 1."""
     levels, law = above(BinomialLoss(3.0, -3.0, 1), factor)
     for level in levels[:-1]:
         wanted = min(0.0, BinomialLoss(3.0, -3.0, 1).log_delta_bounds(float(level))[0] + math.log(factor))
@@ -41,8 +41,8 @@ def test_points_that_are_no_profile_still_give_a_law_above_them(factor: float) -
         assert law.log_delta_bounds(float(level))[0] >= min(wanted, known) - 1e-9
 
 
-def test_levels_reach_to_the_largest_loss_without_a_leap() -> None:
-    """Else a sum's tilts would see that loss alone: ten counts of a hundred million had a tenth of it for epsilon."""
+def test_epsilons_reach_to_the_supremum_without_a_leap() -> None:
+    """Would catch a gap below the supremum: tilts of a sum would see that loss alone, and halve epsilon or worse."""
     law = WorstNeighbourhood(1.0, 10**8)
     levels = chord_levels(lambda level: law.placing.log_delta_bounds(level)[1], 1.0, 20, 20)
     assert levels[0] == 0
@@ -67,7 +67,7 @@ def test_levels_reach_to_the_largest_loss_without_a_leap() -> None:
     ],
     ids=repr,
 )
-def test_what_stands_for_it_in_sums_encloses_the_law(law) -> None:
+def test_what_stands_for_it_in_sums_encloses_the_loss(law) -> None:
     lower, upper = law.known_bounds()
     assert law.known_bound(0) is lower
     assert law.known_bound(1) is upper
@@ -83,7 +83,7 @@ def test_what_stands_for_it_in_sums_encloses_the_law(law) -> None:
     [(1.0, 10**6, 1e-6, 1e-3), (1.0, 10**6, 1e-300, 3e-3), (1e-9, 10**8, 1e-300, 3e-3), (10.0, 10**6, 1e-6, 6e-3)],
 )
 def test_ten_counts_are_enclosed_closely(epsilon0: float, n: int, delta: float, apart: float) -> None:
-    """At 1e-300 the upper end was once nine times the lower one, or the largest loss itself."""
+    """Would catch an upper bound at 1e-300 of nine times the lower one, or of the supremum."""
     law = composed([(WorstNeighbourhood(epsilon0, n), 10)])
     low, high = PrivacyLoss((law,)).epsilon_bounds(delta)
     assert 0 < low <= high <= low * (1 + apart)

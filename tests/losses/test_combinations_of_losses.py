@@ -1,4 +1,4 @@
-"""Sums listed value by value: which are too many is known before any is added."""
+"""Exact sums of discrete losses; sums of too many values are refused before any is computed."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Values = st.lists(st.integers(1, 60), min_size=1, max_size=3, unique=True)
 
 
 def law_of(values: list[int]) -> PairLoss:
-    """Symmetric, of these losses in thirds of a nat, and 0."""
+    """A symmetric loss with these values in thirds of a nat, and 0."""
     return symmetric_loss(np.array(values) / 3, np.log(np.full(len(values), 0.1)))
 
 
 @given(st.lists(st.tuples(Values, st.integers(1, 3)), min_size=1, max_size=3))
 def test_there_are_at_least_so_many_different_sums(parts: list[tuple[list[int], int]]) -> None:
-    """Of whole numbers, added up in all ways: would catch a law that is counted too often."""
+    """Whole numbers, added up in all ways: would catch a loss that is counted too often."""
     sums = {0}
     for values, times in parts:
         signed = [0, *values, *(-value for value in values)]
@@ -62,7 +62,7 @@ def test_too_many_values_are_known_before_any_is_added(times: int, monkeypatch: 
 
 
 def test_the_most_values_that_are_listed_are_all_there() -> None:
-    """A sum of just so few values: not refused beforehand."""
+    """A sum of exactly the largest number of values is computed."""
     count = MOST_COMBINATIONS // 2 - 1
     law, small = BinomialLoss(1e-3, -1e-3, count), BinomialLoss(math.pi / 10, -math.pi / 10, 1)
     found = sum_of_losses([(law, 1), (small, 1)])

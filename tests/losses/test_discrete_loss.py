@@ -1,4 +1,4 @@
-"""Losses with finitely many values, mixtures of them, and losses that may be infinite."""
+"""Losses with finitely many values, mixtures of them, and losses with mass at infinity."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEVELS = st.floats(-5, 5)
 
 @st.composite
 def laws(draw, size=5):
-    """Two laws on the same outcomes, in fractions; some of either may be 0."""
+    """Two distributions on the same outcomes, in fractions; some of either may be 0."""
     first, second = (draw(st.lists(st.integers(0, 50), min_size=size, max_size=size)) for _ in range(2))
     assume(sum(first) > 0 and sum(second) > 0)
     return tuple({i: Fraction(w, sum(one)) for i, w in enumerate(one)} for one in (first, second))
@@ -40,7 +40,7 @@ def test_delta_is_the_sum_over_the_outcomes(pair, level):
 
 
 @given(laws(), LEVELS)
-def test_the_mirror_image_is_the_other_order_and_twice_mirrored_is_the_law(pair, level):
+def test_the_reverse_is_the_other_order_and_twice_reversed_is_the_loss(pair, level):
     law = DiscreteLoss.of_laws(*pair)
     mirrored = law.reversed()
     assert math.exp(mirrored.log_delta_bounds(level)[0]) == pytest.approx(divergence(*pair[::-1], level), abs=1e-13)
@@ -77,8 +77,8 @@ def test_merging_outcomes_lowers_delta(pair, order, level):
     assert math.exp(rough) <= math.exp(fine) + 1e-14
 
 
-def test_a_tiny_mass_that_only_one_law_has_is_kept():
-    """Would catch 1e-20 that is lost beside 1: it is the whole delta at large levels, in both orders."""
+def test_a_tiny_mass_that_only_one_distribution_has_is_kept():
+    """Would catch 1e-20 that is lost beside 1: it is all of delta at large epsilons, in both orders."""
     law = DiscreteLoss(np.zeros(1), np.zeros(1), math.log(1e-20), math.log(1e-30))
     assert law.supremum() == math.inf
     assert law.log_delta_bounds(50.0)[0] == pytest.approx(math.log(1e-20))
@@ -98,7 +98,7 @@ def test_a_tiny_mass_that_only_one_law_has_is_kept():
         ([0.0], [0.0], math.nan),
     ],
 )
-def test_what_is_no_law_is_refused(losses, logs, infinite):
+def test_what_is_no_distribution_is_refused(losses, logs, infinite):
     with pytest.raises(ValueError, match=r"must be"):
         DiscreteLoss(np.array(losses), np.array(logs), infinite)
 
@@ -111,7 +111,7 @@ def test_losses_that_differ_by_rounding_become_one_and_others_do_not():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_chains_of_near_losses_are_cut_where_they_would_grow_wider_than_rounding(seed):
-    """Long chains and short ones side by side: each group is what a walk from its first loss on may join."""
+    """Long chains and short ones side by side, against groups from a walk from the first loss on."""
     rng = np.random.default_rng(seed)
     steps = np.where(rng.random(400) < 0.7, rng.integers(0, 6, 400) * 2.0**-52, rng.random(400) * 0.01)
     losses = 1 + np.cumsum(steps)
@@ -126,7 +126,7 @@ def test_chains_of_near_losses_are_cut_where_they_would_grow_wider_than_rounding
     assert max(len(group) for group in groups) > 2
 
 
-def test_a_symmetric_law_of_two_values_is_a_binomial_one_and_of_none_says_nothing():
+def test_a_symmetric_loss_of_two_values_is_a_binomial_one_and_of_none_says_nothing():
     assert symmetric_loss([1.0], [-math.log1p(math.exp(-1.0))]) == BinomialLoss(1.0, -1.0, 1)
     assert symmetric_loss([], []) is ZERO_LOSS
     assert symmetric_loss([], [], infinite=1) is INFINITE_LOSS
@@ -136,7 +136,7 @@ def test_a_symmetric_law_of_two_values_is_a_binomial_one_and_of_none_says_nothin
 
 @given(laws(), LEVELS)
 def test_an_infinite_loss_taken_apart_says_the_same(pair, level):
-    """Would catch a shift of the wrong sign between the conditional laws."""
+    """Would catch a shift of the wrong sign between the conditional distributions."""
     law = DiscreteLoss.of_laws(*pair)
     apart = atoms_of(law.losses, law.log_probabilities, law.log_infinite, law.missing)
     assert math.exp(apart.log_delta_bounds(level)[0]) == pytest.approx(

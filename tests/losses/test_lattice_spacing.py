@@ -28,7 +28,7 @@ def test_losses_on_a_lattice_are_found_on_it(step, places):
 
 @pytest.mark.parametrize("losses", [[[0.0, 1.0], [0.0, math.sqrt(2)]], [[-math.pi, 0.0, 1.0]], [[0.0, 1e-12, 1.0]]])
 def test_losses_of_nothing_in_common_have_none(losses):
-    """Would catch a spacing that is nothing but rounding."""
+    """Would catch a spacing that is rounding alone."""
     assert common_spacing([np.array(one) for one in losses]) is None
 
 

@@ -1,4 +1,4 @@
-"""Finitely many losses below a law of which the profile is known."""
+"""Discrete losses below a loss of which the profile is known."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def test_a_list_of_losses_is_its_own_hull() -> None:
 
 
 @pytest.mark.parametrize("how", [{"rate": 0.05}, {"kind": "without", "n": 20, "k": 1, "adjacency": "replace"}])
-def test_rounds_of_a_sampled_step_of_several_noises_have_a_lower_end(how: dict[str, object]) -> None:
-    """It was 0. Less noise in all would spend more, and one of the noises by itself less."""
+def test_rounds_of_a_sampled_step_of_several_noises_have_a_lower_bound(how: dict[str, object]) -> None:
+    """Would catch a lower bound of 0. Less noise in all would spend more, and one of the noises by itself less."""
     step = compose([(Gaussian(3.0), 3), (Laplace(4.0), 2)])
     loss = compose([(subsample(step, **how), 200)])  # type: ignore[arg-type]
     low, high = loss.epsilon_bounds(1e-6)
@@ -58,7 +58,7 @@ def test_rounds_of_a_sampled_step_of_several_noises_have_a_lower_end(how: dict[s
 
 
 def test_prolonged_chords_do_not_cross_what_every_profile_is_at_least() -> None:
-    """Ends a hundred-millionth apart were enough: the masses did not add up to 1, and composing raised an error."""
+    """Bounds a hundred-millionth apart. Would catch a hull below 1 - t, whose masses do not add up to 1."""
     few = subsample(compose([(RandomizedResponse(0.001, k=3), 10**4)]), rate=0.5)
     low, high = compose([(few, 2)]).epsilon_bounds(1e-6)
     assert few.epsilon_bounds(1e-6)[0] <= low <= high <= 1.01 * low
@@ -66,7 +66,7 @@ def test_prolonged_chords_do_not_cross_what_every_profile_is_at_least() -> None:
 
 
 def test_seen_from_behind_the_hull_lies_below_too() -> None:
-    """Far below level 0 a profile is 1 in floats; a rounded 1 was taken for that, which says where losses lie."""
+    """Would catch a profile that rounds to 1, far below epsilon 0, taken for a true 1, which moves the losses."""
     loss = compose([(RandomizedResponse(1.0, k=3), 1000)]).directions[0]
     lower = dominated_atoms(loss).reversed()
     for level in (0.0, 20.0, 200.0, 330.0, 400.0, 650.0):  # it is its own mirror image

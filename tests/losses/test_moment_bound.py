@@ -1,4 +1,4 @@
-"""Bounds by moments: the worst placing's divergences against fractions, and sums that no placing exceeds."""
+"""Moment bounds: the worst neighbourhood's divergences against fractions, and sums that no neighbourhood exceeds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ldp_audit.mechanisms.log_space import expit
 
 
 def placed(epsilon0: float, n: int, upper: int) -> PairLoss:
-    """The count's loss with so many others at the upper end."""
+    """The count's loss with this number of others at the upper end."""
     high = expit(epsilon0)
     return placed_count(n, epsilon0, [high] * upper + [expit(-epsilon0)] * (n - 1 - upper))
 
@@ -38,7 +38,7 @@ def placed(epsilon0: float, n: int, upper: int) -> PairLoss:
 @pytest.mark.parametrize("n", [2, 3, 6])
 @pytest.mark.parametrize("alpha", [2, 3, 9])
 def test_the_worst_divergence_is_that_of_the_fractions(t: Fraction, n: int, alpha: int) -> None:
-    """Over all splits, client 1 either way round: would catch a split that is not looked at."""
+    """Over all splits, client 1 either way round: would catch a split that is left out."""
     low, high = 1 / (t + 1), t / (t + 1)
     sums = []
     for upper in range(n):
@@ -51,7 +51,7 @@ def test_the_worst_divergence_is_that_of_the_fractions(t: Fraction, n: int, alph
 
 
 @pytest.mark.parametrize(("epsilon0", "n"), [(1e-9, 30), (1.0, 200), (12.0, 40), (60.0, 10), (1.0, 1024)])
-def test_it_is_an_upper_end_of_every_split_s(epsilon0: float, n: int) -> None:
+def test_it_is_an_upper_bound_of_every_split_s(epsilon0: float, n: int) -> None:
     moments = WorstDivergence(epsilon0, n)
     for alpha in (1 + 1e-6, 1.5, 4.0, 1e3):
         found = moments.divergence(alpha)
@@ -63,10 +63,10 @@ def test_it_is_an_upper_end_of_every_split_s(epsilon0: float, n: int) -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(st.floats(0.01, 6), st.integers(2, 40), st.integers(2, 3000), st.data())
-def test_no_mixture_of_placings_exceeds_the_sum_s_bound(
+def test_no_mixture_of_neighbourhoods_exceeds_the_sum_s_bound(
     epsilon0: float, n: int, times: int, data: st.DataObject
 ) -> None:
-    """Two placings, either way round, each so many times: the sum as it is, against what the moments say of all."""
+    """Two neighbourhoods, either way round: their exact sum against the moment bound."""
     law = WorstNeighbourhood(epsilon0, n)
     bound = with_moment_bound(BinomialLoss(epsilon0, -epsilon0, times), [(law, times)])
     assert isinstance(bound, MomentBound)
@@ -81,7 +81,7 @@ def test_no_mixture_of_placings_exceeds_the_sum_s_bound(
 
 
 def test_what_orders_add_keeps_its_digits() -> None:
-    """At 2**40 the difference of two logarithms, times the order, once lost 4e-3 of ln delta."""
+    """Would catch the difference of two logarithms times the order, which at 2**40 loses 4e-3 of ln delta."""
     with mpmath.workdps(60):
         for k in range(-640, 641, 40):
             order = mpmath.mpf(2) ** (mpmath.mpf(k) / 16)
@@ -89,7 +89,7 @@ def test_what_orders_add_keeps_its_digits() -> None:
             assert _log_lack(k) == pytest.approx(float(truth), rel=1e-14, abs=1e-14)
 
 
-def test_of_very_many_counts_it_is_far_below_the_dominating_law() -> None:
+def test_of_very_many_counts_it_is_far_below_the_dominating_loss() -> None:
     law = WorstNeighbourhood(4.0, 50)
     dominating = composed([(law.known_bounds()[1], 20_000)])
     bound = with_moment_bound(dominating, [(law, 20_000)])
@@ -100,7 +100,7 @@ def test_of_very_many_counts_it_is_far_below_the_dominating_law() -> None:
     assert typical.log_delta_bounds(0.99 * level)[0] > -20
 
 
-def test_where_the_dominating_law_is_nearer_it_is_what_counts() -> None:
+def test_where_the_dominating_loss_is_nearer_it_is_what_counts() -> None:
     law = WorstNeighbourhood(1.0, 200)
     dominating = composed([(law.known_bounds()[1], 3)])
     bound = with_moment_bound(dominating, [(law, 3)])
@@ -129,7 +129,7 @@ def test_a_sum_of_sums_has_the_parts_of_both() -> None:
     assert EnclosedLoss(ZERO_LOSS, inner).known_bounds()[1] is inner.loss  # type: ignore[attr-defined]
 
 
-def test_one_end_of_a_law_known_from_both_sides_is_asked_alone() -> None:
+def test_one_bound_of_an_enclosed_loss_is_computed_alone() -> None:
     law = WorstNeighbourhood(1.0, 10)
     nested = EnclosedLoss(EnclosedLoss(ZERO_LOSS, law), law)
     assert nested.side(0) is ZERO_LOSS

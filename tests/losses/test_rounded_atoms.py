@@ -1,4 +1,4 @@
-"""Losses that are rounded: the error goes wherever the losses go, and widens the ends there."""
+"""Losses that are rounded: their error is carried through every operation, and widens the bounds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOSSES = np.log(FIRST / SECOND)
 
 
 def planted(error: float = ERROR) -> PairLoss:
-    """Three losses, each of which may be wrong by as much as the list says."""
+    """Three losses, each of which may be wrong by up to `error`."""
     return atoms_of(LOSSES, np.log(FIRST), error=error)
 
 
@@ -59,8 +59,8 @@ def test_sums_keep_the_error_of_every_loss(times: int, epsilon: float) -> None:
         assert ends[1] >= high * (1 - 1e-9)
 
 
-def test_a_list_that_is_right_has_ends_that_meet() -> None:
-    """Otherwise the test above would pass for ends that say nothing."""
+def test_a_list_that_is_right_has_bounds_that_meet() -> None:
+    """Otherwise the test above would pass for vacuous bounds."""
     law = composed([(planted(0.0), 4)])
     low, high = law.log_delta_bounds(0.3)
     assert high - low < 1e-9

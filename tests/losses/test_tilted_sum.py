@@ -1,4 +1,4 @@
-"""Adding laws by FFT, against sums of whole numbers' products: the stated errors hold, and are of use."""
+"""Sums of distributions by FFT, against products of polynomials: the stated errors hold, and are useful."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _law(weights: list[int], first: int = 0, spacing: float = 0.1) -> TiltedDist
 
 
 def _exact(parts: list[tuple[list[int], int]]) -> list[Fraction]:
-    """The masses of the sum, from the polynomials' product."""
+    """The masses of the sum, from the product of polynomials."""
     product, total = [1], 1
     for weights, times in parts:
         for _ in range(times):
@@ -56,7 +56,7 @@ def test_every_mass_is_within_the_stated_error(parts):
 
 
 def test_the_stated_error_is_not_far_above_the_true_one_and_never_below():
-    """A million losses: the error is a small share of the masses. Would catch a bound that makes the ends useless."""
+    """A million losses: would catch an error bound that makes the bounds on delta useless."""
     found = added([(_law([1, 3, 2]), 10**6)], 2**16)
     assert found is not None
     assert found.mass_error < 1e-6 * found.masses.max()
@@ -92,8 +92,8 @@ def test_too_many_points_are_refused():
 
 
 @given(_WEIGHTS.filter(lambda weights: len(weights) > 1), st.floats(0.01, 5.0), st.sampled_from([0.0, 1.5]))
-def test_moving_to_another_grid_keeps_the_masses_of_both_laws(weights, spacing, theta):
-    """Would catch shares that do not keep the mean of e**-loss, which domination rests on."""
+def test_moving_to_another_grid_keeps_the_masses_of_both_distributions(weights, spacing, theta):
+    """Would catch shares that change the mean of e**-loss, on which domination rests."""
     law = _law(weights)
     tilted = law.masses * np.exp(theta * law.spacing * law.indices)
     law = TiltedDistribution(law.spacing, theta, 0.0, law.indices, tilted / tilted.sum(), math.log(tilted.sum()), 0.0)
