@@ -1,4 +1,4 @@
-"""Amplification by sampling, against enumeration in fractions and against quadrature."""
+"""Amplification by sampling records or clients, against enumeration in fractions and against quadrature."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
-from ldp_audit.accounting.subsample import subsample
+from ldp_audit.accounting.subsample import sampled_clients, subsample
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, DiscreteLoss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
@@ -364,3 +364,59 @@ def test_so_many_draws_that_copies_are_no_longer_distinguished_are_counted_and_c
     for law in loss.directions if n > 2 else ():  # which a grid asks for where many losses are composed
         masses = law.known_bound(1).masses(np.array([-1.0, 0.0, 1.0]))  # type: ignore[attr-defined]
         assert np.logaddexp.reduce(masses.first) == pytest.approx(0.0, abs=1e-9)
+
+
+REPORT = RandomizedResponse(1.0)
+
+
+def test_who_selects_the_clients_learns_as_much_as_without_sampling() -> None:
+    """LDP-FL's cloud; a wrong answer here would claim amplification that does not exist."""
+    loss = sampled_clients(REPORT, clients=100, selected=10, observer="selects")
+    assert loss.directions == privacy_loss(REPORT).directions
+    assert any("hides nobody" in one for one in loss.assumptions)
+    assert any("client" in one for one in loss.assumptions)
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "add/remove"])
+def test_who_sees_the_result_alone_learns_what_the_sample_shows(adjacency: Any) -> None:
+    loss = sampled_clients(REPORT, clients=100, fraction=0.1, observer="sees the result", adjacency=adjacency)
+    wanted = subsample(REPORT, kind="without", n=100, k=10, adjacency=adjacency)
+    assert loss.delta(0.05) == wanted.delta(0.05) < privacy_loss(REPORT).delta(0.05)
+    assert any("secret" in one for one in loss.assumptions)
+    assert any("all selected clients' reports together" in one for one in loss.assumptions)
+
+
+def test_fractions_and_numbers_are_the_same() -> None:
+    for clients, fraction, selected in ((100, 0.29, 29), (3, 1 / 3, 1), (10, 0.0, 0), (10, 1.0, 10)):
+        one, two = (
+            sampled_clients(REPORT, clients=clients, observer="sees the result", **how)
+            for how in ({"fraction": fraction}, {"selected": selected})
+        )
+        assert one.delta(0.01) == two.delta(0.01)
+
+
+@pytest.mark.parametrize("observer", ["selects", "sees the result"])
+def test_nobody_selected_spends_nothing(observer: Any) -> None:
+    assert sampled_clients(REPORT, clients=5, selected=0, observer=observer).supremum() == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"clients": 0, "selected": 0}, "clients must"),
+        ({"clients": 5}, "one of selected and fraction"),
+        ({"clients": 5, "selected": 1, "fraction": 0.2}, "one of selected and fraction"),
+        ({"clients": 5, "selected": 6}, "selected must"),
+        ({"clients": 5, "selected": 1.0}, "selected must"),
+        ({"clients": 5, "fraction": 0.3}, "fraction must"),
+        ({"clients": 5, "fraction": math.nan}, "fraction must"),
+        ({"clients": 5, "fraction": 1.2}, "fraction must"),
+        ({"clients": 10**9, "fraction": 4e-10}, "fraction must"),  # once taken as none of them, and epsilon as 0
+        ({"clients": 10**9, "fraction": 1.4e-9}, "fraction must"),
+        ({"clients": 5, "selected": 1, "adjacency": "swap"}, "adjacency must be add/remove or replace, got 'swap'"),
+        ({"clients": 5, "selected": 1, "observer": "cloud"}, "observer must"),
+    ],
+)
+def test_bad_numbers_of_clients_are_named(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        sampled_clients(REPORT, **{"observer": "selects", **arguments})
