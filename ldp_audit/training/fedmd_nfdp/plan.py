@@ -150,8 +150,9 @@ def large_samples_come_near_all_records(results: Results) -> Finding | None:
 
 
 def scores_differ_little(results: Results) -> Finding | None:
-    """A finding that is "seen" if all pairs are within the margin, each at the error rate; "opposite" if one is outside, at a third of
-    it.
+    """Equivalence of all pairs of scores.
+
+    "seen" if all pairs are within the margin, each at the error rate; "opposite" if one is outside, at a third of it.
     """
     found = {kind: _at(results, scores=kind, method="nfdp-with") for kind in ("logits", "softmax", "argmax")}
     pairs = {f"{one} - {other}": paired(found[one], found[other]) for one, other in itertools.combinations(found, 2)}
