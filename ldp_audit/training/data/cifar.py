@@ -1,8 +1,8 @@
 """CIFAR-10 and CIFAR-100 (Krizhevsky 2009), from the binary version or the python version.
 
 Binary: a record is the label (CIFAR-100: the coarse label, then the fine one), then 1024 bytes of red, of green and of
-    blue, row by row. A file consists of records only, so its length gives their number. Prefer it: it needs no
-    unpickling. Python: pickles, read by `plain_pickle`, which builds tables only.
+blue, row by row. A file consists of records only, so its length gives their number. Prefer it: it needs no unpickling.
+Python: pickles, read by `plain_pickle`, which builds tables only.
 """
 
 from __future__ import annotations

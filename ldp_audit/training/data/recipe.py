@@ -1,8 +1,8 @@
 """A recipe: the coding of a table's fields as numbers in [-1, 1] and a label, as printable data.
 
 Why [-1, 1]: FedSel clips the entries of gradients to [-1, 1] before perturbing them, so the scale of the records
-    decides how much of a gradient survives clipping, and its size relative to the noise. For records in [-1, 1] the
-    gradients of the logistic and the hinge loss are in [-1, 1] up to the regulariser's, and clipping changes nothing.
+decides how much of a gradient survives clipping, and its size relative to the noise. For records in [-1, 1] the
+gradients of the logistic and the hinge loss are in [-1, 1] up to the regulariser's, and clipping changes nothing.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The survey data of statsmodels, FAIR and RANDHIE, coded by recipes of this project.
 
 FAIR: extramarital affairs in a magazine's survey of 6,366 married women (Fair 1978), 18 columns: a question that local
-    privacy is made for, as people answer it truthfully only if the answer cannot be held against them.
+privacy is made for, as people answer it truthfully only if the answer cannot be held against them.
 
 RANDHIE: visits to a doctor, from the RAND Health Insurance Experiment; 20,190 records, 9 columns, enough for local
-    privacy at a few nats. The insurance plan was drawn by lot, so the fields say little about the visits: no model is
-    much more accurate than the larger class.
+privacy at a few nats. The insurance plan was drawn by lot, so the fields say little about the visits: no model is much
+more accurate than the larger class.
 """
 
 from __future__ import annotations

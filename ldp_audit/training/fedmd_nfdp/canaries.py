@@ -1,14 +1,14 @@
 """FedMD's canaries: a record that a party memorises, and scores as far apart as any record can move them.
 
 NFDP: in world 0 the party's records include an inverted public image, in world 1 that record is missing. Its label is
-    the class that the party scores lowest on it in a few trainings without it. Each repetition samples the party's
-    records anew, by the run's own code, trains its pre-trained network on them, and returns the score of this label on
-    this image, which the attacker put among the public ones and the server therefore receives. The guarantee is a
-    delta, the probability that the record is sampled, at every epsilon; the bound is at epsilon 0.
+the class that the party scores lowest on it in a few trainings without it. Each repetition samples the party's records
+anew, by the run's own code, trains its pre-trained network on them, and returns the score of this label on this image,
+which the attacker put among the public ones and the server therefore receives. The guarantee is a delta, the
+probability that the record is sampled, at every epsilon; the bound is at epsilon 0.
 
 FedMD-LDP: in the two worlds every score vector of the party is a different one-hot vector (logits: opposite points of
-    the norm ball). Only the noise is repeated, by the run's own code, over all queries of all rounds; the statistic is
-    the exact log-likelihood ratio.
+the norm ball). Only the noise is repeated, by the run's own code, over all queries of all rounds; the statistic is the
+exact log-likelihood ratio.
 """
 
 from __future__ import annotations

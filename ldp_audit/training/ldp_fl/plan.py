@@ -1,9 +1,8 @@
 """LDP-FL as a pipeline: the plan that starts its runs, its presets, and tests of the paper's findings on a sweep.
 
 Runs are paired by seed: they have the same clients and the same initial weights. A finding about one setting compares
-    runs that differ in that setting only; of several such sets in a sweep, the one with most levels is used.
-    Differences are tested by one-sided t tests at ERROR_RATE each, unless a finding with several comparisons states
-    otherwise.
+runs that differ in that setting only; of several such sets in a sweep, the one with most levels is used. Differences
+are tested by one-sided t tests at ERROR_RATE each, unless a finding with several comparisons states otherwise.
 
 Source: Sun, Qian, Chen, LDP-FL (IJCAI 2021), Section 5.
 """
