@@ -30,20 +30,20 @@ def _statements(parts: Parts, what: str) -> Parts:
     return tuple(parts)
 
 
-def _made(parts: Parts, what: str) -> tuple[Statement, ...]:
+def _statements_of(parts: Parts, what: str) -> tuple[Statement, ...]:
     """The statements themselves. Raises ValueError with the error of a function that fails."""
     if not callable(parts):
         return tuple(parts)
     try:
         found = parts()
     except Exception as error:  # a user's function may raise anything, and its message says most
-        raise ValueError(f"{what} cannot be built: {_said(error)}") from error
+        raise ValueError(f"{what} cannot be built: {_message(error)}") from error
     if not isinstance(found, Sequence):
         raise ValueError(f"{what} must be made as a sequence of statements, got {found!r}")
     return tuple(_statements(found, what))  # pyright: ignore[reportArgumentType]
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
@@ -189,14 +189,14 @@ class Claim:
         Raises ValueError for a condition on a variable that occurs in no part, and if a function that should return
         statements fails.
         """
-        condition, parts = self.condition, _made(self.parts, "its parts")
+        condition, parts = self.condition, _statements_of(self.parts, "its parts")
         return {
             "parts": parts,
-            "kindest": _made(self.kindest.parts, "the parts of its reading") if self.kindest else (),
+            "kindest": _statements_of(self.kindest.parts, "the parts of its reading") if self.kindest else (),
             "condition": condition.applied_to(parts) if condition else (),
             "narrower": condition.narrower(parts) if condition else (),
-            "void": _made(self.void, "what makes it void"),
-            "corrected": _made(self.corrected.parts, "the parts of its correction") if self.corrected else (),
+            "void": _statements_of(self.void, "what makes it void"),
+            "corrected": _statements_of(self.corrected.parts, "the parts of its correction") if self.corrected else (),
         }
 
 
@@ -235,7 +235,7 @@ class Claims(Sequence[Claim]):
             try:
                 claim = maker()
             except Exception as error:  # a user's function may raise anything, and its message says most
-                raise ValueError(f"claim {name} cannot be built: {_said(error)}") from error
+                raise ValueError(f"claim {name} cannot be built: {_message(error)}") from error
             if not isinstance(claim, Claim) or claim.id != name:
                 raise ValueError(f"claim {name} must be built as a Claim of this id, got {claim!r}")
             self._built[name] = claim

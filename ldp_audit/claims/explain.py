@@ -91,7 +91,7 @@ class Explanation:
         The digits are uniform after each number's own leading zeros. The bound is the exact probability of as many
         matches under one setting, times the number of settings (union bound).
         """
-        law = count_law([_luck(cell.printed) for cell in (*self.explained, *self.missed)])
+        law = count_law([_match_probability(cell.printed) for cell in (*self.explained, *self.missed)])
         lucky = sum(mass for matches, mass in law.items() if matches >= len(self.explained))
         return float(min(Fraction(1), self.tried * lucky))
 
@@ -243,7 +243,7 @@ class _Family:
         return whole * len(RULES) ** len(self.columns) * prod(map(len, self.options.values()))
 
 
-def _luck(printed: str) -> Fraction:
+def _match_probability(printed: str) -> Fraction:
     """The probability that random digits, after the leading zeros, are the printed ones."""
     digits = printed.lstrip("-").replace(".", "").lstrip("0")
     return Fraction(1, 9 * 10 ** (len(digits) - 1)) if digits else Fraction(1)

@@ -17,7 +17,7 @@ from ldp_audit.mechanisms.density import OUTPUT, Piece
 from ldp_audit.mechanisms.variable import Variable
 from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
 
-_MOST_OUTPUTS = 6
+_MAX_OUTPUTS = 6
 """With a delta every nonempty set of outputs is a part: 63 sets of 6 outputs."""
 
 
@@ -48,9 +48,9 @@ def is_private(
         if approximate:
             raise BadClaimError(f"delta needs a channel with its outputs one by one, got {law.name!r}")
         return _weights_private(law, t)
-    if approximate and (law.pieces or law.families() or len(law.atoms) > _MOST_OUTPUTS):
+    if approximate and (law.pieces or law.families() or len(law.atoms) > _MAX_OUTPUTS):
         raise BadClaimError(
-            f"delta needs a channel of at most {_MOST_OUTPUTS} outputs and no density, got {law.name!r} with "
+            f"delta needs a channel of at most {_MAX_OUTPUTS} outputs and no density, got {law.name!r} with "
             f"{len(law.atoms)} outputs and {len(law.pieces)} pieces; write the divergence out instead"
         )
     if not law.inputs:

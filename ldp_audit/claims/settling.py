@@ -30,7 +30,7 @@ from ldp_audit.claims.engines.evaluate import NotRationalError, Point, is_define
 from ldp_audit.claims.language.statement import Statement, is_linked
 from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
 
-_FIRST, _FEW, _MANY = 12, 150, 3000
+_FIRST_POINTS, _SOME_POINTS, _MANY_POINTS = 12, 150, 3000
 
 
 class BadClaimError(ValueError):
@@ -134,7 +134,7 @@ def _time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def says_nothing(statement: Statement) -> bool:
+def is_trivial(statement: Statement) -> bool:
     """Whether both sides are the same expression, as given or after SymPy's simplification: a vacuous statement."""
     same = statement.left == statement.right and statement.wrote is None
     return same and statement.relation in ("==", "<=")
@@ -185,8 +185,8 @@ def _for_all(statement: Statement) -> Outcome:
     # One form for the whole domain proves most true statements; bisection comes after a search at simple points.
     inequality = statement.relation != "=="
     looks: list[tuple[int, Callable[[Statement], dict[str, Any] | None]]] = [
-        (_FIRST, certificate.prove_whole),
-        (_FEW, certificate.prove_in_halves),
+        (_FIRST_POINTS, certificate.prove_whole),
+        (_SOME_POINTS, certificate.prove_in_halves),
     ]
     for points, prove in looks:
         point = simplest.counterexample(statement, points)
@@ -208,7 +208,7 @@ def _for_all(statement: Statement) -> Outcome:
     solved = smt.settle(statement)
     if solved.holds:
         return Verdict.PROVED, "smt", {**solved.evidence, "inside": inside}
-    point = simplest.counterexample(statement, _MANY)
+    point = simplest.counterexample(statement, _MANY_POINTS)
     if point is not None:
         return Verdict.REFUTED, "search", _at("counterexample", statement, point)
     if solved.point is not None:

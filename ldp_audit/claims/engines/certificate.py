@@ -21,7 +21,7 @@ from ldp_audit.mechanisms.variable import Variable
 _DEGREES = (0, 1, 3, 7, 11)
 _CUTS = 2
 _MOST_PLANS = 16
-_MOST_BOTH = 6
+_MAX_BOTH_SLACKS = 6
 """With both slacks of more variables than this a form has too many terms to be useful."""
 _MOST_HALVED = 4
 _MOST_LINKED = 4
@@ -115,7 +115,7 @@ def plans(variables: list[Variable], *, linked: bool = True) -> list[Plan]:
         return [dict(zip(bounded, ends, strict=True)) for ends in chosen]
 
     found = all_of("upper", "lower", most=_MOST_PLANS)
-    found += all_of("both") if len(bounded) <= _MOST_BOTH else []
+    found += all_of("both") if len(bounded) <= _MAX_BOTH_SLACKS else []
     found += all_of("upper", "lower", "both") if len(bounded) <= 3 else []
     found += all_of("none")
     found = [plan for place, plan in enumerate(found) if plan not in found[:place]]
@@ -130,7 +130,7 @@ def _on(
     try:
         slacks = Slacks(statement.variables(), degree, ends)
         gap = slacks.gap(statement)
-        slacks.know(known or ())
+        slacks.add_forms(known or ())
         form = slacks.form(gap)
         if form is None or not _shows(statement.relation, form.sign, form.text):
             return None

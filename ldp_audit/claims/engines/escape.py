@@ -40,7 +40,7 @@ def prove(statement: Statement, universal: Prover) -> dict[str, Any] | None:
 def refute(statement: Statement, universal: Prover) -> dict[str, Any] | None:
     """Evidence that no constant suffices: the path, that it stays in the domain, and that it exceeds each constant."""
     for path in _paths(statement):
-        if not _looks_right(statement, path):
+        if not _is_plausible(statement, path):
             continue
         proof = universal(along(statement, path))
         inside = [universal(bound) for bound in path_bounds(statement, path)]
@@ -91,7 +91,7 @@ def _paths(statement: Statement) -> Iterator[Path]:
     assert K is not None  # noqa: S101
     variables = statement.variables()
     others = [v for v in variables if v != K and not is_linked(v, variables)]
-    still = [_still(variable) for variable in others]
+    still = [_fixed_values(variable) for variable in others]
     for moving, run in product(range(len(others)), (K + 1, (K + 1) ** 2, 1 / (K + 1))):
         if others[moving].integer_valued:
             continue
@@ -102,7 +102,7 @@ def _paths(statement: Statement) -> Iterator[Path]:
                 yield path
 
 
-def _still(variable: Variable) -> list[Expr]:
+def _fixed_values(variable: Variable) -> list[Expr]:
     """Constants, or bounds in terms of other variables, at which a variable may be fixed."""
     ends = [end for end in (variable.lower, variable.upper) if end.free_symbols]
     if len(ends) == 2 and not variable.integer_valued:
@@ -111,7 +111,7 @@ def _still(variable: Variable) -> list[Expr]:
     return whole if variable.integer_valued else [*whole, Rational(1, 2), *ends]
 
 
-def _looks_right(statement: Statement, path: Path) -> bool:
+def _is_plausible(statement: Statement, path: Path) -> bool:
     """A numerical test at three constants before the proof for all."""
     K = statement.constant
     assert K is not None  # noqa: S101

@@ -51,13 +51,13 @@ _BALL: dict[type, Callable[..., Any]] = {
 }
 _STEPS = (Fl, Ceil)
 """Monotone functions with jumps at rationals: their value is rational at every irrational argument."""
-_FINER = (160, 640, 2560)
+_PRECISIONS = (160, 640, 2560)
 """Precisions of the balls around a step function's argument, until both bounds are on one step."""
 
 
 _LARGEST = 10**5
 """Larger exponents are evaluated by balls."""
-_LONG, _TOO_LONG = 512, 10_000
+_MAX_EXACT_BITS, _MAX_BITS = 512, 10_000
 """Bits of a denominator above which a number is written as decimals, or not written at all."""
 
 
@@ -118,7 +118,7 @@ def _on_one_step(expression: Expr, point: Point) -> Fraction:
     """The value of a step function at an irrational argument; NotRationalError if that is too close to a jump."""
     rest = [exact_value(part, point) for part in expression.args[1:]]  # type: ignore[arg-type]
     step = _function(_EXACT, expression)
-    for bits in _FINER:
+    for bits in _PRECISIONS:
         with ctx.workprec(bits):
             low, high = (step(end, *rest) for end in bounds_of(enclosure(expression.args[0], point)))  # type: ignore[arg-type]
         if low == high:
@@ -253,8 +253,8 @@ def settle(statement: Statement) -> tuple[bool | None, dict[str, Any]]:
 
 def written(number: Value) -> str | list[str]:
     """A rational as it is; an irrational, or one with very many digits, as 18-digit decimal lower and upper bounds."""
-    if isinstance(number, Fraction) and number.denominator.bit_length() < _LONG:
-        if number.numerator.bit_length() > _TOO_LONG:
+    if isinstance(number, Fraction) and number.denominator.bit_length() < _MAX_EXACT_BITS:
+        if number.numerator.bit_length() > _MAX_BITS:
             raise OverflowError("a number is too large to be written down")
         return str(number)
     low, high = bounds_of(number)
@@ -265,7 +265,7 @@ def written(number: Value) -> str | list[str]:
 
 
 def _decimal(scaled: int) -> str:
-    if scaled.bit_length() > _TOO_LONG:
+    if scaled.bit_length() > _MAX_BITS:
         raise OverflowError("a number is too large to be written down")
     sign = "-" if scaled < 0 else ""
     whole, part = divmod(abs(scaled), 10**18)

@@ -18,7 +18,7 @@ from ldp_audit.claims.engines.evaluate import as_ball, bounds_of, compare, enclo
 from ldp_audit.claims.language.statement import Statement, is_linked
 from ldp_audit.mechanisms.variable import Variable
 
-_MOST_BOXES, _FEW_BOXES = 400, 40
+_MAX_BOXES, _FEW_BOXES = 400, 40
 """Statements that other engines can settle too are given few."""
 _FEW_VALUES = 2
 
@@ -26,12 +26,12 @@ Cuts = Mapping[Variable, tuple[Expr, Expr]]
 """The rational bounds to which variables were bisected; the others have their own."""
 
 
-def prove(statement: Statement, most: int = _MOST_BOXES) -> dict[str, Any] | None:
+def prove(statement: Statement, most: int = _MAX_BOXES) -> dict[str, Any] | None:
     """Evidence that the universal inequality holds on its bounded domain; None if no small cover is found."""
     if statement.relation == "==":
         return None
     try:
-        return _cover(statement, {}, [min(most, _FEW_BOXES if _is_rational(statement) else _MOST_BOXES)])
+        return _cover(statement, {}, [min(most, _FEW_BOXES if _is_rational(statement) else _MAX_BOXES)])
     except (ZeroDivisionError, KeyError, OverflowError):  # an unbounded domain, or too large a number
         return None
 

@@ -125,7 +125,7 @@ class Slacks:
             forms.append(form)
         return forms
 
-    def know(self, forms: Sequence[Form]) -> None:
+    def add_forms(self, forms: Sequence[Form]) -> None:
         """Add forms of the divisors that were found in other slacks: a factor may have none in these."""
         own = self.divisors[self._of_domains :]  # the domains' divisors come first, and differ with the slacks
         for ratio, form in zip(own, forms[len(forms) - len(own) :], strict=False):

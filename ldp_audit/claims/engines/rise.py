@@ -22,7 +22,7 @@ from ldp_audit.claims.language.statement import Statement, is_linked, written
 from ldp_audit.mechanisms.variable import Variable, substituted
 
 _DEPTH = 8
-_LOOKS = 40
+_TEST_POINTS = 40
 """Points at which a statement is tested before its proof."""
 
 Prover = Callable[[Statement], dict[str, Any] | None]
@@ -64,7 +64,7 @@ def _on_both_sides(statement: Statement, direct: Prover, depth: int) -> dict[str
         if x.lower.is_infinite and x.upper.is_infinite and any(is_linked(v, variables) for v in variables):
             above, below = (statement.at({x: Variable(x.name, *ends)}) for ends in ((0, oo), (-oo, 0)))
             proofs = [
-                counterexample(half, _LOOKS) is None and (direct(half) or prove(half, direct, depth - 1))
+                counterexample(half, _TEST_POINTS) is None and (direct(half) or prove(half, direct, depth - 1))
                 for half in (below, above)
             ]
             if all(proofs):
@@ -84,7 +84,7 @@ def _along(  # noqa: PLR0913, RUF100
     if split is None:
         return None
     positive, proof, function, divisors = split
-    unit = _shortest(function, x, [v for v in moving if v.exp_of is not None])
+    unit = _lowest_degree_exponential(function, x, [v for v in moving if v.exp_of is not None])
     if unit != 1:
         positive, function = positive * unit, expand(function / unit)
         proof = direct(Statement(Integer(0), "<", positive))
@@ -112,7 +112,7 @@ def _along(  # noqa: PLR0913, RUF100
     return None
 
 
-def _shortest(function: Expr, x: Variable, exponentials: list[Variable]) -> Expr:
+def _lowest_degree_exponential(function: Expr, x: Variable, exponentials: list[Variable]) -> Expr:
     """The product of exponentials whose coefficient in the function has the lowest degree in x; 1 if that is
     constant.
     """
@@ -130,7 +130,7 @@ def _settled(statement: Statement, direct: Prover, depth: int) -> dict[str, Any]
     if not statement.variables():
         holds = statement.right > 0 or (statement.right == 0 and statement.relation == "<=")
         proof = _number(statement.right) if holds else None
-    elif counterexample(statement, _LOOKS) is None:
+    elif counterexample(statement, _TEST_POINTS) is None:
         proof = direct(statement) or prove(statement, direct, depth - 1)
     return proof and {"function": written(statement.right), "relation": statement.relation, "proof": proof}
 

@@ -20,7 +20,7 @@ _REAL = [
     Fraction(text) for text in ("0", "1", "-1", "2", "-2", "1/2", "-1/2", "3", "-3", "4", "-4", "10", "-10", "100")
 ]
 _BETWEEN = [Fraction(text) for text in ("1", "0", "1/2", "3/4", "1/4", "1/10", "9/10", "1/100", "99/100")]
-_TRIES = 50_000
+MAX_TRIES = 50_000
 """Limit on the number of points: small points may keep missing a thin domain."""
 
 
@@ -58,7 +58,7 @@ def points(variables: list[Variable], limit: int) -> Iterator[Point]:
     """
     free = [variable for variable in variables if not is_linked(variable, variables)]
     usable = [_usable(variable) for variable in free]
-    tried = (_point(free, ranks) for ranks in islice(_ranks(usable), _TRIES))
+    tried = (_point(free, ranks) for ranks in islice(_ranks(usable), MAX_TRIES))
     yield from islice((point for point in tried if point is not None and inside_domain(variables, point)), limit)
 
 

@@ -8,8 +8,8 @@ every operation rounded to `bits` significant bits; the scale is 1. Alone(bits, 
 to a report to which no word maps y. Words are equally likely, so Alone / 2**bits is a probability under x of outputs
 that are impossible under y: (epsilon, delta)-privacy fails for every epsilon if delta is smaller.
 
-Here all words are evaluated in numpy. Logarithms in float64 decide the rounding to 24 bits, except within `_DOUBT` of
-the midpoint of two floats, where balls decide. The checker counts by another method.
+Here all words are evaluated in numpy. Logarithms in float64 decide the rounding to 24 bits, except within `_TIE_MARGIN`
+of the midpoint of two floats, where balls decide. The checker counts by another method.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MOST_BITS, _UNIT, _LARGEST = 24, 46, 16
-_COLUMN = 2**16
+_BLOCK = 2**16
 """Words at a time: blocks that fit a processor's cache are ten times faster than all words at once."""
-_DOUBT = 2.0**-20
+_TIE_MARGIN = 2.0**-20
 """In units of a float's last bit; float64's logarithms are a thousand times more accurate."""
 
 
@@ -88,10 +88,10 @@ def _reports(at: float, noise: NDArray[np.float64], bits: int) -> Iterator[NDArr
     Sums are exact in float64, whose bits reach from 2**5 to 2**-46; rounded they are exact in float32.
     """
     last = len(noise) - 1
-    for start in range(0, last, _COLUMN):
-        yield _rounded(at + noise[start : min(start + _COLUMN, last)], bits)
-    for end in range(len(noise), 0, -_COLUMN):
-        yield _rounded(at - noise[max(0, end - _COLUMN) : end][::-1], bits)
+    for start in range(0, last, _BLOCK):
+        yield _rounded(at + noise[start : min(start + _BLOCK, last)], bits)
+    for end in range(len(noise), 0, -_BLOCK):
+        yield _rounded(at - noise[max(0, end - _BLOCK) : end][::-1], bits)
 
 
 def _missing(mine: NDArray[np.float32], theirs: NDArray[np.float32]) -> int:
@@ -109,12 +109,12 @@ def _noise(bits: int) -> NDArray[np.float64]:
 
     top = 2 ** (bits - 1)
     noise = np.empty(top)
-    for start in range(0, top, _COLUMN):
-        column = noise[start : start + _COLUMN]
+    for start in range(0, top, _BLOCK):
+        column = noise[start : start + _BLOCK]
         fractions, exponents = np.frexp(np.log(np.arange(start + 1, start + 1 + len(column)) / top))
         scaled = np.ldexp(fractions, bits)
         whole = np.rint(scaled)
-        for place in np.flatnonzero(np.abs(scaled - whole) > 0.5 - _DOUBT).tolist():
+        for place in np.flatnonzero(np.abs(scaled - whole) > 0.5 - _TIE_MARGIN).tolist():
             whole[place] = _certain(start + place + 1, top, bits - int(exponents[place]))
         column[:] = np.ldexp(whole, exponents - bits)
     return noise
