@@ -134,7 +134,7 @@ def _time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def is_trivial(statement: Statement) -> bool:
+def says_nothing(statement: Statement) -> bool:
     """Whether both sides are the same expression, as given or after SymPy's simplification: a vacuous statement."""
     same = statement.left == statement.right and statement.wrote is None
     return same and statement.relation in ("==", "<=")

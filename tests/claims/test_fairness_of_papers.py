@@ -6,7 +6,7 @@ import pytest
 
 from ldp_audit.claims import at_most, equal, papers
 from ldp_audit.claims.claim import Claim, Condition, Correction, Reading
-from ldp_audit.claims.settling import SettledClaim, is_trivial, settle_claim
+from ldp_audit.claims.settling import SettledClaim, says_nothing, settle_claim
 from ldp_audit.claims.verdict import Verdict
 from ldp_audit.mechanisms.variable import Variable
 from tests.settled_papers import settled_paper
@@ -17,7 +17,7 @@ AGAINST = (Verdict.REFUTED, Verdict.CONDITIONAL, Verdict.VACUOUS)
 
 def idle(claim: Claim) -> list[str]:
     """The labels of all parts, of whatever group, whose two sides are one expression."""
-    return [f"{name}: {part.label}" for name, group in claim.groups().items() for part in group if is_trivial(part)]
+    return [f"{name}: {part.label}" for name, group in claim.groups().items() for part in group if says_nothing(part)]
 
 
 def unlooked(settled: SettledClaim) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from sympy import Add, Expr, Mul, Pow, evaluate, sympify
 
 from ldp_audit.claims.language.statement import Statement
-from ldp_audit.claims.settling import is_trivial
+from ldp_audit.claims.settling import says_nothing
 
 
 def put_in(formula: Expr, values: Mapping[Any, Any]) -> Expr:
@@ -42,4 +42,4 @@ def quotient(first: Any, second: Any) -> Expr:
 
 def nontrivial(parts: Iterable[Statement]) -> tuple[Statement, ...]:
     """The statements whose two sides are not the same expression."""
-    return tuple(part for part in parts if not is_trivial(part))
+    return tuple(part for part in parts if not says_nothing(part))
