@@ -1,4 +1,4 @@
-"""Logarithms of probabilities without cancellation, and one-dimensional searches.
+"""Logarithms of probabilities without cancellation, one-dimensional searches, and a bounded cache.
 
 The searches are SciPy's, imported on first use, as its optimisers take a tenth of a second to load.
 """
@@ -6,8 +6,10 @@ The searches are SciPy's, imported on first use, as its optimisers take a tenth 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +26,7 @@ def log_ratio(first: int, second: int) -> float:
         return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
-def log_lacking(log_mass: float) -> float:
+def log1mexp(log_mass: float) -> float:
     """ln(1 - e**log_mass), to full precision for log_mass near 0 and near minus infinity."""
     if log_mass >= 0:
         return -math.inf
@@ -50,3 +52,24 @@ def least_between(function: Callable[[float], float], low: float, high: float, x
     from scipy.optimize import fminbound
 
     return float(fminbound(function, low, high, xtol=xtol, full_output=True)[1])
+
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, eq=False)
+class BoundedCache(Generic[Key, Value]):
+    """A first-in, first-out cache of at most `size` >= 1 values."""
+
+    size: int
+    _values: dict[Key, Value] = field(default_factory=dict, init=False, repr=False)
+
+    def get(self, key: Key, compute: Callable[[], Value]) -> Value:
+        """The cached value of the key, computed where it is missing."""
+        if key not in self._values:
+            value = compute()  # which may itself use the cache
+            if len(self._values) >= self.size:
+                del self._values[next(iter(self._values))]
+            self._values[key] = value
+        return self._values[key]

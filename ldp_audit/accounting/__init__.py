@@ -7,22 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded when asked for
     from ldp_audit.accounting.calibrate import calibrate as calibrate
-    from ldp_audit.accounting.compose import compose as compose
     from ldp_audit.accounting.privacy_loss import PrivacyLoss as PrivacyLoss
+    from ldp_audit.accounting.privacy_loss import compose as compose
     from ldp_audit.accounting.privacy_loss import privacy_loss as privacy_loss
     from ldp_audit.accounting.privacy_profile import PrivacyProfile as PrivacyProfile
     from ldp_audit.accounting.shuffle import shuffle as shuffle
     from ldp_audit.accounting.subsample import nfdp as nfdp
     from ldp_audit.accounting.subsample import sampled_clients as sampled_clients
     from ldp_audit.accounting.subsample import subsample as subsample
+    from ldp_audit.losses.discrete_loss import DiscreteLoss as DiscreteLoss
     from ldp_audit.losses.discrete_loss import LossAtoms as LossAtoms
 
 _HOME = {
+    "DiscreteLoss": "ldp_audit.losses.discrete_loss",
     "LossAtoms": "ldp_audit.losses.discrete_loss",
     "PrivacyLoss": "ldp_audit.accounting.privacy_loss",
     "PrivacyProfile": "ldp_audit.accounting.privacy_profile",
     "calibrate": "ldp_audit.accounting.calibrate",
-    "compose": "ldp_audit.accounting.compose",
+    "compose": "ldp_audit.accounting.privacy_loss",
     "nfdp": "ldp_audit.accounting.subsample",
     "privacy_loss": "ldp_audit.accounting.privacy_loss",
     "sampled_clients": "ldp_audit.accounting.subsample",
@@ -42,7 +44,7 @@ def __getattr__(name: str) -> object:
 class _Room(ModuleType):
     """The names above stay the functions that they are.
 
-    An import makes a module an attribute of its package: `compose`, once loaded, would hide the function of that name.
+    An import makes a module an attribute of its package: `shuffle`, once loaded, would hide the function of that name.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -38,7 +38,7 @@ from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, share
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.hulls import levels_of
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.log_space import expit
@@ -110,7 +110,7 @@ def epsilon_with_probability(loss: PrivacyLoss, delta: float) -> float:
     probability. delta: in [0, 1]; ValueError for anything else.
     """
     log_of_delta(delta, None)
-    low, high = loss.epsilon(delta), loss.largest()
+    low, high = loss.epsilon(delta), loss.supremum()
     if math.isinf(low) or loss_exceeds(loss, low).upper <= delta:
         return low
     reach = min(high, 1 + 2 * low)
@@ -155,7 +155,7 @@ def precision(loss: PrivacyLoss, prior: float, false_alarm: float) -> float:
 
 def _tail(law: PairLoss, epsilon: float) -> tuple[float, float]:
     """P(L > epsilon) for one direction: from the losses themselves, or by the slope of delta on both sides."""
-    if epsilon >= law.largest():
+    if epsilon >= law.supremum():
         return 0.0, 0.0
     atoms = law.atoms()
     if atoms is not None:
@@ -220,7 +220,7 @@ def _of_law(law: PairLoss, alpha: float) -> tuple[float, float]:
     return bounds_of_profile(law, alpha)
 
 
-def _of_atoms(atoms: LossAtoms, log_alpha: float) -> float:
+def _of_atoms(atoms: DiscreteLoss, log_alpha: float) -> float:
     """The outputs of the largest losses, until alpha is used up; masses under Q as shares of alpha."""
     losses, logs = atoms.losses[::-1], atoms.log_probabilities[::-1]
     true = math.exp(atoms.log_infinite) + np.concatenate([[0.0], np.cumsum(np.exp(logs))])
@@ -264,7 +264,7 @@ class _Side:
     least: tuple[float, float | None] = field(init=False)
 
     def __post_init__(self) -> None:
-        farthest = min(_FARTHEST, self.law.largest())
+        farthest = min(_FARTHEST, self.law.supremum())
         if not self.mirrored:
             farthest = min(farthest, -math.log(self.alpha))  # where t alpha alone is 1
         levels = levels_of(self.law, _LEVELS)

@@ -197,7 +197,7 @@ class Search:
         if value not in self.spending:
             loss = self.loss(value)
             pure = self.target == -math.inf
-            self.spending[value] = loss.largest() if pure else loss.log_delta_bounds(self.epsilon)[1]
+            self.spending[value] = loss.supremum() if pure else loss.log_delta_bounds(self.epsilon)[1]
         return self.spending[value] <= (self.epsilon if self.target == -math.inf else self.target)
 
     def _height(self, value: float) -> float:

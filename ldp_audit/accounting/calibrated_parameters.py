@@ -10,12 +10,11 @@ import sys
 from typing import Any
 
 from ldp_audit.accounting.calibrate import Calibrated, calibrate
-from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.converted import Converted
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.subsample import MOST_RECORDS, Adjacency, Kind, subsample
-from ldp_audit.losses.binomial_loss import MOST_TIMES, BinomialLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, positive, whole
+from ldp_audit.losses.discrete_loss import MOST_TIMES, BinomialLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms.laplace import Laplace
 from ldp_audit.numerics import root
@@ -102,7 +101,7 @@ def calibrate_rounds(mechanism: Any, epsilon: float, delta: float = 0.0, *, most
     mechanism: a mechanism, or the `PrivacyLoss` of one round.   most: no more are looked for, >= 2.
     """
     loss, last = privacy_loss(mechanism), whole(most, "most", 2)
-    largest, mu = loss.largest(), _normal(epsilon, delta)
+    largest, mu = loss.supremum(), _normal(epsilon, delta)
     # so many reports of that pure epsilon; or, each being at worst like noise of as many deviations
     near = max(epsilon / largest, mu / largest * (mu / largest)) if 0 < largest < math.inf else 1.0
     return calibrate(
@@ -137,7 +136,7 @@ def calibrate_subsample(
     one_less = (kind, adjacency) == ("without", "add/remove")
     loss, records = privacy_loss(mechanism), whole(n, "n", 3 if one_less else 2, MOST_RECORDS)
     # the share that a pure budget allows: with the chance p a ratio t becomes 1 + p (t - 1)
-    share = math.expm1(min(level(epsilon), _LARGE)) / math.expm1(min(loss.largest(), _LARGE) or _LARGE)
+    share = math.expm1(min(level(epsilon), _LARGE)) / math.expm1(min(loss.supremum(), _LARGE) or _LARGE)
     return calibrate(
         lambda k: subsample(loss, n=records, k=k, kind=kind, adjacency=adjacency),
         epsilon=epsilon,

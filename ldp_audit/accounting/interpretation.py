@@ -60,7 +60,7 @@ def summary(loss: PrivacyLoss, delta: float | None = None) -> dict[str, Any]:
     return {
         "delta": asked,
         "epsilon": plain(loss.epsilon(asked)),
-        "largest": plain(loss.largest()),
+        "largest": plain(loss.supremum()),
         "epsilon_with_probability": plain(sure),
         "advantage": _pair(advantage(loss)),
         "shown_outright": _pair(shown_outright(loss)),
@@ -77,7 +77,7 @@ def _delta(loss: PrivacyLoss, delta: float | None) -> float:
     if not isinstance(loss, PrivacyLoss):
         raise ValueError(f"loss must be a PrivacyLoss, as privacy_loss gives it, got {loss!r}")
     if delta is None:
-        return 0.0 if math.isfinite(loss.largest()) else _USUAL_DELTA
+        return 0.0 if math.isfinite(loss.supremum()) else _USUAL_DELTA
     return share(delta, "delta")
 
 

@@ -90,7 +90,7 @@ class PrivacyProfile:
         """For JSON; infinities are written as text."""
         return {
             "exact": self.exact,
-            "largest": plain(self.loss.largest()),
+            "largest": plain(self.loss.supremum()),
             "assumptions": list(self.loss.assumptions),
             "profile": [{name: plain(value) for name, value in row._asdict().items()} for row in self.rows(epsilon)],
         }
@@ -106,7 +106,7 @@ class PrivacyProfile:
 
     def _usual(self) -> list[float]:
         """The usual levels below the largest loss, and the largest itself if there is one."""
-        largest = self.loss.largest()
+        largest = self.loss.supremum()
         return [*(one for one in LEVELS if one < largest), *([largest] if math.isfinite(largest) else [])]
 
 

@@ -34,12 +34,12 @@ from ldp_audit.accounting.shuffling.clones import MOST_CLIENTS, MOST_EPSILON, cl
 from ldp_audit.accounting.shuffling.count_loss import event_count, placed_count
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing, one_end
 from ldp_audit.losses.budget_arguments import as_float, whole
-from ldp_audit.losses.enclosed_loss import BracketedLoss
-from ldp_audit.losses.finite_losses import NOTHING, pure_loss
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, pure_loss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.mechanism import Mechanism
-from ldp_audit.numerics import log_lacking, root
+from ldp_audit.numerics import log1mexp, root
 
 MOST_PLACED = 350.0
 """Nats: beyond, the square of the rarer report's probability is no float. Nobody hides there: see `_beyond`."""
@@ -67,7 +67,7 @@ def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> 
     Raises ValueError for an infinite epsilon, and for anything else.
     """
     report, k = _report(mechanism), responses_of(mechanism)
-    epsilon0, n = report.largest(), whole(n, "n", 1, MOST_CLIENTS)
+    epsilon0, n = report.supremum(), whole(n, "n", 1, MOST_CLIENTS)
     if not 0 <= epsilon0 <= MOST_EPSILON:
         raise ValueError(
             f"mechanism must have an epsilon of at most {MOST_EPSILON} for one report: reports of an infinite one may "
@@ -77,7 +77,7 @@ def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> 
         if n == 1:
             return PrivacyLoss((report,))
         if epsilon0 == 0:
-            return PrivacyLoss((NOTHING,), TRUST)
+            return PrivacyLoss((ZERO_LOSS,), TRUST)
         if epsilon0 > MOST_PLACED:
             return PrivacyLoss((_beyond(k, epsilon0, n),), TRUST)
         mirrored = isinstance(mechanism, Mechanism) and mechanism.mirrored
@@ -85,7 +85,7 @@ def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> 
     if k != 2:
         raise ValueError(f"others must be 'worst' for mechanisms of more than two values, got {others!r}")
     if epsilon0 == 0:
-        return PrivacyLoss((NOTHING,), TRUST)
+        return PrivacyLoss((ZERO_LOSS,), TRUST)
     if epsilon0 > MOST_PLACED:
         raise ValueError(
             f"mechanism must have an epsilon of at most {MOST_PLACED:g} where others are placed, got {epsilon0!r}"
@@ -106,7 +106,7 @@ def _report(mechanism: Any) -> PairLoss:
         return mechanism.directions[0]
     if isinstance(mechanism, PairLoss) or callable(getattr(mechanism, "delta", None)):
         return pair_loss_of(mechanism)
-    return BracketedLoss(NOTHING, pure_loss(_epsilon_of(mechanism)))
+    return EnclosedLoss(ZERO_LOSS, pure_loss(_epsilon_of(mechanism)))
 
 
 def _epsilon_of(mechanism: Any) -> float:
@@ -119,13 +119,13 @@ def _worst(report: PairLoss, k: int | None, epsilon0: float, n: int, *, mirrored
     if k == 2:
         return (WorstPlacing(epsilon0, n),)
     if k is not None:
-        return (BracketedLoss(third_value(epsilon0, n, k), stronger_clones(epsilon0, n)),)
+        return (EnclosedLoss(third_value(epsilon0, n, k), stronger_clones(epsilon0, n)),)
     upper, chances = clones(epsilon0, n), _worst_event(report, epsilon0, mirrored=mirrored)
     if chances is None:
-        return (BracketedLoss(NOTHING, upper),)
+        return (EnclosedLoss(ZERO_LOSS, upper),)
     first, second, gap = chances
     lower = event_count(n, first, second, second, gap)
-    return BracketedLoss(lower, upper), BracketedLoss(lower.reversed(), upper)
+    return EnclosedLoss(lower, upper), EnclosedLoss(lower.reversed(), upper)
 
 
 def _beyond(k: int | None, epsilon0: float, n: int) -> PairLoss:
@@ -134,7 +134,7 @@ def _beyond(k: int | None, epsilon0: float, n: int) -> PairLoss:
     A two-valued report of a smaller epsilon is one of the larger epsilon, perturbed once more by itself, which the
     server can do to every shuffled report: so they tell no more.
     """
-    return BracketedLoss(WorstPlacing(MOST_PLACED, n) if k == 2 else NOTHING, pure_loss(epsilon0))
+    return EnclosedLoss(WorstPlacing(MOST_PLACED, n) if k == 2 else ZERO_LOSS, pure_loss(epsilon0))
 
 
 def _worst_event(report: PairLoss, epsilon0: float, *, mirrored: bool) -> tuple[Chance, Chance, float] | None:
@@ -146,7 +146,7 @@ def _worst_event(report: PairLoss, epsilon0: float, *, mirrored: bool) -> tuple[
     log_gap = report.log_delta_bounds(0.0)[0]
     gap = math.exp(log_gap)
     if mirrored:
-        rare = math.exp(log_lacking(log_gap)) / 2
+        rare = math.exp(log1mexp(log_gap)) / 2
         return Chance(1 - rare, rare), Chance(rare, 1 - rare), gap
     share = gap / math.expm1(epsilon0)
     middle = share * math.exp(epsilon0 / 2) * math.expm1(epsilon0 / 2)

@@ -8,20 +8,20 @@ Neighbours differ in one record, which is there or not ("add/remove"), or is rep
 of the mechanism itself must be that of the relation that its inputs, the samples, are in:
 
     kind       neighbours    samples differ by             loss
-    poisson    add/remove    a record more                 both directions of `mixed`
+    poisson    add/remove    a record more                 both directions of `subsampled`
     poisson    replace       a record more, or replaced    symmetric, q delta(1 + (t - 1)/q) at t >= 1
-    without    add/remove    a record replaced             both directions of `mixed`
+    without    add/remove    a record replaced             both directions of `subsampled`
     without    replace       a record replaced             symmetric, as above
-    with       add/remove    1 .. k records replaced       both directions of `copies_loss`
-    with       replace       1 .. k records replaced       symmetric, of `copies_loss` at t >= 1
+    with       add/remove    1 .. k records replaced       both directions of `multiplicity_loss`
+    with       replace       1 .. k records replaced       symmetric, of `multiplicity_loss` at t >= 1
 
 No smaller loss holds for all mechanisms with the loss given. One that reports, with that loss, whether a certain record
 is in the sample attains it at each t. So both bounds are one number where the loss given is exact. For "with" and
-k >= 2 they are apart by about the chance that a record is drawn twice (`copies_loss`). Composed, the lower bound for a
-replaced record is that of the pair that dominates at all t, which no single mechanism is known to attain.
+k >= 2 they are apart by about the chance that a record is drawn twice (`multiplicity_loss`). Composed, the lower bound
+for a replaced record is that of the pair that dominates at all t, which no single mechanism is known to attain.
 
-With replacement (`copies_loss`). Of n records, the number J of draws that take one record is binomial. Given J = 0 the
-sample is one without the record; given J >= 1 it differs from such a sample in J records. By joint convexity the loss
+With replacement (`multiplicity_loss`). Of n records, the number J of draws that take one record is binomial. Given J = 0
+the sample is one without the record; given J >= 1 it differs from such a sample in J records. By joint convexity the loss
 is at most that of Poisson sampling at the rate q = 1 - (1 - 1/n)**k of a mixture that shows J, given J >= 1, whose part
 of J = j has the loss of a group of j records: noise moved j times as far, or j times the largest loss, where that is
 finite. The lower bound is the loss of a mechanism that shows no more than whether the record was drawn: Poisson
@@ -41,12 +41,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
-from ldp_audit.losses.binomial_loss import log_binomial
+from ldp_audit.losses.binomial import log_binomial
 from ldp_audit.losses.budget_arguments import as_float, whole
-from ldp_audit.losses.enclosed_loss import BracketedLoss, mixture
-from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, atoms_of, pure_loss
-from ldp_audit.losses.loss import ImproperLoss, PairLoss
-from ldp_audit.losses.sampled_loss import SamplingRate, mixed, symmetric
+from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, atoms_of, pure_loss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss, mixture
+from ldp_audit.losses.loss import LossWithInfinity, PairLoss
+from ldp_audit.losses.subsampled_loss import SamplingRate, subsampled, symmetric
 from ldp_audit.mechanisms.subsample_release import SubsampleRelease
 from ldp_audit.numerics import log_ratio, log_sum
 
@@ -89,11 +89,11 @@ def subsample(
     else:
         remove = add = _symmetric_law(loss, kind, adjacency)
     if kind == "with" and n and k and k > 1:
-        found = copies_loss(remove, int(n), int(k))
+        found = multiplicity_loss(remove, int(n), int(k))
         return PrivacyLoss((symmetric(found),) if adjacency == "replace" else (found, found.reversed()), stated)
     if adjacency == "replace":
-        return PrivacyLoss((symmetric(mixed(remove, chance)),), stated)
-    return PrivacyLoss((mixed(remove, chance), mixed(add.reversed(), chance).reversed()), stated)
+        return PrivacyLoss((symmetric(subsampled(remove, chance)),), stated)
+    return PrivacyLoss((subsampled(remove, chance), subsampled(add.reversed(), chance).reversed()), stated)
 
 
 def _chance(kind: Kind, rate: float | None, n: int | None, k: int | None, adjacency: Adjacency) -> SamplingRate:
@@ -126,7 +126,7 @@ def _both_ways(loss: PrivacyLoss) -> tuple[PairLoss, PairLoss]:
 def _symmetric_law(loss: PrivacyLoss, kind: Kind, adjacency: Adjacency) -> PairLoss:
     """The law of a loss whose neighbours come in both orders; ValueError where it is not the same both ways."""
     law = loss.directions[0]
-    top = min(1.0, law.largest())
+    top = min(1.0, law.supremum())
     if len(loss.directions) > 1 or not all(_alike(law, share * top) for share in (0.1, 0.5, 0.9)):
         raise ValueError(
             f"mechanism must have a loss between neighbours in either order for kind={kind!r} and "
@@ -157,21 +157,21 @@ _MOST_EXPECTED = 1e6
 """Expected draws of one record beyond which all k draws are taken to be of it."""
 
 
-def copies_loss(law: PairLoss, n: int, k: int) -> PairLoss:
+def multiplicity_loss(law: PairLoss, n: int, k: int) -> PairLoss:
     """Bounds on the loss from samples of n records with one of them to samples without it, by k >= 2 draws.
 
     law: of samples that differ in one record, its own mirror image.
     """
-    lower, upper = law.enclosed()
+    lower, upper = law.known_bounds()
     rate = SamplingRate.with_replacement(n, k)
-    top = law.largest()
+    top = law.supremum()
     parts = [(log, 0.0, upper.group(times) or pure_loss(times * top)) for times, log in _times_drawn(n, k)]
-    found = mixed(mixture(parts), rate)
+    found = subsampled(mixture(parts), rate)
     if math.isfinite(k * top):
         once = SamplingRate.of_chance(1 / n)
-        highest, lowest = (k * way * float(once.mixed(np.array(way * top))) for way in (1, -1))
+        highest, lowest = (k * way * float(once.subsampled(np.array(way * top))) for way in (1, -1))
         found = _capped(_capped(found, highest).reversed(), lowest).reversed()
-    return BracketedLoss(mixed(lower, rate), found)
+    return EnclosedLoss(subsampled(lower, rate), found)
 
 
 def _capped(law: PairLoss, bound: float) -> PairLoss:
@@ -181,7 +181,7 @@ def _capped(law: PairLoss, bound: float) -> PairLoss:
     one's, of which the steepest that keeps it convex is taken.
     """
     atoms = law.atoms()
-    if atoms is None or atoms.log_infinite > -math.inf or atoms.largest() <= bound:
+    if atoms is None or atoms.log_infinite > -math.inf or atoms.supremum() <= bound:
         return law
     seconds = atoms.log_probabilities - atoms.losses
     slopes = np.logaddexp.accumulate(seconds[::-1])[::-1]  # ln of how steep the profile is before each loss
@@ -317,5 +317,5 @@ def nfdp(
 def _released(log_first: float, log_second: float) -> PairLoss:
     """Samples without the record, of these probabilities, are the same in both laws; no other sample is in both."""
     if log_first == -math.inf:
-        return EVERYTHING
-    return ImproperLoss(NOTHING, log_first, log_second) if log_first < 0 else NOTHING
+        return INFINITE_LOSS
+    return LossWithInfinity(ZERO_LOSS, log_first, log_second) if log_first < 0 else ZERO_LOSS

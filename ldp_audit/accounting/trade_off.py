@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.hulls import levels_of
 from ldp_audit.losses.loss import PairLoss
 
@@ -182,7 +182,7 @@ class TradeOffCurve:
     betas: NDArray[np.float64]
 
     @classmethod
-    def of_atoms(cls, law: LossAtoms) -> TradeOffCurve:
+    def of_atoms(cls, law: DiscreteLoss) -> TradeOffCurve:
         """Exact, to rounding: each corner adds the outputs of one more loss to those that are called P."""
         first = np.exp(law.log_probabilities)
         second = np.exp(law.log_probabilities - law.losses)

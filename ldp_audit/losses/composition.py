@@ -17,16 +17,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ldp_audit.losses.discretisation import grouped
-from ldp_audit.losses.enclosed_loss import BracketedLoss
-from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, sum_of_losses
-from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid
+import numpy as np
+from numpy.typing import NDArray
+
+from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, sum_of_losses
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
+from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid, grouped
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.losses.inversion import InversionPlan
-from ldp_audit.losses.loss import ImproperLoss, PairLoss
-from ldp_audit.losses.moment_bound import with_moments
+from ldp_audit.losses.loss import EPS, LossWithInfinity, PairLoss, Transform, Values
+from ldp_audit.losses.moment_bound import with_moment_bound
 from ldp_audit.losses.noise_losses import GaussianLoss
-from ldp_audit.losses.transform import SummedTransform, Transform
 
 _SHARE, _DIGITS, _ROUNDING = 0.1, 1e-7, 1e-9
 """The inversion is tight if its bounds on epsilon differ by so much of `width` or of epsilon; or those on delta by so
@@ -50,24 +51,24 @@ Counted = list[tuple[PairLoss, int]]
 def composed(laws: Sequence[tuple[PairLoss, int]], width: float = WIDTH) -> PairLoss:
     """The law of the sum of independent losses, each so many times; times are whole, >= 1.   width: see `compose`."""
     if not all(law.known for law, _ in laws):
-        ends = [(law.enclosed(), times) for law, times in laws]
+        ends = [(law.known_bounds(), times) for law, times in laws]
         lower, upper = (composed([(pair[i], times) for pair, times in ends], width) for i in (0, 1))
-        return BracketedLoss(lower, with_moments(upper, laws))
+        return EnclosedLoss(lower, with_moment_bound(upper, laws))
     parts = [(law.finite_part(), times) for law, times in laws]
     first = math.fsum(times * log_first for (_, log_first, _), times in parts)
     second = math.fsum(times * log_second for (_, _, log_second), times in parts)
     if -math.inf in (first, second):
-        return EVERYTHING
+        return INFINITE_LOSS
     common = _finite([(part[0], times) for part, times in parts], width)
-    return common if first == second == 0 else ImproperLoss(common, first, second)
+    return common if first == second == 0 else LossWithInfinity(common, first, second)
 
 
 def _finite(laws: Counted, width: float) -> PairLoss:
     """The sum of losses that are never infinite."""
-    summands = [(one, count * times) for law, times in laws for one, count in law.summands() if one.largest() > 0]
+    summands = [(one, count * times) for law, times in laws for one, count in law.summands() if one.supremum() > 0]
     parts = _grouped(summands)
     if not parts:
-        return NOTHING
+        return ZERO_LOSS
     if len(parts) == 1 and (closed := parts[0][0].repeated(parts[0][1])) is not None:
         return closed
     return sum_of_losses(parts) or inverted_sum(compose_on_grid(_countable(parts), width=width))
@@ -109,7 +110,7 @@ class InvertedSum(PairLoss):
         """The lines of the sum."""
         return InversionPlan(self.moments)
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
         return self._largest
 
@@ -154,7 +155,7 @@ class InvertedSum(PairLoss):
 
     @cached_property
     def _largest(self) -> float:
-        return self.grid.largest()
+        return self.grid.supremum()
 
     @property
     def _few(self) -> bool:
@@ -169,3 +170,35 @@ def inverted_sum(grid: GridLoss) -> PairLoss:
     known = [(one, times) for one, times in found if one is not None]
     whole = SummedTransform(known)
     return InvertedSum(grid, whole) if len(known) == len(found) and whole.decays() else grid
+
+
+@dataclass(frozen=True, eq=False)
+class SummedTransform(Transform):
+    """The `Transform` of the sum.   parts: each loss's, and how many times it counts."""
+
+    parts: Sequence[tuple[Transform, int]]
+
+    def at(self, c: float, y: NDArray[np.float64]) -> Values | None:
+        """See `Transform`; the sum's logarithm is exact to a few digits of itself more than its parts."""
+        logs, errors = np.zeros(y.size, dtype=np.complex128), np.zeros(y.size)
+        for one, times in self.parts:
+            found = one.at(c, y)
+            if found is None:
+                return None
+            logs += times * found.log
+            errors += times * (found.error + (4 + len(self.parts)) * EPS * np.abs(found.log))
+        return Values(logs, errors)
+
+    def about(self, c: float) -> float:
+        """See `Transform`."""
+        found = math.fsum(times * one.about(c) for one, times in self.parts)
+        return found if found == found else math.inf
+
+    def log_limit(self, c: float) -> float:
+        """See `Transform`."""
+        return math.fsum(times * one.log_limit(c) for one, times in self.parts)
+
+    def log_beyond(self, c: float, y: float) -> float:
+        """See `Transform`."""
+        found = math.fsum(times * one.log_beyond(c, y) for one, times in self.parts)
+        return found if found < math.inf else math.inf

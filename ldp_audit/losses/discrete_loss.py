@@ -1,19 +1,43 @@
-"""A privacy loss with finitely many values, exactly: what every finite mechanism has, and every grid."""
+"""A privacy loss with finitely many values, exactly: what every finite mechanism has, and every grid.
+
+Laws of finitely many losses from what is known of a mechanism: a symmetric law from its upper half.
+
+The neighbours of local privacy come in both orders, so the dominating pair looks the same from both sides: a loss l of
+probability p under P comes with the loss -l of probability p e**-l. What is left has the loss 0.
+
+The loss of the worst mechanism of a pure epsilon: all that is known of some groups of records.
+
+A group of j records has at most the two losses j e0 and -j e0 if one record's are at most e0.
+
+The sum of independent losses with few values, as the list of all combinations, exactly but for their rounding.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from ldp_audit.losses.binomial import Binomial, log_binomial, log_sum_of_gains
 from ldp_audit.losses.divergence import log_gains, log_mean, of_excess
-from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, log_finite
-from ldp_audit.losses.transform import AtomsTransform, Transform
-from ldp_audit.numerics import log_lacking, log_sum
+from ldp_audit.losses.loss import (
+    EPS,
+    CellMasses,
+    Divergence,
+    LossWithInfinity,
+    PairLoss,
+    Transform,
+    Values,
+    from_excess,
+    log_finite,
+)
+from ldp_audit.numerics import log1mexp, log_ratio, log_sum
 
 _SLACK = 1e-9
 _MASSES = 1e-12
@@ -24,7 +48,7 @@ _NEAR_ONE, _WHOLE = -0.1, 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class LossAtoms(PairLoss):
+class DiscreteLoss(PairLoss):
     """The loss takes each of these values with these probabilities under P; under Q they weigh e**-loss of that.
 
     losses: nats, ascending, finite, shape (m,).   log_probabilities: ln P(loss), same shape.
@@ -63,7 +87,7 @@ class LossAtoms(PairLoss):
             object.__setattr__(self, "log_missing", _lack(other, losses.size))
 
     @classmethod
-    def of_laws(cls, first: Mapping[Any, float], second: Mapping[Any, float]) -> LossAtoms:
+    def of_laws(cls, first: Mapping[Any, float], second: Mapping[Any, float]) -> DiscreteLoss:
         """The loss between two laws on the same outcomes, as {outcome: probability}; equal ratios become one atom.
 
         Raises ValueError as the class.
@@ -82,7 +106,7 @@ class LossAtoms(PairLoss):
         finite = [mass for group in masses.values() for mass in group]
         return cls(np.array(losses), logs, _log_rest(infinite, finite), _log_rest(missing, shared))
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
         bounded = self.log_infinite == -math.inf and self.losses.size
         return float(self.losses[-1]) + self.error if bounded else math.inf
@@ -93,7 +117,7 @@ class LossAtoms(PairLoss):
             value = self._log_delta(epsilon)
             return value, value
         low, high = self._log_delta(epsilon + self.error), self._log_delta(epsilon - self.error)
-        return _moved(low, -_MASSES), min(0.0, _moved(high, _MASSES))
+        return _share_moved(low, -_MASSES), min(0.0, _share_moved(high, _MASSES))
 
     def _log_delta(self, epsilon: float) -> float:
         first = int(np.searchsorted(self.losses, epsilon, side="right"))
@@ -103,15 +127,15 @@ class LossAtoms(PairLoss):
         value = _log_sum(np.append(gains, self.log_infinite))
         if value > _NEAR_ONE:  # what it lacks of 1 has its own digits, if the masses do add up to 1
             lacking = _log_sum(self.log_probabilities + np.minimum(0.0, epsilon - self.losses))
-            return log_lacking(lacking) if abs(np.logaddexp(value, lacking)) < _WHOLE else value
+            return log1mexp(lacking) if abs(np.logaddexp(value, lacking)) < _WHOLE else value
         return value
 
-    def reversed(self) -> LossAtoms:
+    def reversed(self) -> DiscreteLoss:
         """The loss of (Q, P): the negative values, weighed by Q; infinite where P has nothing."""
         weights = self.log_probabilities - self.losses
-        return LossAtoms(-self.losses[::-1], weights[::-1], self.missing, self.log_infinite, self.error)
+        return DiscreteLoss(-self.losses[::-1], weights[::-1], self.missing, self.log_infinite, self.error)
 
-    def atoms(self, most: int = 1000) -> LossAtoms:  # noqa: ARG002
+    def atoms(self, most: int = 1000) -> DiscreteLoss:  # noqa: ARG002
         """See `PairLoss`: itself, however long."""
         return self
 
@@ -119,12 +143,10 @@ class LossAtoms(PairLoss):
         """See `PairLoss`."""
         if self.log_infinite == self.missing == -math.inf:
             return self, 0.0, 0.0
-        from ldp_audit.losses.finite_losses import NOTHING, atoms_of
-
         first = log_finite(self.log_probabilities, self.log_infinite)
         second = log_finite(self.log_probabilities - self.losses, self.missing)
         if -math.inf in (first, second) or not self.losses.size:
-            return NOTHING, -math.inf, -math.inf
+            return ZERO_LOSS, -math.inf, -math.inf
         return atoms_of(self.losses - (first - second), self.log_probabilities - first, error=self.error), first, second
 
     def transform(self) -> Transform | None:
@@ -138,8 +160,8 @@ class LossAtoms(PairLoss):
         return True
 
     def _divergence(self, alpha: float) -> Divergence:
-        if math.isinf(alpha * self.largest()):
-            return self.largest(), self.exact
+        if math.isinf(alpha * self.supremum()):
+            return self.supremum(), self.exact
         if alpha == 1:
             return math.exp(log_mean(self.losses, self.log_probabilities, self.missing)), self.exact
         return of_excess(self.log_excess(alpha - 1), alpha - 1), self.exact
@@ -159,8 +181,8 @@ class LossAtoms(PairLoss):
         cells = np.searchsorted(edges, self.losses, side="left")
         weights = self.log_probabilities - self.losses
         return CellMasses(
-            _added(cells, self.log_probabilities, edges.size + 1),
-            _added(cells, weights, edges.size + 1),
+            _by_cell(cells, self.log_probabilities, edges.size + 1),
+            _by_cell(cells, weights, edges.size + 1),
             self.log_infinite,
             self.missing,
         )
@@ -171,6 +193,10 @@ class LossAtoms(PairLoss):
         return -math.inf if self.log_missing is None else self.log_missing
 
 
+LossAtoms = DiscreteLoss
+"""The earlier name."""
+
+
 def _log_sum(logs: NDArray[np.float64]) -> float:
     """ln of the sum of e**logs; minus infinity for none."""
     top = float(logs.max(initial=-math.inf))
@@ -179,7 +205,7 @@ def _log_sum(logs: NDArray[np.float64]) -> float:
 
 def _lack(log_total: float, atoms: int) -> float:
     """ln of what the masses lack of 1; what is within rounding of 1 lacks nothing."""
-    return log_lacking(log_total) if -math.expm1(log_total) > 1e-14 * max(1, atoms) else -math.inf
+    return log1mexp(log_total) if -math.expm1(log_total) > 1e-14 * max(1, atoms) else -math.inf
 
 
 def _log_rest(rest: list[float], shared: list[float]) -> float:
@@ -187,16 +213,384 @@ def _log_rest(rest: list[float], shared: list[float]) -> float:
     total, other = math.fsum(rest), math.fsum(shared)
     if total <= 0:
         return -math.inf
-    return log_lacking(math.log(other)) if 0 < other < 1e-9 and abs(total - 1) < 2e-9 else math.log(total)
+    return log1mexp(math.log(other)) if 0 < other < 1e-9 and abs(total - 1) < 2e-9 else math.log(total)
 
 
-def _added(cells: NDArray[np.int64], logs: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+def _by_cell(cells: NDArray[np.int64], logs: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     """Log-sums by cell, shape (size,)."""
     found = np.full(size, -math.inf)
     np.logaddexp.at(found, cells, logs)
     return found
 
 
-def _moved(log_delta: float, by: float) -> float:
+def _share_moved(log_delta: float, by: float) -> float:
     """ln delta if the masses of which there are fewer, of delta or of what it lacks of 1, change by this share."""
-    return log_delta + by if log_delta < -0.1 else log_lacking(log_lacking(log_delta) - by)
+    return log_delta + by if log_delta < -0.1 else log1mexp(log1mexp(log_delta) - by)
+
+
+MOST_TIMES = 10**18
+_MOST_FOR_A_HINT = 1e14  # beyond, cumulants of doubles have lost their digits
+_MOST_STEPS, _MOST_ODDS, _STEP = 40, 30.0, 1e-6
+_NEAR_CERTAIN, _MOST_LISTED = -1e-3, 1000
+"""ln of a delta whose lack of 1 is asked instead, of so many losses at most."""
+
+
+@dataclass(frozen=True)
+class BinomialLoss(PairLoss):
+    """The sum of `times` losses that each take the value `high` or `low`.
+
+    high, low: nats, finite, low < 0 < high.   times: 1 .. 10**18. P and Q's probabilities follow from the two values,
+    as both add up to 1. delta is right to 1e-12 of itself for the given losses, or ln delta to 3e-14 of itself where it
+    is below -100; a unit in the last place of epsilon moves delta by more than that from about 10**12 times on. Raises
+    ValueError for anything else.
+    """
+
+    high: float
+    low: float
+    times: int
+
+    @property
+    def exact(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(loss, int | float) for loss in (self.high, self.low)):
+            raise ValueError(f"low < 0 < high must be finite losses, got low={self.low!r}, high={self.high!r}")
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < 0 < self.high):
+            raise ValueError(f"low < 0 < high must be finite losses, got low={self.low!r}, high={self.high!r}")
+        if isinstance(self.times, bool) or not isinstance(self.times, int) or not 1 <= self.times <= MOST_TIMES:
+            raise ValueError(f"times must be a whole number in 1 .. 10**18, got {self.times!r}")
+        if math.isinf(self.times * (self.high - self.low)):
+            raise ValueError(f"the sum of all losses must be in the range of floats, got {self!r}")
+
+    def supremum(self) -> float:
+        """See `PairLoss`: every report has the larger loss. The exact product, rounded up."""
+        exact = self.times * Fraction(self.high)
+        nearest = float(exact)
+        return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
+
+    def log_probability(self) -> tuple[float, float]:
+        """ln P(high) and ln P(low) of one report: (1 - e**low) / (1 - e**(low - high)), and what it lacks of 1."""
+        return self._law.logs
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        """See `PairLoss`; both ends are the same."""
+        value = self._log_delta(epsilon)
+        return value, value
+
+    def epsilon_near(self, log_delta: float) -> float:
+        """About the level with this ln delta, nats: a hint for who looks for it, with no claim.
+
+        That of the saddle point: with the mean K' and the variance K'' of the loss tilted by e**(s L),
+        ln delta is about K - s K' - ln(s (1 + s)) - ln(2 pi K'')/2 at epsilon = K', which is solved for ln s by Newton.
+        """
+        (log_p, log_q), gap, times = self.log_probability(), self.high - self.low, float(self.times)
+        if times > _MOST_FOR_A_HINT or abs(log_p - log_q) > _MOST_ODDS:
+            return math.nan
+        s = math.sqrt(-2 * min(log_delta, -1.0) / times) / (gap * math.exp((log_p + log_q) / 2))
+        for _ in range(_MOST_STEPS):
+            odds = log_p - log_q + s * gap
+            if not (0 < s < math.inf and abs(odds) < _MOST_ODDS):
+                return math.nan
+            share = 1 / (1 + math.exp(-odds))
+            mean, spread = (
+                self.low + gap * share,
+                times * share * (1 - share),
+            )  # K''= spread gap**2, which may underflow
+            cumulant = log_q + s * self.low - math.log1p(-share)
+            curve = math.log(s * gap) + math.log1p(s) + math.log(2 * math.pi * spread) / 2
+            excess = times * (cumulant - s * mean) - curve - log_delta
+            step = excess / (spread * (s * gap) ** 2 + 1 + s / (1 + s))
+            s *= math.exp(max(-1.0, min(1.0, step)))
+            if abs(step) < _STEP:
+                return times * mean
+        return math.nan
+
+    @property
+    def known(self) -> bool:
+        """See `PairLoss`: one of its reports is a list."""
+        return True
+
+    def summands(self) -> Sequence[tuple[PairLoss, int]]:
+        """See `PairLoss`."""
+        return ((self if self.times == 1 else BinomialLoss(self.high, self.low, 1), self.times),)
+
+    def repeated(self, times: int) -> BinomialLoss:
+        """See `PairLoss`."""
+        return BinomialLoss(self.high, self.low, self.times * times)
+
+    def transform(self) -> Transform | None:
+        """See `PairLoss`; of a single report."""
+        return AtomsTransform(self._listed(), whole=True) if self.times == 1 else None
+
+    @property
+    def moments_known(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
+    def _divergence(self, alpha: float) -> Divergence:
+        return self._listed().divergence(alpha) if self.times == 1 else super()._divergence(alpha)
+
+    def reversed(self) -> BinomialLoss:
+        """The loss of (Q, P)."""
+        return BinomialLoss(-self.low, -self.high, self.times)
+
+    def atoms(self, most: int = 1000) -> DiscreteLoss | None:
+        """See `PairLoss`."""
+        return self._listed() if self.times < most else None
+
+    def _listed(self) -> DiscreteLoss:
+        counts = np.arange(self.times + 1, dtype=np.float64)
+        logs = log_binomial(counts, float(self.times), *self.log_probability())
+        return DiscreteLoss(counts * self.high + (self.times - counts) * self.low, logs, log_missing=-math.inf)
+
+    @cached_property
+    def _law(self) -> Binomial:
+        return Binomial(self.times, self.high, self.low)
+
+    @cached_property
+    def _atoms(self) -> DiscreteLoss:
+        return self._listed()
+
+    def _log_delta(self, epsilon: float) -> float:
+        if math.isinf(epsilon):
+            return 0.0 if epsilon < 0 else -math.inf
+        gap = Fraction(self.high) - Fraction(self.low)
+        lowest = self.times * Fraction(self.low) - Fraction(epsilon)
+        first = max(0, math.floor(-lowest / gap) + 1)
+        if first > self.times:
+            return -math.inf
+        value = min(0.0, log_sum_of_gains(self._law, first, float(lowest + first * gap), float(gap)))
+        if value > _NEAR_CERTAIN and self.times <= _MOST_LISTED:  # what it lacks of 1 has its own digits there
+            return min(0.0, self._atoms.log_delta_bounds(epsilon)[0])
+        return value
+
+
+ZERO_LOSS = DiscreteLoss(np.zeros(1), np.zeros(1))
+"""The loss of what depends on no input: always 0."""
+INFINITE_LOSS = DiscreteLoss(np.empty(0), np.empty(0), 0.0, 0.0)
+"""The loss of what shows its input: always infinite."""
+_ROUNDING = 2e-15
+_NEAR, _USUAL = 8e-16, 64.0
+"""Losses differ by rounding alone within so much of themselves, or of so many times the law's usual loss."""
+
+
+def symmetric_loss(
+    losses: ArrayLike,
+    log_probabilities: ArrayLike,
+    *,
+    infinite: float | Fraction = 0,
+    rest: float | Fraction | None = None,
+) -> PairLoss:
+    """The law with these positive losses, their mirror images, and 0.
+
+    losses: nats, > 0, finite, in any order, shape (m,).   log_probabilities: under P, same shape.
+    infinite: the probability of an infinite loss, likewise under both.   rest: that of 0; if not given, what is left.
+    returns: two values as a `BinomialLoss`, which composes best.
+    """
+    if infinite:
+        if infinite == 1:
+            return INFINITE_LOSS
+        common = math.log1p(-max(float(infinite), 5e-324)) if infinite < 0.5 else _log(1 - Fraction(infinite))
+        left = None if rest is None else rest / (1 - infinite)
+        return LossWithInfinity(
+            symmetric_loss(losses, np.asarray(log_probabilities) - common, rest=left), common, common
+        )
+    upper, logs = (np.atleast_1d(np.asarray(a, dtype=np.float64)) for a in (losses, log_probabilities))
+    upper, logs = merged(upper[logs > -math.inf], logs[logs > -math.inf])
+    if not upper.size:
+        return ZERO_LOSS
+    left = float(1 - math.fsum([*np.exp(logs), *np.exp(logs - upper)]) if rest is None else rest)
+    if upper.size == 1 and left <= (_ROUNDING if rest is None else 0):
+        return BinomialLoss(float(upper[0]), -float(upper[0]), 1)
+    middle = [left] if left > 0 else []
+    return DiscreteLoss(
+        np.concatenate([-upper[::-1], np.zeros(len(middle)), upper]),
+        np.concatenate([(logs - upper)[::-1], np.log(middle), logs]),
+        log_missing=-math.inf,
+    )
+
+
+def _log(mass: Fraction) -> float:
+    """Also of one that no float holds."""
+    return log_ratio(mass.numerator, mass.denominator)
+
+
+def atoms_of(
+    losses: NDArray[np.float64],
+    logs: NDArray[np.float64],
+    log_infinite: float = -math.inf,
+    log_missing: float = -math.inf,
+    error: float = 0.0,
+) -> PairLoss:
+    """The loss with these values, in any order, those that differ by rounding alone as one.
+
+    error: nats, to which each value is right beyond its last digits.
+    returns: two values as a `BinomialLoss`, which composes best.
+    """
+    common = log_finite(logs, log_infinite)
+    if log_infinite > -math.inf or log_missing > -math.inf:
+        other = log_finite(logs - losses, log_missing)
+        if -math.inf in (common, other) or not losses.size:
+            return INFINITE_LOSS
+        return LossWithInfinity(atoms_of(losses - (common - other), logs - common, error=error), common, other)
+    losses, logs = merged(losses[logs > -math.inf], logs[logs > -math.inf])
+    if losses.size == 1:
+        return ZERO_LOSS
+    if losses.size == 2 and losses[0] < 0 < losses[1]:
+        return BinomialLoss(float(losses[1]), float(losses[0]), 1)
+    return DiscreteLoss(losses, logs, log_missing=-math.inf, error=error)
+
+
+def merged(losses: NDArray[np.float64], logs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The atoms in ascending order, those that differ by rounding alone as one, whose two masses are the sums.
+
+    That is a merging of outputs, so no divergence grows by it, and none falls by more than the rounding.
+    """
+    order = np.argsort(losses, kind="stable")
+    losses, logs = losses[order], logs[order]
+    sizes = np.abs(losses)
+    # the sum below is at most 3 times the total variation, which so changes by 2e-13 of itself at most
+    usual = _USUAL * float(np.exp(logs) @ np.minimum(sizes, 1.0))
+    reach = _NEAR * np.maximum(sizes, min(float(np.max(sizes, initial=0.0)), usual))
+    near = np.diff(losses) <= np.maximum(reach[1:], reach[:-1])
+    if not near.any():
+        return losses, logs
+    if np.any(near[1:] & near[:-1]):
+        near = _unchained(losses, reach, near)
+    group = np.concatenate([[0], np.cumsum(~near)])
+    first = np.full(group[-1] + 1, -math.inf)
+    np.logaddexp.at(first, group, logs)
+    base = losses[np.flatnonzero(np.concatenate([[True], ~near]))]
+    offsets = np.bincount(group, np.exp(logs - first[group]) * (losses - base[group]))
+    return base + offsets, first
+
+
+def _unchained(losses: NDArray[np.float64], reach: NDArray[np.float64], near: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which losses join the one before: such that no group is wider than its first one's reach."""
+    places = np.flatnonzero(near)
+    begins = np.diff(places, prepend=-2) > 1  # of chains of near ones
+    bases = places[begins][np.cumsum(begins) - 1]
+    wide = losses[places + 1] - losses[bases] > np.maximum(reach[bases], reach[places + 1])
+    if not wide.any():
+        return near
+    kept, base, begin = near.copy(), 0, -1
+    for i, first in zip(places.tolist(), bases.tolist(), strict=True):
+        if first != begin:
+            base = begin = first
+        if losses[i + 1] - losses[base] > max(reach[base], reach[i + 1]):
+            kept[i], base = False, i + 1
+    return kept
+
+
+def pure_loss(epsilon: float) -> PairLoss:
+    """The loss of the worst mechanism of a pure epsilon, nats, >= 0 or infinite."""
+    if epsilon == 0:
+        return ZERO_LOSS
+    return BinomialLoss(epsilon, -epsilon, 1) if math.isfinite(epsilon) else INFINITE_LOSS
+
+
+MOST_COMBINATIONS = 100_000
+_LARGE = 1e3
+"""Losses whose rounding moves delta by more than 1e-12 of itself."""
+
+
+def sum_of_losses(laws: Sequence[tuple[PairLoss, int]]) -> PairLoss | None:
+    """The law of the sum, each loss so many times; never infinite ones only.
+
+    returns: exact up to losses of 1000 nats, enclosed beyond; None where a loss has no finite list of values, or the
+    combinations would be too many.
+    """
+    if least_support_size(laws) > MOST_COMBINATIONS:
+        return None
+    total, steps, given = ZERO_LOSS, 2, 0.0
+    for law, times in laws:
+        single, power = law.atoms(MOST_COMBINATIONS), _power(law, times)
+        together = None if power is None else _sums(total, power)
+        if together is None:
+            return None
+        total = together
+        steps += times.bit_length()
+        given += times * single.error if single else 0.0
+    largest = float(np.max(np.abs(total.losses)))
+    own = 2 * steps * math.ulp(largest) if largest > _LARGE else 0.0
+    return atoms_of(total.losses, total.log_probabilities, error=own + given * (1 + 1e-9))
+
+
+def least_support_size(laws: Sequence[tuple[PairLoss, int]]) -> int:
+    """So many different sums there are at least; a law with too many values, or no list of them, counts as one value.
+
+    |A + B| >= |A| + |B| - 1 for sets of numbers, as a_1 + b_1 < ... < a_m + b_1 < ... < a_m + b_n. (Sums that differ by
+    rounding alone are merged, so there may be fewer in the end: such a sum is left to other ways.)
+    """
+    known = ((law.atoms(MOST_COMBINATIONS), times) for law, times in laws)
+    return 1 + sum(times * (atoms.losses.size - 1) for atoms, times in known if atoms is not None)
+
+
+def _power(law: PairLoss, times: int) -> DiscreteLoss | None:
+    """The sum of so many equal losses, by doubling where no closed form says it."""
+    closed = law.repeated(times)
+    if closed is not None:
+        return closed.atoms(MOST_COMBINATIONS)
+    base, total = law.atoms(MOST_COMBINATIONS), ZERO_LOSS
+    while base is not None and times:
+        if times % 2:
+            more = _sums(total, base)
+            if more is None:
+                return None
+            total = more
+        times //= 2
+        if times:
+            base = _sums(base, base)
+    return None if base is None else total
+
+
+def _sums(one: DiscreteLoss, two: DiscreteLoss) -> DiscreteLoss | None:
+    """All sums of a loss of each; None if they are too many."""
+    if one.losses.size * two.losses.size > MOST_COMBINATIONS:
+        return None
+    losses = np.add.outer(one.losses, two.losses).ravel()
+    logs = np.add.outer(one.log_probabilities, two.log_probabilities).ravel()
+    return DiscreteLoss(*merged(losses, logs), log_missing=float("-inf"))
+
+
+_MOST_NUMBERS = 2**22
+_LARGEST_POWER = 300.0
+
+
+@dataclass(frozen=True, eq=False)
+class AtomsTransform(Transform):
+    """M of a loss with finitely many values, which need not decay along the line.
+
+    The masses are assumed right to 2**-52 (64 + 4 |ln mass|) of themselves.
+
+    atoms: no loss is infinite.   whole: whether the true masses add up to exactly 1.
+    """
+
+    atoms: DiscreteLoss
+    whole: bool
+
+    def at(self, c: float, y: NDArray[np.float64]) -> Values | None:
+        """See `Transform`."""
+        losses, logs = self.atoms.losses, self.atoms.log_probabilities
+        farthest = float(np.abs(losses).max())
+        if y.size * losses.size > _MOST_NUMBERS or c * farthest > _LARGEST_POWER:
+            return None
+        masses, s = np.exp(logs), c + 1j * y
+        found = (masses * np.expm1(s[:, None] * losses)).sum(axis=1)
+        weights = masses * np.maximum(1.0, np.exp(c * losses)) * (64 + losses.size + 4 * np.abs(logs))
+        # |e**(s l) - 1| <= |s l| e**max(0, c l)
+        error = np.abs(s) * float((weights * np.abs(losses)).sum())
+        if not self.whole:
+            found = found + (math.fsum(masses) - 1)
+            error = error + float((masses * (8 + 4 * np.abs(logs))).sum())
+        return from_excess(found, 2 * EPS * error)
+
+    def log_limit(self, c: float) -> float:
+        """See `Transform`: it comes back to where it was, nearly."""
+        return self.log_mean(c)
+
+    def log_beyond(self, c: float, y: float) -> float:  # noqa: ARG002
+        """See `Transform`: no more than M(c)."""
+        return self.log_mean(c)

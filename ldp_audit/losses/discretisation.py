@@ -32,51 +32,16 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
-from ldp_audit.losses.budget_arguments import whole
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.loss import CellMasses, PairLoss
-from ldp_audit.numerics import log_lacking
+from ldp_audit.numerics import log1mexp
 
 _RARE = -40.0
-
-Part = tuple[PairLoss, int]
-
-
-def flat_parts(laws: Iterable[Part]) -> list[Part]:
-    """The summands of the laws, each once with all its times.
-
-    Raises ValueError where times are not whole numbers >= 1, or a law cannot be put on a grid.
-    """
-    found = grouped((law, whole(times, "times")) for law, times in laws)
-    for law, _ in found:
-        if law.atoms() is None and not law.discretisable:
-            raise ValueError(f"laws must know the masses of cells, or list their losses; got {law!r}")
-    return found
-
-
-def grouped(laws: Iterable[Part]) -> list[Part]:
-    """The summands of sums, equal ones once, with all their times."""
-    found: dict[Any, Part] = {}
-    for law, times in laws:
-        for one, count in law.summands():
-            key = _key(one)
-            found[key] = (one, times * count + (found[key][1] if key in found else 0))
-    return list(found.values())
-
-
-def gridded_parts(parts: Sequence[Part]) -> list[Part]:
-    """The laws, as atoms where they have few losses."""
-    return [(law.atoms() or law, times) for law, times in parts]
-
-
-def log_infinite_of(law: PairLoss) -> float:
-    """ln P(loss = inf)."""
-    return law.log_infinite if isinstance(law, LossAtoms) else law.masses(np.zeros(1)).infinite
 
 
 def log_any(logs: Iterable[tuple[float, int]]) -> float:
@@ -85,18 +50,7 @@ def log_any(logs: Iterable[tuple[float, int]]) -> float:
     added = float(np.logaddexp.reduce([log + math.log(times) for log, times in listed], initial=-math.inf))
     if added < _RARE:  # where the sum is right to the last digit
         return added
-    return log_lacking(math.fsum(times * log_lacking(log) for log, times in listed))
-
-
-def _key(law: PairLoss) -> Any:
-    """Equal for equal laws."""
-    if isinstance(law, LossAtoms):
-        return law.losses.tobytes(), law.log_probabilities.tobytes(), law.log_infinite
-    try:
-        hash(law)
-    except TypeError:
-        return id(law)
-    return law
+    return log1mexp(math.fsum(times * log1mexp(log) for log, times in listed))
 
 
 _LARGEST_POWER = 300.0
@@ -211,7 +165,7 @@ def gridded(
 
     lowest, highest: nats, where the grid ends; a list of losses needs none, and has no lower one.
     """
-    if isinstance(law, LossAtoms):
+    if isinstance(law, DiscreteLoss):
         kept = max(1, int(np.searchsorted(law.losses, highest, side="right")))
         found = _of_atoms(law.losses[:kept], law.log_probabilities[:kept], spacing, theta, law.error)
         above = float(np.logaddexp.reduce(law.log_probabilities[kept:], initial=law.log_infinite))
@@ -429,3 +383,115 @@ def common_spacing(losses: Sequence[NDArray[np.float64]]) -> float | None:
             return None
         parts = math.lcm(parts, share.denominator)
     return None
+
+
+_FILTER = 8.0
+"""Relative errors of the filters in units of eps N."""
+
+
+@dataclass(frozen=True, eq=False)
+class TiltedProfile:
+    """What v is for a law on a grid, of which the masses are no longer kept.
+
+    first: the first index.
+    gains, weights: at each point the sums of w e**(-theta x) (1 - e**-x) and of w e**(-(1 + theta) x).
+    """
+
+    law: TiltedLaw
+    first: int
+    gains: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    def ends(self, epsilon: float) -> tuple[float, float]:
+        """A lower and an upper end of v for the law on the grid, the lower one without what came from below."""
+        law, value = self.law, 0.0
+        start = law.offset + law.spacing * self.first
+        place = max(0, math.floor(min((epsilon - start) / law.spacing, self.gains.size)) + 1)
+        if place < self.gains.size:
+            before = max(0.0, start + law.spacing * place - epsilon)
+            inner = float(self.gains[place]) - math.expm1(-before) * float(self.weights[place])
+            value = math.exp(-law.theta * before) * inner
+        rounding = _FILTER * _EPS * self.gains.size
+        error = law.misplaced / (1 + law.theta) + law.mass_error * self._factors(epsilon - start)
+        return value * (1 - rounding) - error - law.below / (1 + law.theta), value * (1 + rounding) + error
+
+    def _factors(self, above: float) -> float:
+        """The most that the factors of all masses add up to, `above` nats after the start."""
+        h, theta, size = self.law.spacing, self.law.theta, self.gains.size
+        widest = -math.expm1(-max(0.0, h * size - above))
+        found = size * min(widest, 1 / (1 + theta))
+        return min(found, 1 / (1 + theta) + 1 / (h * theta * (1 + theta))) if h * theta > 0 else found
+
+
+def profile_of(law: TiltedLaw) -> TiltedProfile:
+    """The profile of a law on a grid whose indices are consecutive."""
+    down, drop = math.exp(-law.theta * law.spacing), math.exp(-law.spacing)
+    weights = _filtered(law.masses, down * drop)
+    gains = _filtered(np.append(-math.expm1(-law.spacing) * down * weights[1:], 0.0), down)
+    none = replace(law, indices=law.indices[:0], masses=law.masses[:0])
+    return TiltedProfile(none, int(law.indices[0]), gains, weights)
+
+
+def _filtered(inputs: NDArray[np.float64], ratio: float) -> NDArray[np.float64]:
+    """At each place the sum of what is there and of what follows, each step times the ratio."""
+    bands = np.empty((2, inputs.size), order="F")  # of the matrix by which such sums give the inputs again
+    bands[0], bands[1] = -ratio, 1.0
+    sums, _ = lapack.dtbtrs(bands, inputs[:, None], uplo="U", diag="U")  # pyright: ignore[reportAttributeAccessIssue]
+    return np.ascontiguousarray(sums[:, 0])
+
+
+_LARGEST_EXPONENT = 600.0
+_REST = 19.0
+"""-ln of the share of the divergence that the rest may have, about."""
+
+
+def below_grid(profile: TiltedProfile, epsilon: float, deviation: float) -> float:
+    """A lower end of v for the laws before they were put on the grid; it may be 0 or less, which says nothing.
+
+    deviation: about that of the tilted sum, nats.
+    """
+    moved = _moved(profile, epsilon)
+    return max(moved, _by_spread(profile, epsilon, deviation)) if profile.law.moves.reach else moved
+
+
+def _moved(profile: TiltedProfile, epsilon: float) -> float:
+    """The bound by the sum of all steps; the only one if there are none."""
+    theta, away = profile.law.theta, profile.law.moves.reach + profile.law.shift
+    low = profile.ends(epsilon + away)[0]
+    return low * math.exp(-theta * away) if low > 0 else -math.inf
+
+
+def _by_spread(profile: TiltedProfile, epsilon: float, deviation: float) -> float:
+    """The bound by second differences."""
+    moves, theta, shift = profile.law.moves, profile.law.theta, profile.law.shift
+    low = profile.ends(epsilon + shift)[0] * math.exp(-theta * shift)
+    need = _REST + max(math.log1p(2.5 * deviation * theta * (1 + theta)), -math.log(min(1.0, max(deviation, 1e-300))))
+    steep, spread = 1 + theta, moves.squares
+    width, rest = (steep + math.sqrt(steep * steep + 8 * need / spread)) * spread / 4, 0.0
+    if moves.reach <= width:
+        width = moves.reach
+    else:
+        rest = _rest(width, spread, theta)
+    if theta * (width + shift) > _LARGEST_EXPONENT or moves.log_variance > 1:
+        return -math.inf
+    share = 0.5 * math.sqrt(math.expm1(moves.log_variance)) / math.tanh(width / 2)
+    if share > 0.9:
+        return -math.inf
+    return low - (share * _second_difference(profile, epsilon, width, low) + rest) / (1 - share)
+
+
+def _second_difference(profile: TiltedProfile, epsilon: float, width: float, low: float) -> float:
+    """An upper end of a d'(epsilon - w) + b d'(epsilon + w), less the lower end of d'(epsilon); in units of v."""
+    theta, shift = profile.law.theta, profile.law.shift
+    a = 1 / (1 + math.exp(-width))
+    left = profile.ends(epsilon - width - shift)[1] * math.exp(theta * (width + shift))
+    right = profile.ends(epsilon + width - shift)[1] * math.exp(theta * (shift - width))
+    return a * left + (1 - a) * right - low
+
+
+def _rest(width: float, spread: float, theta: float) -> float:
+    """The bound on E[rest] over M, at about the best s and t."""
+    s, t = max(0.0, 4 * width / spread - theta), max(0.0, 4 * width / spread - 1)
+    upper = -s * width + (theta + s) * (1 + theta + s) * spread / 8
+    lower = -t * width + (1 + t) ** 2 * spread / 8
+    return math.exp(min(_LARGEST_EXPONENT, upper)) + math.exp(min(_LARGEST_EXPONENT, lower))

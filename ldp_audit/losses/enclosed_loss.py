@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.finite_losses import atoms_of
+from ldp_audit.losses.discrete_loss import atoms_of
 from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss
 from ldp_audit.numerics import log_sum
 
@@ -23,15 +23,15 @@ _ROUNDING = 2.0**-48
 
 
 @dataclass(frozen=True)
-class BracketedLoss(PairLoss):
+class EnclosedLoss(PairLoss):
     """Between two laws, at every level and in both orders of the pair; composition keeps that."""
 
     lower: PairLoss
     upper: PairLoss
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
-        return self.upper.largest()
+        return self.upper.supremum()
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`."""
@@ -41,21 +41,21 @@ class BracketedLoss(PairLoss):
         """A hint where the level with this ln delta lies, nats; not a number where the upper law has none."""
         return self.upper.epsilon_near(log_delta)
 
-    def enclosed_end(self, end: int) -> PairLoss:
+    def known_bound(self, end: int) -> PairLoss:
         """See `PairLoss`."""
-        return (self.lower, self.upper)[end].enclosed_end(end)
+        return (self.lower, self.upper)[end].known_bound(end)
 
     def side(self, end: int) -> PairLoss:
         """See `PairLoss`."""
         return (self.lower, self.upper)[end].side(end)
 
-    def least_largest(self) -> float:
+    def supremum_lower_bound(self) -> float:
         """See `PairLoss`."""
-        return self.lower.least_largest()
+        return self.lower.supremum_lower_bound()
 
-    def reversed(self) -> BracketedLoss:
+    def reversed(self) -> EnclosedLoss:
         """The loss of (Q, P)."""
-        return BracketedLoss(self.lower.reversed(), self.upper.reversed())
+        return EnclosedLoss(self.lower.reversed(), self.upper.reversed())
 
     def _divergence(self, alpha: float) -> Divergence:
         return self.upper.divergence(alpha)[0], False
@@ -80,9 +80,9 @@ class LossMixture(PairLoss):
         """See `PairLoss`."""
         return all(part.law.exact for part in self.parts)
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
-        return max(part.shift + part.law.largest() for part in self.parts)
+        return max(part.shift + part.law.supremum() for part in self.parts)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`: the sum of the parts'."""
@@ -99,11 +99,11 @@ class LossMixture(PairLoss):
         """See `PairLoss`."""
         return all(part.law.known for part in self.parts)
 
-    def enclosed_end(self, end: int) -> PairLoss:
+    def known_bound(self, end: int) -> PairLoss:
         """See `PairLoss`."""
         if self.known:
             return self
-        return mixture([(part.log_weight, part.shift, part.law.enclosed_end(end)) for part in self.parts])
+        return mixture([(part.log_weight, part.shift, part.law.known_bound(end)) for part in self.parts])
 
     def dominating_gaussian(self) -> tuple[float, bool]:
         """See `PairLoss`."""
@@ -123,9 +123,9 @@ class LossMixture(PairLoss):
         terms = np.exp(logs) * np.expm1(powers)
         return math.log1p(math.fsum(terms) + _ROUNDING * float(np.abs(terms).sum())) / c, False
 
-    def least_largest(self) -> float:
+    def supremum_lower_bound(self) -> float:
         """See `PairLoss`."""
-        return max(part.shift + part.law.least_largest() for part in self.parts)
+        return max(part.shift + part.law.supremum_lower_bound() for part in self.parts)
 
     @property
     def discretisable(self) -> bool:

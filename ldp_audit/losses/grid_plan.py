@@ -22,10 +22,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.discretisation import Part, cell_masses, common_spacing
+from ldp_audit.losses.discrete_loss import DiscreteLoss
+from ldp_audit.losses.discretisation import cell_masses, common_spacing
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.numerics import root
+
+Part = tuple[PairLoss, int]
+"""A loss, and how many times it counts in the sum."""
 
 WIDTH = 1e-4
 """Nats: how far apart the two ends of an epsilon may be, unless told otherwise."""
@@ -251,8 +254,8 @@ def _moves(times: Sequence[int], groups: int, depth: int) -> float:
 def tilt_plan(laws: Sequence[Part], width: float, points: int) -> TiltPlan:
     """The plan for the sum of these laws."""
     sketches = [sketch(law) for law, _ in laws]
-    own = [common_spacing([law.losses]) if isinstance(law, LossAtoms) else None for law, _ in laws]
-    known = [law.losses for law, _ in laws if isinstance(law, LossAtoms)]
+    own = [common_spacing([law.losses]) if isinstance(law, DiscreteLoss) else None for law, _ in laws]
+    known = [law.losses for law, _ in laws if isinstance(law, DiscreteLoss)]
     common = common_spacing(known) if None not in own else None
     own = [1.0 if one == math.inf else one for one in own]
     saddle = saddle_of(sketches, [times for _, times in laws])
@@ -438,7 +441,7 @@ class Sketch:
 
 def sketch(law: PairLoss) -> Sketch:
     """The sketch of a law; of few atoms, these."""
-    if isinstance(law, LossAtoms) and law.losses.size <= _MOST_ATOMS:
+    if isinstance(law, DiscreteLoss) and law.losses.size <= _MOST_ATOMS:
         above = np.append(np.logaddexp.accumulate(law.log_probabilities[:0:-1])[::-1], -math.inf)
         below = np.logaddexp.accumulate(law.log_probabilities)
         # what lies at the first atom or below is left of no edge but one before it

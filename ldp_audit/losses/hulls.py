@@ -8,7 +8,7 @@ has a loss at each corner: Q's mass is the change of the slope, P's t times that
   one at most there: the largest profile that they allow (`HullLoss`), and losses that dominate (`dominating_atoms`);
 * between two points where it is known it lies above the chords to their outer neighbours, prolonged, and the lower hull
   of where these cross is the profile of a pair that the loss dominates (`dominated_atoms`);
-* of a loss that is its own reverse, the half above 0 says all: `chord_law` joins a corner and its mirror image by the
+* of a loss that is its own reverse, the half above 0 says all: `chord_loss` joins a corner and its mirror image by the
   slope that symmetry asks for.
 
 Everything is kept as logarithms, so that deltas below those of floats keep their digits; levels may be any reals.
@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from ldp_audit.losses.budget_arguments import level, log_of_delta
-from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.finite_losses import NOTHING, symmetric_law
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, symmetric_loss
 from ldp_audit.losses.loss import PairLoss
 
 _POINTS = 1500
@@ -75,10 +74,10 @@ class HullLoss(PairLoss):
         return cls(*hull([*finite, *((-epsilon, _mirrored(epsilon, log)) for epsilon, log in finite)]))
 
     @cached_property
-    def _losses(self) -> LossAtoms:
+    def _losses(self) -> DiscreteLoss:
         return atoms_of_hull(self.levels, self.log_deltas, bounded=self.log_deltas[-1] == -math.inf)
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
         return max(0.0, float(self.levels[-1])) if self.log_deltas[-1] == -math.inf else math.inf
 
@@ -99,28 +98,28 @@ class HullLoss(PairLoss):
         """The loss of (Q, P): the same."""
         return self
 
-    def enclosed_end(self, end: int) -> PairLoss:
+    def known_bound(self, end: int) -> PairLoss:
         """See `PairLoss`: nothing, or the hull's losses."""
-        return self._losses if end else NOTHING
+        return self._losses if end else ZERO_LOSS
 
 
-def dominating_atoms(law: PairLoss, deepest: float = _DEEPEST) -> LossAtoms:
+def dominating_atoms(law: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
     """Finitely many losses that dominate a law: the chords of its upper ends.
 
     What lies beyond the last level looked at counts as an infinite loss, unless the law has a largest one: with a
     probability of e**deepest, unless the law has more.
     """
-    listed = law.enclosed_end(1).atoms(_MOST_ATOMS)
+    listed = law.known_bound(1).atoms(_MOST_ATOMS)
     return atoms_above(law, deepest) if listed is None else listed
 
 
-def atoms_above(law: PairLoss, deepest: float = _DEEPEST) -> LossAtoms:
+def atoms_above(law: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
     """The same, from delta alone."""
     points = [(float(e), law.log_delta_bounds(float(e))[1]) for e in levels_of(law, points_for(law), deepest)]
-    lowest, largest = points[0][0], law.largest()
+    lowest, largest = points[0][0], law.supremum()
     if math.isfinite(largest):  # which may be rounded down
         points.append((largest + _ROUNDED * math.ulp(largest), -math.inf))
-    if math.isfinite(law.reversed().largest()):  # no loss lies below the first level, so delta is 1 - t there
+    if math.isfinite(law.reversed().supremum()):  # no loss lies below the first level, so delta is 1 - t there
         points[0] = lowest, math.log1p(-math.exp(lowest))
         levels, logs = hull(points)
         # but for levels so low that 1 - t is no other float than 1
@@ -128,7 +127,7 @@ def atoms_above(law: PairLoss, deepest: float = _DEEPEST) -> LossAtoms:
     return atoms_of_hull(*hull(points), bounded=False)
 
 
-def dominating_divergence(law: PairLoss, atoms: LossAtoms, alpha: float) -> float:
+def dominating_divergence(law: PairLoss, atoms: DiscreteLoss, alpha: float) -> float:
     """The Renyi divergence of order alpha, finite, from above: that of finitely many losses that dominate the law.
 
     atoms: these; of `dominating_atoms` to `DEEPEST_FOR_ORDERS`. With c = alpha - 1,
@@ -140,7 +139,7 @@ def dominating_divergence(law: PairLoss, atoms: LossAtoms, alpha: float) -> floa
     """
     mu, _ = law.dominating_gaussian()
     of_noise = alpha * (mu * mu + 4 * math.ulp(0.0)) / 2 if mu > 0 else 0.0
-    if math.isfinite(atoms.largest()):
+    if math.isfinite(atoms.supremum()):
         return min(of_noise, atoms.divergence(alpha)[0])
     if mu == math.inf or not atoms.losses.size:
         return math.inf
@@ -180,7 +179,7 @@ def _corners(corners: list[tuple[float, float]], points: Iterable[tuple[float, f
     return corners
 
 
-def atoms_of_hull(levels: NDArray[np.float64], logs: NDArray[np.float64], *, bounded: bool) -> LossAtoms:
+def atoms_of_hull(levels: NDArray[np.float64], logs: NDArray[np.float64], *, bounded: bool) -> DiscreteLoss:
     """The losses of the pair whose profile has these corners.
 
     bounded: the mirrored pair's loss is never infinite, so delta is 1 - t before the first corner.
@@ -196,7 +195,7 @@ def atoms_of_hull(levels: NDArray[np.float64], logs: NDArray[np.float64], *, bou
         second = before + np.log(-np.expm1(ratio))
         missing = math.log(-math.expm1(before[0])) if before[0] < 0 else -math.inf
     kept = second > -math.inf
-    return LossAtoms(levels[kept], (second + levels)[kept], float(logs[-1]), missing)
+    return DiscreteLoss(levels[kept], (second + levels)[kept], float(logs[-1]), missing)
 
 
 def _mirrored(epsilon: float, log: float) -> float:
@@ -239,7 +238,7 @@ def levels_of(law: PairLoss, count: int = _POINTS, deepest: float = _DEEPEST) ->
 
 def _reach(law: PairLoss, deepest: float) -> float:
     """A level behind which delta hardly falls; at most the largest loss."""
-    largest = law.largest()
+    largest = law.supremum()
     limit = max(law.log_delta_bounds(math.inf)[1] + 1e-12, deepest)
     if math.isfinite(largest):
         top = max(largest, 1e-12)
@@ -277,13 +276,13 @@ _LEAST = 1e-300
 """A t at which delta is at least 1 - t, where the first chord says no more."""
 
 
-def dominated_atoms(law: PairLoss, count: int | None = None) -> LossAtoms:
+def dominated_atoms(law: PairLoss, count: int | None = None) -> DiscreteLoss:
     """Finitely many losses that the law dominates. count: at how many levels it is looked at, about, if given."""
-    listed = law.enclosed_end(0).atoms(_MOST_ATOMS)
+    listed = law.known_bound(0).atoms(_MOST_ATOMS)
     return atoms_below(law, count) if listed is None else listed
 
 
-def atoms_below(law: PairLoss, count: int | None = None) -> LossAtoms:
+def atoms_below(law: PairLoss, count: int | None = None) -> DiscreteLoss:
     """The same, from delta alone."""
     levels = levels_of(law, count or points_for(law))
     ends = np.array([law.log_delta_bounds(float(level)) for level in levels])
@@ -391,7 +390,7 @@ _OF_THE_SHARE, _OF_THE_LOGARITHM = 1e-10, 4 * 2.0**-52
 """What the logarithms here may lose, with those digits of the slopes that are left."""
 
 
-def chord_law(levels: NDArray[np.float64], log_values: NDArray[np.float64]) -> PairLoss:
+def chord_loss(levels: NDArray[np.float64], log_values: NDArray[np.float64]) -> PairLoss:
     """The law whose profile joins these points, or what is needed of them, and its own mirror image.
 
     levels: nats, ascending from 0, shape (m,), m >= 2; the last one is the largest loss.
@@ -409,9 +408,9 @@ def chord_law(levels: NDArray[np.float64], log_values: NDArray[np.float64]) -> P
     first = int(np.argmax(joined >= np.exp(slopes)))
     left = float(joined[first] - math.exp(slopes[first]))
     if losses[first] == 0:
-        return symmetric_law(losses[1:], seconds + losses[1:], rest=2 * left)
+        return symmetric_loss(losses[1:], seconds + losses[1:], rest=2 * left)
     lowest = [math.log(left)] if left > 0 else [-math.inf]
-    return symmetric_law(losses[first:], np.concatenate([lowest, seconds[first:]]) + losses[first:], rest=0.0)
+    return symmetric_loss(losses[first:], np.concatenate([lowest, seconds[first:]]) + losses[first:], rest=0.0)
 
 
 def chord_levels(log_delta: Callable[[float], float], largest: float, dense: int, sparse: int) -> NDArray[np.float64]:

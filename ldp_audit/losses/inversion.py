@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.transform import EPS, VAGUE, Transform, Values
+from ldp_audit.losses.loss import EPS, VAGUE, Transform, Values
 
 _OCTAVE = 2**20
 """Places between c and 2 c."""

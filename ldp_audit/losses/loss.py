@@ -30,11 +30,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.numerics import log_lacking
+from ldp_audit.numerics import log1mexp
 
 if TYPE_CHECKING:
-    from ldp_audit.losses.discrete_loss import LossAtoms
-    from ldp_audit.losses.transform import Transform
+    from ldp_audit.losses.discrete_loss import DiscreteLoss
+
+EPS = 2.0**-52
+VAGUE = 1.0
+"""An error of a logarithm from which on only a bound on the size is known."""
+_FALLEN = 15.0
+"""By how many nats |M| must fall for a line to have an end."""
 
 
 class CellMasses(NamedTuple):
@@ -73,15 +78,15 @@ class PairLoss(ABC):
     Three members are its own: `largest`, `log_delta_bounds` and `reversed`. All others have an answer here, from these
     three, and a class replaces those of which it knows more:
 
-    * bounds on delta: `exact` where both are one number; `epsilon_near`, `side`, `least_largest` for a search;
-    * the losses themselves: `discretisable` with `masses`, `atoms` where they are few, `enclosed_end` where only delta
+    * bounds on delta: `exact` where both are one number; `epsilon_near`, `side`, `supremum_lower_bound` for a search;
+    * the losses themselves: `discretisable` with `masses`, `atoms` where they are few, `known_bound` where only delta
       is known;
     * sums: `summands` of a sum, `finite_part` of a loss that may be infinite, `repeated`, and `transform`;
     * closed forms: `divergence` (by `_divergence`), `dominating_gaussian`, `group`.
     """
 
     @abstractmethod
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """The supremum of the loss, nats: infinite where P has mass that Q lacks, or where no ratio is the last."""
 
     @abstractmethod
@@ -108,10 +113,10 @@ class PairLoss(ABC):
         """The loss whose lower (0) or upper (1) bound on delta is this one's, without the other side's work."""
         return self
 
-    def least_largest(self) -> float:
+    def supremum_lower_bound(self) -> float:
         """A lower bound of the supremum of the loss, nats."""
-        lower = self if self.exact else self.enclosed_end(0)
-        return self.largest() if lower is self else lower.least_largest()
+        lower = self if self.exact else self.known_bound(0)
+        return self.supremum() if lower is self else lower.supremum_lower_bound()
 
     @property
     def discretisable(self) -> bool:
@@ -125,7 +130,7 @@ class PairLoss(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} knows no masses between {edges!r}")
 
-    def atoms(self, most: int = 1000) -> LossAtoms | None:  # noqa: ARG002
+    def atoms(self, most: int = 1000) -> DiscreteLoss | None:  # noqa: ARG002
         """All values of the loss with their probabilities; None where they are no finite list, or more than `most`."""
         return None
 
@@ -138,13 +143,13 @@ class PairLoss(ABC):
         """Whether the losses themselves are known; if not, a sum is that of the two that enclose this one."""
         return self.discretisable
 
-    def enclosed_end(self, end: int) -> PairLoss:
+    def known_bound(self, end: int) -> PairLoss:
         """A known loss that this one dominates (0), or one that dominates it (1); itself where it is known."""
         return self if self.known else self._enclosures[end]
 
-    def enclosed(self) -> tuple[PairLoss, PairLoss]:
+    def known_bounds(self) -> tuple[PairLoss, PairLoss]:
         """Both of them."""
-        return self.enclosed_end(0), self.enclosed_end(1)
+        return self.known_bound(0), self.known_bound(1)
 
     @cached_property
     def _enclosures(self) -> tuple[PairLoss, PairLoss]:
@@ -153,7 +158,7 @@ class PairLoss(ABC):
         return atoms_below(self), atoms_above(self)
 
     @cached_property
-    def _deep_atoms(self) -> LossAtoms:
+    def _deep_atoms(self) -> DiscreteLoss:
         from ldp_audit.losses.hulls import DEEPEST_FOR_ORDERS, dominating_atoms
 
         return dominating_atoms(self, DEEPEST_FOR_ORDERS)
@@ -192,8 +197,8 @@ class PairLoss(ABC):
 
     def divergence(self, alpha: float) -> Divergence:
         """The Renyi divergence of order alpha, >= 1, infinity among them; 0 for a loss that is always 0 alone."""
-        value, exact = (self.largest(), self.exact) if math.isinf(alpha) else self._divergence(alpha)
-        if value < sys.float_info.min and self.largest() > 0:  # where floats have lost digits, or all of them
+        value, exact = (self.supremum(), self.exact) if math.isinf(alpha) else self._divergence(alpha)
+        if value < sys.float_info.min and self.supremum() > 0:  # where floats have lost digits, or all of them
             return max(value, 0.0) + 2 * math.ulp(0.0), False
         return value, exact
 
@@ -226,7 +231,7 @@ def pair_loss_of(mechanism: Any) -> PairLoss:
 
 
 @dataclass(frozen=True)
-class ImproperLoss(PairLoss):
+class LossWithInfinity(PairLoss):
     """The loss of two laws of which parts have nothing in common.
 
     common: the law of the finite loss, of the two conditional laws; itself never infinite in either order.
@@ -253,24 +258,24 @@ class ImproperLoss(PairLoss):
         """ln(a/b): how far the finite loss is moved."""
         return self.log_first - self.log_second if self.log_first > -math.inf else 0.0
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
         if self.log_first < 0:
             return math.inf
-        top, shift = self.common.largest(), self.shift
+        top, shift = self.common.supremum(), self.shift
         return top + shift + (2 * math.ulp(abs(top) + abs(shift)) if top and shift and top < math.inf else 0.0)
 
     def finite_part(self) -> tuple[PairLoss, float, float]:
         """See `PairLoss`."""
         return self.common, self.log_first, self.log_second
 
-    def atoms(self, most: int = 1000) -> LossAtoms | None:
+    def atoms(self, most: int = 1000) -> DiscreteLoss | None:
         """See `PairLoss`."""
         common = self.common.atoms(most)
         if common is None:
             return None
         logs = common.log_probabilities + self.log_first
-        infinite, missing = log_lacking(self.log_first), log_lacking(self.log_second)
+        infinite, missing = log1mexp(self.log_first), log1mexp(self.log_second)
         losses = common.losses + self.shift
         return replace(common, losses=losses, log_probabilities=logs, log_infinite=infinite, log_missing=missing)
 
@@ -282,10 +287,10 @@ class ImproperLoss(PairLoss):
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`: the infinite loss counts whole at every level."""
-        infinite = log_lacking(self.log_first)
+        infinite = log1mexp(self.log_first)
         if self.log_first == -math.inf:
             return infinite, infinite
-        if self.log_first == 0 and epsilon >= self.largest():  # the moved level may be rounded below the top
+        if self.log_first == 0 and epsilon >= self.supremum():  # the moved level may be rounded below the top
             return -math.inf, -math.inf
         low, high = self.common.log_delta_bounds(epsilon - self.shift)
         return float(np.logaddexp(infinite, self.log_first + low)), float(np.logaddexp(infinite, self.log_first + high))
@@ -294,9 +299,9 @@ class ImproperLoss(PairLoss):
         """A hint where the level with this ln delta lies, nats; not a number where there is none."""
         return self.shift + self.common.epsilon_near(log_delta - self.log_first)
 
-    def reversed(self) -> ImproperLoss:
+    def reversed(self) -> LossWithInfinity:
         """The loss of (Q, P)."""
-        return ImproperLoss(self.common.reversed(), self.log_second, self.log_first)
+        return LossWithInfinity(self.common.reversed(), self.log_second, self.log_first)
 
     @property
     def discretisable(self) -> bool:
@@ -308,9 +313,9 @@ class ImproperLoss(PairLoss):
         """See `PairLoss`."""
         return self.common.known
 
-    def enclosed_end(self, end: int) -> PairLoss:
+    def known_bound(self, end: int) -> PairLoss:
         """See `PairLoss`."""
-        return self if self.known else replace(self, common=self.common.enclosed_end(end))
+        return self if self.known else replace(self, common=self.common.known_bound(end))
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `PairLoss`."""
@@ -318,29 +323,97 @@ class ImproperLoss(PairLoss):
         return CellMasses(
             inner.first + self.log_first,
             inner.second + self.log_second,
-            log_lacking(self.log_first),
-            log_lacking(self.log_second),
+            log1mexp(self.log_first),
+            log1mexp(self.log_second),
         )
 
 
 def log_finite(logs: NDArray[np.float64], log_rest: float) -> float:
     """ln of what the masses e**logs add up to, which with e**log_rest make 1: from whichever of the two is smaller."""
-    return min(0.0, float(np.logaddexp.reduce(logs))) if log_rest > -0.7 and logs.size else log_lacking(log_rest)
+    return min(0.0, float(np.logaddexp.reduce(logs))) if log_rest > -0.7 and logs.size else log1mexp(log_rest)
 
 
 _ROUNDING = 16 * 2.0**-52
 
 
-def of_mirrored(epsilon: float, ends: tuple[float, float]) -> tuple[float, float]:
+def log_delta_from_reversed(epsilon: float, ends: tuple[float, float]) -> tuple[float, float]:
     """Both ends of ln delta(epsilon) = ln(1 - e**epsilon (1 - delta')), for delta' at -epsilon of the mirror image.
 
     epsilon: nats, < 0, minus infinity allowed.   ends: of ln delta'.   They are moved outwards by their rounding.
     """
     if epsilon == -math.inf:
         return 0.0, 0.0
-    rest = [epsilon + log_lacking(end) for end in ends]
-    low, high = (log_lacking(one) for one in rest)
+    rest = [epsilon + log1mexp(end) for end in ends]
+    low, high = (log1mexp(one) for one in rest)
     least, most = (
         _ROUNDING * (abs(value) * (1 + abs(one)) + math.exp(one)) for value, one in zip((low, high), rest, strict=True)
     )
     return low - least - math.ulp(0.0), min(0.0, high + most + math.ulp(0.0))
+
+
+class Values(NamedTuple):
+    """ln M at some points, in any branch, and a bound on its errors; shape (m,) each.
+
+    |M| is at most e**(Re log + error); where the error is below `VAGUE`, e**log is right up to a factor e**w, |w| at
+    most the error.
+    """
+
+    log: NDArray[np.complex128]
+    error: NDArray[np.float64]
+
+
+class Transform(ABC):
+    """M of one loss."""
+
+    @abstractmethod
+    def at(self, c: float, y: NDArray[np.float64]) -> Values | None:
+        """ln M(c + i y).   y: >= 0, ascending, shape (m,).   None where it takes too many numbers, or is too large."""
+
+    def about(self, c: float) -> float:
+        """About ln M(c), for choosing tilts: no bound's truth rests on it. Infinite where it is not known."""
+        return self.log_mean(c)
+
+    def log_mean(self, c: float) -> float:
+        """An upper bound of ln M(c); infinite where none is known. Of M(0), 0 but for the rounding of the masses."""
+        found = self.at(c, np.zeros(1))
+        value = math.inf if found is None else float(found.log[0].real) + float(found.error[0])
+        return value if value == value else math.inf
+
+    def decays(self) -> bool:
+        """Whether M falls off along a line; for larger c it falls off less, if single losses are the largest."""
+        return self.log_limit(0.0) < self.about(0.0) - _FALLEN
+
+    @abstractmethod
+    def log_beyond(self, c: float, y: float) -> float:
+        """ln of an upper bound of |M(c + i x)| for all x >= y, for y >= 0; infinite where none is known."""
+
+    @abstractmethod
+    def log_limit(self, c: float) -> float:
+        """About ln of what |M(c + i y)| does not fall below for large y, for choosing lines; minus infinity for 0."""
+
+
+def from_excess(excess: NDArray[np.complex128], error: NDArray[np.float64]) -> Values:
+    """The values 1 + excess, each excess right to the error."""
+    real, imaginary = excess.real, excess.imag
+    size = np.hypot(1 + real, imaginary)
+    known = error < 0.25 * size
+    with np.errstate(divide="ignore"):
+        near = 0.5 * np.log1p(np.maximum(real * (2 + real) + imaginary**2, -1.0))
+        height = np.where(size > 0.5, near, np.log(size))
+    turn = np.arctan2(imaginary, 1 + real)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wrong = 1.5 * error / size + 4 * EPS * (np.abs(height) + np.abs(turn) + np.hypot(real, imaginary) / size)
+        most = np.log(size + error)
+    return Values(np.where(known, height + 1j * turn, most - VAGUE), np.where(known, wrong, VAGUE))
+
+
+def from_scaled(sums: NDArray[np.complex128], error: NDArray[np.float64], top: float) -> Values:
+    """The values e**top times these sums, each sum right to the error."""
+    size = np.abs(sums)
+    known = error < 0.25 * size
+    with np.errstate(divide="ignore", invalid="ignore"):
+        height = np.log(size)
+        wrong = 1.5 * error / size + 4 * EPS * (np.abs(height) + abs(top) + 4)
+        most = np.log(size + error)
+    log = np.asarray(top + np.where(known, height + 1j * np.angle(sums), most - VAGUE), dtype=np.complex128)
+    return Values(log, np.where(known, wrong, VAGUE))

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ldp_audit.losses.finite_losses import NOTHING
+from ldp_audit.losses.discrete_loss import ZERO_LOSS
 from ldp_audit.losses.loss import PairLoss
 
 _PER_OCTAVE, _OCTAVES = 16, (-40, 40)
@@ -34,7 +34,7 @@ Part = tuple[PairLoss, int]
 class MomentBound(PairLoss):
     """A law that dominates a sum, with the smaller of its upper end and that of the moments; nothing is known below.
 
-    law: dominates the sum.   parts: the losses that it is of, each so many times, as `with_moments` takes them.
+    law: dominates the sum.   parts: the losses that it is of, each so many times, as `with_moment_bound` takes them.
     """
 
     law: PairLoss
@@ -42,9 +42,9 @@ class MomentBound(PairLoss):
     _near: dict[int, float] = field(default_factory=dict, init=False, repr=False)
     _sure: dict[int, float] = field(default_factory=dict, init=False, repr=False)
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
-        return self.law.largest()
+        return self.law.supremum()
 
     def reversed(self) -> MomentBound:
         """See `PairLoss`."""
@@ -54,13 +54,13 @@ class MomentBound(PairLoss):
         """See `PairLoss`."""
         return self.parts
 
-    def enclosed_end(self, end: int) -> PairLoss:
+    def known_bound(self, end: int) -> PairLoss:
         """See `PairLoss`: nothing, or the law."""
-        return self.law if end else NOTHING
+        return self.law if end else ZERO_LOSS
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`."""
-        if not 0 < epsilon < self.law.largest():
+        if not 0 < epsilon < self.law.supremum():
             return -math.inf, self.law.log_delta_bounds(epsilon)[1]
         place = self._best(lambda k: self._log_delta(k, self._about(k), epsilon))
         about = self._log_delta(place, self._about(place), epsilon)
@@ -96,7 +96,7 @@ class MomentBound(PairLoss):
     def _about(self, k: int) -> float:
         """About the sum's divergence: that of losses which the parts dominate."""
         if k not in self._near:
-            self._near[k] = self._added(k, [(law.enclosed_end(0), times) for law, times in self.parts])
+            self._near[k] = self._added(k, [(law.known_bound(0), times) for law, times in self.parts])
         return self._near[k]
 
     def _bound(self, k: int) -> float:
@@ -110,7 +110,7 @@ class MomentBound(PairLoss):
         return math.fsum(times * law.divergence(1 + _order(k))[0] for law, times in parts)
 
 
-def with_moments(upper: PairLoss, laws: Sequence[Part]) -> PairLoss:
+def with_moment_bound(upper: PairLoss, laws: Sequence[Part]) -> PairLoss:
     """The law that dominates the sum of these, with what their moments say beside it.
 
     Unchanged where there is a single loss, one whose divergences follow from a list that dominates it alone, or none

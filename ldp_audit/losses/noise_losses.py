@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr
 
 from ldp_audit.losses.divergence import laplace_divergence
-from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss
-from ldp_audit.losses.transform import GaussianTransform, LaplaceTransform, Transform
-from ldp_audit.numerics import log_lacking
+from ldp_audit.losses.loss import EPS, CellMasses, Divergence, PairLoss, Transform, Values, from_excess, from_scaled
+from ldp_audit.numerics import log1mexp
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _FEW = np.polynomial.legendre.leggauss(4)
@@ -59,7 +58,7 @@ class GaussianLoss(PairLoss):
         if not 0 < self.mu < math.inf:
             raise ValueError(f"mu must be > 0 and finite, got {self.mu!r}")
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`: no ratio is the last."""
         return math.inf
 
@@ -123,7 +122,7 @@ class GaussianLoss(PairLoss):
         far = math.log(_mills(y)) - x * x / 2 - _HALF_LOG_TWO_PI if y > 0 else epsilon + float(log_ndtr(-y))
         lacking = float(np.logaddexp(log_ndtr(x), far))  # a sum, with its own digits
         if lacking < _LITTLE:
-            return log_lacking(lacking)
+            return log1mexp(lacking)
         if self.mu < 0.5:
             u = x + self.mu * (_NODES + 1) / 2
             ratio = epsilon - float(np.exp(-u * u / 2 - _HALF_LOG_TWO_PI - log_ndtr(-u)) @ _WEIGHTS) * self.mu / 2
@@ -204,7 +203,7 @@ class LaplaceLoss(PairLoss):
         if not 0 < self.epsilon < math.inf:
             raise ValueError(f"epsilon must be > 0 and finite, got {self.epsilon!r}")
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
         return self.epsilon
 
@@ -212,7 +211,7 @@ class LaplaceLoss(PairLoss):
         """See `PairLoss`; both ends are the same."""
         if epsilon >= self.epsilon:
             return -math.inf, -math.inf
-        value = log_lacking(epsilon if epsilon <= -self.epsilon else (epsilon - self.epsilon) / 2)
+        value = log1mexp(epsilon if epsilon <= -self.epsilon else (epsilon - self.epsilon) / 2)
         return value, value
 
     def reversed(self) -> LaplaceLoss:
@@ -252,3 +251,91 @@ class LaplaceLoss(PairLoss):
             first[cell] = np.logaddexp(first[cell], math.log(0.5) + (0 if loss > 0 else -top))
             second[cell] = np.logaddexp(second[cell], math.log(0.5) - (top if loss > 0 else 0))
         return CellMasses(first, second, -math.inf, -math.inf)
+
+
+_LARGEST_POWER = 300.0
+_ROUNDING = 64 * EPS
+_GAUSSIAN = 16 * EPS
+"""Half of it for a mu that is itself a rounded root of a sum of squares."""
+
+
+@dataclass(frozen=True)
+class GaussianTransform(Transform):
+    """M of Gaussian noise.   mu: see `GaussianLoss`."""
+
+    mu: float
+
+    def at(self, c: float, y: NDArray[np.float64]) -> Values | None:
+        """See `Transform`."""
+        s, half = c + 1j * y, self.mu * self.mu / 2
+        size = np.abs(s)
+        farthest = float(size[-1]) + 1
+        if not farthest * farthest * half < math.inf:
+            return None
+        log = s * (s + 1) * half
+        return Values(log, _GAUSSIAN * size * (size + 1) * half)
+
+    def log_limit(self, c: float) -> float:  # noqa: ARG002
+        """See `Transform`: it falls all the way."""
+        return -math.inf
+
+    def log_beyond(self, c: float, y: float) -> float:
+        """See `Transform`: it falls all the way."""
+        half, size = self.mu * self.mu / 2, c * (c + 1)
+        return half * (size * (1 + _ROUNDING) - y * y * (1 - _ROUNDING)) if half < math.inf else math.inf
+
+
+@dataclass(frozen=True)
+class LaplaceTransform(Transform):
+    """M of Laplace noise.   epsilon: see `LaplaceLoss`."""
+
+    epsilon: float
+
+    def at(self, c: float, y: NDArray[np.float64]) -> Values | None:
+        """See `Transform`."""
+        top = self.epsilon
+        if (c + 1) * top > _LARGEST_POWER:
+            return self._scaled(c, y)
+        s = c + 1j * y
+        z, a = s + 0.5, (c + 0.5) * top
+        odd = math.sinh(a) * np.cos(y * top) + 1j * (math.cosh(a) * np.sin(y * top))
+        between = math.exp(-top / 2) * odd / (2 * z) + math.expm1(-top) / 2
+        ends = 0.5 * np.expm1(s * top) + 0.5 * math.exp(-top) * np.expm1(-s * top)
+        return from_excess(ends + between, _ROUNDING * top * (1 + np.abs(s)) * math.exp(c * top))
+
+    def log_limit(self, c: float) -> float:
+        """See `Transform`: that of the two single values."""
+        return float(np.logaddexp(c * self.epsilon, -(1 + c) * self.epsilon)) - math.log(2)
+
+    def log_beyond(self, c: float, y: float) -> float:
+        """See `Transform`."""
+        top = self.epsilon
+        a, angle = (c + 0.5) * top, y * top
+        if not 0 < y < math.inf or not a < math.inf:
+            return math.inf
+        apart = self._log_apart(c, y)
+        if a > _LARGEST_POWER:
+            return apart
+        odd, even = math.sinh(a), math.cosh(a)
+        near, start = 0.0, y
+        if angle < math.pi / 2:
+            near = math.hypot(odd, math.cos(angle)) + odd / (2 * c + 1)
+            start = max(y, (math.pi - angle) / top)
+        k = 1 / (2 * start)
+        far = even + k * odd if k <= math.tanh(a) else math.sqrt((1 + k * k) * (1 + 2 * odd * odd))
+        return min(apart, math.log(max(near, far)) - top / 2 + _ROUNDING * (1 + a + top))
+
+    def _scaled(self, c: float, y: NDArray[np.float64]) -> Values:
+        """The values where e**(c t) may be too large a number."""
+        top, inverse = self.epsilon, 0.5 / (c + 0.5 + 1j * y)
+        turned = np.exp(1j * (y * top))
+        sums = 0.5 * turned * (1 + inverse) + 0.5 * math.exp(-(1 + 2 * c) * top) * np.conj(turned) * (1 - inverse)
+        error = _ROUNDING * (1 + y * top) * (1 + np.abs(inverse))
+        return from_scaled(sums, error, c * top)
+
+    def _log_apart(self, c: float, y: float) -> float:
+        """ln of a bound on |M| from y on, by the two parts one by one."""
+        top = self.epsilon
+        grown = math.sqrt(1 + (c + 0.75) / ((c + 0.5) ** 2 + y * y))
+        size = 0.5 * grown + 0.5 * math.exp(-(1 + 2 * c) * top)
+        return c * top + math.log(size) + _ROUNDING * (1 + c * top)

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, symmetric_law
-from ldp_audit.losses.loss import ImproperLoss, PairLoss, of_mirrored
+from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, symmetric_loss
+from ldp_audit.losses.loss import LossWithInfinity, PairLoss, log_delta_from_reversed
 
 Points = NDArray[np.float64]
 
@@ -40,18 +40,18 @@ class ProfileLoss(PairLoss):
 
     mechanism: Any
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
         return stated_epsilon(self.mechanism)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`; the ends differ by rounding, or where the profile is too small for the mechanism to tell."""
         if epsilon < 0:
-            return of_mirrored(epsilon, self.log_delta_bounds(-epsilon))
+            return log_delta_from_reversed(epsilon, self.log_delta_bounds(-epsilon))
         value = stated_delta(self.mechanism, epsilon)
         if value > 0:
             return math.log(value) - _ROUNDING, min(0.0, math.log(value) + _ROUNDING)
-        return -math.inf, -math.inf if epsilon >= self.largest() else math.log(_UNKNOWN)
+        return -math.inf, -math.inf if epsilon >= self.supremum() else math.log(_UNKNOWN)
 
     def reversed(self) -> ProfileLoss:
         """The loss of (Q, P): the same."""
@@ -67,7 +67,7 @@ class ProfileLoss(PairLoss):
                 f"mechanism must have a delta that does not rise with epsilon, got delta({float(levels[i])!r}) = "
                 f"{float(values[i])!r} and delta({float(levels[i + 1])!r}) = {float(values[i + 1])!r}"
             )
-        if levels[-1] < self.largest():  # what is left counts as an infinite loss above, and as none below
+        if levels[-1] < self.supremum():  # what is left counts as an infinite loss above, and as none below
             least = stated_delta(self.mechanism, math.inf)
         else:  # the largest loss may be rounded down
             levels[-1], values[-1] = math.nextafter(levels[-1], math.inf), 0.0
@@ -76,7 +76,7 @@ class ProfileLoss(PairLoss):
 
     def _levels(self) -> NDArray[np.float64]:
         """Evenly spaced up to the largest loss, or to where nothing is left that counts."""
-        top = self.largest()
+        top = self.supremum()
         if top > _HIGHEST:
             top = 1.0
             while top < _HIGHEST and stated_delta(self.mechanism, top) > 1e-30 + stated_delta(self.mechanism, 2 * top):
@@ -92,14 +92,14 @@ def loss_of_profile(mechanism: Any) -> PairLoss:
     """
     top, start = stated_epsilon(mechanism), stated_delta(mechanism, 0.0)
     if top == 0:
-        return NOTHING
+        return ZERO_LOSS
     if math.isfinite(top) and start > 0:
         mass = start / -math.expm1(-top)
         middle = stated_delta(mechanism, top / 2), mass * -math.expm1(-top / 2)
         if math.isclose(*middle, rel_tol=1e-13):
-            return symmetric_law([top], [math.log(mass)])
+            return symmetric_loss([top], [math.log(mass)])
     elif 0 < start == stated_delta(mechanism, math.inf):
-        return EVERYTHING if start == 1 else ImproperLoss(NOTHING, math.log1p(-start), math.log1p(-start))
+        return INFINITE_LOSS if start == 1 else LossWithInfinity(ZERO_LOSS, math.log1p(-start), math.log1p(-start))
     return ProfileLoss(mechanism)
 
 
@@ -133,7 +133,7 @@ def _law(ratios: Points, values: Points, *, below: bool = False) -> PairLoss:
     second = np.diff(slopes)  # the mass under Q of each loss but the first, 0
     losses, kept = np.log(ratios[1:]), second > 0
     logs = losses[kept] + np.log(second[kept])
-    return symmetric_law(losses[kept], logs, infinite=float(values[-1]))
+    return symmetric_loss(losses[kept], logs, infinite=float(values[-1]))
 
 
 def _below(ratios: Points, values: Points, least: float) -> tuple[Points, Points]:

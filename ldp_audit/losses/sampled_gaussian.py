@@ -40,11 +40,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.kept import Kept
-from ldp_audit.losses.transform import EPS, Transform, Values, from_excess, from_scaled
+from ldp_audit.losses.loss import EPS, Transform, Values, from_excess, from_scaled
+from ldp_audit.numerics import BoundedCache
 
 if TYPE_CHECKING:
-    from ldp_audit.losses.sampled_loss import SamplingRate
+    from ldp_audit.losses.subsampled_loss import SamplingRate
 
 Numbers = NDArray[np.float64]
 
@@ -86,8 +86,8 @@ class SampledGaussian(Transform):
     mu: float
     rate: SamplingRate
     back: bool
-    _rules: Kept[tuple[int, tuple[float, float], float], _Rule | None] = field(
-        default_factory=lambda: Kept(_MOST_RULES), init=False, repr=False
+    _rules: BoundedCache[tuple[int, tuple[float, float], float], _Rule | None] = field(
+        default_factory=lambda: BoundedCache(_MOST_RULES), init=False, repr=False
     )
     _plain: dict[tuple[int, tuple[float, float]], _Points | None] = field(default_factory=dict, init=False, repr=False)
 
@@ -161,7 +161,7 @@ class SampledGaussian(Transform):
         """The rule for p and up to y, made once for all that are about as large."""
         sign, powers = self._sign(power), _bracket(abs(power), _BEND / self.mu)
         last = 2.0 ** (math.ceil(_PER_OCTAVE * math.log2(y)) / _PER_OCTAVE) if y > 0 else 0.0
-        return self._rules.of((sign, powers, last), lambda: _Integrand(self.mu, self.rate, sign).rule(powers, last))
+        return self._rules.get((sign, powers, last), lambda: _Integrand(self.mu, self.rate, sign).rule(powers, last))
 
 
 class _Bound(NamedTuple):
@@ -197,7 +197,7 @@ class _Integrand:
     def loss(self, x: Numbers) -> tuple[Numbers, Numbers]:
         """ln w, and the share r."""
         z = self.mu * x - self.mu * self.mu / 2
-        losses = self.rate.mixed(z)
+        losses = self.rate.subsampled(z)
         return losses, np.exp(self.rate.log_drawn + z - losses)
 
     def bound(self, left: Numbers, right: Numbers, away: Numbers) -> _Bound:

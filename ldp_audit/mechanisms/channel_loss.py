@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.finite_losses import symmetric_law
+from ldp_audit.losses.discrete_loss import symmetric_loss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.numerics import log_ratio
 
@@ -59,7 +59,7 @@ def channel_loss(matrix: Any) -> PairLoss:
         ratio = p / q
         losses.append(max(log_ratio(ratio.numerator, ratio.denominator), math.ulp(0.0)))
         logs.append(log_ratio(p.numerator, p.denominator))
-    return symmetric_law(losses, logs, infinite=infinite, rest=1 - at[0] - at[1])
+    return symmetric_loss(losses, logs, infinite=infinite, rest=1 - at[0] - at[1])
 
 
 def _tests(table: NDArray[np.float64], row: int, left_out: NDArray[np.bool_]) -> Iterator[_Test]:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import Integer, Sum, oo
 
-from ldp_audit.losses.enclosed_loss import BracketedLoss
-from ldp_audit.losses.finite_losses import symmetric_law
+from ldp_audit.losses.discrete_loss import symmetric_loss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
 from ldp_audit.mechanisms.log_space import levels
@@ -148,7 +148,7 @@ def selection_loss(mechanism: ExponentialSelection, most: int = MOST_RANKS, bloc
     m, half = mechanism, mechanism.d // 2
     if half <= most:
         ahead = np.arange(m.d - 1, 0, -2)
-        return symmetric_law(m.epsilon * (ahead / (m.d - 1)), m.rank_log_probs()[::-1][:half])
+        return symmetric_loss(m.epsilon * (ahead / (m.d - 1)), m.rank_log_probs()[::-1][:half])
     edges = np.linspace(0, half, min(blocks, most) + 1).astype(np.int64)
     start, width, step = edges[:-1], np.diff(edges), m.epsilon / (m.d - 1)
     together = np.log(np.expm1(-step * width) / math.expm1(-step)) if step else np.log(width)
@@ -156,8 +156,8 @@ def selection_loss(mechanism: ExponentialSelection, most: int = MOST_RANKS, bloc
     first, apart = m.d - 1 - 2 * start, width - 1  # a block's largest loss and half-width, in steps
     middle, top, bottom = (m.epsilon * (steps / (m.d - 1)) for steps in (first - apart, first, first - 2 * apart))
     share = -np.log1p(np.exp(-step * apart))
-    upper = symmetric_law(np.append(top, bottom), np.append(logs + share, logs + share - step * apart))
-    return BracketedLoss(symmetric_law(middle, logs), upper)
+    upper = symmetric_loss(np.append(top, bottom), np.append(logs + share, logs + share - step * apart))
+    return EnclosedLoss(symmetric_loss(middle, logs), upper)
 
 
 @dataclass(frozen=True)

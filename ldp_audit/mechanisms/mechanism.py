@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.losses.finite_losses import EVERYTHING, symmetric_law
+from ldp_audit.losses.discrete_loss import INFINITE_LOSS, symmetric_loss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.profile_loss import loss_of_profile
 from ldp_audit.mechanisms.log_space import excess, levels
@@ -119,8 +119,8 @@ class Mechanism(ABC):
         positive, logs = (np.asarray(one, dtype=np.float64) for one in (found.positive, found.log_probs))
         finite = (positive > 0) & np.isfinite(positive)
         if math.fsum(np.exp(logs[np.isinf(positive)])) == 1:
-            return EVERYTHING
-        return symmetric_law(positive[finite], logs[finite], rest=found.rest)
+            return INFINITE_LOSS
+        return symmetric_loss(positive[finite], logs[finite], rest=found.rest)
 
     def exact_epsilon(self) -> float:
         """The smallest epsilon for which the mechanism is epsilon-LDP, nats; infinity where there is none."""

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import Expr, oo
 
-from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING
-from ldp_audit.losses.loss import ImproperLoss, PairLoss
-from ldp_audit.losses.sampled_loss import SamplingRate
+from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS
+from ldp_audit.losses.loss import LossWithInfinity, PairLoss
+from ldp_audit.losses.subsampled_loss import SamplingRate
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.mechanisms.log_space import levels
@@ -87,10 +87,10 @@ class SubsampleRelease(Mechanism):
     def pair_loss(self) -> PairLoss:
         """See base: one record replaced, which a sample with it reveals; this dominates its removal."""
         if self.k == 0:
-            return NOTHING
+            return ZERO_LOSS
         drawn = SamplingRate.with_replacement if self.replacement else SamplingRate.without_replacement
         left_out = drawn(self.n, self.k).log_left_out
-        return EVERYTHING if left_out == -math.inf else ImproperLoss(NOTHING, left_out, left_out)
+        return INFINITE_LOSS if left_out == -math.inf else LossWithInfinity(ZERO_LOSS, left_out, left_out)
 
     def worst_pair(self) -> tuple[str, str]:
         """The neighbours that attain delta()."""

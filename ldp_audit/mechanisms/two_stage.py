@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import Integer
 
+from ldp_audit.losses.discrete_loss import ZERO_LOSS
 from ldp_audit.losses.enclosed_loss import mixture
-from ldp_audit.losses.finite_losses import NOTHING
 from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, finite_numbers, numbers_of, report_dtype
@@ -108,7 +108,7 @@ class TwoStage(Mechanism):
         value, none = pair_loss_of(self.value), float(self.selection.log_prob(-1, first))
         pairs, counts = np.unique(np.stack([one, ratios], axis=-1), axis=0, return_counts=True)
         parts = [(float(p + math.log(n)), float(r), value) for (p, r), n in zip(pairs, counts, strict=True)]
-        return mixture([*parts, (none, 0.0, NOTHING)] if none > -math.inf else parts)
+        return mixture([*parts, (none, 0.0, ZERO_LOSS)] if none > -math.inf else parts)
 
     def worst_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Two vectors that attain exact_epsilon(); with `clip`, also delta(). Shape (d,).

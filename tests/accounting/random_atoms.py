@@ -5,15 +5,15 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import DiscreteLoss
 
 
 @st.composite
-def _laws(draw: st.DrawFn, least: int) -> LossAtoms:
+def _laws(draw: st.DrawFn, least: int) -> DiscreteLoss:
     size = draw(st.integers(2, 6))
     weights = st.lists(st.integers(least, 1000), min_size=size, max_size=size).filter(any)
     first, second = draw(weights), draw(weights)
-    return LossAtoms.of_laws(
+    return DiscreteLoss.of_laws(
         {i: w / sum(first) for i, w in enumerate(first)}, {i: w / sum(second) for i, w in enumerate(second)}
     )
 
@@ -28,5 +28,5 @@ def losses() -> st.SearchStrategy[PrivacyLoss]:
     return _laws(0).map(_both)
 
 
-def _both(law: LossAtoms) -> PrivacyLoss:
+def _both(law: DiscreteLoss) -> PrivacyLoss:
     return PrivacyLoss((law, law.reversed()))

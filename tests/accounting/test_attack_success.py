@@ -14,7 +14,7 @@ from mpmath import erfc, erfinv, mp, mpf, sqrt
 from ldp_audit.accounting import PrivacyProfile, compose, privacy_loss
 from ldp_audit.accounting.attack_success import bounds_of_profile, detection, precision
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, Piecewise, RandomizedResponse
 from tests.accounting.random_atoms import losses
@@ -78,7 +78,7 @@ def test_finitely_many_losses_against_every_test_that_a_corner_is(loss: PrivacyL
     """The linear programme's solution: outputs by falling ratio, the last one in part, for the worse order."""
     exact = 0.0
     for law in loss.directions:
-        assert isinstance(law, LossAtoms)
+        assert isinstance(law, DiscreteLoss)
         left, found = alpha, math.exp(law.log_infinite)
         for size, log in zip(law.losses[::-1], law.log_probabilities[::-1], strict=True):
             mass = math.exp(log - size)

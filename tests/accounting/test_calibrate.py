@@ -22,8 +22,8 @@ from ldp_audit.accounting.calibrated_parameters import (
 )
 from ldp_audit.accounting.conversion.conversions import gdp_within
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.enclosed_loss import BracketedLoss
+from ldp_audit.losses.discrete_loss import BinomialLoss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.mechanisms import ExponentialSelection, Gaussian, RandomizedResponse, SubsampleRelease, TwoPoint
 
 DELTAS = (0.0, 1e-300, 1e-9, 1e-3, 0.5)
@@ -161,7 +161,7 @@ def test_only_upper_ends_count() -> None:
 
     def build(epsilon: float) -> PrivacyLoss:
         lower, upper = (BinomialLoss(e, -e, 1) for e in (epsilon, 2 * epsilon))
-        return PrivacyLoss((BracketedLoss(lower, upper),))
+        return PrivacyLoss((EnclosedLoss(lower, upper),))
 
     assert calibrate(build, epsilon=1.0, low=0.01, high=10.0).value == pytest.approx(0.5, rel=1e-6)
 

@@ -42,7 +42,7 @@ def test_fractions_and_numbers_are_the_same() -> None:
 
 @pytest.mark.parametrize("observer", ["selects", "sees the result"])
 def test_nobody_selected_spends_nothing(observer: Any) -> None:
-    assert sampled_clients(REPORT, clients=5, selected=0, observer=observer).largest() == 0
+    assert sampled_clients(REPORT, clients=5, selected=0, observer=observer).supremum() == 0
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting import LossAtoms, PrivacyLoss, compose, privacy_loss, subsample
-from ldp_audit.accounting.compose import ADAPTIVE, composed
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.enclosed_loss import BracketedLoss
-from ldp_audit.losses.finite_losses import NOTHING
-from ldp_audit.losses.loss import ImproperLoss
+from ldp_audit.accounting import DiscreteLoss, PrivacyLoss, compose, privacy_loss, subsample
+from ldp_audit.accounting.privacy_loss import ADAPTIVE
+from ldp_audit.losses.composition import composed
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, BinomialLoss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
+from ldp_audit.losses.loss import LossWithInfinity
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms import (
     FiniteChannel,
@@ -52,7 +52,7 @@ def divergence(first, second, level):
 def test_few_losses_compose_to_the_product_law_exactly(channels, level):
     """Would catch a lost combination and a wrong merging. Both orders of a pair of rows are in play."""
     rows = [[dict(enumerate(row)) for row in channel] for channel in channels]
-    laws = [LossAtoms.of_laws(*pair) for pair in rows]
+    laws = [DiscreteLoss.of_laws(*pair) for pair in rows]
     found = composed([(law, 1) for law in laws])
     wanted = divergence(product([pair[0] for pair in rows]), product([pair[1] for pair in rows]), level)
     assert math.exp(found.log_delta_bounds(level)[0]) == pytest.approx(wanted, rel=1e-11, abs=1e-14)
@@ -99,20 +99,20 @@ def test_once_is_the_loss_itself_and_nothing_spends_nothing():
     assert compose([(Piecewise(1.0), 1), (TwoPoint(1.0), 0)]).delta(0.3) == loss.delta(0.3)
     for items in ([], [(TwoPoint(1.0), 0)], [(RandomizedResponse(0.0), 10**6)]):
         nothing = compose(items)
-        assert (nothing.epsilon(0.0), nothing.delta(0.0), nothing.largest()) == (0.0, 0.0, 0.0)
+        assert (nothing.epsilon(0.0), nothing.delta(0.0), nothing.supremum()) == (0.0, 0.0, 0.0)
 
 
 @given(st.integers(1, 40), st.integers(1, 40))
 def test_the_largest_losses_add_up(first, second):
     loss = compose([(RandomizedResponse(0.25, 3), first), (TwoPoint(0.5), second)])
-    assert loss.largest() == pytest.approx(0.25 * first + 0.5 * second, rel=1e-12)
+    assert loss.supremum() == pytest.approx(0.25 * first + 0.5 * second, rel=1e-12)
 
 
 def test_infinite_losses_survive_as_often_as_not_even_one_occurs():
     """1 - (1 - q)**T: would catch T q, and a lost infinite mass."""
     loss = compose([(SubsampleRelease(10**6, 1), 10**6), (RandomizedResponse(0.1), 5)])
     assert loss.epsilon(0.1) == math.inf
-    assert loss.largest() == math.inf
+    assert loss.supremum() == math.inf
     assert loss.delta(1e6) == pytest.approx(-math.expm1(10**6 * math.log1p(-1e-6)), rel=1e-13)
     rare = compose([(SubsampleRelease(10**18, 1), 10**3)])
     assert rare.delta(50.0) == pytest.approx(1e-15, rel=1e-12)
@@ -123,8 +123,8 @@ def test_two_values_and_an_infinite_one():
     """A loss of -0.5, 1 or infinity, three times: against the product law."""
     first = {0: Fraction(1, 2), 1: Fraction(2, 5), 2: Fraction(1, 10)}
     second = {0: Fraction(1, 4), 1: Fraction(3, 5), 3: Fraction(3, 20)}
-    law = composed([(LossAtoms.of_laws(first, second), 3)])
-    assert isinstance(law, ImproperLoss)
+    law = composed([(DiscreteLoss.of_laws(first, second), 3)])
+    assert isinstance(law, LossWithInfinity)
     assert isinstance(law.common, BinomialLoss)
     outcomes = list(itertools.product(range(4), repeat=3))
     for level in (-1.0, 0.0, 0.4, 2.0, 5.0):
@@ -140,7 +140,7 @@ def test_two_values_and_an_infinite_one():
 
 def two_directions(k: int, n: int) -> PrivacyLoss:
     """A record removed, or added: a sample that holds it shows it."""
-    law = LossAtoms(np.array([math.log1p(-k / n)]), np.array([math.log1p(-k / n)]), math.log(k / n))
+    law = DiscreteLoss(np.array([math.log1p(-k / n)]), np.array([math.log1p(-k / n)]), math.log(k / n))
     return PrivacyLoss((law, law.reversed()), ("the number of records is public",))
 
 
@@ -157,7 +157,7 @@ def test_directions_are_composed_one_by_one():
             1 - kept + kept * math.exp(single.log_delta_bounds(level + shift)[0]), rel=1e-12
         )
         assert added == pytest.approx(math.exp(single.log_delta_bounds(level - shift)[0]), rel=1e-12)
-    assert loss.directions[1].largest() == pytest.approx(1.0 + shift)
+    assert loss.directions[1].supremum() == pytest.approx(1.0 + shift)
 
 
 def test_assumptions_are_kept_and_adaptive_choice_is_stated():
@@ -166,7 +166,7 @@ def test_assumptions_are_kept_and_adaptive_choice_is_stated():
 
 
 def test_other_numbers_of_directions_are_refused():
-    three = PrivacyLoss((NOTHING, NOTHING, NOTHING))
+    three = PrivacyLoss((ZERO_LOSS, ZERO_LOSS, ZERO_LOSS))
     with pytest.raises(ValueError, match="one direction each"):
         compose([(three, 1), (two_directions(1, 10), 1)])
 
@@ -205,7 +205,7 @@ def test_mixed_compositions_are_enclosed(items, closed):
     alone = max(compose([item]).epsilon_bounds(1e-6)[0] for item in items)
     assert alone <= high
     assert low <= high <= low + 2e-4 * max(1.0, low)
-    assert high <= loss.largest() * (1 + 1e-12)
+    assert high <= loss.supremum() * (1 + 1e-12)
 
 
 def test_a_laplace_twice_against_the_exact_convolution():
@@ -228,7 +228,7 @@ def test_a_laplace_twice_against_the_exact_convolution():
 def test_what_is_known_by_its_profile_alone_composes_between_two_ends():
     grid = Laplace(1.0).implemented()
     loss = compose([(grid, 2), (RandomizedResponse(0.5), 3)])
-    assert isinstance(loss.directions[0], BracketedLoss)
+    assert isinstance(loss.directions[0], EnclosedLoss)
     assert not loss.exact
     ideal = compose([(Laplace(1.0), 2), (RandomizedResponse(0.5), 3)])
     for level in (0.0, 0.5, 1.7):
@@ -237,7 +237,7 @@ def test_what_is_known_by_its_profile_alone_composes_between_two_ends():
         assert low - 1e-9 <= ideal.delta(level)
         assert ideal.delta_bounds(level)[0] <= high + 1e-9
     mirrored = loss.directions[0].reversed()
-    assert mirrored.largest() == pytest.approx(3.5)
+    assert mirrored.supremum() == pytest.approx(3.5)
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 0.1])

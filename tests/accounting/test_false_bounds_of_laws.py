@@ -8,13 +8,12 @@ import pytest
 from flint import arb, ctx
 
 from ldp_audit.accounting.calibrate import calibrate
-from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.conversion.gaussian_dp import gdp_of
 from ldp_audit.accounting.conversion.renyi import renyi_divergence, response_renyi, zcdp_of
-from ldp_audit.accounting.privacy_loss import privacy_loss
+from ldp_audit.accounting.privacy_loss import compose, privacy_loss
 from ldp_audit.accounting.shuffle import shuffle
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
-from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.mechanisms import RandomizedResponse
 from ldp_audit.mechanisms.finite_channel import FiniteChannel
 

@@ -23,7 +23,7 @@ from ldp_audit.accounting.attack_success import (
 )
 from ldp_audit.accounting.interpretation import explain, summary
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, RandomizedResponse, SubsampleRelease
 from tests.accounting.random_atoms import finite_losses, losses
@@ -47,7 +47,7 @@ def test_the_best_guess_is_the_likelier_neighbour_at_every_output(loss: PrivacyL
     """Against the Bayes rule added up output by output, for both orders of the neighbours."""
     found = []
     for law in loss.directions:
-        assert isinstance(law, LossAtoms)
+        assert isinstance(law, DiscreteLoss)
         first = np.append(np.exp(law.log_probabilities), [math.exp(law.log_infinite), 0.0])
         second = np.append(np.exp(law.log_probabilities - law.losses), [0.0, math.exp(law.missing)])
         rare = min(prior, 1 - prior)
@@ -58,7 +58,7 @@ def test_the_best_guess_is_the_likelier_neighbour_at_every_output(loss: PrivacyL
 
 @given(finite_losses(), st.floats(0.01, 0.99))
 def test_posteriors_stay_within_the_pure_bounds_and_reach_them(loss: PrivacyLoss, prior: float) -> None:
-    ends = posterior(prior, loss.largest())
+    ends = posterior(prior, loss.supremum())
     ratios = np.exp([x for law in loss.directions for x in law.losses])  # type: ignore[attr-defined]
     after = prior * ratios / (prior * ratios + 1 - prior)
     assert np.all((ends.lower <= after + 1e-12) & (after <= ends.upper + 1e-12))

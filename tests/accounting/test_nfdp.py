@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import privacy_loss
+from ldp_audit.accounting.privacy_loss import compose, privacy_loss
 from ldp_audit.accounting.subsample import nfdp, subsample
 from ldp_audit.mechanisms import RandomizedResponse, SubsampleRelease
 from tests.accounting.sampled_experiments import (
@@ -106,7 +105,7 @@ def test_the_ends(replacement: bool, adjacency: Any) -> None:
     assert delta(n, n) == (pytest.approx(-math.expm1(n * math.log1p(-1 / n)), rel=1e-12) if replacement else 1)
     left = nfdp(n, n - 1, adjacency=adjacency).directions[-1].log_delta_bounds(-30.0)[0]
     assert left == pytest.approx(0.0, abs=1e-9)
-    assert nfdp(n, 1, replacement=replacement, adjacency=adjacency).largest() == math.inf
+    assert nfdp(n, 1, replacement=replacement, adjacency=adjacency).supremum() == math.inf
 
 
 @pytest.mark.parametrize("adjacency", ["add/remove", "replace"])

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Rational
 
-from ldp_audit.accounting import LossAtoms, PrivacyLoss, privacy_loss
-from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.accounting import DiscreteLoss, PrivacyLoss, privacy_loss
+from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.profile_loss import ProfileLoss
 from ldp_audit.mechanisms import (
     DuchiVector,
@@ -126,7 +126,11 @@ def test_a_wrong_law_would_be_seen():
 
 @pytest.mark.parametrize(
     ("mechanism", "kind"),
-    [(RandomizedResponse(1.0), BinomialLoss), (TwoPoint(2.0), BinomialLoss), (RandomizedResponse(1.0, 3), LossAtoms)],
+    [
+        (RandomizedResponse(1.0), BinomialLoss),
+        (TwoPoint(2.0), BinomialLoss),
+        (RandomizedResponse(1.0, 3), DiscreteLoss),
+    ],
 )
 def test_two_values_are_known_as_two_values(mechanism, kind):
     assert isinstance(privacy_loss(mechanism).directions[0], kind)
@@ -192,7 +196,7 @@ class Quadratic:
 
 
 def test_an_object_with_a_profile_is_enough():
-    assert isinstance(privacy_loss(ByProfile()).directions[0], LossAtoms)
+    assert isinstance(privacy_loss(ByProfile()).directions[0], DiscreteLoss)
     loss = privacy_loss(Quadratic())
     assert isinstance(loss.directions[0], ProfileLoss)
     assert 0 <= loss.delta(0.7) - float(Laplace(0.5).delta(0.7)) < 1e-12
@@ -203,7 +207,7 @@ def test_an_object_with_a_profile_is_enough():
 def test_a_profile_lies_between_the_two_laws_that_enclose_it(mechanism):
     """Would catch a chord from below or a tangent from above, also at negative levels and for the mirror images."""
     (law,) = privacy_loss(mechanism).directions
-    lower, upper = law.enclosed()
+    lower, upper = law.known_bounds()
     for level in [*np.linspace(-6, 6, 61), 1e-4, 1.99]:
         least, most = map(math.exp, law.log_delta_bounds(float(level)))  # which differ by their rounding
         ends = [math.exp(one.log_delta_bounds(float(level))[0]) for one in (lower, upper)]

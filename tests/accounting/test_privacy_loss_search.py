@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ldp_audit.accounting import PrivacyLoss, compose
 from ldp_audit.accounting.privacy_loss import LevelSearch, log_odds
-from ldp_audit.losses.enclosed_loss import BracketedLoss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms import Hybrid, Laplace, Piecewise
 
@@ -64,7 +64,7 @@ def test_sums_next_to_their_largest_loss_ask_few_levels() -> None:
         for delta in (0.5, 1e-6):
             counted = Counted(loss.log_delta_bounds)
             hint = loss.directions[0].epsilon_near(math.log(delta))  # type: ignore[attr-defined]
-            search = LevelSearch(counted, loss.largest(), hint)
+            search = LevelSearch(counted, loss.supremum(), hint)
             high, low = search.least(math.log(delta), 1), search.least(math.log(delta), 0)
             assert low <= high <= low * (1 + 1e-11)
             assert len(counted.asked) <= 30
@@ -115,11 +115,11 @@ class Falling(PairLoss):
     def __init__(self, hole: float, hint: float) -> None:
         self.hole, self.hint = hole, hint
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         return 10.0
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        if epsilon >= self.largest():
+        if epsilon >= self.supremum():
             return -math.inf, -math.inf
         return -1e9 if 0.05 < epsilon < self.hole else -1000 * epsilon - 1.0, -1000 * epsilon
 
@@ -132,7 +132,7 @@ class Falling(PairLoss):
 
 def test_a_lower_end_without_a_hint_is_looked_for_next_to_the_upper_one() -> None:
     """Beyond a hole in what is known, which it fell into once."""
-    loss = PrivacyLoss((BracketedLoss(Falling(0.15, math.nan), Falling(0.0, 1.0)),))
+    loss = PrivacyLoss((EnclosedLoss(Falling(0.15, math.nan), Falling(0.0, 1.0)),))
     low, high = loss.epsilon_bounds(log_delta=-200.0)
     assert low == pytest.approx(0.199, rel=1e-9)
     assert high == pytest.approx(0.2, rel=1e-9)

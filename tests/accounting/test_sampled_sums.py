@@ -28,7 +28,7 @@ def test_finitely_many_losses_enclose_a_sum_closely(mechanism: Any, times: int) 
     loss = compose([(mechanism, times)])
     law = loss.directions[0]
     low, high = dominated_atoms(law), dominating_atoms(law)
-    usual, rounding = loss.epsilon(0.5), 1e-12 + 1e-16 * law.largest()  # masses come from levels' last digits
+    usual, rounding = loss.epsilon(0.5), 1e-12 + 1e-16 * law.supremum()  # masses come from levels' last digits
     for level in np.concatenate([usual * np.array([0.3, 0.9, 0.99, 1.0, 1.01, 1.3]), [loss.epsilon(1e-6), -3.0, 0.0]]):
         truth = law.log_delta_bounds(float(level))
         below, above = (one.log_delta_bounds(float(level)) for one in (low, high))

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import privacy_loss
+from ldp_audit.accounting.privacy_loss import compose, privacy_loss
 from ldp_audit.accounting.shuffle import shuffle
 from ldp_audit.accounting.shuffling.anonymous_counts import exact_laws
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing, one_end

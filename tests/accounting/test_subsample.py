@@ -13,15 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.subsample import subsample
-from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.enclosed_loss import BracketedLoss
-from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING
+from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, DiscreteLoss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
-from ldp_audit.losses.sampled_loss import SamplingRate, mixed
+from ldp_audit.losses.subsampled_loss import SamplingRate, subsampled
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 from tests.accounting.sampled_experiments import (
     Channel,
@@ -179,7 +177,7 @@ def test_replacement_composes_where_one_pair_and_its_mirror_do_not() -> None:
     levels = [Fraction(i, 50) for i in range(50, 90)]
     (twice,) = compose([(loss, 2)]).directions
     assert_dominates(twice, first, second, levels)
-    alone = mixed(privacy_loss(RandomizedResponse(EPSILON)).directions[0], SamplingRate.without_replacement(n, k))
+    alone = subsampled(privacy_loss(RandomizedResponse(EPSILON)).directions[0], SamplingRate.without_replacement(n, k))
     for law in (alone, alone.reversed()):
         (squared,) = compose([(PrivacyLoss((law,)), 2)]).directions
         with pytest.raises(AssertionError):
@@ -190,7 +188,7 @@ LAWS: dict[str, PairLoss] = {
     "gaussian": GaussianLoss(1.5),
     "laplace": LaplaceLoss(1.0),
     "randomised response": privacy_loss(RandomizedResponse(1.0, 3)).directions[0],
-    "improper": LossAtoms.of_laws({0: 0.5, 1: 0.4, 2: 0.1}, {0: 0.3, 1: 0.5, 3: 0.2}),
+    "improper": DiscreteLoss.of_laws({0: 0.5, 1: 0.4, 2: 0.1}, {0: 0.3, 1: 0.5, 3: 0.2}),
 }
 
 
@@ -254,7 +252,7 @@ def test_profiles_fall_and_are_convex_in_the_ratio(m: Any, how: dict[str, Any], 
 def test_nobody_drawn_spends_nothing(m: Any, how: dict[str, Any], adjacency: Any) -> None:
     loss = subsample(m, adjacency=adjacency, **how)
     assert loss.exact
-    assert loss.largest() == loss.delta(0.0) == loss.epsilon(delta=0.0) == 0
+    assert loss.supremum() == loss.delta(0.0) == loss.epsilon(delta=0.0) == 0
 
 
 @pytest.mark.parametrize("m", [Gaussian(1.0), Laplace(2.0), RandomizedResponse(50.0), RandomizedResponse(math.inf)])
@@ -272,19 +270,19 @@ def test_the_ends_of_both_parameters(rate: float, epsilon: float) -> None:
     at_zero, top = rate * math.tanh(epsilon / 2), math.log1p(rate * math.expm1(min(epsilon, 100)))
     assert loss.delta(0.0) == pytest.approx(at_zero, rel=1e-12)
     if epsilon == math.inf:
-        assert loss.largest() == math.inf
+        assert loss.supremum() == math.inf
         assert loss.delta(1e6) == pytest.approx(rate, rel=1e-12)
     else:
         back = -math.log1p(rate * math.expm1(-epsilon))
-        assert loss.largest() == pytest.approx(max(top, back), rel=1e-12)
-        assert loss.epsilon(delta=0.0) == loss.largest()
+        assert loss.supremum() == pytest.approx(max(top, back), rel=1e-12)
+        assert loss.epsilon(delta=0.0) == loss.supremum()
 
 
 def test_without_replacement_keeps_the_digits_of_the_few_left_out() -> None:
     """1 - k/n as a float would have lost half of them."""
     n = 10**9
     loss = subsample(RandomizedResponse(math.inf), kind="without", n=n, k=n - 1)
-    assert loss.directions[1].largest() == pytest.approx(math.log(n), rel=1e-15)
+    assert loss.directions[1].supremum() == pytest.approx(math.log(n), rel=1e-15)
 
 
 def test_identity_with_replacement_shows_whether_the_record_was_drawn() -> None:
@@ -302,12 +300,12 @@ def test_large_numbers_of_draws_with_replacement(m: Any, n: int, k: int) -> None
     assert low <= high * (1 + 1e-12) <= drawn * (1 + 2e-12)
     assert low > 0
     assert loss.delta(0.5) <= high
-    assert loss.largest() == math.inf if isinstance(m, Gaussian) else loss.largest() <= (k + 1) * (1 + 1e-12)
+    assert loss.supremum() == math.inf if isinstance(m, Gaussian) else loss.supremum() <= (k + 1) * (1 + 1e-12)
 
 
 def test_sampling_keeps_both_ends_of_what_is_known_from_both_sides() -> None:
     lower, upper = LaplaceLoss(1.0), LaplaceLoss(1.2)
-    base = PrivacyLoss((BracketedLoss(lower, upper),))
+    base = PrivacyLoss((EnclosedLoss(lower, upper),))
     for how in ({"rate": 0.3}, {"kind": "without", "n": 10, "k": 3, "adjacency": "replace"}):
         low, high = subsample(base, **how).delta_bounds(0.1)
         ends = [subsample(PrivacyLoss((law,)), **how).delta(0.1) for law in (lower, upper)]
@@ -354,7 +352,7 @@ def test_a_loss_with_two_directions_is_none_of_replacement() -> None:
         with pytest.raises(ValueError, match="own mirror image"):
             subsample(one_way, kind="without", n=5, k=2, adjacency="replace")
     with pytest.raises(ValueError, match="one direction or two"):
-        subsample(PrivacyLoss((NOTHING, EVERYTHING, NOTHING)), rate=0.1)
+        subsample(PrivacyLoss((ZERO_LOSS, INFINITE_LOSS, ZERO_LOSS)), rate=0.1)
 
 
 @pytest.mark.parametrize("adjacency", ["add/remove", "replace"])
@@ -364,5 +362,5 @@ def test_so_many_draws_that_copies_are_no_longer_told_are_counted_and_composed(n
     low, high = loss.epsilon_bounds(1e-5)
     assert 0 < low <= high <= 1e6
     for law in loss.directions if n > 2 else ():  # which a grid asks for where many losses are composed
-        masses = law.enclosed_end(1).masses(np.array([-1.0, 0.0, 1.0]))  # type: ignore[attr-defined]
+        masses = law.known_bound(1).masses(np.array([-1.0, 0.0, 1.0]))  # type: ignore[attr-defined]
         assert np.logaddexp.reduce(masses.first) == pytest.approx(0.0, abs=1e-9)

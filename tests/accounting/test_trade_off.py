@@ -10,12 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.exact_summary import profile_figure
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose
 from ldp_audit.accounting.trade_off import TradeOffCurve, trade_off_bounds, trade_off_from_below
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import BinomialLoss, DiscreteLoss
 from ldp_audit.losses.hulls import HullLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
@@ -63,7 +61,7 @@ def test_the_figure_is_drawn(mechanism: object) -> None:
 def test_curve_and_profile_are_each_others_duals(loss: PrivacyLoss, alpha: float) -> None:
     """Every level's line lies below the curve, and the curve's corners give the profile back."""
     law = loss.directions[0]
-    assert isinstance(law, LossAtoms)
+    assert isinstance(law, DiscreteLoss)
     curve = TradeOffCurve.of_atoms(law)
     for e in (-3.0, -0.5, 0.0, 0.5, 3.0):
         delta = math.exp(law.log_delta_bounds(e)[1])
@@ -111,8 +109,8 @@ class Told(PairLoss):
     def __init__(self, law: PairLoss) -> None:
         self.law = law
 
-    def largest(self) -> float:
-        return self.law.largest()
+    def supremum(self) -> float:
+        return self.law.supremum()
 
     def reversed(self) -> Told:
         return Told(self.law.reversed())

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit.accounting import PrivacyLoss
-from ldp_audit.losses import binomial_loss as binomial_sum
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses import binomial
+from ldp_audit.losses.discrete_loss import BinomialLoss, DiscreteLoss
 from tests.accounting.exact_binomial import exact_log_delta
 
 
@@ -88,14 +87,14 @@ def test_the_integral_and_the_sum_term_by_term_agree(monkeypatch, high, deviatio
     deviation = 2 * high * math.sqrt(odds) / (1 + odds) * 10**4
     level = 10**8 * high * math.tanh(high / 2) + deviations * deviation
     smooth = loss.log_delta_bounds(level)[0]
-    monkeypatch.setattr(binomial_sum, "_LONG", 2**24)
+    monkeypatch.setattr(binomial, "_LONG", 2**24)
     assert smooth == pytest.approx(loss.log_delta_bounds(level)[0], abs=1e-12)
 
 
 def test_the_integral_without_its_corrections_would_be_seen(monkeypatch):
     loss = BinomialLoss(0.009, -0.009, 10**6)
     right = loss.log_delta_bounds(70.0)[0]
-    monkeypatch.setattr(binomial_sum, "_correction", lambda *_: 0.0)
+    monkeypatch.setattr(binomial, "_correction", lambda *_: 0.0)
     assert abs(loss.log_delta_bounds(70.0)[0] - right) > 1e-9
 
 
@@ -108,10 +107,10 @@ def test_extremes_are_fast_and_never_a_false_zero(times, high, log_delta):
     begin = time.perf_counter()
     epsilon = loss.epsilon(log_delta=log_delta)
     assert time.perf_counter() - begin < 1
-    assert 0 <= epsilon <= loss.largest()
+    assert 0 <= epsilon <= loss.supremum()
     assert loss.log_delta_bounds(epsilon)[1] <= log_delta
     assert epsilon == 0 or loss.log_delta_bounds(epsilon * (1 - 1e-9))[0] > log_delta
-    assert loss.log_delta_bounds(math.nextafter(loss.largest(), 0) * (1 - 1e-15))[0] > -math.inf
+    assert loss.log_delta_bounds(math.nextafter(loss.supremum(), 0) * (1 - 1e-15))[0] > -math.inf
 
 
 def test_many_weights_and_many_rounds_at_once():
@@ -148,9 +147,9 @@ def test_one_report_is_the_mechanism_itself():
     assert math.exp(loss.log_delta_bounds(0.25)[0]) == pytest.approx(
         (math.e - math.exp(0.25)) / (math.e + 1), rel=1e-15
     )
-    assert loss.largest() == 1.0
+    assert loss.supremum() == 1.0
     listed = loss.atoms()
-    assert isinstance(listed, LossAtoms)
+    assert isinstance(listed, DiscreteLoss)
     assert np.allclose(listed.log_probabilities, [-math.log(1 + math.e), 1 - math.log(1 + math.e)])
 
 

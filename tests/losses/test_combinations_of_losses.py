@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_audit.losses import finite_losses as combinations_of_losses
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.finite_losses import (
+from ldp_audit.losses import discrete_loss
+from ldp_audit.losses.discrete_loss import (
     MOST_COMBINATIONS,
-    _fewest,  # pyright: ignore[reportPrivateUsage]
+    BinomialLoss,
+    DiscreteLoss,
+    least_support_size,
     sum_of_losses,
-    symmetric_law,
+    symmetric_loss,
 )
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
@@ -28,7 +28,7 @@ Values = st.lists(st.integers(1, 60), min_size=1, max_size=3, unique=True)
 
 def law_of(values: list[int]) -> PairLoss:
     """Symmetric, of these losses in thirds of a nat, and 0."""
-    return symmetric_law(np.array(values) / 3, np.log(np.full(len(values), 0.1)))
+    return symmetric_loss(np.array(values) / 3, np.log(np.full(len(values), 0.1)))
 
 
 @given(st.lists(st.tuples(Values, st.integers(1, 3)), min_size=1, max_size=3))
@@ -39,25 +39,25 @@ def test_there_are_at_least_so_many_different_sums(parts: list[tuple[list[int], 
         signed = [0, *values, *(-value for value in values)]
         for _ in range(times):
             sums = {one + two for one, two in itertools.product(sums, signed)}
-    assert _fewest([(law_of(values), times) for values, times in parts]) <= len(sums)
+    assert least_support_size([(law_of(values), times) for values, times in parts]) <= len(sums)
 
 
 def test_evenly_spaced_losses_have_no_more() -> None:
     """The bound is the best there is."""
-    assert _fewest([(law_of([1, 2]), 7), (law_of([3, 1, 2]), 2)]) == 1 + 7 * 4 + 2 * 6
-    assert _fewest([(BinomialLoss(0.5, -0.5, 10), 3)]) == 31
+    assert least_support_size([(law_of([1, 2]), 7), (law_of([3, 1, 2]), 2)]) == 1 + 7 * 4 + 2 * 6
+    assert least_support_size([(BinomialLoss(0.5, -0.5, 10), 3)]) == 31
 
 
 def test_what_has_no_list_counts_as_one_value() -> None:
-    assert _fewest([(GaussianLoss(1.0), 10**9), (law_of([1]), 2)]) == 5
+    assert least_support_size([(GaussianLoss(1.0), 10**9), (law_of([1]), 2)]) == 5
 
 
 @pytest.mark.parametrize("times", [10**5, 10**9, 10**300])
 def test_too_many_values_are_known_before_any_is_added(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    def added(*_: LossAtoms) -> None:
+    def added(*_: DiscreteLoss) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(combinations_of_losses, "_added", added)
+    monkeypatch.setattr(discrete_loss, "_sums", added)
     assert sum_of_losses([(law_of([1, 2]), times), (law_of([5]), 1)]) is None
 
 
@@ -66,8 +66,8 @@ def test_the_most_values_that_are_listed_are_all_there() -> None:
     count = MOST_COMBINATIONS // 2 - 1
     law, small = BinomialLoss(1e-3, -1e-3, count), BinomialLoss(math.pi / 10, -math.pi / 10, 1)
     found = sum_of_losses([(law, 1), (small, 1)])
-    assert isinstance(found, LossAtoms)
+    assert isinstance(found, DiscreteLoss)
     assert found.losses.size == 2 * (count + 1)
     assert found.losses[-1] == pytest.approx(float(count * Fraction(1e-3) + Fraction(math.pi / 10)), rel=1e-15)
     assert float(np.logaddexp.reduce(found.log_probabilities)) == pytest.approx(0.0, abs=1e-9)
-    assert math.isfinite(found.largest())
+    assert math.isfinite(found.supremum())

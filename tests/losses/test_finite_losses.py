@@ -19,4 +19,4 @@ def test_rows_that_share_less_than_a_float_can_tell_have_a_loss(power: int) -> N
     exact = -float(shared)  # ln(1 - shared)
     assert low == pytest.approx(exact, rel=1e-6, abs=1e-320)
     assert high == pytest.approx(exact, rel=1e-6, abs=1e-320)
-    assert law.largest() == math.inf
+    assert law.supremum() == math.inf

@@ -11,11 +11,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses import discretisation, grid_loss, grid_plan
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses import discretisation, grid_plan
+from ldp_audit.losses.discrete_loss import BinomialLoss, DiscreteLoss
 from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid
-from ldp_audit.losses.loss import ImproperLoss
+from ldp_audit.losses.loss import LossWithInfinity
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.profile_loss import ProfileLoss
 from ldp_audit.mechanisms import Laplace
@@ -33,7 +32,7 @@ def _two(high: float) -> BinomialLoss:
     return BinomialLoss(high, -high, 1)
 
 
-def _exact_sum(laws) -> LossAtoms:
+def _exact_sum(laws) -> DiscreteLoss:
     """All combinations."""
     losses, logs, finite = np.zeros(1), np.zeros(1), 0.0
     for law, times in laws:
@@ -47,7 +46,7 @@ def _exact_sum(laws) -> LossAtoms:
     places = np.concatenate([[True], np.diff(losses) > 0])
     masses = np.full(int(places.sum()), -math.inf)
     np.logaddexp.at(masses, np.cumsum(places) - 1, logs)
-    return LossAtoms(losses[places], masses, infinite, log_missing=-math.inf)
+    return DiscreteLoss(losses[places], masses, infinite, log_missing=-math.inf)
 
 
 @pytest.mark.parametrize("times", [1, 2, 1000, 100_000])
@@ -91,7 +90,7 @@ def test_mixed_noises_enclose_the_contour_integral(level):
 def test_two_values_on_their_own_lattice_are_all_but_exact(times, share):
     """Would catch a lattice that is not seen, and rounding that grows with the number of losses."""
     exact = BinomialLoss(0.1, -0.1, times)
-    level = share * exact.largest()
+    level = share * exact.supremum()
     low, high = compose_on_grid([(_two(0.1), times)]).log_delta_bounds(level)
     truth, _ = exact.log_delta_bounds(level)
     assert low <= truth + _DIGITS
@@ -102,7 +101,7 @@ def test_two_values_on_their_own_lattice_are_all_but_exact(times, share):
 def test_two_values_treated_as_any_law_enclose_the_binomial_sum():
     """A law of no lattice joined to them keeps them off it. Would catch a lower end that needs smooth laws."""
     high, times = 0.1 * math.sqrt(2), 300
-    nearly_nothing = LossAtoms(np.array([-1e-9, 1e-10 * math.pi, 1e-9]), np.log([0.3, 0.3, 0.4]))
+    nearly_nothing = DiscreteLoss(np.array([-1e-9, 1e-10 * math.pi, 1e-9]), np.log([0.3, 0.3, 0.4]))
     loss = compose_on_grid([(_two(high), times), (nearly_nothing, 1)])
     for level in (0.0, 8.0, 40.0):
         truth = [BinomialLoss(high, -high, times).log_delta_bounds(level + way * 1e-9)[0] for way in (1, -1)]
@@ -131,7 +130,7 @@ def _small_laws(draw):
     first, second = draw(weights), draw(weights)
     assume(any(p and q for p, q in zip(first, second, strict=True)))
     laws = [{i: w / sum(side) for i, w in enumerate(side)} for side in (first, second)]
-    return LossAtoms.of_laws(*laws)
+    return DiscreteLoss.of_laws(*laws)
 
 
 @given(st.lists(st.tuples(_small_laws(), st.integers(1, 3)), min_size=1, max_size=3), st.booleans(), st.data())
@@ -193,25 +192,25 @@ def test_the_profile_falls_and_is_convex_between_its_ends():
 def test_infinite_losses_compose_by_the_chance_of_none():
     """Would catch an infinite mass that is added up, or counted twice."""
     missing = math.log1p(-1e-8)
-    loss = compose_on_grid([(ImproperLoss(GaussianLoss(0.03), missing, missing), 1000)])
+    loss = compose_on_grid([(LossWithInfinity(GaussianLoss(0.03), missing, missing), 1000)])
     exact = math.log(-math.expm1(1000 * missing))
     assert loss.log_delta_bounds(math.inf) == pytest.approx((exact, exact), rel=1e-9)
     low, high = loss.log_delta_bounds(3.0)
     common = GaussianLoss(0.03 * math.sqrt(1000)).log_delta_bounds(3.0)[0]
     truth = np.logaddexp(exact, 1000 * missing + common)
     assert low <= truth <= high <= low + 1e-3
-    assert loss.largest() == math.inf
+    assert loss.supremum() == math.inf
     assert _epsilon_bounds(loss, 0.9e-5) == (math.inf, math.inf)
 
 
 def test_the_ends_of_the_range():
     """Would catch a wrong answer for one loss, for certain difference, at and beyond the largest loss."""
-    nothing = compose_on_grid([(LossAtoms(np.zeros(1), np.zeros(1)), 1000)])
+    nothing = compose_on_grid([(DiscreteLoss(np.zeros(1), np.zeros(1)), 1000)])
     assert nothing.log_delta_bounds(0.0) == (-math.inf, -math.inf)
     assert nothing.log_delta_bounds(-1.0) == pytest.approx((math.log(-math.expm1(-1)),) * 2)
-    everything = compose_on_grid([(LossAtoms(np.empty(0), np.empty(0), 0.0), 3)])
+    everything = compose_on_grid([(DiscreteLoss(np.empty(0), np.empty(0), 0.0), 3)])
     assert everything.log_delta_bounds(50.0) == (0.0, 0.0)
-    shifted = compose_on_grid([(LossAtoms(np.array([0.3]), np.zeros(1)), 10)])
+    shifted = compose_on_grid([(DiscreteLoss(np.array([0.3]), np.zeros(1)), 10)])
     assert shifted.log_delta_bounds(2.9) == pytest.approx((math.log(-math.expm1(-0.1)),) * 2)
     assert shifted.log_delta_bounds(3.1) == (-math.inf, -math.inf)
     noise = compose_on_grid([(LaplaceLoss(0.1), 1000)], points=2**14)
@@ -236,7 +235,7 @@ def test_losses_of_any_size(scale):
     exact = _exact_sum([(one.atoms(), 1), (two.atoms(), 1)])
     loss = compose_on_grid([(one, 1), (two, 1)])
     for share in (0.0, 0.2, 0.6):
-        level = share * exact.largest()
+        level = share * exact.supremum()
         low, high = loss.log_delta_bounds(level)
         truth, _ = exact.log_delta_bounds(level)
         assert low <= truth + _DIGITS
@@ -257,7 +256,7 @@ def test_an_answer_depends_on_the_question_alone():
 
 def test_the_mirrored_law_is_made_of_the_mirrored_parts():
     """Would catch a grid that is flipped, or a direction that is lost."""
-    law = LossAtoms(np.array([-0.2, 0.5]), np.log([0.6, 0.4]))
+    law = DiscreteLoss(np.array([-0.2, 0.5]), np.log([0.6, 0.4]))
     exact = _exact_sum([(law.reversed(), 4)])
     low, high = compose_on_grid([(law, 4)]).reversed().log_delta_bounds(0.1)
     truth, _ = exact.log_delta_bounds(0.1)
@@ -302,15 +301,15 @@ def test_a_level_that_is_no_number_is_refused():
         compose_on_grid([(GaussianLoss(1.0), 1)]).log_delta_bounds(math.nan)
 
 
-def _kinks(loss: GridLoss, exact: LossAtoms) -> list[tuple[float, float, float]]:
+def _kinks(loss: GridLoss, exact: DiscreteLoss) -> list[tuple[float, float, float]]:
     levels = [float(level) for level in exact.losses[len(exact.losses) // 2 : -1]]
     return [(*loss.log_delta_bounds(level), exact.log_delta_bounds(level)[0]) for level in levels]
 
 
-def _off_lattice(monkeypatch) -> tuple[GridLoss, LossAtoms]:
+def _off_lattice(monkeypatch) -> tuple[GridLoss, DiscreteLoss]:
     """Losses that lie between the points of a coarse grid."""
     monkeypatch.setattr(grid_plan, "common_spacing", lambda _: None)
-    law = LossAtoms(np.array([-0.31, 0.013, 0.27]), np.log([0.25, 0.35, 0.4]))
+    law = DiscreteLoss(np.array([-0.31, 0.013, 0.27]), np.log([0.25, 0.35, 0.4]))
     return compose_on_grid([(law, 4)], points=1024, width=1.0), _exact_sum([(law, 4)])
 
 
@@ -325,7 +324,7 @@ def test_a_lower_end_that_forgets_the_moves_is_caught(monkeypatch):
 
 def test_a_spread_bound_of_too_small_a_share_is_caught(monkeypatch):
     """The planted bug: the bound takes a hundredth of the second difference. The check must see it."""
-    monkeypatch.setattr(grid_loss, "_second_difference", lambda *_: 0.0)
+    monkeypatch.setattr(discretisation, "_second_difference", lambda *_: 0.0)
     loss, exact = _off_lattice(monkeypatch)
     assert any(low > truth for low, _, truth in _kinks(loss, exact))
 
@@ -366,7 +365,7 @@ def test_rare_losses_of_ten_thousands_of_nats_have_a_lower_end_between_their_num
     large = 30_000 + 9.7 * np.arange(1, 41) + np.sin(np.arange(40))
     first = np.append(0.9, np.full(40, 0.1 / 40))
     losses = np.append(math.log(0.9), large)
-    law = compose_on_grid([(LossAtoms(losses, np.log(first)), 50)])
+    law = compose_on_grid([(DiscreteLoss(losses, np.log(first)), 50)])
     for j, level in ((0, 100.0), (4, 140_000.0), (12, 382_000.0)):
         exact = math.log1p(-math.fsum(math.comb(50, i) * 0.1**i * 0.9 ** (50 - i) for i in range(j + 1)))
         low, high = law.log_delta_bounds(level)

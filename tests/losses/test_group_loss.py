@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from ldp_audit.losses.finite_losses import NOTHING, pure_loss
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, pure_loss
 
 
 def test_pure_losses_at_the_ends_of_their_range() -> None:
-    assert pure_loss(0.0) is NOTHING
+    assert pure_loss(0.0) is ZERO_LOSS
     assert pure_loss(math.inf).atoms() is not None
-    assert pure_loss(math.inf).largest() == math.inf
-    assert pure_loss(2.0).largest() == 2.0
+    assert pure_loss(math.inf).supremum() == math.inf
+    assert pure_loss(2.0).supremum() == 2.0

@@ -10,12 +10,11 @@ import pytest
 from ldp_audit.accounting import compose, subsample
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses import inversion
-from ldp_audit.losses.binomial_loss import BinomialLoss
 from ldp_audit.losses.composition import InvertedSum, inverted_sum
+from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid
 from ldp_audit.losses.inversion import InversionLine, Tangent
-from ldp_audit.losses.noise_losses import GaussianLoss
-from ldp_audit.losses.transform import GaussianTransform
+from ldp_audit.losses.noise_losses import GaussianLoss, GaussianTransform
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 _ROUNDING = 1e-12
@@ -107,8 +106,8 @@ def test_sums_are_composed_again_and_mirrored_part_by_part():
     away, back = whole.directions
     for level in (0.0, 1.0):
         assert away.reversed().log_delta_bounds(level) == back.log_delta_bounds(level)
-    assert away.largest() == math.inf
-    assert back.largest() == pytest.approx(-300 * math.log1p(-0.05))
+    assert away.supremum() == math.inf
+    assert back.supremum() == pytest.approx(-300 * math.log1p(-0.05))
 
 
 def test_sums_that_do_not_fall_off_are_left_to_the_grid():
@@ -146,7 +145,7 @@ def test_ends_beyond_every_float_are_still_near():
 def test_bounded_losses_end_where_they_end():
     """Would catch a level at or above the largest loss that is taken for any other."""
     loss = compose([(Laplace(10.0), 1000)]).directions[0]
-    assert loss.largest() == pytest.approx(100)
+    assert loss.supremum() == pytest.approx(100)
     assert loss.log_delta_bounds(101.0) == (-math.inf, -math.inf)
     assert loss.log_delta_bounds(-math.inf) == (0.0, 0.0)
     low, high = loss.log_delta_bounds(99.99)

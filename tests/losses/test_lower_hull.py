@@ -6,14 +6,13 @@ import math
 
 import pytest
 
-from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose
 from ldp_audit.accounting.subsample import subsample
-from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.hulls import dominated_atoms
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
-from ldp_audit.losses.sampled_loss import MixedLoss, SamplingRate
+from ldp_audit.losses.subsampled_loss import SamplingRate, SubsampledLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 LAWS: list[PairLoss] = [
@@ -23,15 +22,15 @@ LAWS: list[PairLoss] = [
     LaplaceLoss(1.0),
     LaplaceLoss(40.0),
     BinomialLoss(1e-3, -1e-3, 200_000),
-    MixedLoss(GaussianLoss(1.0), SamplingRate.of_chance(0.1)),
-    MixedLoss(GaussianLoss(1.0), SamplingRate.of_chance(0.1), False),
+    SubsampledLoss(GaussianLoss(1.0), SamplingRate.of_chance(0.1)),
+    SubsampledLoss(GaussianLoss(1.0), SamplingRate.of_chance(0.1), False),
 ]
 
 
 @pytest.mark.parametrize("law", LAWS)
 def test_the_hull_lies_below_and_near(law: PairLoss) -> None:
     lower = dominated_atoms(law)
-    scale = min(8.0, law.largest(), law.reversed().largest())
+    scale = min(8.0, law.supremum(), law.reversed().supremum())
     if isinstance(law, GaussianLoss):
         scale = law.mu * min(8.0, law.mu + 2)
     for share in (-1.0, -0.6, -0.2, -0.01, 0.0, 0.003, 0.1, 0.35, 0.8):

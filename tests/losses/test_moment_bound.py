@@ -10,20 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.compose import composed
 from ldp_audit.accounting.conversion.renyi import renyi_divergence
 from ldp_audit.accounting.shuffling.anonymous_counts import exact_laws
 from ldp_audit.accounting.shuffling.clones import clones
 from ldp_audit.accounting.shuffling.count_loss import placed_count
 from ldp_audit.accounting.shuffling.worst_placing import WorstMoments, WorstPlacing
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.enclosed_loss import BracketedLoss
-from ldp_audit.losses.finite_losses import NOTHING
+from ldp_audit.losses.composition import composed
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, BinomialLoss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.moment_bound import (
     MomentBound,
     _log_lack,  # pyright: ignore[reportPrivateUsage]
-    with_moments,
+    with_moment_bound,
 )
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms.log_space import expit
@@ -69,7 +68,7 @@ def test_no_mixture_of_placings_exceeds_the_sum_s_bound(
 ) -> None:
     """Two placings, either way round, each so many times: the sum as it is, against what the moments say of all."""
     law = WorstPlacing(epsilon0, n)
-    bound = with_moments(BinomialLoss(epsilon0, -epsilon0, times), [(law, times)])
+    bound = with_moment_bound(BinomialLoss(epsilon0, -epsilon0, times), [(law, times)])
     assert isinstance(bound, MomentBound)
     first = data.draw(st.integers(0, times))
     one, two = (placed(epsilon0, n, data.draw(st.integers(0, n - 1))) for _ in range(2))
@@ -92,8 +91,8 @@ def test_what_orders_add_keeps_its_digits() -> None:
 
 def test_of_very_many_counts_it_is_far_below_the_dominating_law() -> None:
     law = WorstPlacing(4.0, 50)
-    dominating = composed([(law.enclosed()[1], 20_000)])
-    bound = with_moments(dominating, [(law, 20_000)])
+    dominating = composed([(law.known_bounds()[1], 20_000)])
+    bound = with_moment_bound(dominating, [(law, 20_000)])
     typical = composed([(law.placing, 20_000)])
     level = bound.epsilon_near(math.log(1e-5))  # type: ignore[attr-defined]
     assert bound.log_delta_bounds(level)[1] < -5
@@ -103,36 +102,36 @@ def test_of_very_many_counts_it_is_far_below_the_dominating_law() -> None:
 
 def test_where_the_dominating_law_is_nearer_it_is_what_counts() -> None:
     law = WorstPlacing(1.0, 200)
-    dominating = composed([(law.enclosed()[1], 3)])
-    bound = with_moments(dominating, [(law, 3)])
+    dominating = composed([(law.known_bounds()[1], 3)])
+    bound = with_moment_bound(dominating, [(law, 3)])
     for level in (-0.1, 0.0, 0.1, 0.5, 2.9, 3.0):
         assert bound.log_delta_bounds(level) == (-math.inf, pytest.approx(dominating.log_delta_bounds(level)[1]))
-    assert bound.largest() == dominating.largest()
+    assert bound.supremum() == dominating.supremum()
 
 
 def test_only_sums_of_losses_whose_divergences_are_known_have_it() -> None:
     law, upper = WorstPlacing(1.0, 20), GaussianLoss(3.0)
-    assert with_moments(upper, [(law, 1)]) is upper
-    assert with_moments(upper, [(WorstPlacing(1.0, 5000), 7)]) is upper
-    assert with_moments(upper, [(law, 5), (clones(1.0, 20), 1)]) is upper
-    assert with_moments(upper, [(GaussianLoss(1.0), 5)]) is upper
-    found = with_moments(upper, [(law, 1), (GaussianLoss(1.0), 1)])
+    assert with_moment_bound(upper, [(law, 1)]) is upper
+    assert with_moment_bound(upper, [(WorstPlacing(1.0, 5000), 7)]) is upper
+    assert with_moment_bound(upper, [(law, 5), (clones(1.0, 20), 1)]) is upper
+    assert with_moment_bound(upper, [(GaussianLoss(1.0), 5)]) is upper
+    found = with_moment_bound(upper, [(law, 1), (GaussianLoss(1.0), 1)])
     assert isinstance(found, MomentBound)
 
 
 def test_a_sum_of_sums_has_the_parts_of_both() -> None:
     law = WorstPlacing(2.0, 15)
-    inner = with_moments(composed([(law.enclosed()[1], 4)]), [(law, 4)])
-    outer = with_moments(composed([(law.enclosed()[1], 40)]), [(BracketedLoss(NOTHING, inner), 10)])
+    inner = with_moment_bound(composed([(law.known_bounds()[1], 4)]), [(law, 4)])
+    outer = with_moment_bound(composed([(law.known_bounds()[1], 40)]), [(EnclosedLoss(ZERO_LOSS, inner), 10)])
     assert isinstance(outer, MomentBound)
     assert outer.parts == ((law, 40),)
     assert outer.reversed().parts == outer.parts
-    assert BracketedLoss(NOTHING, inner).enclosed()[1] is inner.law  # type: ignore[attr-defined]
+    assert EnclosedLoss(ZERO_LOSS, inner).known_bounds()[1] is inner.law  # type: ignore[attr-defined]
 
 
 def test_one_end_of_a_law_known_from_both_sides_is_asked_alone() -> None:
     law = WorstPlacing(1.0, 10)
-    nested = BracketedLoss(BracketedLoss(NOTHING, law), law)
-    assert nested.side(0) is NOTHING
+    nested = EnclosedLoss(EnclosedLoss(ZERO_LOSS, law), law)
+    assert nested.side(0) is ZERO_LOSS
     assert nested.side(1) is law
     assert law.side(0) is law

@@ -101,4 +101,4 @@ def test_gaussian_at_infinite_levels():
     law = GaussianLoss(1.0)
     assert law.log_delta_bounds(math.inf) == (-math.inf, -math.inf)
     assert law.log_delta_bounds(-math.inf) == (0.0, 0.0)
-    assert law.largest() == math.inf
+    assert law.supremum() == math.inf

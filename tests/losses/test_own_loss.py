@@ -19,7 +19,7 @@ from ldp_audit.mechanisms import Gaussian
 class Own(PairLoss):
     """Laplace noise, said by its profile."""
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         return 1.0
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:

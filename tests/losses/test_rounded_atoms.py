@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from ldp_audit.accounting.compose import composed
+from ldp_audit.losses.composition import composed
+from ldp_audit.losses.discrete_loss import atoms_of, sum_of_losses
 from ldp_audit.losses.enclosed_loss import mixture
-from ldp_audit.losses.finite_losses import atoms_of, sum_of_losses
 from ldp_audit.losses.grid_loss import compose_on_grid
-from ldp_audit.losses.loss import ImproperLoss, PairLoss
+from ldp_audit.losses.loss import LossWithInfinity, PairLoss
 from ldp_audit.losses.noise_losses import LaplaceLoss
 
 ERROR = 0.125
@@ -70,7 +70,7 @@ def test_a_list_that_is_right_has_ends_that_meet() -> None:
 def test_mixtures_lists_and_what_may_be_infinite_keep_it(infinite: float) -> None:
     law = planted()
     if infinite:
-        law = ImproperLoss(law, math.log1p(-infinite), math.log1p(-infinite))
+        law = LossWithInfinity(law, math.log1p(-infinite), math.log1p(-infinite))
     assert rounding_of(law) == ERROR
     mixed = mixture([(math.log(0.5), 0.0, law), (math.log(0.5), 0.0, planted(0.0))])
     assert rounding_of(mixed) == ERROR

@@ -14,7 +14,7 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.composition import inverted_sum
 from ldp_audit.losses.grid_loss import compose_on_grid
 from ldp_audit.losses.noise_losses import GaussianLoss
-from ldp_audit.losses.sampled_loss import MixedLoss, SamplingRate
+from ldp_audit.losses.subsampled_loss import SamplingRate, SubsampledLoss
 from ldp_audit.mechanisms import Gaussian
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
@@ -24,23 +24,23 @@ _REACH = 14.0
 """Deviations beyond which there is less than e**-98, far below the smallest delta of a pair."""
 
 
-def _mixed(mu: float, rate: float, *, record_first: bool = True) -> MixedLoss:
-    return MixedLoss(GaussianLoss(mu), SamplingRate.of_chance(rate), record_first)
+def _mixed(mu: float, rate: float, *, record_first: bool = True) -> SubsampledLoss:
+    return SubsampledLoss(GaussianLoss(mu), SamplingRate.of_chance(rate), record_first)
 
 
-def _log_delta_of_two(law: MixedLoss, mu: float, level: float) -> float:
+def _log_delta_of_two(law: SubsampledLoss, mu: float, level: float) -> float:
     """Of two such losses: the integral over the first one's value of the second's closed form."""
     way = 1 if law.record_first else -1
     # near these the second one's delta changes quickly
     sharp = way * np.array([level, level - way * law.rate.log_left_out])
-    places = law.rate.unmixed(sharp) / mu + mu / 2
+    places = law.rate.inverse(sharp) / mu + mu / 2
     near = [place + side * 4.0**-k for place in places[np.isfinite(places)] for k in range(16) for side in (-1, 0, 1)]
     first, last = -_REACH, _REACH + mu
     edges = np.linspace(first, last, math.ceil((last - first) * max(2.0, mu / 4)))
     edges = np.unique(np.clip([*edges, *near], first, last))
     halves = np.diff(edges)[:, None] / 2
     x = ((edges[1:] + edges[:-1])[:, None] / 2 + halves * _NODES).ravel()
-    losses = way * law.rate.mixed(mu * x - mu * mu / 2)
+    losses = way * law.rate.subsampled(mu * x - mu * mu / 2)
     densities = np.log((halves * _WEIGHTS).ravel()) - x * x / 2 - 0.5 * math.log(2 * math.pi)
     if law.record_first:
         densities = densities + losses
@@ -59,7 +59,7 @@ def test_two_losses_enclose_the_integral_of_the_closed_form(mu, rate, record_fir
     law = _mixed(mu, rate, record_first=record_first)
     loss = inverted_sum(compose_on_grid([(law, 2)]))
     alone = PrivacyLoss((law,)).epsilon_bounds(log_delta=log_delta)[1]
-    level = min(1.2 * alone, 0.9 * loss.largest()) or 0.1 * rate * min(1.0, mu)
+    level = min(1.2 * alone, 0.9 * loss.supremum()) or 0.1 * rate * min(1.0, mu)
     truth = _log_delta_of_two(law, mu, level)
     slack = _TRUTH * (1 + 1e-2 * abs(truth))
     low, high = loss.log_delta_bounds(level)
@@ -92,7 +92,7 @@ def test_ends_never_cross_anywhere(rate, sigma, times, log_delta):
     level = one.epsilon(log_delta=log_delta) * (1 + times**0.25) + rate / sigma
     whole = compose([(Gaussian(sigma=sigma), times)]).directions[0].log_delta_bounds(level)[1]
     for single, law in zip(one.directions, compose([(one, times)]).directions, strict=True):
-        if level < law.largest():
+        if level < law.supremum():
             low, high = law.log_delta_bounds(level)
             assert single.log_delta_bounds(level)[0] - 1e-9 * abs(low) <= high
             assert low <= high + 1e-12 * abs(high)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.losses import fft_sum as tilted_sum
+from ldp_audit.losses import grid_loss
 from ldp_audit.losses.discretisation import TiltedLaw, regridded
-from ldp_audit.losses.fft_sum import added
+from ldp_audit.losses.grid_loss import added
 
 
 def _law(weights: list[int], first: int = 0, spacing: float = 0.1) -> TiltedLaw:
@@ -80,7 +80,7 @@ def test_a_transform_with_larger_errors_is_caught(monkeypatch):
         )
 
     assert worst() <= 1
-    monkeypatch.setattr(tilted_sum.np.fft, "rfft", lambda *given_: whole(*given_).astype(np.complex64))
+    monkeypatch.setattr(grid_loss.np.fft, "rfft", lambda *given_: whole(*given_).astype(np.complex64))
     assert worst() > 1
 
 

@@ -9,21 +9,14 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import BinomialLoss, DiscreteLoss
+from ldp_audit.losses.loss import VAGUE, Transform, Values, from_excess
+from ldp_audit.losses.noise_losses import GaussianTransform, LaplaceTransform
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
-from ldp_audit.losses.sampled_loss import MixedLoss, SamplingRate
-from ldp_audit.losses.transform import (
-    VAGUE,
-    GaussianTransform,
-    LaplaceTransform,
-    Transform,
-    Values,
-    from_excess,
-)
+from ldp_audit.losses.subsampled_loss import SamplingRate, SubsampledLoss
 
 _MOMENTS = Callable[[acb], acb]
-_THREE = LossAtoms(np.array([-0.4, 0.1, 0.6]), np.log([0.35, 0.25, 0.4]))
+_THREE = DiscreteLoss(np.array([-0.4, 0.1, 0.6]), np.log([0.35, 0.25, 0.4]))
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +35,7 @@ def _laplace(epsilon: float) -> _MOMENTS:
     return lambda s: (-top / 2).exp() * (((s + half) * top).cosh() + ((s + half) * top).sinh() / (2 * (s + half)))
 
 
-def _atoms(law: LossAtoms) -> _MOMENTS:
+def _atoms(law: DiscreteLoss) -> _MOMENTS:
     pairs = [
         (arb(float(loss)), arb(float(log)).exp()) for loss, log in zip(law.losses, law.log_probabilities, strict=True)
     ]
@@ -155,8 +148,8 @@ def test_what_cannot_be_told_is_not():
     sampled = SampledGaussian(40.0, SamplingRate.of_chance(0.5), back=False)
     assert sampled.at(1e3, np.zeros(1)) is None
     assert sampled.log_beyond(1e3, 1.0) == math.inf
-    assert MixedLoss(BinomialLoss(0.1, -0.1, 10**6), SamplingRate.of_chance(0.5)).transform() is None
-    assert LossAtoms(np.zeros(1), np.log([0.5]), math.log(0.5)).transform() is None
+    assert SubsampledLoss(BinomialLoss(0.1, -0.1, 10**6), SamplingRate.of_chance(0.5)).transform() is None
+    assert DiscreteLoss(np.zeros(1), np.log([0.5]), math.log(0.5)).transform() is None
 
 
 def test_an_excess_whose_error_is_as_large_as_the_value_says_only_how_large_it_can_be():

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from ldp_audit.accounting import PrivacyLoss, compose, privacy_loss
-from ldp_audit.losses.finite_losses import symmetric_law
+from ldp_audit.losses.discrete_loss import symmetric_loss
 from ldp_audit.mechanisms import ExponentialSelection
 from ldp_audit.mechanisms.exponential_selection import selection_loss
 
@@ -30,7 +30,7 @@ def test_the_smallest_loss_of_each_group_for_all_of_it_would_be_seen() -> None:
     exact = PrivacyLoss((selection_loss(mechanism),))
     upper = selection_loss(mechanism, most=100).upper  # type: ignore[union-attr]
     kept = upper.losses > 3.0 / 100
-    wrong = symmetric_law(upper.losses[kept] - 3.0 / 100, upper.log_probabilities[kept])
+    wrong = symmetric_loss(upper.losses[kept] - 3.0 / 100, upper.log_probabilities[kept])
     assert PrivacyLoss((wrong,)).delta(0.7) < exact.delta(0.7)
 
 

@@ -159,7 +159,7 @@ def random_atoms(rng: Rng, size: int) -> Part:
     if rng.random() < 0.2 and size > 2:
         first[0], first[1], second[1], second[2] = 0, first[0] + first[1], 0, second[1] + second[2]
     words = [", ".join(f"{i}: {mass}/2**20" for i, mass in enumerate(law)) for law in (first, second)]
-    code = f"LossAtoms.of_laws({{{words[0]}}}, {{{words[1]}}})"
+    code = f"DiscreteLoss.of_laws({{{words[0]}}}, {{{words[1]}}})"
     pairs = [(fraction(p, 2**20), fraction(q, 2**20)) for p, q in zip(first, second, strict=True)]
     return Part(code, (Outcomes.of(pairs),), 14.0)
 

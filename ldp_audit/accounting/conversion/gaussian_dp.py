@@ -15,7 +15,7 @@ from ldp_audit.accounting.conversion.renyi import laws_of
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.hulls import dominating_atoms
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
@@ -60,9 +60,9 @@ def gdp_of(loss: PrivacyLoss | PairLoss) -> Converted:
     """
     laws = laws_of(loss)
     found = [(law, *_of_law(law)) for law in laws]
-    sure = max((mu for law, mu, exact in found if exact or math.isinf(law.largest())), default=0.0)
+    sure = max((mu for law, mu, exact in found if exact or math.isinf(law.supremum())), default=0.0)
     if all(exact for _, _, exact in found):
-        return Converted.exact(sure, _CURVE, of=max(law.largest() for law in laws))
+        return Converted.exact(sure, _CURVE, of=max(law.supremum() for law in laws))
     # finitely many losses that dominate say more, but take a second
     others = (min(mu, _of_atoms(dominating_atoms(law))) for law, mu, exact in found if not exact and mu > sure)
     return Converted.upper(max(sure, *others, 0.0), f"{_CURVE}, from above")
@@ -79,7 +79,7 @@ def _of_law(law: PairLoss) -> tuple[float, bool]:
     return math.sqrt(math.fsum(times * gdp_of(one).value ** 2 for one, times in parts)), False
 
 
-def _of_atoms(law: LossAtoms) -> float:
+def _of_atoms(law: DiscreteLoss) -> float:
     """The largest Phi^-1(1 - alpha) - Phi^-1(beta) over the corners of the trade-off curve."""
     if law.log_infinite > -math.inf or law.missing > -math.inf:
         return math.inf
@@ -94,7 +94,7 @@ def _of_atoms(law: LossAtoms) -> float:
     return float(apart.max())
 
 
-def _from_gains(law: LossAtoms, middle: NDArray[np.float64], apart: NDArray[np.float64]) -> NDArray[np.float64]:
+def _from_gains(law: DiscreteLoss, middle: NDArray[np.float64], apart: NDArray[np.float64]) -> NDArray[np.float64]:
     """mu where the two quantiles nearly agree, from the advantage Phi(m + mu/2) - Phi(m - mu/2) at each corner."""
     first, second = np.exp(law.log_probabilities), np.exp(law.log_probabilities - law.losses)
     gains = np.where(law.losses < -1, first - second, first * -np.expm1(-np.maximum(law.losses, -1.0)))

@@ -23,11 +23,10 @@ from scipy.special import ndtri_exp
 from ldp_audit.accounting.conversion.renyi import response_renyi
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.binomial_loss import MOST_TIMES, BinomialLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, share, whole
-from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING
-from ldp_audit.losses.loss import ImproperLoss, PairLoss
-from ldp_audit.numerics import log_lacking
+from ldp_audit.losses.discrete_loss import INFINITE_LOSS, MOST_TIMES, ZERO_LOSS, BinomialLoss
+from ldp_audit.losses.loss import LossWithInfinity, PairLoss
+from ldp_audit.numerics import log1mexp
 
 _DOMINATED = "Kairouz, Oh, Viswanath (2015), Theorem 3.3: randomised response is the worst"
 
@@ -130,7 +129,7 @@ def advanced_improved(epsilon: float, times: int, delta: float, *, each_delta: f
     left = _log_kept(delta) - times * _log_kept(each_delta)  # ln(1 - d)
     if left > 0:
         return Converted.upper(math.inf, _FORMULA)
-    root, log_slack = math.sqrt(times) * epsilon, log_lacking(left)
+    root, log_slack = math.sqrt(times) * epsilon, log1mexp(left)
     if left == 0 or math.isinf(epsilon) or root == 0:
         return Converted.upper(_sum(epsilon, times), _FORMULA)
     mean, ratio = root * root * (math.tanh(epsilon / 2) / epsilon), math.log(root) - log_slack
@@ -152,10 +151,10 @@ def optimal_loss(epsilon: float, times: int, *, each_delta: float = 0.0) -> Priv
     times, _, each_delta = _checked(epsilon, times, 0.0, each_delta)
     known = (f"each of {times} mechanisms has epsilon {epsilon:g} and delta {each_delta:g}, and no more is known",)
     log_finite = times * _log_kept(each_delta)
-    common: PairLoss = BinomialLoss(epsilon, -epsilon, times) if 0 < epsilon < math.inf else NOTHING
+    common: PairLoss = BinomialLoss(epsilon, -epsilon, times) if 0 < epsilon < math.inf else ZERO_LOSS
     if math.isinf(epsilon) or log_finite == -math.inf:
-        return PrivacyLoss((EVERYTHING,), known)
-    return PrivacyLoss((ImproperLoss(common, log_finite, log_finite) if log_finite < 0 else common,), known)
+        return PrivacyLoss((INFINITE_LOSS,), known)
+    return PrivacyLoss((LossWithInfinity(common, log_finite, log_finite) if log_finite < 0 else common,), known)
 
 
 def compared(epsilon: float, times: int, delta: float, *, each_delta: float = 0.0) -> dict[str, Converted]:
@@ -165,7 +164,7 @@ def compared(epsilon: float, times: int, delta: float, *, each_delta: float = 0.
 
 
 def _sum(epsilon: float, times: int) -> float:
-    return BinomialLoss(epsilon, -epsilon, times).largest() if 0 < epsilon < math.inf else epsilon
+    return BinomialLoss(epsilon, -epsilon, times).supremum() if 0 < epsilon < math.inf else epsilon
 
 
 def _log_kept(delta: float) -> float:

@@ -21,9 +21,8 @@ import numpy as np
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta, order, whole
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import DiscreteLoss, symmetric_loss
 from ldp_audit.losses.divergence import laplace_divergence, of_excess
-from ldp_audit.losses.finite_losses import symmetric_law
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.numerics import least_between
 
@@ -285,8 +284,8 @@ def zcdp_of(loss: PrivacyLoss | PairLoss, tolerance: float = 1e-4) -> Converted:
 
 def _ratio_beyond(law: PairLoss, order: float) -> float:
     """A bound on divergence over order from this order on, nats; infinite where none is known."""
-    if math.isfinite(law.largest()):
-        return law.largest() / order
+    if math.isfinite(law.supremum()):
+        return law.supremum() / order
     common, log_first, log_second = law.side(1).finite_part()
     if log_first < 0:
         return math.inf
@@ -308,7 +307,7 @@ def _few(law: PairLoss) -> PairLoss:
     return _coarser(atoms) if np.array_equal(atoms.losses, -atoms.losses[::-1]) else law
 
 
-def _coarser(law: LossAtoms) -> PairLoss:
+def _coarser(law: DiscreteLoss) -> PairLoss:
     """A loss that is its own reverse, each value above 0 moved to the two points of a grid beside it.
 
     Both of its masses p and q are kept ('connecting the dots', see `discretisation`): the share
@@ -327,7 +326,7 @@ def _coarser(law: LossAtoms) -> PairLoss:
         down = np.log(-np.expm1(losses - high)) - width + low - losses
     points, moved = np.append(high, low), np.minimum(np.append(up, down), 0.0) + np.append(logs, logs)
     kept = points > 0
-    return symmetric_law(points[kept], moved[kept], infinite=math.exp(law.log_infinite))
+    return symmetric_loss(points[kept], moved[kept], infinite=math.exp(law.log_infinite))
 
 
 def _supremum(divergence: Curve, attained: float, far: float, tolerance: float) -> float:
@@ -363,5 +362,5 @@ def _chord_bound(low: float, at_low: float, high: float, at_high: float) -> floa
 
 def _by_range(laws: tuple[PairLoss, ...], mean: float) -> float:
     """A bound from the width w of the losses alone: (alpha - 1) D(alpha) has a second derivative of w**2/4 at most."""
-    width = max(law.largest() + law.reversed().largest() for law in laws)
+    width = max(law.supremum() + law.reversed().supremum() for law in laws)
     return max(mean, width * width / 8 + math.ulp(0.0))

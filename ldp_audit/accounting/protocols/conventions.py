@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from ldp_audit.accounting.compose import compose
 from ldp_audit.accounting.converted import plain
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Step
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.mechanisms import RandomizedResponse
@@ -80,7 +79,7 @@ Uses = Sequence[tuple[PrivacyLoss, int]]
 
 def _basic(uses: Uses, delta: float) -> Total:
     """The sum of pure epsilons; where one is infinite, of the epsilons at an equal share of delta each."""
-    pure = _upwards(_sum(times * loss.largest() for loss, times in uses if loss.largest() > 0))
+    pure = _upwards(_sum(times * loss.supremum() for loss, times in uses if loss.supremum() > 0))
     if math.isfinite(pure):
         return Total("basic", "the sum of the epsilons", pure, 0.0)
     share = delta / sum(times for _, times in uses)
@@ -93,7 +92,7 @@ def _pure(uses: Uses, delta: float) -> list[Total]:
 
     "advanced" is their Theorem 3.5, which allows different epsilons, with the larger mean of Dwork, Rothblum, Vadhan.
     """
-    counted = [(loss.largest(), times) for loss, times in uses if loss.largest() > 0]
+    counted = [(loss.supremum(), times) for loss, times in uses if loss.supremum() > 0]
     if not counted or not all(math.isfinite(epsilon) for epsilon, _ in counted):
         return []
     most = max(epsilon for epsilon, _ in counted)  # whose square may be no float

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.protocols.paper_conventions import paper_claims
 from ldp_audit.accounting.protocols.protocol import Protocol
 from ldp_audit.accounting.protocols.protocol_file import load_protocol
@@ -91,7 +90,9 @@ def _row(scope: str, reports: int, views: tuple[PrivacyLoss, ...], known: float)
     """known: what fewer reports give away with the others at one end; more give away no less."""
     losses = [compose([(view, reports)]) for view in views]
     by_name, center, (low, high), (_, anywhere) = (loss.epsilon_bounds(DELTA) for loss in losses)
-    return Row(scope, reports, losses[0].largest(), by_name, center, (max(low, known), high), min(anywhere, by_name[1]))
+    return Row(
+        scope, reports, losses[0].supremum(), by_name, center, (max(low, known), high), min(anywhere, by_name[1])
+    )
 
 
 def section(protocol: Protocol, counted: Sequence[Row]) -> str:

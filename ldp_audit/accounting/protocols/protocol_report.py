@@ -161,7 +161,7 @@ def _spent(ledger: Ledger, scope: Scope, name: str, progress: Callable[[str], No
     return Spent(
         name,
         sum(one.times(ledger.protocol, scope) for one in ledger.losses),
-        ledger.loss(scope, shuffled=False).largest(),
+        ledger.loss(scope, shuffled=False).supremum(),
         ledger.ends(scope, shuffled=False),
         ledger.ends(scope, shuffled=True) if ledger.mixed else None,
     )

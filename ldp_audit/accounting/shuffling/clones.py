@@ -42,10 +42,10 @@ from numpy.typing import NDArray
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance
 from ldp_audit.accounting.shuffling.count_loss import event_count
 from ldp_audit.accounting.shuffling.expected_excess import log_fair_excess
-from ldp_audit.losses.binomial_loss import binomial_window
+from ldp_audit.losses.binomial import binomial_window
 from ldp_audit.losses.budget_arguments import whole
-from ldp_audit.losses.hulls import chord_law, chord_levels
-from ldp_audit.losses.loss import PairLoss, of_mirrored
+from ldp_audit.losses.hulls import chord_levels, chord_loss
+from ldp_audit.losses.loss import PairLoss, log_delta_from_reversed
 
 MOST_CLIENTS = 10**8
 MOST_EPSILON = 700.0
@@ -83,7 +83,7 @@ class CountedPair(PairLoss):
     log_share: float
     log_common: float = -math.inf
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`: epsilon0, where nobody else sent U or V."""
         return self.epsilon0
 
@@ -97,7 +97,7 @@ class CountedPair(PairLoss):
         Of very many clients the upper end stays above e**-3000.
         """
         if epsilon < 0:
-            return of_mirrored(epsilon, self.log_delta_bounds(-epsilon))
+            return log_delta_from_reversed(epsilon, self.log_delta_bounds(-epsilon))
         if epsilon >= self.epsilon0:
             return -math.inf, -math.inf
         reach, low = _FIRST_REACH, math.nan
@@ -137,7 +137,7 @@ class CountedPair(PairLoss):
         least = 4 * math.ulp(0.0) / self._share(epsilon)  # of a share below the range of floats with all digits
         return (ROUNDING if self.n <= 10**6 else ROUNDING_OF_LARGE) + _OF_THE_LOGARITHM * abs(log_delta) + least
 
-    def enclosed_end(self, end: int) -> PairLoss:
+    def known_bound(self, end: int) -> PairLoss:
         """See `PairLoss`."""
         return self._dominating if end else self._one_count
 
@@ -148,7 +148,7 @@ class CountedPair(PairLoss):
         else:
             about = self._one_count
             levels = chord_levels(lambda level: about.log_delta_bounds(level)[1], self.epsilon0, _DENSE, _SPARSE)
-        return chord_law(levels, np.append(self.log_deltas_above(levels[:-1]), -math.inf))
+        return chord_loss(levels, np.append(self.log_deltas_above(levels[:-1]), -math.inf))
 
     def _own_levels(self) -> NDArray[np.float64]:
         """All losses from 0 on, but for some that others are next to: between them the profile is its own chords."""

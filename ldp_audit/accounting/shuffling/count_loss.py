@@ -42,9 +42,9 @@ from ldp_audit.accounting.shuffling.anonymous_counts import (
     neighbouring_masses,
 )
 from ldp_audit.accounting.shuffling.expected_excess import Runs, Trials, runs_of
-from ldp_audit.losses.binomial_loss import binomial_window
-from ldp_audit.losses.finite_losses import NOTHING, atoms_of
-from ldp_audit.losses.loss import CellMasses, ListedPart, PairLoss, of_mirrored
+from ldp_audit.losses.binomial import binomial_window
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, atoms_of
+from ldp_audit.losses.loss import CellMasses, ListedPart, PairLoss, log_delta_from_reversed
 
 _REACH = 800.0
 """-ln of how much rarer than the likeliest a count may be that is added up by itself; rarer ones by their tails."""
@@ -84,7 +84,7 @@ class CountLoss(PairLoss):
     others: Chance
     gap: float
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`: that of n upper reports, or of none."""
         return self._ends[1]
 
@@ -98,7 +98,7 @@ class CountLoss(PairLoss):
         if epsilon >= largest:
             return -math.inf, -math.inf
         if epsilon <= least:
-            return of_mirrored(epsilon, (-math.inf, -math.inf))
+            return log_delta_from_reversed(epsilon, (-math.inf, -math.inf))
         above, gap, log_slope = self._levels(epsilon)
         shift = self._level_error(epsilon, above, gap)
         levels = np.array([above + shift, max(above - shift, -self.n * self._trials.p * _ABOVE_NONE)])
@@ -294,7 +294,7 @@ def event_count(n: int, first: Chance, second: Chance, others: Chance, gap: floa
     others: each of the n - 1 others', likewise.   gap: how much larger the first's chance is: see `loss_of_count`.
     """
     if gap == 0:
-        return NOTHING
+        return ZERO_LOSS
     if n > MOST_LISTED:
         return CountLoss(n, first, second, others, gap)
     counts = np.arange(n + 1, dtype=np.float64)

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincc
 
-from ldp_audit.losses.binomial_loss import binomial_window, log_binomial_at, stirling_error
+from ldp_audit.losses.binomial import binomial_window, log_binomial_at, stirling_error
 
 _NEAR = 1.0
 """Standard deviations within which the identity is used."""

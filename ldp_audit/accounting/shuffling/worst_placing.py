@@ -48,8 +48,8 @@ from numpy.typing import NDArray
 
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance
 from ldp_audit.accounting.shuffling.count_loss import event_count
-from ldp_audit.losses.hulls import chord_law, chord_levels
-from ldp_audit.losses.loss import Divergence, PairLoss, of_mirrored
+from ldp_audit.losses.hulls import chord_levels, chord_loss
+from ldp_audit.losses.loss import Divergence, PairLoss, log_delta_from_reversed
 from ldp_audit.mechanisms.log_space import expit
 
 MOST_ONE_BY_ONE = 1024
@@ -77,7 +77,7 @@ class WorstPlacing(PairLoss):
     epsilon0: float
     n: int
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`: epsilon0, whatever the others hold (nobody sends 1)."""
         return self.epsilon0
 
@@ -91,7 +91,7 @@ class WorstPlacing(PairLoss):
         Beyond by 5e-4, of 10**8 by up to 1e-2; by more where delta lies below all floats.
         """
         if epsilon < 0:
-            return of_mirrored(epsilon, self.log_delta_bounds(-epsilon))
+            return log_delta_from_reversed(epsilon, self.log_delta_bounds(-epsilon))
         if epsilon >= self.epsilon0:
             return -math.inf, -math.inf
         found = self._split(epsilon, *((_PRECISION, _BLOCKS) if self.n > MOST_ONE_BY_ONE else (0.0, _ALL_BLOCKS)))
@@ -112,7 +112,7 @@ class WorstPlacing(PairLoss):
     def _moments(self) -> WorstMoments:
         return WorstMoments(self.epsilon0, self.n)
 
-    def enclosed_end(self, end: int) -> PairLoss:
+    def known_bound(self, end: int) -> PairLoss:
         """See `PairLoss`: `placing`, which is about the worst, or a loss that dominates all placings."""
         return self._dominating if end else self.placing
 
@@ -130,7 +130,7 @@ class WorstPlacing(PairLoss):
         found = [self._split(float(levels[0]), *asked)]
         for level in levels[1:-1]:
             found.append(self._split(float(level), *asked, near=found[-1]))
-        return chord_law(levels, np.array([*(min(0.0, one.high) for one in found), -math.inf]))
+        return chord_loss(levels, np.array([*(min(0.0, one.high) for one in found), -math.inf]))
 
     def _own_levels(self) -> NDArray[np.float64]:
         """Losses of the placing's mirror image that are not too rare: there a placing's chords are its profile."""

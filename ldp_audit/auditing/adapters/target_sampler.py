@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.adapters.recognise import as_sampler
+from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler
+from ldp_audit.auditing.adapters.recognise import as_sampler, made
 from ldp_audit.auditing.program import NamedSampler, Sampler, source_of
 
 
@@ -42,6 +43,12 @@ class TargetSampler(NamedSampler):
         """The object itself."""
         return _object(self.target)
 
+    @property
+    def repeatable(self) -> bool:
+        """See `NamedSampler`; a sampler (x, n, rng) of the user's is trusted to draw from rng alone."""
+        sampler = _sampler(self.target)
+        return sampler.repeatable if isinstance(sampler, AdaptedSampler) else True
+
     def prepare(self) -> None:
         """See `NamedSampler`."""
         _sampler(self.target)
@@ -51,7 +58,7 @@ class TargetSampler(NamedSampler):
 def _object(target: str) -> Any:
     from ldp_audit.mechanisms import target as targets
 
-    return targets.load(target)
+    return made(targets.load(target, classes=True))
 
 
 @cache

@@ -37,7 +37,7 @@ from ldp_audit.accounting.conversion.conversions import (
     zcdp_to_epsilon,
 )
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import RandomizedResponse, SubsampleRelease
@@ -103,7 +103,7 @@ def test_the_least_mu_of_pure_epsilon_is_that_of_randomised_response(pure: float
 @settings(max_examples=40)
 @given(losses())
 def test_no_mechanism_has_more_than_its_pure_epsilon_allows(loss: PrivacyLoss) -> None:
-    pure = loss.largest()
+    pure = loss.supremum()
     assert dominated(lambda e: log_of(pure_to_delta(pure, e)), loss)
     if math.isfinite(pure):
         assert renyi_divergence(loss, 3.0).value <= pure_to_renyi(pure, 3.0).value * (1 + 1e-12) + 1e-15
@@ -162,7 +162,7 @@ def test_the_divergences_of_noise_by_integration() -> None:
 def test_the_divergence_of_atoms_is_their_sum(loss: PrivacyLoss, alpha: float) -> None:
     found = []
     for law in loss.directions:
-        if law.largest() == math.inf:
+        if law.supremum() == math.inf:
             found.append(math.inf)
             continue
         pairs = [(mpf(x), exp(mpf(y))) for x, y in zip(law.losses, law.log_probabilities, strict=True)]  # type: ignore[attr-defined]
@@ -185,7 +185,7 @@ def test_a_law_without_a_formula_is_bounded_from_above() -> None:
         def exact(self) -> bool:
             return True
 
-        def largest(self) -> float:
+        def supremum(self) -> float:
             return 1.0
 
         def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
@@ -321,7 +321,7 @@ def test_the_least_mu_of_a_loss_dominates_it_and_no_less_does(loss: PrivacyLoss)
     if mu == 0:
         assert loss.delta(0.0) < 1e-15
         return
-    fine = np.linspace(0, loss.largest(), 60)
+    fine = np.linspace(0, loss.supremum(), 60)
     assert all(gdp_to_delta(mu, float(e)).value >= loss.delta_bounds(float(e))[0] - 1e-12 for e in fine)
     less = GaussianLoss(0.9 * mu)
     both = [*fine, *-fine]

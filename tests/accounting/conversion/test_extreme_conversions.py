@@ -33,7 +33,7 @@ from ldp_audit.accounting.conversion.conversions import (
     zcdp_to_delta,
     zcdp_to_epsilon,
 )
-from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 

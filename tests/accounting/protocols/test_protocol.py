@@ -15,8 +15,8 @@ from ldp_audit.accounting.protocols.protocol import Protocol, Sampling, Shufflin
 from ldp_audit.accounting.protocols.protocol_file import load_protocol, shipped
 from ldp_audit.accounting.protocols.protocol_report import account
 from ldp_audit.claims import papers
-from ldp_audit.losses.enclosed_loss import BracketedLoss
-from ldp_audit.losses.finite_losses import NOTHING
+from ldp_audit.losses.discrete_loss import ZERO_LOSS
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.mechanisms import FiniteChannel, RandomizedResponse, TwoPoint
 from tests.claims import test_papers
 
@@ -126,7 +126,7 @@ def test_a_lower_end_that_a_grid_has_lost_is_that_of_fewer_uses() -> None:
     """Seen with 17 million uses: the composition's own lower end was 0, and the report said 'at least 0'."""
     losses = step_losses(protocol())
     known = Ledger(protocol(), losses, 1e-5)
-    lost = PrivacyLoss((BracketedLoss(NOTHING, known.loss("everything", shuffled=False).directions[0]),))
+    lost = PrivacyLoss((EnclosedLoss(ZERO_LOSS, known.loss("everything", shuffled=False).directions[0]),))
     ledger = Ledger(protocol(), losses, 1e-5, _made={("everything", False): lost})
     assert lost.epsilon_bounds(1e-5)[0] == 0
     assert ledger.ends("everything", shuffled=False)[0] == known.ends("one round", shuffled=False)[0] > 0

@@ -14,8 +14,7 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose
 from ldp_audit.accounting.shuffling.clones import CountedPair, clones, stronger_clones, third_value
 from ldp_audit.accounting.shuffling.expected_excess import log_fair_excess
 
@@ -186,7 +185,7 @@ def test_a_hundred_million_clients() -> None:
 
 def test_a_composed_pair_is_enclosed_by_finite_laws() -> None:
     pair = clones(1.0, 30)
-    low, high = pair.enclosed()
+    low, high = pair.known_bounds()
     for level in (0.0, 0.1, 0.5, 0.9, -0.3):
         ends = pair.log_delta_bounds(level)
         assert low.log_delta_bounds(level)[1] <= ends[1]
@@ -199,7 +198,7 @@ def test_a_composed_pair_is_enclosed_by_finite_laws() -> None:
 def test_the_law_above_few_clients_is_the_pair_s_own(n: int, epsilon0: float) -> None:
     """Would catch a loss that is left out: chords between others lay up to e**0.7 above the profile."""
     for pair in (clones(epsilon0, n), stronger_clones(epsilon0, n), third_value(epsilon0, n, 10)):
-        above = pair.enclosed_end(1)
+        above = pair.known_bound(1)
         for level in epsilon0 * np.concatenate([np.linspace(0, 0.999, 12), 10.0 ** -np.arange(2, 9)]):
             (low, high), most = pair.log_delta_bounds(float(level)), above.log_delta_bounds(float(level))[1]
             assert low <= most <= high + 3e-9 + 1e-11 * abs(high)

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose
 from ldp_audit.accounting.shuffle import shuffle
 from ldp_audit.accounting.shuffling import count_loss
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance
 from ldp_audit.accounting.shuffling.count_loss import CountLoss
 from ldp_audit.accounting.shuffling.expected_excess import Trials
-from ldp_audit.losses.discrete_loss import LossAtoms
+from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.mechanisms import RandomizedResponse, TwoPoint
 from ldp_audit.mechanisms.log_space import expit
 
@@ -27,14 +26,14 @@ def ends(epsilon: float) -> tuple[Chance, Chance]:
     return upper, Chance(upper.lower, upper.upper)
 
 
-def laws(n: int, epsilon: float, others: str, *, mirrored: bool = False) -> tuple[CountLoss, LossAtoms]:
+def laws(n: int, epsilon: float, others: str, *, mirrored: bool = False) -> tuple[CountLoss, DiscreteLoss]:
     """In closed form, and as a list."""
     high, low = ends(epsilon)
     placed = HALF if others == "center" else low
     gap = math.tanh(epsilon / 2)
     pair = (low, high, placed, -gap) if mirrored else (high, low, placed, gap)
     listed = count_loss.event_count(n, *pair)
-    assert isinstance(listed, LossAtoms)
+    assert isinstance(listed, DiscreteLoss)
     return CountLoss(n, *pair), listed
 
 
@@ -44,7 +43,7 @@ def laws(n: int, epsilon: float, others: str, *, mirrored: bool = False) -> tupl
 def test_it_is_the_listed_law(n: int, epsilon: float, others: str, *, mirrored: bool) -> None:
     """Would catch swapped hypotheses, a count that is one off, a direction lost."""
     closed, listed = laws(n, epsilon, others, mirrored=mirrored)
-    assert closed.largest() == pytest.approx(listed.largest(), rel=1e-15)
+    assert closed.supremum() == pytest.approx(listed.supremum(), rel=1e-15)
     spread = float(np.exp(listed.log_probabilities) @ np.abs(listed.losses))
     for level in (-2 * epsilon, -0.9 * epsilon, -spread, 0.0, 0.1 * spread, spread, 7 * spread, 0.7 * epsilon):
         low, high = closed.log_delta_bounds(level)
@@ -79,7 +78,7 @@ def test_its_cells_are_those_of_the_list(
         assert [inner.log_below, inner.log_above] == pytest.approx(sums, rel=1e-12, abs=1e-11)
 
 
-def _outside(listed: LossAtoms, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
+def _outside(listed: DiscreteLoss, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     return listed.losses <= -0.05 * epsilon, listed.losses > 0.6 * epsilon
 
 

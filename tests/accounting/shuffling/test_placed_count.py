@@ -48,7 +48,7 @@ def test_counts_rarer_than_any_float_have_their_losses(
     ends = [expit(epsilon0)] * upper + [0.5] * halves
     chances = ends + [expit(-epsilon0)] * (n - 1 - len(ends))
     law = placed_count(n, epsilon0, chances)
-    assert law.largest() == pytest.approx(epsilon0, rel=1e-15)
+    assert law.supremum() == pytest.approx(epsilon0, rel=1e-15)
     found = law.log_delta_bounds(share * epsilon0)
     assert found[0] == found[1] == pytest.approx(in_balls(epsilon0, share * epsilon0, chances), rel=1e-12, abs=1e-12)
 

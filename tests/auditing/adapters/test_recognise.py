@@ -112,8 +112,8 @@ def test_arguments_are_handed_to_the_adapter() -> None:
     ("target", "complaint"),
     [
         (3, "target must be something to draw from, got 3; "),
-        (TwoPoint, "target must be something to draw from, got <class"),
-        (Measurement, "target must be something to draw from, got <class"),
+        (TwoPoint, r"target must be something to draw from, got <class .*, which needs \(epsilon\): "),
+        (DPMechanism, r"target must be something to draw from, got <class .*, which needs \(scale\): "),
         (None, "target must be something to draw from, got None; "),
         (lambda a, b, c, d: a, r"target must not need the arguments \(a, b, c, d\); "),
         (max, "target must tell its parameters, got <built-in function max>; "),
@@ -136,3 +136,100 @@ def test_recognising_a_function_imports_no_library(extra: str, loaded: list[str]
     code = extra + RECOGNISE + f"import sys; print(*(name for name in {HEAVY!r} if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.split() == loaded
+
+
+class Client:
+    """One public method of one value."""
+
+    made = 0
+
+    def __init__(self, shift: int = 0) -> None:
+        Client.made += 1
+        self.shift = shift
+
+    @property
+    def trap(self) -> int:
+        raise AssertionError("a property was evaluated")
+
+    def privatize(self, x: int) -> int:
+        return x + self.shift
+
+    def report(self, reports: int, *, total: int) -> int:
+        return total
+
+    def reset(self) -> None:
+        self.shift = 0
+
+    def merge(self, one: int, other: int) -> int:
+        return one + other
+
+    def _encode(self, x: int) -> int:
+        return x
+
+
+class OneMethodWithRng:
+    def perturb(self, x: int, rng: np.random.Generator) -> int:
+        return x + int(rng.integers(1, 2))
+
+
+class SeveralMethods:
+    def encode(self, x: int) -> int:
+        return x
+
+    @staticmethod
+    def privatize(x: int) -> int:
+        return x + 1
+
+
+class Called:
+    def decode(self, y: int) -> int:
+        return y
+
+    def __call__(self, x: int) -> int:
+        return x + 1
+
+
+class Fails:
+    def __init__(self) -> None:
+        raise KeyError("no key")
+
+
+@together(
+    ("target", "output"),
+    [
+        (Client(1), 6),
+        (Client, 5),
+        (lambda: Client(1), 6),
+        (partial(Client, 1), 6),
+        (OneMethodWithRng, 6),
+        (OneMethodWithRng(), 6),
+        (SeveralMethods().privatize, 6),
+        (SeveralMethods.privatize, 6),
+        (Called, 6),
+        (Called(), 6),
+        (lambda: lambda x, n, rng: [x + 1] * n, 6),
+    ],
+)
+def test_a_class_a_factory_and_an_object_stand_for_their_method_of_one_value(target: Any, output: Any) -> None:
+    assert as_sampler(target)(5, 2, np.random.default_rng(0)) == [output] * 2
+
+
+def test_a_class_makes_one_object() -> None:
+    before = Client.made
+    as_sampler(Client)(5, 100, np.random.default_rng(0))
+    assert Client.made == before + 1
+
+
+@together(
+    ("target", "complaint"),
+    [
+        (SeveralMethods, "with encode, privatize: name one, such as SeveralMethods.encode"),
+        (SeveralMethods.encode, "the method of an object, got SeveralMethods.encode, which is its class's"),
+        (Fails, r"cannot make what is to be audited: KeyError\('no key'\)"),
+        (lambda: 3, "something to draw from, got 3"),
+        (lambda: Client, "something to draw from, got <class"),
+    ],
+)
+def test_what_names_no_single_method_is_told_how_to_choose(target: Any, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        as_sampler(target)

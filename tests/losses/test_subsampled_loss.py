@@ -11,22 +11,20 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.subsample import subsample
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.enclosed_loss import BracketedLoss
+from ldp_audit.losses.discrete_loss import BinomialLoss, DiscreteLoss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
-from ldp_audit.losses.sampled_loss import MixedLoss, SamplingRate, SymmetricLoss, mixed, symmetric
+from ldp_audit.losses.subsampled_loss import SamplingRate, SubsampledLoss, SymmetricLoss, subsampled, symmetric
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 LAWS: dict[str, PairLoss] = {
     "gaussian": GaussianLoss(1.5),
     "laplace": LaplaceLoss(1.0),
     "randomised response": privacy_loss(RandomizedResponse(1.0, 3)).directions[0],
-    "improper": LossAtoms.of_laws({0: 0.5, 1: 0.4, 2: 0.1}, {0: 0.3, 1: 0.5, 3: 0.2}),
+    "improper": DiscreteLoss.of_laws({0: 0.5, 1: 0.4, 2: 0.1}, {0: 0.3, 1: 0.5, 3: 0.2}),
 }
 
 
@@ -107,7 +105,7 @@ def test_twelve_digits_of_finitely_many_losses_are_right(epsilon: float, rate: f
 
 def assert_digits(mechanism: Any, rate: float, tolerance: float) -> None:
     remove, add = subsample(mechanism, rate=rate).directions
-    scale = min(1.0, rate, remove.largest(), add.largest())
+    scale = min(1.0, rate, remove.supremum(), add.supremum())
     with mpmath.workdps(50):
         q = mpmath.mpf(rate)
         for level in (-0.9 * scale, -0.01 * scale, 0.0, 0.3 * scale, 0.8 * scale):
@@ -145,7 +143,7 @@ def test_two_rounds_on_the_grid_enclose_the_double_integral(epsilon: float) -> N
 @pytest.mark.parametrize("rate", [1e-6, 0.2, 0.95])
 def test_masses_of_cells_and_the_profile_agree(name: str, record_first: bool, rate: float) -> None:
     """Also on edges beyond the range of the loss, and for atoms, which the wrapper need not see but may."""
-    law = MixedLoss(LAWS[name], SamplingRate.of_chance(rate), record_first)
+    law = SubsampledLoss(LAWS[name], SamplingRate.of_chance(rate), record_first)
     for edges in (np.linspace(-3, 3, 13), np.linspace(-rate, rate, 7), np.array([-9.0]), np.array([9.0])):
         assert_masses_agree(law, edges)
 
@@ -155,7 +153,7 @@ def test_masses_of_cells_and_the_profile_agree(name: str, record_first: bool, ra
     "edges", [np.linspace(-2, 2, 9), np.linspace(-2, 2, 8), np.array([1.0]), np.array([-1.0, -0.5])]
 )
 def test_masses_of_the_symmetric_law_and_its_profile_agree(name: str, edges: np.ndarray) -> None:
-    assert_masses_agree(SymmetricLoss(MixedLoss(LAWS[name], SamplingRate.of_chance(0.3))), edges)
+    assert_masses_agree(SymmetricLoss(SubsampledLoss(LAWS[name], SamplingRate.of_chance(0.3))), edges)
 
 
 def assert_masses_agree(law: Any, edges: np.ndarray) -> None:
@@ -175,10 +173,15 @@ def assert_masses_agree(law: Any, edges: np.ndarray) -> None:
 @pytest.mark.parametrize("name", ["randomised response", "improper"])
 def test_atoms_and_the_wrapper_say_the_same(name: str, rate: float) -> None:
     chance = SamplingRate.of_chance(rate)
-    for law, way in ((mixed(LAWS[name], chance), True), (mixed(LAWS[name].reversed(), chance).reversed(), False)):
-        wrapper = MixedLoss(LAWS[name], chance, way) if way else MixedLoss(LAWS[name].reversed().reversed(), chance)
-        wrapper = wrapper if way else MixedLoss(LAWS[name].reversed(), chance).reversed()
-        assert law.largest() == pytest.approx(wrapper.largest(), rel=1e-12)
+    for law, way in (
+        (subsampled(LAWS[name], chance), True),
+        (subsampled(LAWS[name].reversed(), chance).reversed(), False),
+    ):
+        wrapper = (
+            SubsampledLoss(LAWS[name], chance, way) if way else SubsampledLoss(LAWS[name].reversed().reversed(), chance)
+        )
+        wrapper = wrapper if way else SubsampledLoss(LAWS[name].reversed(), chance).reversed()
+        assert law.supremum() == pytest.approx(wrapper.supremum(), rel=1e-12)
         for epsilon in (-0.5, -0.1 * rate, 0.0, 0.3 * rate, 0.1):
             assert law.log_delta_bounds(epsilon) == pytest.approx(
                 wrapper.log_delta_bounds(epsilon), rel=1e-12, abs=1e-12
@@ -196,8 +199,8 @@ def test_symmetric_leaves_a_symmetric_law_as_it_is() -> None:
 @pytest.mark.parametrize("record_first", [True, False])
 def test_a_base_without_masses_is_enclosed_for_composition(record_first: bool) -> None:
     """By its profile: a long sum of two-valued losses does not list its losses."""
-    law = MixedLoss(BinomialLoss(1e-3, -1e-3, 400_000), SamplingRate.of_chance(0.2), record_first)
-    lower, upper = law.enclosed()
+    law = SubsampledLoss(BinomialLoss(1e-3, -1e-3, 400_000), SamplingRate.of_chance(0.2), record_first)
+    lower, upper = law.known_bounds()
     for level in (-0.1, 0.0, 0.05, 0.15):
         found = [
             math.exp(one.log_delta_bounds(level)[end]) for one, end in ((lower, 0), (law, 0), (law, 1), (upper, 1))
@@ -205,16 +208,19 @@ def test_a_base_without_masses_is_enclosed_for_composition(record_first: bool) -
         assert found == sorted(found)
         assert found[3] < found[1] * 1.01 + 1e-12
     if record_first:  # its mirror image is no upper half of a symmetric law
-        assert SymmetricLoss(law).enclosed()[1].log_delta_bounds(0.05)[1] >= law.log_delta_bounds(0.05)[1]
-    same = MixedLoss(GaussianLoss(1.0), SamplingRate.of_chance(0.2), record_first)
-    assert same.enclosed() == (same, same)
-    assert SymmetricLoss(same).enclosed() == (SymmetricLoss(same),) * 2
+        assert SymmetricLoss(law).known_bounds()[1].log_delta_bounds(0.05)[1] >= law.log_delta_bounds(0.05)[1]
+    same = SubsampledLoss(GaussianLoss(1.0), SamplingRate.of_chance(0.2), record_first)
+    assert same.known_bounds() == (same, same)
+    assert SymmetricLoss(same).known_bounds() == (SymmetricLoss(same),) * 2
 
 
 def test_both_ends_of_a_bracketed_base_reach_composition() -> None:
-    inner = BracketedLoss(GaussianLoss(1.0), GaussianLoss(1.2))
-    for law in (MixedLoss(inner, SamplingRate.of_chance(0.3)), MixedLoss(inner, SamplingRate.of_chance(0.3), False)):
-        lower, upper = law.enclosed()
+    inner = EnclosedLoss(GaussianLoss(1.0), GaussianLoss(1.2))
+    for law in (
+        SubsampledLoss(inner, SamplingRate.of_chance(0.3)),
+        SubsampledLoss(inner, SamplingRate.of_chance(0.3), False),
+    ):
+        lower, upper = law.known_bounds()
         for level in (-0.2, 0.0, 0.1):
             assert (lower.log_delta_bounds(level)[0], upper.log_delta_bounds(level)[1]) == law.log_delta_bounds(level)
 

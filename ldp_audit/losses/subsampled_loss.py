@@ -27,14 +27,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.enclosed_loss import BracketedLoss
-from ldp_audit.losses.finite_losses import NOTHING, atoms_of, symmetric_law
+from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, atoms_of, symmetric_loss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.hulls import dominated_atoms, dominating_atoms
-from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, of_mirrored
+from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, Transform, log_delta_from_reversed
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
-from ldp_audit.losses.transform import Transform
-from ldp_audit.numerics import log_lacking, log_ratio
+from ldp_audit.numerics import log1mexp, log_ratio
 
 
 @dataclass(frozen=True)
@@ -54,19 +52,19 @@ class SamplingRate:
     def without_replacement(cls, n: int, k: int, rounds: int = 1) -> SamplingRate:
         """Drawn at least once when k of n records are drawn, afresh each round."""
         left_out = rounds * log_ratio(n - k, n) if k < n else -math.inf
-        return cls(log_ratio(k, n) if rounds == 1 and k else log_lacking(left_out), left_out)
+        return cls(log_ratio(k, n) if rounds == 1 and k else log1mexp(left_out), left_out)
 
     @classmethod
     def with_replacement(cls, n: int, k: int, rounds: int = 1) -> SamplingRate:
         """Drawn at least once by k draws from n records, each from all of them, in each round."""
         left_out = rounds * k * log_ratio(n - 1, n) if n > 1 else (-math.inf if k else 0.0)
-        return cls(log_lacking(left_out), left_out)
+        return cls(log1mexp(left_out), left_out)
 
     def again(self, rate: SamplingRate) -> SamplingRate:
         """Of a sample of the sample, drawn by the other rate: the product."""
         log_drawn = self.log_drawn + rate.log_drawn
         if log_drawn < -math.log(2):
-            return SamplingRate(log_drawn, log_lacking(log_drawn))
+            return SamplingRate(log_drawn, log1mexp(log_drawn))
         return SamplingRate(log_drawn, float(np.logaddexp(rate.log_left_out, rate.log_drawn + self.log_left_out)))
 
     @property
@@ -74,7 +72,7 @@ class SamplingRate:
         """q itself."""
         return math.exp(self.log_drawn)
 
-    def mixed(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
+    def subsampled(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
         """ln(1 - q + q e**L), right to a few units in the last place of itself, also for tiny q and L near 0.
 
         losses: nats, infinities too, any shape. For 0 < q < 1.
@@ -86,8 +84,8 @@ class SamplingRate:
         )
         return np.where(losses > 0, np.logaddexp(0.0, _log_expm1(losses) + self.log_drawn), below)
 
-    def unmixed(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The inverse of `mixed`; -inf at and below ln(1 - q), where it takes no value."""
+    def inverse(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The inverse of `subsampled`; -inf at and below ln(1 - q), where it takes no value."""
         losses = np.asarray(losses, dtype=np.float64)
         lower = np.minimum(losses, 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -111,25 +109,25 @@ _LARGEST = 1e6
 """Nats: of larger losses a list's two masses, e**-loss of each other, have lost their digits."""
 
 
-def mixed(law: PairLoss, rate: SamplingRate) -> PairLoss:
+def subsampled(law: PairLoss, rate: SamplingRate) -> PairLoss:
     """The loss of ((1 - q) Q + q P, Q) for the law of (P, Q): exact where that is, finitely many losses likewise."""
     if rate.log_drawn == -math.inf:
-        return NOTHING
+        return ZERO_LOSS
     if rate.log_left_out == -math.inf:
         return law
-    if isinstance(law, MixedLoss) and law.record_first:
-        return MixedLoss(law.base, law.rate.again(rate))
+    if isinstance(law, SubsampledLoss) and law.record_first:
+        return SubsampledLoss(law.base, law.rate.again(rate))
     lower, upper = law.side(0), law.side(1)
     if lower is not upper:
-        return BracketedLoss(mixed(lower, rate), mixed(upper, rate))
+        return EnclosedLoss(subsampled(lower, rate), subsampled(upper, rate))
     atoms = law.atoms(_MOST_ATOMS)
     if atoms is None or (atoms is not law and np.abs(atoms.losses).max(initial=0.0) > _LARGEST):
-        return MixedLoss(law, rate)
-    return _mixed_atoms(atoms, rate)
+        return SubsampledLoss(law, rate)
+    return _subsampled_values(atoms, rate)
 
 
 @dataclass(frozen=True)
-class MixedLoss(PairLoss):
+class SubsampledLoss(PairLoss):
     """The loss of ((1 - q) Q + q P, Q), or of (Q, (1 - q) Q + q P), for a law of any kind.
 
     base: the law of (P, Q), or of (Q, P).   rate: with 0 < q < 1.   record_first: which of the two pairs it is.
@@ -144,9 +142,9 @@ class MixedLoss(PairLoss):
         """See `PairLoss`: as the base."""
         return self.base.exact
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
-        return self._sign * float(self.rate.mixed(np.array(self._sign * self.base.largest())))
+        return self._sign * float(self.rate.subsampled(np.array(self._sign * self.base.supremum())))
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`; the ends are as far apart as the base's."""
@@ -157,12 +155,12 @@ class MixedLoss(PairLoss):
         if not self.record_first and epsilon >= -lowest:  # none is above its negative
             return -math.inf, -math.inf
         share = self.rate.log_drawn if self.record_first else math.log(-math.expm1(epsilon + lowest))
-        low, high = self.base.log_delta_bounds(float(self.unmixed(np.array(epsilon))))
+        low, high = self.base.log_delta_bounds(float(self.base_losses(np.array(epsilon))))
         return share + low, share + high
 
-    def reversed(self) -> MixedLoss:
+    def reversed(self) -> SubsampledLoss:
         """The loss of the other pair."""
-        return MixedLoss(self.base.reversed(), self.rate, not self.record_first)
+        return SubsampledLoss(self.base.reversed(), self.rate, not self.record_first)
 
     @property
     def known(self) -> bool:
@@ -174,7 +172,7 @@ class MixedLoss(PairLoss):
         """See `PairLoss`."""
         return self.base.discretisable
 
-    def enclosed_end(self, end: int) -> PairLoss:
+    def known_bound(self, end: int) -> PairLoss:
         """See `PairLoss`; of finitely many losses for a base that is known."""
         return self if self.known else self._enclosed[end]
 
@@ -202,7 +200,7 @@ class MixedLoss(PairLoss):
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `PairLoss`; for a base that is one."""
-        inner = self._base_masses(self.unmixed(edges))
+        inner = self._base_masses(self.base_losses(edges))
         with_record, without = (inner.first, inner.second)[:: self._sign]
         drawn = np.logaddexp(without + self.rate.log_left_out, with_record + self.rate.log_drawn)
         only_with, only_without = (inner.infinite, inner.missing)[:: self._sign]
@@ -215,16 +213,16 @@ class MixedLoss(PairLoss):
             return CellMasses(drawn, without, shown, -math.inf)
         return CellMasses(without, drawn, -math.inf, shown)
 
-    def unmixed(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
+    def base_losses(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
         """The base's losses for these, nats, same shape; infinite where there is none."""
-        return self._sign * self.rate.unmixed(self._sign * losses)
+        return self._sign * self.rate.inverse(self._sign * losses)
 
     @cached_property
     def _enclosed(self) -> tuple[PairLoss, PairLoss]:
-        lower, upper = self.base.enclosed()
+        lower, upper = self.base.known_bounds()
         if self.base.known:
             lower, upper = dominated_atoms(lower), dominating_atoms(upper)
-        return mixed_again(lower, self), mixed_again(upper, self)
+        return subsampled_like(lower, self), subsampled_like(upper, self)
 
     @property
     def _sign(self) -> int:
@@ -244,13 +242,13 @@ class MixedLoss(PairLoss):
         return found._replace(first=placed(found.first), second=placed(found.second))
 
 
-def mixed_again(law: PairLoss, like: MixedLoss) -> PairLoss:
+def subsampled_like(law: PairLoss, like: SubsampledLoss) -> PairLoss:
     """The loss of a law that takes the place of another one's base."""
-    return mixed(law, like.rate) if like.record_first else mixed(law.reversed(), like.rate).reversed()
+    return subsampled(law, like.rate) if like.record_first else subsampled(law.reversed(), like.rate).reversed()
 
 
-def _mixed_atoms(base: LossAtoms, rate: SamplingRate) -> PairLoss:
-    losses = np.append(rate.mixed(base.losses), rate.log_left_out)
+def _subsampled_values(base: DiscreteLoss, rate: SamplingRate) -> PairLoss:
+    losses = np.append(rate.subsampled(base.losses), rate.log_left_out)
     second = np.append(base.log_probabilities - base.losses, base.missing)
     return atoms_of(losses, second + losses, base.log_infinite + rate.log_drawn)
 
@@ -266,7 +264,7 @@ def symmetric(law: PairLoss, *, below: bool = False) -> PairLoss:
     """
     lower, upper = law.side(0), law.side(1)
     if lower is not upper:
-        return BracketedLoss(symmetric(lower, below=True), symmetric(upper))
+        return EnclosedLoss(symmetric(lower, below=True), symmetric(upper))
     if law.reversed() is law:
         return law
     atoms = law.atoms(_MOST_ATOMS)
@@ -277,7 +275,7 @@ def symmetric(law: PairLoss, *, below: bool = False) -> PairLoss:
     if below:
         excess = max(0.0, float(np.logaddexp.reduce([*logs, *(logs - losses), log_infinite])))
         logs, log_infinite = logs - excess, log_infinite - excess
-    return symmetric_law(losses, logs, infinite=math.exp(log_infinite))
+    return symmetric_loss(losses, logs, infinite=math.exp(log_infinite))
 
 
 @dataclass(frozen=True)
@@ -294,15 +292,15 @@ class SymmetricLoss(PairLoss):
         """See `PairLoss`: as the other."""
         return self.upper.exact
 
-    def largest(self) -> float:
+    def supremum(self) -> float:
         """See `PairLoss`."""
-        return max(0.0, self.upper.largest())
+        return max(0.0, self.upper.supremum())
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`."""
         if epsilon >= 0:
             return self.upper.log_delta_bounds(epsilon)
-        return of_mirrored(epsilon, self.upper.log_delta_bounds(-epsilon))
+        return log_delta_from_reversed(epsilon, self.upper.log_delta_bounds(-epsilon))
 
     def reversed(self) -> SymmetricLoss:
         """The loss of (Q, P): the same."""
@@ -322,9 +320,9 @@ class SymmetricLoss(PairLoss):
         """See `PairLoss`."""
         return self.upper.discretisable
 
-    def enclosed_end(self, end: int) -> PairLoss:
+    def known_bound(self, end: int) -> PairLoss:
         """See `PairLoss`."""
-        return self if self.known else symmetric(self.upper.enclosed_end(end), below=not end)
+        return self if self.known else symmetric(self.upper.known_bound(end), below=not end)
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `PairLoss`; for an upper half that is one."""

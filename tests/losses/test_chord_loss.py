@@ -7,20 +7,20 @@ import math
 import numpy as np
 import pytest
 
-from ldp_audit.accounting.compose import composed
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.shuffling.clones import clones, stronger_clones, third_value
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.hulls import chord_law, chord_levels
+from ldp_audit.losses.composition import composed
+from ldp_audit.losses.discrete_loss import BinomialLoss
+from ldp_audit.losses.hulls import chord_levels, chord_loss
 
 TWENTY = BinomialLoss(0.2, -0.2, 20)
 
 
 def above(law, factor: float = 1.0):
-    levels = chord_levels(lambda level: law.log_delta_bounds(level)[1], law.largest(), 180, 240)
+    levels = chord_levels(lambda level: law.log_delta_bounds(level)[1], law.supremum(), 180, 240)
     values = np.array([law.log_delta_bounds(float(level))[1] + math.log(factor) for level in levels])
-    return levels, chord_law(levels, np.minimum(values, 0.0))
+    return levels, chord_loss(levels, np.minimum(values, 0.0))
 
 
 def test_the_chords_lie_above_and_near() -> None:
@@ -28,7 +28,7 @@ def test_the_chords_lie_above_and_near() -> None:
     for level in (-1.0, 0.0, 0.01, 0.7, 2.2, 3.7, 3.99):
         truth, found = TWENTY.log_delta_bounds(level)[0], law.log_delta_bounds(level)[0]
         assert truth <= found <= truth + 2e-2
-    assert law.largest() == TWENTY.largest()
+    assert law.supremum() == TWENTY.supremum()
 
 
 @pytest.mark.parametrize("factor", [1 + 1e-9, 1.001, 1.5, 100.0])
@@ -68,9 +68,9 @@ def test_levels_reach_to_the_largest_loss_without_a_leap() -> None:
     ids=repr,
 )
 def test_what_stands_for_it_in_sums_encloses_the_law(law) -> None:
-    lower, upper = law.enclosed()
-    assert law.enclosed_end(0) is lower
-    assert law.enclosed_end(1) is upper
+    lower, upper = law.known_bounds()
+    assert law.known_bound(0) is lower
+    assert law.known_bound(1) is upper
     reach = min(0.98 * law.epsilon0, 60 * math.sinh(law.epsilon0 / 2) / math.sqrt(law.n))
     for share in (-0.3, 0.0, 0.003, 0.03, 0.1, 0.3, 1.0):
         ends = law.log_delta_bounds(share * reach)

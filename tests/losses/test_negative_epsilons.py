@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
-from ldp_audit.losses.loss import of_mirrored
+from ldp_audit.losses.loss import log_delta_from_reversed
 
 
 def truth(epsilon: float, log_delta: float) -> arb:
@@ -20,7 +20,7 @@ def truth(epsilon: float, log_delta: float) -> arb:
 
 @given(st.floats(-700, -1e-12), st.floats(-800, -1e-9))
 def test_the_ends_enclose_the_balls(epsilon: float, log_delta: float) -> None:
-    low, high = of_mirrored(epsilon, (log_delta, log_delta))
+    low, high = log_delta_from_reversed(epsilon, (log_delta, log_delta))
     with ctx.workprec(3000):
         assert arb(low) <= truth(epsilon, log_delta) <= arb(high)
     assert high - low <= 1e-11 * (1 + abs(low))
@@ -28,10 +28,10 @@ def test_the_ends_enclose_the_balls(epsilon: float, log_delta: float) -> None:
 
 
 def test_larger_ends_have_larger_ones_and_a_true_0_is_none() -> None:
-    low, high = of_mirrored(-0.5, (-math.inf, -1.0))
+    low, high = log_delta_from_reversed(-0.5, (-math.inf, -1.0))
     assert low == pytest.approx(math.log(-math.expm1(-0.5)), rel=1e-13)
     assert high == pytest.approx(math.log(1 - math.exp(-0.5) * (1 - math.exp(-1))), rel=1e-13)
-    assert of_mirrored(-math.inf, (-3.0, -2.0)) == (0.0, 0.0)
+    assert log_delta_from_reversed(-math.inf, (-3.0, -2.0)) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("level", [-1e-12, -0.2, -1.5, -40.0, -math.inf])

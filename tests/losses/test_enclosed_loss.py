@@ -7,24 +7,24 @@ import math
 import numpy as np
 import pytest
 
-from ldp_audit.losses.discrete_loss import LossAtoms
-from ldp_audit.losses.enclosed_loss import BracketedLoss, mixture
-from ldp_audit.losses.loss import ImproperLoss, PairLoss
+from ldp_audit.losses.discrete_loss import DiscreteLoss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss, mixture
+from ldp_audit.losses.loss import LossWithInfinity, PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.losses.profile_loss import ProfileLoss
 from ldp_audit.mechanisms import Laplace
 
-BETWEEN = BracketedLoss(LaplaceLoss(1.0), LaplaceLoss(2.0))
+BETWEEN = EnclosedLoss(LaplaceLoss(1.0), LaplaceLoss(2.0))
 
 
 @pytest.mark.parametrize(
     ("law", "known"),
     [
         (GaussianLoss(1.0), True),
-        (LossAtoms(np.zeros(1), np.zeros(1)), True),
-        (ImproperLoss(LaplaceLoss(1.0), -0.1, -0.1), True),
+        (DiscreteLoss(np.zeros(1), np.zeros(1)), True),
+        (LossWithInfinity(LaplaceLoss(1.0), -0.1, -0.1), True),
         (BETWEEN, False),
-        (ImproperLoss(BETWEEN, -0.1, -0.1), False),
+        (LossWithInfinity(BETWEEN, -0.1, -0.1), False),
         (mixture([(math.log(0.5), 0.0, LaplaceLoss(1.0)), (math.log(0.5), 0.0, BETWEEN)]), False),
         (ProfileLoss(Laplace(1.0).implemented()), False),
     ],
@@ -32,7 +32,7 @@ BETWEEN = BracketedLoss(LaplaceLoss(1.0), LaplaceLoss(2.0))
 def test_a_law_says_whether_its_losses_are_known(law: PairLoss, known: bool) -> None:
     """Would catch a law that is taken for known because one object encloses it from both sides."""
     assert law.known is known
-    lower, upper = law.enclosed()
+    lower, upper = law.known_bounds()
     assert (lower is law and upper is law) is known
     if not known:
         assert lower.known

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ldp_audit.accounting import LossAtoms
-from ldp_audit.losses.binomial_loss import BinomialLoss
+from ldp_audit.accounting import DiscreteLoss
+from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, BinomialLoss, atoms_of, merged, symmetric_loss
 from ldp_audit.losses.enclosed_loss import LossMixture, mixture
-from ldp_audit.losses.finite_losses import EVERYTHING, NOTHING, atoms_of, merged, symmetric_law
-from ldp_audit.losses.loss import ImproperLoss
+from ldp_audit.losses.loss import LossWithInfinity
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 
 LEVELS = st.floats(-5, 5)
@@ -35,14 +34,14 @@ def divergence(first, second, level):
 @given(laws(), LEVELS)
 def test_delta_is_the_sum_over_the_outcomes(pair, level):
     """Would catch a lost infinite loss, a wrong weight and a wrong comparison."""
-    low, high = LossAtoms.of_laws(*pair).log_delta_bounds(level)
+    low, high = DiscreteLoss.of_laws(*pair).log_delta_bounds(level)
     assert low == high
     assert math.exp(low) == pytest.approx(divergence(*pair, level), abs=1e-13)
 
 
 @given(laws(), LEVELS)
 def test_the_mirror_image_is_the_other_order_and_twice_mirrored_is_the_law(pair, level):
-    law = LossAtoms.of_laws(*pair)
+    law = DiscreteLoss.of_laws(*pair)
     mirrored = law.reversed()
     assert math.exp(mirrored.log_delta_bounds(level)[0]) == pytest.approx(divergence(*pair[::-1], level), abs=1e-13)
     again = mirrored.reversed()
@@ -54,7 +53,7 @@ def test_the_mirror_image_is_the_other_order_and_twice_mirrored_is_the_law(pair,
 @given(laws(), st.lists(LEVELS, min_size=1, max_size=4, unique=True))
 def test_masses_of_cells_are_those_of_the_outcomes_in_them(pair, edges):
     """Would catch an outcome counted twice or not at all, at an edge above all."""
-    law, cuts = LossAtoms.of_laws(*pair), np.sort(edges)
+    law, cuts = DiscreteLoss.of_laws(*pair), np.sort(edges)
     cells = law.masses(cuts)
     assert np.exp(cells.first).sum() + math.exp(cells.infinite) == pytest.approx(1)
     assert np.exp(cells.second).sum() + math.exp(cells.missing) == pytest.approx(1)
@@ -74,14 +73,14 @@ def test_merging_outcomes_lowers_delta(pair, order, level):
         for place, outcome in enumerate(order):
             merged_law[group[place]] = merged_law.get(group[place], Fraction(0)) + law[outcome]
         coarse.append(merged_law)
-    fine, rough = (LossAtoms.of_laws(*laws_).log_delta_bounds(level)[0] for laws_ in (pair, coarse))
+    fine, rough = (DiscreteLoss.of_laws(*laws_).log_delta_bounds(level)[0] for laws_ in (pair, coarse))
     assert math.exp(rough) <= math.exp(fine) + 1e-14
 
 
 def test_a_tiny_mass_that_only_one_law_has_is_kept():
     """Would catch 1e-20 that is lost beside 1: it is the whole delta at large levels, in both orders."""
-    law = LossAtoms(np.zeros(1), np.zeros(1), math.log(1e-20), math.log(1e-30))
-    assert law.largest() == math.inf
+    law = DiscreteLoss(np.zeros(1), np.zeros(1), math.log(1e-20), math.log(1e-30))
+    assert law.supremum() == math.inf
     assert law.log_delta_bounds(50.0)[0] == pytest.approx(math.log(1e-20))
     assert law.reversed().log_delta_bounds(50.0)[0] == pytest.approx(math.log(1e-30))
 
@@ -101,7 +100,7 @@ def test_a_tiny_mass_that_only_one_law_has_is_kept():
 )
 def test_what_is_no_law_is_refused(losses, logs, infinite):
     with pytest.raises(ValueError, match=r"must be"):
-        LossAtoms(np.array(losses), np.array(logs), infinite)
+        DiscreteLoss(np.array(losses), np.array(logs), infinite)
 
 
 def test_losses_that_differ_by_rounding_become_one_and_others_do_not():
@@ -128,17 +127,17 @@ def test_chains_of_near_losses_are_cut_where_they_would_grow_wider_than_rounding
 
 
 def test_a_symmetric_law_of_two_values_is_a_binomial_one_and_of_none_says_nothing():
-    assert symmetric_law([1.0], [-math.log1p(math.exp(-1.0))]) == BinomialLoss(1.0, -1.0, 1)
-    assert symmetric_law([], []) is NOTHING
-    assert symmetric_law([], [], infinite=1) is EVERYTHING
-    assert NOTHING.log_delta_bounds(0.0) == (-math.inf, -math.inf)
-    assert EVERYTHING.log_delta_bounds(math.inf) == (0.0, 0.0)
+    assert symmetric_loss([1.0], [-math.log1p(math.exp(-1.0))]) == BinomialLoss(1.0, -1.0, 1)
+    assert symmetric_loss([], []) is ZERO_LOSS
+    assert symmetric_loss([], [], infinite=1) is INFINITE_LOSS
+    assert ZERO_LOSS.log_delta_bounds(0.0) == (-math.inf, -math.inf)
+    assert INFINITE_LOSS.log_delta_bounds(math.inf) == (0.0, 0.0)
 
 
 @given(laws(), LEVELS)
 def test_an_infinite_loss_taken_apart_says_the_same(pair, level):
     """Would catch a shift of the wrong sign between the conditional laws."""
-    law = LossAtoms.of_laws(*pair)
+    law = DiscreteLoss.of_laws(*pair)
     apart = atoms_of(law.losses, law.log_probabilities, law.log_infinite, law.missing)
     assert math.exp(apart.log_delta_bounds(level)[0]) == pytest.approx(
         math.exp(law.log_delta_bounds(level)[0]), abs=1e-13
@@ -155,7 +154,7 @@ def test_an_infinite_loss_taken_apart_says_the_same(pair, level):
 @pytest.mark.parametrize("logs", [(0.1, 0.0), (-math.inf, 0.0), (math.nan, 0.0)])
 def test_masses_above_one_and_half_empty_pairs_are_refused(logs):
     with pytest.raises(ValueError, match="log_first and log_second"):
-        ImproperLoss(NOTHING, *logs)
+        LossWithInfinity(ZERO_LOSS, *logs)
 
 
 @given(laws(), laws(), st.floats(0.05, 0.95), st.floats(0.05, 0.95), LEVELS)
@@ -166,7 +165,7 @@ def test_a_mixture_that_shows_its_part_adds_the_parts(one, two, first, second, l
         for k, w in enumerate((first, second))
     )
     shifts = math.log(first / second), math.log((1 - first) / (1 - second))
-    parts = [LossAtoms.of_laws(*pair) for pair in (one, two)]
+    parts = [DiscreteLoss.of_laws(*pair) for pair in (one, two)]
     law = mixture([(math.log(first), shifts[0], parts[0]), (math.log(1 - first), shifts[1], parts[1])])
     assert math.exp(law.log_delta_bounds(level)[0]) == pytest.approx(divergence(*together, level), abs=1e-12)
 
@@ -185,4 +184,4 @@ def test_a_mixture_of_continuous_parts_follows_its_parts(level):
     cells = law.masses(np.linspace(-2, 2, 9))
     assert np.exp(cells.first).sum() == pytest.approx(1, abs=1e-14)
     assert np.exp(cells.second).sum() == pytest.approx(0.25 * math.exp(-0.4) + 0.75 * math.exp(0.2), rel=1e-13)
-    assert law.largest() == math.inf
+    assert law.supremum() == math.inf

@@ -12,11 +12,9 @@ from scipy.integrate import quad
 from scipy.optimize import linprog
 from scipy.stats import binom, laplace, norm
 
-from ldp_audit.accounting.compose import compose
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose
 from ldp_audit.accounting.subsample import subsample
-from ldp_audit.losses.binomial_loss import BinomialLoss
-from ldp_audit.losses.finite_losses import symmetric_law
+from ldp_audit.losses.discrete_loss import BinomialLoss, symmetric_loss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
@@ -28,7 +26,7 @@ def random_law(rng: np.random.Generator) -> PairLoss:
     losses, masses = np.sort(rng.uniform(0.05, 2, count)), rng.uniform(0.1, 1, count)
     infinite = 0.0 if rng.random() < 0.5 else float(rng.uniform(0, 0.2))
     masses *= rng.uniform(0.5, 1) * (1 - infinite) / float(masses @ (1 + np.exp(-losses)))
-    return symmetric_law(losses, np.log(masses), infinite=infinite)
+    return symmetric_loss(losses, np.log(masses), infinite=infinite)
 
 
 def tangents(law: PairLoss) -> list[tuple[float, float]]:
