@@ -20,11 +20,11 @@ from ldp_audit.mechanisms.variable import Variable
 
 _DEGREES = (0, 1, 3, 7, 11)
 _CUTS = 2
-_MOST_PLANS = 16
+_MAX_PLANS = 16
 _MAX_BOTH_SLACKS = 6
 """With both slacks of more variables than this a form has too many terms to be useful."""
-_MOST_HALVED = 4
-_MOST_LINKED = 4
+_MAX_HALVED = 4
+_MAX_LINKED = 4
 
 Plan = dict[str, Ends]
 
@@ -79,7 +79,7 @@ def prove_whole(statement: Statement, least: int = 0) -> dict[str, Any] | None:
 def prove_in_halves(statement: Statement, cuts: int = _CUTS) -> dict[str, Any] | None:
     """Evidence by a form for each part of the domain, bisected at 0 or in the middle, at most `cuts` times."""
     variables = statement.variables()
-    if cuts == 0 or _has_link(variables) or len(variables) > _MOST_HALVED:
+    if cuts == 0 or _has_link(variables) or len(variables) > _MAX_HALVED:
         return None
     for variable in variables:
         middle = _middle(variable)
@@ -114,13 +114,13 @@ def plans(variables: list[Variable], *, linked: bool = True) -> list[Plan]:
         chosen = islice(product(choices, repeat=len(bounded)), most)
         return [dict(zip(bounded, ends, strict=True)) for ends in chosen]
 
-    found = all_of("upper", "lower", most=_MOST_PLANS)
+    found = all_of("upper", "lower", most=_MAX_PLANS)
     found += all_of("both") if len(bounded) <= _MAX_BOTH_SLACKS else []
     found += all_of("upper", "lower", "both") if len(bounded) <= 3 else []
     found += all_of("none")
     found = [plan for place, plan in enumerate(found) if plan not in found[:place]]
     above: list[Ends] = ["lower", "upper"]
-    chosen = [dict(zip(free, ends, strict=True)) for ends in islice(product(above, repeat=len(free)), _MOST_LINKED)]
+    chosen = [dict(zip(free, ends, strict=True)) for ends in islice(product(above, repeat=len(free)), _MAX_LINKED)]
     return [{**plan, **ends} for ends in chosen for plan in found]
 
 

@@ -54,7 +54,7 @@ def _cover(statement: Statement, cuts: Cuts, left: list[int]) -> dict[str, Any] 
                 return None
             low, high = (enclosure(end, box) for end in _ends(variable, cuts))
             box[variable] = _hull(bounds_of(low)[0], bounds_of(high)[1])
-    if _apart(statement, box):
+    if _certainly_holds(statement, box):
         return {"kind": "box"}
     widest = _widest(variables, cuts)
     if widest is None:
@@ -74,7 +74,7 @@ def _cover(statement: Statement, cuts: Cuts, left: list[int]) -> dict[str, Any] 
     return {"kind": "halves", "variable": widest.name, "at": str(middle), "below": below, "above": above}
 
 
-def _apart(statement: Statement, box: dict[Any, Any]) -> bool:
+def _certainly_holds(statement: Statement, box: dict[Any, Any]) -> bool:
     """Whether the relation certainly holds on the whole box; False if a part of a side is unbounded."""
     try:
         return compare(enclosure(statement.left, box), statement.relation, enclosure(statement.right, box)) is True

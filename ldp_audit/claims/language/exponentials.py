@@ -186,7 +186,7 @@ def _is_letter(base: Expr) -> bool:
 
 
 class _Letters:
-    """The variables of a statement, and those that represent logarithms in it: of what is not an exponential itself."""
+    """The variables of a statement, and those that represent logarithms of non-exponentials in it."""
 
     def __init__(self, variables: list[Variable]) -> None:
         self._variables = variables

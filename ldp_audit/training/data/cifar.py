@@ -102,7 +102,7 @@ def checked_pairs(fine: NDArray, coarse: NDArray, path: Path) -> None:
 
 
 def _records(path: Path, labels: int, count: int | None) -> NDArray[np.uint8]:
-    """The file's records, shape (count, labels + 3072); any count but 0 where it is None."""
+    """The file's records, shape (count, labels + 3072); any positive count if it is None."""
     size = labels + PIXELS
     most = 50_000 * size
     length = file_size(path)

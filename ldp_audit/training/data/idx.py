@@ -19,7 +19,7 @@ from ldp_audit.training.pipeline import check_choice
 EMNIST_CLASSES = {"byclass": 62, "bymerge": 47, "balanced": 47, "letters": 26, "digits": 10, "mnist": 10}
 """EMNIST's splits, and the number of classes of each."""
 
-_MOST = 1_000_000  # images in a file; the largest, EMNIST's byclass, has 697,932
+_MAX_IMAGES = 1_000_000  # images in a file; the largest, EMNIST's byclass, has 697,932
 _SIDE = 28
 _EMNIST_FOLDERS = ("gzip", "EMNIST/raw")
 
@@ -69,10 +69,10 @@ def read_idx(path: Path, shape: tuple[int | None, ...]) -> NDArray[np.uint8]:
             )
         lengths = tuple(int.from_bytes(header[at : at + 4], "big") for at in range(0, len(header), 4))
         if any(
-            length > _MOST if wanted is None else length != wanted
+            length > _MAX_IMAGES if wanted is None else length != wanted
             for length, wanted in zip(lengths, shape, strict=True)
         ):
-            accepted = ", ".join(f"at most {_MOST}" if wanted is None else str(wanted) for wanted in shape)
+            accepted = ", ".join(f"at most {_MAX_IMAGES}" if wanted is None else str(wanted) for wanted in shape)
             raise ValueError(f"{path} must have axes of length ({accepted}), its header says {lengths}")
         values = read_exactly(stream, math.prod(lengths), path)
     return np.frombuffer(values, np.uint8).reshape(lengths)

@@ -24,8 +24,8 @@ from ldp_audit.training.streams import Streams
 CLASSES = 62
 _SIDE = 28
 _FOLDERS = ("data", "femnist", "femnist/data")
-_MOST = 2 << 30  # bytes of a file; 100 writers take about 200 MB
-_DARK = 0.25  # LEAF's images are mostly white: a smaller mean means that they were inverted already
+_MAX_BYTES = 2 << 30  # bytes of a file; 100 writers take about 200 MB
+_MIN_MEAN = 0.25  # LEAF's images are mostly white: a smaller mean means that they were inverted already
 
 
 def femnist(
@@ -115,7 +115,7 @@ def _writers(files: Sequence[Path]) -> Iterator[_Writer]:
 
 def _read(path: Path) -> list[tuple[str, _Writer]]:
     """The writers of a file, by name, in the order of its "users"."""
-    data = read_whole(path, _MOST)
+    data = read_whole(path, _MAX_BYTES)
     try:
         found = json.loads(data, object_pairs_hook=_object, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
@@ -196,7 +196,7 @@ def _join(writers: list[_Writer], folder: Path, *, invert: bool) -> tuple[NDArra
     x = np.concatenate([writer.x for writer in writers]) if writers else np.empty((0, _SIDE * _SIDE), np.float32)
     y = np.concatenate([writer.y for writer in writers]) if writers else np.empty(0, np.int64)
     if invert:
-        if len(x) and x.mean() < _DARK:
+        if len(x) and x.mean() < _MIN_MEAN:
             raise ValueError(
                 f"{str(folder)!r} must hold LEAF's images, mostly white = 1, found a mean of {x.mean():.2f}: "
                 "if ink is 1 in these files, give invert=False"

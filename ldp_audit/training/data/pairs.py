@@ -28,7 +28,7 @@ SUBCLASSES = (0, 2, 20, 63, 71, 82)
 
 _LETTERS = 6  # a to f
 _SUPERCLASSES = 6  # 0 to 5
-_CASES = {"small": (36,), "capital": (10,), "both": (36, 10)}  # where a letter's labels begin in FEMNIST
+_CASES = {"small": (36,), "capital": (10,), "both": (36, 10)}  # the first label of the letters in FEMNIST
 _VERSIONS = {"binary": (cifar_10, cifar_100), "python": (cifar_10_python, cifar_100_python)}
 
 

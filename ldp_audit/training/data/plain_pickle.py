@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-_MOST = 1_000_000  # instructions; CIFAR-100's training half has about 200,000
+_MAX_INSTRUCTIONS = 1_000_000  # instructions; CIFAR-100's training half has about 200,000
 _RECONSTRUCT = ("numpy.core.multiarray _reconstruct", "numpy._core.multiarray _reconstruct")
 
 
@@ -35,13 +35,13 @@ def read_pickle(data: bytes) -> Any:
     memo: dict[int, Any] = {}
     stream = io.BytesIO(data)
     try:
-        for _ in range(_MOST):
+        for _ in range(_MAX_INSTRUCTIONS):
             name, argument = _instruction(stream)
             if name == "STOP":
                 break
             _step(name, argument, stack, memo)
         else:
-            raise ValueError(f"must have at most {_MOST} instructions")
+            raise ValueError(f"must have at most {_MAX_INSTRUCTIONS} instructions")
     except (IndexError, KeyError) as error:
         raise ValueError("uses values that it never made") from error
     if len(stack) != 1 or stream.read(1):

@@ -54,12 +54,12 @@ def load(
     _check_numbers(c1=c1, c2=c2, noise=noise, bound=bound)
     check_choice("labels", labels, ("sparse", "dense"))
     streams = Streams(seed)
-    z = _cut_off_normal((records, columns), bound, streams.numpy("synthetic values"))
+    z = _truncated_normal((records, columns), bound, streams.numpy("synthetic values"))
     magnitudes = streams.numpy("synthetic magnitudes").random(columns)
     magnitudes[magnitudes <= c2] *= c1
     weights = streams.numpy("synthetic weights").standard_normal(columns)
     deciding = weights if labels == "dense" else weights * magnitudes
-    spread = _cut_off_deviation(bound) * np.linalg.norm(deciding)
+    spread = _truncated_deviation(bound) * np.linalg.norm(deciding)
     sums = z @ deciding + noise * spread * streams.numpy("synthetic noise").standard_normal(records)
     z *= magnitudes / bound
     names = tuple(f"x{column}" for column in range(1, columns + 1))
@@ -92,7 +92,7 @@ def _check_numbers(**values: float) -> None:
             raise ValueError(f"{name} must be a number {accepted}, got {value!r}")
 
 
-def _cut_off_normal(shape: tuple[int, int], bound: float, rng: np.random.Generator) -> NDArray[np.float64]:
+def _truncated_normal(shape: tuple[int, int], bound: float, rng: np.random.Generator) -> NDArray[np.float64]:
     """Standard normal numbers, truncated to [-bound, bound]."""
     z = rng.standard_normal(shape)
     while (beyond := np.abs(z) > bound).any():
@@ -100,7 +100,7 @@ def _cut_off_normal(shape: tuple[int, int], bound: float, rng: np.random.Generat
     return z
 
 
-def _cut_off_deviation(bound: float) -> float:
+def _truncated_deviation(bound: float) -> float:
     """Standard deviation of a truncated normal number; its variance is 1 - 2 b phi(b) / (Phi(b) - Phi(-b))."""
     if bound < 0.1:  # avoids cancellation: uniform up to a term in bound**2
         return bound / math.sqrt(3) * (1 - bound**2 / 15)

@@ -32,7 +32,7 @@ from ldp_audit.training.spend import claim_of
 TRAININGS = 400
 """Repetitions in each world."""
 
-_PILOTS = 8
+_PILOT_TRAININGS = 8
 
 _NOISY_NUMBERS = 2**22
 _NOISY_REPETITIONS = 8_000
@@ -61,7 +61,7 @@ class PartyRecords:
 
     def with_canary(self, rng: np.random.Generator) -> PartyRecords:
         """The same party with `image` as its first record, under the label that it scores lowest without it."""
-        label = int(np.mean([self.scores(1, rng) for _ in range(_PILOTS)], axis=0).argmin())
+        label = int(np.mean([self.scores(1, rng) for _ in range(_PILOT_TRAININGS)], axis=0).argmin())
         x, y = self.x.clone(), self.y.clone()
         x[0], y[0] = self.image[0], label
         return replace(self, x=x, y=y, label=label)

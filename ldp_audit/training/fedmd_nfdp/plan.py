@@ -42,7 +42,7 @@ Results = Mapping[str, Any]
 
 def replacement_makes_no_difference(results: Results) -> Finding | None:
     """Two one-sided tests between the two samplings."""
-    differences = paired(_at(results, method="nfdp-with"), _at(results, method="nfdp-without"))
+    differences = paired(_runs_at(results, method="nfdp-with"), _runs_at(results, method="nfdp-without"))
     if not differences:
         return None
     return _finding(
@@ -69,8 +69,8 @@ def beats_noise(results: Results) -> Finding | None:
 
 def noise_leaves_a_random_guess(results: Results) -> Finding | None:
     """The share of noisy reports whose largest score is the true one's, against chance."""
-    found = _at(results, lambda run: run["rounds"][-1]["noise"]["agreement"], method="ldp")
-    chance = _at(results, lambda run: run["rounds"][-1]["noise"]["chance"], method="ldp")
+    found = _runs_at(results, lambda run: run["rounds"][-1]["noise"]["agreement"], method="ldp")
+    chance = _runs_at(results, lambda run: run["rounds"][-1]["noise"]["chance"], method="ldp")
     if not found:
         return None
     return _finding(
@@ -135,7 +135,7 @@ def grows_with_k(results: Results) -> Finding | None:
 def large_samples_come_near_all_records(results: Results) -> Finding | None:
     """NFDP at the largest k of the sweep against FedMD-NP."""
     sizes, runs = _levels(results, "k", "nfdp-with")
-    everything = _at(results, method="np")
+    everything = _runs_at(results, method="np")
     if not sizes or not paired(runs[-1], everything):
         return None
     verdict, numbers = within(paired(runs[-1], everything), MARGIN, ERROR_RATE)
@@ -154,7 +154,7 @@ def scores_differ_little(results: Results) -> Finding | None:
 
     "seen" if all pairs are within the margin, each at the error rate; "opposite" if one is outside, at a third of it.
     """
-    found = {kind: _at(results, scores=kind, method="nfdp-with") for kind in ("logits", "softmax", "argmax")}
+    found = {kind: _runs_at(results, scores=kind, method="nfdp-with") for kind in ("logits", "softmax", "argmax")}
     pairs = {f"{one} - {other}": paired(found[one], found[other]) for one, other in itertools.combinations(found, 2)}
     if not all(pairs.values()):
         return None
@@ -169,7 +169,7 @@ def scores_differ_little(results: Results) -> Finding | None:
 
 def argmax_is_slightly_better(results: Results) -> Finding | None:
     """Argmax against the mean of logits and softmax."""
-    runs = [_at(results, scores=kind, method="nfdp-with") for kind in ("logits", "softmax", "argmax")]
+    runs = [_runs_at(results, scores=kind, method="nfdp-with") for kind in ("logits", "softmax", "argmax")]
     seeds = set.intersection(*(set(one) for one in runs))
     others = {seed: (runs[0][seed] + runs[1][seed]) / 2 for seed in seeds}
     differences = paired(runs[2], others)
@@ -191,7 +191,7 @@ def grows_with_the_parties(results: Results) -> Finding | None:
 def other_data_are_harder(results: Results) -> Finding | None:
     """IID against the sweep's other split."""
     others = sorted({run["settings"]["split"] for run in results["runs"]} - {"iid"})
-    tested = [(split, paired(_at(results, split="iid"), _at(results, split=split))) for split in others]
+    tested = [(split, paired(_runs_at(results, split="iid"), _runs_at(results, split=split))) for split in others]
     tested = [(split, differences) for split, differences in tested if differences]
     if not tested:
         return None
@@ -224,11 +224,11 @@ def _finding(key: str, says: str, verdict: Verdict, numbers: Mapping[str, Any], 
 
 def _greater(results: Results, key: str, says: str, one: str, other: str, place: str, note: str = "") -> Finding | None:
     """Whether one method is more accurate than the other; None without runs of both."""
-    differences = paired(_at(results, method=one), _at(results, method=other))
+    differences = paired(_runs_at(results, method=one), _runs_at(results, method=other))
     return _finding(key, says, *greater(differences, ERROR_RATE), place, note) if differences else None
 
 
-def _at(results: Results, what: Any = None, **changed: Any) -> dict[int, float]:
+def _runs_at(results: Results, what: Any = None, **changed: Any) -> dict[int, float]:
     """The runs with the sweep's usual settings except these, by seed: the last accuracy, or `what` of a run."""
     settings = {**_usual(results), **changed}
     return accuracies(results, **settings) if what is None else measured(results, what, **settings)
@@ -243,7 +243,7 @@ def _usual(results: Results) -> dict[str, Any]:
 def _levels(results: Results, name: str, method: str) -> tuple[list[int], list[dict[int, float]]]:
     """The setting's values for which there are runs, ascending, and their runs."""
     values = sorted({run["settings"][name] for run in results["runs"]})
-    found = [(value, _at(results, method=method, **{name: value})) for value in values]
+    found = [(value, _runs_at(results, method=method, **{name: value})) for value in values]
     kept = [(value, runs) for value, runs in found if runs]
     return [value for value, _ in kept], [runs for _, runs in kept]
 
@@ -261,7 +261,7 @@ class FedMd(FedMdSettings):
     embedded: ClassVar[str] = "digits"
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedMdRun:
-        """A run before its first round. Raises ValueError where the data do not fit the plan."""
+        """A run before its first round. Raises ValueError if the data do not fit the plan."""
         from ldp_audit.training.fedmd_nfdp.run import FedMdRun  # imports torch, which a plan does without
 
         if not isinstance(data, Images):

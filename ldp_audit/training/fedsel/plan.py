@@ -80,7 +80,7 @@ def beats_flat(results: Results) -> Finding | None:
         results,
         "fedsel-beats-flat",
         f"EXP-PM, PE-PM and PS-PM are more accurate than flat PM; epsilon = {EPSILON:g}, one learning rate.",
-        {f"{one}-PM against PM": (_at(f"{one}-PM"), _at("PM")) for one in SELECTIONS},
+        {f"{one}-PM against PM": (_point(f"{one}-PM"), _point("PM")) for one in SELECTIONS},
         place="Fig. 2, Table 3",
         note=f"{_NOTE} The signal ratio is FedSel's squared signal-to-noise ratio over flat "
         "PM's, exactly, for a small gradient in the top tenth of the dimensions: below 1, selecting costs more than it "
@@ -93,14 +93,14 @@ def beats_flat(results: Results) -> Finding | None:
 def beats_flat_at_a_large_epsilon(results: Results) -> Finding | None:
     """PS-PM against flat PM, with the number of coordinates of Wang et al.'s rule and with one."""
     large = {"epsilon": LARGE}
-    private = _at("PS-PM", **large)
+    private = _point("PS-PM", **large)
     return _compare(
         results,
         "fedsel-beats-flat-large-epsilon",
         f"PS-PM is more accurate than flat PM at epsilon = {LARGE:g}, with its rule's 3 coordinates and with 1.",
         {
-            "PS-PM against PM, 3 coordinates": (private, _at("PM", **large)),
-            "PS-PM against PM, 1 coordinate": (private, _at("PM", coordinates=1, **large)),
+            "PS-PM against PM, 3 coordinates": (private, _point("PM", **large)),
+            "PS-PM against PM, 1 coordinate": (private, _point("PM", coordinates=1, **large)),
         },
         place="Fig. 2",
     )
@@ -122,7 +122,7 @@ def gain_above_loss(results: Results) -> Finding | None:
             idle |= {label + name} if learnt_nothing(results, {**fixed, "epsilon": EPSILON}) else set()
     if not differences:
         return None
-    return _answer(
+    return _finding(
         "gain-above-loss",
         "What the private selection gains is more than what its share of the budget costs (Table 3).",
         differences,
@@ -140,7 +140,7 @@ def top_beats_random(results: Results) -> Finding | None:
         results,
         "top-beats-random",
         "Without privacy, the largest coordinate (NP-K) is a better report than a random one (NP-RS).",
-        {"NP-K against NP-RS": (_at("NP-K"), _at("NP-RS"))},
+        {"NP-K against NP-RS": (_point("NP-K"), _point("NP-RS"))},
         place="Section 5.2",
     )
 
@@ -151,7 +151,7 @@ def selection_beats_random(results: Results) -> Finding | None:
         results,
         "selection-beats-random",
         f"PS without value perturbation, epsilon = {EPSILON:g}, is better than a random coordinate (NP-RS).",
-        {"PS against NP-RS": (_at("PS"), _at("NP-RS"))},
+        {"PS against NP-RS": (_point("PS"), _point("NP-RS"))},
         place="Section 5.2",
     )
 
@@ -172,14 +172,14 @@ def adapted_accumulation(results: Results) -> Finding | None:
         results,
         "adapted-accumulation",
         "PS-PM, which accumulates g, is more accurate than PS-PM-O, which accumulates alpha g.",
-        {"PS-PM against PS-PM-O": (_at("PS-PM"), _at("PS-PM-O"))},
+        {"PS-PM against PS-PM-O": (_point("PS-PM"), _point("PS-PM-O"))},
         place="Fig. 3",
     )
 
 
 def rises_with_epsilon(results: Results) -> Finding | None:
     """Accuracy rises with epsilon."""
-    low, middle, high = (_at("PS-PM", epsilon=epsilon) for epsilon in (0.5, EPSILON, LARGE))
+    low, middle, high = (_point("PS-PM", epsilon=epsilon) for epsilon in (0.5, EPSILON, LARGE))
     return _compare(
         results,
         "rises-with-epsilon",
@@ -189,7 +189,7 @@ def rises_with_epsilon(results: Results) -> Finding | None:
     )
 
 
-def _at(solution: str, **settings: Any) -> Settings:
+def _point(solution: str, **settings: Any) -> Settings:
     """A point of the demonstration, with its common settings unless others are given."""
     return {"solution": solution, "epsilon": EPSILON, "coordinates": None, **settings}
 
@@ -224,7 +224,7 @@ def _projection(results: Results, key: str, epsilon: float) -> Finding | None:
         results,
         key,
         f"PS-PM is more accurate than PM-RP, with the same ratio of dimensions, 0.1; epsilon = {epsilon:g}.",
-        {"PS-PM against PM-RP": (_at("PS-PM", epsilon=epsilon), _at("PM-RP", epsilon=epsilon))},
+        {"PS-PM against PM-RP": (_point("PS-PM", epsilon=epsilon), _point("PM-RP", epsilon=epsilon))},
         place="Fig. 2, Section 5.3",
         note=_NOTE + (_FEW_COLUMNS if results.get("data", {}).get("name") == "synthetic" else ""),
     )
@@ -255,7 +255,7 @@ def _compare(
         idle |= set(found) if needs_learning and learnt_nothing(results, {**fixed, "epsilon": EPSILON}) else set()
     if not differences:
         return None
-    return _answer(key, says, differences, place=place, note=note, numbers=more, idle=idle)
+    return _finding(key, says, differences, place=place, note=note, numbers=more, idle=idle)
 
 
 def _contexts(results: Results) -> list[tuple[str, Settings]]:
@@ -283,7 +283,7 @@ def _paired(results: Results, better: Settings, worse: Settings, fixed: Settings
     return [one[pair] - other[pair] for pair in sorted(one.keys() & other.keys())]
 
 
-def _answer(
+def _finding(
     key: str,
     says: str,
     differences: Mapping[str, Sequence[float]],
@@ -426,7 +426,7 @@ class FedSel(FedSelSettings):
     embedded: ClassVar[str] = "synthetic"
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedSelRun:
-        """A run before its first round. Raises ValueError where the data do not fit the plan."""
+        """A run before its first round. Raises ValueError if the data do not fit the plan."""
         from ldp_audit.training.fedsel.run import FedSelRun  # imports torch, which a plan does without
 
         return FedSelRun(self, data, seed=seed, device=device)

@@ -99,7 +99,7 @@ class FedSelRun:
         count = places.stop - places.start
         mean = self._recovered(sums.reports / count)
         record = self._measured(sums, count, mean)
-        if self._keeps_past() and epoch < self.plan.epochs - 1:
+        if self._keeps_history() and epoch < self.plan.epochs - 1:
             self.past_weights.append(self.weights)
         step = 1.0 if self.solution.original else self.plan.learning_rate
         self.weights = self.weights - (step * mean).to(self.weights.dtype)
@@ -159,15 +159,15 @@ class FedSelRun:
         """One chunk's gradients and reports.   users: of each model, shape (models, users)."""
         x, y = self._records(models, users)
         truth = self._vectors(x, y, self.weights[models, None])
-        before = unsent(self._past(epoch, models, users, x, y)) if self.solution.accumulates else None
+        before = unsent(self._history(epoch, models, users, x, y)) if self.solution.accumulates else None
         now = truth if before is None else before + truth
         sent = self.senders[min(models.start, len(self.senders) - 1)].send(now, before, generator)
         law = (sent.mean, sent.variance)
         sums.add(models, sent.vectors, law, truth, index=sent.index, clipped=sent.clipped)
-        if self._keeps_past() and epoch < self.plan.epochs - 1 and sent.index is not None:
+        if self._keeps_history() and epoch < self.plan.epochs - 1 and sent.index is not None:
             self.reported[epoch, models].scatter_(1, users, sent.index[..., 0].to(torch.int32))
 
-    def _past(
+    def _history(
         self, epoch: int, models: slice, users: torch.Tensor, x: torch.Tensor, y: torch.Tensor
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """What these users computed and reported in earlier epochs, the first one first."""
@@ -200,7 +200,7 @@ class FedSelRun:
             self._places[epoch] = torch.searchsorted(edges, torch.argsort(self.order_of(epoch), dim=-1), right=True)
         return self._places[epoch]
 
-    def _keeps_past(self) -> bool:
+    def _keeps_history(self) -> bool:
         return self.solution.accumulates and self.plan.epochs > 1
 
     def _recovered(self, mean: torch.Tensor) -> torch.Tensor:

@@ -174,19 +174,19 @@ def _largest(results: Results, field: str, needed: tuple[Any, ...] = ()) -> dict
         if not run["settings"]["perturb"] or (field != "epsilon" and not _private(run)):
             continue
         value = run["settings"][field]
-        groups.setdefault(_rest(run, (field,)), {}).setdefault(value, {})[run["seed"]] = _accuracy(run)
+        groups.setdefault(_other_settings(run, (field,)), {}).setdefault(value, {})[run["seed"]] = _accuracy(run)
     fitting = [group for group in groups.values() if all(value in group for value in needed)]
     return max(fitting, key=len, default=None)
 
 
 def _compared(results: Results) -> list[_Compared]:
     """Every set of private runs with both adaptive and fixed ranges."""
-    return [one for one in _by_ranges(results) if one.adaptive and one.fixed and paired(*_ends(one))]
+    return [one for one in _by_ranges(results) if one.adaptive and one.fixed and paired(*_adaptive_and_widest(one))]
 
 
 def _by_ranges(results: Results) -> Iterator[_Compared]:
-    runs = sorted((run for run in results["runs"] if _private(run)), key=lambda run: repr(_rest(run, _RANGE)))
-    for _, members in itertools.groupby(runs, key=lambda run: _rest(run, _RANGE)):
+    runs = sorted((run for run in results["runs"] if _private(run)), key=lambda run: repr(_other_settings(run, _RANGE)))
+    for _, members in itertools.groupby(runs, key=lambda run: _other_settings(run, _RANGE)):
         adaptive: Accuracies = {}
         fixed: dict[float, Accuracies] = {}
         layers, words = 0, ""
@@ -210,19 +210,19 @@ def _against_widest(group: _Compared) -> tuple[float, Verdict, dict[str, Any]]:
 
 def _gains(group: _Compared) -> list[float]:
     """Adaptive less the widest fixed range, over the seeds."""
-    return paired(*_ends(group))
+    return paired(*_adaptive_and_widest(group))
 
 
 def _gains_by_seed(group: _Compared) -> Accuracies:
-    adaptive, widest = _ends(group)
+    adaptive, widest = _adaptive_and_widest(group)
     return {seed: adaptive[seed] - widest[seed] for seed in adaptive.keys() & widest.keys()}
 
 
-def _ends(group: _Compared) -> tuple[Accuracies, Accuracies]:
+def _adaptive_and_widest(group: _Compared) -> tuple[Accuracies, Accuracies]:
     return group.adaptive, group.fixed[max(group.fixed)]
 
 
-def _rest(run: Mapping[str, Any], left_out: tuple[str, ...]) -> tuple[Any, ...]:
+def _other_settings(run: Mapping[str, Any], left_out: tuple[str, ...]) -> tuple[Any, ...]:
     return tuple(sorted((name, value) for name, value in run["settings"].items() if name not in left_out))
 
 
@@ -247,7 +247,7 @@ class LdpFl(LdpFlSettings):
     embedded: ClassVar[str] = "digits"
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> LdpFlRun:
-        """A run before its first round. Raises ValueError where the data do not fit the plan."""
+        """A run before its first round. Raises ValueError if the data do not fit the plan."""
         from ldp_audit.training.ldp_fl.run import LdpFlRun  # imports torch, which a plan does without
 
         if not isinstance(data, Images) or not len(data.test_x):
