@@ -146,9 +146,7 @@ def _received(worker: Worker) -> None:
         raise message.value or RuntimeError(message.error)
 
 
-_LOST = (
-    "a worker process ended; was it killed for memory, or does a script train outside `if __name__ == '__main__':`?"
-)
+_LOST = "a worker process ended; was it killed for memory, or does a script train outside `if __name__ == '__main__':`?"
 
 
 def _workers() -> int:
