@@ -40,6 +40,16 @@ MARGIN = 0.05
 Results = Mapping[str, Any]
 
 
+def _more_accurate(key: str, says: str, one: str, other: str, place: str, note: str = "") -> Question:
+    """The finding that one method is more accurate than another."""
+
+    def found(results: Results) -> Finding | None:
+        differences = paired(_runs_at(results, method=one), _runs_at(results, method=other))
+        return _finding(key, says, *greater(differences, ERROR_RATE), place, note) if differences else None
+
+    return found
+
+
 def replacement_makes_no_difference(results: Results) -> Finding | None:
     """Two one-sided tests between the two samplings."""
     differences = paired(_runs_at(results, method="nfdp-with"), _runs_at(results, method="nfdp-without"))
@@ -54,17 +64,14 @@ def replacement_makes_no_difference(results: Results) -> Finding | None:
     )
 
 
-def beats_noise(results: Results) -> Finding | None:
-    """NFDP against FedMD-LDP, after Revisit, as Algorithm 1 ends a round."""
-    return _greater(
-        results,
-        "beats-ldp",
-        "NFDP is more accurate than FedMD-LDP at the budget that the paper states for NFDP",
-        "nfdp-with",
-        "ldp",
-        "Section 5.2, comparison with baselines",
-        "FedMD-LDP's parties train on all their records and only what they send is noisy: their own models stay good.",
-    )
+beats_noise = _more_accurate(
+    "beats-ldp",
+    "NFDP is more accurate than FedMD-LDP at the budget that the paper states for NFDP",
+    "nfdp-with",
+    "ldp",
+    "Section 5.2, comparison with baselines",
+    "FedMD-LDP's parties train on all their records and only what they send is noisy: their own models stay good.",
+)
 
 
 def noise_leaves_a_random_guess(results: Results) -> Finding | None:
@@ -81,47 +88,40 @@ def noise_leaves_a_random_guess(results: Results) -> Finding | None:
     )
 
 
-def noise_ends_collaboration(results: Results) -> Finding | None:
-    """FedMD-LDP against the same parties without communication."""
-    return _greater(
-        results,
-        "ldp-useless",
-        "FedMD-LDP does worse at that budget than its parties do alone on all their records",
-        "alone-np",
-        "ldp",
-        "Section 5.2, evaluation of FedMD-LDP (what its random guesses must mean for the parties)",
-    )
+noise_ends_collaboration = _more_accurate(
+    "ldp-useless",
+    "FedMD-LDP does worse at that budget than its parties do alone on all their records",
+    "alone-np",
+    "ldp",
+    "Section 5.2, evaluation of FedMD-LDP (what its random guesses must mean for the parties)",
+)
 
 
-def collaboration_helps(results: Results) -> Finding | None:
-    """NFDP against the same samples without communication."""
-    return _greater(
-        results,
-        "collaboration",
-        "NFDP's parties are more accurate together than alone on the same samples",
-        "nfdp-with",
-        "alone",
-        "Section 5.2, number of parties",
-    )
+collaboration_helps = _more_accurate(
+    "collaboration",
+    "NFDP's parties are more accurate together than alone on the same samples",
+    "nfdp-with",
+    "alone",
+    "Section 5.2, number of parties",
+)
 
 
-def all_records_beat_a_sample(results: Results) -> Finding | None:
-    """FedMD-NP against NFDP: the cost of sampling."""
-    return _greater(
-        results,
-        "np-above",
-        "without sampling (FedMD-NP) accuracy is higher than with the sweep's k",
-        "np",
-        "nfdp-with",
-        "Table 2",
-    )
+all_records_beat_a_sample = _more_accurate(
+    "np-above",
+    "without sampling (FedMD-NP) accuracy is higher than with the sweep's k",
+    "np",
+    "nfdp-with",
+    "Table 2",
+)
 
 
-def pooling_is_an_upper_bound(results: Results) -> Finding | None:
-    """Pooled records against FedMD-NP."""
-    return _greater(
-        results, "centralised", "pooled records give more accuracy than FedMD-NP", "centralised", "np", "Table 2"
-    )
+pooling_is_an_upper_bound = _more_accurate(
+    "centralised",
+    "pooled records give more accuracy than FedMD-NP",
+    "centralised",
+    "np",
+    "Table 2",
+)
 
 
 def grows_with_k(results: Results) -> Finding | None:
@@ -220,12 +220,6 @@ FINDINGS: tuple[Question, ...] = (
 
 def _finding(key: str, says: str, verdict: Verdict, numbers: Mapping[str, Any], place: str, note: str = "") -> Finding:
     return Finding(key, says, verdict, numbers, ERROR_RATE, place, note)
-
-
-def _greater(results: Results, key: str, says: str, one: str, other: str, place: str, note: str = "") -> Finding | None:
-    """Whether one method is more accurate than the other; None without runs of both."""
-    differences = paired(_runs_at(results, method=one), _runs_at(results, method=other))
-    return _finding(key, says, *greater(differences, ERROR_RATE), place, note) if differences else None
 
 
 def _runs_at(results: Results, what: Any = None, **changed: Any) -> dict[int, float]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -21,7 +21,7 @@ from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.fedsel.settings import FedSelSettings
 from ldp_audit.training.fedsel.signal_to_noise import signal_ratio
 from ldp_audit.training.fedsel.solution import SELECTIONS
-from ldp_audit.training.findings import Finding, Verdict, greater
+from ldp_audit.training.findings import Finding, Question, Verdict, greater
 from ldp_audit.training.results import Row, apart, interval
 from ldp_audit.training.sweep import read_paper
 
@@ -310,7 +310,7 @@ def _finding(
     return Finding(key, says, verdict, shown, ERROR_RATE, place, note)
 
 
-FINDINGS: tuple[Callable[[Results], Finding | None], ...] = (
+FINDINGS: tuple[Question, ...] = (
     beats_flat,
     beats_flat_at_a_large_epsilon,
     gain_above_loss,

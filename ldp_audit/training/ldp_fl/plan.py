@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ldp_audit.training.datasets import Images, Table
-from ldp_audit.training.findings import Finding, Verdict, greater, paired, rising, within
+from ldp_audit.training.findings import Finding, Question, Verdict, greater, paired, rising, within
 from ldp_audit.training.ldp_fl.settings import LdpFlSettings
 from ldp_audit.training.results import beside
 from ldp_audit.training.sweep import read_paper
@@ -40,19 +40,23 @@ _RANGE = ("ranges", "center", "radius", "rule", "spread", "least", "most")
 _NO_NOISE = "inf"
 
 
-def rises_with_epsilon(results: Results) -> Finding | None:
-    """Fig. 5 (a) to (c)."""
-    return _rises(results, "epsilon", "Accuracy rises with epsilon.", "Fig. 5 (a) to (c)")
+def _rises(field: str, says: str, place: str) -> Question:
+    """The finding that accuracy increases with this setting."""
+
+    def found(results: Results) -> Finding | None:
+        group = _largest(results, field)
+        levels = [] if group is None else sorted(level for level in group if level != _NO_NOISE)
+        if group is None or len(levels) < 2:
+            return None
+        verdict, numbers = rising(levels, [group[level] for level in levels], ERROR_RATE)
+        return Finding(f"rises-with-{field}", says, verdict, numbers, ERROR_RATE, place)
+
+    return found
 
 
-def rises_with_clients(results: Results) -> Finding | None:
-    """Fig. 3."""
-    return _rises(results, "n", "Accuracy rises with the number of clients.", "Fig. 3")
-
-
-def rises_with_fraction(results: Results) -> Finding | None:
-    """Fig. 4."""
-    return _rises(results, "fraction", "Accuracy rises with the fraction of clients in a round.", "Fig. 4")
+rises_with_epsilon = _rises("epsilon", "Accuracy rises with epsilon.", "Fig. 5 (a) to (c)")
+rises_with_clients = _rises("n", "Accuracy rises with the number of clients.", "Fig. 3")
+rises_with_fraction = _rises("fraction", "Accuracy rises with the fraction of clients in a round.", "Fig. 4")
 
 
 def rises_with_rounds(results: Results) -> Finding | None:
@@ -137,7 +141,7 @@ def no_radius_does_as_well(results: Results) -> Finding | None:
     return Finding("no-radius-does-as-well", says, verdict, numbers, ERROR_RATE, "Fig. 5 (d)")
 
 
-FINDINGS: tuple[Callable[[Results], Finding | None], ...] = (
+FINDINGS: tuple[Question, ...] = (
     rises_with_epsilon,
     rises_with_clients,
     rises_with_fraction,
@@ -156,15 +160,6 @@ class _Compared(NamedTuple):
     layers: int
     adaptive: Accuracies
     fixed: dict[float, Accuracies]
-
-
-def _rises(results: Results, field: str, says: str, place: str) -> Finding | None:
-    group = _largest(results, field)
-    levels = [] if group is None else sorted(level for level in group if level != _NO_NOISE)
-    if group is None or len(levels) < 2:
-        return None
-    verdict, numbers = rising(levels, [group[level] for level in levels], ERROR_RATE)
-    return Finding(f"rises-with-{field}", says, verdict, numbers, ERROR_RATE, place)
 
 
 def _largest(results: Results, field: str, needed: tuple[Any, ...] = ()) -> dict[Any, Accuracies] | None:
