@@ -250,8 +250,8 @@ def audit_run(
     seed: of the run and of the repetitions.   samples: repetitions of each world, >= 10; None for each canary's own
         number.   confidence: in [0.5, 1), of all bounds together.   progress: called with a line now and then.
     returns, JSON-ready: "verdict", "violated" if a bound exceeds an exact promise; "observers", a result of
-        `canary_bounds` each: "unit", "observer", "promised" (each with its own verdict), "epsilon_lower", "confidence",
-        "witness", "samples", "seconds", "assumes", ...; "why_not", if there is nothing to audit.
+    `canary_bounds` each: "unit", "observer", "promised" (each with its own verdict), "epsilon_lower", "confidence",
+    "witness", "samples", "seconds", "assumes", ...; "why_not", if there is nothing to audit.
     Raises ValueError for bad arguments, and if the data do not fit the plan.
     """
     check_confidence(confidence)
