@@ -1,4 +1,4 @@
-"""A user's own module of claims: found, imported, and looked at before anything is settled."""
+"""Load a user's own module of claims, and validate it before anything is settled."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Kind = TypeVar("Kind")
 def load_claims(target: str) -> Paper:
     """The claims of a module, given by its dotted name or as a path to a .py file.
 
-    The module defines `PAPER`, or claims as module-level names or in lists. The channels among its names are what the
-    claims are about: they are checked to be channels, and the report prints them.
-    Raises BadClaimError for a module that cannot be imported, that holds no claim, or whose channels are none.
+    The module defines `PAPER`, or claims as module-level names or in lists. The channels among its names are the
+    claims' subjects: they are validated, and the report prints them.
+    Raises BadClaimError for a module that cannot be imported, that has no claims, or with an invalid channel.
     """
     module = _import(target)
     key = Path(target).stem if target.endswith(".py") else module.__name__
@@ -45,18 +45,20 @@ def _import(target: str) -> ModuleType:
         return named_module(target)
     except ModuleNotFoundError as error:
         raise BadClaimError(f"module {target!r} cannot be imported: {error}") from error
-    except (Exception, SystemExit) as error:  # a user's module may raise anything; its own words are the best message
+    except (Exception, SystemExit) as error:  # a user's module may raise anything, and its message says most
         advice = "a claim whose parts are a function (parts=lambda: ...) fails alone"
         said = f"{type(error).__name__}: {error}"
         raise BadClaimError(f"module {target!r} fails when imported: {said}; {advice}") from error
 
 
 def _claims(module: ModuleType) -> tuple[Claim, ...]:
-    return tuple({id(claim): claim for claim in _values(module, Claim)}.values())  # a claim may have two names
+    return tuple(
+        {id(claim): claim for claim in _values(module, Claim)}.values()
+    )  # a claim bound to two names counts once
 
 
 def _values(module: ModuleType, kind: type[Kind]) -> list[Kind]:
-    """Module-level values of a kind, also those inside module-level collections, in the order of definition."""
+    """Module-level values of a kind, also inside module-level collections, in the order of definition."""
     return [one for name, value in vars(module).items() if not name.startswith("__") for one in _members(value, kind)]
 
 

@@ -201,7 +201,7 @@ class LocalWork:
         """The result that a strategy yields.   losses: sum of each client's losses, shape (c,).
 
         If a loss or weight is not finite: FloatingPointError naming the first such client if `strict`, NaN weights
-            otherwise.
+        otherwise.
         """
         finite = losses.isfinite()
         for weight in weights.values():

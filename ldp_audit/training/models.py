@@ -86,32 +86,23 @@ class _Resets(Protocol):
         """Draw the parameters anew."""
 
 
-def _cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
-    channels, height, width = _image("cnn", shape, 4)
-    return _named(
-        conv1=nn.Conv2d(channels, 16, 5, padding=2),
-        relu1=nn.ReLU(),
-        pool1=nn.MaxPool2d(2),
-        conv2=nn.Conv2d(16, 32, 5, padding=2),
-        relu2=nn.ReLU(),
-        pool2=nn.MaxPool2d(2),
-        flatten=nn.Flatten(),
-        output=nn.Linear(32 * (height // 4) * (width // 4), classes),
-    )
+def _two_layer_cnn(name: str, first: int, second: int, kernel: int) -> Builder:
+    """A CNN of two convolutions with these numbers of channels, each with ReLU and 2x2 max-pooling."""
 
+    def cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
+        channels, height, width = _image(name, shape, 4)
+        return _named(
+            conv1=nn.Conv2d(channels, first, kernel, padding=kernel // 2),
+            relu1=nn.ReLU(),
+            pool1=nn.MaxPool2d(2),
+            conv2=nn.Conv2d(first, second, kernel, padding=kernel // 2),
+            relu2=nn.ReLU(),
+            pool2=nn.MaxPool2d(2),
+            flatten=nn.Flatten(),
+            output=nn.Linear(second * (height // 4) * (width // 4), classes),
+        )
 
-def _digit_cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
-    channels, height, width = _image("digit-cnn", shape, 4)
-    return _named(
-        conv1=nn.Conv2d(channels, 8, 3, padding=1),
-        relu1=nn.ReLU(),
-        pool1=nn.MaxPool2d(2),
-        conv2=nn.Conv2d(8, 16, 3, padding=1),
-        relu2=nn.ReLU(),
-        pool2=nn.MaxPool2d(2),
-        flatten=nn.Flatten(),
-        output=nn.Linear(16 * (height // 4) * (width // 4), classes),
-    )
+    return cnn
 
 
 def _vgg(shape: tuple[int, ...], classes: int) -> nn.Module:
@@ -143,8 +134,8 @@ def _softmax(shape: tuple[int, ...], classes: int) -> nn.Module:
 
 
 MODELS: dict[str, Builder] = {
-    "cnn": _cnn,
-    "digit-cnn": _digit_cnn,
+    "cnn": _two_layer_cnn("cnn", 16, 32, 5),
+    "digit-cnn": _two_layer_cnn("digit-cnn", 8, 16, 3),
     "vgg": _vgg,
     "mlp": _mlp,
     "softmax": _softmax,

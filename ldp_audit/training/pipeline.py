@@ -104,8 +104,8 @@ def embedded_data(plan: type) -> str | None:
 
 
 def findings_of(plan: type) -> tuple[Question, ...]:
-    """The pipeline's FINDINGS; empty where it has none."""
-    return tuple(_beside(plan, "FINDINGS", ()))
+    """The pipeline's FINDINGS; empty if it has none."""
+    return tuple(_module_attribute(plan, "FINDINGS", ()))
 
 
 def judge(questions: Iterable[Question], results: Mapping[str, Any]) -> list[Finding]:
@@ -116,17 +116,17 @@ def judge(questions: Iterable[Question], results: Mapping[str, Any]) -> list[Fin
 
 def comparing_of(plan: type) -> Comparing:
     """The pipeline's `beside_the_paper`; no rows if it has none."""
-    return _beside(plan, "beside_the_paper", lambda _: [])
+    return _module_attribute(plan, "beside_the_paper", lambda _: [])
 
 
 def demonstration_of(plan: type) -> tuple[Sweep, ...]:
     """The pipeline's DEMONSTRATION; one run of its defaults if it has none."""
-    return _sweeps(_beside(plan, "DEMONSTRATION", (Sweep(),)))
+    return _sweeps(_module_attribute(plan, "DEMONSTRATION", (Sweep(),)))
 
 
 def presets_of(plan: type) -> dict[str, Any]:
     """The pipeline's presets by name; empty if it has none."""
-    presets: Any = _beside(plan, "presets", {})
+    presets: Any = _module_attribute(plan, "presets", {})
     found: Any = presets() if callable(presets) else presets
     return found
 
@@ -140,7 +140,7 @@ def preset_of(plan: type, name: str) -> tuple[Sweep, ...]:
     return _sweeps(presets[name])
 
 
-def _beside(plan: type, name: str, default: Any) -> Any:
+def _module_attribute(plan: type, name: str, default: Any) -> Any:
     """The plan's module's attribute with this name."""
     return vars(sys.modules[plan.__module__]).get(name, default)
 

@@ -141,12 +141,12 @@ class _Trainer:
 def _received(worker: Worker) -> None:
     message = worker.received()
     if message is None:
-        raise RuntimeError(_GONE)
+        raise RuntimeError(_LOST)
     if message.value is not None or message.error is not None:
         raise message.value or RuntimeError(message.error)
 
 
-_GONE = "a worker process ended; was it killed for memory, or does a script train outside `if __name__ == '__main__':`?"
+_LOST = "a worker process ended; was it killed for memory, or does a script train outside `if __name__ == '__main__':`?"
 
 
 def _workers() -> int:

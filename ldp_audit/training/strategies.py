@@ -7,7 +7,7 @@ two more.
     why_not(work: LocalWork) -> str | None                       why it cannot do this work; None if it can
 
 Closed form: f(x) = W x + b, with W and b stacked over clients. The gradient of a batch's weighted loss is S^T X in W
-    and the column sums of S in b, where S is the derivative of the loss in the scores times each sample's weight.
+and the column sums of S in b, where S is the derivative of the loss in the scores times each sample's weight.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Random generators derived from a run's seed, one per purpose, round and client.
 
 No generator state is saved: the generator of a purpose in a round is a function of the seed, the purpose's name and the
-    round's number. A run that is resumed after round k draws in round k + 1 what the uninterrupted run draws.
+round's number. A run that is resumed after round k draws in round k + 1 what the uninterrupted run draws.
 """
 
 from __future__ import annotations

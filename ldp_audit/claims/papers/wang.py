@@ -1,7 +1,7 @@
-"""Wang et al. (ICDE 2019): the value mechanisms that FedSel builds on, and Duchi's, which they improve.
+"""Wang et al. (ICDE 2019): the value mechanisms that FedSel uses, and Duchi's, which they improve.
 
-Everything is derived from the mechanisms' own definitions (`symbolic()`): moments are integrals of the pieces, mixtures are
-mixtures of the atoms and pieces. With s = e**(epsilon/2), all of it is rational in s and x.
+Everything is derived from the mechanisms' own definitions (`symbolic()`): moments are integrals of the pieces, mixtures
+are mixtures of the atoms and pieces. With s = e**(epsilon/2), everything is rational in s and x.
 """
 
 from functools import cache
@@ -10,7 +10,7 @@ from sympy import Expr, Rational, cancel, log, oo
 
 from ldp_audit.claims.claim import Claim, Correction, Paper
 from ldp_audit.claims.language.statement import Statement, at_most, differ, equal, less, prints_as
-from ldp_audit.claims.papers.as_written import difference, telling, times, total
+from ldp_audit.claims.papers.as_written import difference, nontrivial, times, total
 from ldp_audit.claims.privacy import is_private
 from ldp_audit.mechanisms.duchi_vector import DUCHI_VECTOR, DUCHI_VECTOR_PRINTED
 from ldp_audit.mechanisms.hybrid import HYBRID, MIXING
@@ -24,9 +24,9 @@ duchi = TWO_POINT.at({CENTER: 0, RADIUS: 1, WEIGHT: x})
 """Duchi's mechanism for one number, in t."""
 
 BELOW_STAR, ABOVE_STAR = Rational("1.3561858"), Rational("1.3561859")
-"""Around s*, the root of 3 s**3 - s**2 + s - 7."""
+"""Bounds on s*, the root of 3 s**3 - s**2 + s - 7."""
 BELOW_CROSS, ABOVE_CROSS = Rational("1.9057818"), Rational("1.9057819")
-"""Around the s at which the worst variances of PM and of Duchi's mechanism are equal."""
+"""Bounds on the s at which the worst-case variances of PM and of Duchi's mechanism are equal."""
 
 
 @cache
@@ -88,7 +88,7 @@ def piecewise_law() -> Claim:
             equal(PIECEWISE.total(), 1, "the density integrates to 1"),
             equal(PIECEWISE.mean(), x, "no bias"),
             equal(PIECEWISE.variance(), x**2 / (s - 1) + (s + 3) / (3 * (s - 1) ** 2), "the variance"),
-            *telling(is_private(PIECEWISE, s**2)),
+            *nontrivial(is_private(PIECEWISE, s**2)),
             equal(PIECEWISE.pieces[1].density, s**2 * PIECEWISE.pieces[0].density, "the ratio t is attained"),
         ),
     )
@@ -267,17 +267,17 @@ def hybrid_is_private() -> Claim:
         place="the hybrid mechanism, privacy",
         says="The hybrid is epsilon-LDP, whatever alpha is.",
         latex=r"p(y\mid x)\le e^{\varepsilon}p(y\mid x')",
-        parts=telling(is_private(HYBRID, s**2)),
+        parts=nontrivial(is_private(HYBRID, s**2)),
     )
 
 
-def _unworked(law: SymbolicWeights, ratio: Expr) -> tuple[Statement, ...]:
-    """is_private, with the product of the ratio and a class's probability left to the reader where the sides agree."""
+def _unevaluated(law: SymbolicWeights, ratio: Expr) -> tuple[Statement, ...]:
+    """is_private, with the product of the ratio and a class's probability unevaluated if the sides agree."""
     rewritten = []
     for part in is_private(law, ratio):
         other = next((one for one in law.classes if part.right == ratio * one.probability), None)
         rewritten.append(at_most(part.left, times(ratio, other.probability), part.label) if other else part)
-    return telling(rewritten)
+    return nontrivial(rewritten)
 
 
 def duchi_vector_as_printed() -> Claim:
@@ -286,13 +286,13 @@ def duchi_vector_as_printed() -> Claim:
         place="Duchi's mechanism for d attributes (Algorithm 3), as it is often copied: with closed half-spaces",
         says="With the closed half-spaces y.v >= 0 and y.v <= 0 the mechanism is epsilon-LDP for every d.",
         latex=r"\Pr[y\mid v]\le e^{\varepsilon}\Pr[y\mid v']",
-        parts=_unworked(DUCHI_VECTOR_PRINTED, t),
+        parts=_unevaluated(DUCHI_VECTOR_PRINTED, t),
         corrected=Correction(
             "For even d there are corners at right angles to v, which lie in both half-spaces: the exact ratio is e^epsilon "
             "+ 1. Counted with the rarer side alone they cost nothing.",
             r"e^{\varepsilon_{\text{exact}}}=e^{\varepsilon}+1",
             (
-                *_unworked(DUCHI_VECTOR_PRINTED, t + 1),
+                *_unevaluated(DUCHI_VECTOR_PRINTED, t + 1),
                 equal(
                     DUCHI_VECTOR_PRINTED.classes[1].probability,
                     times(t + 1, DUCHI_VECTOR_PRINTED.classes[2].probability),
@@ -314,7 +314,7 @@ def duchi_vector() -> Claim:
         says="With weight e^epsilon on y.v > 0 and 1 elsewhere the mechanism is epsilon-LDP, and tight.",
         latex=r"\Pr[y\mid v]=\frac{e^{\varepsilon}\text{ or }1}{(e^{\varepsilon}-1)N_++2^d}",
         parts=(
-            *_unworked(DUCHI_VECTOR, t),
+            *_unevaluated(DUCHI_VECTOR, t),
             equal(
                 DUCHI_VECTOR.classes[0].probability,
                 times(t, DUCHI_VECTOR.classes[1].probability),

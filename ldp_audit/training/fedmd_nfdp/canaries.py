@@ -1,14 +1,14 @@
 """FedMD's canaries: a record that a party memorises, and scores as far apart as any record can move them.
 
 NFDP: in world 0 the party's records include an inverted public image, in world 1 that record is missing. Its label is
-    the class that the party scores lowest on it in a few trainings without it. Each repetition samples the party's
-    records anew, by the run's own code, trains its pre-trained network on them, and returns the score of this label on
-    this image, which the attacker put among the public ones and the server therefore receives. The guarantee is a
-    delta, the probability that the record is sampled, at every epsilon; the bound is at epsilon 0.
+the class that the party scores lowest on it in a few trainings without it. Each repetition samples the party's records
+anew, by the run's own code, trains its pre-trained network on them, and returns the score of this label on this image,
+which the attacker put among the public ones and the server therefore receives. The guarantee is a delta, the
+probability that the record is sampled, at every epsilon; the bound is at epsilon 0.
 
 FedMD-LDP: in the two worlds every score vector of the party is a different one-hot vector (logits: opposite points of
-    the norm ball). Only the noise is repeated, by the run's own code, over all queries of all rounds; the statistic is
-    the exact log-likelihood ratio.
+the norm ball). Only the noise is repeated, by the run's own code, over all queries of all rounds; the statistic is the
+exact log-likelihood ratio.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ldp_audit.training.spend import claim_of
 TRAININGS = 400
 """Repetitions in each world."""
 
-_PILOTS = 8
+_PILOT_TRAININGS = 8
 
 _NOISY_NUMBERS = 2**22
 _NOISY_REPETITIONS = 8_000
@@ -61,7 +61,7 @@ class PartyRecords:
 
     def with_canary(self, rng: np.random.Generator) -> PartyRecords:
         """The same party with `image` as its first record, under the label that it scores lowest without it."""
-        label = int(np.mean([self.scores(1, rng) for _ in range(_PILOTS)], axis=0).argmin())
+        label = int(np.mean([self.scores(1, rng) for _ in range(_PILOT_TRAININGS)], axis=0).argmin())
         x, y = self.x.clone(), self.y.clone()
         x[0], y[0] = self.image[0], label
         return replace(self, x=x, y=y, label=label)

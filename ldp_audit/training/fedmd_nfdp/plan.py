@@ -40,9 +40,19 @@ MARGIN = 0.05
 Results = Mapping[str, Any]
 
 
+def _more_accurate(key: str, says: str, one: str, other: str, place: str, note: str = "") -> Question:
+    """The finding that one method is more accurate than another."""
+
+    def found(results: Results) -> Finding | None:
+        differences = paired(_runs_at(results, method=one), _runs_at(results, method=other))
+        return _finding(key, says, *greater(differences, ERROR_RATE), place, note) if differences else None
+
+    return found
+
+
 def replacement_makes_no_difference(results: Results) -> Finding | None:
     """Two one-sided tests between the two samplings."""
-    differences = paired(_at(results, method="nfdp-with"), _at(results, method="nfdp-without"))
+    differences = paired(_runs_at(results, method="nfdp-with"), _runs_at(results, method="nfdp-without"))
     if not differences:
         return None
     return _finding(
@@ -54,23 +64,20 @@ def replacement_makes_no_difference(results: Results) -> Finding | None:
     )
 
 
-def beats_noise(results: Results) -> Finding | None:
-    """NFDP against FedMD-LDP, after Revisit, as Algorithm 1 ends a round."""
-    return _greater(
-        results,
-        "beats-ldp",
-        "NFDP is more accurate than FedMD-LDP at the budget that the paper states for NFDP",
-        "nfdp-with",
-        "ldp",
-        "Section 5.2, comparison with baselines",
-        "FedMD-LDP's parties train on all their records and only what they send is noisy: their own models stay good.",
-    )
+beats_noise = _more_accurate(
+    "beats-ldp",
+    "NFDP is more accurate than FedMD-LDP at the budget that the paper states for NFDP",
+    "nfdp-with",
+    "ldp",
+    "Section 5.2, comparison with baselines",
+    "FedMD-LDP's parties train on all their records and only what they send is noisy: their own models stay good.",
+)
 
 
 def noise_leaves_a_random_guess(results: Results) -> Finding | None:
     """The share of noisy reports whose largest score is the true one's, against chance."""
-    found = _at(results, lambda run: run["rounds"][-1]["noise"]["agreement"], method="ldp")
-    chance = _at(results, lambda run: run["rounds"][-1]["noise"]["chance"], method="ldp")
+    found = _runs_at(results, lambda run: run["rounds"][-1]["noise"]["agreement"], method="ldp")
+    chance = _runs_at(results, lambda run: run["rounds"][-1]["noise"]["chance"], method="ldp")
     if not found:
         return None
     return _finding(
@@ -81,47 +88,40 @@ def noise_leaves_a_random_guess(results: Results) -> Finding | None:
     )
 
 
-def noise_ends_collaboration(results: Results) -> Finding | None:
-    """FedMD-LDP against the same parties without communication."""
-    return _greater(
-        results,
-        "ldp-useless",
-        "FedMD-LDP does worse at that budget than its parties do alone on all their records",
-        "alone-np",
-        "ldp",
-        "Section 5.2, evaluation of FedMD-LDP (what its random guesses must mean for the parties)",
-    )
+noise_ends_collaboration = _more_accurate(
+    "ldp-useless",
+    "FedMD-LDP does worse at that budget than its parties do alone on all their records",
+    "alone-np",
+    "ldp",
+    "Section 5.2, evaluation of FedMD-LDP (what its random guesses must mean for the parties)",
+)
 
 
-def collaboration_helps(results: Results) -> Finding | None:
-    """NFDP against the same samples without communication."""
-    return _greater(
-        results,
-        "collaboration",
-        "NFDP's parties are more accurate together than alone on the same samples",
-        "nfdp-with",
-        "alone",
-        "Section 5.2, number of parties",
-    )
+collaboration_helps = _more_accurate(
+    "collaboration",
+    "NFDP's parties are more accurate together than alone on the same samples",
+    "nfdp-with",
+    "alone",
+    "Section 5.2, number of parties",
+)
 
 
-def all_records_beat_a_sample(results: Results) -> Finding | None:
-    """FedMD-NP against NFDP: the cost of sampling."""
-    return _greater(
-        results,
-        "np-above",
-        "without sampling (FedMD-NP) accuracy is higher than with the sweep's k",
-        "np",
-        "nfdp-with",
-        "Table 2",
-    )
+all_records_beat_a_sample = _more_accurate(
+    "np-above",
+    "without sampling (FedMD-NP) accuracy is higher than with the sweep's k",
+    "np",
+    "nfdp-with",
+    "Table 2",
+)
 
 
-def pooling_is_an_upper_bound(results: Results) -> Finding | None:
-    """Pooled records against FedMD-NP."""
-    return _greater(
-        results, "centralised", "pooled records give more accuracy than FedMD-NP", "centralised", "np", "Table 2"
-    )
+pooling_is_an_upper_bound = _more_accurate(
+    "centralised",
+    "pooled records give more accuracy than FedMD-NP",
+    "centralised",
+    "np",
+    "Table 2",
+)
 
 
 def grows_with_k(results: Results) -> Finding | None:
@@ -135,7 +135,7 @@ def grows_with_k(results: Results) -> Finding | None:
 def large_samples_come_near_all_records(results: Results) -> Finding | None:
     """NFDP at the largest k of the sweep against FedMD-NP."""
     sizes, runs = _levels(results, "k", "nfdp-with")
-    everything = _at(results, method="np")
+    everything = _runs_at(results, method="np")
     if not sizes or not paired(runs[-1], everything):
         return None
     verdict, numbers = within(paired(runs[-1], everything), MARGIN, ERROR_RATE)
@@ -150,10 +150,11 @@ def large_samples_come_near_all_records(results: Results) -> Finding | None:
 
 
 def scores_differ_little(results: Results) -> Finding | None:
-    """ "seen" if all pairs are within the margin, each at the error rate; "opposite" if one is outside, at a third of
-    it.
+    """Equivalence of all pairs of scores.
+
+    "seen" if all pairs are within the margin, each at the error rate; "opposite" if one is outside, at a third of it.
     """
-    found = {kind: _at(results, scores=kind, method="nfdp-with") for kind in ("logits", "softmax", "argmax")}
+    found = {kind: _runs_at(results, scores=kind, method="nfdp-with") for kind in ("logits", "softmax", "argmax")}
     pairs = {f"{one} - {other}": paired(found[one], found[other]) for one, other in itertools.combinations(found, 2)}
     if not all(pairs.values()):
         return None
@@ -168,7 +169,7 @@ def scores_differ_little(results: Results) -> Finding | None:
 
 def argmax_is_slightly_better(results: Results) -> Finding | None:
     """Argmax against the mean of logits and softmax."""
-    runs = [_at(results, scores=kind, method="nfdp-with") for kind in ("logits", "softmax", "argmax")]
+    runs = [_runs_at(results, scores=kind, method="nfdp-with") for kind in ("logits", "softmax", "argmax")]
     seeds = set.intersection(*(set(one) for one in runs))
     others = {seed: (runs[0][seed] + runs[1][seed]) / 2 for seed in seeds}
     differences = paired(runs[2], others)
@@ -190,7 +191,7 @@ def grows_with_the_parties(results: Results) -> Finding | None:
 def other_data_are_harder(results: Results) -> Finding | None:
     """IID against the sweep's other split."""
     others = sorted({run["settings"]["split"] for run in results["runs"]} - {"iid"})
-    tested = [(split, paired(_at(results, split="iid"), _at(results, split=split))) for split in others]
+    tested = [(split, paired(_runs_at(results, split="iid"), _runs_at(results, split=split))) for split in others]
     tested = [(split, differences) for split, differences in tested if differences]
     if not tested:
         return None
@@ -221,13 +222,7 @@ def _finding(key: str, says: str, verdict: Verdict, numbers: Mapping[str, Any], 
     return Finding(key, says, verdict, numbers, ERROR_RATE, place, note)
 
 
-def _greater(results: Results, key: str, says: str, one: str, other: str, place: str, note: str = "") -> Finding | None:
-    """Whether one method is more accurate than the other; None without runs of both."""
-    differences = paired(_at(results, method=one), _at(results, method=other))
-    return _finding(key, says, *greater(differences, ERROR_RATE), place, note) if differences else None
-
-
-def _at(results: Results, what: Any = None, **changed: Any) -> dict[int, float]:
+def _runs_at(results: Results, what: Any = None, **changed: Any) -> dict[int, float]:
     """The runs with the sweep's usual settings except these, by seed: the last accuracy, or `what` of a run."""
     settings = {**_usual(results), **changed}
     return accuracies(results, **settings) if what is None else measured(results, what, **settings)
@@ -242,7 +237,7 @@ def _usual(results: Results) -> dict[str, Any]:
 def _levels(results: Results, name: str, method: str) -> tuple[list[int], list[dict[int, float]]]:
     """The setting's values for which there are runs, ascending, and their runs."""
     values = sorted({run["settings"][name] for run in results["runs"]})
-    found = [(value, _at(results, method=method, **{name: value})) for value in values]
+    found = [(value, _runs_at(results, method=method, **{name: value})) for value in values]
     kept = [(value, runs) for value, runs in found if runs]
     return [value for value, _ in kept], [runs for _, runs in kept]
 
@@ -260,7 +255,7 @@ class FedMd(FedMdSettings):
     embedded: ClassVar[str] = "digits"
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedMdRun:
-        """A run before its first round. Raises ValueError where the data do not fit the plan."""
+        """A run before its first round. Raises ValueError if the data do not fit the plan."""
         from ldp_audit.training.fedmd_nfdp.run import FedMdRun  # imports torch, which a plan does without
 
         if not isinstance(data, Images):

@@ -34,7 +34,7 @@ class FedMdRun:
     """One run; see `pipeline.Run`. Round 1's record includes the training before it.
 
     Records: "accuracy", mean over the parties, and "by_party", on all test images of private classes; "digested", the
-        mean between Digest and Revisit; "noise", measured beside exact, and "clipped", for method "ldp".
+    mean between Digest and Revisit; "noise", measured beside exact, and "clipped", for method "ldp".
     Raises ValueError if the data do not fit the plan.
     """
 

@@ -160,8 +160,7 @@ def _range(noise: str, reach: float, queries: int, epsilon: float, delta: float)
     """Bounds on the noise size: necessary for a single query, and sufficient for all queries.
 
     Laplace: one query's delta, 1 - e**((epsilon - D/b)/2); and pure composition, or half of it as a total variation.
-        Gaussian: mu = sqrt(N) D / sigma has delta(0) <= mu / sqrt(2 pi); the lower bound is far below any sensible
-        request.
+    Gaussian: mu = sqrt(N) D / sigma has delta(0) <= mu / sqrt(2 pi); the lower bound is far below any sensible request.
     """
     if noise == "laplace":
         return reach / (epsilon - 2 * math.log1p(-delta)) * (1 - 1e-9), reach * queries / max(epsilon, delta)

@@ -1,11 +1,11 @@
-"""FedSel's qualitative findings, each looked for in the results of a sweep.
+"""FedSel as a pipeline: the plan that starts its runs, its presets, and tests of the paper's findings on a sweep.
 
 The unit of every test is a repeat of the cross-validation: the mean accuracy over its folds, as folds of one repeat
 share most of their training records. Repeats of two solutions are paired by seed and number: they have the same folds
-and the same order of users. Repeats have their own shuffles and their own noise, so their differences are independent
-given the data set; the tests say what holds for that data set, not for a population that it may come from.
+and the same order of users. Repeats have independent shuffles and noise, so their differences are independent given the
+data set; the tests are about that data set, not about a population from which it is drawn.
 
-A t test, one-sided, at ERROR_RATE for each comparison; where one finding has several, a share of it each.
+Each comparison is a one-sided t test at ERROR_RATE; the comparisons of one finding share it equally.
 Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Section 5.
 """
 
@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.fedsel.settings import FedSelSettings
+from ldp_audit.training.fedsel.signal_to_noise import signal_ratio
 from ldp_audit.training.fedsel.solution import SELECTIONS
-from ldp_audit.training.fedsel.trade import signal_ratio
-from ldp_audit.training.findings import Finding, Verdict, greater
+from ldp_audit.training.findings import Finding, Question, Verdict, greater
 from ldp_audit.training.results import Row, apart, interval
 from ldp_audit.training.sweep import read_paper
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from ldp_audit.training.fedsel.run import FedSelRun
 
 EPSILON = 2.0
-"""The budget at which solutions are compared: Table 3's."""
+"""The budget at which solutions are compared, as in Table 3."""
 
 LARGE = 8.0
 """A large budget, for comparison."""
 
 ERROR_RATE = 0.01
-"""The chance that a finding is called seen where it is not so, or opposite."""
+"""Probability of a false "seen", and of a false "opposite"."""
 
 _NOTE = "Given the data set: repeats of the cross-validation share its records."
 
@@ -45,7 +45,7 @@ _FEW_COLUMNS = (
     " The synthetic data vary in a tenth of their columns, so that a random tenth of the directions keeps much of them."
 )
 
-_NOTHING_LEARNT = (
+_UNLEARNED_NOTE = (
     " Nothing learnt: there FedSel's models do no better than always answering the more frequent class. "
     "FedSel's steps are about 1 / d of the flat solution's, and the paper names no learning rate."
 )
@@ -58,9 +58,9 @@ Settings = Mapping[str, Any]
 
 
 def repeat_means(results: Results, **settings: Any) -> dict[tuple[int, int], float]:
-    """The last round's accuracy of every repeat, the mean over its folds, by (seed, repeat).
+    """Last-round accuracy of every repeat, averaged over its folds, by (seed, repeat).
 
-    Raises ValueError where two runs of one seed have these settings: they do not name one point.
+    Raises ValueError if two runs with one seed have these settings: the settings do not determine one point.
     """
     found: dict[tuple[int, int], float] = {}
     for run in results["runs"]:
@@ -80,27 +80,27 @@ def beats_flat(results: Results) -> Finding | None:
         results,
         "fedsel-beats-flat",
         f"EXP-PM, PE-PM and PS-PM are more accurate than flat PM; epsilon = {EPSILON:g}, one learning rate.",
-        {f"{one}-PM against PM": (_at(f"{one}-PM"), _at("PM")) for one in SELECTIONS},
+        {f"{one}-PM against PM": (_point(f"{one}-PM"), _point("PM")) for one in SELECTIONS},
         place="Fig. 2, Table 3",
         note=f"{_NOTE} The signal ratio is FedSel's squared signal-to-noise ratio over flat "
         "PM's, exactly, for a small gradient in the top tenth of the dimensions: below 1, selecting costs more than it "
-        "gains (trade.py).",
-        numbers={f"{one}-PM against PM": _trade(results, one) for one in SELECTIONS},
-        learnt=True,
+        "gains (signal_to_noise.py).",
+        numbers={f"{one}-PM against PM": _signal_numbers(results, one) for one in SELECTIONS},
+        needs_learning=True,
     )
 
 
 def beats_flat_at_a_large_epsilon(results: Results) -> Finding | None:
-    """Against flat PM with its rule's coordinates, and with one."""
+    """PS-PM against flat PM, with the number of coordinates of Wang et al.'s rule and with one."""
     large = {"epsilon": LARGE}
-    private = _at("PS-PM", **large)
+    private = _point("PS-PM", **large)
     return _compare(
         results,
         "fedsel-beats-flat-large-epsilon",
         f"PS-PM is more accurate than flat PM at epsilon = {LARGE:g}, with its rule's 3 coordinates and with 1.",
         {
-            "PS-PM against PM, 3 coordinates": (private, _at("PM", **large)),
-            "PS-PM against PM, 1 coordinate": (private, _at("PM", coordinates=1, **large)),
+            "PS-PM against PM, 3 coordinates": (private, _point("PM", **large)),
+            "PS-PM against PM, 1 coordinate": (private, _point("PM", coordinates=1, **large)),
         },
         place="Fig. 2",
     )
@@ -119,10 +119,10 @@ def gain_above_loss(results: Results) -> Finding | None:
         for name, (gains, losses) in found.items():
             numbers[label + name] = {"gain": statistics.fmean(gains), "loss": statistics.fmean(losses)}
             differences[label + name] = [gain - loss for gain, loss in zip(gains, losses, strict=True)]
-            idle |= {label + name} if nothing_learnt(results, {**fixed, "epsilon": EPSILON}) else set()
+            idle |= {label + name} if learnt_nothing(results, {**fixed, "epsilon": EPSILON}) else set()
     if not differences:
         return None
-    return _answer(
+    return _finding(
         "gain-above-loss",
         "What the private selection gains is more than what its share of the budget costs (Table 3).",
         differences,
@@ -140,7 +140,7 @@ def top_beats_random(results: Results) -> Finding | None:
         results,
         "top-beats-random",
         "Without privacy, the largest coordinate (NP-K) is a better report than a random one (NP-RS).",
-        {"NP-K against NP-RS": (_at("NP-K"), _at("NP-RS"))},
+        {"NP-K against NP-RS": (_point("NP-K"), _point("NP-RS"))},
         place="Section 5.2",
     )
 
@@ -151,7 +151,7 @@ def selection_beats_random(results: Results) -> Finding | None:
         results,
         "selection-beats-random",
         f"PS without value perturbation, epsilon = {EPSILON:g}, is better than a random coordinate (NP-RS).",
-        {"PS against NP-RS": (_at("PS"), _at("NP-RS"))},
+        {"PS against NP-RS": (_point("PS"), _point("NP-RS"))},
         place="Section 5.2",
     )
 
@@ -162,7 +162,7 @@ def projection_is_worse(results: Results) -> Finding | None:
 
 
 def projection_is_worse_at_a_large_epsilon(results: Results) -> Finding | None:
-    """The same where noise matters less than what the projection loses."""
+    """The same at a large epsilon, where the loss of the projection exceeds the noise."""
     return _projection(results, "projection-is-worse-large-epsilon", LARGE)
 
 
@@ -172,14 +172,14 @@ def adapted_accumulation(results: Results) -> Finding | None:
         results,
         "adapted-accumulation",
         "PS-PM, which accumulates g, is more accurate than PS-PM-O, which accumulates alpha g.",
-        {"PS-PM against PS-PM-O": (_at("PS-PM"), _at("PS-PM-O"))},
+        {"PS-PM against PS-PM-O": (_point("PS-PM"), _point("PS-PM-O"))},
         place="Fig. 3",
     )
 
 
 def rises_with_epsilon(results: Results) -> Finding | None:
     """Accuracy rises with epsilon."""
-    low, middle, high = (_at("PS-PM", epsilon=epsilon) for epsilon in (0.5, EPSILON, LARGE))
+    low, middle, high = (_point("PS-PM", epsilon=epsilon) for epsilon in (0.5, EPSILON, LARGE))
     return _compare(
         results,
         "rises-with-epsilon",
@@ -189,24 +189,23 @@ def rises_with_epsilon(results: Results) -> Finding | None:
     )
 
 
-def _at(solution: str, **settings: Any) -> Settings:
-    """A point of the demonstration: what it has in common with the others, unless said otherwise."""
+def _point(solution: str, **settings: Any) -> Settings:
+    """A point of the demonstration, with its common settings unless others are given."""
     return {"solution": solution, "epsilon": EPSILON, "coordinates": None, **settings}
 
 
 def gains_and_losses_of(results: Results, selection: str, **fixed: Any) -> tuple[list[float], list[float]]:
-    """Table 3's gain and loss of each repeat that has all three runs with these settings."""
+    """Table 3's gain and loss for each repeat that has all three runs with these settings."""
     solutions = ("PM", f"{selection}-PM-C", f"{selection}-PM")
     flat, control, private = (repeat_means(results, solution=solution, **fixed) for solution in solutions)
     pairs = sorted(flat.keys() & control.keys() & private.keys())
     return [control[pair] - flat[pair] for pair in pairs], [control[pair] - private[pair] for pair in pairs]
 
 
-def _trade(results: Results, selection: str) -> dict[str, float]:
-    """The exact ratio, where the results say how many dimensions there are and all runs have one mu and one k.
+def _signal_numbers(results: Results, selection: str) -> dict[str, float]:
+    """The exact signal ratio, if the results know the number of dimensions and all runs have the same mu and k.
 
-    None for several epochs, in which a report has a part of epsilon and a value that was accumulated, nor for the
-    corrected PE.
+    Empty for several epochs, in which a report has a part of epsilon and an accumulated value, and for corrected PE.
     """
     found = {
         tuple(run["settings"].get(name) for name in ("mu", "k", "epochs", "corrected"))
@@ -225,7 +224,7 @@ def _projection(results: Results, key: str, epsilon: float) -> Finding | None:
         results,
         key,
         f"PS-PM is more accurate than PM-RP, with the same ratio of dimensions, 0.1; epsilon = {epsilon:g}.",
-        {"PS-PM against PM-RP": (_at("PS-PM", epsilon=epsilon), _at("PM-RP", epsilon=epsilon))},
+        {"PS-PM against PM-RP": (_point("PS-PM", epsilon=epsilon), _point("PM-RP", epsilon=epsilon))},
         place="Fig. 2, Section 5.3",
         note=_NOTE + (_FEW_COLUMNS if results.get("data", {}).get("name") == "synthetic" else ""),
     )
@@ -240,11 +239,11 @@ def _compare(
     place: str = "",
     note: str = _NOTE,
     numbers: Mapping[str, Mapping[str, float]] | None = None,
-    learnt: bool = False,
+    needs_learning: bool = False,
 ) -> Finding | None:
-    """Whether the first point of each pair is more accurate than the second; None where runs are missing.
+    """Whether the first point of each pair is more accurate than the second; None if runs are missing.
 
-    learnt: leave out of the verdict where FedSel's models learnt nothing at EPSILON.
+    needs_learning: exclude from the verdict the pairs for which FedSel's models learnt nothing at EPSILON.
     """
     differences: dict[str, list[float]] = {}
     idle: set[str] = set()
@@ -253,16 +252,17 @@ def _compare(
         more |= {label + name: one for name, one in (numbers or {}).items()}
         found = {label + name: _paired(results, better, worse, fixed) for name, (better, worse) in pairs.items()}
         differences |= found if all(found.values()) else {}
-        idle |= set(found) if learnt and nothing_learnt(results, {**fixed, "epsilon": EPSILON}) else set()
+        idle |= set(found) if needs_learning and learnt_nothing(results, {**fixed, "epsilon": EPSILON}) else set()
     if not differences:
         return None
-    return _answer(key, says, differences, place=place, note=note, numbers=more, idle=idle)
+    return _finding(key, says, differences, place=place, note=note, numbers=more, idle=idle)
 
 
 def _contexts(results: Results) -> list[tuple[str, Settings]]:
-    """What else a sweep varies, such as the model or mu: each combination is compared within itself.
+    """Every combination of the other settings that a sweep varies, such as the model or mu; comparisons stay within
+    one.
 
-    Returns what to call it, "" for the only one, and its settings.
+    Returns its words, "" for the only one, and its settings.
     """
     every = [run["settings"] for run in results["runs"]]
     fields = [name for name in every[0] if name not in _COMPARED] if every else []
@@ -278,12 +278,12 @@ def _contexts(results: Results) -> list[tuple[str, Settings]]:
 
 
 def _paired(results: Results, better: Settings, worse: Settings, fixed: Settings) -> list[float]:
-    """The differences of the repeats that both points have."""
+    """The differences over the repeats that both points have."""
     one, other = repeat_means(results, **better, **fixed), repeat_means(results, **worse, **fixed)
     return [one[pair] - other[pair] for pair in sorted(one.keys() & other.keys())]
 
 
-def _answer(
+def _finding(
     key: str,
     says: str,
     differences: Mapping[str, Sequence[float]],
@@ -293,7 +293,10 @@ def _answer(
     numbers: Mapping[str, Mapping[str, float]] | None = None,
     idle: Collection[str] = (),
 ) -> Finding:
-    """Seen where all are; opposite where one surely is.   idle: shown only, as there was nothing learnt to compare."""
+    """A finding that is "seen" if all comparisons are, "opposite" if one is.
+
+    idle: comparisons that are shown without a verdict, as nothing was learnt.
+    """
     compared = [name for name in differences if name not in idle]
     rate = ERROR_RATE / max(1, len(compared))
     judged = {name: greater(values, rate) for name, values in differences.items()}
@@ -303,11 +306,11 @@ def _answer(
     shown = {
         name: {"verdict": told.get(name, one), **found, **more.get(name, {})} for name, (one, found) in judged.items()
     }
-    note += _NOTHING_LEARNT if told.keys() & differences.keys() else ""
+    note += _UNLEARNED_NOTE if told.keys() & differences.keys() else ""
     return Finding(key, says, verdict, shown, ERROR_RATE, place, note)
 
 
-FINDINGS: tuple[Callable[[Results], Finding | None], ...] = (
+FINDINGS: tuple[Question, ...] = (
     beats_flat,
     beats_flat_at_a_large_epsilon,
     gain_above_loss,
@@ -320,27 +323,27 @@ FINDINGS: tuple[Callable[[Results], Finding | None], ...] = (
 )
 
 
-_LITTLE = 1e-3
-"""Less than this above the share, and a model has as good as learnt nothing."""
+_LEARNING_MARGIN = 1e-3
+"""A model that exceeds the constant answer by less than this has learnt nothing."""
 
 
-def nothing_learnt(results: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
-    """Whether no run of EXP-PM, PE-PM or PS-PM with these settings does better than one answer for all records.
+def learnt_nothing(results: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
+    """Whether no run of EXP-PM, PE-PM or PS-PM with these settings is more accurate than a constant answer.
 
-    False where the results do not say how often either label is, and where there is no such run.
+    False if the results do not say how frequent the labels are, or have no such run.
     """
-    share, names = one_answer(results), [f"{one}-PM" for one in SELECTIONS]
+    share, names = constant_accuracy(results), [f"{one}-PM" for one in SELECTIONS]
     found = [
         statistics.fmean(run["rounds"][-1]["accuracies"])
         for run in results["runs"]
         if run["settings"]["solution"] in names
         and all(run["settings"].get(name) == value for name, value in settings.items())
     ]
-    return share is not None and bool(found) and max(found) <= share + _LITTLE
+    return share is not None and bool(found) and max(found) <= share + _LEARNING_MARGIN
 
 
-def one_answer(results: Mapping[str, Any]) -> float | None:
-    """The accuracy of always answering the more frequent class."""
+def constant_accuracy(results: Mapping[str, Any]) -> float | None:
+    """The accuracy of a constant answer: the more frequent class."""
     positive = results.get("data", {}).get("positive")
     return None if positive is None else max(positive, 1 - positive)
 
@@ -355,8 +358,8 @@ _TAIL = 0.025
 def beside_the_paper(results: Mapping[str, Any]) -> list[Row]:
     """Table 3's cells for this data set; 95% intervals are over the repeats of the cross-validation, given the data.
 
-    Runs with other settings than the paper states are left out; where those differ that it leaves open, such as the
-    learning rate, each has its rows.
+    Runs with other settings than the paper states are excluded; each value of a setting that the paper leaves open,
+    such as the learning rate, has rows of its own.
     """
     table = PAPER.document["table-3"]
     said = table["said"].items()
@@ -372,7 +375,7 @@ def beside_the_paper(results: Mapping[str, Any]) -> list[Row]:
 class Difference(NamedTuple):
     """percent: mean over the repeats of the cross-validation.   error: its standard error; NaN for one repeat.
 
-    low, high: a 95% interval, Student's, given the data; infinite for one repeat, or for a few equal ones.
+    low, high: 95% interval by Student's t, given the data; infinite for one repeat, or for a few equal ones.
     """
 
     percent: float
@@ -382,14 +385,14 @@ class Difference(NamedTuple):
 
 
 class GainAndLoss(NamedTuple):
-    """One selection's two numbers."""
+    """Gain and loss of one selection in Table 3."""
 
     gain: Difference
     loss: Difference
 
 
 def gains_and_losses(results: Mapping[str, Any], model: str, *, epsilon: float = 2.0) -> dict[str, GainAndLoss]:
-    """By selection; of the results of the preset "table-3". Selections whose runs are missing are left out."""
+    """By selection, from results of the preset "table-3"; selections without runs are omitted."""
     at = {"model": model, "epsilon": epsilon}
     found = {name: gains_and_losses_of(results, name, **at) for name in SELECTIONS}
     return {
@@ -423,7 +426,7 @@ class FedSel(FedSelSettings):
     embedded: ClassVar[str] = "synthetic"
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedSelRun:
-        """A run before its first round. Raises ValueError where the data do not fit the plan."""
-        from ldp_audit.training.fedsel.run import FedSelRun  # imports torch, which settings do without
+        """A run before its first round. Raises ValueError if the data do not fit the plan."""
+        from ldp_audit.training.fedsel.run import FedSelRun  # imports torch, which a plan does without
 
         return FedSelRun(self, data, seed=seed, device=device)

@@ -14,25 +14,26 @@ from ldp_audit.training.pipeline import check_choice, check_flag, check_number, 
 class FedSelSettings:
     """FedSel's federated SGD on a table, one record a user, by repeated cross-validation in one batch.
 
-    solution: what users send: "NP", "PM", "PS-PM", "PE-HM-C", ...; see `solution.py`.
+    solution: what users report: "NP", "PM", "PS-PM", "PE-HM-C", ...; see `solution.py`.
     model: "logistic" or "svm".
     epsilon: budget of a user over all epochs, nats, > 0, finite; solutions "NP..." do not use it.
     mu: the selection's share of it, in [0, 1); None for the split without hyper-parameters.
     threshold: the largest share that the split without hyper-parameters gives the selection, in [0, 1).
     k: size of the top set of PE and PS, 1 .. d-1; None for a tenth of d, rounded down, at least 1.
-    corrected: whether PE's whole report keeps to its epsilon; False is PE as published, which exceeds it.
-    epochs: how often each user reports, >= 1.
-    share: of the users, that report in one round, in (0, 1].
-    rounds: after which the run stops, in the last epoch; None when all users have reported in it.
+    corrected: whether PE's whole report satisfies its epsilon; False is PE as published, which exceeds it.
+    epochs: reports of each user, >= 1.
+    share: of the users who report in one round, in (0, 1].
+    rounds: number of rounds, ending in the last epoch; None for all rounds.
     learning_rate: alpha, > 0.
     penalty: lambda of the l2 regularisation, >= 0.
     momentum: eta, >= 0; the paper names no value.
     ratio: q / d of the random projection, in (0, 1]; q is rounded down, and at least 1.
-    coordinates: how many the flat solutions send, 1 .. d; None for Wang et al.'s rule, epsilon / 2.5 rounded down.
-    users: how many records of the data are used, drawn by the seed; None for all.
+    coordinates: number of coordinates that flat solutions report, 1 .. d; None for Wang et al.'s rule, epsilon / 2.5
+        rounded down.
+    users: number of records used, drawn by the seed; None for all.
     repeats: of the cross-validation, >= 1.
     folds: of the cross-validation, >= 2.
-    details: every so many rounds, and in the last one, the record has every model's accuracy, >= 1.
+    details: period in rounds, >= 1, at which the record has every model's accuracy, as has the last round's.
     Raises ValueError for anything else.
     """
 

@@ -1,9 +1,8 @@
 """LDP-FL as a pipeline: the plan that starts its runs, its presets, and tests of the paper's findings on a sweep.
 
 Runs are paired by seed: they have the same clients and the same initial weights. A finding about one setting compares
-    runs that differ in that setting only; of several such sets in a sweep, the one with most levels is used.
-    Differences are tested by one-sided t tests at ERROR_RATE each, unless a finding with several comparisons states
-    otherwise.
+runs that differ in that setting only; of several such sets in a sweep, the one with most levels is used. Differences
+are tested by one-sided t tests at ERROR_RATE each, unless a finding with several comparisons states otherwise.
 
 Source: Sun, Qian, Chen, LDP-FL (IJCAI 2021), Section 5.
 """
@@ -12,12 +11,12 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ldp_audit.training.datasets import Images, Table
-from ldp_audit.training.findings import Finding, Verdict, greater, paired, rising, within
+from ldp_audit.training.findings import Finding, Question, Verdict, greater, paired, rising, within
 from ldp_audit.training.ldp_fl.settings import LdpFlSettings
 from ldp_audit.training.results import beside
 from ldp_audit.training.sweep import read_paper
@@ -41,19 +40,23 @@ _RANGE = ("ranges", "center", "radius", "rule", "spread", "least", "most")
 _NO_NOISE = "inf"
 
 
-def rises_with_epsilon(results: Results) -> Finding | None:
-    """Fig. 5 (a) to (c)."""
-    return _rises(results, "epsilon", "Accuracy rises with epsilon.", "Fig. 5 (a) to (c)")
+def _rises(field: str, says: str, place: str) -> Question:
+    """The finding that accuracy increases with this setting."""
+
+    def found(results: Results) -> Finding | None:
+        group = _largest(results, field)
+        levels = [] if group is None else sorted(level for level in group if level != _NO_NOISE)
+        if group is None or len(levels) < 2:
+            return None
+        verdict, numbers = rising(levels, [group[level] for level in levels], ERROR_RATE)
+        return Finding(f"rises-with-{field}", says, verdict, numbers, ERROR_RATE, place)
+
+    return found
 
 
-def rises_with_clients(results: Results) -> Finding | None:
-    """Fig. 3."""
-    return _rises(results, "n", "Accuracy rises with the number of clients.", "Fig. 3")
-
-
-def rises_with_fraction(results: Results) -> Finding | None:
-    """Fig. 4."""
-    return _rises(results, "fraction", "Accuracy rises with the fraction of clients in a round.", "Fig. 4")
+rises_with_epsilon = _rises("epsilon", "Accuracy rises with epsilon.", "Fig. 5 (a) to (c)")
+rises_with_clients = _rises("n", "Accuracy rises with the number of clients.", "Fig. 3")
+rises_with_fraction = _rises("fraction", "Accuracy rises with the fraction of clients in a round.", "Fig. 4")
 
 
 def rises_with_rounds(results: Results) -> Finding | None:
@@ -138,7 +141,7 @@ def no_radius_does_as_well(results: Results) -> Finding | None:
     return Finding("no-radius-does-as-well", says, verdict, numbers, ERROR_RATE, "Fig. 5 (d)")
 
 
-FINDINGS: tuple[Callable[[Results], Finding | None], ...] = (
+FINDINGS: tuple[Question, ...] = (
     rises_with_epsilon,
     rises_with_clients,
     rises_with_fraction,
@@ -159,15 +162,6 @@ class _Compared(NamedTuple):
     fixed: dict[float, Accuracies]
 
 
-def _rises(results: Results, field: str, says: str, place: str) -> Finding | None:
-    group = _largest(results, field)
-    levels = [] if group is None else sorted(level for level in group if level != _NO_NOISE)
-    if group is None or len(levels) < 2:
-        return None
-    verdict, numbers = rising(levels, [group[level] for level in levels], ERROR_RATE)
-    return Finding(f"rises-with-{field}", says, verdict, numbers, ERROR_RATE, place)
-
-
 def _largest(results: Results, field: str, needed: tuple[Any, ...] = ()) -> dict[Any, Accuracies] | None:
     """The largest set of runs that differ in this field only: accuracies by the field's value."""
     groups: dict[tuple[Any, ...], dict[Any, Accuracies]] = {}
@@ -175,19 +169,19 @@ def _largest(results: Results, field: str, needed: tuple[Any, ...] = ()) -> dict
         if not run["settings"]["perturb"] or (field != "epsilon" and not _private(run)):
             continue
         value = run["settings"][field]
-        groups.setdefault(_rest(run, (field,)), {}).setdefault(value, {})[run["seed"]] = _accuracy(run)
+        groups.setdefault(_other_settings(run, (field,)), {}).setdefault(value, {})[run["seed"]] = _accuracy(run)
     fitting = [group for group in groups.values() if all(value in group for value in needed)]
     return max(fitting, key=len, default=None)
 
 
 def _compared(results: Results) -> list[_Compared]:
     """Every set of private runs with both adaptive and fixed ranges."""
-    return [one for one in _by_ranges(results) if one.adaptive and one.fixed and paired(*_ends(one))]
+    return [one for one in _by_ranges(results) if one.adaptive and one.fixed and paired(*_adaptive_and_widest(one))]
 
 
 def _by_ranges(results: Results) -> Iterator[_Compared]:
-    runs = sorted((run for run in results["runs"] if _private(run)), key=lambda run: repr(_rest(run, _RANGE)))
-    for _, members in itertools.groupby(runs, key=lambda run: _rest(run, _RANGE)):
+    runs = sorted((run for run in results["runs"] if _private(run)), key=lambda run: repr(_other_settings(run, _RANGE)))
+    for _, members in itertools.groupby(runs, key=lambda run: _other_settings(run, _RANGE)):
         adaptive: Accuracies = {}
         fixed: dict[float, Accuracies] = {}
         layers, words = 0, ""
@@ -211,19 +205,19 @@ def _against_widest(group: _Compared) -> tuple[float, Verdict, dict[str, Any]]:
 
 def _gains(group: _Compared) -> list[float]:
     """Adaptive less the widest fixed range, over the seeds."""
-    return paired(*_ends(group))
+    return paired(*_adaptive_and_widest(group))
 
 
 def _gains_by_seed(group: _Compared) -> Accuracies:
-    adaptive, widest = _ends(group)
+    adaptive, widest = _adaptive_and_widest(group)
     return {seed: adaptive[seed] - widest[seed] for seed in adaptive.keys() & widest.keys()}
 
 
-def _ends(group: _Compared) -> tuple[Accuracies, Accuracies]:
+def _adaptive_and_widest(group: _Compared) -> tuple[Accuracies, Accuracies]:
     return group.adaptive, group.fixed[max(group.fixed)]
 
 
-def _rest(run: Mapping[str, Any], left_out: tuple[str, ...]) -> tuple[Any, ...]:
+def _other_settings(run: Mapping[str, Any], left_out: tuple[str, ...]) -> tuple[Any, ...]:
     return tuple(sorted((name, value) for name, value in run["settings"].items() if name not in left_out))
 
 
@@ -248,7 +242,7 @@ class LdpFl(LdpFlSettings):
     embedded: ClassVar[str] = "digits"
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> LdpFlRun:
-        """A run before its first round. Raises ValueError where the data do not fit the plan."""
+        """A run before its first round. Raises ValueError if the data do not fit the plan."""
         from ldp_audit.training.ldp_fl.run import LdpFlRun  # imports torch, which a plan does without
 
         if not isinstance(data, Images) or not len(data.test_x):

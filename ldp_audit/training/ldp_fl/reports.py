@@ -8,8 +8,7 @@ The server averages each weight. The average does not depend on the order of the
 and averages by id, which needs all reports of the round at once.
 
 Measures of a layer: bias, variance, clipping. k clients hold weights w_u, clipped into [c - r, c + r]. For one weight,
-    with A = 1 / tanh(epsilon / 2), s_u = r^2 A^2 - (w_u - c)^2 and e the average less the true mean of the clipped
-    weights,
+with A = 1 / tanh(epsilon / 2), s_u = r^2 A^2 - (w_u - c)^2 and e the average less the true mean of the clipped weights,
 
     E e = 0,   V = Var e = sum_u s_u / k^2,   Var e^2 = 2 V^2 + sum_u s_u (4 r^2 A^2 - 6 s_u) / k^4,
 
