@@ -99,8 +99,7 @@ def _why_not_layer(layer: nn.Module) -> str | None:
 
 def _layers(work: LocalWork) -> list[Layer]:
     """The steps of the forward pass. Max-pooling precedes ReLU: both are monotone, so they commute, and ReLU has less
-    to do.
-    """
+    to do."""
     leaves = list(_leaves(work.model))
     for i in range(len(leaves) - 1):
         if isinstance(leaves[i][1], nn.ReLU) and isinstance(leaves[i + 1][1], nn.MaxPool2d):
