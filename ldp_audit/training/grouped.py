@@ -110,9 +110,8 @@ def _layers(work: LocalWork) -> list[Layer]:
 def _convolution(name: str, layer: nn.Module, rate: float) -> Layer:
     del rate
     assert isinstance(layer, nn.Conv2d)  # noqa: S101
-    few = layer.in_channels * layer.kernel_size[0] * layer.kernel_size[1] <= UNFOLD_LIMIT and not isinstance(
-        layer.padding, str
-    )
+    inputs = layer.in_channels * layer.kernel_size[0] * layer.kernel_size[1]
+    few = inputs <= UNFOLD_LIMIT and not isinstance(layer.padding, str)
 
     def forward(x: Tensor, weights: dict[str, Tensor]) -> Tensor:
         weight, bias = weights[f"{name}.weight"], weights.get(f"{name}.bias")
