@@ -37,7 +37,20 @@ def log1mexp(log_mass: float) -> float:
 
 def log_sum(logs: NDArray[np.float64]) -> float:
     """ln of the sum of e**logs; minus infinity for an empty sum."""
-    return float(np.logaddexp.reduce(logs)) if logs.size else -math.inf
+    top = float(logs.max(initial=-math.inf))
+    return top if not math.isfinite(top) else top + math.log(float(np.exp(logs - top).sum()))
+
+
+def log_expm1(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """ln(e**x - 1), elementwise; minus infinity for x <= 0."""
+    positive = np.maximum(x, 0.0)
+    with np.errstate(divide="ignore"):
+        return positive + np.log(-np.expm1(-positive))
+
+
+def exp_upwards(log: float) -> float:
+    """e**log; the least positive float where that underflows, and 0 for minus infinity alone."""
+    return math.exp(log) or (0.0 if log == -math.inf else math.ulp(0.0))
 
 
 def root(function: Callable[[float], float], low: float, high: float, *, xtol: float, rtol: float = 1e-15) -> float:

@@ -1,11 +1,11 @@
-"""What a mechanism or a protocol spends: privacy losses, their composition, sampling and shuffling, and the inverse."""
+"""Accounting: privacy losses of mechanisms and protocols, composition, sampling, shuffling, and calibration."""
 
 import sys
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded when asked for
+if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded on first use
     from ldp_audit.accounting.calibrate import calibrate as calibrate
     from ldp_audit.accounting.privacy_loss import PrivacyLoss as PrivacyLoss
     from ldp_audit.accounting.privacy_loss import compose as compose

@@ -1,30 +1,30 @@
-"""What an attacker gains from an output: right guesses, posteriors, detections, and how often the loss is large.
+"""The success of the best attack: guesses, posteriors, detections, and the probability of a large loss.
 
-Everything is about one attacker who knows all but one bit, which of two neighbours the input was, and sees the output.
-With L the privacy loss and pi the prior probability of the one, the posterior odds are the prior odds times e**L.
+One attacker knows all but one bit, which of two neighbours the input was, and sees the output. With L the privacy loss
+and pi the prior probability of the one, the posterior odds are the prior odds times e**L.
 
-* The best guess at even odds is right with probability (1 + delta(0))/2; at prior pi, with probability
-  1 - pi + pi delta(ln((1 - pi)/pi)) for pi <= 1/2.
-* (epsilon, delta) does not say that L exceeds epsilon with probability delta: that may happen more often. It is
-  P(L > epsilon) = delta(epsilon) + e**epsilon Q(L > epsilon), and Q's tail is the slope of delta over t = e**epsilon,
-  which is convex. So for every step s > 0, with d the profile,
+* The best guess at even odds is right with probability (1 + delta(0))/2; at prior pi, with probability 1 - pi + pi
+  delta(ln((1 - pi)/pi)) for pi <= 1/2.
+* (epsilon, delta) does not say that L exceeds epsilon with probability delta: the probability may be larger. It is P(L
+  > epsilon) = delta(epsilon) + e**epsilon Q(L > epsilon), and Q's tail is the slope of delta over t = e**epsilon, which
+  is convex. So for every step s > 0, with d the profile,
 
       d(epsilon) + (d(epsilon) - d(epsilon + s))/(e**s - 1) <= P(L > epsilon)
                                           <= (d(epsilon - s) - e**-s d(epsilon))/(1 - e**-s).
 
-* What is left of delta at infinite epsilon is the chance that an output shows outright which of the two it was.
+* The limit of delta at infinite epsilon is the probability that an output shows outright which of the two it was.
 * The largest true-positive rate at a false-positive rate alpha is 1 - f(alpha) for the trade-off curve f, a difference
   that loses every digit of a small rate. With t = e**epsilon over all real epsilon (Dong, Roth, Su, "Gaussian
   Differential Privacy", JRSS B 2022, Proposition 6) it is
 
       rate(alpha) = inf over t of (t alpha + delta(t)),
 
-  where any t gives an upper bound. A level t = 1/u below 1 is asked of the reversed loss: there the value is
-  (1 - 1/u) + (alpha + delta'(u))/u. All terms are positive, so nothing cancels. From below: delta is convex in t, so
-  between two levels it lies above the chords that are prolonged from either side. Both values are monotone in t (or u)
-  along a line, so the least is at a level or where two such lines meet; the next level to look at is where that least
-  is. Finitely many losses are the tests "the loss exceeds c", added up from the largest loss on, and Gaussian noise is
-  Phi(Phi^-1(alpha) + mu).
+  where any t gives an upper bound. A t = 1/u below 1 is evaluated on the reversed loss: there the value is (1 - 1/u) +
+(alpha + delta'(u))/u. All terms are positive, so nothing cancels. From below: delta is convex in t, so between two
+epsilons it lies above the chords that are prolonged from either side. Both values are monotone in t (or u) along a
+line, so the least is at a known epsilon or where two such lines meet; the next epsilon to evaluate is where that least
+is. For finitely many losses the best tests are "the loss exceeds c", added up from the largest loss on; for Gaussian
+noise the rate is Phi(Phi^-1(alpha) + mu).
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from ldp_audit.mechanisms.log_space import expit
 _ROUNDING = 2e-12
 """By how much, of itself, a delta may be wrong."""
 _STEPS = tuple(10.0**-i for i in range(2, 8))
-"""How far below a level the slope of delta is looked at, as shares of the level, or in nats below 1."""
+"""Steps for the slope of delta, as shares of epsilon, or in nats below 1."""
 
 
 @dataclass(frozen=True)
 class Bracket:
-    """A number between two ends."""
+    """A number between two bounds."""
 
     lower: float
     upper: float
@@ -67,7 +67,7 @@ def advantage(loss: PrivacyLoss) -> Bracket:
 
 
 def guess_accuracy(loss: PrivacyLoss, prior: float = 0.5) -> Bracket:
-    """How often the best guess is right, if one neighbour has this prior probability and the other the rest.
+    """The probability that the best guess is right, at this prior probability of one of the neighbours.
 
     prior: in [0, 1]; ValueError for anything else. Without the output it is max(prior, 1 - prior).
     """
@@ -99,12 +99,12 @@ def loss_exceeds(loss: PrivacyLoss, epsilon: float) -> Bracket:
     asked = level(epsilon)
     if math.isinf(asked):
         return Bracket(*loss.delta_bounds(asked))
-    ends = [_tail(law, asked) for law in loss.directions]
+    ends = [_tail(pair, asked) for pair in loss.directions]
     return Bracket(max(low for low, _ in ends), max(high for _, high in ends))
 
 
 def epsilon_with_probability(loss: PrivacyLoss, delta: float) -> float:
-    """An epsilon that the privacy loss exceeds with probability at most delta, nats: from above.
+    """An epsilon that the privacy loss exceeds with probability at most delta, nats: an upper bound of the least.
 
     It is at least that of (epsilon, delta)-privacy; infinite where an output may show its input with a larger
     probability. delta: in [0, 1]; ValueError for anything else.
@@ -138,7 +138,7 @@ def detection(loss: PrivacyLoss, false_alarm: float) -> Bracket:
 
 
 def precision(loss: PrivacyLoss, prior: float, false_alarm: float) -> float:
-    """The probability that an alarm of the best attack with this false-positive rate is right; an upper end.
+    """An upper bound of the probability that an alarm of the best attack with this false-positive rate is right.
 
     prior: of the neighbour that the alarm claims, in [0, 1].   false_alarm: likewise; ValueError for anything else.
     Where there is never an alarm, of either kind, the prior.
@@ -153,71 +153,71 @@ def precision(loss: PrivacyLoss, prior: float, false_alarm: float) -> float:
     return min(1.0, expit(odds) * (1 + _ROUNDING))
 
 
-def _tail(law: PairLoss, epsilon: float) -> tuple[float, float]:
+def _tail(loss: PairLoss, epsilon: float) -> tuple[float, float]:
     """P(L > epsilon) for one direction: from the losses themselves, or by the slope of delta on both sides."""
-    if epsilon >= law.supremum():
+    if epsilon >= loss.supremum():
         return 0.0, 0.0
-    atoms = law.atoms()
+    atoms = loss.atoms()
     if atoms is not None:
         above = np.append(atoms.log_probabilities[atoms.losses > epsilon], atoms.log_infinite)
         found = min(1.0, float(np.exp(np.logaddexp.reduce(above))))
         return found, found
-    low, high = _ends(law, epsilon)
+    low, high = _ends(loss, epsilon)
     least, most = low, 1.0
     for step in (part * max(1.0, epsilon) for part in _STEPS):
-        before, after = _ends(law, epsilon - step)[1], _ends(law, epsilon + step)[1]
+        before, after = _ends(loss, epsilon - step)[1], _ends(loss, epsilon + step)[1]
         doubt = _ROUNDING * before / -math.expm1(-step)
         most = min(most, (before - math.exp(-step) * low) / -math.expm1(-step) + doubt)
         least = max(least, low + (low - after) * math.exp(-step) / -math.expm1(-step) - doubt)
     return least, max(most, least, high)
 
 
-def _ends(law: PairLoss, epsilon: float) -> tuple[float, float]:
-    low, high = law.log_delta_bounds(epsilon)
+def _ends(loss: PairLoss, epsilon: float) -> tuple[float, float]:
+    low, high = loss.log_delta_bounds(epsilon)
     return math.exp(low), math.exp(high)
 
 
 _MOST_ATOMS = 200_000
 _ROUNDING = 2e-12
-"""By how much, of itself, a delta or a closed form may be wrong."""
+"""The relative error of a delta or a closed form."""
 _LEVELS, _MOST_LOOKS, _CLOSE = 16, 60, 1e-9
 _FARTHEST = 700.0
-"""Levels beyond it are left out: their t would not be a float."""
+"""Epsilons beyond are left out: e**epsilon would overflow."""
 _INSIDE = 0.1
-"""The share of a cell's width that a new level keeps from its ends."""
+"""The share of a cell's width that a new epsilon keeps from its ends."""
 _HUGE = 600.0
 _SMALL, _LEAST = 1e-290, 4 * math.ulp(0.0)
-"""Below which normal probabilities lose digits, and by how much the least floats may be rounded."""
+"""Below _SMALL normal probabilities lose digits; _LEAST is the rounding of the least floats."""
 
 
 def detection_bounds(loss: PrivacyLoss, alpha: float) -> tuple[float, float]:
-    """A lower and an upper end of the best attack's true-positive rate, in whichever order of the neighbours is worse.
+    """Bounds on the best attack's true-positive rate, in whichever order of the neighbours is worse.
 
-    alpha: the false-positive rate, in [0, 1]. The ends agree to about 1e-11 of themselves for Gaussian noise and for
+    alpha: the false-positive rate, in [0, 1]. The bounds agree to about 1e-11 of themselves for Gaussian noise and for
     finitely many losses, and to about 1e-9 where delta is exact.
     """
     if alpha == 1:
         return 1.0, 1.0
-    ends = [_of_law(law, alpha) for law in loss.directions]
+    ends = [_of_law(pair, alpha) for pair in loss.directions]
     low, high = max(low for low, _ in ends), max(high for _, high in ends)
     return max(0.0, low - _LEAST), min(1.0, high + _LEAST if high > 0 else 0.0)
 
 
-def _of_law(law: PairLoss, alpha: float) -> tuple[float, float]:
+def _of_law(loss: PairLoss, alpha: float) -> tuple[float, float]:
     if alpha == 0:
-        low, high = law.log_delta_bounds(math.inf)
+        low, high = loss.log_delta_bounds(math.inf)
         return _moved(low, -1), _moved(high, 1)
-    mu, gaussian = law.dominating_gaussian()
+    mu, gaussian = loss.dominating_gaussian()
     if gaussian:
         found = float(ndtr(ndtri(alpha) + mu))
         if found < _SMALL:
             found = math.exp(log_ndtr(ndtri_exp(math.log(alpha)) + mu))
         return found * (1 - _ROUNDING), found * (1 + _ROUNDING)
-    atoms = law.atoms(_MOST_ATOMS)
+    atoms = loss.atoms(_MOST_ATOMS)
     if atoms is not None and atoms.exact:
         found, doubt = _of_atoms(atoms, math.log(alpha)), _ROUNDING + 2.0**-52 * atoms.losses.size
         return found * (1 - doubt), found * (1 + doubt)
-    return bounds_of_profile(law, alpha)
+    return bounds_of_profile(loss, alpha)
 
 
 def _of_atoms(atoms: DiscreteLoss, log_alpha: float) -> float:
@@ -233,9 +233,9 @@ def _of_atoms(atoms: DiscreteLoss, log_alpha: float) -> float:
     return min(1.0, float(true[place]) + part)
 
 
-def bounds_of_profile(law: PairLoss, alpha: float) -> tuple[float, float]:
-    """The ends from delta at few levels of either sign. alpha: in (0, 1)."""
-    sides = _Side(law, alpha, mirrored=False), _Side(law.reversed(), alpha, mirrored=True)
+def bounds_of_profile(loss: PairLoss, alpha: float) -> tuple[float, float]:
+    """The bounds from delta at few epsilons of either sign. alpha: in (0, 1)."""
+    sides = _Side(loss, alpha, mirrored=False), _Side(loss.reversed(), alpha, mirrored=True)
     for _ in range(_MOST_LOOKS):
         high = min(side.highest for side in sides)
         side = min(sides, key=lambda one: one.least[0])
@@ -248,13 +248,13 @@ def bounds_of_profile(law: PairLoss, alpha: float) -> tuple[float, float]:
 
 @dataclass
 class _Side:
-    """The levels epsilon >= 0 of one law.
+    """The epsilons >= 0 of one loss.
 
-    mirrored: whether they stand for -epsilon.   highest: the upper end that they give.
-    least: the lower end, and the level at which to look next; None where that would not raise it.
+    mirrored: whether they stand for -epsilon.   highest: the upper bound that they give.
+    least: the lower bound, and the next epsilon to evaluate; None where that would not raise it.
     """
 
-    law: PairLoss
+    loss: PairLoss
     alpha: float
     mirrored: bool
     levels: list[float] = field(default_factory=list)
@@ -264,22 +264,22 @@ class _Side:
     least: tuple[float, float | None] = field(init=False)
 
     def __post_init__(self) -> None:
-        farthest = min(_FARTHEST, self.law.supremum())
+        farthest = min(_FARTHEST, self.loss.supremum())
         if not self.mirrored:
             farthest = min(farthest, -math.log(self.alpha))  # where t alpha alone is 1
-        levels = levels_of(self.law, _LEVELS)
+        levels = levels_of(self.loss, _LEVELS)
         for one in (*levels[(levels >= 0) & (levels < farthest)], farthest):
             self._add(float(one))
-        self.floor = _moved(self.law.log_delta_bounds(math.inf)[0], -1)
+        self.floor = _moved(self.loss.log_delta_bounds(math.inf)[0], -1)
         self._conclude()
 
     def look(self, level: float) -> None:
-        """One level more."""
+        """Evaluate one epsilon more."""
         self._add(level)
         self._conclude()
 
     def _add(self, level: float) -> None:
-        low, high = self.law.log_delta_bounds(level)
+        low, high = self.loss.log_delta_bounds(level)
         place = int(np.searchsorted(self.levels, level))
         self.levels.insert(place, level)
         self.lows.insert(place, _moved(low, -1))
@@ -304,7 +304,7 @@ class _Side:
         self.least = float(values[cell]) * (1 - _ROUNDING), None if narrow else after
 
     def _value(self, above: NDArray[np.float64], deltas: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What a delta at t = 1 + above says of the rate, shape of `above`."""
+        """The rate at t = 1 + above with this delta, shape of `above`."""
         if self.mirrored:
             return (above + self.alpha + deltas) / (1 + above)
         return (1 + above) * self.alpha + deltas
@@ -334,6 +334,6 @@ def _meetings(
 
 
 def _moved(log: float, way: int) -> float:
-    """A delta from its logarithm, rounded up (way 1) or down (-1); an upper end is 0 for a true 0 alone."""
+    """A delta from its logarithm, rounded up (way 1) or down (-1); an upper bound is 0 for a true 0 alone."""
     value = math.exp(log) * (1 + way * _ROUNDING)
     return value or (math.ulp(0.0) if way > 0 and log > -math.inf else 0.0)

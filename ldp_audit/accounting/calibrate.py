@@ -1,12 +1,12 @@
-"""The inverse: the parameter with which a mechanism or a protocol just meets a budget.
+"""Calibration: the parameter with which a mechanism or a protocol just meets a budget.
 
-Only the upper bounds of epsilon and delta are used, and the returned value is checked, not trusted to the search: what
-it spends is at most the budget. That nothing beyond it would do as well follows from the spending's being monotone
-between the two ends that were given; the search can see that at the values that it visits, and says so where not.
+Only the upper bounds of epsilon and delta are used, and the returned value is checked, not trusted to the search: it
+spends at most the budget. No value beyond it would do as well if the spending is monotone between the two given ends;
+the search checks that at the values it visits, and reports where it fails.
 
 The search keeps a bracket, of which one end meets the budget and the other does not. In ln value and ln(-ln delta) many
-small losses and most noises are near a straight line (where delta must be 0, the second is minus ln of the largest
-loss): the crossing is estimated from the visited values that are nearest to it, by inverse quadratic interpolation or a
+small losses and most noises are near a straight line (where delta must be 0, the second is minus ln of the supremum):
+the crossing is estimated from the visited values that are nearest to it, by inverse quadratic interpolation or a
 secant. A bad estimate only costs time: where three of them have not halved the bracket, the next value halves it. An
 estimate that lies next to an end is moved as far from it as the ends may stay apart, so that the bracket closes from
 both sides.
@@ -32,7 +32,7 @@ class Calibrated:
     value: the parameter.   spent: its epsilon at the budget's delta, nats, at most the budget's; spent_delta: its delta
     at the budget's epsilon, likewise.   excluded: the nearest value known not to meet the budget, at most `tolerance`
     of itself away (1 for whole numbers); None if every value in [low, high] meets it.
-    loss: the privacy loss at `value`.   notes: what the reader should know.
+    loss: the privacy loss at `value`.   notes: remarks for the reader.
     """
 
     value: float
@@ -82,12 +82,13 @@ def calibrate(
     """The parameter in [low, high] that spends the most of a budget (epsilon, delta) and does not exceed it.
 
     build: from a parameter to a `PrivacyLoss`, a mechanism, or anything that `privacy_loss` takes; the larger the
-    parameter, the more (increasing=True) or the less (False) it must spend. If that is not given, the ends tell.
+    parameter, the more (increasing=True) or the less (False) it must spend. If that is not given, the ends decide.
     delta: in [0, 1], or log_delta, its natural logarithm, with delta=None.
     low, high: the range, low < high, finite.   tolerance: how near the returned value must be to one that is known to
     exceed the budget, as a share of it.   whole: the parameter is a whole number, and the next one exceeds the budget.
-    near: about where that is, which spares looks at the range's ends; takes `increasing`, and is no claim.
-    Raises ValueError for bad numbers, and where the budget cannot be met in the range; that says what is spent there.
+    near: about where that is, which saves evaluations at the range's ends; needs `increasing`, and is not trusted.
+    Raises ValueError for bad numbers, and where the budget cannot be met in the range; the message has what is spent
+    there.
     """
     if not callable(build):
         raise ValueError(f"build must be a function from a parameter to a loss, got {build!r}")
@@ -111,12 +112,12 @@ def calibrate(
 
 
 _SLACK = 1e-9
-"""By how much ln delta may fall where it should rise, before it is remarked upon."""
+"""A fall of ln delta that is noted where it should rise."""
 
 
 @dataclass
 class Search:
-    """One search: what is asked, and what is known of the values that were visited.
+    """One search: the question, and the spending at the values that were visited.
 
     build: from a parameter to something with a privacy loss.   epsilon: the budget's, nats.   target: ln of its delta.
     tolerance: in [1e-13, 1); ValueError for anything else.   whole: the parameter is a whole number.
@@ -128,20 +129,20 @@ class Search:
     tolerance: float
     whole: bool
     spending: dict[float, float] = field(default_factory=dict)
-    """At each visited value ln of the upper end of delta at the budget's epsilon; if delta is 0, the largest loss."""
+    """At each visited value ln of the upper bound of delta at the budget's epsilon; if delta is 0, the supremum."""
     epsilons: dict[float, float] = field(default_factory=dict)
-    """At those that were asked for, epsilon at the budget's delta."""
+    """Epsilon at the budget's delta, at the values where it was needed."""
 
     def __post_init__(self) -> None:
         if not 1e-13 <= as_float(self.tolerance) < 1:
             raise ValueError(f"tolerance must lie in [1e-13, 1), got {self.tolerance!r}")
 
     def loss(self, value: float) -> PrivacyLoss:
-        """What is spent at this value."""
+        """The privacy loss at this value."""
         return privacy_loss(self.build(value))
 
     def epsilon_at(self, value: float) -> float:
-        """Epsilon at the budget's delta, from above; remembered."""
+        """The upper bound of epsilon at the budget's delta, cached."""
         if value not in self.epsilons:
             self.epsilons[value] = self.loss(value).epsilon(log_delta=self.target)
         return self.epsilons[value]
@@ -153,8 +154,8 @@ class Search:
     def ordered(self, low: float, high: float, increasing: bool | None, *, compare: bool) -> tuple[float, float]:  # noqa: FBT001
         """The end that spends less, then the other one.
 
-        compare: look at both, also where `increasing` tells. Raises ValueError for bad ends, and where the ends spend
-        the other way round than `increasing` has it.
+        compare: evaluate both, also where `increasing` is given. Raises ValueError for bad ends, and where the ends
+        contradict `increasing`.
         """
         low, high = self._ends(low, high)
         if increasing is not None and not compare:
@@ -170,15 +171,15 @@ class Search:
     def found(self, safe: float, unsafe: float, near: float | None) -> tuple[float, float | None]:
         """A value that meets the budget, and a near one that does not; None if the far end meets it.
 
-        safe, unsafe: the ends of the range.   near: where to begin; if not given, with the ends.
+        safe, unsafe: the ends of the range.   near: where to begin; by default with the ends.
         Raises ValueError where nothing in the range meets the budget.
         """
         found = self._found(safe, unsafe, near, self._nearly_meets)
-        # what nearly meets the budget may exceed it by rounding
+        # a value that nearly meets the budget may exceed it by rounding
         return found if self.meets(found[0]) else self._found(safe, unsafe, found[0], self.meets)
 
     def notes(self, safe_end: float, excluded: float | None) -> tuple[str, ...]:
-        """What is odd about the values that were visited."""
+        """Remarks on the values that were visited."""
         found = []
         if excluded is None:
             found.append("every value of the range meets the budget: the end that spends most is returned")
@@ -193,7 +194,7 @@ class Search:
         return tuple(found)
 
     def _nearly_meets(self, value: float) -> bool:
-        """Whether delta does not exceed the budget, or the largest loss where that is 0: epsilon then hardly does."""
+        """Whether delta does not exceed the budget, or the supremum where that is 0: epsilon then hardly does."""
         if value not in self.spending:
             loss = self.loss(value)
             pure = self.target == -math.inf
@@ -201,13 +202,13 @@ class Search:
         return self.spending[value] <= (self.epsilon if self.target == -math.inf else self.target)
 
     def _height(self, value: float) -> float:
-        """What falls with the spending of a visited value and is 0 at the budget, near a straight line in ln value."""
+        """A function that falls with the spending and is 0 at the budget, near a straight line in ln value."""
         if self.target == -math.inf:
             return _log(self.epsilon) - _log(self.spending[value])
         return _log(-self.spending[value]) - _log(-self.target)
 
     def _steps(self, safe: float, unsafe: float | None = None) -> Steps:
-        """From what is known."""
+        """The bracket and the heights of the visited values."""
         heights = {value: self._height(value) for value in self.spending}
         return Steps(heights, safe, unsafe, self.tolerance, self.whole)
 
@@ -242,7 +243,7 @@ class Search:
         return here, None
 
     def _refusal(self, safe: float, low: float, high: float) -> str:
-        """Why nothing in the range will do."""
+        """Why nothing in the range meets the budget."""
         loss = self.loss(safe)
         return (
             f"the budget epsilon={self.epsilon:g}, delta={_exponential(self.target)} cannot be met for values from "
@@ -282,17 +283,17 @@ def _exponential(log: float) -> str:
 
 _MOST = math.log(sys.float_info.max)
 _SMALLEST = 1e-300
-"""Positive values below it are not told apart."""
+"""Positive values below it are not distinguished."""
 _CLOSE, _PATIENCE = 0.9, 3
-"""How near to an end the next value may lie, of what the ends may stay apart; how many estimates may be in vain."""
+"""How near to an end the next value may lie, as a share of the tolerance; and how many estimates may be in vain."""
 _NEAR, _BEYOND, _SHORT, _FAR, _FURTHER = 0.5, 1.5, 0.7, math.log(64), 1.1
-"""A first step is this much of the height where that is less than the first, and else that much, and at most so far;
-the next go so much further than a secant says."""
+"""The first step: _BEYOND times the height where that is below _NEAR, else _SHORT times the height, at most _FAR; the
+next steps go _FURTHER than a secant."""
 
 
 @dataclass
 class Steps:
-    """What is known of the crossing.
+    """The search's knowledge of the crossing.
 
     heights: of the values that were visited, >= 0 on the safe side.   safe, unsafe: the nearest values around the
     crossing; None while the second is not known.   tolerance: how far apart they may stay, as a share of either.
@@ -319,7 +320,7 @@ class Steps:
         return next_one if way * (end - next_one) > 0 else end
 
     def between(self) -> float | None:
-        """A value between the two; None where they are as near as was asked for."""
+        """A value between the two; None where they are near enough."""
         safe, unsafe = self.safe, self.safe if self.unsafe is None else self.unsafe
         apart, largest = abs(safe - unsafe), max(abs(safe), abs(unsafe))
         if self.whole and apart <= 1:
@@ -337,7 +338,7 @@ class Steps:
         return middle if guess is None else self._inside(_value(guess, safe), middle)
 
     def add(self, value: float, height: float, *, safe: bool) -> None:
-        """What was found at a value between the two."""
+        """Record a value between the two."""
         self.heights[value] = height
         if safe:
             self.safe = value
@@ -356,8 +357,8 @@ class Steps:
     def _inside(self, guess: float, middle: float) -> float:
         """The guess, but no nearer to an end than the ends may stay apart.
 
-        For one beyond an end, in turn the middle, and what is as many times nearer to that end than the other one is as
-        it could be still: the function may change fast there.
+        For a guess beyond an end, in turn the middle, and the geometric mean of the least and the whole distance to
+        that end: the function may change fast there.
         """
         low, high = sorted((self.safe, self.safe if self.unsafe is None else self.unsafe))
         least = 1.0 if self.whole else _CLOSE * self.tolerance * min(abs(low), abs(high))

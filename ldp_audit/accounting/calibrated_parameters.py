@@ -1,6 +1,6 @@
-"""Usual questions to `calibrate`: the local epsilon, the noise, the rounds, or the sample that a budget allows.
+"""Common calibrations: the local epsilon, the noise, the rounds, or the sample that a budget allows.
 
-Each is one call of it. Where several reports are composed, each may depend on the earlier ones.
+Each is one call of `calibrate`. Where several reports are composed, each may depend on the earlier ones.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from ldp_audit.numerics import root
 
 _LARGE = 700.0
 _WIDEST = 1e12
-"""Noise is looked for from its reciprocal to this many times what all reports' sensitivities make together."""
+"""Scales of noise are searched from the reciprocal of this to this multiple of all sensitivities together."""
 _SOURCE = "Balle, Wang (2018), Theorem 8; Dong, Roth, Su (2022), Corollary 1"
 _ENOUGH = 1e3
-"""How far below a budget's ln delta, or as far again, another one need not be told from less."""
+"""A ln delta lower than this, below the target and again, is cut."""
 _ABOVE = 1 + 1e-3
-"""The share by which the range of a scale passes what surely suffices, so that rounding does not matter."""
+"""The factor by which the range of a scale exceeds a sufficient one, against rounding."""
 
 
 def calibrate_local_epsilon(
     times: int, epsilon: float, delta: float = 0.0, *, high: float = 100.0, tolerance: float = 1e-6
 ) -> Calibrated:
-    """The largest pure epsilon of a report, nats, of which so many together meet the budget, whatever the mechanism.
+    """The largest pure epsilon, nats, of which `times` reports of any mechanism meet the budget.
 
     Randomised response on two values is the worst of that epsilon (Kairouz, Oh, Viswanath, ICML 2015, Theorem 3.3).
-    times: reports, 1 .. 10**18.   high: none larger is looked for.
+    times: reports, 1 .. 10**18.   high: the end of the search.
     """
     reports, top = whole(times, "times", 1, MOST_TIMES), positive(high, "high")
     allowed = max(level(epsilon), math.exp(log_of_delta(delta, None)))
@@ -55,7 +55,7 @@ def calibrate_local_epsilon(
 def calibrate_gaussian(
     sensitivity: float, times: int, epsilon: float, delta: float, *, tolerance: float = 1e-6
 ) -> Calibrated:
-    """The least standard deviation of Gaussian noise with which so many reports meet the budget.
+    """The least standard deviation of Gaussian noise with which `times` reports meet the budget.
 
     sensitivity: in l2, of one report, > 0.   times: reports, >= 1.
     """
@@ -75,7 +75,7 @@ def calibrate_gaussian(
 def calibrate_laplace(
     sensitivity: float, times: int, epsilon: float, delta: float = 0.0, *, tolerance: float = 1e-6
 ) -> Calibrated:
-    """The least scale of Laplace noise with which so many reports meet the budget.
+    """The least scale of Laplace noise with which `times` reports meet the budget.
 
     sensitivity: in l1, of one report, > 0.   times: reports, >= 1.
     At delta = 0 that is times sensitivity/epsilon; never more is needed.
@@ -98,7 +98,7 @@ def calibrate_laplace(
 def calibrate_rounds(mechanism: Any, epsilon: float, delta: float = 0.0, *, most: int = 10**9) -> Calibrated:
     """The largest number of reports of one mechanism that meet the budget.
 
-    mechanism: a mechanism, or the `PrivacyLoss` of one round.   most: no more are looked for, >= 2.
+    mechanism: a mechanism, or the `PrivacyLoss` of one round.   most: the end of the search, >= 2.
     """
     loss, last = privacy_loss(mechanism), whole(most, "most", 2)
     largest, mu = loss.supremum(), _normal(epsilon, delta)
@@ -150,7 +150,7 @@ def calibrate_subsample(
 
 
 def gdp_within(epsilon: float, delta: float | None = None, *, log_delta: float | None = None) -> Converted:
-    """The largest mu whose Gaussian privacy meets a budget: what noise of sensitivity/mu gives. Exact, rounded down.
+    """The largest mu whose Gaussian privacy meets a budget: noise of sensitivity/mu. Exact, rounded down.
 
     That (epsilon, delta) holds does not make a mechanism mu-GDP; for that see `gdp_of`.
     """
@@ -180,7 +180,7 @@ def gdp_within(epsilon: float, delta: float | None = None, *, log_delta: float |
 def _surely_within(epsilon: float, target: float) -> float:
     """A mu whose delta is below e**target: delta <= delta(0) <= mu/sqrt(2 pi), and delta <= e**(-x**2/2), x > 0.
 
-    A little less, as for huge mu a rounded x is another one.
+    A little less, against the rounding of x for huge mu.
     """
     by_distance = 0.99 * math.sqrt(2 * math.pi) * math.exp(target)
     width = math.sqrt(2) * math.sqrt(-target)

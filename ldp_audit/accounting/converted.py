@@ -1,4 +1,4 @@
-"""What a conversion between notions of privacy returns: a number, which way it may err, and where it comes from."""
+"""The result of a conversion between notions of privacy: a number, the direction of its error, and its source."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ldp_audit.numerics import exp_upwards
+
 Kind = Literal["exact", "upper", "lower"]
 
 _ROUNDING = 1e-12
-"""How far one-sided numbers are moved outwards, of themselves: more than their arithmetic can be wrong."""
+"""The relative amount by which one-sided numbers are moved outwards: more than their arithmetic can be wrong."""
 
 
 @dataclass(frozen=True)
 class Converted:
     """A converted number.
 
-    kind: "exact": what the worst mechanism with the given guarantee has, or what the given mechanism has, right to
-    1e-12 of itself; "upper": never too small, and perhaps larger than need be; "lower": never too large.
+    kind: "exact": that of the worst mechanism with the given guarantee, or of the given mechanism, right to 1e-12 of
+    itself; "upper": never too small, and perhaps larger than need be; "lower": never too large.
     source: the theorem.   log_value: for a delta, its natural logarithm, which may lie below that of any float.
     """
 
@@ -29,10 +31,10 @@ class Converted:
 
     @classmethod
     def exact(cls, value: float, source: str, *, of: float | None = None) -> Converted:
-        """A number that is what it says.
+        """An exact number.
 
-        of: what it is a function of, if it is 0 or infinite only where that is. Where it then leaves the range in which
-        floats have all their digits, it is an upper end: the least positive float, or infinity.
+        of: the argument, if the number is 0 or infinite only where the argument is. Where it then underflows or
+        overflows, it becomes an upper bound: the least positive float, or infinity.
         """
         if of is not None and ((of > 0 and value < sys.float_info.min) or (math.isinf(value) and math.isfinite(of))):
             return cls.upper(value, source, of=of)
@@ -40,23 +42,22 @@ class Converted:
 
     @classmethod
     def upper(cls, value: float, source: str, *, of: float = 0.0) -> Converted:
-        """A number from above, rounded up. of: as `exact` has it; 0 if not given."""
+        """An upper bound, rounded up. of: as `exact` has it; 0 if not given."""
         raised = value + _ROUNDING * abs(value)
         return cls(max(raised, value + 2 * math.ulp(0.0)) if max(value, of) > 0 else raised, "upper", source)
 
     @classmethod
     def lower(cls, value: float, source: str) -> Converted:
-        """A number from below, rounded down."""
+        """A lower bound, rounded down."""
         lowered = value - _ROUNDING * abs(value)
         return cls(max(0.0, min(lowered, value - 2 * math.ulp(0.0))) if value > 0 else lowered, "lower", source)
 
     @classmethod
     def delta(cls, log: float, kind: Kind, source: str) -> Converted:
-        """A delta, given by its logarithm; never 0 unless it is 0, rounded up where it is an upper end."""
+        """A delta, given by its logarithm; never 0 unless it is 0, rounded up where it is an upper bound."""
         if kind == "upper" and math.isfinite(log):
             log = min(0.0, log + _ROUNDING * max(1.0, abs(log)))
-        value = math.exp(log) or (0.0 if log == -math.inf else math.ulp(0.0))
-        return cls(value, kind, source, log)
+        return cls(exp_upwards(log), kind, source, log)
 
     def describe(self) -> str:
         """One line for people."""

@@ -1,4 +1,4 @@
-"""What is known exactly of one mechanism: epsilon, profile, worst pair and moments as plain data, and its curves."""
+"""The exact properties of one mechanism as plain data and curves: epsilon, profile, worst pair and moments."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ LEVELS = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 def summarise(mechanism: Any, levels: Sequence[float] = LEVELS) -> dict[str, Any]:
     """The summary, JSON-ready; infinities are written "inf".
 
-    Raises ValueError for an object that has no exact epsilon or profile, and for levels that are none.
+    Raises ValueError for an object without exact epsilon or profile, and for epsilons that are invalid.
     """
     missing = [name for name in ("exact_epsilon", "delta", "worst_pair") if not _states(mechanism, name)]
     if missing:
-        raise ValueError(f"{mechanism!r} is no mechanism of known law: it has no {', '.join(missing)}")
+        raise ValueError(f"{mechanism!r} is no mechanism of known distribution: it has no {', '.join(missing)}")
     pair = mechanism.worst_pair()
     profile = np.atleast_1d(mechanism.delta(list(levels)))
     return {
@@ -41,7 +41,7 @@ def _states(mechanism: Any, *names: str) -> bool:
 
 
 def _implemented(mechanism: Any) -> Any:
-    """The sampler's own epsilon, where there is a sampler that knows it."""
+    """The sampler's own epsilon, where a sampler states it."""
     if not _states(mechanism, "implemented"):
         return None
     try:
@@ -77,7 +77,7 @@ def _plain(value: Any) -> Any:
 
 _POINTS = 201
 _MOST_INPUTS = 1000
-"""Of a mechanism on whole numbers, no more are drawn."""
+"""The most inputs drawn for a mechanism on whole numbers."""
 
 
 def profile_figure(mechanism: Any) -> Figure:
@@ -118,7 +118,7 @@ def profile_figure(mechanism: Any) -> Figure:
 
 
 def _variances(mechanism: Any) -> Series | None:
-    """Var[report | x] over the inputs; None where inputs are no single numbers, or reports are none."""
+    """Var[report | x] over the inputs; None unless inputs and reports are single numbers."""
     if not _states(mechanism, "inputs", "variance"):
         return None
     inputs = mechanism.inputs(_POINTS)

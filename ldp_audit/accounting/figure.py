@@ -1,4 +1,4 @@
-"""A figure as data: what is drawn, with its numbers, labels and caption. `reports` draws it."""
+"""A figure as data: its curves with their numbers, labels and caption. `reports` draws it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Style = Literal["line", "dashed", "dotted", "points", "band", "intervals"]
 class Series:
     """One curve, or, with `upper`, the band between two, or an upright interval at each x.
 
-    x, y: numbers of equal length.   upper: the band's upper edge, or the intervals' upper ends.
+    x, y: numbers of equal length.   upper: the band's upper edge, or the upper ends of the intervals.
     label: for the legend; "" for none.
     """
 
@@ -40,7 +40,8 @@ class Panel:
 class Figure:
     """Panels side by side.
 
-    name: the file's name without its ending.   caption: what to see.   alt: what a reader who cannot see it needs.
+    name: the file's name without its ending.   caption: what to see.   alt: a description for readers who cannot see
+    it.
     """
 
     name: str
@@ -50,5 +51,5 @@ class Figure:
     panels: tuple[Panel, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As report.json holds it."""
+        """As in report.json."""
         return asdict(self)

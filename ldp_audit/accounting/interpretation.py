@@ -1,4 +1,4 @@
-"""What a privacy loss means, in plain sentences with its numbers in them.
+"""A privacy loss in plain sentences with its numbers in them.
 
 The sentences speak of two neighbours: two values of one input, or the data with and without one record. An attacker
 knows all else. The same loss always gives the same sentences.
@@ -28,14 +28,14 @@ FALSE_ALARMS = (0.001, 0.01, 0.1)
 
 _USUAL_DELTA = 1e-6
 _FLAT = 1e-9
-"""Two deltas whose ratio differs from 1 by less are one."""
+"""Two deltas are the same if their ratio differs from 1 by less."""
 
 
 def explain(loss: PrivacyLoss, *, delta: float | None = None, records: int | None = None) -> list[str]:
-    """What the loss means, a sentence or two an item.
+    """The meaning of the loss, a sentence or two an item.
 
-    delta: at which epsilon is stated; 0 if not given, or 1e-6 where no pure epsilon holds.
-    records: how many records the data has, to say how many of them delta stands for.
+    delta: at which epsilon is stated; by default 0, or 1e-6 where no pure epsilon holds.
+    records: the number of records in the data, to state how many of them delta stands for.
     Raises ValueError for a delta outside [0, 1], for records that are no whole number >= 1, and for what is no loss.
     """
     if records is not None:
@@ -107,7 +107,7 @@ def _attack(loss: PrivacyLoss) -> str:
 
 
 def _odds(loss: PrivacyLoss, delta: float, epsilon: float, sure: float) -> list[str]:
-    """How far priors move, but for a small chance: delta, or twice that where delta itself would take far more."""
+    """The change of priors, but for a small chance: delta, or twice that where delta itself would take far more."""
     chance = delta
     if sure > 1 + 2 * epsilon:
         chance = min(1.0, 2 * delta)
@@ -139,7 +139,7 @@ def _exceeding(loss: PrivacyLoss, delta: float, epsilon: float, sure: float) -> 
 
 
 def _outright(loss: PrivacyLoss, records: int | None) -> list[str]:
-    """Of outputs that no epsilon excuses."""
+    """Outputs that no epsilon covers."""
     chance = shown_outright(loss)
     if chance.upper == 0:
         return []
@@ -178,7 +178,7 @@ def _without(delta: float) -> str:
 
 
 def _factor(epsilon: float) -> str:
-    """The factor itself, where it can be read."""
+    """The factor itself, where it is readable."""
     return f" = {math.exp(epsilon):.4g}" if epsilon < 50 else ""
 
 

@@ -1,4 +1,4 @@
-r"""What m anonymous counts say together: their losses add up, and the sum is nearly normal.
+"""The privacy of m anonymous counts together: their losses add up, and the sum is nearly normal.
 
 Let L be the loss of one count (`anonymous_counts`), with mean M1, variance V1 and third absolute central moment R1
 under the first hypothesis, -M0, V0, R0 under the second. The best test says "first" where the sum over the m = R d
@@ -7,11 +7,11 @@ counts (R rounds, d weights) is above 0, and its advantage is
     Phi(sqrt(m) M1 / sqrt(V1)) + Phi(sqrt(m) M0 / sqrt(V0)) - 1,
 
 up to 0.4748 (R1 / V1**1.5 + R0 / V0**1.5) / sqrt(m) at most (Berry-Esseen; Shevtsova 2011). With the squared Hellinger
-distance h of one count it is also at least 1 - (1 - h)**m, and at most sqrt(1 - (1 - h)**(2 m)). For weak signals
-V = 2 M = mu**2 / m, the hypotheses are those of a normal mean shifted by mu, and the advantage is 2 Phi(mu/2) - 1
-(Dong, Roth, Su 2022, Gaussian differential privacy). With a gap p1 - p0 = (t - 1)/(t + 1), t = e**epsilon, and n
-clients at the ends of the range, mu**2 = m (t - 1)**2 / (n t); with the others at the center it is about
-4 m ((t - 1)/(t + 1))**2 / n.
+distance h of one count it is also at least 1 - (1 - h)**m, and at most sqrt(1 - (1 - h)**(2 m)). For weak signals V = 2
+M = mu**2 / m, the hypotheses are those of a normal mean shifted by mu, and the advantage is 2 Phi(mu/2) - 1 (Dong,
+Roth, Su 2022, Gaussian differential privacy). With a gap p1 - p0 = (t - 1)/(t + 1), t = e**epsilon, and n clients at
+the ends of the range, mu**2 = m (t - 1)**2 / (n t); with the others at the center it is about 4 m ((t - 1)/(t + 1))**2
+/ n.
 
 Approximations, not bounds, except where a function says so: the normal limit may err in either direction.
 """
@@ -37,15 +37,16 @@ from ldp_audit.accounting.shuffling.anonymous_counts import (
 )
 from ldp_audit.losses.budget_arguments import level, whole
 from ldp_audit.losses.noise_losses import GaussianLoss
+from ldp_audit.numerics import exp_upwards
 
 _BERRY_ESSEEN = 0.4748
 _STEPS = 200  # of a bisection: floats are used up before
 
 
 class Advantage(NamedTuple):
-    """The best test's advantage in the normal limit, and two numbers between which the truth lies for certain.
+    """The best test's advantage in the normal limit, between two certain bounds.
 
-    They are theorems evaluated in floats: but for about 12 digits of rounding.
+    The bounds are theorems evaluated in floats: right to about 12 digits.
     """
 
     value: float
@@ -55,10 +56,10 @@ class Advantage(NamedTuple):
 
 @dataclass(frozen=True)
 class NormalLoss:
-    """The sum of m losses, taken as normal: the two directions.
+    """The sum of m losses in the normal limit: the two directions.
 
     means, variances: nats, under the hypothesis that a direction starts from.   infinite: the probability that some
-    loss is infinite, in either.   largest: no sum exceeds it, exactly; infinity where one may be infinite.
+    loss is infinite, in either.   largest: an exact bound on every sum; infinity where one may be infinite.
     """
 
     means: tuple[float, float]
@@ -89,7 +90,7 @@ class NormalLoss:
 
 
 def compose(laws: CountLaws, m: int) -> NormalLoss:
-    """The sum of the losses of m independent counts with these laws, as normal. m: a whole number >= 1."""
+    """The sum of the losses of m independent counts, in the normal limit. m: a whole number >= 1."""
     whole(m, "m")
     directions = laws.moments, laws.swapped.moments
     return NormalLoss(
@@ -103,7 +104,7 @@ def compose(laws: CountLaws, m: int) -> NormalLoss:
 def compose_signals(
     n: int, epsilon: float, m: int, *, others: Others = "one end", against: Against = "other end"
 ) -> NormalLoss:
-    """The same from `signal` alone, for more clients than a law can be held of: a normal mean shifted by mu.
+    """The same from `signal` alone, for any number of clients: a normal mean shifted by mu.
 
     m: a whole number >= 1. Raises ValueError for anything else.
     """
@@ -114,7 +115,7 @@ def compose_signals(
 
 
 def advantage(laws: CountLaws, m: int) -> Advantage:
-    """Of the best test on m independent counts; exact for m = 1. m: a whole number >= 1."""
+    """The advantage of the best test on m independent counts; exact for m = 1. m: a whole number >= 1."""
     whole(m, "m")
     if m == 1:
         return Advantage(*[laws.advantage()] * 3)
@@ -145,7 +146,7 @@ def signal(n: int, epsilon: float, *, others: Others = "one end", against: Again
 
 
 def limit_advantage(mu: float) -> float:
-    """2 Phi(mu/2) - 1: between two normal laws with means mu apart. Raises ValueError unless mu is >= 0."""
+    """2 Phi(mu/2) - 1: the advantage between two normal distributions with means mu apart. mu: >= 0, or ValueError."""
     return float(special.erf(level(mu, "mu") / math.sqrt(8)))
 
 
@@ -161,8 +162,8 @@ def break_even_clients(
 ) -> float:
     """The fewest clients at which (target_epsilon, delta) would hold for all rounds and weights together.
 
-    In the normal limit, which is a good one where many counts are added up, or where a count's variance is large. For a
-    single count the exact number was up to a fifth larger in the tests, at about 100 clients.
+    In the normal limit, which is a good one for the sum of many counts, or for a count of large variance. For a single
+    count the exact number was up to a fifth larger in the tests, at about 100 clients.
     1 where the reports' own epsilon suffices; infinity where no number does (delta = 0), or none that is a float.
     rounds, dimension: whole numbers >= 1.   epsilon, target_epsilon: nats, >= 0.   delta: in [0, 1).
     Raises ValueError for anything else.
@@ -181,9 +182,10 @@ def break_even_clients(
 
 
 def smallest_dimension(laws: CountLaws, rounds: int, wanted: float, *, surely: bool = False) -> int:
-    """From how many weights on the advantage is at least `wanted`, in the normal limit, or for certain.
+    """The fewest weights at which the advantage is at least `wanted`, in the normal limit, or for certain.
 
-    rounds: a whole number >= 1.   wanted: in (0, 1).   Raises ValueError for others, and where the counts say nothing.
+    rounds: a whole number >= 1.   wanted: in (0, 1).   Raises ValueError for others, and where the counts have no
+    signal.
     """
     if not 0 < wanted < 1:
         raise ValueError(f"wanted must be in (0, 1), got {wanted!r}")
@@ -205,7 +207,7 @@ def smallest_dimension(laws: CountLaws, rounds: int, wanted: float, *, surely: b
 
 
 def check_delta(delta: float) -> None:
-    """ValueError unless delta is in [0, 1)."""
+    """Raise ValueError unless delta is in [0, 1)."""
     if isinstance(delta, bool) or not isinstance(delta, int | float | np.number) or not 0 <= delta < 1:
         raise ValueError(f"delta must be in [0, 1), got {delta!r}")
 
@@ -219,7 +221,7 @@ def _by_hellinger(h: float, m: int) -> tuple[float, float]:
 
 
 def _ever(probability: float, m: int) -> float:
-    """That it happens in one of m independent trials at least."""
+    """The probability of at least one success in m independent trials."""
     return -math.expm1(m * math.log1p(-probability)) if probability < 1 else 1.0
 
 
@@ -235,7 +237,7 @@ def _variance(chance: Chance) -> float:
 
 
 def _delta(mean: float, variance: float, epsilon: float) -> float:
-    """E[(1 - e**(epsilon - S))_+] for a normal S: Gaussian noise's, at a level that makes up for another mean.
+    """E[(1 - e**(epsilon - S))_+] for a normal S: Gaussian noise's, at an epsilon shifted by the difference of means.
 
     It depends on the variance and on (epsilon - mean) alone, and Gaussian noise has half the variance for a mean.
     """
@@ -246,5 +248,4 @@ def _delta(mean: float, variance: float, epsilon: float) -> float:
     if math.isinf(mean) or math.isinf(variance):
         return 1.0
     asked = epsilon - (mean - variance / 2)
-    log = GaussianLoss(math.sqrt(variance)).log_delta_bounds(asked)[1]
-    return math.exp(log) or (0.0 if log == -math.inf else math.ulp(0.0))
+    return exp_upwards(GaussianLoss(math.sqrt(variance)).log_delta_bounds(asked)[1])

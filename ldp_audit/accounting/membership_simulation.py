@@ -3,13 +3,13 @@
 Settings: clients and epsilon are those of Section 5.2, and so are the rounds (Section 5 says 10 for FMNIST too; its
 Section 5.1 says epsilon 5 there). The paper does not give its networks: MNIST and FMNIST have "a two-layer CNN",
 CIFAR-10 "a small VGG". So the numbers of weights are those of named assumptions, computed layer by layer, biases
-included. Little hangs on them: the test needs a few hundred weights, and the smallest conceivable classifier of such
+included. Little depends on them: the test needs a few hundred weights, and the smallest conceivable classifier of such
 pictures has thousands.
 
-Simulation: counts are drawn under both hypotheses, and their losses added up. All counts of a run have the same law and
-are independent, so the sum needs only how many of them had each value k = 0 .. n: one multinomial draw, whatever the
-number of weights. That is exact in law, and as fast for 10**7 weights as for ten. Values are drawn rarest first, so
-that no rounding of the commoner ones reaches them.
+Simulation: counts are drawn under both hypotheses, and their losses added up. All counts of a run are independent and
+identically distributed, so the sum needs only how many of them had each value k = 0 .. n: one multinomial draw,
+whatever the number of weights. That is exact, and as fast for 10**7 weights as for ten. Values are drawn rarest first,
+so that no rounding of the commoner ones reaches them.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ _NEVER = 1e-20  # values whose expected number among all counts of a run is belo
 
 @dataclass(frozen=True)
 class SimulatedTest:
-    """How often the test said that the client took part.
+    """The test's counts of positive answers under both hypotheses.
 
     counts: anonymous counts in one run, d rounds.   hits, other_hits: of `trials` runs with the client's weight at the
     upper end, and of as many under the other hypothesis.   low, high: the advantage lies between them with probability
@@ -157,7 +157,7 @@ def _yes(
     rng: np.random.Generator,
     progress: Callable[[str], None] | None,
 ) -> int:
-    """In how many runs of m counts with this law the sum of the losses is above 0."""
+    """In how many runs of m counts with this distribution the sum of the losses is above 0."""
     values = np.flatnonzero(law * m > _NEVER)
     values = values[np.argsort(law[values])]
     mass, loss = law[values] / law[values].sum(), laws.loss[values]
@@ -181,12 +181,12 @@ def _sums(found: NDArray[np.int64], loss: NDArray[np.float64]) -> NDArray[np.flo
 
 
 def _at_least(hits: int, trials: int, error: float) -> float:
-    """Clopper and Pearson's lower limit."""
+    """The lower Clopper-Pearson limit."""
     return 0.0 if hits == 0 else float(special.betaincinv(hits, trials - hits + 1, error))
 
 
 def _at_most(hits: int, trials: int, error: float) -> float:
-    """Clopper and Pearson's upper limit."""
+    """The upper Clopper-Pearson limit."""
     return 1.0 - _at_least(trials - hits, trials, error)
 
 

@@ -1,16 +1,13 @@
-"""Composition: what several reports spend together.
+"""The privacy loss of a mechanism and of a composition: its profile and its epsilon, with certified bounds.
 
-The losses of independent reports add up, and a sum of dominating losses dominates; also where each mechanism is chosen
-after the reports before it, as long as each one's pair dominates whatever was chosen (Zhu, Dong, Wang, AISTATS 2022,
-Theorem 10). Which method adds them up, `losses/composition.py` says.
+Composition. The losses of independent reports add up, and a sum of dominating losses dominates; also where each
+mechanism is chosen after the reports before it, as long as each one's pair dominates every choice (Zhu, Dong, Wang,
+AISTATS 2022, Theorem 10). `losses/composition.py` chooses the method that adds them up.
 
-The privacy loss of a mechanism or a protocol: its profile and its epsilon, with certified ends.
-
-The least level at which an end of delta is small enough: a root of a falling function, told on the safe side.
-
-Each level is asked once, for both ends: the search for the second one begins between the levels that the first one saw.
-Next to a finite largest loss delta may fall to 0 within any part of a nat. So steps are shares of the level, or of its
-distance from the largest loss, whichever is shorter. No bound rests on how a root was found: it is checked.
+Epsilon at a delta (`LevelSearch`) is the root of a bound on delta, which falls with epsilon, rounded to the safe side
+and checked there. Each epsilon is evaluated once, for both bounds: the second search begins between the epsilons of the
+first. Next to a finite supremum delta may fall to 0 within any part of a nat, so steps are shares of epsilon, or of its
+distance from the supremum, whichever is shorter.
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ from ldp_audit.losses.composition import composed
 from ldp_audit.losses.grid_loss import check_width
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.losses.loss import PairLoss, pair_loss_of
-from ldp_audit.numerics import root
+from ldp_audit.numerics import exp_upwards, root
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PrivacyLoss:
-    """What an observer can learn between neighbours: the larger of the directions' hockey-stick divergences.
+    """The loss between neighbours: the larger of the directions' hockey-stick divergences.
 
     directions: one dominating pair each way; a single one where the relation is symmetric.
     assumptions: what the numbers rest on, in words.
@@ -48,47 +45,47 @@ class PrivacyLoss:
 
     def __post_init__(self) -> None:
         if not isinstance(self.directions, tuple | list) or not all(
-            isinstance(law, PairLoss) for law in self.directions
+            isinstance(loss, PairLoss) for loss in self.directions
         ):
             raise ValueError(f"directions must be a tuple of losses of pairs (PairLoss), got {self.directions!r}")
         if not self.directions:
-            raise ValueError("directions must hold one law or more, got none")
+            raise ValueError("directions must hold one loss or more, got none")
 
     @property
     def exact(self) -> bool:
-        """Whether the lower and the upper ends are the same numbers."""
-        return all(law.exact for law in self.directions)
+        """Whether the lower and upper bounds are the same numbers."""
+        return all(loss.exact for loss in self.directions)
 
     def supremum(self) -> float:
         """The pure epsilon, nats: the supremum of the loss; infinite where there is none."""
-        return max(0.0, *(law.supremum() for law in self.directions))
+        return max(0.0, *(loss.supremum() for loss in self.directions))
 
     largest = supremum
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """Natural logarithms of the ends of delta(epsilon); they reach where delta itself would be rounded to 0.
+        """Natural logarithms of the bounds on delta(epsilon), also where delta itself would underflow.
 
         epsilon: nats, >= 0. Raises ValueError for anything else.
         """
         asked = level(epsilon)
-        ends = [law.log_delta_bounds(asked) for law in self.directions]
-        # of masses that add up to 1, rounded ones may add up to more
+        ends = [loss.log_delta_bounds(asked) for loss in self.directions]
+        # rounded masses may add up to more than 1
         return min(0.0, max(low for low, _ in ends)), min(0.0, max(high for _, high in ends))
 
     def delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """A lower and an upper end of delta(epsilon). epsilon: nats, >= 0; ValueError for anything else."""
+        """A lower and an upper bound of delta(epsilon). epsilon: nats, >= 0; ValueError for anything else."""
         low, high = self.log_delta_bounds(epsilon)
-        return math.exp(low), math.exp(high) or (0.0 if high == -math.inf else math.ulp(0.0))
+        return math.exp(low), exp_upwards(high)
 
     def delta(self, epsilon: float) -> float:
-        """The upper end of delta(epsilon): never too small, and 0 for a true 0 alone."""
+        """The upper bound of delta(epsilon): never too small, and 0 for a true 0 alone."""
         return self.delta_bounds(epsilon)[1]
 
     def epsilon_bounds(self, delta: float | None = None, *, log_delta: float | None = None) -> tuple[float, float]:
-        """A lower and an upper end of the least epsilon >= 0 whose delta is at most this one, nats.
+        """A lower and an upper bound of the least epsilon >= 0 whose delta is at most this one, nats.
 
         delta: in [0, 1]; or log_delta: its natural logarithm, which may lie below that of any float. One of the two.
-        returns: infinite ends where no epsilon is large enough. Raises ValueError for anything else.
+        returns: infinity where no epsilon is large enough. Raises ValueError for anything else.
         """
         target = log_of_delta(delta, log_delta)
         if target == 0:
@@ -97,12 +94,12 @@ class PrivacyLoss:
         upper = self._least(search, target, 1)
         if self.exact:
             return upper, upper
-        # of a law known from both sides each end is another law's, which lies elsewhere and takes its own time
-        apart = any(law.side(1) is not law for law in self.directions)
+        # the two bounds of an enclosed loss are those of two losses, each with a search of its own
+        apart = any(loss.side(1) is not loss for loss in self.directions)
         return min(self._least(self._search(target, 0, upper) if apart else search, target, 0), upper), upper
 
     def epsilon(self, delta: float | None = None, *, log_delta: float | None = None) -> float:
-        """The upper end of `epsilon_bounds`: never too small."""
+        """The upper bound of `epsilon_bounds`: never too small."""
         target = log_of_delta(delta, log_delta)
         return 0.0 if target == 0 else self._least(self._search(target, 1), target, 1)
 
@@ -113,49 +110,50 @@ class PrivacyLoss:
         return PrivacyProfile(self)
 
     def trade_off(self, alpha: ArrayLike) -> TradeOffBounds:
-        """The least false-negative rate of any test with this false-positive rate: a lower and an upper end."""
+        """The least false-negative rate of any test with this false-positive rate: a lower and an upper bound."""
         from ldp_audit.accounting.trade_off import trade_off_bounds
 
         return trade_off_bounds(self, alpha)
 
     def _search(self, target: float, end: int, near: float = math.nan) -> LevelSearch:
-        """For the level where this end of ln delta is so large.   near: nats, where to begin if no law has a hint."""
-        laws = list({id(law): law for law in (law.side(end) for law in self.directions)}.values())
-        hints = [law.epsilon_near(target) for law in laws] if -math.inf < target < 0 else []
+        """The search with this bound on ln delta.   near: nats, a start if no direction has a hint."""
+        losses = list({id(loss): loss for loss in (loss.side(end) for loss in self.directions)}.values())
+        hints = [loss.epsilon_near(target) for loss in losses] if -math.inf < target < 0 else []
         hint = max((hint for hint in hints if 0 < hint < math.inf), default=near)
-        one = PrivacyLoss(tuple(laws))
+        one = PrivacyLoss(tuple(losses))
         return LevelSearch(one.log_delta_bounds, one.supremum(), hint)
 
     def _least(self, search: LevelSearch, target: float, end: int) -> float:
-        """The root of log delta = target for one of the ends: stated above it for the upper, below it for the lower."""
-        if target == -math.inf:  # nothing above the largest loss is possible, and below it something may be
-            return search.largest if end else max(0.0, *(law.supremum_lower_bound() for law in self.directions))
+        """The root of ln delta = target for one of the bounds: rounded up for the upper, down for the lower."""
+        if target == -math.inf:  # delta is 0 from the supremum on
+            return search.largest if end else max(0.0, *(loss.supremum_lower_bound() for loss in self.directions))
         return search.least(target, end)
 
 
 def privacy_loss(mechanism: Any) -> PrivacyLoss:
-    """What one report of this mechanism gives away, at most, between any two inputs.
+    """The privacy loss of one report of this mechanism, between any two inputs.
 
     Local privacy's neighbours are any two inputs, in both orders, so one pair's loss holds for both directions.
-    mechanism: any mechanism of the toolkit, or what it samples from (`implemented()`); any object with a profile
-    `delta(epsilon)` and `exact_epsilon()`, which are believed; a loss of a pair; or a `PrivacyLoss`, which is returned.
+    mechanism: any mechanism of the toolkit, or the distribution it samples from (`implemented()`); any object with a
+    profile `delta(epsilon)` and `exact_epsilon()`, which are trusted; a loss of a pair; or a `PrivacyLoss`, which is
+    returned.
     Raises ValueError for anything else.
     """
     return mechanism if isinstance(mechanism, PrivacyLoss) else PrivacyLoss((pair_loss_of(mechanism),))
 
 
 ADAPTIVE = "a report's mechanism may depend on the reports before it, but not its privacy loss, nor how many there are"
-"""What every composition here rests on."""
+"""The assumption of every composition here."""
 
 
 def compose(items: Iterable[tuple[Any, int]], *, width: float = WIDTH) -> PrivacyLoss:
-    """What these reports about one input spend together.
+    """The privacy loss of all these reports about one input together.
 
     items: pairs (mechanism or loss, times); as `privacy_loss` takes them, with whole times >= 0. A loss with two
     directions is composed direction by direction, first with first; one with a single direction counts in both.
-    width: nats, how far apart the two ends of an epsilon may be where only a grid can tell the sum; met where its
-        points allow. On a grid ten times wider is about three times quicker, and the ends are certain all the same.
-    returns: exact where the parts are and their sum can be; no items spend nothing.
+    width: nats, the difference of the bounds on epsilon where a grid computes the sum; met where its points allow. A
+    ten times larger width is about three times quicker; the bounds are certified all the same.
+    returns: exact where the parts are and their sum can be; no items have loss 0.
     Raises ValueError for anything else.
     """
     check_width(width)
@@ -186,26 +184,26 @@ def _item(item: Any) -> tuple[PrivacyLoss, int]:
 
 
 _RELATIVE, _ABSOLUTE = 4e-13, 1e-300
-"""How far above its equation's root an epsilon is stated."""
+"""How far an epsilon is moved from the computed root to the safe side."""
 _NEAR, _FAR = 1.001, 16.0
-"""By what a level is first multiplied: one from a hint, and any other. And by what its distance from the largest is.
-Brackets that are wider than the second are halved by their logarithms."""
+"""The first factor by which an epsilon is multiplied, from a hint and otherwise; likewise its distance from the
+supremum. Brackets wider than _FAR are halved by their logarithms."""
 _POOR, _MOST = 1.1, 1e300
-"""A hint that is off by the first is none; and no level is multiplied by more than the second."""
+"""A factor above _POOR means that the hint is wrong; no factor exceeds _MOST."""
 _LARGE = math.log(1e-3)
-"""Where ln delta is larger, epsilon = 0 may do."""
+"""Above this ln delta, epsilon = 0 may suffice."""
 _MOST_BELOW, _MOST_ABOVE = 1.0, 50.0
-"""By how much odds count that are too small, beside the odds themselves, or too large; more says no more."""
+"""Caps on the excess of log odds below and above the target's."""
 
 Ends = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
 class LevelSearch:
-    """Of levels >= 0.
+    """The search for the least epsilon >= 0 at a target delta.
 
-    ends: ln of both ends of delta at a level.   largest: the supremum of the loss, > 0.
-    hint: about where the level is; not a number where that is unknown. The largest loss is one.
+    ends: bounds on ln delta at an epsilon.   largest: the supremum of the loss, > 0.
+    hint: about the epsilon, or the supremum; not a number where unknown.
     """
 
     ends: Callable[[float], Ends]
@@ -214,9 +212,9 @@ class LevelSearch:
     _asked: dict[float, Ends] = field(default_factory=dict, init=False, repr=False)
 
     def least(self, target: float, end: int) -> float:
-        """The root of ln delta = target, which is finite: from below for the lower end, 0, from above for the upper, 1.
+        """The root of ln delta = target, finite: rounded down for the lower bound, 0, and up for the upper bound, 1.
 
-        returns: infinity, or the largest loss, where no level is large enough.
+        returns: infinity, or the supremum, where no epsilon is large enough.
         """
 
         goal = log_odds(target)
@@ -226,7 +224,7 @@ class LevelSearch:
             return max(-_MOST_BELOW - abs(goal), min(found - goal, _MOST_ABOVE))
 
         start = self._start()
-        # Near a hint the bounds need not be known at 0, which for a grid is a sum of its own.
+        # Near a hint the bounds at 0 are not needed, which for a grid take a sum of their own.
         if (start is None or target > _LARGE) and excess(0.0) <= 0:
             return 0.0
         if excess(math.inf) > 0:
@@ -236,7 +234,7 @@ class LevelSearch:
             low, high = self._upwards(excess, low, _MOST)
         if low == 0 and excess(0.0) <= 0:
             return 0.0
-        if high == math.inf:  # no finite level was seen where this end is small enough
+        if high == math.inf:  # no finite epsilon was seen where this bound is small enough
             return math.inf if end else low
         if high == low:
             return self._met(target) if end else self.largest
@@ -251,7 +249,7 @@ class LevelSearch:
         return self._asked[level]
 
     def _start(self) -> float | None:
-        """A level > 0 near the hint, if there is one."""
+        """An epsilon > 0 near the hint, if there is one."""
         if 0 < self.hint < self.largest:
             return self.hint
         if not self.hint > 0 or self.largest == math.inf:
@@ -259,7 +257,7 @@ class LevelSearch:
         return min(self.largest - min(1.0, self.largest / 2), math.nextafter(self.largest, 0.0))
 
     def _bracket(self, excess: Callable[[float], float], start: float | None) -> tuple[float, float]:
-        """Two levels around the root of a function that is above 0 at 0; `largest` twice if there is none."""
+        """Two epsilons around the root of a function that is above 0 at 0; `largest` twice if there is none."""
         seen = [level for level in self._asked if 0 < level < math.inf]
         low = max((level for level in seen if excess(level) > 0), default=0.0)
         high = min((level for level in seen if level > low and excess(level) <= 0), default=math.inf)
@@ -292,7 +290,7 @@ class LevelSearch:
         return low, high
 
     def _beyond(self, root: float, target: float, end: int) -> float:
-        """A little above the root (upper end) or below it (lower end), and checked there."""
+        """A little above the root (upper bound) or below it (lower bound), and checked there."""
         step, way = max(_ABSOLUTE, _RELATIVE * root), 1 if end else -1
         while True:
             candidate = min(self.largest, max(0.0, root + way * step))
@@ -304,7 +302,7 @@ class LevelSearch:
             step *= 4
 
     def _met(self, target: float) -> float:
-        """The largest loss, or where it is rounded down, a little above: a level whose delta is at most the target."""
+        """The supremum, or if that is rounded down, an epsilon a little above whose delta is at most the target."""
         level = self.largest
         for doubling in range(10):
             if level == math.inf or self._at(level)[1] <= target:
@@ -314,6 +312,6 @@ class LevelSearch:
 
 
 def log_odds(log_delta: float) -> float:
-    """ln delta/(1 - delta), which tells deltas near 1 apart as it does small ones."""
+    """ln delta/(1 - delta), which resolves deltas near 1 as well as small ones."""
     lacking = -math.expm1(log_delta)
     return log_delta - math.log(lacking) if lacking > 0 else math.inf

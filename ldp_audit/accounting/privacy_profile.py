@@ -1,4 +1,4 @@
-"""The privacy profile: the least delta at each epsilon, with its ends, as arrays, as a table and as JSON."""
+"""The privacy profile: the least delta at each epsilon, with its bounds, as arrays, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from ldp_audit.accounting.converted import plain
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.hulls import HullLoss
+from ldp_audit.numerics import exp_upwards
 
 LEVELS = (0.0, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
-"""Where a table is made if no levels are given, nats; those above the largest loss are left out."""
+"""The default epsilons of a table, nats; those above the supremum are left out."""
 
 
 class ProfileRow(NamedTuple):
-    """A line of the table: delta lies in [lower, upper], and so its natural logarithm."""
+    """A line of the table: delta lies in [lower, upper], and likewise its natural logarithm."""
 
     epsilon: float
     lower: float
@@ -32,16 +33,16 @@ class ProfileRow(NamedTuple):
 class PrivacyProfile:
     """delta as a function of epsilon. It does not increase, and is convex in e**epsilon.
 
-    loss: what it is read from.
+    loss: whose profile it is.
     """
 
     loss: PrivacyLoss
 
     @classmethod
     def from_points(cls, points: Iterable[tuple[float, float]], assumptions: tuple[str, ...] = ()) -> PrivacyProfile:
-        """The most that a mechanism may have which satisfies each of these (epsilon, delta), in both orders.
+        """The profile of the worst mechanism that satisfies each of these (epsilon, delta), in both orders.
 
-        The lower ends are 0: nothing is known from below. Raises ValueError for no point, or bad ones.
+        The lower bounds are 0. Raises ValueError for no point, or bad ones.
         """
         try:
             listed = [(float(epsilon), float(delta)) for epsilon, delta in points]
@@ -52,15 +53,15 @@ class PrivacyProfile:
 
     @property
     def exact(self) -> bool:
-        """Whether the ends are the same."""
+        """Whether the bounds are the same."""
         return self.loss.exact
 
     def __call__(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """The upper ends, never too small; shape of `epsilon`, nats, >= 0. Raises ValueError for other levels."""
+        """The upper bounds, never too small; shape of `epsilon`, nats, >= 0. Raises ValueError for other epsilons."""
         return self.bounds(epsilon)[1]
 
     def bounds(self, epsilon: ArrayLike) -> tuple[NDArray[np.float64] | np.float64, NDArray[np.float64] | np.float64]:
-        """Lower and upper ends, each of the shape of `epsilon`."""
+        """Lower and upper bounds, each of the shape of `epsilon`."""
         rows, shape = self._at(epsilon)
         return np.array([r.lower for r in rows]).reshape(shape)[()], np.array([r.upper for r in rows]).reshape(shape)[
             ()
@@ -69,13 +70,13 @@ class PrivacyProfile:
     def log_bounds(
         self, epsilon: ArrayLike
     ) -> tuple[NDArray[np.float64] | np.float64, NDArray[np.float64] | np.float64]:
-        """Natural logarithms of the ends, which reach where deltas themselves would be rounded to 0."""
+        """Natural logarithms of the bounds, also where deltas themselves would underflow."""
         rows, shape = self._at(epsilon)
         lows, highs = (np.array([getattr(r, name) for r in rows]) for name in ("log_lower", "log_upper"))
         return lows.reshape(shape)[()], highs.reshape(shape)[()]
 
     def rows(self, epsilon: ArrayLike | None = None) -> list[ProfileRow]:
-        """The table at these levels, or at usual ones up to the largest loss."""
+        """The table at these epsilons, or at the default ones up to the supremum."""
         return self._at(self._usual() if epsilon is None else epsilon)[0]
 
     def describe(self) -> str:
@@ -101,11 +102,10 @@ class PrivacyProfile:
 
     def _row(self, epsilon: float) -> ProfileRow:
         low, high = self.loss.log_delta_bounds(epsilon)
-        upper = math.exp(high) or (0.0 if high == -math.inf else math.ulp(0.0))
-        return ProfileRow(epsilon, math.exp(low), upper, low, high)
+        return ProfileRow(epsilon, math.exp(low), exp_upwards(high), low, high)
 
     def _usual(self) -> list[float]:
-        """The usual levels below the largest loss, and the largest itself if there is one."""
+        """The default epsilons below the supremum, and the supremum itself if it is finite."""
         largest = self.loss.supremum()
         return [*(one for one in LEVELS if one < largest), *([largest] if math.isfinite(largest) else [])]
 

@@ -1,22 +1,22 @@
-"""What the shuffled reports of n clients say about one of them.
+"""The privacy loss of one client's report among the shuffled reports of n clients.
 
 Every client sends one report by the same mechanism; a trusted shuffler hides who sent which. Neighbours differ in one
-client's value, in any way. What is computed depends on what is proved:
+client's value, in any way. Which bounds are known depends on the mechanism:
 
-* two values (two-point, binary randomised response): the count of upper reports is all there is to see. For a given
-  placing of the others its loss is exact; the worst placing is exact up to 1024 clients and enclosed beyond
-  (`worst_placing`).
+* two values (two-point, binary randomised response): the count of upper reports is a sufficient statistic. For given
+  inputs of the others its loss is exact; the worst-case neighbourhood is exact up to 1024 clients and bounded beyond
+  (`worst_neighbourhood`).
 * randomised response on k > 2 values: above, `clones.stronger_clones`; below, the histogram while all others hold one
   value that client 1 never holds.
-* any other mechanism with a pure epsilon: above, `clones.clones`; below, how often the worst event of one report
-  occurs, with all others at the second input.
+* any other mechanism with a pure epsilon: above, `clones.clones`; below, the count of the worst event of one report,
+  with all others at the second input.
 
 The pure epsilon of the shuffled reports is the local one, for every n (Balcer and Cheu 2020): only deltas shrink.
 
-Beside them the closed forms that were published, which `clones` and `worst_placing` are tighter than. All say: each of
-n clients sends one report of a randomizer with pure epsilon0, and the shuffled reports are (epsilon, delta)-private
-when one client's value is replaced. Outside its conditions a theorem says nothing, and its function raises ValueError
-with the condition that fails; `compared` lists them all, with the reasons.
+The published closed forms, which `clones` and `worst_neighbourhood` improve on, are here too. All say: each of n
+clients sends one report of a randomizer with pure epsilon0, and the shuffled reports are (epsilon, delta)-private when
+one client's value is replaced. Outside its conditions a theorem says nothing, and its function raises ValueError with
+the condition that fails; `compared` lists them all, with the reasons.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance
 from ldp_audit.accounting.shuffling.clones import MOST_CLIENTS, MOST_EPSILON, clones, stronger_clones, third_value
 from ldp_audit.accounting.shuffling.count_loss import event_count, placed_count
-from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing, one_end
+from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhood, one_end
 from ldp_audit.losses.budget_arguments import as_float, whole
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, pure_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
@@ -42,7 +42,7 @@ from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.numerics import log1mexp, root
 
 MOST_PLACED = 350.0
-"""Nats: beyond, the square of the rarer report's probability is no float. Nobody hides there: see `_beyond`."""
+"""Nats: beyond, the square of the rarer report's probability underflows, and shuffling hides nobody: see `_beyond`."""
 
 _THIN = 1e-3
 
@@ -52,18 +52,18 @@ TRUST = (
     "every client sends one report by this mechanism with the same public parameters",
     "a trusted shuffler hides everything but the multiset of the reports",
 )
-"""What every number here rests on."""
+"""The assumptions of every number here."""
 
 
 def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> PrivacyLoss:
     """The privacy loss of n shuffled reports.
 
-    mechanism: anything with `exact_epsilon()`, nats, finite (below, its `delta` is used as well); or a loss between any
-        two inputs.
+    mechanism: anything with `exact_epsilon()`, nats, finite (the lower bound uses its `delta` as well); or a loss
+    between any two inputs.
     n: clients, a whole number in 1 .. 10**8; 1 is the report itself.
-    others: where the other clients' values lie. "worst": anywhere, so the two ends of delta enclose the supremum, the
-    guarantee of differential privacy. For mechanisms of two values also "one end" or "center" of the range, or n - 1
-    chances of an upper report (n at most 10**6): exact, and a statement about such clients alone.
+    others: the other clients' inputs. "worst": any, so the two bounds on delta enclose the supremum, the guarantee of
+    differential privacy. For mechanisms of two values also "one end" or "center" of the range, or n - 1 chances of an
+    upper report (n at most 10**6): exact, and a statement about such clients alone.
     Raises ValueError for an infinite epsilon, and for anything else.
     """
     report, k = _report(mechanism), responses_of(mechanism)
@@ -90,18 +90,18 @@ def shuffle(mechanism: Any, n: int, *, others: Others | ArrayLike = "worst") -> 
         raise ValueError(
             f"mechanism must have an epsilon of at most {MOST_PLACED:g} where others are placed, got {epsilon0!r}"
         )
-    law = _placed(epsilon0, n, others)
+    loss = _placed(epsilon0, n, others)
     stated = f"the others' values are placed: {others if isinstance(others, str) else 'by their chances'}"
-    return PrivacyLoss((law, law.reversed()), (*TRUST, stated))
+    return PrivacyLoss((loss, loss.reversed()), (*TRUST, stated))
 
 
 def responses_of(mechanism: Any) -> int | None:
-    """k, where the mechanism is k-ary randomised response but for the reports' names; None for any other object."""
+    """k, where the mechanism is k-ary randomised response up to the names of its reports; None for any other object."""
     return mechanism.responses() if isinstance(mechanism, Mechanism) else None
 
 
 def _report(mechanism: Any) -> PairLoss:
-    """The loss of one report, between any two inputs: of an epsilon alone, at most that of the worst mechanism."""
+    """The loss of one report, between any two inputs: from an epsilon alone, at most that of randomised response."""
     if isinstance(mechanism, PrivacyLoss) and len(mechanism.directions) == 1:
         return mechanism.directions[0]
     if isinstance(mechanism, PairLoss) or callable(getattr(mechanism, "delta", None)):
@@ -117,7 +117,7 @@ def _epsilon_of(mechanism: Any) -> float:
 
 def _worst(report: PairLoss, k: int | None, epsilon0: float, n: int, *, mirrored: bool) -> tuple[PairLoss, ...]:
     if k == 2:
-        return (WorstPlacing(epsilon0, n),)
+        return (WorstNeighbourhood(epsilon0, n),)
     if k is not None:
         return (EnclosedLoss(third_value(epsilon0, n, k), stronger_clones(epsilon0, n)),)
     upper, chances = clones(epsilon0, n), _worst_event(report, epsilon0, mirrored=mirrored)
@@ -129,19 +129,20 @@ def _worst(report: PairLoss, k: int | None, epsilon0: float, n: int, *, mirrored
 
 
 def _beyond(k: int | None, epsilon0: float, n: int) -> PairLoss:
-    """Between no report's loss, and what the shuffled reports of a smaller epsilon tell.
+    """The loss of the shuffled reports at a huge epsilon, at least that of a smaller epsilon.
 
-    A two-valued report of a smaller epsilon is one of the larger epsilon, perturbed once more by itself, which the
-    server can do to every shuffled report: so they tell no more.
+    A two-valued report of a smaller epsilon is one of the larger epsilon, randomised once more, which the server can do
+    to every shuffled report: by post-processing its loss is a lower bound.
     """
-    return EnclosedLoss(WorstPlacing(MOST_PLACED, n) if k == 2 else ZERO_LOSS, pure_loss(epsilon0))
+    return EnclosedLoss(WorstNeighbourhood(MOST_PLACED, n) if k == 2 else ZERO_LOSS, pure_loss(epsilon0))
 
 
 def _worst_event(report: PairLoss, epsilon0: float, *, mirrored: bool) -> tuple[Chance, Chance, float] | None:
-    """Chances of one set of reports under two inputs, which tell them apart best, and how far apart they are.
+    """Chances of the event that separates two inputs best, and their difference.
 
-    None where no set is known. A profile that is a line in e**epsilon is that of a set with probabilities s t and s; of
-    laws that are mirror images, the set on one side of the middle has (1 + delta(0))/2 and (1 - delta(0))/2.
+    None where no such event is known. A profile that is a line in e**epsilon is that of an event with probabilities s t
+    and s; of distributions that mirror each other, the event on one side of the middle has (1 + delta(0))/2 and (1 -
+    delta(0))/2.
     """
     log_gap = report.log_delta_bounds(0.0)[0]
     gap = math.exp(log_gap)
@@ -153,7 +154,7 @@ def _worst_event(report: PairLoss, epsilon0: float, *, mirrored: bool) -> tuple[
     if not math.isclose(math.exp(report.log_delta_bounds(epsilon0 / 2)[0]), middle, rel_tol=1e-9) or share <= 0:
         return None
     likely = min(share * math.exp(epsilon0), expit(epsilon0))
-    if 1 - likely < _THIN:  # which rounding has spoilt: a report of the set that is now and then left out tells less
+    if 1 - likely < _THIN:  # lost to rounding: a report of the event that is sometimes dropped is a post-processing
         likely, share = likely * (1 - _THIN), share * (1 - _THIN)
         gap = likely - share
     return Chance(likely, 1 - likely), Chance(share, 1 - share), gap
@@ -172,8 +173,8 @@ def _placed(epsilon0: float, n: int, others: Any) -> PairLoss:
 class Amplification:
     """One line of a comparison.
 
-    name, source: of the bound.   epsilon: nats, the bound; the local epsilon where it says nothing less.
-    reason: why it says nothing, or "".
+    name, source: of the bound.   epsilon: nats, the bound; the local epsilon where the bound is not below it.
+    reason: why the bound does not apply, or "".
     """
 
     name: str
@@ -197,13 +198,13 @@ def erlingsson_2019(epsilon0: float, n: int, delta: float) -> float:
 def balle_2019(epsilon0: float, n: int, delta: float, *, blanket: float | None = None) -> float:
     """The privacy blanket with Hoeffding's inequality, solved for epsilon to 1e-12.
 
-    Balle, Bell, Gascon, Nissim (CRYPTO 2019), Lemma 5.3 with their range of the loss: with g the blanket's share,
-    a = e**epsilon - 1 and b = g (t - 1)(e**epsilon + 1),
+    Balle, Bell, Gascon, Nissim (CRYPTO 2019), Lemma 5.3 with their range of the loss: with g the blanket's share, a =
+    e**epsilon - 1 and b = g (t - 1)(e**epsilon + 1),
 
         delta = b**2 / (4 a g n) (1 - g (1 - e**(-2 a**2/b**2)))**n.
 
-    blanket: g, in (0, 1], of this randomizer; see `blanket_share`. If it is not given, nothing is known but
-    e**-epsilon0 <= g <= 1, so that b = (t - 1/t)(e**epsilon + 1) and g = e**-epsilon0 in the other places.
+    blanket: g, in (0, 1], of this randomizer; see `blanket_share`. Without it only e**-epsilon0 <= g <= 1 is known, so
+    that b = (t - 1/t)(e**epsilon + 1) and g = e**-epsilon0 in the other places.
     """
     epsilon0, n, delta = _checked(epsilon0, n, delta)
     share = math.exp(-epsilon0) if blanket is None else float(blanket)
@@ -240,7 +241,7 @@ def feldman_2023(epsilon0: float, n: int, delta: float) -> float:
     """ln(1 + (t-1)(4 sqrt(2 ln(4/delta)/((t+1) n)) + 4/n)), for epsilon0 <= ln(n/(8 ln(2/delta)) - 1).
 
     Feldman, McMillan, Talwar (SODA 2023), "stronger clones". First stated for every randomizer; by the erratum (arXiv
-    2208.04591) its proof covers those alone that `clones.stronger_clones` names, randomised response among them.
+    2208.04591) its proof covers only those of `clones.stronger_clones`, randomised response among them.
     """
     epsilon0, n, delta = _checked(epsilon0, n, delta)
     share = n / (8 * (math.log(2) - math.log(delta))) - 1
@@ -251,7 +252,7 @@ def feldman_2023(epsilon0: float, n: int, delta: float) -> float:
 
 
 def blanket_share(mechanism: Any) -> float:
-    """The part of a report's law that does not depend on the input, 0 .. 1: see `Mechanism.blanket`.
+    """The part of a report's distribution that does not depend on the input, 0 .. 1: see `Mechanism.blanket`.
 
     e**-epsilon0, which every randomizer has, for any other object with `exact_epsilon()`.
     """
@@ -259,7 +260,7 @@ def blanket_share(mechanism: Any) -> float:
 
 
 def compared(epsilon0: float, n: int, delta: float) -> tuple[Amplification, ...]:
-    """Every bound at one setting, the published ones first; ValueError for numbers that mean nothing."""
+    """Every bound at one setting, the published ones first; ValueError for invalid numbers."""
     epsilon0, n, delta = _checked(epsilon0, n, delta)
     published: list[tuple[str, str, Callable[[float, int, float], float]]] = [
         ("Erlingsson et al. 2019", "Theorem 7", erlingsson_2019),
@@ -277,13 +278,13 @@ def compared(epsilon0: float, n: int, delta: float) -> tuple[Amplification, ...]
     numeric: list[tuple[str, str, Callable[[float, int], PairLoss]]] = [
         ("clones, any randomizer", "numerical", clones),
         ("clones, restricted class", "numerical", stronger_clones),
-        ("two values, worst placing", "numerical, upper end", WorstPlacing),
+        ("two values, worst placing", "numerical, upper end", WorstNeighbourhood),
     ]
-    for name, source, law in numeric:
+    for name, source, loss in numeric:
         reason = "one report is not shuffled" if n == 1 else ""
         if n > MOST_CLIENTS:
             reason = f"it takes at most {MOST_CLIENTS:.0e} clients, got {n:.0e}"
-        epsilon = epsilon0 if reason else PrivacyLoss((law(epsilon0, n),)).epsilon(delta)
+        epsilon = epsilon0 if reason else PrivacyLoss((loss(epsilon0, n),)).epsilon(delta)
         rows.append(Amplification(name, source, epsilon, reason))
     return tuple(rows)
 
@@ -293,7 +294,7 @@ def _balle_two_values(epsilon0: float, n: int, delta: float) -> float:
 
 
 def _checked(epsilon0: Any, n: Any, delta: Any) -> tuple[float, int, float]:
-    """The three as plain numbers, whatever numbers they are; ValueError for anything else."""
+    """The three as plain numbers, of any numeric type; ValueError for anything else."""
     local, chance = as_float(epsilon0), as_float(delta)
     if not 0 < local <= MOST_EPSILON:
         raise ValueError(f"epsilon0 must lie above 0 and not above {MOST_EPSILON:g}, got {epsilon0!r}")

@@ -1,11 +1,11 @@
-"""Amplification by sampling: what a mechanism spends that sees only a random part of the records.
+"""Amplification by sampling: the loss of a mechanism that sees only a random part of the records.
 
-* "poisson": each record is drawn with chance q, by itself.
+* "poisson": each record is drawn independently with probability q.
 * "without": k of n records, without replacement; q = k/n.
-* "with": k draws from n records, each from all of them; a record is drawn j times with the chance that is binomial.
+* "with": k draws from n records, each from all of them; a record's multiplicity is binomial.
 
 Neighbours differ in one record, which is there or not ("add/remove"), or is replaced by another ("replace"). The loss
-of the mechanism itself must be that of the relation that its inputs, the samples, are in:
+of the mechanism itself must be that of the relation between its inputs, the samples:
 
     kind       neighbours    samples differ by             loss
     poisson    add/remove    a record more                 both directions of `subsampled`
@@ -16,17 +16,17 @@ of the mechanism itself must be that of the relation that its inputs, the sample
     with       replace       1 .. k records replaced       symmetric, of `multiplicity_loss` at t >= 1
 
 No smaller loss holds for all mechanisms with the loss given. One that reports, with that loss, whether a certain record
-is in the sample attains it at each t. So both bounds are one number where the loss given is exact. For "with" and
-k >= 2 they are apart by about the chance that a record is drawn twice (`multiplicity_loss`). Composed, the lower bound
-for a replaced record is that of the pair that dominates at all t, which no single mechanism is known to attain.
+is in the sample attains it at each t. So both bounds are one number where the loss given is exact. For "with" and k >=
+2 they differ by about the probability that a record is drawn twice (`multiplicity_loss`). Composed, the lower bound for
+a replaced record is that of the pair that dominates at all t, which no single mechanism is known to attain.
 
-With replacement (`multiplicity_loss`). Of n records, the number J of draws that take one record is binomial. Given J = 0
-the sample is one without the record; given J >= 1 it differs from such a sample in J records. By joint convexity the loss
+With replacement (`multiplicity_loss`). Of n records, the multiplicity J of one record is binomial. Given J = 0 the
+sample is one without the record; given J >= 1 it differs from such a sample in J records. By joint convexity the loss
 is at most that of Poisson sampling at the rate q = 1 - (1 - 1/n)**k of a mixture that shows J, given J >= 1, whose part
-of J = j has the loss of a group of j records: noise moved j times as far, or j times the largest loss, where that is
+of J = j has the loss of a group of j records: noise moved j times as far, or j times the supremum, where that is
 finite. The lower bound is the loss of a mechanism that shows no more than whether the record was drawn: Poisson
-sampling of one copy at the same rate. Each draw changes any probability by at most 1 + (e**top - 1)/n for the largest
-loss top, so k times the logarithm of that bounds the loss.
+sampling of one copy at the same rate. Each draw changes any probability by at most 1 + (e**top - 1)/n for the supremum
+top, so k times the logarithm of that bounds the loss.
 
 Sources: Balle, Barthe, Gaboardi, "Privacy amplification by subsampling" (NeurIPS 2018), Theorems 8, 9 and 10; Zhu,
 Dong, Wang, "Optimal accounting of differential privacy via characteristic function" (AISTATS 2022), on dominating
@@ -97,7 +97,7 @@ def subsample(
 
 
 def _chance(kind: Kind, rate: float | None, n: int | None, k: int | None, adjacency: Adjacency) -> SamplingRate:
-    """The chance that a record is drawn; ValueError for arguments that say none."""
+    """The probability that a record is drawn; ValueError for arguments that do not give one."""
     if kind == "poisson":
         if n is not None or k is not None or not 0 <= as_float(rate) <= 1:
             raise ValueError(
@@ -116,7 +116,7 @@ def _chance(kind: Kind, rate: float | None, n: int | None, k: int | None, adjace
 
 
 def _both_ways(loss: PrivacyLoss) -> tuple[PairLoss, PairLoss]:
-    """The laws from the data with the record, and to them."""
+    """The losses from the data with the record, and to them."""
     first, *more = loss.directions
     if len(more) > 1:
         raise ValueError(f"mechanism must have one direction or two, got {len(loss.directions)}")
@@ -124,26 +124,26 @@ def _both_ways(loss: PrivacyLoss) -> tuple[PairLoss, PairLoss]:
 
 
 def _symmetric_law(loss: PrivacyLoss, kind: Kind, adjacency: Adjacency) -> PairLoss:
-    """The law of a loss whose neighbours come in both orders; ValueError where it is not the same both ways."""
-    law = loss.directions[0]
-    top = min(1.0, law.supremum())
-    if len(loss.directions) > 1 or not all(_alike(law, share * top) for share in (0.1, 0.5, 0.9)):
+    """The loss of a relation whose neighbours come in both orders; ValueError where it is not its own reverse."""
+    pair = loss.directions[0]
+    top = min(1.0, pair.supremum())
+    if len(loss.directions) > 1 or not all(_alike(pair, share * top) for share in (0.1, 0.5, 0.9)):
         raise ValueError(
             f"mechanism must have a loss between neighbours in either order for kind={kind!r} and "
             f"adjacency={adjacency!r}: one direction, its own mirror image; got directions of "
-            f"{', '.join(type(law).__name__ for law in loss.directions)}"
+            f"{', '.join(type(pair).__name__ for pair in loss.directions)}"
         )
-    return law
+    return pair
 
 
-def _alike(law: PairLoss, level: float) -> bool:
-    """Whether the loss and its mirror image agree at this level."""
-    ends = zip(law.log_delta_bounds(level), law.reversed().log_delta_bounds(level), strict=True)
+def _alike(loss: PairLoss, level: float) -> bool:
+    """Whether the loss and its reverse agree at this epsilon."""
+    ends = zip(loss.log_delta_bounds(level), loss.reversed().log_delta_bounds(level), strict=True)
     return all(one == other or abs(one - other) < 1e-9 for one, other in ends)
 
 
 def _relation(kind: Kind, adjacency: Adjacency) -> str:
-    """What the mechanism's own loss must be."""
+    """The relation whose loss the mechanism's must be."""
     if kind == "poisson" and adjacency == "add/remove":
         return "the loss given is that between samples with and without a record"
     if kind == "poisson":
@@ -152,19 +152,20 @@ def _relation(kind: Kind, adjacency: Adjacency) -> str:
 
 
 _REACH, _TAIL, _MOST = 16.0, -80.0, 200
-"""Deviations, and ln of the chance of more, which count as k draws; and the most parts of a mixture."""
+"""The tail of the multiplicity that counts as k draws, in deviations and as ln of its probability; and the most parts
+of a mixture."""
 _MOST_EXPECTED = 1e6
-"""Expected draws of one record beyond which all k draws are taken to be of it."""
+"""With more expected draws of one record all k draws count as draws of it."""
 
 
-def multiplicity_loss(law: PairLoss, n: int, k: int) -> PairLoss:
+def multiplicity_loss(loss: PairLoss, n: int, k: int) -> PairLoss:
     """Bounds on the loss from samples of n records with one of them to samples without it, by k >= 2 draws.
 
-    law: of samples that differ in one record, its own mirror image.
+    loss: of samples that differ in one record, its own reverse.
     """
-    lower, upper = law.known_bounds()
+    lower, upper = loss.known_bounds()
     rate = SamplingRate.with_replacement(n, k)
-    top = law.supremum()
+    top = loss.supremum()
     parts = [(log, 0.0, upper.group(times) or pure_loss(times * top)) for times, log in _times_drawn(n, k)]
     found = subsampled(mixture(parts), rate)
     if math.isfinite(k * top):
@@ -174,15 +175,15 @@ def multiplicity_loss(law: PairLoss, n: int, k: int) -> PairLoss:
     return EnclosedLoss(subsampled(lower, rate), found)
 
 
-def _capped(law: PairLoss, bound: float) -> PairLoss:
-    """A law above one of which this is an upper end and that has no loss above the bound, nats; without larger ones.
+def _capped(pair: PairLoss, bound: float) -> PairLoss:
+    """A loss that dominates, without values above the bound, for an upper bound of a loss whose supremum is known.
 
-    The other's profile is convex in t and 0 at the bound. So it lies below the chord from there to any corner of this
-    one's, of which the steepest that keeps it convex is taken.
+    The true profile is convex in t and 0 at the bound, nats. So it lies below the chord from there to any corner of the
+    upper bound's profile, of which the steepest that keeps it convex is taken.
     """
-    atoms = law.atoms()
+    atoms = pair.atoms()
     if atoms is None or atoms.log_infinite > -math.inf or atoms.supremum() <= bound:
-        return law
+        return pair
     seconds = atoms.log_probabilities - atoms.losses
     slopes = np.logaddexp.accumulate(seconds[::-1])[::-1]  # ln of how steep the profile is before each loss
     for i in range(int(np.searchsorted(atoms.losses, bound)) - 1, -1, -1):
@@ -192,13 +193,13 @@ def _capped(law: PairLoss, bound: float) -> PairLoss:
             rest = slopes[i] + math.log(-math.expm1(slope - slopes[i]))
             losses = np.append(atoms.losses[: i + 1], bound)
             return atoms_of(losses, np.concatenate([seconds[:i], [rest, slope]]) + losses)
-    return law
+    return pair
 
 
 def _times_drawn(n: int, k: int) -> list[tuple[int, float]]:
-    """Numbers of draws >= 1 that take the record, and ln of their chances given that any does; moved up, if at all.
+    """Multiplicities >= 1, and ln of their probabilities given that the record is drawn; rounded up, if at all.
 
-    Beyond `_REACH` deviations and 100 draws the chance is below e**_TAIL by Bernstein's inequality.
+    Beyond `_REACH` deviations and 100 draws the probability is below e**_TAIL by Bernstein's inequality.
     """
     expected = k / n
     if expected > _MOST_EXPECTED or n == 1:
@@ -220,7 +221,7 @@ def _times_drawn(n: int, k: int) -> list[tuple[int, float]]:
 Observer = Literal["selects", "sees the result"]
 
 _ROUNDED = 4
-"""By so many units in the last place a fraction may differ from that of a whole number of clients."""
+"""Units in the last place by which a fraction may differ from that of a whole number of clients."""
 
 _UNIT = "unit: one client's whole data, in one round"
 _SELECTED = "the observer selects the clients, so sampling hides nobody: the loss is that of a client that takes part"
@@ -238,17 +239,17 @@ def sampled_clients(
     observer: Observer,
     adjacency: Adjacency = "replace",
 ) -> PrivacyLoss:
-    """What one round spends of a client's data if a random part of the clients takes part.
+    """The loss of one round if a random part of the clients takes part.
 
-    LDP-FL's cloud selects k of its n clients in each round, and so do FedSel's and FedMD's servers: who asks a client
-    for a report knows that it takes part. A selected client has then spent its whole loss, and one that is not selected
-    nothing; sampling amplifies nothing. It does so only against somebody who sees no more than what is computed from
-    all selected clients' reports together, and to whom the selection is kept secret.
+    LDP-FL's cloud selects k of its n clients in each round, and so do FedSel's and FedMD's servers: a server that asks
+    a client for a report knows that it takes part. A selected client has then spent its whole loss, and any other
+    client nothing; sampling amplifies nothing. It amplifies only against an observer who sees no more than a function
+    of all selected clients' reports together, and from whom the selection is secret.
 
     mechanism: a mechanism or a loss. Against "selects", that of one client's reports of the round; against "sees the
-        result", that of the result, between rounds in which one selected client is replaced by another.
-    clients: how many there are.   selected: how many take part, without replacement; or fraction: this part of all,
-        which must be a whole number of clients.
+    result", that of the result, between rounds in which one selected client is replaced by another.
+    clients: all of them.   selected: those that take part, without replacement; or fraction: this part of all, which
+    must be a whole number of clients.
     observer: "selects", who chooses the clients or sees their single reports (LDP-FL's cloud), or "sees the result".
     adjacency: between clients' data that are replaced, or of clients that are there or not.
     Raises ValueError for anything else.
@@ -268,7 +269,7 @@ def sampled_clients(
 
 
 def _selected(clients: int, selected: int | None, fraction: float | None) -> int:
-    """How many clients take part."""
+    """The number of clients that take part."""
     count = whole(clients, "clients")
     if (selected is None) == (fraction is None):
         raise ValueError(
@@ -286,20 +287,20 @@ def _selected(clients: int, selected: int | None, fraction: float | None) -> int
 def nfdp(
     n: int, k: int, *, replacement: bool = False, adjacency: Adjacency = "add/remove", rounds: int = 1
 ) -> PrivacyLoss:
-    """The exact loss of noise-free privacy: k of n records, released as they are, or so many fresh samples.
+    """The exact loss of noise-free privacy: k of n records, released unchanged, or several fresh samples.
 
-    With q the chance that a record is in one of the samples, all that tells neighbours apart is whether it is:
+    With q the probability that a record is in one of the samples, which is all that distinguishes neighbours:
 
     * "add/remove", from the data with the record: loss infinite with probability q, else ln(1 - q); delta = q;
     * back, from the data without it: loss -ln(1 - q); delta = (1 - e**epsilon (1 - q))_+;
     * "replace": loss infinite with probability q, else 0; delta = q throughout, both ways.
 
     This is `subsample` of the mechanism that shows its input. The paper's neighbours (Sun, Lyu, IJCAI 2021) have one
-    record more or less than the n; of the two the data with one less tell more, and are the ones meant here. Where they
-    cannot supply k records without replacement (k = n) every output tells them apart.
+    record more or less than the n; the data with one record less have the larger loss, and are the ones meant here.
+    Where they cannot supply k records without replacement (k = n) every output distinguishes them.
 
-    n, k, replacement: as `SubsampleRelease` takes them.   rounds: samples drawn independently of each other, >= 1; one
-    that is drawn once and used throughout counts once.
+    n, k, replacement: as `SubsampleRelease` takes them.   rounds: independent samples, >= 1; a sample that is drawn
+    once and used throughout counts once.
     returns: for "add/remove" the direction from the data with the record, then back; a single one for "replace".
     Raises ValueError for anything else.
     """
@@ -315,7 +316,7 @@ def nfdp(
 
 
 def _released(log_first: float, log_second: float) -> PairLoss:
-    """Samples without the record, of these probabilities, are the same in both laws; no other sample is in both."""
+    """Samples without the record, of these probabilities, are common to both distributions; all others are not."""
     if log_first == -math.inf:
         return INFINITE_LOSS
     return LossWithInfinity(ZERO_LOSS, log_first, log_second) if log_first < 0 else ZERO_LOSS

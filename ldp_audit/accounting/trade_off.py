@@ -1,17 +1,17 @@
 """The trade-off curve of a mechanism: f(alpha), the least miss rate of any test whose false-alarm rate is alpha.
 
 A test that decides whether an output came from P or from Q has two errors: alpha, that it says P where it was Q, and
-beta, that it says Q where it was P. The least beta for each alpha is a convex, falling curve f. Of finitely many losses
-its corners are, by Neyman and Pearson, the tests "P if the loss exceeds c" (`TradeOffCurve`). In general it is the
-profile's other face (Dong, Roth, Su, "Gaussian Differential Privacy", JRSS B 2022, Proposition 6; Definitions 2 and 3,
-and Proposition F.2 of the arXiv version for the symmetric curve): with t = e**epsilon over all real epsilon,
+beta, that it says Q where it was P. The least beta for each alpha is a convex, falling curve f. For finitely many
+losses its corners are, by Neyman and Pearson, the tests "P if the loss exceeds c" (`TradeOffCurve`). In general it is
+the dual of the profile (Dong, Roth, Su, "Gaussian Differential Privacy", JRSS B 2022, Proposition 6; Definitions 2 and
+3, and Proposition F.2 of the arXiv version for the symmetric curve): with t = e**epsilon over all real epsilon,
 
     f(alpha) = sup over t of (1 - delta(t) - t alpha),      delta(t) = sup over alpha of (1 - f(alpha) - t alpha).
 
-Few levels give a curve from below, since every level's line lies below f. From above: delta, convex in t, lies above
-its chords prolonged into the next cell, and 1 - delta - t alpha is then largest at a level or where two of them meet.
-Levels t < 1 are asked of the reversed loss: there 1 - delta(t) is t (1 - delta'(1/t)), which keeps its digits, and what
-is largest is so at the same places, as (line - alpha)/t' is monotone in t' = 1/t.
+Each t gives a line below f, so few of them give a lower bound. From above: delta, convex in t, lies above its chords
+prolonged into the next cell, and 1 - delta - t alpha is then largest at a known t or where two of them meet. A t < 1 is
+evaluated on the reversed loss: there 1 - delta(t) is t (1 - delta'(1/t)), which keeps its digits, and the maximum is at
+the same place, as (line - alpha)/t' is monotone in t' = 1/t.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST_ATOMS = 200_000
 _COARSE, _FINE = 100, 1500
 _FEW, _ZOOMS, _BETWEEN = 8, 3, 18
 _FARTHEST = 700.0
-"""Levels beyond it are left out: their t would not be a float."""
+"""Epsilons beyond are left out: e**epsilon would overflow."""
 
 
 _Rates = NDArray[np.float64] | np.float64
@@ -42,7 +42,7 @@ _Value = Callable[[NDArray[np.float64], NDArray[np.float64], _Rates], NDArray[np
 
 
 class TradeOffBounds(NamedTuple):
-    """A lower (pessimistic) and an upper (optimistic) end of f, each of the shape of alpha."""
+    """A lower (pessimistic) and an upper (optimistic) bound of f, each of the shape of alpha."""
 
     lower: NDArray[np.float64] | np.float64
     upper: NDArray[np.float64] | np.float64
@@ -51,20 +51,20 @@ class TradeOffBounds(NamedTuple):
 def trade_off_bounds(loss: PrivacyLoss | PairLoss, alpha: ArrayLike) -> TradeOffBounds:
     """f between the worst neighbours, in whichever order they are worse.
 
-    The ends are the same, to 1e-12, for finitely many losses and for Gaussian noise.
+    The bounds are the same, to 1e-12, for finitely many losses and for Gaussian noise.
     alpha: false-alarm rates in [0, 1]; ValueError for anything else.
     """
     rates = rates_of(alpha)
-    laws = loss.directions if isinstance(loss, PrivacyLoss) else (loss,)
-    ends = [_of_law(law, rates) for law in laws]
+    losses = loss.directions if isinstance(loss, PrivacyLoss) else (loss,)
+    ends = [_of_law(pair, rates) for pair in losses]
     lower, upper = (np.minimum.reduce([one[end] for one in ends]) for end in (0, 1))
     return TradeOffBounds(lower[()], upper[()])
 
 
 def trade_off_from_below(mechanism: Any, alpha: ArrayLike, levels: ArrayLike) -> NDArray[np.float64]:
-    """f at each alpha, from a symmetric profile at finitely many levels: never above the true curve (pessimistic).
+    """f at each alpha, from a symmetric profile at finitely many epsilons: never above the true curve (pessimistic).
 
-    mechanism: anything with `delta(epsilon)` that takes arrays.   alpha: in [0, 1].   levels: nats, >= 0.
+    mechanism: anything with `delta(epsilon)` that takes arrays.   alpha: in [0, 1].   levels: epsilons, nats, >= 0.
     returns: shape of alpha. Raises ValueError for an alpha that is no rate.
     """
     rates = rates_of(alpha)
@@ -75,37 +75,37 @@ def trade_off_from_below(mechanism: Any, alpha: ArrayLike, levels: ArrayLike) ->
     return np.maximum(0.0, np.maximum(steep, flat).max(axis=-1))
 
 
-def _of_law(law: PairLoss, rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    mu, gaussian = law.dominating_gaussian()
+def _of_law(loss: PairLoss, rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    mu, gaussian = loss.dominating_gaussian()
     if gaussian:
         found = np.asarray(ndtr(-ndtri(rates) - mu))
         return found, found
-    atoms = law.atoms(_MOST_ATOMS)
+    atoms = loss.atoms(_MOST_ATOMS)
     if atoms is not None:
         found = np.asarray(TradeOffCurve.of_atoms(atoms)(rates))
         return found, found
-    sides = [_side(one, rates, value) for one, value in ((law, _at_least_one), (law.reversed(), _at_most_one))]
+    sides = [_side(one, rates, value) for one, value in ((loss, _at_least_one), (loss.reversed(), _at_most_one))]
     lower, upper = (np.maximum(*ends) for ends in zip(*sides, strict=True))
     return lower, np.maximum(lower, np.minimum(upper, 1 - rates))
 
 
-def _side(law: PairLoss, rates: NDArray[np.float64], value: _Value) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The ends of the supremum over the levels >= 0 of one law."""
-    levels, logs = _looked_at(law, rates, value)
+def _side(loss: PairLoss, rates: NDArray[np.float64], value: _Value) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bounds on the supremum over the epsilons >= 0 of one loss."""
+    levels, logs = _looked_at(loss, rates, value)
     scale, (low, high) = np.exp(levels), np.exp(logs.T)
     heights, places = _meetings(scale, low, high)
-    last = math.exp(law.log_delta_bounds(math.inf)[0])  # behind the last level delta may fall to its limit
+    last = math.exp(loss.log_delta_bounds(math.inf)[0])  # behind the last epsilon delta may fall to its limit
     heights, places = np.append(heights, last), np.append(places, scale[-1])
     return _highest(high, scale, rates, value), _highest(heights, places, rates, value)
 
 
 def _at_least_one(delta: NDArray[np.float64], t: NDArray[np.float64], rate: _Rates) -> NDArray[np.float64]:
-    """What a level t >= 1 says of f at this rate."""
+    """The line of a t >= 1 at this rate."""
     return 1 - delta - t * rate
 
 
 def _at_most_one(delta: NDArray[np.float64], t: NDArray[np.float64], rate: _Rates) -> NDArray[np.float64]:
-    """What the level 1/t <= 1 says, by the mirrored law's delta at t: 1 - delta(1/t) is its (1 - delta(t))/t.
+    """The line of 1/t <= 1, from the reversed loss's delta at t: 1 - delta(1/t) is its (1 - delta(t))/t.
 
     So a small f keeps its digits.
     """
@@ -113,18 +113,18 @@ def _at_most_one(delta: NDArray[np.float64], t: NDArray[np.float64], rate: _Rate
 
 
 def _looked_at(
-    law: PairLoss, rates: NDArray[np.float64], value: _Value
+    loss: PairLoss, rates: NDArray[np.float64], value: _Value
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Levels >= 0, and ln of delta's ends there, shape (m, 2): many for a curve, for few rates those that matter."""
+    """Epsilons >= 0, and bounds on ln delta there, shape (m, 2): many for a curve, for few rates those that matter."""
     few = rates.size <= _FEW
-    levels = levels_of(law, _COARSE if few else _FINE)
+    levels = levels_of(loss, _COARSE if few else _FINE)
     levels = levels[(levels >= 0) & (levels < _FARTHEST)]
-    logs = np.array([law.log_delta_bounds(float(level)) for level in levels])
+    logs = np.array([loss.log_delta_bounds(float(level)) for level in levels])
     for _ in range(_ZOOMS if few else 0):
         best = value(np.exp(logs[:, 1]), np.exp(levels), rates.reshape(-1, 1)).argmax(axis=1)
         left, right = levels[np.maximum(best - 1, 0)], levels[np.minimum(best + 1, levels.size - 1)]
         more = np.setdiff1d(np.linspace(left, right, _BETWEEN), levels)
-        new = [law.log_delta_bounds(float(level)) for level in more]
+        new = [loss.log_delta_bounds(float(level)) for level in more]
         order = np.argsort(np.append(levels, more))
         levels, logs = np.append(levels, more)[order], np.concatenate([logs, np.reshape(new, (-1, 2))])[order]
     return levels, logs
@@ -133,7 +133,7 @@ def _looked_at(
 def _highest(
     deltas: NDArray[np.float64], t: NDArray[np.float64], rates: NDArray[np.float64], value: _Value
 ) -> NDArray[np.float64]:
-    """The largest value over the levels, or 0, at each rate."""
+    """The largest value over all t, or 0, at each rate."""
     best = [max(0.0, float(np.max(value(deltas, t, rate)))) for rate in rates.flat]
     return np.array(best).reshape(rates.shape)
 
@@ -141,7 +141,7 @@ def _highest(
 def _meetings(
     t: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The corners of a curve that delta cannot go below: known levels, and where prolonged chords meet in each cell.
+    """The corners of a curve below delta: known points, and where prolonged chords meet in each cell.
 
     The chord that comes from the left falls at most as fast as from `high` to `low` there; the one from the right, at
     least as fast as from `low` to `high`. At the ends delta has slopes of -1 and 0 at most.
@@ -160,7 +160,7 @@ def _meetings(
 
 
 class Errors(NamedTuple):
-    """Of one test: false alarms (type I) and misses (type II)."""
+    """The error rates of one test: false alarms (type I) and misses (type II)."""
 
     false_alarm: float
     miss: float
@@ -182,10 +182,10 @@ class TradeOffCurve:
     betas: NDArray[np.float64]
 
     @classmethod
-    def of_atoms(cls, law: DiscreteLoss) -> TradeOffCurve:
-        """Exact, to rounding: each corner adds the outputs of one more loss to those that are called P."""
-        first = np.exp(law.log_probabilities)
-        second = np.exp(law.log_probabilities - law.losses)
+    def of_atoms(cls, loss: DiscreteLoss) -> TradeOffCurve:
+        """The exact curve, up to rounding: each corner adds the outputs of one more loss to the test's P."""
+        first = np.exp(loss.log_probabilities)
+        second = np.exp(loss.log_probabilities - loss.losses)
         alphas = np.concatenate([[0.0], np.cumsum(second[::-1])])
         betas = np.concatenate([np.cumsum(first)[::-1], [0.0]])
         return cls(np.minimum(alphas, 1.0), np.minimum(betas, 1.0))
@@ -196,11 +196,11 @@ class TradeOffCurve:
         return np.interp(rates, self.alphas, self.betas)[()]
 
     def inverse(self) -> TradeOffCurve:
-        """The curve of the mirrored pair: the errors change places."""
+        """The curve of the reversed pair: the errors change places."""
         return TradeOffCurve(self.betas[::-1], self.alphas[::-1])
 
     def symmetrised(self) -> TradeOffCurve:
-        """The largest convex curve that lies below this one and below its inverse: what holds for both orders."""
+        """The largest convex curve below this one and below its inverse: the curve for neighbours in both orders."""
         x = np.concatenate([self.alphas, self.betas])
         y = np.concatenate([self.betas, self.alphas])
         return TradeOffCurve(*_lower_hull(x, y))

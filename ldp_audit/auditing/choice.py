@@ -22,9 +22,10 @@ from ldp_audit.auditing.scores import LEARNERS, NUMBER_LEARNERS, Score
 
 _DOUBT_OF_MANY = 3.0  # standard deviations by which the best of some hundred prefixes flatters itself
 _DOUBT_OF_ALTERNATIVES = 0.5  # and of those that may be tested beside the best
-_MOST_ALTERNATIVES = 3
-_WORTH_A_SHARE = 0.1  # of the distance of the expected bound from the log ratio, which sharing the error adds to it
-_ALIKE = 0.15  # events of one score whose hits differ by less, in nats, are not both tested
+MOST_TESTED = 3
+"""Alternatives that are tested beside an event."""
+_WORTH_A_SHARE = 0.05  # of the distance of the expected bound from the log ratio, which sharing the error adds to it
+_ALIKE = 0.15  # events of one score whose counts differ by less, in nats, are not both tested
 _DOUBT_OF_FEW = 3.5  # and by which the best of a dozen events must stand out, for a rarer one not to win by luck
 _READABLE = 0.001  # of the bound, given away for an event of fewer pieces
 
@@ -89,12 +90,14 @@ def choose(
     rng: np.random.Generator,
     scores: tuple[Score | None, ...] | None = None,
     floating_point: bool = False,
+    alternatives: int = MOST_TESTED,
 ) -> Choice:
     """The event with the greatest predicted bound, over every score, cell order and direction.
 
     trials: how many samples of each input the test will have.   error: the error that it may spend.
     scores: what to compare; None: the number itself, or for vectors whatever the learners propose.
     floating_point: whether to look at the last bits of numbers, and at the sign of zeros, too.
+    alternatives: how many are named, at most.
     """
     judge = _Judge(trials, error, delta)
     tried = _scores(first, second, rng, floating_point=floating_point) if scores is None else iter(scores)
@@ -102,7 +105,25 @@ def choose(
     best = max(one.predicted[0] for one in found)
     equal = [one.choice(0) for one in found if one.predicted[0] >= best - _READABLE * max(1.0, abs(best))]
     safest = min(equal, key=lambda choice: len(choice.event.intervals) + len(choice.event.labels))
-    return replace(safest, alternatives=_alternatives(safest, found))
+    return replace(safest, alternatives=_alternatives(safest, found, alternatives))
+
+
+def chosen_again(choice: Choice, tally: Sequence[Counts], *, trials: int, error: float, delta: float) -> Choice:
+    """The best of the event and its alternatives by fresh counts of each, and the alternatives that are left.
+
+    tally: counted with the inputs in the order of the choice's event.   The others: see `choose`.
+    """
+    judge, found = _Judge(trials, error, delta), []
+    for one, counts in zip((choice, *choice.alternatives), tally, strict=True):
+        seen = counts.swapped() if one.swapped != choice.swapped else counts
+        hits, n, other, m = np.array([[seen.hits], [seen.trials], [seen.other_hits], [seen.other_trials]])
+        doubts = (_DOUBT_OF_FEW, _DOUBT_OF_ALTERNATIVES)
+        safe, bold = (float(judge.predicted(hits, n, other, m, doubt)[0]) for doubt in doubts)
+        found.append(replace(one, predicted=safe, optimistic=bold, seen=seen, alternatives=()))
+    best = max(found, key=lambda one: one.predicted)
+    least = _least_optimistic(best)
+    others = sorted((one for one in found if one.optimistic > least), key=lambda one: -one.optimistic)
+    return replace(best, alternatives=tuple(others[:MOST_TESTED]))
 
 
 def expected_bound(seen: Counts, trials: int, error: float, delta: float) -> float:
@@ -160,14 +181,18 @@ def _scores(first: Sample, second: Sample, rng: np.random.Generator, *, floating
         yield from learner(first.learn.known_numbers, second.learn.known_numbers, rng)
 
 
-def _alternatives(best: Choice, candidates: list[_Candidate]) -> tuple[Choice, ...]:
+def _least_optimistic(best: Choice) -> float:
+    """What an alternative must promise to be worth a share of the error."""
+    p, q = best.seen.smoothed
+    return best.optimistic + _WORTH_A_SHARE * (math.log(p / q) - best.optimistic)
+
+
+def _alternatives(best: Choice, candidates: list[_Candidate], most: int) -> tuple[Choice, ...]:
     """The most optimistic of the others, each clearly more so than the best event, and unlike those before it."""
     others = [(one.optimistic[which], one, which) for one in candidates for which in (0, 1)]
-    p, q = best.seen.smoothed
-    least = best.optimistic + _WORTH_A_SHARE * (math.log(p / q) - best.optimistic)
-    found = [best]
+    least, found = _least_optimistic(best), [best]
     for optimistic, candidate, which in sorted(others, key=lambda other: -other[0]):
-        if len(found) > _MOST_ALTERNATIVES or optimistic <= least:
+        if len(found) > most or optimistic <= least:
             break
         one = candidate.choice(which)
         if not any(_alike(one, other) for other in found):
@@ -178,7 +203,8 @@ def _alternatives(best: Choice, candidates: list[_Candidate]) -> tuple[Choice, .
 def _alike(one: Choice, other: Choice) -> bool:
     if one.event.score is not other.event.score or one.swapped != other.swapped:
         return False
-    return abs(math.log((one.seen.hits + 1) / (other.seen.hits + 1))) < _ALIKE
+    counts = ((one.seen.hits, other.seen.hits), (one.seen.other_hits, other.seen.other_hits))
+    return all(abs(math.log((a + 1) / (b + 1))) < _ALIKE for a, b in counts)
 
 
 @dataclass(frozen=True)

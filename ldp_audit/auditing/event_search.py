@@ -17,17 +17,20 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.arguments import check_count, check_seed, is_number
-from ldp_audit.auditing.choice import Choice, Sample, choose
+from ldp_audit.auditing.choice import MOST_TESTED, Choice, Sample, choose, chosen_again
 from ldp_audit.auditing.curves import level_events
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import concatenated, unrepeated
-from ldp_audit.auditing.program import SEARCH, Program
+from ldp_audit.auditing.program import COMPARE, SEARCH, Program
+from ldp_audit.auditing.test import Test, count_all
 
 _MOST_NUMBERS = 2**21  # in the first of an input's search samples, so that memory is bounded
 _UNSURE = 0.05  # a log ratio whose search left this much doubt is searched again with more samples
 _WORTH_MORE = 0.1  # of the distance of the expected bound from the log ratio, which more search would add to it
 _SCREEN, _KEPT = 10, 4  # more pairs than this are screened with fewer samples; so many pairs are searched again
 _SCREENED = 4_000
+_COMPARED = 12  # a search that took less than this part of the samples compares its last candidates on as many
+_MOST_ALTERNATIVES = 11
 _MOST_INPUTS = 200
 
 
@@ -77,7 +80,7 @@ def searched(
     sizes = search_sizes(samples, dimension)
     if len(named.pairs) > _SCREEN and sizes[0] > _SCREENED:
         sizes = (_SCREENED, *sizes)
-    choices: dict[tuple[int, int], Choice] = {}
+    choices: Mapping[tuple[int, int], Choice] = {}
     for size in sizes:
         if progress is not None and (len(pairs) > 1 or choices):
             progress(f"search: pairs of inputs: {len(pairs)}, more samples of each input: {4 * size}")
@@ -86,6 +89,11 @@ def searched(
         if _settled(choices, pairs[0]):
             break
     found = search.found(choices)
+    if found.choice.alternatives and found.spent < samples // _COMPARED:
+        found = search.compared(found, samples // _COMPARED)
+    else:
+        tested = found.choice.alternatives[:MOST_TESTED]
+        found = replace(found, choice=replace(found.choice, alternatives=tested))
     return replace(found, levels=search.levels(found)) if curves else found
 
 
@@ -134,6 +142,16 @@ class _Search:
         alone = unrepeated(outputs for place in pair for one in self.drawn[place] for outputs in one.parts())
         return Found(choices[pair], places, learned, sizes[pair[0]], sum(sizes.values()), alone)
 
+    def compared(self, found: Found, trials: int) -> Found:
+        """Chosen again among the event and its alternatives, by so many more samples, counted but not kept."""
+        test = Test(found.choice.events, found.pair(self.inputs), found.places, trials, self.program.rows, COMPARE)
+        tally = count_all(test, self.program)
+        left = self.samples - found.spent - trials
+        choice = chosen_again(found.choice, tally, trials=left, error=self.error, delta=self.delta)
+        places = found.places[::-1] if choice.swapped != found.choice.swapped else found.places
+        drawn, spent = found.drawn + 2 * trials, found.spent + trials
+        return replace(found, choice=choice, places=places, spent=spent, drawn=drawn)
+
     def levels(self, found: Found) -> tuple[Event, ...]:
         """Of the pair that was found, from all its search samples."""
         pair = found.places[::-1] if found.choice.swapped else found.places  # as `choose` was given them
@@ -160,6 +178,7 @@ class _Search:
             delta=self.delta,
             rng=rng,
             floating_point=self.floating_point,
+            alternatives=_MOST_ALTERNATIVES,
         )
         return choice.of(structure=self.program.structure)
 

@@ -31,7 +31,8 @@ Sampler = Callable[[Any, int, np.random.Generator], Any]
 _MOST_REPEATED = 2**12
 """Outputs of a first call that is made again."""
 
-SEARCH, TEST, CALLS, COORDINATES, DEPENDENCE, FIT, CONFIRM, STRUCTURE, PILOT, LOOK = 0, 1, 2, 3, 4, 5, 7, 9, 10, 11
+SEARCH, TEST, CALLS, COORDINATES, DEPENDENCE, FIT, COMPARE, CONFIRM = 0, 1, 2, 3, 4, 5, 6, 7
+STRUCTURE, PILOT, LOOK = 9, 10, 11
 """First numbers of a call's key: the stage of an audit that it belongs to, so that no two stages draw the same outputs.
 
 Looks are LOOK, LOOK + 1, ...; a confirmation of a confirmation's file is CONFIRM + CONFIRMED_AGAIN, and so on.

@@ -30,6 +30,8 @@ def add_arguments(audit: argparse.ArgumentParser) -> None:
     )
     other.add_argument("--url", metavar="URL", help="or a service on this machine: http://127.0.0.1:8000/path")
     add("--allow-remote", action="store_true", help="let --url name another machine, to which the inputs are sent")
+    add("--fresh", action="store_true", help="TARGET makes clients, a new one for each output: for those that remember")
+    add("--reports", type=count, metavar="K", help="of a fresh client on its input, which together are one output")
     add("--inputs", type=_inputs, metavar="X,X,...", help="two or more: numbers, labels, or a JSON list of them")
     add(
         "--search", type=_range, metavar="LOW,HIGH[,D]", help="search the inputs of a range, or of vectors of D numbers"
@@ -132,22 +134,16 @@ def run(options: argparse.Namespace) -> int:
 def _check_together(options: argparse.Namespace) -> None:
     if options.allow_remote and options.url is None:
         raise ValueError("--allow-remote is about --url")
+    if options.reports is not None and not options.fresh:
+        raise ValueError("--reports is about --fresh")
+    if options.fresh and (options.program or options.url):
+        raise ValueError("--fresh is about a TARGET")
     if not options.implementation:
         if options.bits is not None or options.monotone:
             raise ValueError("--bits and --monotone are about --implementation")
         return
-    others = (
-        "program",
-        "url",
-        "sequential",
-        "curves",
-        "floating_point",
-        "confirm",
-        "merge",
-        "resume",
-        "scheduler",
-        "timeout",
-    )
+    others = ("program", "url", "fresh", "sequential", "curves", "floating_point", "confirm", "merge", "resume")
+    others += ("scheduler", "timeout")
     given = [name for name in others if getattr(options, name)]
     given += ["workers"] if options.workers != 1 else []
     given += ["confidence"] if options.confidence is not None else []
@@ -208,7 +204,8 @@ def _sampler_of(options: argparse.Namespace, target: str | None) -> tuple[NamedS
     elif options.url is not None:
         sampler = from_url(options.url, allow_remote=options.allow_remote, **timeout)
     elif target is not None:
-        sampler = TargetSampler(target)
+        reports = 1 if options.reports is None else options.reports
+        sampler = TargetSampler(target, reports if options.fresh else None)
     else:
         raise ValueError(f"audit needs a TARGET: {_TARGETS}; or --command, or --url")
     sampler.prepare()
@@ -301,6 +298,8 @@ def _saved_counts(options: argparse.Namespace, partial: dict[str, Any] | None) -
     if partial is None:
         return ""
     (hits, other), (trials, others) = partial["hits"], partial["trials"]
-    where = f", kept in {options.resume}" if options.resume else ""
+    where, how = "", "; nothing is kept of it, for lack of --resume FILE"
+    if options.resume:
+        where, how = f", kept in {options.resume}", "; the same command goes on from there"
     words = partial["event"]["words"]
-    return f" (before that, {words}: {hits} of {trials} and {other} of {others}{where})"
+    return f" (before that, {words}: {hits} of {trials} and {other} of {others}{where}){how}"

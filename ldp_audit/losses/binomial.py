@@ -1,36 +1,23 @@
-"""A loss of two values, T times: a binomial sum, exactly, for T up to 10**18.
+"""Binomial probabilities, and their sums against 1 - e**-x, in log space, for n up to 10**18.
 
-If one report has the loss a with probability p and b < a with q = 1 - p under P, the sum of T independent ones is
-T b + K (a - b) with K binomial, and
-
-    delta(epsilon) = sum over k of C(T, k) p**k q**(T - k) (1 - e**(epsilon - T b - k (a - b)))_+.
-
-Where the first positive term lies, and how far above epsilon its loss is, are exact: losses are the fractions that
-their floats are. `binomial_sum` adds the terms. Randomised response on two values and the two-point mechanism have such
-a loss, and it is the worst one of any pure epsilon (Kairouz, Oh, Viswanath, ICML 2015, Theorem 3.3).
-
-Sums of a binomial law against 1 - e**-x, in log space, in a time that hardly grows with n.
-
-The sum is that of P(k) (1 - e**-(over + gap (k - first))) over k >= first. All terms are positive, so nothing cancels.
+The sum is that of P(k) (1 - e**-(over + gap (k - first))) over k >= first. All terms are positive, so nothing cancels,
+and its time hardly grows with n.
 
 * Short sums are added term by term from the largest on, until a geometric series bounds the rest below 1e-17 of the
   sum. Each term follows from its neighbour by ln(1 + (k q - (n - k + 1) p) / ...), which loses no digits.
-* Long ones are smooth: an integral, by Gauss and Legendre on pieces as long as the terms keep their size, and Euler
-  and Maclaurin's corrections at the start a = K - 1/2, sum over k >= K of f = integral from a of f + f'(a)/24
-  - 7 f'''(a)/5760 + ... Where f changes by less than 1/50 from one term to the next, what is left out is below 1e-14
-  of the sum. While the factor of P(k) changes faster than that, terms are added one by one.
+* Long ones are smooth: an integral, by Gauss-Legendre quadrature on pieces as long as the terms keep their size, and
+  the Euler-Maclaurin corrections at the start a = K - 1/2, sum over k >= K of f = integral from a of f + f'(a)/24 - 7
+  f'''(a)/5760 + ... Where f changes by less than 1/50 from one term to the next, the remainder is below 1e-14 of the
+  sum. While the factor of P(k) changes faster than that, terms are added one by one.
 
-ln of binomial probabilities, right to a few units in the last place of the probability itself, up to n = 10**18.
-
-The logarithms of factorials would lose ten digits at n = 10**9. Loader's form (Fast and accurate computation of
-binomial probabilities, 2000) has only small terms: with the deviance D(a, b) = a ln(a/b) + b - a,
+Single probabilities are right to a few units in the last place. Logarithms of factorials would lose ten digits at n =
+10**9; Loader's form (Fast and accurate computation of binomial probabilities, 2000) has only small terms: with the
+deviance D(a, b) = a ln(a/b) + b - a,
 
     ln P(k) = s(n) - s(k) - s(n - k) - D(k, n p) - D(n - k, n q) + ln(n / (2 pi k (n - k))) / 2,
 
-where s is the error of Stirling's formula. D depends on a - b, which is given by itself: at n = 10**18 no float k - n p
-has a right digit, but k - n p can be known all the same.
-
-The part of a binomial law that holds all but a stated share of it.
+where s is the error of Stirling's formula. D depends on a - b, which is an argument of its own: at n = 10**18 the float
+k - n p has no right digit, but the exact difference is known.
 """
 
 from __future__ import annotations
@@ -47,18 +34,18 @@ from scipy.special import gammaln
 
 _BLOCK, _LARGEST_BLOCK = 2**10, 2**15
 _LONG = 2**11
-"""Terms: a sum that takes more of them is an integral."""
+"""Terms above which a sum is an integral."""
 _NEGLIGIBLE = 39.0
-"""-ln of the share of a sum that its rest may have."""
+"""-ln of the share of a sum that its remainder may have."""
 _REACH = 10.0
-"""Standard deviations below the mean where a sum may begin: what lies lower is below 1e-20 of it."""
+"""Standard deviations below the mean where a sum may begin: lower terms are below 1e-20 of it."""
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Binomial:
-    """The binomial law of n trials of odds p / q = (1 - e**low) / (e**low (1 - e**-high)); low < 0 < high."""
+    """The binomial distribution of n trials of odds p / q = (1 - e**low) / (e**low (1 - e**-high)); low < 0 < high."""
 
     n: int
     high: float
@@ -66,7 +53,7 @@ class Binomial:
 
     @cached_property
     def logs(self) -> tuple[float, float]:
-        """ln p and ln q; the one near 0 from the other, as n times it has to have its digits."""
+        """ln p and ln q; the one near 0 is computed from the other, to have all digits when multiplied by n."""
         whole = math.expm1(self.low - self.high)  # ratios first: logarithms of tiny losses would lose digits
         log_p, log_q = math.log(math.expm1(self.low) / whole), self.low + math.log(math.expm1(-self.high) / whole)
         if log_p > log_q:
@@ -95,7 +82,7 @@ class Binomial:
         return log_binomial_at(k, rest, away, float(self.n), *self.logs)
 
     def log_ratios(self, start: int, steps: Numbers, way: int) -> Numbers:
-        """ln P(k + way) / P(k) at k = start + steps; it falls as k goes that way."""
+        """ln P(k + way) / P(k) at k = start + steps; it falls in the direction `way`."""
         (log_p, log_q), away = self.logs, self.away(start) + steps
         p, q = math.exp(log_p), math.exp(log_q)
         k, rest = float(start) + steps, float(self.n - start) - steps
@@ -107,28 +94,28 @@ class Binomial:
             return np.where(np.abs(change) < 0.5, np.log1p(np.maximum(change, -0.75)), ratio)
 
 
-def log_sum_of_gains(law: Binomial, first: int, over: float, gap: float) -> float:
+def log_sum_of_gains(binomial: Binomial, first: int, over: float, gap: float) -> float:
     """ln of the sum over k >= first of P(k) (1 - e**-(over + gap (k - first))).
 
     first: 0 .. n.   over: > 0.   gap: > 0.
     """
-    peak = max(first, min(law.n, first - math.ceil(law.away(first))))  # within 1 of the largest term
-    drop = -float(law.log_ratios(peak, np.zeros(1), 1)[0]) if peak < law.n else math.inf
-    if _LONG * drop >= _NEGLIGIBLE or 13 * law.deviation <= _LONG:
-        up = _added(law, peak, first, over, gap, +1, law.n)
-        down = _added(law, peak - 1, first, over, gap, -1, first) if peak > first else -math.inf
+    peak = max(first, min(binomial.n, first - math.ceil(binomial.away(first))))  # within 1 of the largest term
+    drop = -float(binomial.log_ratios(peak, np.zeros(1), 1)[0]) if peak < binomial.n else math.inf
+    if _LONG * drop >= _NEGLIGIBLE or 13 * binomial.deviation <= _LONG:
+        up = _added(binomial, peak, first, over, gap, +1, binomial.n)
+        down = _added(binomial, peak - 1, first, over, gap, -1, first) if peak > first else -math.inf
         return float(np.logaddexp(up, down))
-    start = max(first, peak - math.ceil(_REACH * law.deviation))
-    return _smooth(law, start, over + gap * (start - first), gap)
+    start = max(first, peak - math.ceil(_REACH * binomial.deviation))
+    return _smooth(binomial, start, over + gap * (start - first), gap)
 
 
-def _added(law: Binomial, start: int, first: int, over: float, gap: float, way: int, last: int) -> float:
-    """ln of the sum of the terms from `start` on, in one direction, to `last` or until the rest is negligible."""
-    logs, total, size, at = float(law.log_terms(start, np.zeros(1))[0]), -math.inf, _BLOCK, start
+def _added(binomial: Binomial, start: int, first: int, over: float, gap: float, way: int, last: int) -> float:
+    """ln of the sum of the terms from `start` on, in one direction, to `last` or until the remainder is negligible."""
+    logs, total, size, at = float(binomial.log_terms(start, np.zeros(1))[0]), -math.inf, _BLOCK, start
     while True:
         count = min(size, abs(last - at) + 1)
         steps = way * np.arange(count, dtype=np.float64)
-        ratios = law.log_ratios(at, steps, way)
+        ratios = binomial.log_ratios(at, steps, way)
         terms = np.empty(count)
         terms[0], terms[1:] = logs, logs + np.cumsum(ratios[:-1])
         gains = -np.expm1(-(over + gap * (float(at - first) + steps)))
@@ -140,23 +127,23 @@ def _added(law: Binomial, start: int, first: int, over: float, gap: float, way: 
         size = min(2 * size, _LARGEST_BLOCK)
 
 
-def _smooth(law: Binomial, start: int, over: float, gap: float) -> float:
+def _smooth(binomial: Binomial, start: int, over: float, gap: float) -> float:
     """ln of the sum from `start` on: some terms one by one, and the integral of the others."""
     layer = math.ceil(_NEGLIGIBLE / gap) if gap * _LONG > _NEGLIGIBLE else 0
     steps = np.arange(layer, dtype=np.float64)
-    edges = np.array(_pieces(law, start, layer - 0.5, gap))
+    edges = np.array(_pieces(binomial, start, layer - 0.5, gap))
     width = np.diff(edges)[:, None] / 2
     nodes = (edges[:-1, None] + width * (_NODES + 1)).ravel()
     points = np.concatenate([steps, nodes, edges[:1]])
     factors = np.concatenate([np.ones(layer), (width * _WEIGHTS).ravel(), [1.0]])
     gains = -np.expm1(-(over + gap * points))
-    slope = -float(law.log_ratios(start, edges[:1] + 0.5, -1)[0])  # of ln P, at the first edge
-    gains[-1] = _correction(float(gains[-1]), gap, slope, -1 / law.deviation**2)
-    return _log_dot(law.log_terms(start, points), gains * factors)
+    slope = -float(binomial.log_ratios(start, edges[:1] + 0.5, -1)[0])  # of ln P, at the first edge
+    gains[-1] = _correction(float(gains[-1]), gap, slope, -1 / binomial.deviation**2)
+    return _log_dot(binomial.log_terms(start, points), gains * factors)
 
 
 def _correction(gain: float, gap: float, slope: float, curvature: float) -> float:
-    """f'/24 - 7 f'''/5760 over P, for f = P gain: gain' = gap (1 - gain), and ln P has this slope and curvature."""
+    """f'/24 - 7 f'''/5760 over P, for f = P gain: gain' = gap (1 - gain); slope and curvature are of ln P."""
     change = gap * (1 - gain)
     first = gain * slope + change
     third = change * gap**2 - 3 * slope * change * gap + 3 * (slope**2 + curvature) * change
@@ -164,15 +151,15 @@ def _correction(gain: float, gap: float, slope: float, curvature: float) -> floa
     return first / 24 - 7 * third / 5760
 
 
-def _pieces(law: Binomial, start: int, begin: float, gap: float) -> list[float]:
-    """Ends of pieces, from `begin` steps beyond start to where nothing is left; on each the terms keep their size."""
-    edges, room, end = [begin], 1 / gap, float(law.n - start)
-    away, p, q = law.away(start), *(math.exp(log) for log in law.logs)
+def _pieces(binomial: Binomial, start: int, begin: float, gap: float) -> list[float]:
+    """Ends of pieces, from `begin` steps after start to the last term that counts."""
+    edges, room, end = [begin], 1 / gap, float(binomial.n - start)
+    away, p, q = binomial.away(start), *(math.exp(log) for log in binomial.logs)
     fallen = 0.0
     while fallen < _NEGLIGIBLE + 8 and edges[-1] < end:
         x = away + edges[-1]
-        slope = x / max(law.deviation**2 + x * (q - p), 1.0)  # about -d ln P/dk
-        width = min(1.5 * law.deviation, 3 / max(abs(slope), 1e-300), max(room, edges[-1] - begin))
+        slope = x / max(binomial.deviation**2 + x * (q - p), 1.0)  # about -d ln P/dk
+        width = min(1.5 * binomial.deviation, 3 / max(abs(slope), 1e-300), max(room, edges[-1] - begin))
         edges.append(min(end, edges[-1] + width))
         fallen += max(0.0, slope) * width
     return edges
@@ -186,7 +173,7 @@ def _log_dot(logs: Numbers, factors: Numbers) -> float:
 
 
 def _log_geometric(log_first: float, log_ratio: float, count: int) -> float:
-    """ln of a bound on so many terms, of which each is at most this multiple of the one before."""
+    """ln of a bound on the sum of `count` terms, each at most this multiple of the one before."""
     if log_ratio >= 0:
         return math.inf
     return log_first + min(math.log(count), -math.log(-math.expm1(log_ratio)))
@@ -205,18 +192,18 @@ def log_binomial(k: Numbers, n: float, log_p: float, log_q: float) -> Numbers:
 
 
 def log_binomial_at(k: Numbers, rest: Numbers, away: Numbers, n: float, log_p: float, log_q: float) -> Numbers:
-    """The same with n - k and k - n p given too, each as right as can be; k need not be whole."""
+    """`log_binomial` with n - k and k - n p as arguments of their own; k need not be whole."""
     with np.errstate(divide="ignore", invalid="ignore"):
         inner = stirling_error(np.array([n])) - stirling_error(k) - stirling_error(rest)
         inner = inner - _deviance(k, away, n * math.exp(log_p), math.log(n) + log_p)
         inner = inner - _deviance(rest, -away, n * math.exp(log_q), math.log(n) + log_q)
         inner = inner + 0.5 * np.log(n / (2 * math.pi * k * rest))
-        # at the ends a power of one probability is all there is
+        # at k = 0 and k = n only a power of one probability is left
         return np.where(k == 0, n * log_q, np.where(rest == 0, n * log_p, inner))
 
 
 def stirling_error(n: Numbers) -> Numbers:
-    """ln n! - ln(sqrt(2 pi n) (n / e)**n); 0 at n = 0, where nothing asks for it."""
+    """ln n! - ln(sqrt(2 pi n) (n / e)**n); 0 at n = 0, where it is not needed."""
     safe = np.maximum(n, 1.0)
     square = 1 / (safe * safe)
     series = np.zeros_like(safe)
@@ -243,8 +230,9 @@ def _deviance(a: Numbers, away: Numbers, b: float, log_b: float) -> Numbers:
 
 
 class BinomialWindow(NamedTuple):
-    """counts: consecutive whole numbers as floats.   log_masses: ln of their probabilities, same shape.
+    """The counts that hold nearly all of a binomial distribution.
 
+    counts: consecutive whole numbers as floats.   log_masses: ln of their probabilities, same shape.
     log_missed: ln of an upper bound on the probability of all others; -inf where there are none.
     """
 
@@ -254,9 +242,9 @@ class BinomialWindow(NamedTuple):
 
 
 def binomial_window(n: int, log_p: float, log_q: float, reach: float, most: int = 0) -> BinomialWindow:
-    """The counts of Bin(n, p) whose probability is within so many nats of the largest one.
+    """The counts of Bin(n, p) whose ln probability is at most `reach` below the largest.
 
-    n: >= 0.   log_p, log_q: of p and 1 - p; one of them may be -inf.   most: a law of at most so many counts is whole.
+    n: >= 0.   log_p, log_q: of p and 1 - p; one of them may be -inf.   most: with fewer trials all counts are returned.
     """
     if n == 0 or log_q == -math.inf or log_p == -math.inf:
         return BinomialWindow(np.array([float(n if log_q == -math.inf else 0)]), np.zeros(1), -math.inf)

@@ -1,4 +1,4 @@
-"""The numbers that every statement of privacy is made of, checked once: levels, deltas, orders, divergences."""
+"""Checks of the numbers in every privacy statement: epsilons, deltas, orders, probabilities, counts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 MOST_TIMES = 10**300
-"""Of what is counted; more is beyond the range of floats."""
+"""The largest count; more overflows a float."""
 
 
 def level(epsilon: float, name: str = "epsilon") -> float:
@@ -64,7 +64,7 @@ def positive(value: float, name: str) -> float:
 
 
 def whole(value: Any, name: str, least: int = 1, most: int = MOST_TIMES) -> int:
-    """A whole number in least .. most, of whatever type has `__index__`. Raises ValueError for anything else."""
+    """A whole number in least .. most, of any type with `__index__`. Raises ValueError for anything else."""
     try:
         found = None if isinstance(value, bool | np.bool_) else index(value)
     except TypeError:
@@ -77,7 +77,7 @@ def whole(value: Any, name: str, least: int = 1, most: int = MOST_TIMES) -> int:
 
 
 def _power(number: int) -> str:
-    """A large power of ten or of two as one."""
+    """The number as text; a large power of ten or of two as one."""
     for base, shown in ((10, len(str(number)) - 1), (2, number.bit_length() - 1)):
         if number > 10**5 and number == base**shown:
             return f"{base}**{shown}"
@@ -85,14 +85,14 @@ def _power(number: int) -> str:
 
 
 def shown(value: object) -> str:
-    """A value for a message; not all digits of a huge number."""
+    """A value for a message, without all digits of a huge number."""
     if isinstance(value, int) and value.bit_length() > 200:
         return f"a number of {value.bit_length()} bits"
     return repr(value)
 
 
 def as_float(value: object) -> float:
-    """As a float; not a number for what is none, or lies beyond the range of floats."""
+    """As a float; not a number for what is no number, or beyond the range of floats."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return math.nan
     try:

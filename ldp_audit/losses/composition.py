@@ -1,13 +1,13 @@
-"""The sum of independent losses, and which method computes it.
+"""The sum of independent losses, and the one choice of the method that computes it.
 
-* A loss of two values, any number of times: a binomial sum (`BinomialLoss`). Gaussian noises: one Gaussian. Few losses:
-  the list of all combinations (`sum_of_losses`). These are exact.
-* Six losses or more with noises, sampled Gaussian ones too, among them: the inversion of the sum's characteristic
-  function, with the grid where that is not tight.
+* Equal losses of two values: a binomial sum (`BinomialLoss`). Gaussian noises: one Gaussian. Few finite losses: the
+  list of all combinations (`sum_of_losses`). These are exact.
+* Six losses or more with noises, subsampled Gaussian ones too: the inversion of the sum's characteristic function, with
+  the grid where the inversion is not tight.
 * All else: one grid (`grid_loss`).
 
-A loss that may be infinite is that of its finite part with the masses that never meet: conditional losses add up, and
-the masses are multiplied. Of losses known from two sides alone the lower and the upper ones are added up apart.
+A loss with mass at infinity is composed by its finite part: conditional losses add up, and the masses of the common
+support are multiplied. Losses known by bounds alone are composed bound by bound.
 """
 
 from __future__ import annotations
@@ -30,31 +30,32 @@ from ldp_audit.losses.moment_bound import with_moment_bound
 from ldp_audit.losses.noise_losses import GaussianLoss
 
 _SHARE, _DIGITS, _ROUNDING = 0.1, 1e-7, 1e-9
-"""The inversion is tight if its bounds on epsilon differ by so much of `width` or of epsilon; or those on delta by so
-much of it or of its logarithm."""
+"""The inversion is tight if its bounds on epsilon differ by this share of `width` or of epsilon, or those on delta by
+this share of delta or of ln delta."""
 _NEAR = 2.0
-"""Nats of ln delta: a line that is wrong by more is no hint."""
+"""Nats of ln delta: a rule whose bounds lie farther from the target gives no hint."""
 _MOST_DISTINCT = 50
-"""Of more different losses a grid is quicker."""
+"""With more distinct losses a grid is quicker."""
 _FEWEST, _CLOSE = 6, 1e-3
-"""Of fewer losses the transform decays slowly, so that the grid is asked first; its bounds on ln delta so close do."""
+"""With fewer losses the transform decays slowly, so the grid comes first; its bounds on ln delta suffice if this
+close."""
 
 MOST_ON_GRID = 10**10
-"""How often a loss may count in a sum that only a grid can tell: beyond, its ends say nothing, or take hours."""
+"""The most uses of one loss on a grid: beyond, the bounds are vague, or take hours."""
 
 MOST_DISTINCT = 1e150
-"""The ratio of sensitivity and sigma whose square, the loss, is still a float."""
+"""The ratio of sensitivity and sigma whose square is still a float."""
 
 Counted = list[tuple[PairLoss, int]]
 
 
-def composed(laws: Sequence[tuple[PairLoss, int]], width: float = WIDTH) -> PairLoss:
-    """The law of the sum of independent losses, each so many times; times are whole, >= 1.   width: see `compose`."""
-    if not all(law.known for law, _ in laws):
-        ends = [(law.known_bounds(), times) for law, times in laws]
-        lower, upper = (composed([(pair[i], times) for pair, times in ends], width) for i in (0, 1))
-        return EnclosedLoss(lower, with_moment_bound(upper, laws))
-    parts = [(law.finite_part(), times) for law, times in laws]
+def composed(losses: Sequence[tuple[PairLoss, int]], width: float = WIDTH) -> PairLoss:
+    """The sum of independent losses, each `times` times; times are whole, >= 1.   width: see `compose`."""
+    if not all(loss.known for loss, _ in losses):
+        bounds = [(loss.known_bounds(), times) for loss, times in losses]
+        lower, upper = (composed([(pair[i], times) for pair, times in bounds], width) for i in (0, 1))
+        return EnclosedLoss(lower, with_moment_bound(upper, losses))
+    parts = [(loss.finite_part(), times) for loss, times in losses]
     first = math.fsum(times * log_first for (_, log_first, _), times in parts)
     second = math.fsum(times * log_second for (_, _, log_second), times in parts)
     if -math.inf in (first, second):
@@ -63,9 +64,9 @@ def composed(laws: Sequence[tuple[PairLoss, int]], width: float = WIDTH) -> Pair
     return common if first == second == 0 else LossWithInfinity(common, first, second)
 
 
-def _finite(laws: Counted, width: float) -> PairLoss:
-    """The sum of losses that are never infinite."""
-    summands = [(one, count * times) for law, times in laws for one, count in law.summands() if one.supremum() > 0]
+def _finite(losses: Counted, width: float) -> PairLoss:
+    """The sum of losses without mass at infinity."""
+    summands = [(one, count * times) for loss, times in losses for one, count in loss.summands() if one.supremum() > 0]
     parts = _grouped(summands)
     if not parts:
         return ZERO_LOSS
@@ -74,11 +75,11 @@ def _finite(laws: Counted, width: float) -> PairLoss:
     return sum_of_losses(parts) or inverted_sum(compose_on_grid(_countable(parts), width=width))
 
 
-def _grouped(laws: Counted) -> Counted:
-    """Equal losses once, with all their times: losses of two values singly, Gaussian noises as one."""
-    noises = [(law.dominating_gaussian(), times) for law, times in laws]
+def _grouped(losses: Counted) -> Counted:
+    """The distinct summands with all their times: two-valued losses singly, Gaussian noises as one."""
+    noises = [(loss.dominating_gaussian(), times) for loss, times in losses]
     mus = [(mu, times) for (mu, same), times in noises if same]
-    others = [part for part, ((_, same), _) in zip(laws, noises, strict=True) if not same]
+    others = [part for part, ((_, same), _) in zip(losses, noises, strict=True) if not same]
     if not mus:
         return grouped(others)
     scale = max(mu for mu, _ in mus)  # whose square may lie beyond the range of floats
@@ -88,26 +89,26 @@ def _grouped(laws: Counted) -> Counted:
     return [(GaussianLoss(total), 1), *grouped(others)]
 
 
-def _countable(laws: Counted) -> Counted:
-    """What a grid can still tell something of; ValueError for more."""
-    most = max(times for _, times in laws)
+def _countable(losses: Counted) -> Counted:
+    """The same losses; ValueError for more uses than a grid can bound."""
+    most = max(times for _, times in losses)
     if most > MOST_ON_GRID:
         raise ValueError(
             f"times must be at most 10**10 for losses of more than two values that are no Gaussian noise, got {most}"
         )
-    return laws
+    return losses
 
 
 @dataclass(frozen=True, eq=False)
 class InvertedSum(PairLoss):
-    """The sum of losses whose transforms are known.   grid: the same sum on a grid.   moments: its transform."""
+    """A sum of losses whose transforms are known.   grid: the same sum on a grid.   moments: its transform."""
 
     grid: GridLoss
     moments: Transform
 
     @cached_property
     def plan(self) -> InversionPlan:
-        """The lines of the sum."""
+        """The trapezoid rules of the sum."""
         return InversionPlan(self.moments)
 
     def supremum(self) -> float:
@@ -126,9 +127,9 @@ class InvertedSum(PairLoss):
             least, most = self.grid.log_delta_bounds(epsilon)
             if most - least <= _CLOSE:
                 return least, most
-        line = self.plan.line(epsilon)
-        low, high = (-math.inf, self.plan.log_chernoff(epsilon)) if line is None else line.log_delta_bounds(epsilon)
-        slope = 0.0 if line is None else line.c  # about that of -ln delta
+        rule = self.plan.rule(epsilon)
+        low, high = (-math.inf, self.plan.log_chernoff(epsilon)) if rule is None else rule.log_delta_bounds(epsilon)
+        slope = 0.0 if rule is None else rule.c  # about that of -ln delta
         if high - low <= max(
             slope * max(_SHARE * self.grid.width, _DIGITS * abs(epsilon)), _ROUNDING * max(1.0, -high)
         ):
@@ -146,10 +147,10 @@ class InvertedSum(PairLoss):
         return self.grid.parts
 
     def epsilon_near(self, log_delta: float) -> float:
-        """About the epsilon with this ln delta, nats: a hint for a search, with no claim."""
+        """About the epsilon with this ln delta, nats: an uncertified start for a search."""
         found = math.nan if self._few else self.plan.epsilon_near(log_delta)
-        line = self.plan.line(found) if math.isfinite(found) and found > 0 else None
-        if line is not None and max(abs(end - log_delta) for end in line.log_delta_bounds(found)) < _NEAR:
+        rule = self.plan.rule(found) if math.isfinite(found) and found > 0 else None
+        if rule is not None and max(abs(end - log_delta) for end in rule.log_delta_bounds(found)) < _NEAR:
             return found
         return self.grid.epsilon_near(log_delta)
 
@@ -163,10 +164,10 @@ class InvertedSum(PairLoss):
 
 
 def inverted_sum(grid: GridLoss) -> PairLoss:
-    """The grid's sum by inversion; the grid itself where a transform is not known, none decays, or losses are many."""
+    """The grid's sum by inversion; the grid itself if a transform is unknown or does not decay, or losses are many."""
     if len(grid.parts) > _MOST_DISTINCT:
         return grid
-    found = [(law.transform(), times) for law, times in grid.parts]
+    found = [(loss.transform(), times) for loss, times in grid.parts]
     known = [(one, times) for one, times in found if one is not None]
     whole = SummedTransform(known)
     return InvertedSum(grid, whole) if len(known) == len(found) and whole.decays() else grid
@@ -174,12 +175,12 @@ def inverted_sum(grid: GridLoss) -> PairLoss:
 
 @dataclass(frozen=True, eq=False)
 class SummedTransform(Transform):
-    """The `Transform` of the sum.   parts: each loss's, and how many times it counts."""
+    """The transform of a sum: the product.   parts: each loss's, and how many times it counts."""
 
     parts: Sequence[tuple[Transform, int]]
 
     def at(self, c: float, y: NDArray[np.float64]) -> Values | None:
-        """See `Transform`; the sum's logarithm is exact to a few digits of itself more than its parts."""
+        """See `Transform`; the logarithms' own rounding is counted."""
         logs, errors = np.zeros(y.size, dtype=np.complex128), np.zeros(y.size)
         for one, times in self.parts:
             found = one.at(c, y)
@@ -198,7 +199,7 @@ class SummedTransform(Transform):
         """See `Transform`."""
         return math.fsum(times * one.log_limit(c) for one, times in self.parts)
 
-    def log_beyond(self, c: float, y: float) -> float:
+    def log_tail_bound(self, c: float, y: float) -> float:
         """See `Transform`."""
-        found = math.fsum(times * one.log_beyond(c, y) for one, times in self.parts)
+        found = math.fsum(times * one.log_tail_bound(c, y) for one, times in self.parts)
         return found if found < math.inf else math.inf

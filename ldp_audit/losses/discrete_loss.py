@@ -1,15 +1,18 @@
-"""A privacy loss with finitely many values, exactly: what every finite mechanism has, and every grid.
+"""Privacy losses with finitely many values, exactly.
 
-Laws of finitely many losses from what is known of a mechanism: a symmetric law from its upper half.
+`DiscreteLoss` is a list of losses and probabilities: what every finite mechanism and every grid has. `BinomialLoss` is
+the sum of T two-valued losses, for T up to 10**18: if one report has the loss a with probability p and b < a with q = 1
+- p under P, the sum is T b + K (a - b) with K binomial, and
 
-The neighbours of local privacy come in both orders, so the dominating pair looks the same from both sides: a loss l of
-probability p under P comes with the loss -l of probability p e**-l. What is left has the loss 0.
+    delta(epsilon) = sum over k of C(T, k) p**k q**(T - k) (1 - e**(epsilon - T b - k (a - b)))_+.
 
-The loss of the worst mechanism of a pure epsilon: all that is known of some groups of records.
+The first positive term and the distance of its loss from epsilon are exact, as losses are the fractions that their
+floats are; `log_sum_of_gains` adds the terms. Randomised response on two values and the two-point mechanism have such a
+loss, and it dominates every mechanism of the same pure epsilon (Kairouz, Oh, Viswanath, ICML 2015, Theorem 3.3). A
+group of j records has at most the two losses j e0 and -j e0 if one record's are at most e0.
 
-A group of j records has at most the two losses j e0 and -j e0 if one record's are at most e0.
-
-The sum of independent losses with few values, as the list of all combinations, exactly but for their rounding.
+Neighbours of local privacy come in both orders, so the dominating pair is its own reverse: a loss l of probability p
+under P comes with the loss -l of probability p e**-l, and the rest has loss 0 (`symmetric_loss`).
 """
 
 from __future__ import annotations
@@ -42,18 +45,18 @@ from ldp_audit.numerics import log1mexp, log_ratio, log_sum
 _SLACK = 1e-9
 _MASSES = 1e-12
 _MOST_ATOMS = 1000
-"""Of longer lists no transform is made."""
+"""Longer lists have no transform."""
 _NEAR_ONE, _WHOLE = -0.1, 1e-12
-"""ln of a delta that is near 1, and by how much masses that add up to 1 may be rounded."""
+"""ln of a delta that is near 1, and the rounding of masses that add up to 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class DiscreteLoss(PairLoss):
-    """The loss takes each of these values with these probabilities under P; under Q they weigh e**-loss of that.
+    """A loss that takes each of these values with these probabilities under P; under Q they weigh e**-loss of that.
 
     losses: nats, ascending, finite, shape (m,).   log_probabilities: ln P(loss), same shape.
     log_infinite: ln P(loss = inf).
-    log_missing: ln of the mass that Q has where P has none; if not given, what Q's masses lack of 1 beyond rounding.
+    log_missing: ln of Q's mass outside the support of P; by default 1 less Q's masses, beyond rounding.
     error: nats, by which each loss may be rounded beyond its last digits.
     Raises ValueError where shapes or order are wrong, where P's masses do not add up to 1, or Q's exceed it.
     """
@@ -77,8 +80,8 @@ class DiscreteLoss(PairLoss):
             raise ValueError("losses must be finite and ascending; an infinite loss is given by log_infinite")
         if not all(isinstance(end, int | float) for end in (self.log_infinite, self.log_missing or 0.0)):
             raise ValueError(f"log_infinite must be a number, got {self.log_infinite!r}")
-        total = _log_sum(np.append(logs, self.log_infinite))
-        other = _log_sum(logs - losses)
+        total = log_sum(np.append(logs, self.log_infinite))
+        other = log_sum(logs - losses)
         if not abs(total) <= _SLACK or not other <= _SLACK:
             raise ValueError(f"masses must be 1 in all under P, at most 1 under Q, got ln {total!r}, ln {other!r}")
         object.__setattr__(self, "losses", losses)
@@ -88,7 +91,7 @@ class DiscreteLoss(PairLoss):
 
     @classmethod
     def of_laws(cls, first: Mapping[Any, float], second: Mapping[Any, float]) -> DiscreteLoss:
-        """The loss between two laws on the same outcomes, as {outcome: probability}; equal ratios become one atom.
+        """The loss between two distributions {outcome: probability}; equal ratios become one atom.
 
         Raises ValueError as the class.
         """
@@ -112,7 +115,7 @@ class DiscreteLoss(PairLoss):
         return float(self.losses[-1]) + self.error if bounded else math.inf
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `PairLoss`; losses that are rounded are moved down and up by their error."""
+        """See `PairLoss`; rounded losses are moved down and up by their error."""
         if not self.error:
             value = self._log_delta(epsilon)
             return value, value
@@ -124,14 +127,14 @@ class DiscreteLoss(PairLoss):
         above = self.losses[first:]
         with np.errstate(divide="ignore"):
             gains = self.log_probabilities[first:] + np.log(-np.expm1(epsilon - above))
-        value = _log_sum(np.append(gains, self.log_infinite))
-        if value > _NEAR_ONE:  # what it lacks of 1 has its own digits, if the masses do add up to 1
-            lacking = _log_sum(self.log_probabilities + np.minimum(0.0, epsilon - self.losses))
+        value = log_sum(np.append(gains, self.log_infinite))
+        if value > _NEAR_ONE:  # 1 - delta has its own digits, if the masses add up to 1
+            lacking = log_sum(self.log_probabilities + np.minimum(0.0, epsilon - self.losses))
             return log1mexp(lacking) if abs(np.logaddexp(value, lacking)) < _WHOLE else value
         return value
 
     def reversed(self) -> DiscreteLoss:
-        """The loss of (Q, P): the negative values, weighed by Q; infinite where P has nothing."""
+        """See `PairLoss`: the negative losses, weighed by Q."""
         weights = self.log_probabilities - self.losses
         return DiscreteLoss(-self.losses[::-1], weights[::-1], self.missing, self.log_infinite, self.error)
 
@@ -189,27 +192,21 @@ class DiscreteLoss(PairLoss):
 
     @property
     def missing(self) -> float:
-        """ln of the mass that Q has where P has none."""
+        """ln of Q's mass outside the support of P."""
         return -math.inf if self.log_missing is None else self.log_missing
 
 
 LossAtoms = DiscreteLoss
-"""The earlier name."""
-
-
-def _log_sum(logs: NDArray[np.float64]) -> float:
-    """ln of the sum of e**logs; minus infinity for none."""
-    top = float(logs.max(initial=-math.inf))
-    return top if not math.isfinite(top) else top + math.log(float(np.exp(logs - top).sum()))
+"""The earlier name of `DiscreteLoss`."""
 
 
 def _lack(log_total: float, atoms: int) -> float:
-    """ln of what the masses lack of 1; what is within rounding of 1 lacks nothing."""
+    """ln of 1 less the masses; -inf where they are 1 within rounding."""
     return log1mexp(log_total) if -math.expm1(log_total) > 1e-14 * max(1, atoms) else -math.inf
 
 
 def _log_rest(rest: list[float], shared: list[float]) -> float:
-    """ln of the sum of the rest; where it rounds to 1, from what is shared."""
+    """ln of the sum of `rest`; computed from `shared` where it rounds to 1."""
     total, other = math.fsum(rest), math.fsum(shared)
     if total <= 0:
         return -math.inf
@@ -224,7 +221,7 @@ def _by_cell(cells: NDArray[np.int64], logs: NDArray[np.float64], size: int) -> 
 
 
 def _share_moved(log_delta: float, by: float) -> float:
-    """ln delta if the masses of which there are fewer, of delta or of what it lacks of 1, change by this share."""
+    """ln delta if the smaller of delta and 1 - delta changes by this share."""
     return log_delta + by if log_delta < -0.1 else log1mexp(log1mexp(log_delta) - by)
 
 
@@ -232,14 +229,14 @@ MOST_TIMES = 10**18
 _MOST_FOR_A_HINT = 1e14  # beyond, cumulants of doubles have lost their digits
 _MOST_STEPS, _MOST_ODDS, _STEP = 40, 30.0, 1e-6
 _NEAR_CERTAIN, _MOST_LISTED = -1e-3, 1000
-"""ln of a delta whose lack of 1 is asked instead, of so many losses at most."""
+"""ln of a delta from which on 1 - delta is computed from the list of losses, and the longest such list."""
 
 
 @dataclass(frozen=True)
 class BinomialLoss(PairLoss):
     """The sum of `times` losses that each take the value `high` or `low`.
 
-    high, low: nats, finite, low < 0 < high.   times: 1 .. 10**18. P and Q's probabilities follow from the two values,
+    high, low: nats, finite, low < 0 < high.   times: 1 .. 10**18. P's and Q's probabilities follow from the two values,
     as both add up to 1. delta is right to 1e-12 of itself for the given losses, or ln delta to 3e-14 of itself where it
     is below -100; a unit in the last place of epsilon moves delta by more than that from about 10**12 times on. Raises
     ValueError for anything else.
@@ -271,19 +268,19 @@ class BinomialLoss(PairLoss):
         return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
 
     def log_probability(self) -> tuple[float, float]:
-        """ln P(high) and ln P(low) of one report: (1 - e**low) / (1 - e**(low - high)), and what it lacks of 1."""
+        """ln P(high) and ln P(low) of one report: P(high) = (1 - e**low) / (1 - e**(low - high))."""
         return self._law.logs
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `PairLoss`; both ends are the same."""
+        """See `PairLoss`; both bounds are the same."""
         value = self._log_delta(epsilon)
         return value, value
 
     def epsilon_near(self, log_delta: float) -> float:
-        """About the level with this ln delta, nats: a hint for who looks for it, with no claim.
+        """See `PairLoss`: by the saddle-point approximation.
 
-        That of the saddle point: with the mean K' and the variance K'' of the loss tilted by e**(s L),
-        ln delta is about K - s K' - ln(s (1 + s)) - ln(2 pi K'')/2 at epsilon = K', which is solved for ln s by Newton.
+        With the mean K' and the variance K'' of the loss tilted by e**(s L), ln delta is about K - s K' - ln(s (1 + s))
+        - ln(2 pi K'')/2 at epsilon = K', which is solved for ln s by Newton's method.
         """
         (log_p, log_q), gap, times = self.log_probability(), self.high - self.low, float(self.times)
         if times > _MOST_FOR_A_HINT or abs(log_p - log_q) > _MOST_ODDS:
@@ -333,7 +330,7 @@ class BinomialLoss(PairLoss):
         return self._listed().divergence(alpha) if self.times == 1 else super()._divergence(alpha)
 
     def reversed(self) -> BinomialLoss:
-        """The loss of (Q, P)."""
+        """See `PairLoss`."""
         return BinomialLoss(-self.low, -self.high, self.times)
 
     def atoms(self, most: int = 1000) -> DiscreteLoss | None:
@@ -362,18 +359,18 @@ class BinomialLoss(PairLoss):
         if first > self.times:
             return -math.inf
         value = min(0.0, log_sum_of_gains(self._law, first, float(lowest + first * gap), float(gap)))
-        if value > _NEAR_CERTAIN and self.times <= _MOST_LISTED:  # what it lacks of 1 has its own digits there
+        if value > _NEAR_CERTAIN and self.times <= _MOST_LISTED:  # 1 - delta has its own digits there
             return min(0.0, self._atoms.log_delta_bounds(epsilon)[0])
         return value
 
 
 ZERO_LOSS = DiscreteLoss(np.zeros(1), np.zeros(1))
-"""The loss of what depends on no input: always 0."""
+"""The loss of an output that does not depend on the input: always 0."""
 INFINITE_LOSS = DiscreteLoss(np.empty(0), np.empty(0), 0.0, 0.0)
-"""The loss of what shows its input: always infinite."""
+"""The loss of an output that shows the input: always infinite."""
 _ROUNDING = 2e-15
 _NEAR, _USUAL = 8e-16, 64.0
-"""Losses differ by rounding alone within so much of themselves, or of so many times the law's usual loss."""
+"""Losses within this share of themselves, or of this multiple of the mean absolute loss, differ by rounding alone."""
 
 
 def symmetric_loss(
@@ -383,11 +380,11 @@ def symmetric_loss(
     infinite: float | Fraction = 0,
     rest: float | Fraction | None = None,
 ) -> PairLoss:
-    """The law with these positive losses, their mirror images, and 0.
+    """The loss with these positive values, their reversed ones, and 0.
 
     losses: nats, > 0, finite, in any order, shape (m,).   log_probabilities: under P, same shape.
-    infinite: the probability of an infinite loss, likewise under both.   rest: that of 0; if not given, what is left.
-    returns: two values as a `BinomialLoss`, which composes best.
+    infinite: the probability of an infinite loss, likewise under both.   rest: that of 0; by default all that is left.
+    returns: a `BinomialLoss`, which composes best, for two values.
     """
     if infinite:
         if infinite == 1:
@@ -413,7 +410,7 @@ def symmetric_loss(
 
 
 def _log(mass: Fraction) -> float:
-    """Also of one that no float holds."""
+    """ln of a fraction, also of one below all floats."""
     return log_ratio(mass.numerator, mass.denominator)
 
 
@@ -424,10 +421,10 @@ def atoms_of(
     log_missing: float = -math.inf,
     error: float = 0.0,
 ) -> PairLoss:
-    """The loss with these values, in any order, those that differ by rounding alone as one.
+    """The loss with these values, in any order; values that differ by rounding alone are merged.
 
-    error: nats, to which each value is right beyond its last digits.
-    returns: two values as a `BinomialLoss`, which composes best.
+    error: nats, by which each value may be rounded beyond its last digits.
+    returns: a `BinomialLoss`, which composes best, for two values.
     """
     common = log_finite(logs, log_infinite)
     if log_infinite > -math.inf or log_missing > -math.inf:
@@ -444,9 +441,9 @@ def atoms_of(
 
 
 def merged(losses: NDArray[np.float64], logs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The atoms in ascending order, those that differ by rounding alone as one, whose two masses are the sums.
+    """The atoms in ascending order, those that differ by rounding alone merged, with the sums of both masses.
 
-    That is a merging of outputs, so no divergence grows by it, and none falls by more than the rounding.
+    By post-processing no divergence grows by merging outputs, and none falls by more than the rounding.
     """
     order = np.argsort(losses, kind="stable")
     losses, logs = losses[order], logs[order]
@@ -468,7 +465,7 @@ def merged(losses: NDArray[np.float64], logs: NDArray[np.float64]) -> tuple[NDAr
 
 
 def _unchained(losses: NDArray[np.float64], reach: NDArray[np.float64], near: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which losses join the one before: such that no group is wider than its first one's reach."""
+    """Which losses join the one before, such that no group is wider than its first one's reach."""
     places = np.flatnonzero(near)
     begins = np.diff(places, prepend=-2) > 1  # of chains of near ones
     bases = places[begins][np.cumsum(begins) - 1]
@@ -485,7 +482,7 @@ def _unchained(losses: NDArray[np.float64], reach: NDArray[np.float64], near: ND
 
 
 def pure_loss(epsilon: float) -> PairLoss:
-    """The loss of the worst mechanism of a pure epsilon, nats, >= 0 or infinite."""
+    """The loss that dominates every mechanism of this pure epsilon, nats, >= 0 or infinite."""
     if epsilon == 0:
         return ZERO_LOSS
     return BinomialLoss(epsilon, -epsilon, 1) if math.isfinite(epsilon) else INFINITE_LOSS
@@ -496,17 +493,17 @@ _LARGE = 1e3
 """Losses whose rounding moves delta by more than 1e-12 of itself."""
 
 
-def sum_of_losses(laws: Sequence[tuple[PairLoss, int]]) -> PairLoss | None:
-    """The law of the sum, each loss so many times; never infinite ones only.
+def sum_of_losses(losses: Sequence[tuple[PairLoss, int]]) -> PairLoss | None:
+    """The sum of independent losses as the list of all combinations; for losses that are never infinite.
 
-    returns: exact up to losses of 1000 nats, enclosed beyond; None where a loss has no finite list of values, or the
+    returns: exact up to losses of 1000 nats, bounded beyond; None where a loss has no finite list of values, or the
     combinations would be too many.
     """
-    if least_support_size(laws) > MOST_COMBINATIONS:
+    if least_support_size(losses) > MOST_COMBINATIONS:
         return None
     total, steps, given = ZERO_LOSS, 2, 0.0
-    for law, times in laws:
-        single, power = law.atoms(MOST_COMBINATIONS), _power(law, times)
+    for loss, times in losses:
+        single, power = loss.atoms(MOST_COMBINATIONS), _power(loss, times)
         together = None if power is None else _sums(total, power)
         if together is None:
             return None
@@ -518,22 +515,22 @@ def sum_of_losses(laws: Sequence[tuple[PairLoss, int]]) -> PairLoss | None:
     return atoms_of(total.losses, total.log_probabilities, error=own + given * (1 + 1e-9))
 
 
-def least_support_size(laws: Sequence[tuple[PairLoss, int]]) -> int:
-    """So many different sums there are at least; a law with too many values, or no list of them, counts as one value.
+def least_support_size(losses: Sequence[tuple[PairLoss, int]]) -> int:
+    """A lower bound on the number of values of a sum; a loss without a list counts as one value.
 
     |A + B| >= |A| + |B| - 1 for sets of numbers, as a_1 + b_1 < ... < a_m + b_1 < ... < a_m + b_n. (Sums that differ by
-    rounding alone are merged, so there may be fewer in the end: such a sum is left to other ways.)
+    rounding alone are merged, so there may be fewer in the end: such a sum is left to other methods.)
     """
-    known = ((law.atoms(MOST_COMBINATIONS), times) for law, times in laws)
+    known = ((loss.atoms(MOST_COMBINATIONS), times) for loss, times in losses)
     return 1 + sum(times * (atoms.losses.size - 1) for atoms, times in known if atoms is not None)
 
 
-def _power(law: PairLoss, times: int) -> DiscreteLoss | None:
-    """The sum of so many equal losses, by doubling where no closed form says it."""
-    closed = law.repeated(times)
+def _power(loss: PairLoss, times: int) -> DiscreteLoss | None:
+    """The sum of `times` equal losses, by doubling where there is no closed form."""
+    closed = loss.repeated(times)
     if closed is not None:
         return closed.atoms(MOST_COMBINATIONS)
-    base, total = law.atoms(MOST_COMBINATIONS), ZERO_LOSS
+    base, total = loss.atoms(MOST_COMBINATIONS), ZERO_LOSS
     while base is not None and times:
         if times % 2:
             more = _sums(total, base)
@@ -547,7 +544,7 @@ def _power(law: PairLoss, times: int) -> DiscreteLoss | None:
 
 
 def _sums(one: DiscreteLoss, two: DiscreteLoss) -> DiscreteLoss | None:
-    """All sums of a loss of each; None if they are too many."""
+    """The sum of two independent losses; None if it has too many values."""
     if one.losses.size * two.losses.size > MOST_COMBINATIONS:
         return None
     losses = np.add.outer(one.losses, two.losses).ravel()
@@ -561,7 +558,7 @@ _LARGEST_POWER = 300.0
 
 @dataclass(frozen=True, eq=False)
 class AtomsTransform(Transform):
-    """M of a loss with finitely many values, which need not decay along the line.
+    """The transform of a loss with finitely many values, which need not decay.
 
     The masses are assumed right to 2**-52 (64 + 4 |ln mass|) of themselves.
 
@@ -588,9 +585,9 @@ class AtomsTransform(Transform):
         return from_excess(found, 2 * EPS * error)
 
     def log_limit(self, c: float) -> float:
-        """See `Transform`: it comes back to where it was, nearly."""
+        """See `Transform`; it nearly returns to its value at y = 0."""
         return self.log_mean(c)
 
-    def log_beyond(self, c: float, y: float) -> float:  # noqa: ARG002
+    def log_tail_bound(self, c: float, y: float) -> float:  # noqa: ARG002
         """See `Transform`: no more than M(c)."""
         return self.log_mean(c)

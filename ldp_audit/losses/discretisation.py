@@ -1,29 +1,62 @@
-r"""The parts of a sum of losses, listed so that a grid can take them: flat, each law once, few losses as atoms.
+"""One privacy loss on a grid: a discretisation that dominates it, and bounds on delta from a distribution on a grid.
 
-The law of a sum of losses on a grid, tilted: what the FFT adds up.
-
-The tilt theta >= 0 multiplies the mass at a loss l by e**(theta l) and divides by their sum, so that what counts at a
-level far in the tail has the floats' full precision.
-
-A law on a grid stands for another one, whose losses have been moved to the ends of their cells, each so that the mean
-of e**-loss stays (see below). What that and rounding can have changed is carried along in numbers that add up when
-laws are added: see `TiltedLaw`.
-
-Laws of the loss on a grid, from above, by 'connecting the dots'.
-
-The masses p and q that P and Q have in the cell (g, g + h] are given to its two ends so that both are kept. The upper
-end gets the share
+Discretisation. The masses p and q that P and Q have in the cell (g, g + h] are given to its two ends so that both are
+kept. The upper end gets the share
 
     s = (1 - e**g q/p) / (1 - e**-h)
 
-of p. With u = e**-loss this replaces u in the cell by a law of the same mean, so the mean of every convex function of u
-grows (Jensen's inequality), and that of (1 - e**epsilon u)_+ is the hockey-stick divergence: the law on the grid
-dominates. What lies above the grid is given an infinite loss, what lies below it that of the first point. A law whose
-losses all lie on the grid is not moved.
+of p. With u = e**-loss this replaces u in the cell by a distribution of the same mean, so the mean of every convex
+function of u grows (Jensen's inequality), and the hockey-stick divergence is that of (1 - e**epsilon u)_+: the
+discretised loss dominates ("connecting the dots": Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, PETS 2022). Losses
+above the grid count as infinite, losses below it as the first point. A loss whose values all lie on the grid is not
+moved.
 
-Source: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the dots" (PETS 2022).
+Tilt. A tilt theta >= 0 multiplies the mass at a loss l by e**(theta l) and divides by their sum, so that the masses
+that decide delta far in the tail have the floats' full precision. The errors of discretisation and rounding are carried
+along in numbers that add up when losses are added (`TiltedDistribution`).
 
-The common spacing of the losses of several laws, where there is one: then a grid need not move any of them.
+delta from a grid (`TiltedProfile`). With the tilted masses w_i at the losses g_i, K the ln of the tilt's divisor, and
+x_i = g_i - epsilon,
+
+    delta(epsilon) = e**(K - theta epsilon) v,    v = sum over x_i > 0 of w_i e**(-theta x_i) (1 - e**-x_i),
+
+so all that is small is in the factor before v. Two filters that only add compute v at every point of the grid; between
+two points it is e**(-theta x) (gain + (1 - e**-x) weight), x nats before the next one. The factor of a mass is at most
+1/(1 + theta) (claim BD-CHERN), and rises and falls once with x, so that all factors add up to at most that and 1/(h
+theta (1 + theta)).
+
+The lower bound (`undiscretised_lower_bound`). Let L be the sum of independent losses, and L' the sum after some of
+them, or partial sums of them, have been moved to the ends of their cells: Xi = L' - L is a sum of steps. Given all
+before it a step lies in an interval of some length h, and e**-step has mean 1; so v = e**-Xi has mean 1 given L. Write
+d(epsilon) for the divergence of L, d' for that of L', and y = e**(epsilon - L). Then d' - d is the mean of
+
+    g(y) = E[(1 - y v)_+] - (1 - y)_+,     that is E[(1 - y v)_+] for y >= 1 and E[(y v - 1)_+] for y <= 1,
+
+which is convex on either side of 1. For w > 0 let a = e**w/(1 + e**w) and b = 1 - a. The second difference
+
+    a d(epsilon - w) + b d(epsilon + w) - d(epsilon)
+
+is the mean of a function of y that is linear between e**-w, 1 and e**w, tanh(w/2) at 1, and 0 outside. A convex
+function lies below its chord, so with c = g(1)/tanh(w/2) (claim BD-CHORD)
+
+    g(y) <= c * (that function) + rest,
+
+where the rest is at most g(e**w) or g(e**-w) inside, and g(y) outside. As d <= d' everywhere,
+
+    d(epsilon) (1 - c) >= d'(epsilon) - c (a d'(epsilon - w) + b d'(epsilon + w)) - E[rest]     for c < 1.
+
+The error is of the order V = sum h**2 times the first two derivatives of d, for any losses.
+
+* g(1) = E|1 - v|/2 <= sd(v)/2, and 1 + Var(v) is at most the product of 1 + sinh(h/2)**2, the most for two points h
+  apart (Bhatia, Davis 2000; claim BD-MOVE).
+* E[rest], by Chernoff and Hoeffding's lemma (Boucheron, Lugosi, Massart 2013, Lemma 2.2; the mean of each step lies in
+  [0, h**2/8]), for any s, t >= 0: E[rest] <= M (e**(-s w + (theta + s) V/8 + (theta + s)**2 V/8) + e**(-t w + (1 +
+  t)**2 V/8)), where M is the mean of e**(theta (L - epsilon)), at most that of L', which `TiltedProfile` takes out. If
+  the sum of all h is at most w, there is no rest.
+
+Losses that lie far apart take steps too long for that; then L >= L' less the sum of all h, so d(epsilon) >= d'(epsilon
++ that sum). Rounding may have moved the sum by `shift`, so d'(epsilon) lies between the values at epsilon + shift and
+at epsilon - shift.
 """
 
 from __future__ import annotations
@@ -45,7 +78,7 @@ _RARE = -40.0
 
 
 def log_any(logs: Iterable[tuple[float, int]]) -> float:
-    """ln of the probability that anything happens of what has these probabilities, each so many times."""
+    """ln of the probability of any of these independent events, each with its ln probability and its times."""
     listed = list(logs)
     added = float(np.logaddexp.reduce([log + math.log(times) for log, times in listed], initial=-math.inf))
     if added < _RARE:  # where the sum is right to the last digit
@@ -58,7 +91,7 @@ _LARGEST_POWER = 300.0
 
 @dataclass(frozen=True)
 class Moves:
-    """The steps by which losses were moved: e**-step has the mean 1, given all before, and lies in an interval.
+    """The steps by which losses were moved: e**-step has mean 1 given all before, and lies in an interval.
 
     reach, squares: the sums of the intervals' lengths h and of their squares, nats.
     log_variance: the sum of ln(1 + sinh(h/2)**2): the product of all e**-step has at most the variance e**that - 1
@@ -70,7 +103,7 @@ class Moves:
     log_variance: float = 0.0
 
     def more(self, other: Moves, times: int = 1) -> Moves:
-        """With these as well, so many times."""
+        """These and the other steps, `times` times."""
         return Moves(
             self.reach + times * other.reach,
             self.squares + times * other.squares,
@@ -85,14 +118,14 @@ def one_move(spacing: float) -> Moves:
 
 
 @dataclass(frozen=True, eq=False)
-class TiltedLaw:
+class TiltedDistribution:
     """Tilted masses at the losses offset + spacing * index.
 
     indices, masses: ascending whole numbers, and masses that add up to 1 up to rounding, shape (m,).
     log_sum: ln of the sum of the masses times e**(theta loss), right to `log_sum_error`.
-    mass_error, norm_error: how wrong each mass may be, and the root of the sum of all errors' squares.
-    misplaced: how much tilted mass may be at wrong places or missing.
-    below: how much tilted mass comes from below the grid.
+    mass_error, norm_error: bounds on the error of each mass, and on the 2-norm of all errors.
+    misplaced: tilted mass that may be at wrong places or left out.
+    below: tilted mass that came from below the grid.
     log_infinite, log_cut: ln P(loss = inf), and the same with what was cut above the grid.
     moves: how losses were moved.   shift: by how many nats rounding may have moved the loss.
     """
@@ -113,8 +146,8 @@ class TiltedLaw:
     moves: Moves = Moves()
     shift: float = 0.0
 
-    def with_infinite(self, log_infinite: float, log_cut: float, below: float) -> TiltedLaw:
-        """The same law, with infinite losses and with what was below the grid."""
+    def with_infinite(self, log_infinite: float, log_cut: float, below: float) -> TiltedDistribution:
+        """The same distribution, with infinite losses and with what was below the grid."""
         return replace(self, log_infinite=log_infinite, log_cut=log_cut, below=below)
 
     def log_mean_power(self, slope: float, origin: float) -> float:
@@ -130,8 +163,8 @@ class TiltedLaw:
         top = float(logs.max())
         return top + math.log(float(np.exp(logs - top).sum()))
 
-    def binned(self, factor: int) -> TiltedLaw:
-        """The masses of so many consecutive indices together, at the first of them; errors likewise."""
+    def binned(self, factor: int) -> TiltedDistribution:
+        """The masses of `factor` consecutive indices together, at the first of them; errors likewise."""
         starts = np.flatnonzero(np.diff(self.indices // factor, prepend=self.indices[0] // factor - 1))
         masses = np.add.reduceat(self.masses, starts)
         places = (self.indices[starts] // factor) * factor
@@ -143,7 +176,7 @@ class TiltedLaw:
         return mean, float((self.masses * (self.indices - mean) ** 2).sum())
 
     def norm(self) -> float:
-        """The root of the sum of the masses' squares."""
+        """The 2-norm of the masses."""
         return math.sqrt(float((self.masses**2).sum()))
 
     def farthest(self) -> float:
@@ -158,21 +191,21 @@ _BLOCK = 2**15
 _GAPS = 8
 
 
-def gridded(
-    law: PairLoss, spacing: float, theta: float, lowest: float = -math.inf, highest: float = math.inf
-) -> TiltedLaw:
-    """The law on the grid of this spacing, tilted by theta >= 0.
+def discretised(
+    loss: PairLoss, spacing: float, theta: float, lowest: float = -math.inf, highest: float = math.inf
+) -> TiltedDistribution:
+    """The loss discretised on the grid of this spacing, tilted by theta >= 0.
 
-    lowest, highest: nats, where the grid ends; a list of losses needs none, and has no lower one.
+    lowest, highest: nats, where the grid ends; a `DiscreteLoss` needs none, and has no lower one.
     """
-    if isinstance(law, DiscreteLoss):
-        kept = max(1, int(np.searchsorted(law.losses, highest, side="right")))
-        found = _of_atoms(law.losses[:kept], law.log_probabilities[:kept], spacing, theta, law.error)
-        above = float(np.logaddexp.reduce(law.log_probabilities[kept:], initial=law.log_infinite))
-        return found.with_infinite(law.log_infinite, above, 0.0)
-    listed = law.atoms_between(lowest, highest)
+    if isinstance(loss, DiscreteLoss):
+        kept = max(1, int(np.searchsorted(loss.losses, highest, side="right")))
+        found = _of_atoms(loss.losses[:kept], loss.log_probabilities[:kept], spacing, theta, loss.error)
+        above = float(np.logaddexp.reduce(loss.log_probabilities[kept:], initial=loss.log_infinite))
+        return found.with_infinite(loss.log_infinite, above, 0.0)
+    listed = loss.atoms_between(lowest, highest)
     if listed is None:
-        return _of_cells(law, spacing, theta, lowest, highest)
+        return _of_cells(loss, spacing, theta, lowest, highest)
     losses, logs = listed.losses, listed.logs
     if listed.log_below > -math.inf:
         losses, logs = np.insert(losses, 0, lowest), np.insert(logs, 0, listed.log_below)
@@ -181,44 +214,44 @@ def gridded(
     return found.with_infinite(-math.inf, listed.log_above, below)
 
 
-def regridded(law: TiltedLaw, spacing: float) -> TiltedLaw:
-    """The law on a grid of another spacing with the same offset."""
-    indices, found = _shared(law, spacing)
-    total, most = float(found.sum()), math.exp(min(700.0, law.theta * spacing))
+def respaced(tilted: TiltedDistribution, spacing: float) -> TiltedDistribution:
+    """The distribution moved to a grid of another spacing with the same offset."""
+    indices, found = _shared(tilted, spacing)
+    total, most = float(found.sum()), math.exp(min(700.0, tilted.theta * spacing))
     # a place gets the shares of a tent over its points: at most their integral and what its two lower kinks add
-    ratio = spacing / law.spacing
+    ratio = spacing / tilted.spacing
     together = (ratio + 1 / (4 * ratio) if ratio > 1 else 1.0) * most
     return replace(
-        law,
+        tilted,
         spacing=spacing,
         indices=indices,
         masses=found / total,
-        log_sum=law.log_sum + math.log(total),
-        log_sum_error=law.log_sum_error + 4 * _EPS * (20 + 2 * law.theta * spacing),
-        mass_error=together * (law.mass_error + 8 * _EPS * float(law.masses.max())) / total,
-        norm_error=math.sqrt(together * most) * (law.norm_error + 8 * _EPS * law.norm()) / total,
-        misplaced=law.misplaced * most / total,
-        below=law.below * most / total,
-        moves=law.moves.more(one_move(spacing)),
-        shift=law.shift + 8 * _EPS * law.spacing * law.farthest(),
+        log_sum=tilted.log_sum + math.log(total),
+        log_sum_error=tilted.log_sum_error + 4 * _EPS * (20 + 2 * tilted.theta * spacing),
+        mass_error=together * (tilted.mass_error + 8 * _EPS * float(tilted.masses.max())) / total,
+        norm_error=math.sqrt(together * most) * (tilted.norm_error + 8 * _EPS * tilted.norm()) / total,
+        misplaced=tilted.misplaced * most / total,
+        below=tilted.below * most / total,
+        moves=tilted.moves.more(one_move(spacing)),
+        shift=tilted.shift + 8 * _EPS * tilted.spacing * tilted.farthest(),
     )
 
 
-def _shared(law: TiltedLaw, spacing: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Where the masses go on the grid of this spacing, and how much there is; in blocks, which stay in fast memory."""
-    ratio, down = law.spacing / spacing, math.expm1(-spacing)
-    first, last = math.ceil(law.indices[0] * ratio) - 1, math.ceil(law.indices[-1] * ratio)
-    dense = last - first < _GAPS * law.indices.size
+def _shared(tilted: TiltedDistribution, spacing: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The indices and masses on the grid of this spacing; in blocks, which stay in fast memory."""
+    ratio, down = tilted.spacing / spacing, math.expm1(-spacing)
+    first, last = math.ceil(tilted.indices[0] * ratio) - 1, math.ceil(tilted.indices[-1] * ratio)
+    dense = last - first < _GAPS * tilted.indices.size
     found = np.zeros(last - first + 2 if dense else 0)
     sparse: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
-    for start in range(0, law.indices.size, _BLOCK):
-        places, masses = law.indices[start : start + _BLOCK] * ratio, law.masses[start : start + _BLOCK]
+    for start in range(0, tilted.indices.size, _BLOCK):
+        places, masses = tilted.indices[start : start + _BLOCK] * ratio, tilted.masses[start : start + _BLOCK]
         upper = np.ceil(places)
         steps = (places - upper + 1) * spacing  # above the lower end
         share = np.clip(np.expm1(-steps) / down, 0.0, 1.0)
         below, above = masses * (1 - share), masses * share
-        if law.theta:
-            below, above = below * np.exp(-law.theta * steps), above * np.exp(law.theta * (spacing - steps))
+        if tilted.theta:
+            below, above = below * np.exp(-tilted.theta * steps), above * np.exp(tilted.theta * (spacing - steps))
         into = upper.astype(np.int64) - 1
         if dense:
             base = int(into[0])
@@ -234,8 +267,8 @@ def _shared(law: TiltedLaw, spacing: float) -> tuple[NDArray[np.int64], NDArray[
 
 def _of_atoms(
     losses: NDArray[np.float64], logs: NDArray[np.float64], spacing: float, theta: float, error: float
-) -> TiltedLaw:
-    """error: nats, by which the losses may be rounded beyond their last digits."""
+) -> TiltedDistribution:
+    """A list of losses discretised.   error: nats, by which they may be rounded beyond their last digits."""
     offset = float(losses[0])
     places = (losses - offset) / spacing
     upper = np.round(places)
@@ -252,10 +285,10 @@ def _of_atoms(
     return _tilted(offset, spacing, theta, indices, logs, moves=one_move(spacing), shift=3 * rounding)
 
 
-def _of_cells(law: PairLoss, spacing: float, theta: float, lowest: float, highest: float) -> TiltedLaw:
+def _of_cells(loss: PairLoss, spacing: float, theta: float, lowest: float, highest: float) -> TiltedDistribution:
     indices = np.arange(math.floor(lowest / spacing), math.ceil(highest / spacing) + 1, dtype=np.int64)
     points: NDArray[np.float64] = spacing * indices.astype(np.float64)
-    cells = cell_masses(law, points)
+    cells = cell_masses(loss, points)
     first, second = cells.first[1:-1], cells.second[1:-1]
     raised = np.append(first + theta * points[1:], cells.first[0] + theta * points[0])
     top = float(raised.max())
@@ -291,11 +324,11 @@ def _shift_of_edges(cells: CellMasses, points: NDArray[np.float64], spacing: flo
     return float(np.exp(logs[~np.isnan(logs)].max(initial=-math.inf)))
 
 
-def cell_masses(law: PairLoss, edges: NDArray[np.float64]) -> CellMasses:
-    """The law's masses, asked for in blocks, as it may need many numbers for each."""
+def cell_masses(loss: PairLoss, edges: NDArray[np.float64]) -> CellMasses:
+    """The loss's masses, computed in blocks to bound the memory."""
     starts = range(0, max(1, edges.size - 1), _BLOCK)
     with np.errstate(all="ignore"):
-        blocks = [law.masses(edges[start : start + _BLOCK + 1]) for start in starts]
+        blocks = [loss.masses(edges[start : start + _BLOCK + 1]) for start in starts]
     first, second = _joined([block.first for block in blocks]), _joined([block.second for block in blocks])
     return CellMasses(first, second, blocks[0].infinite, blocks[0].missing)
 
@@ -314,8 +347,8 @@ def _tilted(
     *,
     shift: float,
     moves: Moves | None = None,
-) -> TiltedLaw:
-    """These masses at these places, in any order and tilted."""
+) -> TiltedDistribution:
+    """These masses at these indices, in any order, tilted."""
     raised = logs + theta * (offset + spacing * indices)
     top = float(raised.max())
     places, masses = _collected(indices, np.exp(raised - top))
@@ -332,20 +365,20 @@ def _scaled(
     *,
     shift: float,
     moves: Moves,
-) -> TiltedLaw:
-    """The law whose tilted masses are e**top times these."""
+) -> TiltedDistribution:
+    """The distribution whose tilted masses are e**top times these."""
     total = float(masses.sum())
     first, last = int(indices[0]), int(indices[-1])
     farthest = theta * max(abs(offset + spacing * first), abs(offset + spacing * last))
     log_sum = top + math.log(total)
     error = 4 * _EPS * (60 + 2 * farthest + abs(log_sum))
-    return TiltedLaw(spacing, theta, offset, indices, masses / total, log_sum, error, moves=moves, shift=shift)
+    return TiltedDistribution(spacing, theta, offset, indices, masses / total, log_sum, error, moves=moves, shift=shift)
 
 
 def _collected(
     indices: NDArray[np.int64], masses: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The places in ascending order and the sums of the masses at each; without gaps where these are few."""
+    """The indices in ascending order and the sums of the masses at each; without gaps where these are few."""
     first, last = int(indices.min()), int(indices.max())
     if last - first < _GAPS * indices.size:
         return np.arange(first, last + 1, dtype=np.int64), _by_place(indices - first, masses)
@@ -364,8 +397,8 @@ _FINEST = 2**20
 def common_spacing(losses: Sequence[NDArray[np.float64]]) -> float | None:
     """The largest spacing of which all distances within each of the lists are multiples; None if there is none.
 
-    losses: ascending, nats, one list a law.   returns: a spacing that holds up to rounding (1e-13 of the largest
-    distance) and is at least 2**-20 of it; infinite where no law has two losses.
+    losses: ascending, nats, one list a loss.   returns: a spacing that holds up to rounding (1e-13 of the largest
+    distance) and is at least 2**-20 of it; infinite where no list has two losses.
     """
     gaps = np.concatenate([np.empty(0), *(one - one[0] for one in losses)])
     gaps = np.unique(gaps[gaps > 0])
@@ -391,50 +424,50 @@ _FILTER = 8.0
 
 @dataclass(frozen=True, eq=False)
 class TiltedProfile:
-    """What v is for a law on a grid, of which the masses are no longer kept.
+    """v at every epsilon, for a distribution on a grid whose masses are no longer held.
 
     first: the first index.
     gains, weights: at each point the sums of w e**(-theta x) (1 - e**-x) and of w e**(-(1 + theta) x).
     """
 
-    law: TiltedLaw
+    tilted: TiltedDistribution
     first: int
     gains: NDArray[np.float64]
     weights: NDArray[np.float64]
 
     def ends(self, epsilon: float) -> tuple[float, float]:
-        """A lower and an upper end of v for the law on the grid, the lower one without what came from below."""
-        law, value = self.law, 0.0
-        start = law.offset + law.spacing * self.first
-        place = max(0, math.floor(min((epsilon - start) / law.spacing, self.gains.size)) + 1)
+        """A lower and an upper bound of v on the grid, the lower one without the mass from below the grid."""
+        tilted, value = self.tilted, 0.0
+        start = tilted.offset + tilted.spacing * self.first
+        place = max(0, math.floor(min((epsilon - start) / tilted.spacing, self.gains.size)) + 1)
         if place < self.gains.size:
-            before = max(0.0, start + law.spacing * place - epsilon)
+            before = max(0.0, start + tilted.spacing * place - epsilon)
             inner = float(self.gains[place]) - math.expm1(-before) * float(self.weights[place])
-            value = math.exp(-law.theta * before) * inner
+            value = math.exp(-tilted.theta * before) * inner
         rounding = _FILTER * _EPS * self.gains.size
-        error = law.misplaced / (1 + law.theta) + law.mass_error * self._factors(epsilon - start)
-        return value * (1 - rounding) - error - law.below / (1 + law.theta), value * (1 + rounding) + error
+        error = tilted.misplaced / (1 + tilted.theta) + tilted.mass_error * self._factors(epsilon - start)
+        return value * (1 - rounding) - error - tilted.below / (1 + tilted.theta), value * (1 + rounding) + error
 
     def _factors(self, above: float) -> float:
         """The most that the factors of all masses add up to, `above` nats after the start."""
-        h, theta, size = self.law.spacing, self.law.theta, self.gains.size
+        h, theta, size = self.tilted.spacing, self.tilted.theta, self.gains.size
         widest = -math.expm1(-max(0.0, h * size - above))
         found = size * min(widest, 1 / (1 + theta))
         return min(found, 1 / (1 + theta) + 1 / (h * theta * (1 + theta))) if h * theta > 0 else found
 
 
-def profile_of(law: TiltedLaw) -> TiltedProfile:
-    """The profile of a law on a grid whose indices are consecutive."""
-    down, drop = math.exp(-law.theta * law.spacing), math.exp(-law.spacing)
-    weights = _filtered(law.masses, down * drop)
-    gains = _filtered(np.append(-math.expm1(-law.spacing) * down * weights[1:], 0.0), down)
-    none = replace(law, indices=law.indices[:0], masses=law.masses[:0])
-    return TiltedProfile(none, int(law.indices[0]), gains, weights)
+def profile_of(tilted: TiltedDistribution) -> TiltedProfile:
+    """The profile of a distribution on consecutive indices."""
+    down, drop = math.exp(-tilted.theta * tilted.spacing), math.exp(-tilted.spacing)
+    weights = _filtered(tilted.masses, down * drop)
+    gains = _filtered(np.append(-math.expm1(-tilted.spacing) * down * weights[1:], 0.0), down)
+    none = replace(tilted, indices=tilted.indices[:0], masses=tilted.masses[:0])
+    return TiltedProfile(none, int(tilted.indices[0]), gains, weights)
 
 
 def _filtered(inputs: NDArray[np.float64], ratio: float) -> NDArray[np.float64]:
-    """At each place the sum of what is there and of what follows, each step times the ratio."""
-    bands = np.empty((2, inputs.size), order="F")  # of the matrix by which such sums give the inputs again
+    """At each place the sum of the inputs from there on, each step times the ratio."""
+    bands = np.empty((2, inputs.size), order="F")  # of the matrix that maps such sums to the inputs
     bands[0], bands[1] = -ratio, 1.0
     sums, _ = lapack.dtbtrs(bands, inputs[:, None], uplo="U", diag="U")  # pyright: ignore[reportAttributeAccessIssue]
     return np.ascontiguousarray(sums[:, 0])
@@ -442,28 +475,28 @@ def _filtered(inputs: NDArray[np.float64], ratio: float) -> NDArray[np.float64]:
 
 _LARGEST_EXPONENT = 600.0
 _REST = 19.0
-"""-ln of the share of the divergence that the rest may have, about."""
+"""-ln of the share of delta that the rest may have, about."""
 
 
-def below_grid(profile: TiltedProfile, epsilon: float, deviation: float) -> float:
-    """A lower end of v for the laws before they were put on the grid; it may be 0 or less, which says nothing.
+def undiscretised_lower_bound(profile: TiltedProfile, epsilon: float, deviation: float) -> float:
+    """A lower bound of v for the losses before discretisation; 0 or less says nothing.
 
     deviation: about that of the tilted sum, nats.
     """
     moved = _moved(profile, epsilon)
-    return max(moved, _by_spread(profile, epsilon, deviation)) if profile.law.moves.reach else moved
+    return max(moved, _by_spread(profile, epsilon, deviation)) if profile.tilted.moves.reach else moved
 
 
 def _moved(profile: TiltedProfile, epsilon: float) -> float:
     """The bound by the sum of all steps; the only one if there are none."""
-    theta, away = profile.law.theta, profile.law.moves.reach + profile.law.shift
+    theta, away = profile.tilted.theta, profile.tilted.moves.reach + profile.tilted.shift
     low = profile.ends(epsilon + away)[0]
     return low * math.exp(-theta * away) if low > 0 else -math.inf
 
 
 def _by_spread(profile: TiltedProfile, epsilon: float, deviation: float) -> float:
     """The bound by second differences."""
-    moves, theta, shift = profile.law.moves, profile.law.theta, profile.law.shift
+    moves, theta, shift = profile.tilted.moves, profile.tilted.theta, profile.tilted.shift
     low = profile.ends(epsilon + shift)[0] * math.exp(-theta * shift)
     need = _REST + max(math.log1p(2.5 * deviation * theta * (1 + theta)), -math.log(min(1.0, max(deviation, 1e-300))))
     steep, spread = 1 + theta, moves.squares
@@ -481,8 +514,8 @@ def _by_spread(profile: TiltedProfile, epsilon: float, deviation: float) -> floa
 
 
 def _second_difference(profile: TiltedProfile, epsilon: float, width: float, low: float) -> float:
-    """An upper end of a d'(epsilon - w) + b d'(epsilon + w), less the lower end of d'(epsilon); in units of v."""
-    theta, shift = profile.law.theta, profile.law.shift
+    """An upper bound of a d'(epsilon - w) + b d'(epsilon + w), less the lower bound of d'(epsilon); in units of v."""
+    theta, shift = profile.tilted.theta, profile.tilted.shift
     a = 1 / (1 + math.exp(-width))
     left = profile.ends(epsilon - width - shift)[1] * math.exp(theta * (width + shift))
     right = profile.ends(epsilon + width - shift)[1] * math.exp(theta * (shift - width))

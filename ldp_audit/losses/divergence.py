@@ -1,9 +1,9 @@
-r"""What Renyi divergences are added up from, so that small losses keep their digits.
+"""Renyi divergences from sums of positive terms, so that small losses keep their digits.
 
 With c = alpha - 1 and M = E_P[e**(c L)] the divergence of order alpha is ln M / c. Small losses would cancel in that
 formula. With g(x) = e**x - 1 - x >= 0,
 
-    E_P[L] = E_P[g(-L)] + Q(where P has nothing),
+    E_P[L] = E_P[g(-L)] + Q(outside the support of P),
     M - 1 = c E_P[L] + E_P[g(c L)],
 
 which has positive terms alone, and is added up in logarithms.
@@ -23,17 +23,17 @@ _LITTLE = -40.0
 
 
 def of_excess(log: float, c: float) -> float:
-    """ln(M)/c from ln(M - 1), also where M - 1 is no float."""
+    """ln(M)/c from ln(M - 1), also where M - 1 overflows."""
     return math.exp(log - math.log(c)) if log < _LITTLE else float(np.logaddexp(0.0, log)) / c
 
 
 def log_mean(losses: NDArray[np.float64], logs: NDArray[np.float64], log_missing: float) -> float:
-    """ln E_P[L] for losses of these ln probabilities; of one that may be infinite, ln of that plus its probability."""
+    """ln E_P[L] for losses of these ln probabilities; with mass at infinity, ln of that plus its probability."""
     return log_sum(np.append(logs + log_gains(-losses), log_missing))
 
 
 def laplace_divergence(epsilon: float, alpha: float) -> float:
-    """Of Laplace noise, nats; epsilon: its pure epsilon, > 0 and finite.   alpha: >= 1, finite."""
+    """The divergence of Laplace noise, nats.   epsilon: its pure epsilon, > 0 and finite.   alpha: >= 1, finite."""
     if alpha == 1:
         return math.exp(_log_gain(-epsilon))
     if math.isinf(alpha * epsilon):

@@ -1,8 +1,8 @@
-"""A law known only from both sides: one that it dominates, and one that dominates it.
+"""A loss known by a lower and an upper bound, and the loss of a public mixture.
 
-The loss of a mixture that shows which part was drawn: each part has a weight, a shift and a loss of its own.
-
-If the part i is drawn with probability w under P and v under Q, the loss is that part's plus the shift ln(w/v).
+`EnclosedLoss` lies between a loss that it dominates and one that dominates it. `LossMixture` is the loss of a mixture
+whose output shows which part was drawn: if the part i is drawn with probability w under P and v under Q, the loss is
+that part's plus the shift ln(w/v).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ROUNDING = 2.0**-48
 
 @dataclass(frozen=True)
 class EnclosedLoss(PairLoss):
-    """Between two laws, at every level and in both orders of the pair; composition keeps that."""
+    """A loss between two losses, at every epsilon and in both orders of the pair; composition keeps that."""
 
     lower: PairLoss
     upper: PairLoss
@@ -38,7 +38,7 @@ class EnclosedLoss(PairLoss):
         return self.lower.log_delta_bounds(epsilon)[0], self.upper.log_delta_bounds(epsilon)[1]
 
     def epsilon_near(self, log_delta: float) -> float:
-        """A hint where the level with this ln delta lies, nats; not a number where the upper law has none."""
+        """See `PairLoss`: that of the upper bound."""
         return self.upper.epsilon_near(log_delta)
 
     def known_bound(self, end: int) -> PairLoss:
@@ -54,7 +54,7 @@ class EnclosedLoss(PairLoss):
         return self.lower.supremum_lower_bound()
 
     def reversed(self) -> EnclosedLoss:
-        """The loss of (Q, P)."""
+        """See `PairLoss`."""
         return EnclosedLoss(self.lower.reversed(), self.upper.reversed())
 
     def _divergence(self, alpha: float) -> Divergence:
@@ -62,11 +62,11 @@ class EnclosedLoss(PairLoss):
 
 
 class Part(NamedTuple):
-    """One part: ln of its probability under P, ln of its ratio, nats, finite, and the law of its loss."""
+    """One part: ln of its probability under P, the shift ln(w/v), nats, finite, and its own loss."""
 
     log_weight: float
     shift: float
-    law: PairLoss
+    loss: PairLoss
 
 
 @dataclass(frozen=True)
@@ -78,42 +78,42 @@ class LossMixture(PairLoss):
     @property
     def exact(self) -> bool:
         """See `PairLoss`."""
-        return all(part.law.exact for part in self.parts)
+        return all(part.loss.exact for part in self.parts)
 
     def supremum(self) -> float:
         """See `PairLoss`."""
-        return max(part.shift + part.law.supremum() for part in self.parts)
+        return max(part.shift + part.loss.supremum() for part in self.parts)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `PairLoss`: the sum of the parts'."""
-        ends = np.array([part.law.log_delta_bounds(epsilon - part.shift) for part in self.parts])
+        """See `PairLoss`: the weighted sum of the parts'."""
+        ends = np.array([part.loss.log_delta_bounds(epsilon - part.shift) for part in self.parts])
         low, high = (ends + np.array([[part.log_weight] for part in self.parts])).T
         return min(0.0, log_sum(low)), min(0.0, log_sum(high))
 
     def reversed(self) -> LossMixture:
-        """The loss of (Q, P)."""
-        return LossMixture(tuple(Part(w - shift, -shift, law.reversed()) for w, shift, law in self.parts))
+        """See `PairLoss`."""
+        return LossMixture(tuple(Part(w - shift, -shift, loss.reversed()) for w, shift, loss in self.parts))
 
     @property
     def known(self) -> bool:
         """See `PairLoss`."""
-        return all(part.law.known for part in self.parts)
+        return all(part.loss.known for part in self.parts)
 
     def known_bound(self, end: int) -> PairLoss:
         """See `PairLoss`."""
         if self.known:
             return self
-        return mixture([(part.log_weight, part.shift, part.law.known_bound(end)) for part in self.parts])
+        return mixture([(part.log_weight, part.shift, part.loss.known_bound(end)) for part in self.parts])
 
     def dominating_gaussian(self) -> tuple[float, bool]:
         """See `PairLoss`."""
         unmoved = all(part.shift == 0 for part in self.parts)
-        return max(part.law.dominating_gaussian()[0] for part in self.parts) if unmoved else math.inf, False
+        return max(part.loss.dominating_gaussian()[0] for part in self.parts) if unmoved else math.inf, False
 
     def _divergence(self, alpha: float) -> Divergence:
         """M is the mean of the parts' own, each times e**(c shift)."""
         logs = np.array([part.log_weight for part in self.parts])
-        values = np.array([part.shift + part.law.divergence(alpha)[0] for part in self.parts])
+        values = np.array([part.shift + part.loss.divergence(alpha)[0] for part in self.parts])
         if alpha == 1:
             return math.fsum(np.exp(logs) * values), False
         c, powers = alpha - 1, (alpha - 1) * values
@@ -125,12 +125,12 @@ class LossMixture(PairLoss):
 
     def supremum_lower_bound(self) -> float:
         """See `PairLoss`."""
-        return max(part.shift + part.law.supremum_lower_bound() for part in self.parts)
+        return max(part.shift + part.loss.supremum_lower_bound() for part in self.parts)
 
     @property
     def discretisable(self) -> bool:
         """See `PairLoss`."""
-        return all(part.law.discretisable for part in self.parts)
+        return all(part.loss.discretisable for part in self.parts)
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `PairLoss`."""
@@ -144,9 +144,9 @@ class LossMixture(PairLoss):
 
 
 def mixture(parts: Sequence[tuple[float, float, PairLoss]]) -> PairLoss:
-    """The mixture's law: finitely many losses where all parts have finitely many."""
+    """The loss of a public mixture: a `DiscreteLoss` where all parts are."""
     listed = [Part(*part) for part in parts]
-    pairs = [(part, part.law.atoms()) for part in listed]
+    pairs = [(part, part.loss.atoms()) for part in listed]
     known = [(part, atoms) for part, atoms in pairs if atoms is not None]
     if len(known) < len(pairs):
         return LossMixture(tuple(listed))
@@ -160,8 +160,8 @@ def mixture(parts: Sequence[tuple[float, float, PairLoss]]) -> PairLoss:
 
 
 def _masses(part: Part, edges: NDArray[np.float64]) -> CellMasses:
-    """One part's, with its weight under either law."""
-    inner, other = part.law.masses(edges - part.shift), part.log_weight - part.shift
+    """One part's masses, with its weight under P and under Q."""
+    inner, other = part.loss.masses(edges - part.shift), part.log_weight - part.shift
     return CellMasses(
         inner.first + part.log_weight, inner.second + other, inner.infinite + part.log_weight, inner.missing + other
     )

@@ -1,4 +1,4 @@
-"""Finitely many losses above or below a loss of which only the profile is known, by convex hulls over t = e**epsilon.
+"""Discrete losses above or below a loss of which only delta is known, by convex hulls over t = e**epsilon.
 
 A profile delta is a convex and non-increasing function of t that starts at 1 for t = 0, and every such function with
 delta >= 1 - t is the profile of some pair (Zhu, Dong, Wang, AISTATS 2022). The pair with a given hull as its profile
@@ -8,10 +8,10 @@ has a loss at each corner: Q's mass is the change of the slope, P's t times that
   one at most there: the largest profile that they allow (`HullLoss`), and losses that dominate (`dominating_atoms`);
 * between two points where it is known it lies above the chords to their outer neighbours, prolonged, and the lower hull
   of where these cross is the profile of a pair that the loss dominates (`dominated_atoms`);
-* of a loss that is its own reverse, the half above 0 says all: `chord_loss` joins a corner and its mirror image by the
-  slope that symmetry asks for.
+* a loss that is its own reverse is determined by epsilons >= 0: `chord_loss` joins a corner and its reversed one by the
+  slope that symmetry requires.
 
-Everything is kept as logarithms, so that deltas below those of floats keep their digits; levels may be any reals.
+Everything is kept as logarithms, so that deltas below those of floats keep their digits; epsilons may be negative.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from ldp_audit.losses.loss import PairLoss
 
 _POINTS = 1500
 _DEEPEST = -745.0
-"""ln of the smallest float: tails below it are not looked at."""
+"""ln of the smallest float: tails below it are cut."""
 DEEPEST_FOR_ORDERS = -20_000.0
-"""As `deepest` for divergences: 200 deviations of Gaussian noise, as high orders need."""
+"""As _DEEPEST, for divergences: 200 deviations of Gaussian noise, as high orders need."""
 _LEAST_ORDER = 1e-5
 _FARTHEST = 1e9
 _SMALLEST = 1e-9
-"""The smallest share of the largest loss that is looked for."""
+"""The smallest share of the supremum that is looked for."""
 _WHOLE, _WIDE, _USUAL = 1e-15, 64.0, -45.0
-"""How near to 1 delta is as good as that; levels above which it is looked for; and ln of usual deltas."""
+"""Where ln delta is above -_WHOLE it counts as 0; this is looked for above epsilon _WIDE; and ln of usual deltas."""
 _FEWER = 3
-"""So many times fewer levels where each takes milliseconds."""
+"""So many times fewer epsilons where each takes milliseconds."""
 _MOST_ATOMS = 100_000
 _ROUNDED = 8
-"""By so many units in the last place a largest loss may be too small."""
+"""Units in the last place by which a supremum may be rounded down."""
 
 
 @dataclass(frozen=True, eq=False)
 class HullLoss(PairLoss):
-    """The worst loss that has at most these deltas at these levels, in both orders of the neighbours.
+    """The loss that dominates every mechanism with at most these deltas at these epsilons, in both orders.
 
-    Its upper ends are those of the hull, and nothing is known from below. It is its own mirror image.
+    Only upper bounds are known, those of the hull. It is its own reverse.
     levels: nats, ascending.   log_deltas: falling, both of shape (m,): the corners, as `of_points` finds them.
     """
 
@@ -63,8 +63,8 @@ class HullLoss(PairLoss):
     def of_points(cls, points: Iterable[tuple[float, float]]) -> HullLoss:
         """From guarantees (epsilon, delta) that hold at once, in any order.
 
-        By the mirrored pair each gives another one: 1 - (1 - delta) e**-epsilon at -epsilon. One at infinity bounds the
-        limit alone, and says nothing at any finite level.
+        By the reversed pair each implies another: 1 - (1 - delta) e**-epsilon at -epsilon. One at epsilon = infinity
+        bounds the limit alone.
         Raises ValueError for none, and unless every epsilon is >= 0 and every delta in [0, 1].
         """
         pairs = [(level(epsilon), log_of_delta(delta, None)) for epsilon, delta in points]
@@ -82,7 +82,7 @@ class HullLoss(PairLoss):
         return max(0.0, float(self.levels[-1])) if self.log_deltas[-1] == -math.inf else math.inf
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `PairLoss`: below, nothing is known; above, the chord."""
+        """See `PairLoss`: no lower bound; above, the chord."""
         place = int(np.searchsorted(self.levels, epsilon, side="right"))
         if place == self.levels.size:
             return -math.inf, float(self.log_deltas[-1])
@@ -95,49 +95,49 @@ class HullLoss(PairLoss):
         return -math.inf, min(0.0, float(np.logaddexp(from_left, from_right)))
 
     def reversed(self) -> HullLoss:
-        """The loss of (Q, P): the same."""
+        """See `PairLoss`: the same."""
         return self
 
     def known_bound(self, end: int) -> PairLoss:
-        """See `PairLoss`: nothing, or the hull's losses."""
+        """See `PairLoss`: `ZERO_LOSS`, or the hull's losses."""
         return self._losses if end else ZERO_LOSS
 
 
-def dominating_atoms(law: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
-    """Finitely many losses that dominate a law: the chords of its upper ends.
+def dominating_atoms(loss: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
+    """A discrete loss that dominates a loss: the chords of its upper bounds.
 
-    What lies beyond the last level looked at counts as an infinite loss, unless the law has a largest one: with a
-    probability of e**deepest, unless the law has more.
+    Beyond the last epsilon the loss counts as infinite, unless its supremum is finite: with probability e**deepest, or
+    more where the loss has more.
     """
-    listed = law.known_bound(1).atoms(_MOST_ATOMS)
-    return atoms_above(law, deepest) if listed is None else listed
+    listed = loss.known_bound(1).atoms(_MOST_ATOMS)
+    return atoms_above(loss, deepest) if listed is None else listed
 
 
-def atoms_above(law: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
-    """The same, from delta alone."""
-    points = [(float(e), law.log_delta_bounds(float(e))[1]) for e in levels_of(law, points_for(law), deepest)]
-    lowest, largest = points[0][0], law.supremum()
+def atoms_above(loss: PairLoss, deepest: float = _DEEPEST) -> DiscreteLoss:
+    """`dominating_atoms`, from delta alone."""
+    points = [(float(e), loss.log_delta_bounds(float(e))[1]) for e in levels_of(loss, points_for(loss), deepest)]
+    lowest, largest = points[0][0], loss.supremum()
     if math.isfinite(largest):  # which may be rounded down
         points.append((largest + _ROUNDED * math.ulp(largest), -math.inf))
-    if math.isfinite(law.reversed().supremum()):  # no loss lies below the first level, so delta is 1 - t there
+    if math.isfinite(loss.reversed().supremum()):  # no loss lies below the first epsilon, so delta is 1 - t there
         points[0] = lowest, math.log1p(-math.exp(lowest))
         levels, logs = hull(points)
-        # but for levels so low that 1 - t is no other float than 1
+        # but for epsilons so low that 1 - t rounds to 1
         return atoms_of_hull(levels, logs, bounded=levels[0] == lowest)
     return atoms_of_hull(*hull(points), bounded=False)
 
 
-def dominating_divergence(law: PairLoss, atoms: DiscreteLoss, alpha: float) -> float:
-    """The Renyi divergence of order alpha, finite, from above: that of finitely many losses that dominate the law.
+def dominating_divergence(loss: PairLoss, atoms: DiscreteLoss, alpha: float) -> float:
+    """An upper bound of the Renyi divergence of finite order alpha, from a discrete loss that dominates.
 
-    atoms: these; of `dominating_atoms` to `DEEPEST_FOR_ORDERS`. With c = alpha - 1,
+    atoms: `dominating_atoms` to `DEEPEST_FOR_ORDERS`. With c = alpha - 1,
 
         M(c) - 1 = alpha c int_0^inf (e**(c e) delta(e) + e**(-alpha e) delta_back(e)) de.
 
-    So what lies beyond their last level E, where delta is at most p and at most that of Gaussian noise, adds less than
+    So the part beyond their last epsilon E, where delta is at most p and at most that of Gaussian noise, adds less than
     alpha p (e**(c E) - 1) + E_P[e**(c L); L > E] of that noise.
     """
-    mu, _ = law.dominating_gaussian()
+    mu, _ = loss.dominating_gaussian()
     of_noise = alpha * (mu * mu + 4 * math.ulp(0.0)) / 2 if mu > 0 else 0.0
     if math.isfinite(atoms.supremum()):
         return min(of_noise, atoms.divergence(alpha)[0])
@@ -151,9 +151,9 @@ def dominating_divergence(law: PairLoss, atoms: DiscreteLoss, alpha: float) -> f
 
 
 def hull(points: Iterable[tuple[float, float]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The corners (level, ln delta) of the lower convex hull over t, with (t = 0, delta = 1), which is left out.
+    """The corners (epsilon, ln delta) of the lower convex hull over t, with (t = 0, delta = 1), which is left out.
 
-    levels ascend and deltas fall strictly; what lies on or above the hull is dropped.
+    Epsilons ascend and deltas fall strictly; points on or above the hull are dropped.
     """
     corners = _corners([(-math.inf, 0.0)], points)
     found = np.array(corners[1:] or [(0.0, 0.0)])
@@ -161,7 +161,7 @@ def hull(points: Iterable[tuple[float, float]]) -> tuple[NDArray[np.float64], ND
 
 
 def hull_from(points: Iterable[tuple[float, float]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The same of these points alone, from the one with the smallest t on, which is kept."""
+    """`hull` without (t = 0, delta = 1), from the point with the smallest t on, which is kept."""
     first, *others = sorted(points)
     found = np.array(_corners([first], others))
     return found[:, 0], found[:, 1]
@@ -182,7 +182,7 @@ def _corners(corners: list[tuple[float, float]], points: Iterable[tuple[float, f
 def atoms_of_hull(levels: NDArray[np.float64], logs: NDArray[np.float64], *, bounded: bool) -> DiscreteLoss:
     """The losses of the pair whose profile has these corners.
 
-    bounded: the mirrored pair's loss is never infinite, so delta is 1 - t before the first corner.
+    bounded: the reversed pair's loss is never infinite, so delta is 1 - t before the first corner.
     """
     corners = [(-math.inf, 0.0), *zip(levels.tolist(), logs.tolist(), strict=True)]
     slopes = [log_slope(a, b) for a, b in pairwise(corners)]
@@ -208,60 +208,60 @@ def _mirrored(epsilon: float, log: float) -> float:
 
 
 def log_slope(left: tuple[float, float], right: tuple[float, float]) -> float:
-    """ln of how much delta falls for each unit of t between two corners; levels and deltas as logarithms."""
+    """ln of -d(delta)/dt between two corners, given as (epsilon, ln delta)."""
     if right[1] >= left[1]:
         return -math.inf
     fall = left[1] + math.log(-math.expm1(right[1] - left[1]))
     return fall - right[0] - math.log(-math.expm1(left[0] - right[0]))
 
 
-def points_for(law: PairLoss) -> int:
-    """At how many levels a law is looked at."""
-    return _POINTS if law.exact else _POINTS // _FEWER
+def points_for(loss: PairLoss) -> int:
+    """How many epsilons to evaluate for a loss."""
+    return _POINTS if loss.exact else _POINTS // _FEWER
 
 
-def levels_of(law: PairLoss, count: int = _POINTS, deepest: float = _DEEPEST) -> NDArray[np.float64]:
-    """Where a law is looked at: across its losses, and more closely around 0; tails below e**deepest are left out.
+def levels_of(loss: PairLoss, count: int = _POINTS, deepest: float = _DEEPEST) -> NDArray[np.float64]:
+    """Epsilons at which to evaluate a loss: across its range, more closely around 0; tails below e**deepest are cut.
 
-    Of many losses together delta may be 1 up to a level far above 0: then there, where it falls.
+    In a large sum delta may be 1 up to an epsilon far above 0: then above that, where it falls.
     """
-    top, bottom = _reach(law, deepest), _reach(law.reversed(), deepest)
-    start, usual = _start(law, top), _reach(law, _USUAL)
+    top, bottom = _reach(loss, deepest), _reach(loss.reversed(), deepest)
+    start, usual = _start(loss, top), _reach(loss, _USUAL)
     if start > 0:
-        spread = [np.array([-bottom, -_start(law.reversed(), bottom), 0.0]), np.linspace(start, usual, count)]
+        spread = [np.array([-bottom, -_start(loss.reversed(), bottom), 0.0]), np.linspace(start, usual, count)]
     else:
-        near, others = np.logspace(-6, 0, count // 4), _reach(law.reversed(), _USUAL)
+        near, others = np.logspace(-6, 0, count // 4), _reach(loss.reversed(), _USUAL)
         spread = [np.linspace(-others, usual, count), top * near, -bottom * near, np.zeros(1)]
     beyond = count if deepest < _DEEPEST else count // 4
     return np.unique(np.concatenate([*spread, np.linspace(usual, top, beyond), [-bottom]]))
 
 
-def _reach(law: PairLoss, deepest: float) -> float:
-    """A level behind which delta hardly falls; at most the largest loss."""
-    largest = law.supremum()
-    limit = max(law.log_delta_bounds(math.inf)[1] + 1e-12, deepest)
+def _reach(loss: PairLoss, deepest: float) -> float:
+    """An epsilon behind which delta hardly falls; at most the supremum."""
+    largest = loss.supremum()
+    limit = max(loss.log_delta_bounds(math.inf)[1] + 1e-12, deepest)
     if math.isfinite(largest):
         top = max(largest, 1e-12)
-        if law.log_delta_bounds(top / 2)[1] > limit:
+        if loss.log_delta_bounds(top / 2)[1] > limit:
             return top
-        return _last(lambda level: law.log_delta_bounds(level)[1] > limit, top * _SMALLEST, top)
+        return _last(lambda level: loss.log_delta_bounds(level)[1] > limit, top * _SMALLEST, top)
     reach = 1.0
-    while reach < _FARTHEST and law.log_delta_bounds(reach)[1] > limit:
+    while reach < _FARTHEST and loss.log_delta_bounds(reach)[1] > limit:
         reach *= 1.5
     return reach
 
 
-def _start(law: PairLoss, top: float) -> float:
-    """A level up to which delta is as good as 1; 0 if there is none that matters."""
+def _start(loss: PairLoss, top: float) -> float:
+    """An epsilon up to which delta is 1 within rounding; 0 if there is none that matters."""
 
     def whole(level: float) -> bool:
-        return law.log_delta_bounds(level)[0] > -_WHOLE
+        return loss.log_delta_bounds(level)[0] > -_WHOLE
 
     return _last(whole, top / 64, top) if top > _WIDE and whole(top / 64) else 0.0
 
 
 def _last(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """About the level up to which this holds, on its far side by a hundredth at most; it does not hold at `high`."""
+    """About the largest epsilon at which this holds, rounded up by a hundredth at most; it does not hold at `high`."""
     while high > 1.01 * low:
         middle = math.sqrt(low * high)
         low, high = (middle, high) if holds(middle) else (low, middle)
@@ -273,36 +273,36 @@ Numbers = NDArray[np.float64]
 _ROUNDING = 1e-13
 _LARGEST = 600.0
 _LEAST = 1e-300
-"""A t at which delta is at least 1 - t, where the first chord says no more."""
+"""A t at which delta is at least 1 - t, where the first chord gives no more."""
 
 
-def dominated_atoms(law: PairLoss, count: int | None = None) -> DiscreteLoss:
-    """Finitely many losses that the law dominates. count: at how many levels it is looked at, about, if given."""
-    listed = law.known_bound(0).atoms(_MOST_ATOMS)
-    return atoms_below(law, count) if listed is None else listed
+def dominated_atoms(loss: PairLoss, count: int | None = None) -> DiscreteLoss:
+    """A discrete loss that this loss dominates.   count: about how many epsilons to evaluate, if given."""
+    listed = loss.known_bound(0).atoms(_MOST_ATOMS)
+    return atoms_below(loss, count) if listed is None else listed
 
 
-def atoms_below(law: PairLoss, count: int | None = None) -> DiscreteLoss:
-    """The same, from delta alone."""
-    levels = levels_of(law, count or points_for(law))
-    ends = np.array([law.log_delta_bounds(float(level)) for level in levels])
+def atoms_below(loss: PairLoss, count: int | None = None) -> DiscreteLoss:
+    """`dominated_atoms`, from delta alone."""
+    levels = levels_of(loss, count or points_for(loss))
+    ends = np.array([loss.log_delta_bounds(float(level)) for level in levels])
     slack = _ROUNDING * (1 + np.abs(np.where(np.isfinite(ends), ends, 0.0)))
     with np.errstate(divide="ignore"):
-        certain = np.log1p(-np.exp(np.minimum(levels, 0.0)))  # its distance from 0 says where mirrored losses lie
+        certain = np.log1p(-np.exp(np.minimum(levels, 0.0)))  # its distance from 0 places the reversed losses
     lows = np.maximum(ends[:, 0] - slack[:, 0], certain)
     highs = np.minimum(ends[:, 1] + slack[:, 1], 0.0)
-    # below the last level where no more than 1 - t is known delta is that much, and nothing else
+    # below the last epsilon at which no more than 1 - t is known, delta counts as 1 - t
     told = max(0, int(np.argmax(np.append(lows > certain, True))) - 1)
     levels, lows, highs = levels[told:], lows[told:], highs[told:]
-    floor = law.log_delta_bounds(math.inf)[0]
+    floor = loss.log_delta_bounds(math.inf)[0]
     corners = hull(_corners_lower(levels, lows, np.maximum(highs, lows), floor))
     return atoms_of_hull(*_above_certain(*corners), bounded=True)
 
 
 def _above_certain(levels: Numbers, logs: Numbers) -> tuple[Numbers, Numbers]:
-    """The larger of the hull with these corners and 1 - t, which prolonged chords may cross where ends lie apart.
+    """The larger of the hull with these corners and 1 - t, which prolonged chords may cross where bounds lie apart.
 
-    It begins on 1 - t, where the hull comes out of it for good.
+    It begins on 1 - t, at the last crossing.
     """
     ratios = np.exp(np.minimum(levels, _LARGEST))
     with np.errstate(over="ignore"):
@@ -316,11 +316,13 @@ def _above_certain(levels: Numbers, logs: Numbers) -> tuple[Numbers, Numbers]:
     share = excess[last] / (excess[last] - excess[last + 1])
     crossing = min(1.0, float(ratios[last] + share * (ratios[last + 1] - ratios[last])))
     first = (math.log(crossing), math.log1p(-crossing)) if crossing < 1 else (0.0, -math.inf)
-    return np.append(first[0], levels[last + 1 :]), np.append(first[1], logs[last + 1 :])
+    levels, logs = levels[last + 1 :], logs[last + 1 :]
+    apart = levels > first[0]  # the crossing may round to the corner behind it
+    return np.append(first[0], levels[apart]), np.append(first[1], logs[apart])
 
 
 def _corners_lower(levels: Numbers, lows: Numbers, highs: Numbers, floor: float) -> Iterator[tuple[float, float]]:
-    """The points and the crossings between them, as (level, ln delta); t - t_i and its like are in units of t_i."""
+    """The points and the crossings between them, as (epsilon, ln delta); t - t_i is in units of t_i."""
     yield _first(levels, lows, highs)
     last = levels.size - 1
     for i in range(levels.size):
@@ -355,7 +357,7 @@ def _corners_lower(levels: Numbers, lows: Numbers, highs: Numbers, floor: float)
 def _first(levels: Numbers, lows: Numbers, highs: Numbers) -> tuple[float, float]:
     """Where 1 - t crosses the first chord, prolonged to smaller t."""
     start, low = float(levels[0]), float(lows[0])
-    fall = _slope(levels, lows, highs, 0) * math.exp(low)  # behind the first level, for each t there
+    fall = _slope(levels, lows, highs, 0) * math.exp(low)  # behind the first epsilon, for each t there
     lack = -math.expm1(low) - fall
     steepness = fall * math.exp(min(_LARGEST, -start))
     crossing = min(math.exp(min(0.0, start)), lack / (1 - steepness)) if steepness < 1 else math.exp(start)
@@ -363,38 +365,39 @@ def _first(levels: Numbers, lows: Numbers, highs: Numbers) -> tuple[float, float
 
 
 def _slope(levels: Numbers, lows: Numbers, highs: Numbers, i: int) -> float:
-    """How much delta falls behind this point for each t_i, at least, in units of itself."""
+    """A lower bound of -t_i d(delta)/dt behind this point, in units of delta."""
     if i + 1 >= levels.size:
         return 0.0
     return -math.expm1(min(0.0, highs[i + 1] - lows[i])) / _fall(levels[i + 1] - levels[i])
 
 
 def _fall(logs: float) -> float:
-    """e**logs - 1, infinite where it is no float."""
+    """e**logs - 1, infinite where it overflows."""
     return math.expm1(min(logs, _LARGEST)) if logs < _LARGEST else math.inf
 
 
 _BULK, _DEEP_TAIL = -20.0, -800.0
-"""ln of deltas: levels lie densely as far as the first, less so to the second; the smallest float is e**-745."""
+"""ln of deltas: epsilons lie densely as far as the first, less so to the second; the smallest float is e**-745."""
 
 _DENSER = 1.5
-"""Levels are denser where most of the mass is: the i-th of them lies at this power of i."""
+"""Epsilons are denser where most of the mass is: the i-th lies at this power of i."""
 
 _FARTHER = 1.1
-"""Of levels beyond: without them the largest loss would have all that is left, which no tilt of a sum could bear."""
+"""The ratio of epsilons beyond the tail: without them the supremum would take all the rest, which overflows any
+tilt."""
 
 _NEAREST = 1e-5
-"""Levels nearer to each other than this share of themselves are one: slopes between them would lose digits."""
+"""Epsilons within this share of each other are merged: slopes between them would lose digits."""
 
 _OF_THE_SHARE, _OF_THE_LOGARITHM = 1e-10, 4 * 2.0**-52
-"""What the logarithms here may lose, with those digits of the slopes that are left."""
+"""Errors of the logarithms here, with those digits of the slopes that are left."""
 
 
 def chord_loss(levels: NDArray[np.float64], log_values: NDArray[np.float64]) -> PairLoss:
-    """The law whose profile joins these points, or what is needed of them, and its own mirror image.
+    """The loss, its own reverse, whose profile for epsilon >= 0 is the lower hull of these points.
 
-    levels: nats, ascending from 0, shape (m,), m >= 2; the last one is the largest loss.
-    log_values: ln of delta, or of something larger, at them, same shape; of the last one it is not asked.
+    levels: epsilons, nats, ascending from 0, shape (m,), m >= 2; the last one is the supremum.
+    log_values: ln of an upper bound of delta at them, same shape; the last is not used.
     """
     apart = np.append(np.diff(levels) > _NEAREST * levels[1:], True)
     levels, known = levels[apart], log_values[apart][:-1]
@@ -403,7 +406,7 @@ def chord_loss(levels: NDArray[np.float64], log_values: NDArray[np.float64]) -> 
     corners = list(zip(losses.tolist(), logs.tolist(), strict=True))
     slopes = np.append([log_slope(*sides) for sides in pairwise(corners)], -math.inf)  # after each corner
     seconds = slopes[:-1] + np.log(-np.expm1(slopes[1:] - slopes[:-1]))
-    # a corner and its mirror image are joined by a slope of (1 - h)/(1 + E)
+    # a corner and its reversed one are joined by a slope of (1 - delta)/(1 + t)
     joined = -np.expm1(logs) / (1 + np.exp(losses))
     first = int(np.argmax(joined >= np.exp(slopes)))
     left = float(joined[first] - math.exp(slopes[first]))
@@ -414,9 +417,9 @@ def chord_loss(levels: NDArray[np.float64], log_values: NDArray[np.float64]) -> 
 
 
 def chord_levels(log_delta: Callable[[float], float], largest: float, dense: int, sparse: int) -> NDArray[np.float64]:
-    """Levels for a profile: so many to where it is e**-20, so many evenly to where it is e**-800, and few beyond.
+    """Epsilons for a profile: `dense` to where it is e**-20, `sparse` evenly to where it is e**-800, and few beyond.
 
-    log_delta: ln of it, about.   largest: the largest loss, the last level.
+    log_delta: ln of it, about.   largest: the supremum, which is the last epsilon.
     """
     bulk, tail = (level_of(log_delta, largest, floor) for floor in (_BULK, _DEEP_TAIL))
     beyond = tail * _FARTHER ** np.arange(1, math.ceil(math.log(largest / tail) / math.log(_FARTHER)))
@@ -425,7 +428,7 @@ def chord_levels(log_delta: Callable[[float], float], largest: float, dense: int
 
 
 def level_of(log_delta: Callable[[float], float], largest: float, floor: float) -> float:
-    """A level about where ln delta is so small; the largest loss if it never is."""
+    """An epsilon of about this ln delta; the supremum if there is none."""
     low, high = 0.0, largest
     for _ in range(30):
         middle = (low + high) / 2

@@ -1,22 +1,20 @@
-r"""Which line serves a level, and with which step and how many points: no bound's truth rests on it.
+"""Inversion of the characteristic function: delta of a sum by the trapezoid rule, with certified errors.
 
-The lines go through c = 2**(k/4), k whole, or where those are too far from a level's saddle point, through numbers
-between them. A level's line is that of these on which the integrand is lowest at y = 0; so an answer depends on the
-question alone. On the strip of what delta lacks of 1 (`strip`) the odds of -c take the place of c.
-
-delta of a sum of losses by the trapezoid rule along one line, with every error bounded.
-
-With s = c + i y, c > 0, the function f(epsilon) = e**(c epsilon) delta(epsilon) has the Fourier transform
-F(y) = M(s)/(s (s + 1)). By Poisson's summation formula, for any step h and with P = 2 pi/h,
+With M the moment-generating function of the sum and s = c + i y, c > 0, f(epsilon) = e**(c epsilon) delta(epsilon) has
+the Fourier transform F(y) = M(s)/(s (s + 1)). By Poisson's summation formula, for any step h and with P = 2 pi/h,
 
     e**(-c epsilon) (h/(2 pi)) sum over all whole j of F(j h) e**(-i j h epsilon)
         = delta(epsilon) + sum over k != 0 of e**(c k P) delta(epsilon + k P).
 
-* What comes with delta is never negative. As delta(e) <= M(t) e**(-t e) t**t/(1 + t)**(1 + t) for every t >= 0
-  (Canonne, Kamath, Steinke 2020, Proposition 12; claim BD-CHERN), it is at most that at epsilon times r/(1 - r), r =
-  e**(-|c - t| P), for one t < c (k < 0) and another t > c (k > 0).
-* The terms with |j| > J add up to at most B/(pi y), y = J h, B a bound on |M| from there on.
-* Rounding: of M as its `Transform` says, of the sum as added in pairs.
+* Aliasing: the terms with k != 0 are not negative. As delta(e) <= M(t) e**(-t e) t**t/(1 + t)**(1 + t) for every t >= 0
+  (Canonne, Kamath, Steinke 2020, Proposition 12; claim BD-CHERN), they add up to at most that bound at epsilon times
+  r/(1 - r), r = e**(-|c - t| P), for one t < c (k < 0) and another t > c (k > 0).
+* Truncation: the terms with |j| > J add up to at most B/(pi y), y = J h, B a bound on |M| from there on.
+* Rounding: of M as its `Transform` states, and of the sum as added in pairs.
+
+The tilts are c = 2**(k/4), k whole, and numbers between them where those are too far from an epsilon's saddle point. Of
+these an epsilon has the one at which the integrand is lowest at y = 0, so that answers do not depend on earlier
+questions. No bound's validity rests on the choice of tilt, step and length.
 """
 
 from __future__ import annotations
@@ -34,24 +32,24 @@ _OCTAVE = 2**20
 """Places between c and 2 c."""
 _LOWEST, _HIGHEST = -100 * _OCTAVE, 60 * _OCTAVE
 _STEPS = tuple(_OCTAVE // 4 // 4**level for level in range(9))
-"""How many places lines are apart, from the widest distance to the finest."""
+"""Distances between the places of tilts, from the widest to the finest."""
 _NEAR = _OCTAVE // 32
 _DEEPEST = -1e6
 """ln of an integrand below which no lower one is looked for."""
 _AWAY = 2.0
-"""How many deviations a level may lie from that of its line's saddle point."""
+"""Deviations that epsilon may lie from the saddle point of its tilt."""
 _PRECISE = 28.0
-"""-ln of the share of delta by which the trapezoid rule may be wrong, about."""
+"""-ln of the share of delta that the trapezoid rule's error may be, about."""
 _SHORTEST, _STEPWISE = 10.0, (1.42, 1.42, 2.0)
-"""Where a line ends at the earliest, in units of one over the deviation; and by what that grows until it serves, in the
-end by the last again and again."""
+"""The least length of a rule, in units of one over the deviation; and the factors by which it grows until the tail is
+small, the last again and again."""
 _REFINED = 1.5
-"""If it grew by more at last, a line half as much longer is tried as well."""
+"""After a last growth by more than this, a rule half as much longer is tried as well."""
 _MOST_NODES = 2**13
 _FEW_BITS = 2.0**-10
-"""Of how few bits a step is."""
+"""A step has this precision."""
 _TANGENTS = (1.0, 3.5, 7.5, 16.0)
-"""Other tilts that are looked at, in deviations on either side."""
+"""Other tilts for Chernoff's bound, in deviations on either side."""
 _RATIOS = (0.125, 0.35, 2.0)
 """And in units of c."""
 
@@ -61,30 +59,30 @@ Ends = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class InversionPlan:
-    """The lines of a sum of losses, made when they are first asked for.   transform: of the sum."""
+    """The trapezoid rules of a sum of losses, computed on first use.   transform: of the sum."""
 
     transform: Transform
     _means: dict[float, float] = field(default_factory=dict)
     _abouts: dict[float, float] = field(default_factory=dict)
-    _lines: dict[int, InversionLine | None] = field(default_factory=dict)
+    _lines: dict[int, TrapezoidRule | None] = field(default_factory=dict)
 
-    def line(self, epsilon: float) -> InversionLine | None:
-        """The line that serves this level; None where there is none."""
+    def rule(self, epsilon: float) -> TrapezoidRule | None:
+        """The rule for this epsilon; None where there is none."""
         k = self._place(epsilon)
         if k not in self._lines:
             self._lines[k] = self._made(_tilt(k))
         return self._lines[k]
 
     def log_chernoff(self, epsilon: float) -> float:
-        """ln of an upper bound of delta by a single tilt, for epsilons that no line serves; 0 where there is none."""
+        """ln of Chernoff's bound on delta at a single tilt, for an epsilon without a rule; 0 where there is none."""
         k = self._place(epsilon)
         while k > _LOWEST and not math.isfinite(self._log_mean(_tilt(k))):
             k -= 2 * _OCTAVE
-        tangents = [Tangent(c, self._log_mean(c)) for c in (_tilt(k), 0.0)]
+        tangents = [ChernoffBound(c, self._log_mean(c)) for c in (_tilt(k), 0.0)]
         return min([0.0, *(one.log_delta(epsilon) for one in tangents if math.isfinite(one.log_mean))])
 
     def epsilon_near(self, log_delta: float) -> float:
-        """About the level with this ln delta; not a number where none is found."""
+        """About the epsilon with this ln delta; not a number where none is found."""
 
         def before(k: int) -> bool:
             return self._saddle(_tilt(k))[1] > log_delta
@@ -106,7 +104,7 @@ class InversionPlan:
 
     @property
     def _start(self) -> int:
-        """The line at about one deviation's tilt, if the loss were Gaussian."""
+        """The place of about one deviation's tilt, if the loss were Gaussian."""
         k, step = 0, _STEPS[0]
         while self._about(_tilt(k)) == math.inf and k > _LOWEST:
             k -= 8 * _OCTAVE
@@ -117,7 +115,7 @@ class InversionPlan:
         return max(_LOWEST, min(_HIGHEST, round(-_OCTAVE / 2 * math.log2(variance) / step) * step))
 
     def _log_mean(self, c: float) -> float:
-        """An upper bound of ln M(c), infinite where it cannot be told."""
+        """An upper bound of ln M(c), infinite where none is known."""
         if c not in self._means:
             self._means[c] = self.transform.log_mean(c)
         return self._means[c]
@@ -134,7 +132,7 @@ class InversionPlan:
         return self._about(c) - c * epsilon + _log_weight(c)
 
     def _place(self, epsilon: float) -> int:
-        """The place whose integrand is lowest, or low enough: it falls before, and rises from there on."""
+        """The place of the lowest integrand, or of a low enough one: it falls before, and rises from there on."""
         step = _STEPS[0]
 
         def rising(k: int) -> bool:
@@ -159,7 +157,7 @@ class InversionPlan:
         return high
 
     def _saddle(self, c: float) -> tuple[float, float]:
-        """The level whose saddle point is at c, and about ln delta there."""
+        """The epsilon whose saddle point is at c, and about ln delta there."""
         epsilon, curve = self._saddle_point(c)
         if not math.isfinite(epsilon):
             return math.inf, -math.inf
@@ -167,12 +165,12 @@ class InversionPlan:
         return epsilon, min(log_delta, 0.0)
 
     def _saddle_point(self, c: float) -> tuple[float, float]:
-        """About the level whose saddle point is at c, and how the integrand's logarithm bends there."""
+        """About the epsilon whose saddle point is at c, and the curvature of the integrand's logarithm there."""
         mean, variance = self._moments(c)
         return mean - 1 / c - 1 / (1 + c), variance + 1 / c**2 + 1 / (1 + c) ** 2
 
     def _moments(self, c: float) -> tuple[float, float]:
-        """About the first two derivatives of ln M at c, from two tilts at half a deviation from it, or nearer."""
+        """About the first two derivatives of ln M at c, by differences over half a deviation or less."""
         here, away = self._about(c), c / 8
         while True:
             before, after = self._about(c - away), self._about(c + away)
@@ -187,8 +185,8 @@ class InversionPlan:
                 return (after - before) / (2 * away), variance
             away = min(away / 2, 0.5 / math.sqrt(variance))
 
-    def _made(self, c: float) -> InversionLine | None:
-        """The line through c; None where its sum would be too long, or M is not known to fall off."""
+    def _made(self, c: float) -> TrapezoidRule | None:
+        """The rule at tilt c; None where it would be too long, or no decay of M is known."""
         epsilon, log_delta = self._saddle(c)
         if not math.isfinite(epsilon):
             return None
@@ -196,49 +194,51 @@ class InversionPlan:
         tilts = [c + way * away / deviation for away in _TANGENTS for way in (-1, 1)] + [c * one for one in _RATIOS]
         tilts = [0.0, *sorted(one for one in tilts if one >= 0)]
         tangents, period = self._tangents(c, epsilon, log_delta, tilts)
-        # longer by as much as a level may lie beside the line's own
+        # longer by the distance of epsilon from the tilt's own
         period += _AWAY * deviation
         target = log_delta - _PRECISE + c * epsilon + math.log(math.pi)
         found = self._reach(c, _SHORTEST / deviation, 2 * math.pi * _MOST_NODES / period, target)
         if found is None:
             return None
-        reach, log_beyond = found
+        reach, log_tail_bound = found
         step = _few_bits(2 * math.pi / period)
         count = math.ceil(reach / step) + 1
         if count > _MOST_NODES:
             return None
         values = self.transform.at(c, step * np.arange(count, dtype=np.float64))
-        return None if values is None else inversion_line(c, step, values, log_beyond, tangents)
+        return None if values is None else trapezoid_rule(c, step, values, log_tail_bound, tangents)
 
     def _reach(self, c: float, reach: float, most: float, target: float) -> tuple[float, float] | None:
-        """Where a line may end, and ln of a bound on |M| from there on; None if that is too far."""
-        before, log_beyond, steps = 0.0, math.inf, iter(_STEPWISE)
+        """The length of a rule, and ln of a bound on |M| beyond; None if it would be too long."""
+        before, log_tail_bound, steps = 0.0, math.inf, iter(_STEPWISE)
         if not 0 < most < math.inf or self.transform.log_limit(c) - math.log(most) > target:
             return None
         while reach < most:
-            log_beyond = self.transform.log_beyond(c, reach)
-            if log_beyond - math.log(reach) <= target:
+            log_tail_bound = self.transform.log_tail_bound(c, reach)
+            if log_tail_bound - math.log(reach) <= target:
                 break
             before, reach = reach, next(steps, _STEPWISE[-1]) * reach
         else:
             return None
         if reach > _REFINED * before > 0:
             middle = math.sqrt(before * reach)
-            found = self.transform.log_beyond(c, middle)
+            found = self.transform.log_tail_bound(c, middle)
             if found - math.log(middle) <= target:
-                reach, log_beyond = middle, found
-        return reach, log_beyond
+                reach, log_tail_bound = middle, found
+        return reach, log_tail_bound
 
-    def _tangents(self, c: float, epsilon: float, log_delta: float, tilts: list[float]) -> tuple[list[Tangent], float]:
-        """The best of these tilts on either side, and how long the period must be that little comes with delta."""
+    def _tangents(
+        self, c: float, epsilon: float, log_delta: float, tilts: list[float]
+    ) -> tuple[list[ChernoffBound], float]:
+        """The best of these tilts on either side, and the period at which aliasing is negligible."""
 
-        def needed(one: Tangent) -> float:
+        def needed(one: ChernoffBound) -> float:
             return (one.log_delta(epsilon) - log_delta + _PRECISE) / abs(c - one.tilt)
 
         found, period = [], 0.0
         for way in (-1, 1):
-            about = [Tangent(one, self._about(one)) for one in tilts if way * (one - c) > 0]
-            known = (Tangent(one.tilt, self._log_mean(one.tilt)) for one in sorted(about, key=needed))
+            about = [ChernoffBound(one, self._about(one)) for one in tilts if way * (one - c) > 0]
+            known = (ChernoffBound(one.tilt, self._log_mean(one.tilt)) for one in sorted(about, key=needed))
             best = next((one for one in known if math.isfinite(one.log_mean)), None)
             if best is None:
                 return found, math.inf
@@ -258,7 +258,7 @@ def _log_weight(c: float) -> float:
 
 
 def _bisected(rising: Callable[[int], bool], low: int, high: int, step: int) -> int:
-    """The first place between the two, so many places apart, from which on the integrand rises."""
+    """The first place between the two, `step` apart, from which on the integrand rises."""
     while high - low > step:
         middle = low + (high - low) // (2 * step) * step
         low, high = (low, middle) if rising(middle) else (middle, high)
@@ -266,7 +266,7 @@ def _bisected(rising: Callable[[int], bool], low: int, high: int, step: int) -> 
 
 
 def _few_bits(step: float) -> float:
-    """The step rounded down to ten bits."""
+    """The step rounded down to ten bits, so that all its multiples are exact."""
     mantissa, exponent = math.frexp(step)
     return math.ldexp(math.floor(mantissa / _FEW_BITS), exponent) * _FEW_BITS
 
@@ -275,8 +275,8 @@ _LARGEST_POWER = 600.0
 
 
 @dataclass(frozen=True, eq=False)
-class Tangent:
-    """A tilt t >= 0 and an upper bound of ln M(t): a Chernoff bound on delta."""
+class ChernoffBound:
+    """Chernoff's bound on delta from a tilt t >= 0 and an upper bound of ln M(t)."""
 
     tilt: float
     log_mean: float
@@ -290,14 +290,14 @@ class Tangent:
 
 
 @dataclass(frozen=True, eq=False)
-class InversionLine:
-    """The sum along one line.
+class TrapezoidRule:
+    """The trapezoid rule at one tilt.
 
     c: > 0.   step: h, of few bits, so that all y are exact.   top: a real number near ln M(c).
     values: M(s)/(s (s + 1)) e**-top at y = 0, h, 2 h, ..., shape (m,), halved at 0.
-    height: the sum of the values' absolute values.   error: of the errors of the values, and that of rounding.
-    turn: the sum of |value| y.   log_beyond: ln of B e**-top/(pi y).
-    tangents: some tilts, c not among them.
+    height: the sum of the values' absolute values.   error: of the values and of rounding.
+    turn: the sum of |value| y.   log_tail_bound: ln of B e**-top/(pi y).
+    tangents: Chernoff's bounds at other tilts.
     """
 
     c: float
@@ -307,25 +307,25 @@ class InversionLine:
     height: float
     error: float
     turn: float
-    log_beyond: float
-    tangents: Sequence[Tangent]
+    log_tail_bound: float
+    tangents: Sequence[ChernoffBound]
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """ln of a lower and of an upper bound of delta(epsilon)."""
         turns = self.step * np.arange(self.values.size) * epsilon
         real = self.values.real * np.cos(turns) + self.values.imag * np.sin(turns)
         found = self.step / math.pi * float(real.sum())
-        wrong = self.step / math.pi * (self.error + 4 * EPS * abs(epsilon) * self.turn) + math.exp(self.log_beyond)
+        wrong = self.step / math.pi * (self.error + 4 * EPS * abs(epsilon) * self.turn) + math.exp(self.log_tail_bound)
         scale = self.top - self.c * epsilon
         slack = 4 * EPS * (8 + abs(self.top) + abs(self.c * epsilon))
-        more = math.exp(min(600.0, self.log_more(epsilon) - scale + slack))
+        more = math.exp(min(600.0, self.log_aliasing(epsilon) - scale + slack))
         upper, lower = found + wrong, found - wrong - more
         high = math.log(upper) + scale + slack if upper > 0 else -math.inf
         low = math.log(lower) + scale - slack if lower > 0 else -math.inf
         return low, min([high, 0.0, *(tangent.log_delta(epsilon) for tangent in self.tangents)])
 
-    def log_more(self, epsilon: float) -> float:
-        """ln of the most that comes with delta(epsilon)."""
+    def log_aliasing(self, epsilon: float) -> float:
+        """ln of a bound on the aliasing error."""
         period = 2 * math.pi / self.step
         found = {-1: math.inf, 1: math.inf}
         for tangent in self.tangents:
@@ -335,12 +335,12 @@ class InversionLine:
         return float(np.logaddexp(found[-1], found[1]))
 
 
-def inversion_line(
-    c: float, step: float, values: Values, log_beyond: float, tangents: Sequence[Tangent]
-) -> InversionLine | None:
-    """The line through c; None where its values are too large for floats.
+def trapezoid_rule(
+    c: float, step: float, values: Values, log_tail_bound: float, tangents: Sequence[ChernoffBound]
+) -> TrapezoidRule | None:
+    """The rule at tilt c; None where its values are too large for floats.
 
-    values: ln M at y = 0, h, 2 h, ...   log_beyond: ln of a bound on |M| from the last y on.
+    values: ln M at y = 0, h, 2 h, ...   log_tail_bound: ln of a bound on |M| from the last y on.
     """
     y = step * np.arange(values.log.size)
     s, top = c + 1j * y, float(values.log[0].real)
@@ -352,11 +352,11 @@ def inversion_line(
     counted = np.where(known, np.exp(np.where(known, heights, 0.0) + 1j * values.log.imag) / (s * (s + 1)), 0.0)
     counted[0] /= 2
     size = np.abs(counted)
-    # of what is vague only its size is known
+    # of a vague value only the size is known
     most = np.exp(np.where(known, 0.0, heights + wrong)) / np.abs(s * (s + 1))
     errors = np.where(known, size * np.expm1(np.minimum(wrong, VAGUE)), most)
     height = float(size.sum())
-    return InversionLine(
+    return TrapezoidRule(
         c,
         step,
         top,
@@ -364,6 +364,6 @@ def inversion_line(
         height,
         float(errors.sum()) + 64 * EPS * height,
         float((size * y).sum()),
-        log_beyond - top - math.log(math.pi * float(y[-1])),
+        log_tail_bound - top - math.log(math.pi * float(y[-1])),
         tangents,
     )

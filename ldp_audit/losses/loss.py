@@ -1,20 +1,19 @@
-"""What a privacy-loss law must answer: the two roles that every law of this room plays.
+"""The contract of a privacy loss, `PairLoss`, and of its moment-generating function, `Transform`.
 
-For an ordered pair (P, Q) of output laws the privacy loss is L = ln (dP/dQ)(Y) with Y drawn from P; it is infinite
-where Q has nothing. Its hockey-stick divergence is
+For an ordered pair (P, Q) of output distributions the privacy loss is L = ln (dP/dQ)(Y) with Y drawn from P; it is
+infinite outside the support of Q. Its hockey-stick divergence is
 
     delta(epsilon) = E[(1 - e**(epsilon - L))_+].
 
 A pair dominates a mechanism if its delta is at least that of every pair of neighbours, in this direction, at every
 epsilon; domination is kept by composition (Zhu, Dong, Wang, AISTATS 2022, Theorem 10).
 
-A loss that may be infinite, as a finite one and the two masses that never meet.
+A loss with mass at infinity (`LossWithInfinity`). Let a be P's mass on the support of Q, and b Q's mass on the support
+of P. The loss is infinite with probability 1 - a, and else that of the two conditional distributions plus ln(a/b).
+Under T-fold composition the conditional losses compose, and the masses are a**T and b**T; so a method for finite losses
+serves these too.
 
-If P puts the mass a on outputs that Q has too, and Q the mass b on outputs that P has too, then the loss is infinite
-with probability 1 - a, and else that of the two conditional laws, moved by ln(a/b). T independent ones: the
-conditional laws compose, and the masses are a**T and b**T. So whatever is exact for finite losses is exact for these.
-
-Levels below 0, from those above 0 of the pair in the other order; of a symmetric law, from its own.
+The transform is M(s) = E[e**(s L)], for s = c + i y with c >= 0; where it is finite, |M(s)| <= M(c).
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ EPS = 2.0**-52
 VAGUE = 1.0
 """An error of a logarithm from which on only a bound on the size is known."""
 _FALLEN = 15.0
-"""By how many nats |M| must fall for a line to have an end."""
+"""Nats by which |M| must fall for its inversion to be finite."""
 
 
 class CellMasses(NamedTuple):
     """Masses of cells of the loss, as logarithms.
 
     first, second: ln P(cell) and ln Q(cell) for (-inf, e_0], (e_0, e_1], ..., (e_last, inf), shape (m + 1,).
-    infinite: ln P(loss = inf), which no cell contains.   missing: ln of the mass that Q has where P has none, likewise.
+    infinite: ln P(loss = inf), which no cell contains.   missing: ln of Q's mass outside the support of P, likewise.
     """
 
     first: NDArray[np.float64]
@@ -56,10 +55,10 @@ class CellMasses(NamedTuple):
 
 
 class ListedPart(NamedTuple):
-    """The losses of a pair between two bounds, where they are not many.
+    """The losses of a pair between two bounds, as a list.
 
     losses, logs: ascending, nats, and ln of their probabilities under P, shape (m,); none are infinite.
-    log_below, log_above: ln of the probability of what lies at the lower bound or below, and above the upper bound.
+    log_below, log_above: ln of the probability at or below the lower bound, and above the upper bound.
     """
 
     losses: NDArray[np.float64]
@@ -69,25 +68,25 @@ class ListedPart(NamedTuple):
 
 
 Divergence = tuple[float, bool]
-"""Nats, and whether it is exact, but for rounding; else an upper bound."""
+"""Nats, and whether it is exact but for rounding; else an upper bound."""
 
 
 class PairLoss(ABC):
-    """The privacy loss of one ordered pair (P, Q) of distributions; what every loss of this room promises.
+    """The privacy loss of one ordered pair (P, Q) of distributions.
 
-    Three members are its own: `largest`, `log_delta_bounds` and `reversed`. All others have an answer here, from these
-    three, and a class replaces those of which it knows more:
+    Three members are abstract: `supremum`, `log_delta_bounds` and `reversed`. All others are derived from these three
+    here, and a class overrides those for which it knows more:
 
     * bounds on delta: `exact` where both are one number; `epsilon_near`, `side`, `supremum_lower_bound` for a search;
-    * the losses themselves: `discretisable` with `masses`, `atoms` where they are few, `known_bound` where only delta
+    * the distribution: `discretisable` with `masses`, `atoms` where it is a short list, `known_bound` where only delta
       is known;
-    * sums: `summands` of a sum, `finite_part` of a loss that may be infinite, `repeated`, and `transform`;
+    * sums: `summands` of a sum, `finite_part` of a loss with mass at infinity, `repeated`, and `transform`;
     * closed forms: `divergence` (by `_divergence`), `dominating_gaussian`, `group`.
     """
 
     @abstractmethod
     def supremum(self) -> float:
-        """The supremum of the loss, nats: infinite where P has mass that Q lacks, or where no ratio is the last."""
+        """The supremum of the loss, nats: infinite where P leaves the support of Q, or the ratio is unbounded."""
 
     @abstractmethod
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
@@ -106,21 +105,21 @@ class PairLoss(ABC):
         return False
 
     def epsilon_near(self, log_delta: float) -> float:  # noqa: ARG002
-        """About the epsilon with this ln delta, nats: a hint for a search, with no claim; not a number for none."""
+        """About the epsilon with this ln delta, nats: an uncertified start for a search; not a number for none."""
         return math.nan
 
     def side(self, end: int) -> PairLoss:  # noqa: ARG002
-        """The loss whose lower (0) or upper (1) bound on delta is this one's, without the other side's work."""
+        """The loss whose lower (0) or upper (1) bound on delta is this one's, without the other bound's work."""
         return self
 
     def supremum_lower_bound(self) -> float:
-        """A lower bound of the supremum of the loss, nats."""
+        """A lower bound of the supremum, nats."""
         lower = self if self.exact else self.known_bound(0)
         return self.supremum() if lower is self else lower.supremum_lower_bound()
 
     @property
     def discretisable(self) -> bool:
-        """Whether `masses` answers."""
+        """Whether `masses` is implemented."""
         return False
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
@@ -131,24 +130,24 @@ class PairLoss(ABC):
         raise NotImplementedError(f"{type(self).__name__} knows no masses between {edges!r}")
 
     def atoms(self, most: int = 1000) -> DiscreteLoss | None:  # noqa: ARG002
-        """All values of the loss with their probabilities; None where they are no finite list, or more than `most`."""
+        """All values of the loss with their probabilities; None for infinitely many, or more than `most`."""
         return None
 
     def atoms_between(self, lowest: float, highest: float) -> ListedPart | None:  # noqa: ARG002
-        """The losses between two bounds, nats, where they are few enough to list; None else."""
+        """The losses between two bounds, nats, where they are few enough to list; else None."""
         return None
 
     @property
     def known(self) -> bool:
-        """Whether the losses themselves are known; if not, a sum is that of the two that enclose this one."""
+        """Whether the distribution is known; if not, a sum is bounded by those of the two `known_bounds`."""
         return self.discretisable
 
     def known_bound(self, end: int) -> PairLoss:
-        """A known loss that this one dominates (0), or one that dominates it (1); itself where it is known."""
+        """A known loss dominated by this one (0), or one that dominates it (1); itself where it is known."""
         return self if self.known else self._enclosures[end]
 
     def known_bounds(self) -> tuple[PairLoss, PairLoss]:
-        """Both of them."""
+        """Both known bounds."""
         return self.known_bound(0), self.known_bound(1)
 
     @cached_property
@@ -164,46 +163,46 @@ class PairLoss(ABC):
         return dominating_atoms(self, DEEPEST_FOR_ORDERS)
 
     def summands(self) -> Sequence[tuple[PairLoss, int]]:
-        """The losses of a sum and how often each counts; any other loss is its only summand."""
+        """The losses of a sum with their times; any other loss is its only summand."""
         return ((self, 1),)
 
     def finite_part(self) -> tuple[PairLoss, float, float]:
-        """The loss given that it is finite in both orders, and ln of the masses of P and of Q where it is."""
+        """The loss given that it is finite in both orders, and ln of the masses of P and of Q there."""
         return self, 0.0, 0.0
 
     def repeated(self, times: int) -> PairLoss | None:
-        """The sum of so many independent ones, where it is of the same kind; else None. times: >= 1."""
+        """The sum of `times` >= 1 independent copies, where it is of the same kind; else None."""
         return self if times == 1 else None
 
     def transform(self) -> Transform | None:
-        """The moment-generating function on lines of the complex plane, with its error; None where it is not known."""
+        """The moment-generating function on vertical lines of the complex plane, with its error; None where unknown."""
         return None
 
     def dominating_gaussian(self) -> tuple[float, bool]:
-        """The mu of Gaussian noise whose delta is no smaller from epsilon 0 on, in both orders; whether it is the same.
+        """The mu of Gaussian noise that dominates for epsilon >= 0 in both orders, and whether it is this loss itself.
 
         returns: infinity where none is known.
         """
         return math.inf, False
 
     def group(self, records: int) -> PairLoss | None:
-        """The loss of so many records for the loss of one; None where its supremum alone says something."""
+        """The loss of a group of `records`, from that of one record; None where only its supremum gives a bound."""
         return self if records == 1 else None
 
     @property
     def moments_known(self) -> bool:
-        """Whether `divergence` is more than that of a list that dominates."""
+        """Whether `divergence` is tighter than that of a dominating `DiscreteLoss`."""
         return False
 
     def divergence(self, alpha: float) -> Divergence:
-        """The Renyi divergence of order alpha, >= 1, infinity among them; 0 for a loss that is always 0 alone."""
+        """The Renyi divergence of order alpha, >= 1 or infinite; 0 only for a loss that is always 0."""
         value, exact = (self.supremum(), self.exact) if math.isinf(alpha) else self._divergence(alpha)
-        if value < sys.float_info.min and self.supremum() > 0:  # where floats have lost digits, or all of them
+        if value < sys.float_info.min and self.supremum() > 0:  # subnormal or underflowed
             return max(value, 0.0) + 2 * math.ulp(0.0), False
         return value, exact
 
     def _divergence(self, alpha: float) -> Divergence:
-        """The same for a finite order, rounded as floats are."""
+        """The divergence of a finite order, rounded as floats are."""
         from ldp_audit.losses.hulls import dominating_divergence
 
         parts = self.summands()
@@ -214,9 +213,10 @@ class PairLoss(ABC):
 
 
 def pair_loss_of(mechanism: Any) -> PairLoss:
-    """The loss of the pair that dominates a mechanism: its own, or that of its profile, which is believed.
+    """The loss of the pair that dominates a mechanism: its own, or that of its stated profile.
 
-    mechanism: a `Mechanism`, a loss, or any object with `delta(epsilon)` and `exact_epsilon()`; ValueError for others.
+    mechanism: a `Mechanism`, a loss, or any object with `delta(epsilon)` and `exact_epsilon()`, whose values are
+    trusted; ValueError for others.
     """
     if isinstance(mechanism, PairLoss):
         return mechanism
@@ -232,10 +232,10 @@ def pair_loss_of(mechanism: Any) -> PairLoss:
 
 @dataclass(frozen=True)
 class LossWithInfinity(PairLoss):
-    """The loss of two laws of which parts have nothing in common.
+    """A loss with mass at infinity, in either order, from the loss on the common support.
 
-    common: the law of the finite loss, of the two conditional laws; itself never infinite in either order.
-    log_first, log_second: ln of a and of b, at most 0; minus infinity where the laws have nothing in common at all.
+    common: the loss of the two conditional distributions, never infinite in either order.
+    log_first, log_second: ln of a and of b, at most 0; minus infinity for disjoint supports.
     Raises ValueError for logarithms above 0, and where only one is minus infinity.
     """
 
@@ -255,7 +255,7 @@ class LossWithInfinity(PairLoss):
 
     @property
     def shift(self) -> float:
-        """ln(a/b): how far the finite loss is moved."""
+        """ln(a/b), which is added to the common loss."""
         return self.log_first - self.log_second if self.log_first > -math.inf else 0.0
 
     def supremum(self) -> float:
@@ -286,21 +286,21 @@ class LossWithInfinity(PairLoss):
         return value + self.shift, exact
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `PairLoss`: the infinite loss counts whole at every level."""
+        """See `PairLoss`: the mass at infinity counts in full at every epsilon."""
         infinite = log1mexp(self.log_first)
         if self.log_first == -math.inf:
             return infinite, infinite
-        if self.log_first == 0 and epsilon >= self.supremum():  # the moved level may be rounded below the top
+        if self.log_first == 0 and epsilon >= self.supremum():  # the shifted epsilon may be rounded below the supremum
             return -math.inf, -math.inf
         low, high = self.common.log_delta_bounds(epsilon - self.shift)
         return float(np.logaddexp(infinite, self.log_first + low)), float(np.logaddexp(infinite, self.log_first + high))
 
     def epsilon_near(self, log_delta: float) -> float:
-        """A hint where the level with this ln delta lies, nats; not a number where there is none."""
+        """See `PairLoss`."""
         return self.shift + self.common.epsilon_near(log_delta - self.log_first)
 
     def reversed(self) -> LossWithInfinity:
-        """The loss of (Q, P)."""
+        """See `PairLoss`."""
         return LossWithInfinity(self.common.reversed(), self.log_second, self.log_first)
 
     @property
@@ -329,7 +329,7 @@ class LossWithInfinity(PairLoss):
 
 
 def log_finite(logs: NDArray[np.float64], log_rest: float) -> float:
-    """ln of what the masses e**logs add up to, which with e**log_rest make 1: from whichever of the two is smaller."""
+    """ln of the sum of e**logs, which with e**log_rest adds up to 1: computed from the smaller of the two."""
     return min(0.0, float(np.logaddexp.reduce(logs))) if log_rest > -0.7 and logs.size else log1mexp(log_rest)
 
 
@@ -337,9 +337,10 @@ _ROUNDING = 16 * 2.0**-52
 
 
 def log_delta_from_reversed(epsilon: float, ends: tuple[float, float]) -> tuple[float, float]:
-    """Both ends of ln delta(epsilon) = ln(1 - e**epsilon (1 - delta')), for delta' at -epsilon of the mirror image.
+    """Bounds on ln delta(epsilon) at a negative epsilon, from the reversed pair.
 
-    epsilon: nats, < 0, minus infinity allowed.   ends: of ln delta'.   They are moved outwards by their rounding.
+    delta(epsilon) = 1 - e**epsilon (1 - delta'), with delta' of the reversed pair at -epsilon.
+    epsilon: nats, < 0, minus infinity allowed.   ends: bounds on ln delta'. The result is rounded outwards.
     """
     if epsilon == -math.inf:
         return 0.0, 0.0
@@ -363,37 +364,37 @@ class Values(NamedTuple):
 
 
 class Transform(ABC):
-    """M of one loss."""
+    """The moment-generating function M of one loss."""
 
     @abstractmethod
     def at(self, c: float, y: NDArray[np.float64]) -> Values | None:
         """ln M(c + i y).   y: >= 0, ascending, shape (m,).   None where it takes too many numbers, or is too large."""
 
     def about(self, c: float) -> float:
-        """About ln M(c), for choosing tilts: no bound's truth rests on it. Infinite where it is not known."""
+        """About ln M(c), uncertified, for choosing tilts. Infinite where it is unknown."""
         return self.log_mean(c)
 
     def log_mean(self, c: float) -> float:
-        """An upper bound of ln M(c); infinite where none is known. Of M(0), 0 but for the rounding of the masses."""
+        """An upper bound of ln M(c); infinite where none is known. ln M(0) is 0 but for rounding."""
         found = self.at(c, np.zeros(1))
         value = math.inf if found is None else float(found.log[0].real) + float(found.error[0])
         return value if value == value else math.inf
 
     def decays(self) -> bool:
-        """Whether M falls off along a line; for larger c it falls off less, if single losses are the largest."""
+        """Whether M decays along a line; for larger c it decays less, if the largest losses are atoms."""
         return self.log_limit(0.0) < self.about(0.0) - _FALLEN
 
     @abstractmethod
-    def log_beyond(self, c: float, y: float) -> float:
+    def log_tail_bound(self, c: float, y: float) -> float:
         """ln of an upper bound of |M(c + i x)| for all x >= y, for y >= 0; infinite where none is known."""
 
     @abstractmethod
     def log_limit(self, c: float) -> float:
-        """About ln of what |M(c + i y)| does not fall below for large y, for choosing lines; minus infinity for 0."""
+        """About ln of the limit superior of |M(c + i y)| for large y, for choosing tilts; minus infinity for 0."""
 
 
 def from_excess(excess: NDArray[np.complex128], error: NDArray[np.float64]) -> Values:
-    """The values 1 + excess, each excess right to the error."""
+    """ln(1 + excess) as `Values`, each excess right to the error."""
     real, imaginary = excess.real, excess.imag
     size = np.hypot(1 + real, imaginary)
     known = error < 0.25 * size
@@ -408,7 +409,7 @@ def from_excess(excess: NDArray[np.complex128], error: NDArray[np.float64]) -> V
 
 
 def from_scaled(sums: NDArray[np.complex128], error: NDArray[np.float64], top: float) -> Values:
-    """The values e**top times these sums, each sum right to the error."""
+    """ln(e**top sums) as `Values`, each sum right to the error."""
     size = np.abs(sums)
     known = error < 0.25 * size
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,12 +1,12 @@
-r"""What bounds on Renyi divergences say about a sum of many losses, beside a law that dominates it.
+"""Bounds on delta of a sum from Renyi divergences, beside a loss that dominates the sum.
 
 The divergences of order a of independent losses add up, so for every a > 1 (Canonne, Kamath, Steinke 2020, Proposition
 12)
 
     ln delta(epsilon) <= (a - 1)(sum of D_a - epsilon) + a ln(1 - 1/a) - ln(a - 1).
 
-A law that dominates every placing of some others at once is worse than any of them. Of very many losses it lies
-further above them than this bound, which is that of the worst placing at each order.
+A loss that dominates every neighbourhood at once is worse than each of them. In a sum of very many it lies further
+above them than this bound, which is that of the worst neighbourhood at each order.
 """
 
 from __future__ import annotations
@@ -21,63 +21,63 @@ from ldp_audit.losses.loss import PairLoss
 _PER_OCTAVE, _OCTAVES = 16, (-40, 40)
 """Orders are 1 + 2**(k/16)."""
 _CLEARLY = 4.0
-"""Where ln delta of the law is said to differ by so much from that of the moments, only one of the two is asked: what
-is said (`epsilon_near`) may be wrong by 3."""
+"""Where the hints for ln delta of the two bounds differ by this, only the smaller bound is computed: `epsilon_near` may
+be wrong by 3."""
 
 _ROUNDING, _OF_DIVERGENCE = 1e-13, 1e-11
-"""What rounding may make of the exponent, and of a divergence that is added up of thousands of logarithms."""
+"""The rounding of the exponent, and of a divergence that is the sum of thousands of logarithms."""
 
 Part = tuple[PairLoss, int]
 
 
 @dataclass(frozen=True, eq=False)
 class MomentBound(PairLoss):
-    """A law that dominates a sum, with the smaller of its upper end and that of the moments; nothing is known below.
+    """A sum with the smaller of two upper bounds, a dominating loss's and that of the moments; no lower bound.
 
-    law: dominates the sum.   parts: the losses that it is of, each so many times, as `with_moment_bound` takes them.
+    loss: dominates the sum.   parts: the summands with their times, as in `with_moment_bound`.
     """
 
-    law: PairLoss
+    loss: PairLoss
     parts: tuple[Part, ...]
     _near: dict[int, float] = field(default_factory=dict, init=False, repr=False)
     _sure: dict[int, float] = field(default_factory=dict, init=False, repr=False)
 
     def supremum(self) -> float:
         """See `PairLoss`."""
-        return self.law.supremum()
+        return self.loss.supremum()
 
     def reversed(self) -> MomentBound:
         """See `PairLoss`."""
-        return MomentBound(self.law.reversed(), tuple((law.reversed(), times) for law, times in self.parts))
+        return MomentBound(self.loss.reversed(), tuple((loss.reversed(), times) for loss, times in self.parts))
 
     def summands(self) -> Sequence[Part]:
         """See `PairLoss`."""
         return self.parts
 
     def known_bound(self, end: int) -> PairLoss:
-        """See `PairLoss`: nothing, or the law."""
-        return self.law if end else ZERO_LOSS
+        """See `PairLoss`: `ZERO_LOSS`, or the dominating loss."""
+        return self.loss if end else ZERO_LOSS
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`."""
-        if not 0 < epsilon < self.law.supremum():
-            return -math.inf, self.law.log_delta_bounds(epsilon)[1]
+        if not 0 < epsilon < self.loss.supremum():
+            return -math.inf, self.loss.log_delta_bounds(epsilon)[1]
         place = self._best(lambda k: self._log_delta(k, self._about(k), epsilon))
         about = self._log_delta(place, self._about(place), epsilon)
-        law_is_above = about < -_CLEARLY and self.law.epsilon_near(about + _CLEARLY) > epsilon
-        law_is_below = self.law.epsilon_near(min(0.0, about) - _CLEARLY) < epsilon
-        of_law = 0.0 if law_is_above else self.law.log_delta_bounds(epsilon)[1]
+        law_is_above = about < -_CLEARLY and self.loss.epsilon_near(about + _CLEARLY) > epsilon
+        law_is_below = self.loss.epsilon_near(min(0.0, about) - _CLEARLY) < epsilon
+        of_law = 0.0 if law_is_above else self.loss.log_delta_bounds(epsilon)[1]
         of_moments = 0.0 if law_is_below else self._log_delta(place, self._bound(place), epsilon)
         return -math.inf, min(0.0, of_law, of_moments)
 
     def epsilon_near(self, log_delta: float) -> float:
-        """About the level with this ln delta, nats: a hint for who looks for it, with no claim."""
+        """See `PairLoss`."""
 
         def epsilon(k: int) -> float:
             return self._about(k) + (_log_lack(k) - log_delta) / _order(k)
 
         found = epsilon(self._best(epsilon))
-        other = self.law.epsilon_near(log_delta)
+        other = self.loss.epsilon_near(log_delta)
         return min(found, other) if not math.isnan(other) else found
 
     def _best(self, value: Callable[[int], float]) -> int:
@@ -96,33 +96,32 @@ class MomentBound(PairLoss):
     def _about(self, k: int) -> float:
         """About the sum's divergence: that of losses which the parts dominate."""
         if k not in self._near:
-            self._near[k] = self._added(k, [(law.known_bound(0), times) for law, times in self.parts])
+            self._near[k] = self._added(k, [(loss.known_bound(0), times) for loss, times in self.parts])
         return self._near[k]
 
     def _bound(self, k: int) -> float:
-        """An upper bound of it."""
+        """An upper bound of the sum's divergence."""
         if k not in self._sure:
             self._sure[k] = self._added(k, self.parts) * (1 + _OF_DIVERGENCE)
         return self._sure[k]
 
     @staticmethod
     def _added(k: int, parts: Sequence[Part]) -> float:
-        return math.fsum(times * law.divergence(1 + _order(k))[0] for law, times in parts)
+        return math.fsum(times * loss.divergence(1 + _order(k))[0] for loss, times in parts)
 
 
-def with_moment_bound(upper: PairLoss, laws: Sequence[Part]) -> PairLoss:
-    """The law that dominates the sum of these, with what their moments say beside it.
+def with_moment_bound(upper: PairLoss, losses: Sequence[Part]) -> PairLoss:
+    """The loss that dominates a sum, with the moment bound of its summands beside it.
 
-    Unchanged where there is a single loss, one whose divergences follow from a list that dominates it alone, or none
-    that is only enclosed.
+    Unchanged for a single loss, where a divergence would follow from a dominating list alone, or where all are known.
     """
     parts: list[Part] = []
-    for law, times in laws:
-        upper_end = law.side(1)
+    for loss, times in losses:
+        upper_end = loss.side(1)
         inner = upper_end.summands()
-        parts += [(law, times)] if inner[0][0] is upper_end else [(one, count * times) for one, count in inner]
-    enclosed = any(not law.known for law, _ in parts)
-    if not enclosed or not all(law.moments_known for law, _ in parts) or sum(times for _, times in parts) == 1:
+        parts += [(loss, times)] if inner[0][0] is upper_end else [(one, count * times) for one, count in inner]
+    enclosed = any(not loss.known for loss, _ in parts)
+    if not enclosed or not all(loss.moments_known for loss, _ in parts) or sum(times for _, times in parts) == 1:
         return upper
     return MomentBound(upper, tuple(parts))
 

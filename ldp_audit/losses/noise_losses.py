@@ -1,19 +1,27 @@
-r"""The privacy loss of Gaussian noise, and of any composition of Gaussian noises, in closed form.
+"""The privacy losses of Gaussian and of Laplace noise, in closed form, with their transforms.
 
-Two inputs mu standard deviations apart have a loss of law N(mu**2/2, mu**2); several such losses have together that of
-the root of the sum of mu**2. With x = epsilon/mu - mu/2, phi the normal density and R(x) = Phi(-x)/phi(x) Mills' ratio,
+Gaussian. Two inputs mu standard deviations apart have the loss N(mu**2/2, mu**2); several have together that of the
+root of the sum of mu**2. With x = epsilon/mu - mu/2, phi the normal density and R(x) = Phi(-x)/phi(x) Mills' ratio,
 
-    delta(epsilon) = Phi(-x) - e**epsilon Phi(-x - mu) = phi(x) (R(x) - R(x + mu)).
+    delta(epsilon) = Phi(-x) - e**epsilon Phi(-x - mu) = phi(x) (R(x) - R(x + mu))
 
-Where R(x) and R(x + mu) nearly cancel their difference is taken as the integral of -R' = 1 - u R(u), which is positive.
+(Balle, Wang, "Improving the Gaussian mechanism", ICML 2018, Theorem 8). Where R(x) and R(x + mu) nearly cancel their
+difference is the integral of -R' = 1 - u R(u), which is positive. The transform is ln M(s) = s (s + 1) mu**2 / 2.
 
-Source of the formula: Balle, Wang, "Improving the Gaussian mechanism" (ICML 2018), Theorem 8.
+Laplace. Two inputs e0 scales apart: for noise of z scales the loss is |z - e0| - |z|, so it is e0 with probability 1/2,
+-e0 with probability e**-e0 / 2, and between them it has the density e**((l - e0)/2) / 4. Hence delta(epsilon) is 1 -
+e**((epsilon - e0)/2) between -e0 and e0. Inputs that are nearer have less. With z = s + 1/2,
 
-The privacy loss of Laplace noise, in closed form.
+    M(s) = e**(-e0/2) (cosh(z e0) + sinh(z e0) / (2 z)),
 
-Two inputs e0 scales apart: for noise of z scales the loss is |z - e0| - |z|, so it is e0 with probability 1/2, -e0 with
-probability e**-e0 / 2, and between them it has the density e**((l - e0)/2) / 4. Hence delta(epsilon) is
-1 - e**((epsilon - e0)/2) between -e0 and e0. Inputs that are nearer have less.
+of which the excess over 1 is a sum of parts that vanish with e0, so that it keeps its digits for many tiny losses. For
+large e0 it is e**(s e0)/2 (1 + 1/(2 z)) + e**(-(1 + s) e0)/2 (1 - 1/(2 z)), whose first factor may be taken out.
+
+The decay of the latter. With a = Re z, S = sinh(a e0), k = 1/(2 y) and x = Im z >= y, the squares of |cosh(z e0)| and
+of |sinh(z e0)| are S**2 + cos(x e0)**2 and S**2 + sin(x e0)**2. So |cosh| + k |sinh| is concave in cos(x e0)**2, and at
+most cosh(a e0) + k S where k <= tanh(a e0), else ((1 + k**2)(1 + 2 S**2))**(1/2). Before x e0 = pi - y e0, for y e0 <
+pi/2, a better bound is |sin(x e0)| >= sin(y e0), and |sinh(z e0)/z| <= sinh(a e0)/a. And |1 + 1/(2 z)| falls with x,
+and |1 - 1/(2 z)| is at most 1.
 """
 
 from __future__ import annotations
@@ -36,12 +44,12 @@ _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 _FAR = 1e9
 _LEAST = -sys.float_info.max
 _LITTLE = -2.5
-"""ln of what delta lacks of 1 from which down that is added up."""
+"""ln of 1 - delta from which down that is computed by itself."""
 
 
 @dataclass(frozen=True)
 class GaussianLoss(PairLoss):
-    """The loss of Gaussian noise. It is its own mirror image; delta is right to about 1e-13 (1 + |ln delta| / 100).
+    """The loss of Gaussian noise, its own reverse; delta is right to about 1e-13 (1 + |ln delta| / 100).
 
     mu: sensitivity over standard deviation, > 0, finite; roots of sums of squares for compositions.
     Raises ValueError for anything else.
@@ -59,16 +67,16 @@ class GaussianLoss(PairLoss):
             raise ValueError(f"mu must be > 0 and finite, got {self.mu!r}")
 
     def supremum(self) -> float:
-        """See `PairLoss`: no ratio is the last."""
+        """See `PairLoss`: the ratio is unbounded."""
         return math.inf
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `PairLoss`; both ends are the same, but for logarithms beyond the range of floats."""
+        """See `PairLoss`; both bounds are the same, but for logarithms beyond the range of floats."""
         value = self._log_delta(epsilon)
         return value, max(value, _LEAST) if epsilon < math.inf else value
 
     def reversed(self) -> GaussianLoss:
-        """The loss of (Q, P): the same."""
+        """See `PairLoss`: the same."""
         return self
 
     def transform(self) -> Transform:
@@ -80,7 +88,7 @@ class GaussianLoss(PairLoss):
         return self.mu, True
 
     def group(self, records: int) -> GaussianLoss:
-        """See `PairLoss`: noise moved so many times as far."""
+        """See `PairLoss`: inputs `records` times as far apart."""
         return GaussianLoss(records * self.mu)
 
     @property
@@ -120,7 +128,7 @@ class GaussianLoss(PairLoss):
         """1 - e**epsilon Phi(-x - mu)/Phi(-x), times Phi(-x), which is nearly 1."""
         above, y = float(log_ndtr(-x)), x + self.mu
         far = math.log(_mills(y)) - x * x / 2 - _HALF_LOG_TWO_PI if y > 0 else epsilon + float(log_ndtr(-y))
-        lacking = float(np.logaddexp(log_ndtr(x), far))  # a sum, with its own digits
+        lacking = float(np.logaddexp(log_ndtr(x), far))  # ln(1 - delta): a sum, with its own digits
         if lacking < _LITTLE:
             return log1mexp(lacking)
         if self.mu < 0.5:
@@ -139,7 +147,7 @@ def _mills(x: float) -> float:
 
 
 def _integral(start: float, length: float) -> float:
-    """Of 1 - u R(u) over [start, start + length], by Gauss and Legendre; short against the scale of R."""
+    """The integral of 1 - u R(u) over [start, start + length], a short range, by Gauss-Legendre quadrature."""
     u = start + length * (_NODES + 1) / 2
     near = 1 - u * math.sqrt(math.pi / 2) * erfcx(u / math.sqrt(2))
     tail = np.maximum(u, 3.0)
@@ -169,7 +177,7 @@ def _cells(z: NDArray[np.float64]) -> NDArray[np.float64]:
 def _narrow(
     middle: NDArray[np.float64], wide: NDArray[np.float64], rule: tuple[NDArray[np.float64], NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """ln of the masses of narrow cells: the density's integral, by Gauss and Legendre."""
+    """ln of the masses of narrow cells: the density's integral, by Gauss-Legendre quadrature."""
     total = np.zeros_like(middle)
     for node, weight in zip(*rule, strict=True):
         away = wide * (node / 2)
@@ -187,7 +195,7 @@ def _apart(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.fl
 
 @dataclass(frozen=True)
 class LaplaceLoss(PairLoss):
-    """The loss of one number with Laplace noise. It is its own mirror image.
+    """The loss of one number with Laplace noise, its own reverse.
 
     epsilon: sensitivity over scale, nats, > 0, finite. Raises ValueError for anything else.
     """
@@ -208,14 +216,14 @@ class LaplaceLoss(PairLoss):
         return self.epsilon
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `PairLoss`; both ends are the same."""
+        """See `PairLoss`; both bounds are the same."""
         if epsilon >= self.epsilon:
             return -math.inf, -math.inf
         value = log1mexp(epsilon if epsilon <= -self.epsilon else (epsilon - self.epsilon) / 2)
         return value, value
 
     def reversed(self) -> LaplaceLoss:
-        """The loss of (Q, P): the same."""
+        """See `PairLoss`: the same."""
         return self
 
     def transform(self) -> Transform:
@@ -223,7 +231,7 @@ class LaplaceLoss(PairLoss):
         return LaplaceTransform(self.epsilon)
 
     def group(self, records: int) -> LaplaceLoss:
-        """See `PairLoss`: noise moved so many times as far."""
+        """See `PairLoss`: inputs `records` times as far apart."""
         return LaplaceLoss(records * self.epsilon)
 
     @property
@@ -256,12 +264,12 @@ class LaplaceLoss(PairLoss):
 _LARGEST_POWER = 300.0
 _ROUNDING = 64 * EPS
 _GAUSSIAN = 16 * EPS
-"""Half of it for a mu that is itself a rounded root of a sum of squares."""
+"""Half of it is for a mu that is itself a rounded root of a sum of squares."""
 
 
 @dataclass(frozen=True)
 class GaussianTransform(Transform):
-    """M of Gaussian noise.   mu: see `GaussianLoss`."""
+    """The transform of Gaussian noise.   mu: see `GaussianLoss`."""
 
     mu: float
 
@@ -276,18 +284,18 @@ class GaussianTransform(Transform):
         return Values(log, _GAUSSIAN * size * (size + 1) * half)
 
     def log_limit(self, c: float) -> float:  # noqa: ARG002
-        """See `Transform`: it falls all the way."""
+        """See `Transform`: it decays to 0."""
         return -math.inf
 
-    def log_beyond(self, c: float, y: float) -> float:
-        """See `Transform`: it falls all the way."""
+    def log_tail_bound(self, c: float, y: float) -> float:
+        """See `Transform`: |M| decreases in y."""
         half, size = self.mu * self.mu / 2, c * (c + 1)
         return half * (size * (1 + _ROUNDING) - y * y * (1 - _ROUNDING)) if half < math.inf else math.inf
 
 
 @dataclass(frozen=True)
 class LaplaceTransform(Transform):
-    """M of Laplace noise.   epsilon: see `LaplaceLoss`."""
+    """The transform of Laplace noise.   epsilon: see `LaplaceLoss`."""
 
     epsilon: float
 
@@ -304,10 +312,10 @@ class LaplaceTransform(Transform):
         return from_excess(ends + between, _ROUNDING * top * (1 + np.abs(s)) * math.exp(c * top))
 
     def log_limit(self, c: float) -> float:
-        """See `Transform`: that of the two single values."""
+        """See `Transform`: that of the two atoms."""
         return float(np.logaddexp(c * self.epsilon, -(1 + c) * self.epsilon)) - math.log(2)
 
-    def log_beyond(self, c: float, y: float) -> float:
+    def log_tail_bound(self, c: float, y: float) -> float:
         """See `Transform`."""
         top = self.epsilon
         a, angle = (c + 0.5) * top, y * top
@@ -326,7 +334,7 @@ class LaplaceTransform(Transform):
         return min(apart, math.log(max(near, far)) - top / 2 + _ROUNDING * (1 + a + top))
 
     def _scaled(self, c: float, y: NDArray[np.float64]) -> Values:
-        """The values where e**(c t) may be too large a number."""
+        """The transform where e**(c e0) may overflow."""
         top, inverse = self.epsilon, 0.5 / (c + 0.5 + 1j * y)
         turned = np.exp(1j * (y * top))
         sums = 0.5 * turned * (1 + inverse) + 0.5 * math.exp(-(1 + 2 * c) * top) * np.conj(turned) * (1 - inverse)

@@ -1,11 +1,11 @@
-"""A law of which only the profile delta(epsilon) is known, and the finite ones that enclose it.
+"""The loss of a mechanism of which only the profile delta(epsilon) is known, between two discrete losses.
 
-With E = e**epsilon a profile is a convex function h(E), and each convex, non-increasing h with h(0) = 1 and
-h(E) >= 1 - E is the profile of a pair (Zhu, Dong, Wang, AISTATS 2022). Between levels where it is known it lies below
-its chords and above its neighbours' chords, prolonged. The chords are a law with finitely many losses that dominates;
-the lower hull of the prolonged ones is a law that is dominated. Composition keeps both orders.
+With t = e**epsilon a profile is a convex function h(t), and each convex, non-increasing h with h(0) = 1 and h(t) >= 1 -
+t is the profile of a pair (Zhu, Dong, Wang, AISTATS 2022). Between epsilons where it is known it lies below its chords
+and above its neighbours' chords, prolonged. The chords are the profile of a discrete loss that dominates; the lower
+hull of the prolonged ones is that of a discrete loss that is dominated. Composition keeps both orders.
 
-The neighbours come in both orders, so h(1/E) = 1 - 1/E + h(E)/E, and levels above 0 say all.
+Neighbours come in both orders, so h(1/t) = 1 - 1/t + h(t)/t, and epsilons above 0 determine the profile.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Points = NDArray[np.float64]
 _POINTS, _HIGHEST = 2000, 600.0
 _ROUNDING = 1e-13
 _RISE = 1e-12
-"""By so much rounding may make a profile rise."""
+"""Rounding may make a profile rise by this much."""
 _UNKNOWN = 1e-300
-"""A profile may return 0 for what is smaller."""
+"""A profile may underflow to 0 below this."""
 
 
 @dataclass(frozen=True, eq=False)
 class ProfileLoss(PairLoss):
-    """The loss of a mechanism by its profile, which is believed to be exact. It is its own mirror image.
+    """The loss of a mechanism from its stated profile, taken to be exact; its own reverse.
 
     mechanism: an object with `delta(epsilon)`, which takes arrays, and `exact_epsilon()`.
     """
@@ -45,7 +45,7 @@ class ProfileLoss(PairLoss):
         return stated_epsilon(self.mechanism)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `PairLoss`; the ends differ by rounding, or where the profile is too small for the mechanism to tell."""
+        """See `PairLoss`; the bounds differ by rounding, or where the stated profile underflows."""
         if epsilon < 0:
             return log_delta_from_reversed(epsilon, self.log_delta_bounds(-epsilon))
         value = stated_delta(self.mechanism, epsilon)
@@ -54,7 +54,7 @@ class ProfileLoss(PairLoss):
         return -math.inf, -math.inf if epsilon >= self.supremum() else math.log(_UNKNOWN)
 
     def reversed(self) -> ProfileLoss:
-        """The loss of (Q, P): the same."""
+        """See `PairLoss`: the same."""
         return self
 
     @cached_property
@@ -67,15 +67,15 @@ class ProfileLoss(PairLoss):
                 f"mechanism must have a delta that does not rise with epsilon, got delta({float(levels[i])!r}) = "
                 f"{float(values[i])!r} and delta({float(levels[i + 1])!r}) = {float(values[i + 1])!r}"
             )
-        if levels[-1] < self.supremum():  # what is left counts as an infinite loss above, and as none below
+        if levels[-1] < self.supremum():  # the rest counts as an infinite loss above, and as none below
             least = stated_delta(self.mechanism, math.inf)
-        else:  # the largest loss may be rounded down
+        else:  # the supremum may be rounded down
             levels[-1], values[-1] = math.nextafter(levels[-1], math.inf), 0.0
         lower = _below(np.exp(levels), values * (1 - 2 * _ROUNDING), least)
         return _law(*lower, below=True), _law(np.exp(levels), values)
 
     def _levels(self) -> NDArray[np.float64]:
-        """Evenly spaced up to the largest loss, or to where nothing is left that counts."""
+        """Epsilons evenly spaced up to the supremum, or to where delta is negligible."""
         top = self.supremum()
         if top > _HIGHEST:
             top = 1.0
@@ -85,10 +85,10 @@ class ProfileLoss(PairLoss):
 
 
 def loss_of_profile(mechanism: Any) -> PairLoss:
-    """The loss of a mechanism of which the profile alone is known.
+    """The loss of a mechanism of which only the profile is known.
 
-    A profile that is a chord is that of three losses, which one point in its middle tells; a flat one is that of a
-    mechanism which shows its input, or nothing.
+    A profile that is one chord belongs to a loss of three values, which its middle point determines; a flat one to a
+    mechanism that shows its input with some probability, and nothing else.
     """
     top, start = stated_epsilon(mechanism), stated_delta(mechanism, 0.0)
     if top == 0:
@@ -104,7 +104,7 @@ def loss_of_profile(mechanism: Any) -> PairLoss:
 
 
 def stated_delta(mechanism: Any, epsilon: float) -> float:
-    """What an object says its delta is. Raises ValueError for what is no probability."""
+    """The delta that an object states. Raises ValueError unless it is a probability."""
     value = float(mechanism.delta(epsilon))
     if not 0 <= value <= 1:
         raise ValueError(
@@ -114,7 +114,7 @@ def stated_delta(mechanism: Any, epsilon: float) -> float:
 
 
 def stated_epsilon(mechanism: Any) -> float:
-    """What an object says its pure epsilon is. Raises ValueError for what is no number >= 0; infinity is one."""
+    """The pure epsilon that an object states. Raises ValueError unless it is >= 0; infinity is allowed."""
     value = float(mechanism.exact_epsilon())
     if not value >= 0:
         raise ValueError(f"mechanism must have an exact_epsilon() >= 0, got {value!r} of {type(mechanism).__name__}")
@@ -122,9 +122,9 @@ def stated_epsilon(mechanism: Any) -> float:
 
 
 def _law(ratios: Points, values: Points, *, below: bool = False) -> PairLoss:
-    """The law whose profile joins these points and is constant after the last; ratios ascend from 1.
+    """The loss whose profile joins these points and is constant after the last; ratios t ascend from 1.
 
-    below: rounding may have made a first slope steeper than symmetry allows; the law then has the steepest one.
+    below: rounding may have made a first slope steeper than symmetry allows; it is then limited to that.
     """
     ratios, values = _hull(ratios, np.minimum(1.0, values * (1 + _ROUNDING)))
     slopes = np.append(np.diff(values) / np.diff(ratios), 0.0)
@@ -137,9 +137,9 @@ def _law(ratios: Points, values: Points, *, below: bool = False) -> PairLoss:
 
 
 def _below(ratios: Points, values: Points, least: float) -> tuple[Points, Points]:
-    """The lower hull of the chords' prolongations: between two points, those of the chords before and after.
+    """The lower hull of the prolonged chords: between two points, those of the chords before and after.
 
-    Before the first one comes the steepest slope that symmetry allows there; after the last one a constant.
+    Before the first point comes the steepest slope that symmetry allows there; after the last one a constant.
     """
     slopes = np.diff(values) / np.diff(ratios)
     steepest = (values[0] - 1) / 2 * (1 - 10 * _ROUNDING)  # in a first step that short, the values' rounding is more

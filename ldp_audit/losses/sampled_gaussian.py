@@ -1,10 +1,10 @@
-r"""The moment-generating function of the loss of Gaussian noise on a Poisson sample, by quadrature with a proved error.
+"""The transform of Gaussian noise on a Poisson sample, by quadrature with a certified error.
 
 With x the noisy value, normal without the record, and w = 1 - q + q e**z for the noise's own loss z = mu x - mu**2/2,
 the loss is ln w from the data with the record to those without, and -ln w back. So M(s) = E[w**p] without the record,
 with p = 1 + s, or p = -s: the integral of f(x) = phi(x) w(x)**p.
 
-Quadrature. On a panel of half width a the Gauss and Legendre rule of n points is wrong by at most
+Quadrature. On a panel of half width a the Gauss-Legendre rule of n points is wrong by at most
 
     a (64/15) B rho**(-2 n)/(1 - rho**-2),
 
@@ -18,16 +18,16 @@ Bounds on f off the real line. With the share r = q e**z/w that the record has i
 So for mu v <= pi/2 the size of w grows with x, as does its argument, which lies between 0 and mu v; it is at most r mu
 v/(1 - 2 r) where r < 1/2, and along v at least the chord's or the tangent's at 0. Where r > 1/2, w is nowhere 0: its
 size is between (2 r - 1) w and w, and its argument within arcsin(1/r - 1) of mu v. And |phi(x + i v)| is phi(x)
-e**(v**2/2) (claim BD-STRIP). All bounds are linear in p and in y, so that those of one set of panels serve many of
+e**(v**2/2) (claim BD-STRIP). All bounds are linear in p and in y, so that one set of panels serves many values of
 either.
 
-Decay along the line. On x + i h(x), with h >= 0 on the side on which e**(i y ln w) falls, the integrand has the size
+Decay. On the path x + i h(x), with h >= 0 on the side on which e**(i y ln w) falls, the integrand has the size
 
     |phi(x + i h)| |w(x + i h)|**p e**(-y |arg w(x + i h)|) (1 + h'(x)**2)**(1/2)
 
-at most, and |M(c + i y')| for y' >= y is at most the integral of that. As h never falls with x, a piece of x is
-bounded from its ends: h stays below pi/2 over mu, or w is nowhere 0. Near y = 0 the bound is M(c) less a difference,
-which has its own digits.
+at most, and |M(c + i y')| for y' >= y is at most the integral of that. As h never falls with x, a piece of x is bounded
+from its ends: h stays below pi/2 over mu, or w is nowhere 0. Near y = 0 the bound is M(c) less a difference, which has
+its own digits.
 """
 
 from __future__ import annotations
@@ -58,29 +58,29 @@ _MOST_PANELS, _SHORTEST = 2**12, 1e-12
 _WIDTH, _MOST_FIRST = 2.0, 64
 _PLAIN, _DIM = 50, 100.0  # panels for estimates, and -ln of how small f is in the middle of one left out
 _REACH, _FARTHEST = 10.0, 4000.0
-"""Standard deviations of the noise, beyond which 1e-23 is left; and how long the range of x may be."""
+"""Standard deviations of the noise, beyond which 1e-23 is left; and the longest range of x."""
 _NEGLIGIBLE, _STEPS = 50.0, 40
 _WIDEST_ANGLE, _ALONE = 2.8, 0.51
-"""Of mu v, as w is 0 somewhere at pi; and a share from which on w is never 0."""
+"""A bound on mu v, as w has a zero at pi; and a share from which on w has none."""
 _PIECES = 8  # of each panel, for the decay along the line
 _RIGHT_ANGLE, _FARTHEST_PATH, _RISE = 1.5, 6.0, 0.85
-"""Of mu h, a little less than pi/2; the largest h; and how fast h grows where w is nowhere 0."""
+"""A bound on mu h, below pi/2; the largest h; and the slope of h where w has no zero."""
 _PATHS = (1.0, 0.5, 0.25)
-"""Constant h that are tried, in units of the largest one allowed."""
+"""Constant h to try, in units of the largest one allowed."""
 _MOST_NUMBERS, _MOST_RULES, _TOGETHER, _FEW, _AT_ONCE = 2**28, 64, 32, 64, 2**19
 _NEAR_ONE, _FLAT = 300.0, -44.0
-"""Up to which p ln w the excess over 1 is added up; and ln of the most that the rule for it may be wrong by."""
+"""Up to this p ln w the excess over 1 is summed; and ln of the largest error of its rule."""
 _BEND, _PER_OCTAVE = 6.0, 2
-"""How far apart |p| of one rule may be, in units of 1/mu; and how many rules there are between y and 2 y."""
+"""How far apart the |p| of one rule may be, in units of 1/mu; and the number of rules between y and 2 y."""
 _LARGEST_POWER, _HALF_LOG_TWO_PI = 600.0, 0.5 * math.log(2 * math.pi)
 
 
 @dataclass(frozen=True, eq=False)
 class SampledGaussian(Transform):
-    """M of Gaussian noise on a sample.
+    """The transform of Gaussian noise on a sample.
 
-    mu: sensitivity over sigma.   rate: with 0 < q < 1.   back: whether the loss is that from the data without the
-    record to those with it.
+    mu: sensitivity over sigma.   rate: with 0 < q < 1.   back: whether the loss is from the data without the record to
+    those with it.
     """
 
     mu: float
@@ -116,15 +116,15 @@ class SampledGaussian(Transform):
         fixed = float((masses * (own * changed + abs(power) * most * moved)).sum())
         turning = float((masses * most * ((own + abs(power) * moved) * np.abs(points.losses) + moved)).sum())
         rounding = EPS * (fixed + turning * y)
-        if near_one:  # the rule for the excess is wrong by no more than those for f and for the density alone
+        if near_one:  # the error of the excess is at most those for f and for the density together
             return from_excess(sums, math.exp(log_wrong) + math.exp(log_flat) + rounding)
         return from_scaled(sums, math.exp(min(_LARGEST_POWER, log_wrong - top)) + rounding, top)
 
     def log_limit(self, c: float) -> float:  # noqa: ARG002
-        """See `Transform`: it decays all the way."""
+        """See `Transform`: it decays to 0."""
         return -math.inf
 
-    def log_beyond(self, c: float, y: float) -> float:
+    def log_tail_bound(self, c: float, y: float) -> float:
         """See `Transform`."""
         power, whole = self._power(c), self.log_mean(c)
         rule = self._rule(power, y)
@@ -154,18 +154,18 @@ class SampledGaussian(Transform):
         return -c if self.back else 1 + c
 
     def _sign(self, power: float) -> int:
-        """That of p; p = 0 comes with either."""
+        """The sign of p; p = 0 comes with either."""
         return 1 if power > 0 or (power == 0 and not self.back) else -1
 
     def _rule(self, power: float, y: float) -> _Rule | None:
-        """The rule for p and up to y, made once for all that are about as large."""
+        """The rule for p and up to y, computed once for all of about this size."""
         sign, powers = self._sign(power), _bracket(abs(power), _BEND / self.mu)
         last = 2.0 ** (math.ceil(_PER_OCTAVE * math.log2(y)) / _PER_OCTAVE) if y > 0 else 0.0
         return self._rules.get((sign, powers, last), lambda: _Integrand(self.mu, self.rate, sign).rule(powers, last))
 
 
 class _Bound(NamedTuple):
-    """ln of a bound on |f e**(i y' ln w)| for |y'| <= y: steady + |p| power + y turn; shape of what was asked for."""
+    """ln of a bound on |f e**(i y' ln w)| for |y'| <= y: steady + |p| power + y turn; shape of the panels."""
 
     steady: Numbers
     power: Numbers
@@ -201,7 +201,7 @@ class _Integrand:
         return losses, np.exp(self.rate.log_drawn + z - losses)
 
     def bound(self, left: Numbers, right: Numbers, away: Numbers) -> _Bound:
-        """Of f e**(i y' ln w) for left <= x <= right and |v| <= away; infinite if that is too far."""
+        """The bound on f e**(i y' ln w) for left <= x <= right and |v| <= away; infinite beyond the zero of w."""
         (low, least), (high, most) = self.loss(left), self.loss(right)
         angle = self.mu * away
         known = angle < _WIDEST_ANGLE
@@ -218,7 +218,7 @@ class _Integrand:
         return _Bound(steady, -low - smaller, turn)
 
     def window(self, power: float) -> tuple[float, float] | None:
-        """Where f is integrated, up to this |p|; None where that is too long."""
+        """The range of integration, up to this |p|; None where that is too long."""
         first = -_REACH if self.sign > 0 else self._left_end(power)
         if first is None:
             return None
@@ -243,7 +243,7 @@ class _Integrand:
         return _Points(x, logs, *self.loss(x))
 
     def rule(self, powers: tuple[float, float], y: float) -> _Rule | None:
-        """A rule that serves |p| between these, |p| = 0 for y = 0, and up to this y; None where it is too long."""
+        """A rule for |p| between these, |p| = 0 for y = 0, and up to this y; None where it is too long."""
         window = self.window(powers[1])
         if window is None:
             return None
@@ -275,7 +275,7 @@ class _Integrand:
         return _Rule(self, window, centres, widths, counted.astype(np.bool_), _Bound(*bound))
 
     def plain_points(self, powers: tuple[float, float]) -> _Points | None:
-        """Nodes on equal panels, with no bound on the error, for |p| between these; None where they are too many."""
+        """Nodes on equal panels, without a bound on the error, for |p| between these; None where they are too many."""
         window = self.window(powers[1])
         if window is None:
             return None
@@ -289,7 +289,7 @@ class _Integrand:
         return self.points(middles, np.full(middles.size, half))
 
     def _left_end(self, power: float) -> float | None:
-        """A value below which ln f falls at a rate of 1 or more, and little is left, for p < 0."""
+        """A value below which ln f falls at a rate of 1 or more, and the rest is negligible, for p < 0."""
         x = -_REACH * 2.0 ** (np.arange(_STEPS) / 4)
         losses, shares = self.loss(x)
         logs = _log_density(x) - power * losses
@@ -299,7 +299,7 @@ class _Integrand:
 
 
 class _Pieces(NamedTuple):
-    """Pieces of x: their ends, ln w and the share there, and ln of the most and the least of the density's integral."""
+    """Pieces of x: their ends, ln w and the share there, and ln of bounds on the density's integral."""
 
     left: Numbers
     right: Numbers
@@ -322,8 +322,8 @@ class _Path(NamedTuple):
 class _Rule:
     """A quadrature rule for the integrands of some p.
 
-    middles, halves: the panels, shape (m,), of which those `counted` have nodes.   bounds: on their ellipses, shape
-    (m, radii).
+    middles, halves: the panels, shape (m,), of which those `counted` have nodes.   bounds: on their ellipses, shape (m,
+    radii).
     """
 
     integrand: _Integrand
@@ -351,7 +351,7 @@ class _Rule:
         return float(np.logaddexp.reduce([*errors, *tails]))
 
     def paths(self, power: float, y: float) -> list[_Path]:
-        """Lines of x that may bound the decay well: of constant h, and where w is nowhere 0 of a growing one."""
+        """Paths of x that may bound the decay well: of constant h, and of growing h where w has no zero."""
         mu, points, pieces = self.integrand.mu, self.points, self._pieces
         farthest = min(_RIGHT_ANGLE / mu, _FARTHEST_PATH)
         logs = points.log_masses + power * points.losses
@@ -412,7 +412,7 @@ class _Rule:
         return _Pieces(left, right, low, high, low_shares, high_shares, most, least)
 
     def _log_tail(self, power: float, shift: float, *, above: bool) -> float:
-        """ln of a bound on the integral beyond one end of the window, on a line moved by so much."""
+        """ln of a bound on the integral beyond one end of the window, on a path at height `shift`."""
         end = np.array([self.window[above]])
         angle, share = np.array([self.integrand.mu * shift]), self.integrand.loss(end)[1]
         growth = shift * shift / 2
@@ -446,7 +446,7 @@ def _log_density(x: Numbers) -> Numbers:
 
 
 def _log_density_bound(left: Numbers, right: Numbers) -> Numbers:
-    """ln of the most that the density is for left <= x <= right."""
+    """ln of the largest density for left <= x <= right."""
     return _log_density(np.maximum(0.0, np.maximum(left, -right)))
 
 
@@ -464,7 +464,7 @@ def _log_narrowed(shares: Numbers, angle: Numbers, power: float) -> Numbers:
 
 
 def _turned(shares: Numbers, angle: Numbers) -> Numbers:
-    """A lower bound of arg w(x + i v), likewise: that itself up to pi/2."""
+    """A lower bound of arg w(x + i v), likewise: exact up to pi/2."""
     near = np.minimum(angle, math.pi / 2)
     found = np.arctan2(shares * np.sin(near), 1 - shares * (1 - np.cos(near)))
     beyond = angle - np.arcsin(np.minimum(1.0, 1 / np.maximum(shares, 0.5) - 1))

@@ -1,21 +1,17 @@
-"""The chance that a record is in the sample, and what that does to a privacy loss: ln(1 - q + q e**L).
-
-The loss of a mechanism that sees a record only with the chance q: amplification by sampling, exactly.
+"""Amplification by subsampling, exactly: the loss of a mechanism that sees a record only with probability q.
 
 For a pair (P, Q), P with the record, sampling makes ((1 - q) Q + q P, Q). Its loss is ln(1 - q + q e**L), and
 
     delta(t) = q delta_base(1 + (t - 1)/q)                                 from the data with the record,
-    delta(t) = (1 - t (1 - q))_+ delta_mirror(t q / (1 - t (1 - q)))       from the data without it,
+    delta(t) = (1 - t (1 - q))_+ delta_reversed(t q / (1 - t (1 - q)))     from the data without it,
 
-where t = e**epsilon and delta_mirror is that of (Q, P). The two differ. Sources: Balle, Barthe, Gaboardi, "Privacy
+where t = e**epsilon and delta_reversed is that of (Q, P). The two differ. Sources: Balle, Barthe, Gaboardi, "Privacy
 amplification by subsampling" (NeurIPS 2018), Theorem 2; Zhu, Dong, Wang (AISTATS 2022), on dominating pairs.
 
-The loss under neighbours that come in both orders, from one that is right at epsilon >= 0.
-
-Where any pair may come as (P, Q) and as (Q, P) the profile at t < 1 follows from that at 1/t: delta(t) = 1 - t + t
-delta(1/t). Sampling with replaced records has the profile of ((1 - q) Q + q P, Q) at t >= 1 alone, so neither that pair
-nor its mirror dominates; the pair that does has the former's losses above 0, the latter's below, and 0 for the rest.
-Source: Zhu, Dong, Wang (AISTATS 2022), the remark on subsampling and replacement.
+Symmetric neighbours (`symmetric`). Where any pair may come as (P, Q) and as (Q, P) the profile at t < 1 follows from
+that at 1/t: delta(t) = 1 - t + t delta(1/t). Sampling with replaced records has the profile of ((1 - q) Q + q P, Q) at
+t >= 1 alone, so neither that pair nor its reverse dominates; the pair that does has the former's losses above 0, the
+latter's below, and 0 for the rest (Zhu, Dong, Wang, AISTATS 2022, the remark on subsampling and replacement).
 """
 
 from __future__ import annotations
@@ -32,19 +28,19 @@ from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.hulls import dominated_atoms, dominating_atoms
 from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, Transform, log_delta_from_reversed
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
-from ldp_audit.numerics import log1mexp, log_ratio
+from ldp_audit.numerics import log1mexp, log_expm1, log_ratio
 
 
 @dataclass(frozen=True)
 class SamplingRate:
-    """ln of the chance q that a record is drawn, and of 1 - q: both, since neither says the other to all digits."""
+    """ln of the probability q that a record is drawn, and of 1 - q: neither gives the other to all digits."""
 
     log_drawn: float
     log_left_out: float
 
     @classmethod
     def of_chance(cls, rate: float) -> SamplingRate:
-        """Of a number in [0, 1]."""
+        """From a number in [0, 1]."""
         drawn = math.log(rate) if rate > 0 else -math.inf
         return cls(drawn, math.log1p(-rate) if rate < 1 else -math.inf)
 
@@ -61,7 +57,7 @@ class SamplingRate:
         return cls(log1mexp(left_out), left_out)
 
     def again(self, rate: SamplingRate) -> SamplingRate:
-        """Of a sample of the sample, drawn by the other rate: the product."""
+        """The rate of a sample of the sample: the product."""
         log_drawn = self.log_drawn + rate.log_drawn
         if log_drawn < -math.log(2):
             return SamplingRate(log_drawn, log1mexp(log_drawn))
@@ -82,55 +78,48 @@ class SamplingRate:
         below = np.where(
             near > -0.5, np.log1p(np.maximum(near, -0.5)), np.logaddexp(self.log_left_out, self.log_drawn + losses)
         )
-        return np.where(losses > 0, np.logaddexp(0.0, _log_expm1(losses) + self.log_drawn), below)
+        return np.where(losses > 0, np.logaddexp(0.0, log_expm1(losses) + self.log_drawn), below)
 
     def inverse(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The inverse of `subsampled`; -inf at and below ln(1 - q), where it takes no value."""
+        """The inverse of `subsampled`; -inf at and below ln(1 - q), where there is none."""
         losses = np.asarray(losses, dtype=np.float64)
         lower = np.minimum(losses, 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
             near = np.where(lower < 0, np.expm1(lower) * np.exp(-self.log_drawn), 0.0)
-        far = self.log_left_out - self.log_drawn + _log_expm1(lower - self.log_left_out)
+        far = self.log_left_out - self.log_drawn + log_expm1(lower - self.log_left_out)
         below = np.where(near > -0.5, np.log1p(np.maximum(near, -0.5)), far)
-        return np.where(losses > 0, np.logaddexp(0.0, _log_expm1(losses) - self.log_drawn), below)
-
-
-def _log_expm1(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """ln(e**v - 1); -inf where that is not positive."""
-    positive = np.maximum(values, 0.0)
-    with np.errstate(divide="ignore"):
-        return positive + np.log(-np.expm1(-positive))
+        return np.where(losses > 0, np.logaddexp(0.0, log_expm1(losses) - self.log_drawn), below)
 
 
 _MOST_ATOMS = 2**18
 _LEAST_ORDERS = (1e-5, 1e-2, 0.5)
-"""Of alpha - 1 where a divergence is an integral: it rises with the order, so a lower one has at most this one's."""
+"""Of alpha - 1 where a divergence is an integral: divergences rise with the order, so the larger order's is a bound."""
 _LARGEST = 1e6
-"""Nats: of larger losses a list's two masses, e**-loss of each other, have lost their digits."""
+"""Nats: beyond, the two masses of a list, e**-loss of each other, have lost their digits."""
 
 
-def subsampled(law: PairLoss, rate: SamplingRate) -> PairLoss:
-    """The loss of ((1 - q) Q + q P, Q) for the law of (P, Q): exact where that is, finitely many losses likewise."""
+def subsampled(loss: PairLoss, rate: SamplingRate) -> PairLoss:
+    """The loss of ((1 - q) Q + q P, Q) from that of (P, Q): exact where that is, discrete where that is."""
     if rate.log_drawn == -math.inf:
         return ZERO_LOSS
     if rate.log_left_out == -math.inf:
-        return law
-    if isinstance(law, SubsampledLoss) and law.record_first:
-        return SubsampledLoss(law.base, law.rate.again(rate))
-    lower, upper = law.side(0), law.side(1)
+        return loss
+    if isinstance(loss, SubsampledLoss) and loss.record_first:
+        return SubsampledLoss(loss.base, loss.rate.again(rate))
+    lower, upper = loss.side(0), loss.side(1)
     if lower is not upper:
         return EnclosedLoss(subsampled(lower, rate), subsampled(upper, rate))
-    atoms = law.atoms(_MOST_ATOMS)
-    if atoms is None or (atoms is not law and np.abs(atoms.losses).max(initial=0.0) > _LARGEST):
-        return SubsampledLoss(law, rate)
+    atoms = loss.atoms(_MOST_ATOMS)
+    if atoms is None or (atoms is not loss and np.abs(atoms.losses).max(initial=0.0) > _LARGEST):
+        return SubsampledLoss(loss, rate)
     return _subsampled_values(atoms, rate)
 
 
 @dataclass(frozen=True)
 class SubsampledLoss(PairLoss):
-    """The loss of ((1 - q) Q + q P, Q), or of (Q, (1 - q) Q + q P), for a law of any kind.
+    """The loss of ((1 - q) Q + q P, Q), or of (Q, (1 - q) Q + q P).
 
-    base: the law of (P, Q), or of (Q, P).   rate: with 0 < q < 1.   record_first: which of the two pairs it is.
+    base: the loss of (P, Q), or of (Q, P).   rate: with 0 < q < 1.   record_first: which of the two pairs it is.
     """
 
     base: PairLoss
@@ -147,7 +136,7 @@ class SubsampledLoss(PairLoss):
         return self._sign * float(self.rate.subsampled(np.array(self._sign * self.base.supremum())))
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `PairLoss`; the ends are as far apart as the base's."""
+        """See `PairLoss`; the bounds are as far apart as the base's."""
         lowest = self.rate.log_left_out
         if self.record_first and epsilon <= lowest:  # no loss is below ln(1 - q)
             certain = math.log(-math.expm1(epsilon))
@@ -159,12 +148,12 @@ class SubsampledLoss(PairLoss):
         return share + low, share + high
 
     def reversed(self) -> SubsampledLoss:
-        """The loss of the other pair."""
+        """See `PairLoss`."""
         return SubsampledLoss(self.base.reversed(), self.rate, not self.record_first)
 
     @property
     def known(self) -> bool:
-        """Whether its losses are: of a base that knows its own, and the masses of cells."""
+        """See `PairLoss`: of a base that is known and discretisable."""
         return self.base.known and self.base.discretisable
 
     @property
@@ -173,11 +162,11 @@ class SubsampledLoss(PairLoss):
         return self.base.discretisable
 
     def known_bound(self, end: int) -> PairLoss:
-        """See `PairLoss`; of finitely many losses for a base that is known."""
+        """See `PairLoss`; discrete for a base that is known."""
         return self if self.known else self._enclosed[end]
 
     def transform(self) -> Transform | None:
-        """See `PairLoss`; of Gaussian noise on a sample."""
+        """See `PairLoss`; of subsampled Gaussian noise."""
         return self._transform
 
     @cached_property
@@ -190,22 +179,22 @@ class SubsampledLoss(PairLoss):
         return self.base.dominating_gaussian()[0], False
 
     def _divergence(self, alpha: float) -> Divergence:
-        """An integral with a proved error, and never more than without sampling (Mironov, Talwar, Zhang 2019)."""
+        """An integral with a certified error, and never more than without sampling (Mironov, Talwar, Zhang 2019)."""
         transform = self._transform
         if transform is None:
             return min(super()._divergence(alpha)[0], self.base.divergence(alpha)[0]), False
-        # of tiny losses rounding shows at orders near 1, and a larger order has no smaller a divergence
+        # for tiny losses rounding dominates at orders near 1, and a larger order's divergence is no smaller
         orders = {max(alpha - 1, least) for least in _LEAST_ORDERS}
         return min(self.base.divergence(alpha)[0], *(transform.log_mean(c) / c for c in orders)), False
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """See `PairLoss`; for a base that is one."""
+        """See `PairLoss`; for a base that is discretisable."""
         inner = self._base_masses(self.base_losses(edges))
         with_record, without = (inner.first, inner.second)[:: self._sign]
         drawn = np.logaddexp(without + self.rate.log_left_out, with_record + self.rate.log_drawn)
         only_with, only_without = (inner.infinite, inner.missing)[:: self._sign]
         left_out = only_without + self.rate.log_left_out
-        # what comes only without the record has the one loss ln(1 - q) now
+        # outputs possible only without the record have the loss ln(1 - q)
         cell = int(np.searchsorted(edges, self._sign * self.rate.log_left_out, side="left"))
         drawn[cell], without[cell] = np.logaddexp(drawn[cell], left_out), np.logaddexp(without[cell], only_without)
         shown = only_with + self.rate.log_drawn
@@ -242,9 +231,9 @@ class SubsampledLoss(PairLoss):
         return found._replace(first=placed(found.first), second=placed(found.second))
 
 
-def subsampled_like(law: PairLoss, like: SubsampledLoss) -> PairLoss:
-    """The loss of a law that takes the place of another one's base."""
-    return subsampled(law, like.rate) if like.record_first else subsampled(law.reversed(), like.rate).reversed()
+def subsampled_like(loss: PairLoss, like: SubsampledLoss) -> PairLoss:
+    """The subsampled loss of another base."""
+    return subsampled(loss, like.rate) if like.record_first else subsampled(loss.reversed(), like.rate).reversed()
 
 
 def _subsampled_values(base: DiscreteLoss, rate: SamplingRate) -> PairLoss:
@@ -256,20 +245,20 @@ def _subsampled_values(base: DiscreteLoss, rate: SamplingRate) -> PairLoss:
 _BELOW_ZERO = -math.ulp(0.0)
 
 
-def symmetric(law: PairLoss, *, below: bool = False) -> PairLoss:
-    """The law that is its own mirror image and agrees with this one at epsilon >= 0.
+def symmetric(loss: PairLoss, *, below: bool = False) -> PairLoss:
+    """The loss that is its own reverse and agrees with this one at epsilon >= 0.
 
-    law: with P(loss > 0) + Q(loss > 0) <= 1, as mixtures of a symmetric law have.
-    below: the law is a lower end, whose two masses may be a little more than 1; then all of them become less.
+    loss: with P(loss > 0) + Q(loss > 0) <= 1, as mixtures of a symmetric loss have.
+    below: the loss is a lower bound, whose two masses may slightly exceed 1; all of them are then scaled down.
     """
-    lower, upper = law.side(0), law.side(1)
+    lower, upper = loss.side(0), loss.side(1)
     if lower is not upper:
         return EnclosedLoss(symmetric(lower, below=True), symmetric(upper))
-    if law.reversed() is law:
-        return law
-    atoms = law.atoms(_MOST_ATOMS)
+    if loss.reversed() is loss:
+        return loss
+    atoms = loss.atoms(_MOST_ATOMS)
     if atoms is None:
-        return SymmetricLoss(law)
+        return SymmetricLoss(loss)
     above = atoms.losses > 0
     losses, logs, log_infinite = atoms.losses[above], atoms.log_probabilities[above], atoms.log_infinite
     if below:
@@ -280,16 +269,16 @@ def symmetric(law: PairLoss, *, below: bool = False) -> PairLoss:
 
 @dataclass(frozen=True)
 class SymmetricLoss(PairLoss):
-    """A law made symmetric, for one of any kind. It is its own mirror image.
+    """The loss of `symmetric`, its own reverse.
 
-    upper: the law whose losses above 0 it has.
+    upper: the loss with which it agrees at epsilon >= 0.
     """
 
     upper: PairLoss
 
     @property
     def exact(self) -> bool:
-        """See `PairLoss`: as the other."""
+        """See `PairLoss`: as the upper half."""
         return self.upper.exact
 
     def supremum(self) -> float:
@@ -303,12 +292,12 @@ class SymmetricLoss(PairLoss):
         return log_delta_from_reversed(epsilon, self.upper.log_delta_bounds(-epsilon))
 
     def reversed(self) -> SymmetricLoss:
-        """The loss of (Q, P): the same."""
+        """See `PairLoss`: the same."""
         return self
 
     @property
     def known(self) -> bool:
-        """Whether its losses are."""
+        """See `PairLoss`: as the upper half."""
         return self.upper.known
 
     def dominating_gaussian(self) -> tuple[float, bool]:
@@ -325,7 +314,7 @@ class SymmetricLoss(PairLoss):
         return self if self.known else symmetric(self.upper.known_bound(end), below=not end)
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
-        """See `PairLoss`; for an upper half that is one."""
+        """See `PairLoss`; for an upper half that is discretisable."""
         negative, at = edges[edges < 0], int(np.searchsorted(edges, 0.0))
         upper = self.upper
         above = upper.masses(np.concatenate([[0.0], edges[edges > 0]]))

@@ -23,8 +23,7 @@ import torch
 from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count, check_seed
 from ldp_audit.auditing.audit_program import audit
 from ldp_audit.auditing.bounds import Counts, Region
-from ldp_audit.auditing.events import Event
-from ldp_audit.auditing.outputs import Outputs
+from ldp_audit.auditing.membership import most_significant, tested
 from ldp_audit.auditing.result import CONSISTENT, VIOLATED, Witness, plain
 
 if TYPE_CHECKING:
@@ -96,8 +95,6 @@ class Canary:
 
 _SELECTION_SHARE = 0.4
 """The share of the trainings that selects the event."""
-
-_STANDARD_ERRORS = 3.0  # standard deviations
 
 Bound = dict[str, Any]
 """At one delta: "epsilon_lower"; "delta_lower", at epsilon 0, or None; "witness", "trials" of a world, "samples"."""
@@ -176,13 +173,10 @@ def _bounds_of_trainings(canary: Canary, samples: int, error: float, seed: int) 
     """Bounds at all deltas from one event and one confidence region: they hold simultaneously."""
     first, second = (_drawn(canary, world, samples, seed) for world in (0, 1))
     searched = int(_SELECTION_SHARE * samples)
-    trials = samples - searched
-    event, swapped, gap = _threshold(first[:searched], second[:searched])
-    tested = [event.count(Outputs(one[searched:])) for one in (first, second)]
-    likelier, other = (1, 0) if swapped else (0, 1)
-    counts = Counts(tested[likelier], trials, tested[other], trials)
-    region = Region(counts, error, 0.0, gap / 2)  # the whole gap would leave no slack for probabilities below 1
-    witness = Witness((likelier, other), event, counts)
+    choice = most_significant(first[:searched], second[:searched])
+    witness = tested(choice, (0, 1), first[searched:], second[searched:])
+    p, q = choice.seen.frequencies
+    region = Region(witness.counts, error, 0.0, (p - q) / 2)  # all of p - q would leave no slack
     return [_bound(delta, region.epsilon_lower(delta), witness, 2 * samples, region) for delta in canary.deltas()]
 
 
@@ -192,20 +186,6 @@ def _drawn(canary: Canary, world: int, samples: int, seed: int) -> np.ndarray:
     if found.shape != (samples,) or np.isnan(found).any():
         raise ValueError(f"draw must give {samples} numbers in world {world}, got shape {found.shape}, or NaN")
     return found
-
-
-def _threshold(first: np.ndarray, second: np.ndarray) -> tuple[Event, bool, float]:
-    """The half-line with the most significant difference of shares, whether world 1 makes it likelier, and that
-    difference.
-
-    The difference counts less some standard errors: a small one is more significant in a rare event.
-    """
-    levels, n = np.unique(np.concatenate([first, second])), len(first)
-    p, q = (1 - np.searchsorted(np.sort(one), levels, side="left") / n for one in (first, second))
-    doubt = _STANDARD_ERRORS * np.sqrt((p * (1 - p) + q * (1 - q) + 1 / n) / n)
-    place = int(np.argmax(np.abs(p - q) - doubt))
-    gap = float(p[place] - q[place])
-    return Event(((float(levels[place]), math.inf),)), gap < 0, abs(gap)
 
 
 def _bound(delta: float, epsilon: float, witness: Witness, samples: int, region: Region | None) -> Bound:

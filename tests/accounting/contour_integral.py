@@ -31,7 +31,7 @@ def laplace_moments(epsilon: float) -> Moments:
 
 
 def exact_log_delta(parts: Sequence[tuple[Moments, int]], epsilon: float) -> float:
-    """ln delta(epsilon), to about 1e-9, of the sum of these, each so many times."""
+    """ln delta(epsilon), to about 1e-9, of the sum of these losses with their times."""
 
     def cumulant(c: float) -> float:
         return sum(times * math.log(moments(np.array([c + 0j]))[0].real) for moments, times in parts)

@@ -1,4 +1,4 @@
-"""The delta of a loss of two values, T times, as an exact sum at 50 digits: the reference that floats are held to."""
+"""The delta of a two-valued loss, T times, as an exact sum at 50 digits: the reference for floats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DIGITS = 50
 
 
 def exact_log_delta(high: float, low: float, times: int, epsilon: float) -> arb:
-    """ln delta(epsilon) as a ball; the sum ends where what is left is below 10**-40 of it."""
+    """ln delta(epsilon) as a ball; the sum stops where the remainder is below 10**-40 of it."""
     ctx.dps = DIGITS + 15
     upper, lower, level = arb(high), arb(low), arb(epsilon)
     p = (1 - lower.exp()) / (1 - (lower - upper).exp())

@@ -1,4 +1,4 @@
-"""Random pairs of laws on few outcomes, for hypothesis."""
+"""Random pairs of distributions on few outcomes, for hypothesis."""
 
 from __future__ import annotations
 

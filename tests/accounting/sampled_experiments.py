@@ -1,4 +1,4 @@
-"""Small experiments with a random sample, enumerated in fractions: the laws of what a mechanism shows of each."""
+"""Small experiments with a random sample, enumerated in fractions: the distribution of a mechanism's output on each."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def with_replacement(data: Data, k: int) -> Iterator[tuple[Data, Fraction]]:
 
 
 def shown(samples: Iterator[tuple[Data, Fraction]], channel: Channel) -> Law:
-    """The law of what the channel shows of the sample."""
+    """The distribution of the channel's output on the sample."""
     law: Counter[Hashable] = Counter()
     for sample, weight in samples:
         for y, p in channel(sample).items():

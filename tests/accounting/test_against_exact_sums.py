@@ -1,7 +1,7 @@
-"""Privacy losses against sums and integrals with 50 digits and more, by ways that the package does not use.
+"""Privacy losses against sums and integrals with 50 digits and more, by methods that the package does not use.
 
 python-flint's arb gives a number with a bound on its error, so "above" and "below" here are certain. An epsilon is
-right to the share r of itself if delta(epsilon (1 - r)) is above the delta asked for and delta(epsilon (1 + r)) is not.
+right to the share r of itself if delta(epsilon (1 - r)) is above the target delta and delta(epsilon (1 + r)) is not.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _digits(count: int):
 
 
 def _is_right(loss: PrivacyLoss, true_delta: Delta, delta: float, share: float) -> None:
-    """Epsilon is right to this share, never too small, and the lower end no larger than the truth."""
+    """Epsilon is right to this share, never too small, and the lower bound no larger than the truth."""
     lower, upper = loss.epsilon_bounds(delta)
     target = arb(delta)
     assert true_delta(arb(upper)) <= target, "the upper end is too small"
@@ -40,7 +40,7 @@ def _is_right(loss: PrivacyLoss, true_delta: Delta, delta: float, share: float) 
 
 
 def _encloses(loss: PrivacyLoss, true_delta: Delta, delta: float, width: float) -> None:
-    """The ends of epsilon are so near, and the truth lies between them; the ends of delta at a level likewise."""
+    """The bounds on epsilon are this near, and the truth lies between them; the bounds on delta likewise."""
     lower, upper = loss.epsilon_bounds(delta)
     assert upper - lower <= width
     assert true_delta(arb(upper)) <= arb(delta), "the upper end is too small"
@@ -84,7 +84,7 @@ def test_many_randomised_responses_are_right_to_ten_digits(times, delta):
 
 
 def test_a_billion_tiny_losses_do_not_underflow():
-    """Catches a probability below every float that is taken for 0, and logarithms without digits."""
+    """Catches a probability that underflows to 0, and logarithms without digits."""
     loss = compose([(RandomizedResponse(1e-9), 10**9)])
     with _digits(_DIGITS):
         for level in (0.5, 0.9, 1 - 1e-8):
@@ -153,8 +153,8 @@ def _arb(q: fmpq) -> arb:
 
 @pytest.mark.parametrize(("scale", "times"), [(1.0, 1), (2.0, 2), (0.5, 3), (10.0, 40), (1.0, 100)])
 @pytest.mark.parametrize("delta", [1e-3, 1e-9, 1e-30])
-def test_laplace_noises_lie_between_certified_ends(scale, times, delta):
-    """Catches an atom put into the wrong cell, and ends that are swapped, too wide, or no ends."""
+def test_laplace_noises_lie_between_certified_bounds(scale, times, delta):
+    """Catches an atom put into the wrong cell, and bounds that are swapped, too wide, or missing."""
     with _digits(200):
         truth = _laplaces(1 / arb(scale), times)
         if truth(arb(0)) > arb(delta):
@@ -162,8 +162,8 @@ def test_laplace_noises_lie_between_certified_ends(scale, times, delta):
 
 
 @pytest.mark.parametrize("delta", [1e-3, 1e-9, 1e-30])
-def test_gaussian_noise_with_responses_lies_between_certified_ends(delta):
-    """Catches a mistake in what laws of different kinds share: the truth is a sum over the responses' counts."""
+def test_gaussian_noise_with_responses_lies_between_certified_bounds(delta):
+    """Catches a mistake in a sum of losses of different kinds: the truth is a sum over the responses' counts."""
     epsilon, times, sigma = 0.3, 25, 1.5
     gaussian = _gaussian(1 / arb(sigma))
 
@@ -181,8 +181,8 @@ def test_gaussian_noise_with_responses_lies_between_certified_ends(delta):
 
 
 @pytest.mark.parametrize("delta", [1e-3, 1e-9])
-def test_two_sampled_gaussians_lie_between_certified_ends(delta):
-    """Catches the two directions mixed up, and a wrong end of the loss of those who are left out."""
+def test_two_sampled_gaussians_lie_between_certified_bounds(delta):
+    """Catches the two directions mixed up, and a wrong least loss of an unsampled record."""
     rate, sigma = 0.2, 1.0
     with _digits(40):
         directions = [_two_sampled(arb(rate), arb(sigma), back) for back in (False, True)]
@@ -202,7 +202,7 @@ def _two_sampled(rate: arb, sigma: arb, back: bool) -> Delta:
         return (1 - rate + rate * ((2 * x - 1) / (2 * sigma**2)).exp()).log()
 
     def value(level: Any, analytic: bool = False) -> Any:
-        """Where the loss is so large."""
+        """The noisy value with this loss."""
         return sigma**2 * ((acb(level).exp() - (1 - rate)) / rate).log(analytic=analytic) + arb(1) / 2
 
     def below(x: Any) -> tuple[Any, Any]:

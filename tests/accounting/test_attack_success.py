@@ -98,7 +98,7 @@ def test_no_false_alarm_leaves_what_is_shown_outright() -> None:
 
 
 @pytest.mark.parametrize("alpha", [1e-200, 1e-9, 0.01, 0.7])
-def test_compositions_lie_between_the_ends_and_agree_with_the_curve(alpha: float) -> None:
+def test_compositions_lie_between_the_bounds_and_agree_with_the_curve(alpha: float) -> None:
     loss = compose([(Laplace(3.0), 20)])
     found = detection(loss, alpha)
     assert 0 < found.lower <= found.upper <= found.lower * (1 + 1e-4)
@@ -108,8 +108,8 @@ def test_compositions_lie_between_the_ends_and_agree_with_the_curve(alpha: float
         assert 1 - float(curve.upper) <= found.upper + 1e-15
 
 
-def test_ends_that_are_apart_stay_on_their_sides() -> None:
-    """All that (1, 1e-5)-privacy allows: at least nothing, at most e alpha + 1e-5."""
+def test_bounds_that_are_apart_stay_on_their_sides() -> None:
+    """All that (1, 1e-5)-privacy allows: a rate of at least 0, and at most e alpha + 1e-5."""
     found = detection(PrivacyProfile.from_points([(1.0, 1e-5)]).loss, 1e-3)
     assert found.lower <= 1e-3
     assert math.e * 1e-3 + 1e-5 <= found.upper <= (math.e * 1e-3 + 1e-5) * (1 + 1e-9)

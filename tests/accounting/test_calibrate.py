@@ -1,4 +1,4 @@
-"""The inverse: never on the unsafe side of the budget, and within the stated tolerance of it."""
+"""Calibration: never on the unsafe side of the budget, within the tolerance, in few evaluations; bad input refused."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting import calibrate, compose, privacy_loss
-from ldp_audit.accounting.calibrate import Calibrated, Search
+from ldp_audit.accounting import compose, privacy_loss
+from ldp_audit.accounting.calibrate import Calibrated, Search, Steps, calibrate
 from ldp_audit.accounting.calibrated_parameters import (
     calibrate_gaussian,
     calibrate_laplace,
@@ -113,7 +114,7 @@ def test_far_ends_of_noise_are_not_built_where_a_place_is_given() -> None:
 def test_usual_questions_take_few_looks(
     monkeypatch: pytest.MonkeyPatch, ask: Callable[[], Calibrated], most: int
 ) -> None:
-    """Also those of a billion reports: each look may be costly."""
+    """Also those of a billion reports: each evaluation may be costly."""
     seen: list[float] = []
     before = Search.loss
     monkeypatch.setattr(Search, "loss", lambda search, value: seen.append(value) or before(search, value))
@@ -123,7 +124,7 @@ def test_usual_questions_take_few_looks(
 
 
 def test_what_delta_allows_but_epsilon_does_not_is_no_answer() -> None:
-    """An epsilon is stated a little above its equation's root, so at the very value it exceeds the budget."""
+    """An epsilon is rounded up from its equation's root, so at the very value it exceeds the budget."""
     sigma = 1 / gdp_within(1.0, 1e-6).value
     loss = privacy_loss(Gaussian(sigma))
     assert loss.delta(1.0) <= 1e-6
@@ -156,8 +157,8 @@ def test_parameters_may_be_negative_or_pass_zero() -> None:
     assert abs(zero.value) < 1e-11
 
 
-def test_only_upper_ends_count() -> None:
-    """A search by the lower ends would return twice as much."""
+def test_only_upper_bounds_count() -> None:
+    """A search by the lower bounds would return twice as much."""
 
     def build(epsilon: float) -> PrivacyLoss:
         lower, upper = (BinomialLoss(e, -e, 1) for e in (epsilon, 2 * epsilon))
@@ -252,7 +253,7 @@ def test_bad_questions_are_refused_by_name(change: dict, message: str) -> None:
 
 
 def test_budgets_at_the_ends_of_their_ranges_are_answered() -> None:
-    """Where what a search begins with is infinite, or 0."""
+    """Where the start of a search is infinite, or 0."""
     assert calibrate_rounds(Gaussian(1.0), math.inf, 1e-6, most=1000).value == 1000
     assert calibrate_rounds(RandomizedResponse(1e-300), 1.0, 0.5, most=10**6).met_everywhere
     assert calibrate_local_epsilon(5, math.inf, 0.1).value == 100
@@ -263,3 +264,172 @@ def test_budgets_at_the_ends_of_their_ranges_are_answered() -> None:
         calibrate_rounds(RandomizedResponse(1.0), "x")
     with pytest.raises(ValueError, match=r"delta must lie in \[0, 1\], got 2.0"):
         calibrate_rounds(RandomizedResponse(1.0), 1.0, 2.0)
+
+
+RESPONSE = RandomizedResponse(1.0)
+
+
+def search(**changes: object) -> Calibrated:
+    return calibrate(RandomizedResponse, **{"epsilon": 1.0, "low": 0.1, "high": 2.0, **changes})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: calibrate_local_epsilon(0, 1.0), r"times must be a whole number in 1 .. 10\*\*18, got 0"),
+        (lambda: calibrate_local_epsilon(10**400, 1.0), "times must be a whole number in .*, got a number of 1329"),
+        (lambda: calibrate_local_epsilon(10, "1"), "epsilon must be a number >= 0, got '1'"),
+        (lambda: calibrate_local_epsilon(10, 1.0, "a"), r"delta must lie in \[0, 1\], got 'a'"),
+        (lambda: calibrate_local_epsilon(10, 1.0, high=-1), "high must be a finite number > 0, got -1"),
+        (lambda: calibrate_gaussian("1", 1, 1.0, 1e-6), "sensitivity must be a finite number > 0, got '1'"),
+        (lambda: calibrate_gaussian(True, 1, 1.0, 1e-6), "sensitivity must be a finite number > 0, got True"),
+        (lambda: calibrate_gaussian(0, 1, 1.0, 1e-6), "sensitivity must be a finite number > 0, got 0"),
+        (lambda: calibrate_gaussian(1, 10**400, 1.0, 1e-6), "times must be a whole number in .*, got a number of 1329"),
+        (lambda: calibrate_gaussian(1, -1, 1.0, 1e-6), "times must be a whole number >= 1, got -1"),
+        (lambda: calibrate_gaussian(1, 0, 1.0, 1e-6), "times must be a whole number >= 1, got 0"),
+        (lambda: calibrate_gaussian(1, 2.5, 1.0, 1e-6), "times must be a whole number >= 1, got 2.5"),
+        (lambda: calibrate_gaussian(1e300, 10**30, 1.0, 1e-6), r"sensitivity sqrt\(times\) must be a finite number"),
+        (lambda: calibrate_laplace(1, 0, 1.0), "times must be a whole number >= 1, got 0"),
+        (lambda: calibrate_laplace(1e300, 10**9, 1.0), "sensitivity times / epsilon must be a finite number > 0"),
+        (lambda: calibrate_rounds(RESPONSE, 1.0, most=1), "most must be a whole number >= 2, got 1"),
+        (lambda: calibrate_subsample(RESPONSE, 1, 0.5), r"n must be a whole number in 2 .. 10\*\*12, got 1"),
+        (
+            lambda: calibrate_subsample(RESPONSE, 2, 0.5, adjacency="add/remove"),
+            r"n must be a whole number in 3 .. 10\*\*12, got 2",
+        ),
+        (lambda: calibrate_subsample(RESPONSE, 9, 0.5, kind="poisson"), "kind must be without or with, .*'poisson'"),
+        (lambda: search(tolerance="a"), r"tolerance must lie in \[1e-13, 1\), got 'a'"),
+        (lambda: search(near=[1], increasing=True), r"near must be a number and needs increasing, got \[1\] and True"),
+        (lambda: search(high=10**400), "high must be a finite number, got a number of 1329 bits"),
+        (lambda: search(low="a"), "low must be a finite number, got 'a'"),
+    ],
+)
+def test_what_is_no_argument_is_refused_by_name(ask: Callable[[], Calibrated], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ask()
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    given, plain = calibrate_local_epsilon(np.int64(10), np.float64(1.0)), calibrate_local_epsilon(10, 1.0)  # type: ignore[arg-type]
+    assert given == plain
+    assert calibrate_rounds(RESPONSE, 5.0, most=np.int64(100)).value == 5  # type: ignore[arg-type]
+    assert calibrate_subsample(RESPONSE, np.int64(100), 0.3).value == 20  # type: ignore[arg-type]
+    assert search(low=np.float32(0.5), high=np.int64(2)).value == pytest.approx(1)
+
+
+@pytest.mark.parametrize("sensitivity", [1e-300, 1e300])
+def test_the_unit_of_the_noise_may_be_any(sensitivity: float) -> None:
+    exact = sensitivity / gdp_within(1.0, 1e-6).value
+    assert calibrate_gaussian(sensitivity, 1, 1.0, 1e-6).value == pytest.approx(exact, rel=1e-6)
+    assert calibrate_laplace(sensitivity, 10, 1.0).value == pytest.approx(10 * sensitivity, rel=2e-6)
+
+
+def test_so_many_reports_that_the_noise_is_above_a_billion_billions() -> None:
+    exact = 1e15 / gdp_within(1.0, 1e-6).value
+    assert calibrate_gaussian(1.0, 10**30, 1.0, 1e-6).value == pytest.approx(exact, rel=1e-6)
+
+
+def test_a_delta_alone_is_met_however_small() -> None:
+    found = calibrate_local_epsilon(10, 0.0, 1e-290)
+    assert found.spent == 0
+    assert found.spent_delta <= 1e-290
+    assert found.value >= 2e-291  # delta(0) of ten reports is at most five times one epsilon
+
+
+def test_a_budget_without_end_is_met_by_any_noise() -> None:
+    assert calibrate_laplace(1.0, 1, math.inf).met_everywhere
+    assert calibrate_gaussian(1.0, 1, math.inf, 0.1).met_everywhere
+
+
+@pytest.mark.parametrize("delta", [1e-13, 1e-6, 0.1])
+def test_monotone_spending_is_not_remarked_upon(delta: float) -> None:
+    """From an end of the range so far off that the values' distances from it are the same float."""
+    found = calibrate_gaussian(1.0, 1, 1.0, delta)
+    assert not any("monotone" in note for note in found.notes)
+
+
+Height = Callable[[float], float]
+
+FALLING: dict[str, tuple[Height, float, float]] = {
+    "straight in ln value": (lambda x: -2.3 * math.log(x / 7.7), 1e-12, 1e12),
+    "bent": (lambda x: 3 - x**1.7, 1e-6, 1e6),
+    "infinite on the safe side": (lambda x: math.inf if x < 2 else -math.log(x - 1.9), 0.1, 100.0),
+    "a step": (lambda x: 1.0 if x <= 3.123456789 else -1.0, 1.0, 10.0),
+    "steps": (lambda x: 10.5 - math.ceil(x), 0.5, 300.0),
+    "singular next to an end": (lambda x: math.log(-math.log(x - 1) / 13) if 1 < x < 2 else -5.0, 1 + 1e-15, 1.5),
+    "flat": (lambda x: 1e-9 * (5 - x), 0.01, 1000.0),
+    "negative": (lambda x: -3 - x, -1e5, -1e-5),
+    "through 0": (lambda x: 1e-3 - x, -1.0, 2.0),
+}
+
+
+def _narrowed(
+    height: Height, safe: float, unsafe: float, tolerance: float, *, whole: bool = False
+) -> tuple[Steps, int]:
+    steps = Steps({x: height(x) for x in (safe, unsafe)}, safe, unsafe, tolerance, whole)
+    looks = 0
+    while (between := steps.between()) is not None:
+        looks += 1
+        assert min(steps.safe, steps.unsafe) < between < max(steps.safe, steps.unsafe)
+        steps.add(between, height(between), safe=height(between) >= 0)
+        assert looks < 200
+    return steps, looks
+
+
+@pytest.mark.parametrize("name", FALLING)
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-12])
+def test_a_crossing_is_closed_in_from_both_sides(name: str, tolerance: float) -> None:
+    height, low, high = FALLING[name]
+    steps, _ = _narrowed(height, low, high, tolerance)
+    assert steps.unsafe is not None
+    assert height(steps.safe) >= 0 > height(steps.unsafe)
+    assert abs(steps.unsafe - steps.safe) <= tolerance * min(abs(steps.safe), abs(steps.unsafe)) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("name", "most"), [("straight in ln value", 3), ("bent", 12), ("steps", 60), ("a step", 60)])
+def test_smooth_functions_take_few_looks_and_others_no_more_than_some_halvings(name: str, most: int) -> None:
+    height, low, high = FALLING[name]
+    assert _narrowed(height, low, high, 1e-6)[1] <= most
+
+
+@settings(max_examples=60)
+@given(st.floats(1, 1e9), st.floats(0.1, 5), st.integers(0, 3))
+def test_whole_numbers_end_at_neighbours(crossing: float, slope: float, kind: int) -> None:
+    of: list[Height] = [
+        lambda x: slope * math.log(crossing / x),
+        lambda x: slope * (crossing - x),
+        lambda x: 1.0 if x <= crossing else -1.0,
+        lambda x: math.inf if x <= crossing else -slope * math.log(x),
+    ]
+    high = 2 * 10**9
+    steps, looks = _narrowed(of[kind], 1, high, 1e-6, whole=True)
+    assert steps.safe == math.floor(crossing)
+    assert steps.unsafe == steps.safe + 1
+    assert looks <= 100
+
+
+@pytest.mark.parametrize("way", [1, -1])
+def test_steps_ahead_reach_beyond_the_crossing_and_never_beyond_the_end(way: int) -> None:
+    """From either side, with and without finite heights."""
+    for here in (1.0, 90.0, 99.999, 1e4):
+        for height in (lambda x: 2 * math.log(100 / x), lambda x: math.inf if x < 50 else math.log(100 / x)):
+            falling = height if way > 0 else (lambda x, of=height: -of(x))
+            steps = Steps({here: falling(here)}, here, None, 1e-6, whole=False)
+            end = 1e6 if (falling(here) >= 0) == (way > 0) else 1e-6
+            at, looks = here, 0
+            while (falling(at) >= 0) == (falling(here) >= 0) and at != end:
+                before, at = at, steps.ahead(at, end)
+                assert before < at <= end or end <= at < before
+                steps.heights[at] = falling(at)
+                looks += 1
+            assert at != end
+            assert looks <= 25
+    whole = Steps({1: math.inf}, 1, None, 1e-6, whole=True)
+    assert whole.ahead(1, 10**9) == 2
+    at, seen = -(10**9), []
+    while at < 2:  # through 0, in few steps
+        at = Steps({at: math.inf}, at, None, 1e-6, whole=True).ahead(at, 10**9)
+        seen.append(at)
+    assert seen[-3:] == [0, 1, 2]
+    assert len(seen) < 40
+    assert Steps({3: math.inf}, 3, None, 1e-6, whole=True).ahead(3, 4) == 4

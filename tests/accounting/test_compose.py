@@ -36,7 +36,7 @@ CHANNELS = st.lists(st.lists(st.integers(1, 9), min_size=3, max_size=3), min_siz
 
 
 def product(laws):
-    """The law of independent outcomes."""
+    """The joint distribution of independent outcomes."""
     return {
         outcomes: math.prod(float(law[o]) for law, o in zip(laws, outcomes, strict=True))
         for outcomes in itertools.product(*(range(len(law)) for law in laws))
@@ -49,7 +49,7 @@ def divergence(first, second, level):
 
 @settings(max_examples=40)
 @given(st.lists(CHANNELS, min_size=1, max_size=3), st.floats(0, 3))
-def test_few_losses_compose_to_the_product_law_exactly(channels, level):
+def test_few_losses_compose_to_the_product_distribution_exactly(channels, level):
     """Would catch a lost combination and a wrong merging. Both orders of a pair of rows are in play."""
     rows = [[dict(enumerate(row)) for row in channel] for channel in channels]
     laws = [DiscreteLoss.of_laws(*pair) for pair in rows]
@@ -103,7 +103,7 @@ def test_once_is_the_loss_itself_and_nothing_spends_nothing():
 
 
 @given(st.integers(1, 40), st.integers(1, 40))
-def test_the_largest_losses_add_up(first, second):
+def test_the_suprema_add_up(first, second):
     loss = compose([(RandomizedResponse(0.25, 3), first), (TwoPoint(0.5), second)])
     assert loss.supremum() == pytest.approx(0.25 * first + 0.5 * second, rel=1e-12)
 
@@ -120,7 +120,7 @@ def test_infinite_losses_survive_as_often_as_not_even_one_occurs():
 
 
 def test_two_values_and_an_infinite_one():
-    """A loss of -0.5, 1 or infinity, three times: against the product law."""
+    """A loss of -0.5, 1 or infinity, three times: against the joint distribution."""
     first = {0: Fraction(1, 2), 1: Fraction(2, 5), 2: Fraction(1, 10)}
     second = {0: Fraction(1, 4), 1: Fraction(3, 5), 3: Fraction(3, 20)}
     law = composed([(DiscreteLoss.of_laws(first, second), 3)])
@@ -199,7 +199,7 @@ def test_numpy_counts_are_counts():
     ids=repr,
 )
 def test_mixed_compositions_are_enclosed(items, closed):
-    """The interval's ends are in order, above each part alone, below the sum of all, and near to each other."""
+    """The bounds are in order, above each part alone, below the sum of all, and near to each other."""
     loss = compose(items)
     low, high = loss.epsilon_bounds(1e-6)
     alone = max(compose([item]).epsilon_bounds(1e-6)[0] for item in items)
@@ -225,7 +225,7 @@ def test_a_laplace_twice_against_the_exact_convolution():
         assert total <= upper * (1 + 1e-12)
 
 
-def test_what_is_known_by_its_profile_alone_composes_between_two_ends():
+def test_what_is_known_by_its_profile_alone_composes_between_two_bounds():
     grid = Laplace(1.0).implemented()
     loss = compose([(grid, 2), (RandomizedResponse(0.5), 3)])
     assert isinstance(loss.directions[0], EnclosedLoss)
@@ -249,7 +249,7 @@ def test_a_hundred_million_weights_a_thousand_million_times_take_no_time(epsilon
 
 
 def test_a_wider_interval_holds_the_truth_and_the_narrower_one() -> None:
-    """Catches a width that is ignored, and ends that are no longer certain once the grid is coarse."""
+    """Catches a width that is ignored, and bounds that fail once the grid is coarse."""
     replaced = subsample(Laplace(10.0), rate=0.49, adjacency="replace")  # which only a grid tells
     parts = [(replaced, 1000), (Gaussian(20.0), 10)]
     ends = [compose(parts, width=width).epsilon_bounds(delta=1e-6) for width in (1e-4, 1e-2, 1e-1, 10.0)]
@@ -265,20 +265,20 @@ def test_a_width_that_is_none_is_named(width: object) -> None:
         compose([(Laplace(10.0), 10)], width=width)
 
 
-def test_an_end_that_never_falls_is_infinite_and_no_traceback() -> None:
+def test_a_bound_that_never_falls_is_infinite_and_no_traceback() -> None:
     few = compose([(subsample(Laplace(1e-200), rate=0.5), 1), (Gaussian(sigma=1.0), 1)])
     low, high = few.epsilon_bounds(1e-6)
     assert 0 <= low < math.inf
     assert high == math.inf
 
 
-def test_a_loss_of_1e200_nats_beside_noise_has_an_upper_end_all_the_same() -> None:
-    """No grid holds both; one tilt does. Would catch a sum that is given up with the grid."""
+def test_a_loss_of_1e200_nats_beside_noise_has_an_upper_bound_all_the_same() -> None:
+    """No grid holds both; one tilt does. Would catch a sum without a bound."""
     low, high = compose([(Laplace(1e-200), 1), (Gaussian(sigma=1.0), 1)]).epsilon_bounds(1e-6)
     assert 0 <= low <= 1e200 <= high <= 1e200 * (1 + 1e-9)
 
 
-def test_a_level_beyond_every_grid_has_a_delta_of_next_to_nothing() -> None:
+def test_an_epsilon_beyond_every_grid_has_a_delta_of_next_to_nothing() -> None:
     low, high = compose([(Laplace(1.0), 1), (Gaussian(sigma=1e6), 1)]).delta_bounds(1e300)
     assert 0 <= low <= high <= 1e-300
 

@@ -1,4 +1,4 @@
-"""What a loss means for people: attacks, posteriors, and what delta is the chance of."""
+"""A loss in plain sentences: attacks, posteriors, and the meaning of delta."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_posteriors_stay_within_the_pure_bounds_and_reach_them(loss: PrivacyLoss
 
 
 @given(losses(), st.floats(0, 8))
-def test_how_often_a_loss_exceeds_a_level(loss: PrivacyLoss, epsilon: float) -> None:
+def test_how_often_a_loss_exceeds_an_epsilon(loss: PrivacyLoss, epsilon: float) -> None:
     exact = max(
         float(np.exp(law.log_probabilities)[law.losses > epsilon].sum() + math.exp(law.log_infinite))  # type: ignore[attr-defined]
         for law in loss.directions
@@ -86,7 +86,7 @@ def test_the_slope_of_the_profile_brackets_the_gaussian_tail(epsilon: float) -> 
 
 
 def test_the_laplace_tail_is_bracketed() -> None:
-    """P(L > e) = 1 - e**((e - 1)/2) / 2: half the mass lies at the largest loss."""
+    """P(L > e) = 1 - e**((e - 1)/2) / 2: half the mass lies at the supremum."""
     found = loss_exceeds(PrivacyLoss((LaplaceLoss(1.0),)), 0.3)
     assert found.lower <= 1 - math.exp(-0.35) / 2 <= found.upper
     assert found.upper - found.lower < 1e-4
@@ -174,7 +174,7 @@ def test_a_delta_that_is_only_approached_is_not_called_allowed() -> None:
     )
 
 
-def test_assumptions_and_ends_are_passed_on() -> None:
+def test_assumptions_and_bounds_are_passed_on() -> None:
     words = explain(PrivacyProfile.from_points([(1.0, 1e-5)]).loss, delta=1e-5)
     assert words[-1] == "This rests on: it satisfies (1, 1e-05)."
     assert words[0] == "The epsilon at delta = 1e-05 is at least 0 and at most 1 nats."

@@ -39,7 +39,7 @@ def enumerated(n: int, m: int) -> Fraction:
 @pytest.mark.parametrize(
     ("mu", "epsilon"), [(0.1, 0.3), (0.26805, 1), (1, 0), (3, 10), (30, 400), (5, 0.1), (0.01, 0.2), (1e-16, 0)]
 )
-def test_two_normal_laws_are_the_gaussian_mechanism(mu: float, epsilon: float) -> None:
+def test_two_normal_distributions_are_the_gaussian_mechanism(mu: float, epsilon: float) -> None:
     loss = NormalLoss((mu * mu / 2, mu * mu / 2), (mu * mu, mu * mu), (0.0, 0.0), math.inf)
     assert loss.delta(epsilon) == pytest.approx(gdp_to_delta(mu, epsilon).value, rel=1e-12)
 
@@ -187,7 +187,7 @@ def test_the_smallest_dimension_is_where_the_advantage_passes(others) -> None:
 
 
 @pytest.mark.parametrize(("n", "m"), [(2, 3), (3, 4)])
-def test_the_simulation_has_the_enumerated_law(n: int, m: int) -> None:
+def test_the_simulation_has_the_enumerated_distribution(n: int, m: int) -> None:
     """20,000 runs; a chance that is off by 0.02 is found with probability 0.999, a right one fails once in 10**6."""
     run = simulate(n, m, 1, LN3, trials=20_000, rng=np.random.default_rng(5), confidence=1 - FALSE_ALARM)
     laws = exact_laws(UPPER, LOWER, [LOWER] * (n - 1))

@@ -1,4 +1,4 @@
-"""The figure of the membership test: its numbers are what its caption says, and it is drawn."""
+"""The figure of the membership test: its numbers agree with its caption, and it can be drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws with replacement: against the worst mechanism of all, found by linear programming, and against quadrature."""
+"""Draws with replacement: against the worst mechanism, found by linear programming, and against quadrature."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 
 def random_law(rng: np.random.Generator) -> PairLoss:
-    """Its own mirror image, with up to three losses above 0, and perhaps infinite ones."""
+    """A loss that is its own reverse, with up to three values above 0, and perhaps infinite ones."""
     count = int(rng.integers(1, 4))
     losses, masses = np.sort(rng.uniform(0.05, 2, count)), rng.uniform(0.1, 1, count)
     infinite = 0.0 if rng.random() < 0.5 else float(rng.uniform(0, 0.2))
@@ -85,7 +85,7 @@ def test_the_bounds_enclose_the_most_that_any_mechanism_gives_away(seed: int) ->
 @pytest.mark.parametrize("noise", [GaussianLoss(0.4), GaussianLoss(2.5), LaplaceLoss(0.3), LaplaceLoss(2.0)])
 @pytest.mark.parametrize(("n", "k"), [(3, 3), (50, 4)])
 def test_noise_on_the_number_of_copies_gives_away_no_more(noise: GaussianLoss | LaplaceLoss, n: int, k: int) -> None:
-    """Both orders of the pair, by quadrature. Would catch a number of copies that is left out or moved down."""
+    """Both orders of the pair, by quadrature. Would catch a multiplicity that is left out or rounded down."""
     weights = binom.pmf(np.arange(k + 1), k, 1 / n)
     density, step = (norm.pdf, noise.mu) if isinstance(noise, GaussianLoss) else (laplace.pdf, noise.epsilon)
     directions = subsample(PrivacyLoss((noise,)), kind="with", n=n, k=k).directions
@@ -103,7 +103,7 @@ def test_noise_on_the_number_of_copies_gives_away_no_more(noise: GaussianLoss | 
 
 @pytest.mark.parametrize("adjacency", ["add/remove", "replace"])
 @pytest.mark.parametrize("base", [LaplaceLoss(1.0), BinomialLoss(1.0, -1.0, 1)])
-def test_the_largest_loss_is_that_of_a_pure_mechanism_drawn_again_and_again(base: PairLoss, adjacency: Any) -> None:
+def test_the_supremum_is_that_of_a_pure_mechanism_drawn_again_and_again(base: PairLoss, adjacency: Any) -> None:
     """k ln(1 + (t - 1)/n): each draw by itself."""
     loss = subsample(PrivacyLoss((base,)), kind="with", n=10, k=20, adjacency=adjacency)
     bound = 20 * math.log1p(math.expm1(1.0) / 10)

@@ -1,8 +1,9 @@
-"""delta and epsilon of a loss are each other's inverse, on the safe side; profiles have the shape that they must."""
+"""delta and epsilon of a loss are each other's inverse, on the safe side, and the search takes few evaluations."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from importlib import import_module
 
 import numpy as np
@@ -11,10 +12,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ldp_audit.accounting import DiscreteLoss, PrivacyLoss, compose, privacy_loss
+from ldp_audit.accounting.privacy_loss import LevelSearch, log_odds
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, BinomialLoss
+from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import LossWithInfinity, PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
-from ldp_audit.mechanisms import Laplace, Piecewise, RandomizedResponse
+from ldp_audit.mechanisms import Hybrid, Laplace, Piecewise, RandomizedResponse
 
 LAWS = st.one_of(
     st.builds(BinomialLoss, st.floats(1e-6, 5), st.floats(-5, -1e-6), st.integers(1, 10**7)),
@@ -30,7 +33,7 @@ LOSSES = st.lists(LAWS, min_size=1, max_size=2).map(lambda laws: PrivacyLoss(tup
 
 
 @given(LOSSES, st.floats(-300, 0))
-def test_epsilon_is_the_least_level_with_that_delta_and_never_too_small(loss, exponent):
+def test_epsilon_is_the_least_epsilon_with_that_delta_and_never_too_small(loss, exponent):
     """Would catch an epsilon rounded down, and one that is far too large."""
     delta = 10**exponent
     epsilon = loss.epsilon(delta)
@@ -53,7 +56,7 @@ def test_delta_falls_and_is_convex_in_the_ratio(loss, levels):
 
 
 @given(LOSSES, st.floats(0, 50))
-def test_lower_ends_are_never_above_upper_ones(loss, level):
+def test_lower_bounds_are_never_above_upper_ones(loss, level):
     low, high = loss.delta_bounds(level)
     assert 0 <= low <= high <= 1
     lower, upper = loss.epsilon_bounds(max(high, 1e-300))
@@ -70,7 +73,7 @@ def test_two_directions_count_by_the_larger_one():
 
 
 class Between(PairLoss):
-    """A law known to a factor of two: would show which end is taken."""
+    """A loss known to a factor of two: shows which bound is used."""
 
     def supremum(self) -> float:
         return 1.0
@@ -83,7 +86,7 @@ class Between(PairLoss):
         return self
 
 
-def test_both_ends_are_given_and_the_answer_is_the_upper_one():
+def test_both_bounds_are_given_and_the_answer_is_the_upper_one():
     loss = PrivacyLoss((Between(),))
     exact = privacy_loss(Laplace(1.0))
     assert not loss.exact
@@ -96,7 +99,7 @@ def test_both_ends_are_given_and_the_answer_is_the_upper_one():
 
 
 class Hinted(LaplaceLoss):
-    """Laplace noise with a hint that is wrong: hints are not believed."""
+    """Laplace noise with a wrong hint: hints are not trusted."""
 
     def epsilon_near(self, log_delta: float) -> float:
         return 0.9 if log_delta > -1 else 1e-6
@@ -109,7 +112,7 @@ def test_a_wrong_hint_costs_time_only(delta):
     )
 
 
-def test_ends_of_delta():
+def test_bounds_of_delta():
     loss = privacy_loss(RandomizedResponse(1.0))
     assert loss.epsilon(1.0) == 0.0
     assert loss.epsilon(loss.delta(0.0)) == 0.0
@@ -126,7 +129,7 @@ def test_ends_of_delta():
 
 
 def test_a_delta_too_small_for_a_float_is_no_zero():
-    """Would catch an underflow: the upper end is the least float above 0, and the logarithm is right."""
+    """Would catch an underflow: the upper bound is the least float above 0, and the logarithm is right."""
     loss = PrivacyLoss((GaussianLoss(1.0),))
     assert loss.delta_bounds(60.0) == (0.0, math.ulp(0.0))
     assert loss.log_delta_bounds(60.0)[1] == pytest.approx(-(59.5**2) / 2, rel=0.01)
@@ -134,7 +137,7 @@ def test_a_delta_too_small_for_a_float_is_no_zero():
 
 
 @pytest.mark.parametrize("epsilon", [math.nan, -0.1, "1", None, 1j])
-def test_levels_that_are_none_are_refused(epsilon):
+def test_epsilons_that_are_none_are_refused(epsilon):
     loss = privacy_loss(RandomizedResponse(1.0))
     for ask in (loss.delta, loss.delta_bounds, loss.log_delta_bounds):
         with pytest.raises(ValueError, match="epsilon must be a number >= 0"):
@@ -189,3 +192,126 @@ def test_names_stay_functions_whatever_is_imported():
     with pytest.raises(AttributeError, match="no attribute 'composed'"):
         room.composed  # noqa: B018
     assert DiscreteLoss is room.DiscreteLoss is room.LossAtoms
+
+
+Ends = tuple[float, float]
+
+
+class Counted:
+    """Both bounds on ln delta at an epsilon, and the number of evaluations."""
+
+    def __init__(self, ends: Callable[[float], Ends]) -> None:
+        self.ends, self.asked = ends, []
+
+    def __call__(self, level: float) -> Ends:
+        self.asked.append(level)
+        return self.ends(level)
+
+
+def _laplace(top: float, apart: float = 0.0) -> Callable[[float], Ends]:
+    """The profile of one Laplace noise, between bounds this far apart in ln delta."""
+
+    def ends(level: float) -> Ends:
+        if level >= top:
+            return -math.inf, -math.inf
+        value = math.log(-math.expm1((level - top) / 2))
+        return value - apart, min(0.0, value + apart)
+
+    return ends
+
+
+@pytest.mark.parametrize("top", [1e-6, 1.0, 50.0, 5e10])
+@pytest.mark.parametrize("target", [math.log(0.5), -20.0, -700.0, -1e-9])
+@pytest.mark.parametrize("hint", [math.nan, 0.9, 1.0, 2.0])
+def test_both_bounds_take_few_epsilons_and_are_on_their_sides(top: float, target: float, hint: float) -> None:
+    """Would catch a search that halves its way to a fall next to the supremum, in 90 evaluations."""
+    counted = Counted(_laplace(top, 1e-4))
+    search = LevelSearch(counted, top, hint * top)
+    high, low = search.least(target, 1), search.least(target, 0)
+    assert len(counted.asked) == len(set(counted.asked)) <= 55
+    ends, less = _laplace(top, 1e-4), 1 - 1e-11
+    assert ends(high)[1] <= target
+    assert high == 0 or ends(high * less)[1] > target
+    assert low == 0 or ends(low)[0] > target
+    assert low <= high <= top
+    assert low >= high * less or ends(low / less)[0] <= target
+
+
+def test_sums_next_to_their_supremum_ask_few_epsilons() -> None:
+    for mechanism in (Piecewise(50.0), Hybrid(50.0)):
+        loss = compose([(mechanism, 10**9)])
+        for delta in (0.5, 1e-6):
+            counted = Counted(loss.log_delta_bounds)
+            hint = loss.directions[0].epsilon_near(math.log(delta))  # type: ignore[attr-defined]
+            search = LevelSearch(counted, loss.supremum(), hint)
+            high, low = search.least(math.log(delta), 1), search.least(math.log(delta), 0)
+            assert low <= high <= low * (1 + 1e-11)
+            assert len(counted.asked) <= 30
+
+
+@given(
+    top=st.floats(1e-9, 1e9),
+    target=st.floats(-800.0, -1e-12),
+    hint=st.floats(-1.0, 1e10) | st.just(math.nan),
+    apart=st.sampled_from([0.0, 1e-9, 0.3]),
+)
+def test_whatever_the_hint_the_bounds_hold(top: float, target: float, hint: float, apart: float) -> None:
+    ends = _laplace(top, apart)
+    search = LevelSearch(ends, top, hint)
+    high, low = search.least(target, 1), search.least(target, 0)
+    assert 0 <= low <= high <= top
+    assert ends(high)[1] <= target
+    assert low == 0 or ends(low)[0] > target
+
+
+def test_bounds_that_never_fall_or_fall_at_once_are_told() -> None:
+    never = LevelSearch(lambda _: (-math.inf, 0.0), math.inf)
+    assert never.least(-1.0, 1) == math.inf
+    assert never.least(-1.0, 0) == 0.0
+    at_once = LevelSearch(lambda _: (-math.inf, -math.inf), 3.0, 2.0)
+    assert at_once.least(-1.0, 1) == at_once.least(-1.0, 0) == 0.0
+    constant = LevelSearch(lambda level: (-2.0, -2.0), math.inf, 5.0)
+    assert constant.least(-3.0, 1) == math.inf
+    assert constant.least(-1.0, 1) == 0.0
+
+
+def test_odds_tell_small_deltas_and_those_near_one_apart() -> None:
+    assert log_odds(-700.0) == -700.0
+    assert log_odds(-1e-300) == pytest.approx(300 * math.log(10))
+    assert log_odds(math.log(0.5)) == pytest.approx(0.0, abs=1e-15)
+    assert log_odds(0.0) == math.inf
+    assert log_odds(-math.inf) == -math.inf
+
+
+def test_an_epsilon_near_the_supremum_of_a_sum_of_noises_is_computed_to_its_last_digits() -> None:
+    low, high = compose([(Laplace(0.1), 2)]).epsilon_bounds(1e-300)
+    assert 20.0 * (1 - 1e-11) <= low <= high == 20.0
+
+
+class Falling(PairLoss):
+    """A loss with ln delta = -1000 epsilon, but for an interval without a lower bound."""
+
+    def __init__(self, hole: float, hint: float) -> None:
+        self.hole, self.hint = hole, hint
+
+    def supremum(self) -> float:
+        return 10.0
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        if epsilon >= self.supremum():
+            return -math.inf, -math.inf
+        return -1e9 if 0.05 < epsilon < self.hole else -1000 * epsilon - 1.0, -1000 * epsilon
+
+    def reversed(self) -> Falling:
+        return self
+
+    def epsilon_near(self, log_delta: float) -> float:
+        return self.hint * -log_delta / 1000
+
+
+def test_a_lower_bound_without_a_hint_is_looked_for_next_to_the_upper_one() -> None:
+    """Would catch a search that stops in an interval without a lower bound."""
+    loss = PrivacyLoss((EnclosedLoss(Falling(0.15, math.nan), Falling(0.0, 1.0)),))
+    low, high = loss.epsilon_bounds(log_delta=-200.0)
+    assert low == pytest.approx(0.199, rel=1e-9)
+    assert high == pytest.approx(0.2, rel=1e-9)

@@ -1,4 +1,4 @@
-"""The loss of every mechanism of the toolkit says what the mechanism's own profile says."""
+"""The loss of every mechanism of the toolkit has the mechanism's own profile."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ OTHERS = [
 
 
 def implemented() -> list[Any]:
-    """What the catalogue's mechanisms, and some others, draw from; also with few bits."""
+    """The distributions that the catalogue's mechanisms, and some others, sample from; also with few bits."""
     found = [entry.mechanism().implemented() for entry in ENTRIES]
     return [*found, TwoPoint(1.0).implemented(4), Hybrid(1.0).implemented(8), RandomizedResponse(1.0, 7).implemented(5)]
 
@@ -91,7 +91,7 @@ def levels(mechanism: Any) -> np.ndarray:
 
 
 @pytest.mark.parametrize("mechanism", ALL, ids=repr)
-def test_delta_is_the_mechanisms_own_at_every_level(mechanism):
+def test_delta_is_the_mechanisms_own_at_every_epsilon(mechanism):
     """Would catch a wrong atom, a lost infinite loss, and a pair that does not dominate."""
     loss = privacy_loss(mechanism)
     for level in levels(mechanism):
@@ -109,8 +109,8 @@ def test_epsilon_at_delta_zero_is_the_exact_epsilon(mechanism):
 
 
 @pytest.mark.parametrize("mechanism", ALL, ids=repr)
-def test_neighbours_come_in_both_orders_so_each_law_is_its_own_mirror_image(mechanism):
-    """delta(-e) = 1 - e**-e + e**-e delta(e): would catch a law that is right above 0 alone."""
+def test_neighbours_come_in_both_orders_so_each_loss_is_its_own_reverse(mechanism):
+    """delta(-e) = 1 - e**-e + e**-e delta(e): would catch a loss that is right above 0 alone."""
     (law,) = privacy_loss(mechanism).directions
     for level in (0.0, 0.1, 0.9, 3.0):
         forward = math.exp(law.log_delta_bounds(level)[1])
@@ -119,7 +119,7 @@ def test_neighbours_come_in_both_orders_so_each_law_is_its_own_mirror_image(mech
             assert back == pytest.approx(1 - math.exp(-level) * (1 - forward), rel=1e-12, abs=1e-14)
 
 
-def test_a_wrong_law_would_be_seen():
+def test_a_wrong_distribution_would_be_seen():
     loss = privacy_loss(RandomizedResponse(1.0, 3))
     assert loss.delta(0.5) != pytest.approx(float(RandomizedResponse(1.0, 4).delta(0.5)), rel=1e-3)
 
@@ -146,7 +146,7 @@ matrices = st.integers(2, 4).flatmap(
 @settings(max_examples=60)
 @given(matrices, st.floats(0, 4))
 def test_any_finite_channel_is_dominated_exactly(weights, level):
-    """Would catch a hull that leaves out a pair of rows, or takes one that is not its corner."""
+    """Would catch a hull that leaves out a pair of rows, or has a wrong corner."""
     channel = FiniteChannel([[Fraction(w, sum(row)) for w in row] for row in weights])
     loss = privacy_loss(channel)
     wanted = float(channel.delta(level))
@@ -154,7 +154,7 @@ def test_any_finite_channel_is_dominated_exactly(weights, level):
     assert loss.epsilon(0.0) == pytest.approx(channel.exact_epsilon(), rel=1e-14)
 
 
-def test_the_pairs_of_a_channel_may_each_be_the_worst_at_some_level():
+def test_the_pairs_of_a_channel_may_each_be_the_worst_at_some_epsilon():
     """The hull of two pairs is the largest of both, and above either somewhere."""
     channel = FiniteChannel([[0.8, 0.1, 0.1], [0.5, 0.4, 0.1], [0.6, 0.39, 0.01]])
     loss = privacy_loss(channel)
@@ -204,8 +204,8 @@ def test_an_object_with_a_profile_is_enough():
 
 
 @pytest.mark.parametrize("mechanism", [Quadratic(), Laplace(1.0).implemented(), Gaussian(2.0).implemented()], ids=repr)
-def test_a_profile_lies_between_the_two_laws_that_enclose_it(mechanism):
-    """Would catch a chord from below or a tangent from above, also at negative levels and for the mirror images."""
+def test_a_profile_lies_between_the_two_losses_that_enclose_it(mechanism):
+    """Would catch a chord from below or a tangent from above, also at negative epsilons and for the reversed loss."""
     (law,) = privacy_loss(mechanism).directions
     lower, upper = law.known_bounds()
     for level in [*np.linspace(-6, 6, 61), 1e-4, 1.99]:
@@ -218,7 +218,7 @@ def test_a_profile_lies_between_the_two_laws_that_enclose_it(mechanism):
         assert mirrored == pytest.approx(ends, rel=1e-9, abs=1e-12)
 
 
-def test_a_symbolic_law_of_the_users_own_needs_no_further_code():
+def test_a_symbolic_distribution_of_the_users_own_needs_no_further_code():
     w, t = Variable("w", -1, 1), T
     upper = Rational(1, 2) + w * (t - 1) / (2 * (t + 1))
     bound = SymbolicChannel("mine", inputs=w, atoms=[(1, upper), (0, 1 - upper)]).bind(epsilon=1.0)

@@ -31,7 +31,7 @@ def test_a_profile_falls_and_is_convex_in_the_exponential(loss: PrivacyLoss) -> 
     assert np.all(np.diff(deltas, 2) >= -1e-13)
 
 
-def test_levels_may_be_arrays_of_any_shape() -> None:
+def test_epsilons_may_be_arrays_of_any_shape() -> None:
     profile = PrivacyProfile(privacy_loss(RandomizedResponse(1.0)))
     asked = np.array([[0.0, 0.5], [1.0, math.inf]])
     assert profile(asked) == pytest.approx(RandomizedResponse(1.0).delta(asked), abs=1e-15)
@@ -50,7 +50,7 @@ def test_deltas_that_no_float_holds_are_kept_as_logarithms() -> None:
     assert "e^-12" in profile.describe()
 
 
-def test_the_table_ends_at_the_largest_loss() -> None:
+def test_the_table_ends_at_the_supremum() -> None:
     rows = PrivacyProfile(privacy_loss(RandomizedResponse(1.0))).rows()
     assert [row.epsilon for row in rows] == [0.0, 0.01, 0.1, 0.5, 1.0]
     assert rows[-1].upper == 0
@@ -63,7 +63,7 @@ def test_the_profile_is_json() -> None:
 
 
 @pytest.mark.parametrize("bad", [-1.0, math.nan])
-def test_levels_must_be_levels(bad: float) -> None:
+def test_epsilons_must_be_valid(bad: float) -> None:
     with pytest.raises(ValueError, match="epsilon must be a number >= 0"):
         PrivacyProfile(privacy_loss(RandomizedResponse(1.0)))([0.0, bad])
 
@@ -74,7 +74,7 @@ def test_levels_must_be_levels(bad: float) -> None:
 @settings(max_examples=40)
 @given(losses(), st.lists(st.floats(0, 6), min_size=1, max_size=5))
 def test_points_of_a_profile_give_one_that_is_never_below_it(loss: PrivacyLoss, levels: list[float]) -> None:
-    """Fails if a chord is drawn below the profile, or if the mirrored points are wrong."""
+    """Fails if a chord is drawn below the profile, or if the reversed points are wrong."""
     bound = PrivacyProfile.from_points((e, loss.delta(e)) for e in levels)
     for e in (0.0, 0.1, 0.5, 1.0, 3.0, 7.0):
         low, high = bound.bounds(e)

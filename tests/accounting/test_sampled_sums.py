@@ -1,4 +1,4 @@
-"""Sums of losses that run on a sample together, of which only the profile is known: enclosed, whatever their size."""
+"""Subsampled sums, of which only the profile is known: enclosed, whatever their size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse, TwoPoint
     ],
 )
 def test_finitely_many_losses_enclose_a_sum_closely(mechanism: Any, times: int) -> None:
-    """Their levels were once spread over all losses, of which a sum uses a small part; some had no law at all."""
+    """Would catch epsilons spread over the whole range of losses, of which a sum uses a small part."""
     loss = compose([(mechanism, times)])
     law = loss.directions[0]
     low, high = dominated_atoms(law), dominating_atoms(law)
@@ -43,7 +43,7 @@ def test_finitely_many_losses_enclose_a_sum_closely(mechanism: Any, times: int) 
     ("mechanism", "times"), [(RandomizedResponse(1.0, k=3), 10**4), (TwoPoint(1.0), 10**6), (Laplace(1.0), 10**6)]
 )
 def test_sampled_sums_compose(mechanism: Any, times: int) -> None:
-    """An overflow, or masses that were not 1 in all, once."""
+    """Would catch an overflow, and masses that do not add up to 1."""
     inner = compose([(mechanism, times)])
     one, whole = subsample(inner, rate=0.1), compose([(inner, 2)])
     low, high = compose([(one, 2)]).epsilon_bounds(1e-6)

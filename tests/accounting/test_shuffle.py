@@ -1,4 +1,4 @@
-"""Shuffled reports: LDP-FL's numbers, the worst placing against all of them, and what the ends promise."""
+"""Shuffled reports: LDP-FL's numbers, the worst-case neighbourhood against all others, and the stated precision."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ldp_audit.accounting.privacy_loss import compose, privacy_loss
 from ldp_audit.accounting.shuffle import shuffle
 from ldp_audit.accounting.shuffling.anonymous_counts import exact_laws
-from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing, one_end
+from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhood, one_end
 from ldp_audit.mechanisms import (
     Gaussian,
     Laplace,
@@ -46,7 +46,7 @@ def test_one_weight_at_the_paper_s_sizes(n: int, epsilon: float, others: Any, ce
 
 
 @pytest.mark.parametrize(("n", "epsilon"), [(100, 1.0), (200, 4.0), (500, 10.0)])
-def test_the_worst_placing_has_all_others_at_one_end_there(n: int, epsilon: float) -> None:
+def test_the_worst_neighbourhood_has_all_others_at_one_end_there(n: int, epsilon: float) -> None:
     """Found by the maximum over every split of the others, which is proved to contain the worst."""
     low, high = shuffle(TwoPoint(epsilon), n).epsilon_bounds(DELTA)
     placed = shuffle(TwoPoint(epsilon), n, others="one end").epsilon(DELTA)
@@ -86,7 +86,7 @@ def test_many_counts_at_the_paper_s_sizes(
 
 
 def check_composed(n: int, epsilon: float, counts: int, worst: float, friendliest: float) -> None:
-    """The friendliest ones were known from a normal limit alone, to half a percent."""
+    """The friendliest neighbourhood, against the normal limit to half a percent."""
     for others, expected, margin in (("one end", worst, 4e-3), ("center", friendliest, 2e-2)):
         loss = compose([(shuffle(TwoPoint(epsilon), n, others=others), counts)])
         low, high = loss.epsilon_bounds(DELTA)
@@ -103,11 +103,11 @@ def test_the_worst_case_composes_from_both_sides() -> None:
 
 @pytest.mark.parametrize("t", [Fraction(3), Fraction(11, 10), Fraction(40)])
 @pytest.mark.parametrize("n", [2, 4, 6])
-def test_no_placing_on_a_grid_beats_the_ends(t: Fraction, n: int) -> None:
+def test_no_neighbourhood_on_a_grid_beats_the_bounds(t: Fraction, n: int) -> None:
     """Others at the ends and at three places between, client 1 as well: would catch a maximum that misses a split."""
     low, high = 1 / (t + 1), t / (t + 1)
     places = [low + (high - low) * Fraction(i, 4) for i in range(5)]
-    law = WorstPlacing(math.log(t), n)
+    law = WorstNeighbourhood(math.log(t), n)
     for level in (Fraction(1), 1 + (t - 1) / 10, (1 + t) / 2):
         worst = max(
             delta(exact_laws(first, second, list(others)), level)
@@ -125,18 +125,18 @@ def delta(laws: tuple[dict[int, Fraction], dict[int, Fraction]], level: Fraction
 
 
 def test_one_end_is_not_always_the_worst() -> None:
-    """Of three clients at t = 3 and e**epsilon = 1.1 a split gives more away: why all of them are looked at."""
+    """Of three clients at t = 3 and e**epsilon = 1.1 a split is worse: why all splits are evaluated."""
     levels = np.linspace(0.01, 1.05, 40)
-    worst, placed = WorstPlacing(math.log(3), 3), one_end(math.log(3), 3)
+    worst, placed = WorstNeighbourhood(math.log(3), 3), one_end(math.log(3), 3)
     ends = [max(placed.log_delta_bounds(x)[0], placed.reversed().log_delta_bounds(x)[0]) for x in levels]
     assert any(worst.log_delta_bounds(x)[0] > end + 1e-6 for x, end in zip(levels, ends, strict=True))
 
 
 @pytest.mark.parametrize("level", [0.02, 0.1, 0.3])
 def test_blocks_of_splits_lie_above_all_their_splits(level: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    single = WorstPlacing(1.0, 250).log_delta_bounds(level)
-    monkeypatch.setattr("ldp_audit.accounting.shuffling.worst_placing.MOST_ONE_BY_ONE", 10)
-    blocks = WorstPlacing(1.0, 250).log_delta_bounds(level)
+    single = WorstNeighbourhood(1.0, 250).log_delta_bounds(level)
+    monkeypatch.setattr("ldp_audit.accounting.shuffling.worst_neighbourhood.MOST_ONE_BY_ONE", 10)
+    blocks = WorstNeighbourhood(1.0, 250).log_delta_bounds(level)
     assert blocks[0] <= single[1]
     assert single[0] <= blocks[1]
     assert blocks[1] - single[1] < 0.5
@@ -144,7 +144,9 @@ def test_blocks_of_splits_lie_above_all_their_splits(level: float, monkeypatch: 
 
 @settings(max_examples=40)
 @given(st.floats(0.01, 6), st.integers(2, 60), st.floats(0, 0.999))
-def test_every_placing_lies_below_the_worst_and_every_bound_in_its_order(epsilon: float, n: int, share: float) -> None:
+def test_every_neighbourhood_lies_below_the_worst_and_the_bounds_are_in_order(
+    epsilon: float, n: int, share: float
+) -> None:
     level = share * epsilon
     low, high = shuffle(TwoPoint(epsilon), n).log_delta_bounds(level)
     assert low <= high
@@ -224,13 +226,13 @@ def test_extreme_epsilons(n: int) -> None:
 
 @dataclass(frozen=True)
 class Bare:
-    """Any object that knows its epsilon."""
+    """Any object with an epsilon."""
 
     def exact_epsilon(self) -> float:
         return 1.0
 
 
-def test_an_epsilon_is_enough_for_an_upper_end() -> None:
+def test_an_epsilon_is_enough_for_an_upper_bound() -> None:
     low, high = shuffle(Bare(), 1000).epsilon_bounds(1e-6)
     assert low == 0
     assert high == pytest.approx(0.18241, rel=1e-4)
@@ -255,7 +257,7 @@ def test_what_is_no_local_randomizer_is_refused() -> None:
 @pytest.mark.parametrize("epsilon", [80.0, 349.0, 351.0, 700.0])
 @pytest.mark.parametrize("mechanism", [TwoPoint, Piecewise, lambda epsilon: RandomizedResponse(epsilon, 5)])
 def test_huge_epsilons_have_a_loss_that_composes(mechanism: Callable[[float], Any], epsilon: float) -> None:
-    """Probabilities whose squares are no floats, and complements that rounding spoils: both were errors."""
+    """Probabilities whose squares underflow, and complements lost to rounding."""
     loss = shuffle(mechanism(epsilon), 6)
     low, high = loss.delta_bounds(epsilon / 2)
     assert 0 <= low <= high <= 1

@@ -50,7 +50,7 @@ def test_no_bound_is_below_what_the_counts_give_away(epsilon0: float, n: int, de
 
 
 def test_the_paper_s_settings_lie_outside_every_theorem() -> None:
-    """LF-AMPdom: nothing is said at (100, 1), (200, 4), (500, 10), and the limit for epsilon is what was computed."""
+    """LF-AMPdom: no theorem applies at (100, 1), (200, 4), (500, 10), and the limit for epsilon agrees."""
     for n, epsilon0, limit in ((200, 4.0, "0.0238"), (500, 10.0, "0.9401")):
         published = compared(epsilon0, n, 1e-5)[:5]
         assert all(row.reason for row in published)
@@ -102,7 +102,7 @@ def test_any_kind_of_number_is_one(bound: Callable[..., float]) -> None:
 
 @pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound.__name__)
 def test_the_smallest_numbers_are_answered(bound: Callable[..., float]) -> None:
-    """Twice the inverse of the smallest delta is no float: once a "math domain error", once a limit of -inf."""
+    """Twice the inverse of the smallest delta overflows: would catch a "math domain error", and a limit of -inf."""
     found = [bound(1e-9, 10**8, delta) for delta in (1e-6, 1e-300, 5e-324)]
     assert 0 < found[0] < found[1] < found[2] < 1e-9
     lowest = shuffle(TwoPoint(1e-9), 10**8).epsilon_bounds(1e-300)[0]
@@ -116,7 +116,7 @@ def test_more_clients_than_can_be_counted_leave_the_theorems() -> None:
 
 
 def test_a_blanket_of_huge_epsilons_or_of_no_mechanism() -> None:
-    """e**epsilon is no float there; the share is rounded down to 0, the safe side."""
+    """e**epsilon overflows there; the share is rounded down to 0, the safe side."""
     assert [blanket_share(mechanism) for mechanism in (TwoPoint(1e9), RandomizedResponse(math.inf, 5))] == [0, 0]
     assert 0 < blanket_share(TwoPoint(700.0)) < 1e-300
     with pytest.raises(ValueError, match="mechanism must have exact_epsilon"):

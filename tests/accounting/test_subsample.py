@@ -1,4 +1,4 @@
-"""Amplification by sampling, against enumeration in fractions and against quadrature."""
+"""Amplification by sampling records or clients, against enumeration in fractions and against quadrature."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
-from ldp_audit.accounting.subsample import subsample
+from ldp_audit.accounting.subsample import sampled_clients, subsample
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, DiscreteLoss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
@@ -64,7 +64,7 @@ def direction_delta(law: PairLoss, t: Fraction) -> float:
 
 
 def assert_dominates(law: PairLoss, first: Law, second: Law, levels: list[Fraction]) -> None:
-    """At every level, those below 0 too: composition needs them."""
+    """At every epsilon, negative ones too: composition needs them."""
     for t in levels:
         exact = hockey_stick(first, second, t)
         upper = math.exp(law.log_delta_bounds(math.log(t))[1])
@@ -155,7 +155,7 @@ def test_no_data_exceed_the_loss_with_replacement(n: int, k: int) -> None:
 
 @pytest.mark.parametrize(("n", "k"), [(2, 2), (2, 3), (3, 3), (4, 2), (3, 5)])
 def test_no_data_exceed_the_loss_with_replacement_and_a_record_removed(n: int, k: int) -> None:
-    """At every level, in both directions."""
+    """At every epsilon, in both directions."""
     levels = [*LEVELS, *BELOW_ONE, T**2, T**3 / 2]
     remove, add = subsample(RandomizedResponse(EPSILON), kind="with", n=n, k=k).directions
     for data in product((0, 1), repeat=n):
@@ -165,7 +165,7 @@ def test_no_data_exceed_the_loss_with_replacement_and_a_record_removed(n: int, k
             assert_dominates(add, other, one, levels)
 
 
-def test_replacement_composes_where_one_pair_and_its_mirror_do_not() -> None:
+def test_replacement_composes_where_one_pair_and_its_reverse_do_not() -> None:
     """Two rounds, the second of which looks for the other of the two records: neither pair's square bounds it."""
     n, k = 4, 1
     one, other = (shown(without_replacement((x, 0, 0, 0), k), CHANNELS["presence"][0]) for x in (1, 0))
@@ -279,14 +279,14 @@ def test_the_ends_of_both_parameters(rate: float, epsilon: float) -> None:
 
 
 def test_without_replacement_keeps_the_digits_of_the_few_left_out() -> None:
-    """1 - k/n as a float would have lost half of them."""
+    """1 - k/n as a float would lose half of them."""
     n = 10**9
     loss = subsample(RandomizedResponse(math.inf), kind="without", n=n, k=n - 1)
     assert loss.directions[1].supremum() == pytest.approx(math.log(n), rel=1e-15)
 
 
 def test_identity_with_replacement_shows_whether_the_record_was_drawn() -> None:
-    """A mechanism that shows everything shows no more of two copies."""
+    """A mechanism that shows everything shows no more with two copies."""
     loss = subsample(RandomizedResponse(math.inf), kind="with", n=5, k=7, adjacency="replace")
     assert loss.delta(3.0) == pytest.approx(1 - 0.8**7, rel=1e-12)
 
@@ -303,7 +303,7 @@ def test_large_numbers_of_draws_with_replacement(m: Any, n: int, k: int) -> None
     assert loss.supremum() == math.inf if isinstance(m, Gaussian) else loss.supremum() <= (k + 1) * (1 + 1e-12)
 
 
-def test_sampling_keeps_both_ends_of_what_is_known_from_both_sides() -> None:
+def test_sampling_keeps_both_bounds_of_what_is_known_from_both_sides() -> None:
     lower, upper = LaplaceLoss(1.0), LaplaceLoss(1.2)
     base = PrivacyLoss((EnclosedLoss(lower, upper),))
     for how in ({"rate": 0.3}, {"kind": "without", "n": 10, "k": 3, "adjacency": "replace"}):
@@ -357,10 +357,66 @@ def test_a_loss_with_two_directions_is_none_of_replacement() -> None:
 
 @pytest.mark.parametrize("adjacency", ["add/remove", "replace"])
 @pytest.mark.parametrize("n", [2, 10**8])
-def test_so_many_draws_that_copies_are_no_longer_told_are_counted_and_composed(n: int, adjacency: Any) -> None:
+def test_so_many_draws_that_copies_are_no_longer_distinguished_are_counted_and_composed(n: int, adjacency: Any) -> None:
     loss = subsample(RandomizedResponse(0.01), kind="with", n=n, k=10**8, adjacency=adjacency)
     low, high = loss.epsilon_bounds(1e-5)
     assert 0 < low <= high <= 1e6
     for law in loss.directions if n > 2 else ():  # which a grid asks for where many losses are composed
         masses = law.known_bound(1).masses(np.array([-1.0, 0.0, 1.0]))  # type: ignore[attr-defined]
         assert np.logaddexp.reduce(masses.first) == pytest.approx(0.0, abs=1e-9)
+
+
+REPORT = RandomizedResponse(1.0)
+
+
+def test_who_selects_the_clients_learns_as_much_as_without_sampling() -> None:
+    """LDP-FL's cloud; a wrong answer here would claim amplification that does not exist."""
+    loss = sampled_clients(REPORT, clients=100, selected=10, observer="selects")
+    assert loss.directions == privacy_loss(REPORT).directions
+    assert any("hides nobody" in one for one in loss.assumptions)
+    assert any("client" in one for one in loss.assumptions)
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "add/remove"])
+def test_who_sees_the_result_alone_learns_what_the_sample_shows(adjacency: Any) -> None:
+    loss = sampled_clients(REPORT, clients=100, fraction=0.1, observer="sees the result", adjacency=adjacency)
+    wanted = subsample(REPORT, kind="without", n=100, k=10, adjacency=adjacency)
+    assert loss.delta(0.05) == wanted.delta(0.05) < privacy_loss(REPORT).delta(0.05)
+    assert any("secret" in one for one in loss.assumptions)
+    assert any("all selected clients' reports together" in one for one in loss.assumptions)
+
+
+def test_fractions_and_numbers_are_the_same() -> None:
+    for clients, fraction, selected in ((100, 0.29, 29), (3, 1 / 3, 1), (10, 0.0, 0), (10, 1.0, 10)):
+        one, two = (
+            sampled_clients(REPORT, clients=clients, observer="sees the result", **how)
+            for how in ({"fraction": fraction}, {"selected": selected})
+        )
+        assert one.delta(0.01) == two.delta(0.01)
+
+
+@pytest.mark.parametrize("observer", ["selects", "sees the result"])
+def test_nobody_selected_spends_nothing(observer: Any) -> None:
+    assert sampled_clients(REPORT, clients=5, selected=0, observer=observer).supremum() == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"clients": 0, "selected": 0}, "clients must"),
+        ({"clients": 5}, "one of selected and fraction"),
+        ({"clients": 5, "selected": 1, "fraction": 0.2}, "one of selected and fraction"),
+        ({"clients": 5, "selected": 6}, "selected must"),
+        ({"clients": 5, "selected": 1.0}, "selected must"),
+        ({"clients": 5, "fraction": 0.3}, "fraction must"),
+        ({"clients": 5, "fraction": math.nan}, "fraction must"),
+        ({"clients": 5, "fraction": 1.2}, "fraction must"),
+        ({"clients": 10**9, "fraction": 4e-10}, "fraction must"),  # once taken as none of them, and epsilon as 0
+        ({"clients": 10**9, "fraction": 1.4e-9}, "fraction must"),
+        ({"clients": 5, "selected": 1, "adjacency": "swap"}, "adjacency must be add/remove or replace, got 'swap'"),
+        ({"clients": 5, "selected": 1, "observer": "cloud"}, "observer must"),
+    ],
+)
+def test_bad_numbers_of_clients_are_named(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        sampled_clients(REPORT, **{"observer": "selects", **arguments})

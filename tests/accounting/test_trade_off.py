@@ -1,4 +1,4 @@
-"""The trade-off curve against the closed forms that are known."""
+"""The trade-off curve against the known closed forms."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_figure_is_drawn(mechanism: object) -> None:
 @settings(max_examples=40)
 @given(losses(), st.floats(0, 1))
 def test_curve_and_profile_are_each_others_duals(loss: PrivacyLoss, alpha: float) -> None:
-    """Every level's line lies below the curve, and the curve's corners give the profile back."""
+    """The line of every t lies below the curve, and the curve's corners give the profile back."""
     law = loss.directions[0]
     assert isinstance(law, DiscreteLoss)
     curve = TradeOffCurve.of_atoms(law)
@@ -91,7 +91,7 @@ def test_the_best_test_of_randomised_response() -> None:
     assert (best.false_alarm, best.miss, best.advantage) == pytest.approx((0.25, 0.25, 0.5))
 
 
-def test_laplace_lies_between_the_ends() -> None:
+def test_laplace_lies_between_the_bounds() -> None:
     """The closed form: 1 - t a, 1/(4 t a), (1 - a)/t."""
     rates = np.linspace(0.01, 0.99, 60)
     t = math.exp(1.0)
@@ -104,7 +104,7 @@ def test_laplace_lies_between_the_ends() -> None:
 
 
 class Told(PairLoss):
-    """A law that tells its delta alone, as sums of noises do."""
+    """A loss with bounds on delta alone, as sums of noises have."""
 
     def __init__(self, law: PairLoss) -> None:
         self.law = law
@@ -122,7 +122,7 @@ class Told(PairLoss):
 @pytest.mark.parametrize("alpha", [1e-3, 0.01, 0.3, 0.5, 0.9])
 @pytest.mark.parametrize(("epsilon", "times"), [(1.0, 1000), (0.2, 6000)])
 def test_a_miss_rate_far_below_rounding_keeps_its_digits(epsilon: float, times: int, alpha: float) -> None:
-    """The ends were once 0 and 1e-11, as differences of deltas near 1."""
+    """Would catch 0 and 1e-11, the differences of deltas near 1."""
     law = compose([(RandomizedResponse(epsilon), times)]).directions[0]
     low, high = trade_off_bounds(Told(law), alpha)
     atoms = law.atoms(10_000)

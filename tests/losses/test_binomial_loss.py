@@ -1,4 +1,4 @@
-"""A loss of two values, T times, against exact sums at 50 digits, and at the ends of its range."""
+"""A two-valued loss, T times, against exact sums at 50 digits, and at the limits of its range."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.accounting.exact_binomial import exact_log_delta
 
 
 def error(loss: BinomialLoss, epsilon: float) -> float:
-    """Of ln delta, so the relative error of delta."""
+    """The error of ln delta, which is the relative error of delta."""
     exact = exact_log_delta(loss.high, loss.low, loss.times, epsilon)
     return abs(float((arb(loss.log_delta_bounds(epsilon)[0]) - exact).mid()))
 
@@ -61,8 +61,8 @@ def test_delta_is_right_to_twelve_digits(high, low, times, epsilon):
 
 @pytest.mark.parametrize("log_delta", [-5.0, -30.0, -600.0])
 @pytest.mark.parametrize(("loss", "times"), [(1e-3, 10**9), (0.1, 10**5), (1.0, 10**4), (5.0, 10**9)])
-def test_the_saddle_point_hints_at_the_level(loss: float, times: int, log_delta: float) -> None:
-    """To 0.2 nats of delta: close enough for a search to begin there; no claim rests on it."""
+def test_the_saddle_point_hints_at_the_epsilon(loss: float, times: int, log_delta: float) -> None:
+    """To 0.2 nats of delta: close enough to start a search."""
     law = BinomialLoss(loss, -loss, times)
     assert law.log_delta_bounds(law.epsilon_near(log_delta))[0] == pytest.approx(log_delta, abs=0.2)
 
@@ -133,8 +133,8 @@ def test_the_listed_losses_say_the_same(high, low, times, share):
 
 
 @given(st.floats(1e-6, 30), st.floats(1e-6, 30), st.integers(1, 10**6), st.floats(-1, 1))
-def test_mirrored_follows_from_the_other_order(high, low, times, share):
-    """delta(-e) = 1 - e**-e + e**-e delta'(e): would catch a mirror image with wrong values."""
+def test_reversed_follows_from_the_other_order(high, low, times, share):
+    """delta(-e) = 1 - e**-e + e**-e delta'(e): would catch a reversed loss with wrong values."""
     loss, level = BinomialLoss(high, -low, times), min(share * times * min(high, low), 30.0)
     level = max(level, -30.0)
     assert loss.reversed().reversed() == loss
@@ -196,7 +196,7 @@ def test_epsilon_at_many_reports_against_exact_sums(times, high, log_delta):
     ("high", "low", "times"), [(31.0, -31.0, 10**13), (36.5, -36.5, 10**15), (36.0, -37.0, 10**15)]
 )
 def test_the_chance_that_all_losses_are_the_same_likely_one_keeps_its_digits(high, low, times):
-    """ln p was right to 2**-53 only, which n times it multiplies: delta was wrong by a percent or so, either way."""
+    """Would catch ln p with an error of 2**-53, which n times it multiplies to a percent of delta."""
     for one in (BinomialLoss(high, low, times), BinomialLoss(high, low, times).reversed()):
         p, q = one.log_probability()
         exact = (1 - arb(min(p, q)).exp()).log()
@@ -207,8 +207,8 @@ def test_the_chance_that_all_losses_are_the_same_likely_one_keeps_its_digits(hig
 
 @pytest.mark.parametrize("epsilon0", [20.0, 25.0, 60.0])
 @pytest.mark.parametrize("log_delta", [-1e-4, -1e-6, -1e-8])
-def test_near_delta_1_the_end_is_above_the_truth_and_next_to_it(epsilon0: float, log_delta: float) -> None:
-    """delta itself has twelve digits there, of what it lacks of 1 too few: the end was 2e-9 too low once."""
+def test_near_delta_1_the_bound_is_above_the_truth_and_next_to_it(epsilon0: float, log_delta: float) -> None:
+    """Would catch 1 - delta computed from delta, which has twelve digits: an upper bound 2e-9 too low."""
     upper = PrivacyLoss((BinomialLoss(epsilon0, -epsilon0, 1),)).epsilon(log_delta=log_delta)
     with ctx.workprec(200):
         truth = arb(epsilon0) + (1 - arb(log_delta).exp() * (1 + arb(-epsilon0).exp())).log()

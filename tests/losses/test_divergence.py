@@ -1,4 +1,4 @@
-"""Renyi divergences of laws: of samples and sums against integrals at 30 digits, and never below them."""
+"""Renyi divergences of subsampled losses and sums: against integrals at 30 digits, and never below them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def laplace(at: float, epsilon: float) -> Density:
 
 
 def divergence(first: Density, second: Density, alpha: float, places: list[float]) -> float:
-    """Of order alpha, by quadrature between these places and beyond."""
+    """The divergence of order alpha, by quadrature between these places and beyond."""
     between = [-inf, *places, inf]
     if alpha == 1:
         return float(quad(lambda x: first(x) * log(first(x) / second(x)), [-40, *places, 40]))
@@ -44,7 +44,7 @@ def mixed(rate: float, first: Density, second: Density) -> Density:
 @pytest.mark.parametrize("alpha", [1.0, 1.001, 1.5, 2.0, 7.3, 30.0])
 @pytest.mark.parametrize(("rate", "mu"), [(1e-3, 1.0), (0.01, 0.5), (0.5, 2.0), (0.999, 1.0)])
 def test_sampled_gaussian_noise_has_the_divergence_of_its_integral(rate: float, mu: float, alpha: float) -> None:
-    """Infinite once, as the law has no largest loss."""
+    """Would catch an infinite bound for an infinite supremum."""
     both = [mixed(rate, gaussian(mu), gaussian(0.0)), gaussian(0.0)]
     places = [mu / 2, mu, alpha * mu]
     truth = [divergence(both[0], both[1], alpha, places), divergence(both[1], both[0], alpha, [-alpha * mu, 0, mu / 2])]
@@ -71,7 +71,7 @@ def test_whole_orders_have_the_binomial_sum_of_moments(rate: float, sigma: float
 @pytest.mark.parametrize("alpha", [1.0, 1.5, 2.0, 32.0])
 @pytest.mark.parametrize(("rate", "epsilon"), [(0.01, 1.0), (0.5, 3.0)])
 def test_sampled_laplace_noise_is_bounded_near_its_integral(rate: float, epsilon: float, alpha: float) -> None:
-    """Infinite once, by a largest loss that was rounded down."""
+    """Would catch an infinite bound where the supremum is rounded down."""
     base = laplace(1.0, epsilon), laplace(0.0, epsilon)
     exact = divergence(mixed(rate, *base), base[1], alpha, [0.0, 1.0])
     law = subsample(Laplace(1 / epsilon), rate=rate).directions[0]
@@ -81,7 +81,7 @@ def test_sampled_laplace_noise_is_bounded_near_its_integral(rate: float, epsilon
 @pytest.mark.parametrize("alpha", [1.0, 1.5, 4.0, 40.0])
 @pytest.mark.parametrize(("rate", "mu"), [(0.01, 1.0), (0.3, 0.5)])
 def test_a_replaced_record_is_bounded_near_the_pair_that_dominates(rate: float, mu: float, alpha: float) -> None:
-    """The losses above 0 of the mixture, their mirror images, and 0."""
+    """The losses above 0 of the mixture, their reverse, and 0."""
 
     def gain(x: mpf) -> mpf:
         w = 1 - mpf(rate) + mpf(rate) * exp(mu * x - mpf(mu) ** 2 / 2)
@@ -109,7 +109,7 @@ def test_draws_with_replacement_are_bounded(alpha: float) -> None:
 
 @pytest.mark.parametrize("alpha", [1.0, 1.5, 3.0, 1e4])
 def test_the_divergences_of_a_sum_add_up(alpha: float) -> None:
-    """Once that of a finite law, which broke for losses down to -1000."""
+    """Would catch a sum that is listed as one loss, which overflows for losses down to -1000."""
     items = [(Laplace(1.0), 1000), (Gaussian(2.0), 3), (RandomizedResponse(0.5), 7)]
     alone = [(times, renyi_divergence(privacy_loss(one), alpha)) for one, times in items]
     found = renyi_divergence(compose(items), alpha)
@@ -135,7 +135,7 @@ def test_a_public_mixture_has_the_mean_of_the_moments(alpha: float) -> None:
 
 
 def log_rest() -> float:
-    """The other part's shift, with which Q's masses are 1 in all."""
+    """The other part's shift, with which Q's masses add up to 1."""
     return math.log(0.7 / (1 - 0.3 * math.exp(-0.2)))
 
 
@@ -162,7 +162,7 @@ def test_what_divergences_say_is_no_less_than_what_the_loss_itself_says(loss: Pr
 
 
 def test_the_rho_of_sampled_noise_is_that_of_all_records() -> None:
-    """Large orders see no sampling. Two of the orders alone were once looked at, for a loss without a largest one."""
+    """Large orders see no sampling. Would catch a supremum over a few orders alone."""
     assert zcdp_of(subsample(Gaussian(1.0), rate=0.01)).value == pytest.approx(0.5, rel=1e-4)
     both = compose([(Gaussian(2.0), 3), (Laplace(1.0), 10)])
     assert zcdp_of(both).value >= 0.375 + 10 * laplace_renyi(1.0, 1.0).value
@@ -170,7 +170,7 @@ def test_the_rho_of_sampled_noise_is_that_of_all_records() -> None:
 
 @pytest.mark.parametrize("adjacency", ["add/remove", "replace"])
 def test_the_mu_of_sampled_noise_is_that_of_all_records(adjacency: str) -> None:
-    """Infinite once. No smaller one serves at large levels, whatever the rate."""
+    """No smaller mu holds at large epsilons, whatever the rate. Would catch an infinite one."""
     loss = subsample(Gaussian(2.0), rate=0.01, adjacency=adjacency)  # type: ignore[arg-type]
     assert gdp_of(loss).value == pytest.approx(0.5, rel=1e-11)
     assert loss.log_delta_bounds(1000.0)[0] > GaussianLoss(0.49).log_delta_bounds(1000.0)[1]
@@ -179,7 +179,7 @@ def test_the_mu_of_sampled_noise_is_that_of_all_records(adjacency: str) -> None:
 
 
 def test_the_mu_of_many_noises_is_no_less_than_any_test_shows() -> None:
-    """A warning of an overflow once."""
+    """Would catch an overflow."""
     loss = compose([(Laplace(1.0), 1000)])
     mu = gdp_of(loss).value
     assert mu <= math.sqrt(1000) * gdp_of(privacy_loss(Laplace(1.0))).value * (1 + 2e-12)  # rounded up twice
@@ -189,7 +189,7 @@ def test_the_mu_of_many_noises_is_no_less_than_any_test_shows() -> None:
 
 @pytest.mark.parametrize("alpha", [1.0, 1.5, 2.0])
 def test_tiny_losses_are_bounded_near_their_order(alpha: float) -> None:
-    """At order 1 the rounding of 1e-16 was divided by 1e-5. The divergence is about alpha (q mu)**2 / 2."""
+    """Would catch a rounding of 1e-16 divided by 1e-5 at order 1. The divergence is about alpha (q mu)**2 / 2."""
     found = renyi_divergence(subsample(Gaussian(1 / 1.6e-4), rate=3.5e-5), alpha).value
     assert found == pytest.approx(alpha * (3.5e-5 * 1.6e-4) ** 2 / 2, rel=1.0)
     assert found >= alpha * (3.5e-5 * 1.6e-4) ** 2 / 2

@@ -1,4 +1,4 @@
-"""Which laws know their losses, and which are enclosed by two that do."""
+"""Which losses are known, and which are enclosed by two that are."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ BETWEEN = EnclosedLoss(LaplaceLoss(1.0), LaplaceLoss(2.0))
         (ProfileLoss(Laplace(1.0).implemented()), False),
     ],
 )
-def test_a_law_says_whether_its_losses_are_known(law: PairLoss, known: bool) -> None:
-    """Would catch a law that is taken for known because one object encloses it from both sides."""
+def test_a_loss_says_whether_its_losses_are_known(law: PairLoss, known: bool) -> None:
+    """Would catch a loss that counts as known because one object bounds it from both sides."""
     assert law.known is known
     lower, upper = law.known_bounds()
     assert (lower is law and upper is law) is known

@@ -1,4 +1,4 @@
-"""Composition on a grid: certified ends against closed forms, exact sums, integrals along a contour, and itself."""
+"""Composition on a grid: certified bounds against closed forms, exact sums, inversion integrals, and itself."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _exact_sum(laws) -> DiscreteLoss:
 @pytest.mark.parametrize("times", [1, 2, 1000, 100_000])
 @pytest.mark.parametrize("log_delta", [math.log(0.3), math.log(1e-6), math.log(1e-12), math.log(1e-100), -690.0])
 def test_gaussian_compositions_enclose_the_closed_form(times, log_delta):
-    """Would catch any end on the wrong side, and an interval wider than asked for."""
+    """Would catch a bound on the wrong side, and an interval wider than `width`."""
     mu = 1 / 100
     low, high = _epsilon_bounds(compose_on_grid([(GaussianLoss(mu), times)]), log_delta=log_delta)
     (truth, _) = _epsilon_bounds(GaussianLoss(mu * math.sqrt(times)), log_delta=log_delta)
@@ -69,7 +69,7 @@ def test_a_thousand_gaussians_of_sigma_30():
 
 @pytest.mark.parametrize(("epsilon", "times", "level"), [(0.1, 1000, 18.95), (1.0, 100, 71.5), (0.1, 10_000, 94.2358)])
 def test_laplace_compositions_enclose_the_contour_integral(epsilon, times, level):
-    """Would catch an error that the closed form of the Gaussian hides: atoms at the ends, a bounded loss."""
+    """Would catch an error that the closed form of the Gaussian hides: atoms, a bounded loss."""
     low, high = compose_on_grid([(LaplaceLoss(epsilon), times)]).log_delta_bounds(level)
     truth = exact_log_delta([(laplace_moments(epsilon), times)], level)
     assert low <= truth <= high <= low + 1e-4
@@ -77,7 +77,7 @@ def test_laplace_compositions_enclose_the_contour_integral(epsilon, times, level
 
 @pytest.mark.parametrize("level", [0.5, 6.0, 20.0])
 def test_mixed_noises_enclose_the_contour_integral(level):
-    """Would catch a law that is counted in the wrong group."""
+    """Would catch a loss that is counted in the wrong group."""
     sigmas, scales = range(20, 25), range(10, 14)
     laws = [*((GaussianLoss(1 / s), 20) for s in sigmas), *((LaplaceLoss(1 / s), 15) for s in scales)]
     moments = [*((gaussian_moments(1 / s), 20) for s in sigmas), *((laplace_moments(1 / s), 15) for s in scales)]
@@ -88,7 +88,7 @@ def test_mixed_noises_enclose_the_contour_integral(level):
 @pytest.mark.parametrize("times", [1, 2, 3, 100, 10_000, 1_000_000])
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
 def test_two_values_on_their_own_lattice_are_all_but_exact(times, share):
-    """Would catch a lattice that is not seen, and rounding that grows with the number of losses."""
+    """Would catch a spacing that is not found, and rounding that grows with the number of losses."""
     exact = BinomialLoss(0.1, -0.1, times)
     level = share * exact.supremum()
     low, high = compose_on_grid([(_two(0.1), times)]).log_delta_bounds(level)
@@ -98,8 +98,8 @@ def test_two_values_on_their_own_lattice_are_all_but_exact(times, share):
     assert high - low <= 1e-7 * max(1.0, times / 1e4) * max(1.0, -truth)
 
 
-def test_two_values_treated_as_any_law_enclose_the_binomial_sum():
-    """A law of no lattice joined to them keeps them off it. Would catch a lower end that needs smooth laws."""
+def test_two_values_treated_as_any_loss_enclose_the_binomial_sum():
+    """A loss without a spacing keeps them off theirs. Would catch a lower bound that assumes smoothness."""
     high, times = 0.1 * math.sqrt(2), 300
     nearly_nothing = DiscreteLoss(np.array([-1e-9, 1e-10 * math.pi, 1e-9]), np.log([0.3, 0.3, 0.4]))
     loss = compose_on_grid([(_two(high), times), (nearly_nothing, 1)])
@@ -111,7 +111,7 @@ def test_two_values_treated_as_any_law_enclose_the_binomial_sum():
 
 
 def test_responses_of_nothing_in_common_enclose_their_combinations():
-    """Two binomial sums, term by term. Would catch an own lattice moved the wrong way."""
+    """Two binomial sums, term by term. Would catch a spacing of their own moved the wrong way."""
     one, two = BinomialLoss(0.1 * math.sqrt(2), -0.1 * math.sqrt(2), 60), BinomialLoss(0.1, -0.1, 40)
     exact = _exact_sum([(one.atoms(), 1), (two.atoms(), 1)])
     loss = compose_on_grid([(one, 1), (two, 1)])
@@ -135,7 +135,7 @@ def _small_laws(draw):
 
 @given(st.lists(st.tuples(_small_laws(), st.integers(1, 3)), min_size=1, max_size=3), st.booleans(), st.data())
 @settings(max_examples=50)
-def test_small_laws_enclose_all_their_combinations(laws, coarse, data):
+def test_small_losses_enclose_all_their_combinations(laws, coarse, data):
     """At, near and between the kinks, with infinite losses, on fine and coarse grids. Would catch a forgotten error."""
     exact = _exact_sum(laws)
     assume(exact.losses.size <= 5000)
@@ -149,8 +149,8 @@ def test_small_laws_enclose_all_their_combinations(laws, coarse, data):
 
 
 @pytest.mark.parametrize("order", [(3, 2, 1, 0), (1, 3, 0, 2)])
-def test_the_order_of_the_laws_changes_nothing_but_rounding(order):
-    """Would catch a group that depends on what came before it."""
+def test_the_order_of_the_losses_changes_nothing_but_rounding(order):
+    """Would catch a group that depends on those before it."""
     laws = [(GaussianLoss(0.05), 50), (LaplaceLoss(0.1), 40), (_two(0.07), 30), (_two(0.1 * math.sqrt(3)), 5)]
     given_, moved = (
         compose_on_grid(one, points=2**14).log_delta_bounds(1.5) for one in (laws, [laws[i] for i in order])
@@ -158,7 +158,7 @@ def test_the_order_of_the_laws_changes_nothing_but_rounding(order):
     assert moved == pytest.approx(given_, rel=1e-9)
 
 
-def test_equal_laws_may_be_listed_apart_and_results_composed_again():
+def test_equal_losses_may_be_listed_apart_and_results_composed_again():
     """Would catch times that are lost in a nested composition."""
     whole = compose_on_grid([(GaussianLoss(0.05), 50), (LaplaceLoss(0.1), 40)])
     half = compose_on_grid([(GaussianLoss(0.05), 10), (LaplaceLoss(0.1), 20), (GaussianLoss(0.05), 15)])
@@ -167,8 +167,8 @@ def test_equal_laws_may_be_listed_apart_and_results_composed_again():
     assert again.log_delta_bounds(1.0) == pytest.approx(whole.log_delta_bounds(1.0), rel=1e-12)
 
 
-def test_finer_grids_give_upper_ends_that_fall_and_the_truth_stays_inside():
-    """Would catch an upper end that is not one."""
+def test_finer_grids_give_upper_bounds_that_fall_and_the_truth_stays_inside():
+    """Would catch an invalid upper bound."""
     law, level = [(GaussianLoss(0.05), 200)], 2.5
     truth, _ = GaussianLoss(0.05 * math.sqrt(200)).log_delta_bounds(level)
     ends = [compose_on_grid(law, points=points).log_delta_bounds(level) for points in (1024, 4096, 16384, 65536)]
@@ -178,8 +178,8 @@ def test_finer_grids_give_upper_ends_that_fall_and_the_truth_stays_inside():
     assert lowers == sorted(lowers)
 
 
-def test_the_profile_falls_and_is_convex_between_its_ends():
-    """Would catch two neighbouring tilts that do not fit together."""
+def test_the_profile_falls_and_is_convex_between_its_bounds():
+    """Would catch two neighbouring tilts that are inconsistent."""
     loss = compose_on_grid([(LaplaceLoss(0.1), 300)], points=2**15)
     levels = np.linspace(-2, 20, 200)
     ends = np.exp([loss.log_delta_bounds(float(level)) for level in levels])
@@ -204,7 +204,7 @@ def test_infinite_losses_compose_by_the_chance_of_none():
 
 
 def test_the_ends_of_the_range():
-    """Would catch a wrong answer for one loss, for certain difference, at and beyond the largest loss."""
+    """Would catch a wrong answer for one loss, for certain difference, at and beyond the supremum."""
     nothing = compose_on_grid([(DiscreteLoss(np.zeros(1), np.zeros(1)), 1000)])
     assert nothing.log_delta_bounds(0.0) == (-math.inf, -math.inf)
     assert nothing.log_delta_bounds(-1.0) == pytest.approx((math.log(-math.expm1(-1)),) * 2)
@@ -220,7 +220,7 @@ def test_the_ends_of_the_range():
     assert -math.inf < low < high < -600
 
 
-def test_far_beyond_every_float_the_ends_are_still_near():
+def test_far_beyond_every_float_the_bounds_are_still_near():
     """delta about e**-22000. Would catch an underflow to a false 0."""
     low, high = compose_on_grid([(GaussianLoss(1 / 30), 100)], points=2**18).log_delta_bounds(70.0)
     truth, _ = GaussianLoss(math.sqrt(100) / 30).log_delta_bounds(70.0)
@@ -244,7 +244,7 @@ def test_losses_of_any_size(scale):
 
 
 def test_an_answer_depends_on_the_question_alone():
-    """Would catch a cache that answers for its neighbour."""
+    """Would catch a cache with a wrong key."""
     laws = [(LaplaceLoss(0.1), 100)]
     levels = [0.5, 7.5, 2.0, 5.5, 3.0, 9.0]
     used = compose_on_grid(laws, points=2**14)
@@ -254,7 +254,7 @@ def test_an_answer_depends_on_the_question_alone():
         assert used.log_delta_bounds(level) == compose_on_grid(laws, points=2**14).log_delta_bounds(level)
 
 
-def test_the_mirrored_law_is_made_of_the_mirrored_parts():
+def test_the_reversed_loss_is_made_of_the_reversed_parts():
     """Would catch a grid that is flipped, or a direction that is lost."""
     law = DiscreteLoss(np.array([-0.2, 0.5]), np.log([0.6, 0.4]))
     exact = _exact_sum([(law.reversed(), 4)])
@@ -278,11 +278,11 @@ def test_memory_stays_below_a_gigabyte():
 @pytest.mark.parametrize(
     ("laws", "settings_", "word"),
     [
-        ([], {}, "laws"),
+        ([], {}, "losses"),
         ([(GaussianLoss(1.0), 0)], {}, "times"),
         ([(GaussianLoss(1.0), 1.5)], {}, "times"),
         ([(GaussianLoss(1.0), True)], {}, "times"),
-        ([(ProfileLoss(Laplace(1.0)), 1)], {}, "laws"),
+        ([(ProfileLoss(Laplace(1.0)), 1)], {}, "losses"),
         ([(GaussianLoss(1.0), 1)], {"width": 0.0}, "width"),
         ([(GaussianLoss(1.0), 1)], {"width": math.nan}, "width"),
         ([(GaussianLoss(1.0), 1)], {"points": 10}, "points"),
@@ -290,12 +290,12 @@ def test_memory_stays_below_a_gigabyte():
     ],
 )
 def test_bad_input_is_named(laws, settings_, word):
-    """Would catch a question that is answered though it has no meaning."""
+    """Would catch bad input that is answered."""
     with pytest.raises(ValueError, match=word):
         compose_on_grid(laws, **settings_)
 
 
-def test_a_level_that_is_no_number_is_refused():
+def test_an_epsilon_that_is_no_number_is_refused():
     """Would catch a silent nan."""
     with pytest.raises(ValueError, match="epsilon"):
         compose_on_grid([(GaussianLoss(1.0), 1)]).log_delta_bounds(math.nan)
@@ -313,8 +313,8 @@ def _off_lattice(monkeypatch) -> tuple[GridLoss, DiscreteLoss]:
     return compose_on_grid([(law, 4)], points=1024, width=1.0), _exact_sum([(law, 4)])
 
 
-def test_a_lower_end_that_forgets_the_moves_is_caught(monkeypatch):
-    """The planted bug: no losses count as moved. The check of the lower end must see it."""
+def test_a_lower_bound_that_forgets_the_moves_is_caught(monkeypatch):
+    """The planted bug: no losses count as moved. The check of the lower bound must see it."""
     loss, exact = _off_lattice(monkeypatch)
     assert all(low <= truth <= high for low, high, truth in _kinks(loss, exact))
     monkeypatch.setattr(discretisation, "one_move", lambda _: discretisation.Moves())
@@ -330,7 +330,7 @@ def test_a_spread_bound_of_too_small_a_share_is_caught(monkeypatch):
 
 
 def test_rounding_to_the_nearest_point_is_caught(monkeypatch):
-    """The planted bug: each loss goes whole to the nearest point. The check of the upper end must see it."""
+    """The planted bug: each loss moves to the nearest point. The check of the upper bound must see it."""
     rounded = discretisation._of_atoms  # pyright: ignore[reportPrivateUsage]
 
     def nearest(losses, logs, spacing, theta, error):
@@ -342,8 +342,8 @@ def test_rounding_to_the_nearest_point_is_caught(monkeypatch):
     assert any(not low <= truth <= high for low, high, truth in _kinks(loss, exact))
 
 
-def test_the_crude_end_is_a_lower_one():
-    """What is said where no transform is possible. Would catch an end that is above the truth or none at all."""
+def test_the_crude_bound_is_a_lower_one():
+    """The bound without an FFT. Would catch one above the truth, or none."""
     loss = compose_on_grid([(GaussianLoss(0.3), 20)])
     exact = GaussianLoss(0.3 * math.sqrt(20))
     for level in (0.0, 1.0, 10.0):
@@ -352,16 +352,18 @@ def test_the_crude_end_is_a_lower_one():
 
 
 def test_one_move_of_any_length_is_a_number():
-    """Would catch an overflow on grids of huge losses, and a jump where another formula is used."""
+    """Would catch an overflow on grids of huge losses, and a jump between the two formulas."""
     for spacing in (0.1, 1.0, 1000.0):
         assert discretisation.one_move(spacing).log_variance == pytest.approx(2 * math.log(math.cosh(spacing / 2)))
     for spacing in (599.9, 600.1, 1e9):
         assert discretisation.one_move(spacing).log_variance == pytest.approx(spacing - math.log(4), rel=1e-15)
 
 
-def test_rare_losses_of_ten_thousands_of_nats_have_a_lower_end_between_their_numbers():
-    """Steps of a nat are too long for the bound by second differences, which said nothing: ends were 100 nats of ln
-    delta apart. Between j and j + 1 of them delta is the chance of more than j."""
+def test_rare_losses_of_ten_thousands_of_nats_have_a_lower_bound_between_their_numbers():
+    """Between j and j + 1 of them delta is the chance of more than j.
+
+    Steps of a nat are too long for the bound by second differences: would catch bounds 100 nats of ln delta apart.
+    """
     large = 30_000 + 9.7 * np.arange(1, 41) + np.sin(np.arange(40))
     first = np.append(0.9, np.full(40, 0.1 / 40))
     losses = np.append(math.log(0.9), large)

@@ -13,7 +13,7 @@ from ldp_audit.losses import inversion
 from ldp_audit.losses.composition import InvertedSum, inverted_sum
 from ldp_audit.losses.discrete_loss import BinomialLoss
 from ldp_audit.losses.grid_loss import GridLoss, compose_on_grid
-from ldp_audit.losses.inversion import InversionLine, Tangent
+from ldp_audit.losses.inversion import ChernoffBound, TrapezoidRule
 from ldp_audit.losses.noise_losses import GaussianLoss, GaussianTransform
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
@@ -27,8 +27,8 @@ def _inverted(laws) -> InvertedSum:
     return found
 
 
-def _line(loss: InvertedSum, level: float) -> InversionLine:
-    found = loss.plan.line(level)
+def _line(loss: InvertedSum, level: float) -> TrapezoidRule:
+    found = loss.plan.rule(level)
     assert found is not None
     return found
 
@@ -37,7 +37,7 @@ def _line(loss: InvertedSum, level: float) -> InversionLine:
 @pytest.mark.parametrize("mu", [1e-4, 0.02])
 @pytest.mark.parametrize("log_delta", [math.log(0.9), math.log(0.3), math.log(1e-6), -230.0, -690.0])
 def test_gaussian_compositions_enclose_the_closed_form(times, mu, log_delta):
-    """Would catch any end on the wrong side, and errors that are bounded a thousand times too generously."""
+    """Would catch a bound on the wrong side, and error bounds a thousand times too generous."""
     exact = GaussianLoss(mu * math.sqrt(times))
     level, _ = PrivacyLoss((exact,)).epsilon_bounds(log_delta=log_delta)
     low, high = _line(_inverted([(GaussianLoss(mu), times)]), level).log_delta_bounds(level)
@@ -49,8 +49,8 @@ def test_gaussian_compositions_enclose_the_closed_form(times, mu, log_delta):
 
 
 @pytest.mark.parametrize("level", [-3.0, -0.5, 0.0, 0.2, 4.0, 13.0, 40.0])
-def test_levels_on_either_side_of_the_mean_enclose_the_closed_form(level):
-    """Would catch a tilt that serves one side alone."""
+def test_epsilons_on_either_side_of_the_mean_enclose_the_closed_form(level):
+    """Would catch a tilt that is valid on one side alone."""
     loss, exact = _inverted([(GaussianLoss(0.05), 400)]), GaussianLoss(1.0)
     low, high = loss.log_delta_bounds(level)
     truth, _ = exact.log_delta_bounds(level)
@@ -70,12 +70,12 @@ _SUMS = {
 @pytest.mark.parametrize("name", _SUMS)
 @pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-12])
 def test_the_grid_encloses_the_inverted(name, delta):
-    """Two ways with nothing in common, each direction by itself. Would catch a law that is told wrongly to one."""
+    """Two methods with nothing in common, each direction by itself."""
     loss = compose(_SUMS[name], width=1e-2)
     level = loss.epsilon(delta)
     for law in loss.directions:
         assert isinstance(law, InvertedSum)
-        assert law.plan.line(level) is not None
+        assert law.plan.rule(level) is not None
         low, high = law.log_delta_bounds(level)
         grid_low, grid_high = law.grid.log_delta_bounds(level)
         assert grid_low <= low <= high <= grid_high
@@ -83,8 +83,8 @@ def test_the_grid_encloses_the_inverted(name, delta):
 
 
 @pytest.mark.parametrize("parts", [_SUMS["sampled"], _SUMS["noises"]])
-def test_levels_in_any_order_fall_and_are_convex(parts):
-    """Would catch two neighbouring lines that do not fit together, and a line that remembers what it was asked."""
+def test_epsilons_in_any_order_fall_and_are_convex(parts):
+    """Would catch two neighbouring rules that are inconsistent, and a rule that depends on earlier questions."""
     law = compose(parts).directions[0]
     levels = np.linspace(-1, 12, 70)
     ends = np.exp([law.log_delta_bounds(float(level)) for level in levels])
@@ -98,8 +98,8 @@ def test_levels_in_any_order_fall_and_are_convex(parts):
     assert np.all(low[1:-1] <= (1 - share) * high[:-2] + share * high[2:])
 
 
-def test_sums_are_composed_again_and_mirrored_part_by_part():
-    """Would catch times that are lost, and a direction that is."""
+def test_sums_are_composed_again_and_reversed_part_by_part():
+    """Would catch times or a direction that are lost."""
     half = compose([(subsample(Gaussian(1.0), rate=0.05), 150)])
     whole = compose(_SUMS["sampled"])
     assert compose([(half, 2)]).epsilon_bounds(1e-6) == whole.epsilon_bounds(1e-6)
@@ -111,7 +111,7 @@ def test_sums_are_composed_again_and_mirrored_part_by_part():
 
 
 def test_sums_that_do_not_fall_off_are_left_to_the_grid():
-    """Few unequal noises, and atoms alone. Would catch an integral that is cut where it still counts."""
+    """Few unequal noises, and atoms alone. Would catch an integral truncated too early."""
     few = [(Laplace(1.0), 2), (Laplace(2.0), 1)]
     responses = [(RandomizedResponse(0.1), 1000), (RandomizedResponse(1 / 3), 300)]
     for parts in (few, responses):
@@ -127,13 +127,13 @@ def test_sums_that_do_not_fall_off_are_left_to_the_grid():
         subsample(Gaussian(30.0), rate=1e-3),
     ],
 )
-def test_a_billion_losses_have_ends_that_say_something(part):
-    """Would catch rounding that grows with the number until nothing is left, which is how a grid ends."""
+def test_a_billion_losses_have_bounds_that_are_not_vacuous(part):
+    """Would catch rounding that grows with the number of losses until no digit is left, as on a grid."""
     low, high = compose([(part, 10**9)]).epsilon_bounds(1e-6)
     assert 0 < low <= high <= low * (1 + 1e-7)
 
 
-def test_ends_beyond_every_float_are_still_near():
+def test_bounds_beyond_every_float_are_still_near():
     """delta about e**-45000. Would catch an underflow to a false 0."""
     loss, exact = _inverted([(GaussianLoss(1 / 30), 100)]), GaussianLoss(1 / 3)
     truth, _ = exact.log_delta_bounds(100.0)
@@ -143,7 +143,7 @@ def test_ends_beyond_every_float_are_still_near():
 
 
 def test_bounded_losses_end_where_they_end():
-    """Would catch a level at or above the largest loss that is taken for any other."""
+    """Would catch an epsilon at or above the supremum that is treated as any other."""
     loss = compose([(Laplace(10.0), 1000)]).directions[0]
     assert loss.supremum() == pytest.approx(100)
     assert loss.log_delta_bounds(101.0) == (-math.inf, -math.inf)
@@ -155,7 +155,7 @@ def test_bounded_losses_end_where_they_end():
 
 
 def _coarse(level: float) -> tuple[float, float, float]:
-    """The ends and the truth of a line that is as short and as coarse as `_PRECISE` now says."""
+    """The bounds and the truth of a rule as short and coarse as `_PRECISE` allows."""
     low, high = _line(_inverted([(GaussianLoss(0.05), 400)]), level).log_delta_bounds(level)
     return low, high, GaussianLoss(1.0).log_delta_bounds(level)[0]
 
@@ -163,8 +163,8 @@ def _coarse(level: float) -> tuple[float, float, float]:
 _LEVELS = (0.3, 0.9, 2.0, 3.1, 4.4, 6.0)
 
 
-def test_a_coarse_line_has_wide_ends_that_enclose_the_truth(monkeypatch):
-    """Would catch an error that is covered by another one's bound as long as both are small."""
+def test_a_coarse_rule_has_wide_bounds_that_enclose_the_truth(monkeypatch):
+    """Would catch an error that is covered by another's bound as long as both are small."""
     monkeypatch.setattr(inversion, "_PRECISE", 1.0)
     monkeypatch.setattr(inversion, "_AWAY", 0.1)
     ends = [_coarse(level) for level in _LEVELS]
@@ -173,19 +173,19 @@ def test_a_coarse_line_has_wide_ends_that_enclose_the_truth(monkeypatch):
 
 
 def test_forgetting_what_comes_with_delta_is_caught(monkeypatch):
-    """The planted bug: the trapezoid rule's neighbours count as nothing."""
+    """The planted bug: no aliasing error."""
     monkeypatch.setattr(inversion, "_PRECISE", 1.0)
     monkeypatch.setattr(inversion, "_AWAY", 0.1)
-    monkeypatch.setattr(GaussianTransform, "log_beyond", lambda *_: -1e6)
+    monkeypatch.setattr(GaussianTransform, "log_tail_bound", lambda *_: -1e6)
     monkeypatch.setattr(inversion, "_SHORTEST", 8.0)
-    monkeypatch.setattr(InversionLine, "log_more", lambda *_: -1e6)
+    monkeypatch.setattr(TrapezoidRule, "log_aliasing", lambda *_: -1e6)
     assert any(low > truth for low, _, truth in map(_coarse, _LEVELS))
 
 
 def test_forgetting_what_is_cut_off_is_caught(monkeypatch):
-    """The planted bug: what lies beyond the last point of the line counts as nothing."""
+    """The planted bug: no truncation error."""
     monkeypatch.setattr(inversion, "_SHORTEST", 1.5)
-    monkeypatch.setattr(GaussianTransform, "log_beyond", lambda *_: -1e6)
+    monkeypatch.setattr(GaussianTransform, "log_tail_bound", lambda *_: -1e6)
     assert any(not low <= truth <= high for low, high, truth in map(_coarse, _LEVELS))
 
 
@@ -204,11 +204,11 @@ def test_two_valued_losses_with_noise_enclose_their_sum_over_counts():
         assert high - low < 1e-9
 
 
-def test_levels_that_no_line_can_tell_have_an_upper_end_all_the_same():
-    """e**(c 700) is no number to sum: a smaller tilt has one. Would catch an upper end of 1 for ever."""
+def test_epsilons_that_no_rule_bounds_have_an_upper_bound_all_the_same():
+    """e**(c 700) overflows: a smaller tilt bounds delta. Would catch an upper bound of 1 everywhere."""
     law = compose([(RandomizedResponse(700.0), 1), (Gaussian(1.0), 1)]).directions[0]
     assert isinstance(law, InvertedSum)
-    assert law.plan.line(1e4) is None
+    assert law.plan.rule(1e4) is None
     low, high = law.log_delta_bounds(1e4)
     # the loss is at most 700 more than that of the noise
     assert low <= GaussianLoss(1.0).log_delta_bounds(1e4 - 700)[0] <= high < -1000
@@ -217,16 +217,16 @@ def test_levels_that_no_line_can_tell_have_an_upper_end_all_the_same():
     assert lower <= truth <= upper < 1000
 
 
-def test_noise_whose_square_is_no_float_is_not_told():
-    """Would catch an overflow that is no answer."""
+def test_noise_whose_square_is_no_float_is_no_number():
+    """Would catch an overflow."""
     assert GaussianTransform(1e200).at(1.0, np.zeros(1)) is None
-    assert GaussianTransform(1e200).log_beyond(1.0, 100.0) == math.inf
+    assert GaussianTransform(1e200).log_tail_bound(1.0, 100.0) == math.inf
 
 
 def test_a_bound_by_one_tilt_is_not_below_the_truth_by_rounding():
-    """A loss of nearly one value, where Chernoff is tight. Would catch rounding that is left out of it."""
+    """A loss of nearly one value, where Chernoff is tight. Would catch uncounted rounding."""
     for tilt in (1e3, 1e7, 1e11):
         level = 20.0 - math.log1p(1 / tilt)
         truth = -math.log1p(tilt)  # ln(1 - e**(level - 20))
-        found = Tangent(tilt, tilt * 20.0).log_delta(level)
+        found = ChernoffBound(tilt, tilt * 20.0).log_delta(level)
         assert truth <= found <= truth + 1e-14 * tilt * 100

@@ -1,4 +1,4 @@
-"""Bounds by moments: the worst placing's divergences against fractions, and sums that no placing exceeds."""
+"""Moment bounds: the worst neighbourhood's divergences against fractions, and sums that no neighbourhood exceeds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ldp_audit.accounting.conversion.renyi import renyi_divergence
 from ldp_audit.accounting.shuffling.anonymous_counts import exact_laws
 from ldp_audit.accounting.shuffling.clones import clones
 from ldp_audit.accounting.shuffling.count_loss import placed_count
-from ldp_audit.accounting.shuffling.worst_placing import WorstMoments, WorstPlacing
+from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstDivergence, WorstNeighbourhood
 from ldp_audit.losses.composition import composed
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, BinomialLoss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
@@ -29,7 +29,7 @@ from ldp_audit.mechanisms.log_space import expit
 
 
 def placed(epsilon0: float, n: int, upper: int) -> PairLoss:
-    """The count's loss with so many others at the upper end."""
+    """The count's loss with this number of others at the upper end."""
     high = expit(epsilon0)
     return placed_count(n, epsilon0, [high] * upper + [expit(-epsilon0)] * (n - 1 - upper))
 
@@ -38,7 +38,7 @@ def placed(epsilon0: float, n: int, upper: int) -> PairLoss:
 @pytest.mark.parametrize("n", [2, 3, 6])
 @pytest.mark.parametrize("alpha", [2, 3, 9])
 def test_the_worst_divergence_is_that_of_the_fractions(t: Fraction, n: int, alpha: int) -> None:
-    """Over all splits, client 1 either way round: would catch a split that is not looked at."""
+    """Over all splits, client 1 either way round: would catch a split that is left out."""
     low, high = 1 / (t + 1), t / (t + 1)
     sums = []
     for upper in range(n):
@@ -46,13 +46,13 @@ def test_the_worst_divergence_is_that_of_the_fractions(t: Fraction, n: int, alph
             first, second = exact_laws(*pair, [high] * upper + [low] * (n - 1 - upper))
             sums.append(sum((p**alpha / second[k] ** (alpha - 1) for k, p in first.items()), Fraction(0)))
     truth = math.log(max(sums)) / (alpha - 1)
-    found = WorstMoments(math.log(t), n).divergence(alpha)
+    found = WorstDivergence(math.log(t), n).divergence(alpha)
     assert truth * (1 - 1e-12) <= found <= truth * (1 + 2e-10)
 
 
 @pytest.mark.parametrize(("epsilon0", "n"), [(1e-9, 30), (1.0, 200), (12.0, 40), (60.0, 10), (1.0, 1024)])
-def test_it_is_an_upper_end_of_every_split_s(epsilon0: float, n: int) -> None:
-    moments = WorstMoments(epsilon0, n)
+def test_it_is_an_upper_bound_of_every_split_s(epsilon0: float, n: int) -> None:
+    moments = WorstDivergence(epsilon0, n)
     for alpha in (1 + 1e-6, 1.5, 4.0, 1e3):
         found = moments.divergence(alpha)
         for upper in {0, 1, n // 3, n - 1}:
@@ -63,11 +63,11 @@ def test_it_is_an_upper_end_of_every_split_s(epsilon0: float, n: int) -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(st.floats(0.01, 6), st.integers(2, 40), st.integers(2, 3000), st.data())
-def test_no_mixture_of_placings_exceeds_the_sum_s_bound(
+def test_no_mixture_of_neighbourhoods_exceeds_the_sum_s_bound(
     epsilon0: float, n: int, times: int, data: st.DataObject
 ) -> None:
-    """Two placings, either way round, each so many times: the sum as it is, against what the moments say of all."""
-    law = WorstPlacing(epsilon0, n)
+    """Two neighbourhoods, either way round: their exact sum against the moment bound."""
+    law = WorstNeighbourhood(epsilon0, n)
     bound = with_moment_bound(BinomialLoss(epsilon0, -epsilon0, times), [(law, times)])
     assert isinstance(bound, MomentBound)
     first = data.draw(st.integers(0, times))
@@ -81,7 +81,7 @@ def test_no_mixture_of_placings_exceeds_the_sum_s_bound(
 
 
 def test_what_orders_add_keeps_its_digits() -> None:
-    """At 2**40 the difference of two logarithms, times the order, once lost 4e-3 of ln delta."""
+    """Would catch the difference of two logarithms times the order, which at 2**40 loses 4e-3 of ln delta."""
     with mpmath.workdps(60):
         for k in range(-640, 641, 40):
             order = mpmath.mpf(2) ** (mpmath.mpf(k) / 16)
@@ -89,8 +89,8 @@ def test_what_orders_add_keeps_its_digits() -> None:
             assert _log_lack(k) == pytest.approx(float(truth), rel=1e-14, abs=1e-14)
 
 
-def test_of_very_many_counts_it_is_far_below_the_dominating_law() -> None:
-    law = WorstPlacing(4.0, 50)
+def test_of_very_many_counts_it_is_far_below_the_dominating_loss() -> None:
+    law = WorstNeighbourhood(4.0, 50)
     dominating = composed([(law.known_bounds()[1], 20_000)])
     bound = with_moment_bound(dominating, [(law, 20_000)])
     typical = composed([(law.placing, 20_000)])
@@ -100,8 +100,8 @@ def test_of_very_many_counts_it_is_far_below_the_dominating_law() -> None:
     assert typical.log_delta_bounds(0.99 * level)[0] > -20
 
 
-def test_where_the_dominating_law_is_nearer_it_is_what_counts() -> None:
-    law = WorstPlacing(1.0, 200)
+def test_where_the_dominating_loss_is_nearer_it_is_what_counts() -> None:
+    law = WorstNeighbourhood(1.0, 200)
     dominating = composed([(law.known_bounds()[1], 3)])
     bound = with_moment_bound(dominating, [(law, 3)])
     for level in (-0.1, 0.0, 0.1, 0.5, 2.9, 3.0):
@@ -110,9 +110,9 @@ def test_where_the_dominating_law_is_nearer_it_is_what_counts() -> None:
 
 
 def test_only_sums_of_losses_whose_divergences_are_known_have_it() -> None:
-    law, upper = WorstPlacing(1.0, 20), GaussianLoss(3.0)
+    law, upper = WorstNeighbourhood(1.0, 20), GaussianLoss(3.0)
     assert with_moment_bound(upper, [(law, 1)]) is upper
-    assert with_moment_bound(upper, [(WorstPlacing(1.0, 5000), 7)]) is upper
+    assert with_moment_bound(upper, [(WorstNeighbourhood(1.0, 5000), 7)]) is upper
     assert with_moment_bound(upper, [(law, 5), (clones(1.0, 20), 1)]) is upper
     assert with_moment_bound(upper, [(GaussianLoss(1.0), 5)]) is upper
     found = with_moment_bound(upper, [(law, 1), (GaussianLoss(1.0), 1)])
@@ -120,17 +120,17 @@ def test_only_sums_of_losses_whose_divergences_are_known_have_it() -> None:
 
 
 def test_a_sum_of_sums_has_the_parts_of_both() -> None:
-    law = WorstPlacing(2.0, 15)
+    law = WorstNeighbourhood(2.0, 15)
     inner = with_moment_bound(composed([(law.known_bounds()[1], 4)]), [(law, 4)])
     outer = with_moment_bound(composed([(law.known_bounds()[1], 40)]), [(EnclosedLoss(ZERO_LOSS, inner), 10)])
     assert isinstance(outer, MomentBound)
     assert outer.parts == ((law, 40),)
     assert outer.reversed().parts == outer.parts
-    assert EnclosedLoss(ZERO_LOSS, inner).known_bounds()[1] is inner.law  # type: ignore[attr-defined]
+    assert EnclosedLoss(ZERO_LOSS, inner).known_bounds()[1] is inner.loss  # type: ignore[attr-defined]
 
 
-def test_one_end_of_a_law_known_from_both_sides_is_asked_alone() -> None:
-    law = WorstPlacing(1.0, 10)
+def test_one_bound_of_an_enclosed_loss_is_computed_alone() -> None:
+    law = WorstNeighbourhood(1.0, 10)
     nested = EnclosedLoss(EnclosedLoss(ZERO_LOSS, law), law)
     assert nested.side(0) is ZERO_LOSS
     assert nested.side(1) is law

@@ -1,4 +1,4 @@
-"""Levels below 0 from those above: both ends enclose what they stand for, also where delta is nearly 1 or nearly 0."""
+"""Negative epsilons from the reversed loss: both bounds hold, also where delta is nearly 1 or nearly 0."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.shuffling.worst_placing import WorstPlacing
+from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhood
 from ldp_audit.losses.loss import log_delta_from_reversed
 
 
@@ -19,7 +19,7 @@ def truth(epsilon: float, log_delta: float) -> arb:
 
 
 @given(st.floats(-700, -1e-12), st.floats(-800, -1e-9))
-def test_the_ends_enclose_the_balls(epsilon: float, log_delta: float) -> None:
+def test_the_bounds_enclose_the_balls(epsilon: float, log_delta: float) -> None:
     low, high = log_delta_from_reversed(epsilon, (log_delta, log_delta))
     with ctx.workprec(3000):
         assert arb(low) <= truth(epsilon, log_delta) <= arb(high)
@@ -27,7 +27,7 @@ def test_the_ends_enclose_the_balls(epsilon: float, log_delta: float) -> None:
     assert high <= 0
 
 
-def test_larger_ends_have_larger_ones_and_a_true_0_is_none() -> None:
+def test_larger_bounds_have_larger_ones_and_a_true_0_is_none() -> None:
     low, high = log_delta_from_reversed(-0.5, (-math.inf, -1.0))
     assert low == pytest.approx(math.log(-math.expm1(-0.5)), rel=1e-13)
     assert high == pytest.approx(math.log(1 - math.exp(-0.5) * (1 - math.exp(-1))), rel=1e-13)
@@ -35,8 +35,8 @@ def test_larger_ends_have_larger_ones_and_a_true_0_is_none() -> None:
 
 
 @pytest.mark.parametrize("level", [-1e-12, -0.2, -1.5, -40.0, -math.inf])
-def test_a_placing_s_lower_end_is_not_rounded_up(level: float) -> None:
-    """Once it was 0, a delta of 1, at levels where delta lacks e**-40 of it."""
-    low, high = WorstPlacing(1.0, 7).log_delta_bounds(level)
+def test_a_neighbourhood_s_lower_bound_is_not_rounded_up(level: float) -> None:
+    """Would catch a lower bound of 1 at epsilons where 1 - delta is e**-40."""
+    low, high = WorstNeighbourhood(1.0, 7).log_delta_bounds(level)
     assert low <= high <= 0
     assert low < 0 or level == -math.inf

@@ -1,4 +1,4 @@
-"""The closed forms for Gaussian and Laplace noise, against balls of many digits and against numerical integration."""
+"""The closed forms for Gaussian and Laplace noise, against ball arithmetic and numerical integration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def normal_tail(z: arb) -> arb:
 
 
 def exact_gaussian(mu: float, epsilon: float) -> arb:
-    """ln delta, with as many digits as the cancellation takes."""
+    """ln delta, with as many digits as the cancellation needs."""
     for precision in (200, 2000, 20_000):
         with ctx.workprec(precision):
             m, e = arb(mu), arb(epsilon)
@@ -33,7 +33,7 @@ def exact_gaussian(mu: float, epsilon: float) -> arb:
 @pytest.mark.parametrize("mu", MUS)
 @pytest.mark.parametrize("deviations", [-20.0, -5.001, -4.999, -1.0, -0.1, 0.0, 0.4, 1.0, 3.0, 6.0, 10.0, 38.0, 100.0])
 def test_gaussian_delta_is_right_to_twelve_digits(mu, deviations):
-    """Would catch the cancellation of the two tails, and each change from one way of computing to another."""
+    """Would catch the cancellation of the two tails, and a jump between two formulas."""
     epsilon = mu * mu / 2 + deviations * mu
     found = GaussianLoss(mu).log_delta_bounds(epsilon)[0]
     exact = exact_gaussian(mu, epsilon)
@@ -46,7 +46,7 @@ def test_gaussian_delta_is_right_to_twelve_digits(mu, deviations):
     "law", [GaussianLoss(0.01), GaussianLoss(1.0), GaussianLoss(7.0), LaplaceLoss(1e-6), LaplaceLoss(2.0)]
 )
 def test_cells_add_up_and_their_ratios_lie_between_their_edges(law):
-    """Would catch a cell under the wrong law, and a tail that cancels."""
+    """Would catch a cell under the wrong distribution, and a tail that cancels."""
     scale = law.mu if isinstance(law, GaussianLoss) else law.epsilon
     edges = np.concatenate([np.linspace(-12, -1.01, 40), np.linspace(-1, 1, 101), np.linspace(1.01, 30, 80)]) * scale
     cells = law.masses(edges)
@@ -73,7 +73,7 @@ def test_a_gaussian_cell_is_right_to_thirteen_digits(z, wide):
 
 @given(st.floats(1e-6, 40), st.floats(-1.5, 1.5))
 def test_laplace_delta_is_that_of_its_cells(epsilon, share):
-    """Would catch a lost atom: half the mass lies at the largest loss. The cell with the level loses some of itself."""
+    """Would catch a lost atom: half the mass lies at the supremum. The cell that contains epsilon counts in part."""
     law, level = LaplaceLoss(epsilon), share * epsilon
     edges = np.linspace(-1.01 * epsilon, 1.01 * epsilon, 4001)
     cells = law.masses(edges)
@@ -97,7 +97,7 @@ def test_what_is_no_noise_is_refused(value):
             law(value)
 
 
-def test_gaussian_at_infinite_levels():
+def test_gaussian_at_infinite_epsilons():
     law = GaussianLoss(1.0)
     assert law.log_delta_bounds(math.inf) == (-math.inf, -math.inf)
     assert law.log_delta_bounds(-math.inf) == (0.0, 0.0)

@@ -1,4 +1,4 @@
-"""Mechanisms that are known by their profile alone: what is no profile is refused, wherever it shows."""
+"""Mechanisms known by their profile alone; invalid profiles are refused wherever they are evaluated."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from ldp_audit.mechanisms import Gaussian
 
 @dataclass(frozen=True)
 class Stated:
-    """What somebody says of a mechanism."""
+    """A stated profile and pure epsilon."""
 
     profile: Any
     pure: float = math.inf
 
     def delta(self, epsilon: Any) -> Any:
-        """As stated."""
+        """The stated one."""
         return self.profile(epsilon)
 
     def exact_epsilon(self) -> float:
-        """As stated."""
+        """The stated one."""
         return self.pure
 
 
 def unguarded(epsilon: Any) -> Any:
-    """Gaussian noise of sigma 1/50; not a number from 709 nats on, where e**epsilon is no float."""
+    """Gaussian noise of sigma 1/50; not a number from 709 nats on, where e**epsilon overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
         return ndtr(25 - epsilon / 50) - np.exp(epsilon) * ndtr(-25 - epsilon / 50)
 
 
 @pytest.mark.parametrize("ask", [lambda loss: loss.epsilon_bounds(1e-5), lambda loss: loss.delta_bounds(1000.0)])
 def test_a_profile_that_is_no_number_somewhere_is_refused_there(ask: Any) -> None:
-    """It was read as 0: an epsilon of 709.8, where it is 1462."""
+    """Would catch nan read as 0: an epsilon of 709.8, where it is 1462."""
     assert privacy_loss(Gaussian(0.02)).epsilon(1e-5) > 1462
     with pytest.raises(ValueError, match=r"mechanism must have a delta in \[0, 1\], got delta\(.*\) = nan of Stated"):
         ask(privacy_loss(Stated(unguarded)))

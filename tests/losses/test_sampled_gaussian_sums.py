@@ -1,4 +1,4 @@
-"""Sums of Gaussian noises on samples at the ends: against integrals of closed forms, exact sums, and simple bounds."""
+"""Sums of subsampled Gaussian noises at extremes: against integrals of closed forms, exact sums, and simple bounds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _mixed(mu: float, rate: float, *, record_first: bool = True) -> SubsampledLo
 
 
 def _log_delta_of_two(law: SubsampledLoss, mu: float, level: float) -> float:
-    """Of two such losses: the integral over the first one's value of the second's closed form."""
+    """ln delta of two such losses: the integral over the first one's value of the second's closed form."""
     way = 1 if law.record_first else -1
     # near these the second one's delta changes quickly
     sharp = way * np.array([level, level - way * law.rate.log_left_out])
@@ -55,7 +55,7 @@ _PAIRS = [(1.0, 1e-3), (0.2, 0.05), (3.0, 0.01), (30.0, 0.2)]
 @pytest.mark.parametrize("record_first", [True, False])
 @pytest.mark.parametrize("log_delta", [-4.0, -60.0])
 def test_two_losses_enclose_the_integral_of_the_closed_form(mu, rate, record_first, log_delta):
-    """Would catch a grid or a line on the wrong side of the truth, a bad tail, a record that is left out."""
+    """Would catch a bound on the wrong side, a bad tail, a record that is left out."""
     law = _mixed(mu, rate, record_first=record_first)
     loss = inverted_sum(compose_on_grid([(law, 2)]))
     alone = PrivacyLoss((law,)).epsilon_bounds(log_delta=log_delta)[1]
@@ -86,8 +86,8 @@ def test_epsilon_of_few_and_of_many_steps_is_known_and_lies_between_simple_bound
     times=st.integers(1, 9).map(lambda power: 10**power),
     log_delta=st.floats(-600, -2),
 )
-def test_ends_never_cross_anywhere(rate, sigma, times, log_delta):
-    """Would catch a lower end above the upper one, or beyond what is spent without sampling, or below one round."""
+def test_bounds_never_cross_anywhere(rate, sigma, times, log_delta):
+    """Would catch a lower bound above the upper one, above the loss without sampling, or below one round."""
     one = subsample(Gaussian(sigma=sigma), rate=rate)
     level = one.epsilon(log_delta=log_delta) * (1 + times**0.25) + rate / sigma
     whole = compose([(Gaussian(sigma=sigma), times)]).directions[0].log_delta_bounds(level)[1]

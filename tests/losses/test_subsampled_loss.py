@@ -1,4 +1,4 @@
-"""The laws of sampled mechanisms: against quadrature, and each one's masses against its profile."""
+"""Subsampled losses: against quadrature, and the masses of each against its profile."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def gaussian_log_delta(mu: float, rate: float, epsilon: float, *, remove: bool) 
 @pytest.mark.parametrize("rate", [1e-3, 0.1, 0.7])
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9])
 def test_poisson_sampled_gaussian_noise_has_the_quadratures_delta(mu: float, rate: float, share: float) -> None:
-    """share: of the largest epsilon at which the direction back has any delta left."""
+    """share: of the largest epsilon at which the reverse direction has any delta."""
     remove, add = subsample(Gaussian(1 / mu), rate=rate).directions
     epsilon = share * -math.log1p(-rate)
     found = [law.log_delta_bounds(epsilon)[0] for law in (remove, add)]
@@ -79,7 +79,7 @@ def test_poisson_sampled_gaussian_noise_at_tiny_deltas(epsilon: float) -> None:
 
 
 def exact_delta(mechanism: Any, epsilon: mpmath.mpf) -> mpmath.mpf:
-    """The mechanism's profile at any level, to the digits in use."""
+    """The mechanism's profile at any epsilon, to the digits in use."""
     if isinstance(mechanism, Gaussian):
         mu = mpmath.mpf(1 / mechanism.sigma)
         return mpmath.ncdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
@@ -93,7 +93,7 @@ def exact_delta(mechanism: Any, epsilon: mpmath.mpf) -> mpmath.mpf:
 @pytest.mark.parametrize("mechanism", [Gaussian(0.7), Gaussian(30.0), Laplace(1.0), Laplace(1e5)])
 @pytest.mark.parametrize("rate", [1e-9, 1e-3, 0.4, 0.999])
 def test_eleven_digits_of_delta_are_right(mechanism: Any, rate: float) -> None:
-    """Against 50 digits, at levels on both sides of 0, in both directions."""
+    """Against 50 digits, at epsilons on both sides of 0, in both directions."""
     assert_digits(mechanism, rate, 1e-11)
 
 
@@ -122,7 +122,7 @@ def assert_digits(mechanism: Any, rate: float, tolerance: float) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5])
 def test_two_rounds_on_the_grid_enclose_the_double_integral(epsilon: float) -> None:
-    """The first round's loss by quadrature, the second's in closed form: the masses and the profile are of one law."""
+    """The first loss by quadrature, the second in closed form: would catch masses that contradict the profile."""
     rate, mu = 0.1, 1.0
     loss = subsample(Gaussian(1 / mu), rate=rate)
     for one, twice, sign in zip(loss.directions, compose([(loss, 2)]).directions, (1, -1), strict=True):
@@ -152,7 +152,7 @@ def test_masses_of_cells_and_the_profile_agree(name: str, record_first: bool, ra
 @pytest.mark.parametrize(
     "edges", [np.linspace(-2, 2, 9), np.linspace(-2, 2, 8), np.array([1.0]), np.array([-1.0, -0.5])]
 )
-def test_masses_of_the_symmetric_law_and_its_profile_agree(name: str, edges: np.ndarray) -> None:
+def test_masses_of_the_symmetric_loss_and_its_profile_agree(name: str, edges: np.ndarray) -> None:
     assert_masses_agree(SymmetricLoss(SubsampledLoss(LAWS[name], SamplingRate.of_chance(0.3))), edges)
 
 
@@ -188,7 +188,7 @@ def test_atoms_and_the_wrapper_say_the_same(name: str, rate: float) -> None:
             )
 
 
-def test_symmetric_leaves_a_symmetric_law_as_it_is() -> None:
+def test_symmetric_leaves_a_symmetric_loss_as_it_is() -> None:
     law = symmetric(LAWS["randomised response"])
     for level in (-0.7, 0.0, 0.4):
         assert law.log_delta_bounds(level) == pytest.approx(
@@ -214,7 +214,7 @@ def test_a_base_without_masses_is_enclosed_for_composition(record_first: bool) -
     assert SymmetricLoss(same).known_bounds() == (SymmetricLoss(same),) * 2
 
 
-def test_both_ends_of_a_bracketed_base_reach_composition() -> None:
+def test_both_bounds_of_an_enclosed_base_reach_composition() -> None:
     inner = EnclosedLoss(GaussianLoss(1.0), GaussianLoss(1.2))
     for law in (
         SubsampledLoss(inner, SamplingRate.of_chance(0.3)),
@@ -226,7 +226,7 @@ def test_both_ends_of_a_bracketed_base_reach_composition() -> None:
 
 
 def test_many_large_losses_are_mixed_without_losing_their_masses() -> None:
-    """A list of them has no right digits left: its masses did not add up to 1, which was an error."""
+    """Would catch a list of them, which has no right digits: its masses do not add up to 1."""
     loss = subsample(PrivacyLoss((BinomialLoss(1000.0, -1000.0, 2 * 10**5),)), rate=0.3)
     low, high = loss.epsilon_bounds(1e-6)
     assert 2e8 + math.log(0.3) - 1e-6 < low <= high < 2e8 + math.log(0.3) + 1e-6

@@ -1,4 +1,4 @@
-"""Moment-generating functions on a line against sums and closed forms with 40 digits, by python-flint's arb."""
+"""Moment-generating functions on vertical lines against sums and closed forms with 40 digits, by python-flint's arb."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _response(epsilon: float) -> _MOMENTS:
 
 
 def _sampled(mu: float, rate: float, *, back: bool) -> _MOMENTS:
-    """By a trapezoid rule whose error is far below 40 digits' tenth."""
+    """By a trapezoid rule with an error far below the fortieth digit."""
 
     def moments(s: acb) -> acb:
         q, m = arb(rate), arb(mu)
@@ -96,7 +96,7 @@ _UNBOUNDED = [
 
 @pytest.mark.parametrize("case", range(len(_CASES + _UNBOUNDED)))
 def test_values_are_as_right_as_they_say(case):
-    """Would catch a rule of too long a step, points left out, a rounding that is not counted, a wrong formula."""
+    """Would catch a quadrature rule of too long a step, points left out, uncounted rounding, a wrong formula."""
     transform, truth, c, top = (_CASES + _UNBOUNDED)[case]
     assert transform is not None
     y = top * np.array([0.0, 0.003, 0.2, 0.71, 1.0])
@@ -110,50 +110,50 @@ def test_values_are_as_right_as_they_say(case):
 
 @pytest.mark.parametrize("case", range(len(_CASES)))
 def test_far_out_the_values_stay_below_the_bound(case):
-    """Would catch a bound that is too small; and one that never falls, which would be of no use."""
+    """Would catch a bound that is too small, and one that never decays."""
     transform, truth, c, top = _CASES[case]
     bounds = []
     for start in (0.05 * top, 0.4 * top, top):
-        bound = transform.log_beyond(c, start)
+        bound = transform.log_tail_bound(c, start)
         bounds.append(bound)
         for further in (1.0, 1.13, 1.9, 3.7):
             value = truth(acb(arb(c), arb(start * further)))
             assert abs(value).log() <= arb(bound)
     assert bounds == sorted(bounds, reverse=True)
-    assert bounds[-1] < transform.log_beyond(c, 0.02 * top) < math.inf
+    assert bounds[-1] < transform.log_tail_bound(c, 0.02 * top) < math.inf
 
 
 @pytest.mark.parametrize(("epsilon", "c"), [(1.0, 0.8), (0.1, 1.5), (3.0, 0.05), (0.02, 20.0)])
 def test_the_bound_of_laplace_noise_holds_at_every_further_point(epsilon, c):
-    """Where the two atoms are in phase again the value rises. Would catch a bound that forgets that."""
+    """Where the two atoms are in phase again the value rises. Would catch a bound without that."""
     transform = LaplaceTransform(epsilon)
     y = np.linspace(0.01, 40 / epsilon, 40_000)
     sizes = _known(transform.at(c, y)).log.real
     worst = np.maximum.accumulate(sizes[::-1])[::-1]
     for place in range(0, y.size, 500):
-        assert worst[place] <= transform.log_beyond(c, float(y[place])) + 1e-13
+        assert worst[place] <= transform.log_tail_bound(c, float(y[place])) + 1e-13
 
 
 def test_the_bound_of_tiny_shifts_serves_many_tiny_losses():
-    """A million losses: e**-40 needs a bound that is right to 1e-6 of ln M. Would catch one of too coarse a shift."""
+    """A million losses: e**-40 needs a bound right to 1e-6 of ln M. Would catch one from too coarse a path."""
     transform = SampledGaussian(1.0, SamplingRate.of_chance(0.001), back=False)
     c, y = 1.0, 12.0 / (0.0013 * math.sqrt(1e6))
-    fallen = transform.log_beyond(c, y) - float(_known(transform.at(c, np.zeros(1))).log[0].real)
+    fallen = transform.log_tail_bound(c, y) - float(_known(transform.at(c, np.zeros(1))).log[0].real)
     assert 1e6 * fallen < -20
 
 
-def test_what_cannot_be_told_is_not():
+def test_what_overflows_is_no_number():
     """Would catch an overflow that passes for a number, and a sum of too many terms."""
-    assert LaplaceTransform(900.0).log_beyond(1.0, 0.0) == math.inf
+    assert LaplaceTransform(900.0).log_tail_bound(1.0, 0.0) == math.inf
     sampled = SampledGaussian(40.0, SamplingRate.of_chance(0.5), back=False)
     assert sampled.at(1e3, np.zeros(1)) is None
-    assert sampled.log_beyond(1e3, 1.0) == math.inf
+    assert sampled.log_tail_bound(1e3, 1.0) == math.inf
     assert SubsampledLoss(BinomialLoss(0.1, -0.1, 10**6), SamplingRate.of_chance(0.5)).transform() is None
     assert DiscreteLoss(np.zeros(1), np.log([0.5]), math.log(0.5)).transform() is None
 
 
 def test_an_excess_whose_error_is_as_large_as_the_value_says_only_how_large_it_can_be():
-    """Would catch a logarithm of rounding that is taken for one of the value."""
+    """Would catch the logarithm of pure rounding."""
     found: Values = from_excess(np.array([-1 + 1e-6j, 0.5 + 0j]), np.array([1e-3, 1e-16]))
     assert found.error[0] == VAGUE
     assert math.exp(found.log[0].real + found.error[0]) >= 1e-3 + 1e-6

@@ -1,4 +1,4 @@
-"""Gaussian differential privacy: no test does better than between two unit normal laws whose means are mu apart.
+"""Gaussian differential privacy: no test does better than between two unit normal distributions mu apart.
 
 Source: Dong, Roth, Su, "Gaussian Differential Privacy" (JRSS B 2022), Definition 4 and Corollary 1.
 """
@@ -24,7 +24,7 @@ _PROFILE = "Balle, Wang (2018), Theorem 8; Dong, Roth, Su (2022), Corollary 1"
 _CURVE = "Dong, Roth, Su (2022), Definition 4"
 _MOST_ATOMS = 100_000
 _NEAR = 0.05
-"""A mu, in units of one over the quantile, from which down quantiles have lost digits; the series then has all."""
+"""A mu, in units of one over the quantile, from which down quantiles lose digits and a series replaces them."""
 
 
 def gdp_to_delta(mu: float, epsilon: float) -> Converted:
@@ -53,53 +53,53 @@ def gdp_to_epsilon(mu: float, delta: float | None = None, *, log_delta: float | 
 def gdp_of(loss: PrivacyLoss | PairLoss) -> Converted:
     """The least mu of a loss: that of the best normal pair which no test between the neighbours beats.
 
-    A curve with finitely many corners lies above the (convex) normal one if its corners do, so they alone decide.
-    Exact for finitely many losses and for Gaussian noise; for other laws an upper end: that of a finite law that
-    dominates, of Gaussian noise without sampling (no smaller one will do), or the root of the parts' squares. Infinite
-    where a loss may be infinite.
+    A curve with finitely many corners lies above the (convex) normal one if its corners do, so the corners decide.
+    Exact for finitely many losses and for Gaussian noise; for other losses an upper bound: that of a discrete loss that
+    dominates, of Gaussian noise without sampling (no smaller one will do), or the root of the summands' squares.
+    Infinite where a loss may be infinite.
     """
-    laws = laws_of(loss)
-    found = [(law, *_of_law(law)) for law in laws]
-    sure = max((mu for law, mu, exact in found if exact or math.isinf(law.supremum())), default=0.0)
+    losses = laws_of(loss)
+    found = [(pair, *_of_law(pair)) for pair in losses]
+    sure = max((mu for pair, mu, exact in found if exact or math.isinf(pair.supremum())), default=0.0)
     if all(exact for _, _, exact in found):
-        return Converted.exact(sure, _CURVE, of=max(law.supremum() for law in laws))
-    # finitely many losses that dominate say more, but take a second
-    others = (min(mu, _of_atoms(dominating_atoms(law))) for law, mu, exact in found if not exact and mu > sure)
+        return Converted.exact(sure, _CURVE, of=max(pair.supremum() for pair in losses))
+    # a dominating discrete loss gives a smaller mu, but takes a second
+    others = (min(mu, _of_atoms(dominating_atoms(pair))) for pair, mu, exact in found if not exact and mu > sure)
     return Converted.upper(max(sure, *others, 0.0), f"{_CURVE}, from above")
 
 
-def _of_law(law: PairLoss) -> tuple[float, bool]:
-    """A mu, and whether it is exact: else that of noise with no smaller a delta, or of a sum's parts together."""
-    atoms = law.atoms(_MOST_ATOMS)
+def _of_law(loss: PairLoss) -> tuple[float, bool]:
+    """A mu, and whether it is exact: else that of dominating noise, or of a sum's parts together."""
+    atoms = loss.atoms(_MOST_ATOMS)
     if atoms is not None:
         return _of_atoms(atoms), True
-    parts = law.summands()
-    if parts[0][0] is law:
-        return law.dominating_gaussian()
+    parts = loss.summands()
+    if parts[0][0] is loss:
+        return loss.dominating_gaussian()
     return math.sqrt(math.fsum(times * gdp_of(one).value ** 2 for one, times in parts)), False
 
 
-def _of_atoms(law: DiscreteLoss) -> float:
+def _of_atoms(loss: DiscreteLoss) -> float:
     """The largest Phi^-1(1 - alpha) - Phi^-1(beta) over the corners of the trade-off curve."""
-    if law.log_infinite > -math.inf or law.missing > -math.inf:
+    if loss.log_infinite > -math.inf or loss.missing > -math.inf:
         return math.inf
-    if law.losses.size < 2:
+    if loss.losses.size < 2:
         return 0.0
-    first, second = law.log_probabilities, law.log_probabilities - law.losses
+    first, second = loss.log_probabilities, loss.log_probabilities - loss.losses
     false_alarm, miss = _normal(*_tails(second)), _normal(*_tails(first)[::-1])
     apart, middle = false_alarm + miss, (false_alarm - miss) / 2
     near = apart * np.maximum(1.0, np.abs(middle)) < _NEAR
     if near.any():
-        apart[near] = _from_gains(law, middle, apart)[near]
+        apart[near] = _from_gains(loss, middle, apart)[near]
     return float(apart.max())
 
 
-def _from_gains(law: DiscreteLoss, middle: NDArray[np.float64], apart: NDArray[np.float64]) -> NDArray[np.float64]:
+def _from_gains(loss: DiscreteLoss, middle: NDArray[np.float64], apart: NDArray[np.float64]) -> NDArray[np.float64]:
     """mu where the two quantiles nearly agree, from the advantage Phi(m + mu/2) - Phi(m - mu/2) at each corner."""
-    first, second = np.exp(law.log_probabilities), np.exp(law.log_probabilities - law.losses)
-    gains = np.where(law.losses < -1, first - second, first * -np.expm1(-np.maximum(law.losses, -1.0)))
+    first, second = np.exp(loss.log_probabilities), np.exp(loss.log_probabilities - loss.losses)
+    gains = np.where(loss.losses < -1, first - second, first * -np.expm1(-np.maximum(loss.losses, -1.0)))
     above, below = np.cumsum(gains[::-1])[::-1][1:], -np.cumsum(gains)[:-1]
-    advantage = np.where(law.losses[:-1] >= 0, above, below)  # whichever has terms of one sign
+    advantage = np.where(loss.losses[:-1] >= 0, above, below)  # whichever has terms of one sign
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         density = np.exp(-middle * middle / 2) / math.sqrt(2 * math.pi)
         square, second = apart * apart, middle * middle
@@ -114,7 +114,7 @@ def _tails(logs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.f
 
 
 def _normal(logs: NDArray[np.float64], log_rests: NDArray[np.float64]) -> NDArray[np.float64]:
-    """-Phi^-1 of a probability, from its logarithm or from that of what it lacks, whichever is smaller."""
+    """-Phi^-1 of a probability, from its logarithm or that of its complement, whichever is smaller."""
     with np.errstate(divide="ignore"):
         small = -ndtri_exp(np.minimum(logs, -0.6))
         large = ndtri_exp(np.minimum(log_rests, -0.6))

@@ -1,11 +1,11 @@
-"""What pure epsilon says: in the other notions of privacy, and composed where no more is known of the mechanisms.
+"""Pure epsilon: its conversion to other notions of privacy, and its composition for unknown mechanisms.
 
 Randomised response on two values, with probabilities e**e0 and 1 over e**e0 + 1, dominates every mechanism of pure
-epsilon e0 (Kairouz, Oh, Viswanath, "The composition theorem for differential privacy", ICML 2015, Theorem 3.3). So what
-holds for it holds for all, and none of the numbers here that are marked exact can be lowered for the whole class.
+epsilon e0 (Kairouz, Oh, Viswanath, "The composition theorem for differential privacy", ICML 2015, Theorem 3.3). So its
+bounds hold for all, and none of the numbers here that are marked exact can be lowered for the whole class.
 
-Composition theorems for mechanisms of which only (epsilon, delta) is known, each by its source: `optimal` is the truth
-for the class, no smaller epsilon holds for every T of them, adaptively chosen. The others are formulas that papers use,
+Composition theorems for mechanisms of which only (epsilon, delta) is known, each by its source: `optimal` is exact for
+the class, no smaller epsilon holds for every T of them, adaptively chosen. The others are formulas that papers use,
 never below it; where a mechanism's own loss is known, `compose` gives less. Every theorem's own slack d is solved for,
 so that all numbers are at one total delta. Sources: Dwork, McSherry, Nissim, Smith (TCC 2006) for the sum; Dwork,
 Rothblum, Vadhan, "Boosting and differential privacy" (FOCS 2010), Theorem III.3; Kairouz, Oh, Viswanath (ICML 2015),
@@ -172,6 +172,6 @@ def _log_kept(delta: float) -> float:
 
 
 def _checked(epsilon: float, times: int, delta: float, each_delta: float) -> tuple[int, float, float]:
-    """The last three as plain numbers; ValueError where one of the four is none."""
+    """The last three as plain numbers; ValueError where one of the four is invalid."""
     level(epsilon)
     return whole(times, "times", 1, MOST_TIMES), share(delta, "delta"), share(each_delta, "each_delta")

@@ -1,7 +1,7 @@
-"""Renyi divergences and concentrated privacy, and what a bound on them says about (epsilon, delta).
+"""Renyi divergences and concentrated privacy, and their conversion to (epsilon, delta).
 
-D_alpha(P || Q) = ln E_P[e**((alpha - 1) L)] / (alpha - 1), L the privacy loss; order 1 is its mean, the divergence of
-Kullback and Leibler, and order infinity its supremum (Mironov, CSF 2017, Definitions 3 and 4). Zero-concentrated
+D_alpha(P || Q) = ln E_P[e**((alpha - 1) L)] / (alpha - 1), L the privacy loss; order 1 is its mean, the
+Kullback-Leibler divergence, and order infinity its supremum (Mironov, CSF 2017, Definitions 3 and 4). Zero-concentrated
 privacy: the divergence of every order alpha > 1 is at most rho alpha (Bun, Steinke, "Concentrated Differential
 Privacy", TCC 2016, Definition 1.1).
 """
@@ -34,21 +34,21 @@ _NOISE = "Mironov (2017), Proposition 7"
 _SIMPLE = "Mironov (2017), Proposition 3"
 _TIGHTER = "Canonne, Kamath, Steinke (2020), Proposition 12; Balle et al. (2020), Theorem 21"
 _ORDERS = 1 + np.logspace(-6, 12, 73)
-"""Where the best order is looked for first."""
+"""The first orders evaluated in the search for the best."""
 _HUGE = 1e200
 
 
 def renyi_divergence(loss: PrivacyLoss | PairLoss, alpha: float) -> Converted:
     """The divergence of order alpha, nats: the larger of the directions'.
 
-    Exact for finitely many losses, for Gaussian and Laplace noise, and for sums of these; for any other law an upper
-    end (`PairLoss.divergence`): within 1e-4 of itself for noise on a sample, by rate or without replacement, else
-    that of a law that dominates it.
+    Exact for finitely many losses, for Gaussian and Laplace noise, and for sums of these; for any other loss an upper
+    bound (`PairLoss.divergence`): within 1e-4 of itself for subsampled noise, by rate or without replacement, else that
+    of a loss that dominates it.
     alpha: >= 1; infinity gives the pure epsilon. Raises ValueError for anything else.
     """
     asked = order(alpha)
-    laws = laws_of(loss)
-    found = [law.divergence(asked) for law in laws]
+    losses = laws_of(loss)
+    found = [pair.divergence(asked) for pair in losses]
     value = max(0.0, *(one for one, _ in found))
     if all(exact for _, exact in found):
         return Converted.exact(value, _DEFINITION)
@@ -76,7 +76,7 @@ def response_renyi(epsilon: float, alpha: float, k: int = 2) -> Converted:
 
 
 def _near_top(top: float, alpha: float, k: float) -> float:
-    """What randomised response lacks of its epsilon, e + ln(1 - c)/(a - 1), for t far above k: c is small then.
+    """The divergence of randomised response for t far above k: e + ln(1 - c)/(a - 1), where c is small.
 
     c = (1 - t**(2 - 2a) + (k - 2)(1 - t**(1 - a))) / (t + k - 1).
     """
@@ -86,7 +86,7 @@ def _near_top(top: float, alpha: float, k: float) -> float:
 
 
 def gaussian_renyi(mu: float, alpha: float) -> Converted:
-    """Of unit normal laws whose means are mu apart, nats; exact: alpha mu**2 / 2."""
+    """Of unit normal distributions whose means are mu apart, nats; exact: alpha mu**2 / 2."""
     asked, shift = order(alpha), level(mu, "mu")
     if shift == 0 or math.isinf(asked):
         return Converted.exact(math.inf if shift else 0.0, _NOISE)
@@ -114,8 +114,8 @@ def renyi_to_epsilon(
 ) -> Converted:
     """An epsilon at this delta, nats, for a mechanism whose divergence of order alpha is at most curve(alpha).
 
-    orders: those that may be used, each above 1; all of them, and the best one looked for, unless given.
-    simple: Mironov's formula instead of the tighter one. An upper end. Raises ValueError for bad numbers, the curve's
+    orders: the orders allowed, each above 1; by default all, of which the best is searched for.
+    simple: Mironov's formula instead of the tighter one. An upper bound. Raises ValueError for bad numbers, the curve's
     too: they may be infinite, but must be numbers.
     """
     target, curve = log_of_delta(delta, log_delta), _checked(curve)
@@ -133,7 +133,7 @@ def renyi_to_epsilon(
 
 
 def renyi_to_delta(curve: Curve, epsilon: float, *, orders: Iterable[float] | None = None) -> Converted:
-    """A delta at this epsilon for a mechanism whose divergence of order alpha is at most curve(alpha); an upper end.
+    """A delta at this epsilon for a mechanism whose divergence of order alpha is at most curve(alpha); an upper bound.
 
     The smallest over the orders of e**((a - 1)(curve(a) - epsilon)) (1 - 1/a)**a / (a - 1). Errors as above.
     """
@@ -152,15 +152,15 @@ def renyi_to_delta(curve: Curve, epsilon: float, *, orders: Iterable[float] | No
 
 
 def laws_of(loss: PrivacyLoss | PairLoss) -> tuple[PairLoss, ...]:
-    """The directions' laws. Raises ValueError for what is no loss."""
-    laws = loss.directions if isinstance(loss, PrivacyLoss) else (loss,)
-    if not all(isinstance(law, PairLoss) for law in laws):
-        raise ValueError(f"loss must be a PrivacyLoss or a law of losses, got {loss!r}")
-    return laws
+    """The losses of the directions. Raises ValueError for what is no loss."""
+    losses = loss.directions if isinstance(loss, PrivacyLoss) else (loss,)
+    if not all(isinstance(pair, PairLoss) for pair in losses):
+        raise ValueError(f"loss must be a PrivacyLoss or a PairLoss, got {loss!r}")
+    return losses
 
 
 def _log_sinh(x: float) -> float:
-    """For x >= 0."""
+    """ln sinh(x) for x >= 0."""
     if x == 0:
         return -math.inf
     return x + math.log(-math.expm1(-2 * x)) - math.log(2)
@@ -191,7 +191,7 @@ def _listed(orders: Iterable[float]) -> list[float]:
 
 
 def _checked(curve: Curve) -> Curve:
-    """The same, but an error where it gives no number."""
+    """The same curve, which raises an error where it gives no number."""
     if not callable(curve):
         raise ValueError(f"curve must be a function from an order to a divergence, got {curve!r}")
 
@@ -207,13 +207,13 @@ def _checked(curve: Curve) -> Curve:
 _FARTHEST = 1e12
 _MOST_CELLS = 5000
 _MANY = 2048
-"""Of losses, of which hundreds of orders are asked."""
+"""Losses of more values are coarsened, as hundreds of orders are evaluated."""
 
 
 def zcdp_to_epsilon(
     rho: float, delta: float | None = None, *, log_delta: float | None = None, simple: bool = False
 ) -> Converted:
-    """An epsilon at this delta, nats, for every mechanism of this rho; an upper end.
+    """An epsilon at this delta, nats, for every mechanism of this rho; an upper bound.
 
     The best order of the tighter Renyi conversion; simple: Bun and Steinke's rho + 2 sqrt(rho ln(1/delta)).
     Raises ValueError for a negative rho and for what is no delta.
@@ -229,7 +229,7 @@ def zcdp_to_epsilon(
 
 
 def zcdp_to_delta(rho: float, epsilon: float, *, simple: bool = False) -> Converted:
-    """A delta at this epsilon for every mechanism of this rho; an upper end.
+    """A delta at this epsilon for every mechanism of this rho; an upper bound.
 
     simple: e**-((epsilon - rho)**2 / (4 rho)), 1 for epsilon <= rho.
     """
@@ -255,7 +255,7 @@ def laplace_zcdp(epsilon: float) -> Converted:
 
 
 def zcdp_of(loss: PrivacyLoss | PairLoss, tolerance: float = 1e-4) -> Converted:
-    """The least rho of a loss, from above: the supremum of D(alpha)/alpha; infinite where the loss may be.
+    """An upper bound of the least rho of a loss: the supremum of D(alpha)/alpha; infinite where the loss may be.
 
     (alpha - 1) D(alpha) is convex, so between two orders it lies below its chord; the piece with the largest bound is
     halved until that is within `tolerance`, of itself, of a value that is attained, or no pieces are left.
@@ -263,11 +263,11 @@ def zcdp_of(loss: PrivacyLoss | PairLoss, tolerance: float = 1e-4) -> Converted:
     if not (isinstance(tolerance, int | float) and 0 < tolerance < 1):
         raise ValueError(f"tolerance must lie between 0 and 1, got {tolerance!r}")
 
-    laws = tuple(_few(law) for law in laws_of(loss))
+    losses = tuple(_few(pair) for pair in laws_of(loss))
 
     @cache
     def divergence(alpha: float) -> float:
-        return max(renyi_divergence(law, alpha).value for law in laws)
+        return max(renyi_divergence(pair, alpha).value for pair in losses)
 
     source = "Bun, Steinke (2016), Definition 1.1, every order"
     mean, pure = divergence(1.0), divergence(math.inf)
@@ -275,18 +275,18 @@ def zcdp_of(loss: PrivacyLoss | PairLoss, tolerance: float = 1e-4) -> Converted:
         return Converted.upper(0.0 if pure == 0 else math.inf, source)
     far = max(2.0, 2 * pure / max(mean, pure / _FARTHEST)) if math.isfinite(pure) else _FARTHEST
     attained = max(mean, divergence(far) / far)
-    most = min(_by_range(laws, mean), max(_ratio_beyond(law, 1.0) for law in laws))
+    most = min(_by_range(losses, mean), max(_ratio_beyond(pair, 1.0) for pair in losses))
     if most <= attained * (1 + tolerance):
         return Converted.upper(most, source)
-    beyond = max(_ratio_beyond(law, far) for law in laws)
+    beyond = max(_ratio_beyond(pair, far) for pair in losses)
     return Converted.upper(min(max(_supremum(divergence, attained, far, tolerance), beyond), most), source)
 
 
-def _ratio_beyond(law: PairLoss, order: float) -> float:
-    """A bound on divergence over order from this order on, nats; infinite where none is known."""
-    if math.isfinite(law.supremum()):
-        return law.supremum() / order
-    common, log_first, log_second = law.side(1).finite_part()
+def _ratio_beyond(loss: PairLoss, order: float) -> float:
+    """A bound on D(alpha)/alpha from this order on, nats; infinite where none is known."""
+    if math.isfinite(loss.supremum()):
+        return loss.supremum() / order
+    common, log_first, log_second = loss.side(1).finite_part()
     if log_first < 0:
         return math.inf
     parts = common.summands()
@@ -298,24 +298,23 @@ def _ratio_beyond(law: PairLoss, order: float) -> float:
     return found + max(0.0, log_first - log_second) / order
 
 
-def _few(law: PairLoss) -> PairLoss:
-    """A loss of fewer values that dominates one of very many, at far less than the tolerance; others as they are."""
-    law = law.side(1)
-    atoms = law.atoms()
-    if atoms is None or atoms is not law or atoms.losses.size <= _MANY:
-        return law
-    return _coarser(atoms) if np.array_equal(atoms.losses, -atoms.losses[::-1]) else law
+def _few(loss: PairLoss) -> PairLoss:
+    """A loss of fewer values that dominates one of very many, within the tolerance; other losses unchanged."""
+    loss = loss.side(1)
+    atoms = loss.atoms()
+    if atoms is None or atoms is not loss or atoms.losses.size <= _MANY:
+        return loss
+    return _coarser(atoms) if np.array_equal(atoms.losses, -atoms.losses[::-1]) else loss
 
 
-def _coarser(law: DiscreteLoss) -> PairLoss:
-    """A loss that is its own reverse, each value above 0 moved to the two points of a grid beside it.
+def _coarser(loss: DiscreteLoss) -> PairLoss:
+    """A loss that is its own reverse and dominates, each value above 0 moved to the two points of a grid beside it.
 
-    Both of its masses p and q are kept ('connecting the dots', see `discretisation`): the share
-    (1 - e**a q/p)/(1 - e**(a - b)) of p goes to b, for the points a < b. Half of the
-    points are values, half evenly spaced.
+    Both of its masses p and q are kept ('connecting the dots', see `discretisation`): the share (1 - e**a q/p)/(1 -
+    e**(a - b)) of p goes to b, for the points a < b. Half of the points are values, half evenly spaced.
     """
-    above = law.losses > 0
-    losses, logs = law.losses[above], law.log_probabilities[above]
+    above = loss.losses > 0
+    losses, logs = loss.losses[above], loss.log_probabilities[above]
     chosen = losses[np.linspace(0, losses.size - 1, _MANY // 2).astype(int)]
     grid = np.union1d(np.append(chosen, 0.0), np.linspace(0.0, float(losses[-1]), _MANY // 2))
     place = np.clip(np.searchsorted(grid, losses), 1, grid.size - 1)
@@ -326,7 +325,7 @@ def _coarser(law: DiscreteLoss) -> PairLoss:
         down = np.log(-np.expm1(losses - high)) - width + low - losses
     points, moved = np.append(high, low), np.minimum(np.append(up, down), 0.0) + np.append(logs, logs)
     kept = points > 0
-    return symmetric_loss(points[kept], moved[kept], infinite=math.exp(law.log_infinite))
+    return symmetric_loss(points[kept], moved[kept], infinite=math.exp(loss.log_infinite))
 
 
 def _supremum(divergence: Curve, attained: float, far: float, tolerance: float) -> float:
@@ -360,7 +359,7 @@ def _chord_bound(low: float, at_low: float, high: float, at_high: float) -> floa
     return max((at_low + slope * (x - low)) / (x * (x - 1)) for x in places)
 
 
-def _by_range(laws: tuple[PairLoss, ...], mean: float) -> float:
+def _by_range(losses: tuple[PairLoss, ...], mean: float) -> float:
     """A bound from the width w of the losses alone: (alpha - 1) D(alpha) has a second derivative of w**2/4 at most."""
-    width = max(law.supremum() + law.reversed().supremum() for law in laws)
+    width = max(loss.supremum() + loss.reversed().supremum() for loss in losses)
     return max(mean, width * width / 8 + math.ulp(0.0))

@@ -1,1 +1,1 @@
-"""Laws of the privacy loss: of single mechanisms, exactly or between two ends."""
+"""Exact distributions of small finite experiments."""

@@ -1,4 +1,4 @@
-"""Exact laws of small finite experiments: products, counts, and what tells two of them apart.
+"""Exact distributions of small finite experiments: products, counts, and their hockey-stick divergence.
 
 The probabilities may be fractions or SymPy expressions; the arithmetic is exact either way.
 """
@@ -15,7 +15,7 @@ Law = Mapping[Any, Any]
 
 
 def product_law(laws: Sequence[Law]) -> dict[tuple[Hashable, ...], Any]:
-    """The joint law of independent experiments; an outcome is the tuple of theirs."""
+    """The joint distribution of independent experiments; an outcome is the tuple of theirs."""
     joint: dict[tuple[Hashable, ...], Any] = {(): 1}
     for law in laws:
         joint = {(*seen, y): p * q for seen, p in joint.items() for y, q in law.items()}
@@ -23,7 +23,7 @@ def product_law(laws: Sequence[Law]) -> dict[tuple[Hashable, ...], Any]:
 
 
 def count_law(probabilities: Sequence[Any]) -> dict[int, Any]:
-    """The number of successes among independent trials: the Poisson binomial law.
+    """The number of successes among independent trials: the Poisson binomial distribution.
 
     probabilities: one a trial.   returns: {count: probability} for count = 0 .. number of trials.
     """

@@ -1,1 +1,1 @@
-"""Protocols as data: what their steps cost, in every convention, and the papers' settings as TOML files."""
+"""Protocols as data: the cost of their steps, in every convention, and the papers' settings as TOML files."""

@@ -1,8 +1,8 @@
-"""What a protocol's steps spend, and the protocol added up in every usual way, from the sum of epsilons to composition.
+"""The loss of a protocol's steps, and the protocol's total in every usual convention.
 
 A step has a loss of one use, of a round, and of all of it, with its shuffling and without (`StepLoss`, `Ledger`). Every
-total but the exact one is an upper bound that some theorem gives; each says at which delta it holds. The exact
-composition comes as an interval that is certain; where it is wide or one number, it says so.
+total but the exact one is an upper bound by some theorem, at a stated delta. The exact composition is a certified
+interval.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.mechanisms import RandomizedResponse
 
 _LARGE = 700.0
-"""Nats: the exponential of little more is no float."""
+"""Nats: the exponential of little more overflows."""
 
 
 @dataclass(frozen=True)
 class Total:
-    """What all of a protocol spends, in one convention.
+    """The spend of a whole protocol in one convention.
 
-    key: its name.   says: how it adds up.   epsilon: nats, never too small; infinite where the convention says nothing.
-    lower: the certain lower end, where there is one.   delta: at which it holds.
+    key: its name.   says: how it adds up.   epsilon: nats, never too small; infinite where the convention gives no
+    bound.
+    lower: the certified lower bound, where there is one.   delta: at which it holds.
     """
 
     key: str
@@ -88,7 +89,7 @@ def _basic(uses: Uses, delta: float) -> Total:
 
 
 def _pure(uses: Uses, delta: float) -> list[Total]:
-    """Composition theorems that know the pure epsilons alone (each implied by Kairouz, Oh, Viswanath 2015).
+    """Composition theorems that use the pure epsilons alone (each implied by Kairouz, Oh, Viswanath 2015).
 
     "advanced" is their Theorem 3.5, which allows different epsilons, with the larger mean of Dwork, Rothblum, Vadhan.
     """
@@ -114,7 +115,7 @@ def _divergences(uses: Uses, delta: float) -> list[Total]:
     from ldp_audit.accounting.conversion.renyi import renyi_divergence, renyi_to_epsilon, zcdp_of, zcdp_to_epsilon
 
     if any(loss.delta(math.inf) > 0 for loss, _ in uses):
-        return []  # what shows everything with some probability has no divergence
+        return []  # a loss with mass at infinity has no finite divergence
     rho = _upwards(_sum(times * zcdp_of(loss).value for loss, times in uses))
 
     def curve(alpha: float) -> float:
@@ -135,7 +136,7 @@ def _shuffled(ledger: Ledger) -> Total:
 
 
 def _sum(parts: Iterable[float]) -> float:
-    """Of numbers >= 0; infinite beyond the range of floats."""
+    """The sum of numbers >= 0; infinite where it overflows."""
     try:
         return math.fsum(parts)
     except OverflowError:
@@ -143,7 +144,7 @@ def _sum(parts: Iterable[float]) -> float:
 
 
 def _upwards(value: float) -> float:
-    """More than the few roundings of a sum can have taken from it."""
+    """Rounded up, by more than the rounding of a sum."""
     return value * (1 + 1e-15)
 
 
@@ -151,19 +152,19 @@ Scope = Literal["one use", "one round", "everything"]
 """Of each step one use; all uses in one round of one epoch; all uses."""
 
 _CLEARLY = 0.99
-"""A level that is said to lie below this share of another is not looked for."""
+"""An epsilon that a hint places below this share of another is not computed."""
 
 _LEFT_OUT = {"one round": ("rounds", "epochs"), "everything": ()}
 
 
 @dataclass(frozen=True)
 class StepLoss:
-    """A step's loss of one use, as the one who sees the reports by name has it, and as the one who sees them mixed.
+    """A step's loss of one use, to a server that sees the reports by name, and to one that sees them shuffled.
 
     shuffled: None where the step is not shuffled.   placed: the same with all other clients at the lower end of the
-    range and this one at the upper, where reports have two values: a lower end beside that of `shuffled`, whose own is
-    this one's mirror image.
-    joint: a client's reports of a round stay together when mixed.
+    range and this one at the upper, where reports have two values: a lower bound beside that of `shuffled`, whose own
+    is its reverse.
+    joint: a client's reports of a round stay together when shuffled.
     """
 
     step: Step
@@ -179,7 +180,7 @@ class StepLoss:
 
 
 def step_losses(protocol: Protocol, progress: Callable[[str], None] | None = None) -> tuple[StepLoss, ...]:
-    """Each step's loss, in their order; a selection that spends nothing is left out."""
+    """Each step's loss, in order; a selection without budget is left out."""
     found = []
     for place, (step, mechanism) in enumerate(zip(protocol.steps, protocol.mechanisms, strict=True), start=1):
         if mechanism is None:
@@ -196,7 +197,7 @@ def step_losses(protocol: Protocol, progress: Callable[[str], None] | None = Non
 class Ledger:
     """The steps together, in each scope; every composition is made once.
 
-    delta: at which `ends` are.   width: see `compose`.
+    delta: of `ends`.   width: see `compose`.
     """
 
     protocol: Protocol
@@ -219,10 +220,10 @@ class Ledger:
         return self._made[scope, shuffled]
 
     def ends(self, scope: Scope, *, shuffled: bool) -> tuple[float, float]:
-        """A lower and an upper end of epsilon at delta, nats.
+        """A lower and an upper bound of epsilon at delta, nats.
 
-        A model in one piece tells at least what its reports tell one by one, and at most what they tell by name. More
-        uses tell no less than fewer.
+        A model in one piece spends at least as much as its reports one by one, and at most as much as by name. More
+        uses spend no less than fewer.
         """
         if (scope, shuffled) not in self._ends:
             lower, upper = self.loss(scope, shuffled=shuffled).epsilon_bounds(self.delta)
@@ -236,23 +237,23 @@ class Ledger:
         return self._ends[scope, shuffled]
 
     def advantage(self, *, shuffled: bool) -> float:
-        """A lower end of the best attack's advantage over everything: no less than over a part of it."""
+        """A lower bound of the best attack's advantage over everything: no less than over a part of it."""
         return max(self.loss(scope, shuffled=shuffled).delta_bounds(0.0)[0] for scope in get_args(Scope))
 
     def _of_placed(self, scope: Scope, known: float) -> float:
-        """A lower end from other clients that are all at one end; 0 where no step has it, or it is below `known`."""
+        """A lower bound from other clients that are all at one end; 0 where no step has it, or it is below `known`."""
         if scope == "one use" or not any(one.placed for one in self.losses):
             return 0.0
         loss = self._composed(scope, ((one.placed or one.shuffled or one.single, one) for one in self.losses))
         target = math.log(self.delta)
-        above = tuple(law for law in loss.directions if not law.epsilon_near(target) < _CLEARLY * known)
+        above = tuple(pair for pair in loss.directions if not pair.epsilon_near(target) < _CLEARLY * known)
         return PrivacyLoss(above).epsilon_bounds(self.delta)[0] if above else 0.0
 
     def _composed(self, scope: Scope, chosen: Iterable[tuple[PrivacyLoss, StepLoss]]) -> PrivacyLoss:
         return compose([(loss, one.times(self.protocol, scope)) for loss, one in chosen], width=self.width)
 
     def in_one_piece(self, scope: Scope) -> bool:
-        """Whether reports that are mixed stay together with others of their client."""
+        """Whether shuffled reports stay together with others of their client."""
         reports = (one.times(self.protocol, "one round") for one in self.losses if one.joint)
         return scope != "one use" and any(count > 1 for count in reports)
 
@@ -262,19 +263,22 @@ def _stays_together(step: Step) -> bool:
 
 
 def label(one: StepLoss) -> str:
-    """What a step is called."""
+    """The name of a step."""
     return one.step.name or repr(one.mechanism)
 
 
 def _mixed(mechanism: Any, step: Step) -> tuple[PrivacyLoss | None, PrivacyLoss | None]:
-    """With any other clients, and with all of them at one end; None where the step is not shuffled, or has no ends."""
+    """The losses among any other clients, and with all of them at one end.
+
+    None where the step is not shuffled; the second also where its reports have not two values.
+    """
     from ldp_audit.accounting.shuffle import MOST_PLACED, responses_of, shuffle
 
     if step.shuffling is None:
         return None, None
     clients = step.shuffling.clients
     two = responses_of(mechanism) == 2
-    # A chosen client's law is not symmetric, as placing the others at one end needs; nor is there a huge epsilon's.
+    # The others' placing at one end needs a symmetric loss, which a subsampled client's is not, and no huge epsilon.
     fits = two and clients > 1 and step.sampling is None and mechanism.exact_epsilon() <= MOST_PLACED
     placed = PrivacyLoss(shuffle(mechanism, clients, others="one end").directions[:1]) if fits else None
     return shuffle(mechanism, clients), placed

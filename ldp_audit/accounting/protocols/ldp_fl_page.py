@@ -55,7 +55,7 @@ _CLOSING = """## What follows
 
 @dataclass(frozen=True)
 class Row:
-    """Epsilon of so many reports: pure; at delta by name; and without names, by where the others' weights are."""
+    """Epsilon of these reports: pure; at delta by name; and without names, by where the others' weights are."""
 
     scope: str
     reports: int
@@ -87,7 +87,7 @@ def render() -> str:
 
 
 def _row(scope: str, reports: int, views: tuple[PrivacyLoss, ...], known: float) -> Row:
-    """known: what fewer reports give away with the others at one end; more give away no less."""
+    """One row.   known: a lower bound from fewer reports with the others at one end; more reports spend no less."""
     losses = [compose([(view, reports)]) for view in views]
     by_name, center, (low, high), (_, anywhere) = (loss.epsilon_bounds(DELTA) for loss in losses)
     return Row(

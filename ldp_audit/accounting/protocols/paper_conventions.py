@@ -1,4 +1,4 @@
-"""What the papers say that their protocols spend, each beside the verdict on it.
+"""The papers' own accounting of their protocols, each sentence beside the verdict on it.
 
 A statement is repeated here as the paper's, with its own numbers; `ldp_audit.claims` settles it under the id that is
 named, and `ldp-audit check --only ID` shows the proof or the counterexample. The tests hold the verdicts below to those
@@ -40,7 +40,7 @@ VERDICTS = {
     "NF-TAB2ln": "REFUTED",
     "NF-VAC": "VACUOUS",
 }
-"""What the engines found, by claim."""
+"""The engines' verdicts, by claim."""
 
 TABLE_2 = {
     (2880, 16): (0.0027, 0.0062),
@@ -60,7 +60,7 @@ class PaperClaim:
     """One sentence of a paper's own accounting.
 
     epsilon: nats; None where the paper gives an order of magnitude alone.   delta: at which; 0 for pure epsilon.
-    claims: ids of `ldp_audit.claims`.   instead: what holds, where the sentence does not, or not alone.
+    claims: ids of `ldp_audit.claims`.   instead: the correction, where the sentence does not hold, or not alone.
     """
 
     says: str
@@ -71,7 +71,7 @@ class PaperClaim:
 
     @property
     def verdicts(self) -> tuple[str, ...]:
-        """Of the claims, in their order."""
+        """The verdicts on the claims, in their order."""
         return tuple(VERDICTS[claim] for claim in self.claims)
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class PaperClaim:
 def paper_claims(protocol: Protocol) -> tuple[PaperClaim, ...]:
     """The paper's own accounting of this protocol; empty where it names no paper.
 
-    Raises ValueError where the protocol lacks what the paper's formulas need.
+    Raises ValueError where the protocol lacks a quantity of the paper's formulas.
     """
     return () if protocol.paper is None else _CONVENTIONS[protocol.paper](protocol)
 

@@ -1,4 +1,4 @@
-"""A protocol as data: which mechanisms touch a client's data, how often, and what is sampled or shuffled around them.
+"""A protocol as data: the mechanisms that touch a client's data, how often, and their sampling and shuffling.
 
 A protocol is a list of steps. A step is one mechanism and the counts that say how often one unit's data passes through
 it: LDP-FL reports each of d weights in each of T rounds, so its step is
@@ -27,12 +27,12 @@ Stage = Literal["selection", "value"]
 PaperKey = Literal["ldp-fl", "fedsel", "fedmd-ldp", "fedmd-nfdp"]
 
 MOST = 2**53
-"""No count is larger: floats hold every whole number up to it."""
+"""The largest count: floats hold every whole number up to it."""
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """Which part of the units takes part, by chance, and in secret.
+    """The random part of the units that takes part, kept secret.
 
     kind: "poisson" with a rate in [0, 1]; "without" or "with" replacement, k of n.
     Raises ValueError for anything else.
@@ -61,10 +61,10 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Shuffling:
-    """Who mixes the reports of how many clients.
+    """The clients whose reports are shuffled together.
 
     clients: that report in a round, the target among them.
-    kind: "parameter": each weight's reports are mixed by themselves; "model": a client's reports stay together.
+    kind: "parameter": each weight's reports are shuffled by themselves; "model": a client's reports stay together.
     Raises ValueError for anything else.
     """
 
@@ -108,7 +108,7 @@ class Split:
             object.__setattr__(self, name, value)
 
     def stages(self, epochs: int, dimensions: int) -> dict[Stage, float]:
-        """What each stage of one epoch may spend, nats. epochs, dimensions: 1 .. 2**53; ValueError for others."""
+        """The budget of each stage of one epoch, nats. epochs, dimensions: 1 .. 2**53; ValueError for others."""
         each, d = self.epsilon / _whole("epochs", epochs), _whole("dimensions", dimensions)
         if self.mu is not None:
             selection = self.mu * each
@@ -122,9 +122,9 @@ class Split:
 class Step:
     """One mechanism, and how often one unit's data passes through it.
 
-    mechanism: a TARGET such as "TwoPoint(epsilon=1)"; in Python also any mechanism. With a stage it lacks epsilon.
-    times: what the number of uses is a product of: "rounds", "epochs", "dimensions", "queries", whole numbers.
-    stage: where the protocol's split says what this step may spend.
+    mechanism: a TARGET such as "TwoPoint(epsilon=1)"; in Python also any mechanism. With a stage it has no epsilon.
+    times: the factors of the number of uses: "rounds", "epochs", "dimensions", "queries", whole numbers.
+    stage: the part of the protocol's split that this step may spend.
     Raises ValueError for anything else.
     """
 
@@ -161,12 +161,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Protocol:
-    """What a unit's data goes through, from the first round to the last.
+    """The steps that a unit's data goes through, from the first round to the last.
 
-    unit: what neighbours differ in.   adjacency: whether it is replaced, or added or removed.
+    unit: the difference of neighbours.   adjacency: whether the unit is replaced, or added or removed.
     rounds, epochs, dimensions, queries: whole numbers >= 1, for the steps' `times`.
     split: FedSel's, where steps have stages.   paper: whose own accounting to show beside.
-    source: where the setting is from.   notes: what a reader of the numbers should know.
+    source: of the setting.   notes: remarks for a reader of the numbers.
     Raises ValueError for anything else.
     """
 
@@ -212,7 +212,7 @@ class Protocol:
         return math.prod(getattr(self, part) if isinstance(part, str) else part for part in parts)
 
     def budgets(self) -> dict[Stage, float]:
-        """What the split gives each stage of an epoch, nats; empty where there is none."""
+        """The split's budget of each stage of an epoch, nats; empty where there is none."""
         return self.split.stages(self.epochs, self.dimensions) if self.split else {}
 
     def _mechanism(self, place: int, step: Step) -> Any:

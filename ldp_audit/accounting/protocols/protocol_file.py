@@ -1,4 +1,4 @@
-"""Protocols read from TOML: nothing in the file is executed, and what does not fit is one clear error.
+"""Protocols read from TOML: nothing in the file is executed, and each misfit is one clear error.
 
     name = "two questions"
     unit = "client"
@@ -54,7 +54,7 @@ def shipped() -> tuple[str, ...]:
 def parse_protocol(content: bytes, where: str = "protocol", folder: Path = Path()) -> Protocol:
     """The protocol that a TOML document describes.
 
-    content: UTF-8.   where: how errors call it.   folder: where its channel files lie.
+    content: UTF-8.   where: its name in errors.   folder: the folder of its channel files.
     Raises ValueError as `load_protocol`.
     """
     if len(content) > _LARGEST:

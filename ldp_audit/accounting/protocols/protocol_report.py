@@ -1,4 +1,4 @@
-"""What a protocol spends, step by step and in all, in every convention, the paper's own included: data and text."""
+"""The account of a protocol, step by step and in all, in every convention, the paper's own included: data and text."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _NAMES = {"one use": "one use of each step", "one round": "one round", "everythi
 
 @dataclass(frozen=True)
 class Spent:
-    """Epsilon of something: pure, and at the report's delta with its certain ends, by name and behind the shuffler.
+    """Epsilon of some uses: pure, and at the report's delta with its certified bounds, by name and shuffled.
 
     name, uses: of what, and how many uses of a mechanism that is.   pure: nats, infinite where there is none.
-    by_name: lower and upper end, nats.   shuffled: likewise; None where nothing is shuffled.
+    by_name: lower and upper bound, nats.   shuffled: likewise; None where nothing is shuffled.
     """
 
     name: str
@@ -55,7 +55,7 @@ class ProtocolReport:
 
     steps: each step's whole cost.   scopes: one use of each step, one round, everything.   totals: everything, in each
     convention.   claims: the paper's own accounting.   floor: below this delta no epsilon is large enough.
-    meaning: of the total for people.   assumptions: what the numbers rest on.
+    meaning: of the total, in plain sentences.   assumptions: of the numbers.
     """
 
     protocol: Protocol
@@ -103,7 +103,7 @@ class ProtocolReport:
 def account(
     protocol: Protocol, *, delta: float = 1e-5, width: float = WIDTH, progress: Callable[[str], None] | None = None
 ) -> ProtocolReport:
-    """What the protocol spends, each step and in all.
+    """The spend of the protocol, each step and in all.
 
     delta: in (0, 1), for all numbers that are not pure.   width: see `compose`; a wider one is quicker.
     progress: called with a line before each longer part.
@@ -136,13 +136,13 @@ def account(
 
 
 def _scopes(ledger: Ledger) -> list[Scope]:
-    """Those that differ, and everything."""
+    """The scopes that differ, and everything."""
     scopes = get_args(Scope)
     return list({tuple(one.times(ledger.protocol, scope) for one in ledger.losses): scope for scope in scopes}.values())
 
 
 def _meaning(ledger: Ledger) -> tuple[str, ...]:
-    """For people: all that `explain` says where it is quick, else the two sentences that need one evaluation."""
+    """The sentences of `explain` where they are quick, else the two that need one evaluation."""
     loss = ledger.loss("everything", shuffled=ledger.mixed)
     epsilon = ledger.ends("everything", shuffled=ledger.mixed)[1]
     if loss.exact and (epsilon <= _MOST or math.isinf(epsilon)):
@@ -174,7 +174,7 @@ _PART = 0.01  # of a whole number, at most: floats from 1e11 on lose less
 
 
 def describe(report: ProtocolReport) -> str:
-    """The report for people: costs by scope, totals by convention, the paper's words, what it means."""
+    """The report as text: costs by scope, totals by convention, the paper's words, its meaning."""
     protocol = report.protocol
     heading = [f"{protocol.name}{f' ({protocol.source})' if protocol.source else ''}"]
     heading.append(f"protects one {protocol.unit}; neighbours: {protocol.adjacency}; delta = {report.delta:g}")
@@ -194,7 +194,7 @@ def number(value: float) -> str:
 
 
 def interval(ends: tuple[float, float] | None) -> str:
-    """One number where the ends agree to its digits, else both; the upper alone where nothing is known below."""
+    """One number where the bounds agree to its digits, else both; the upper alone where the lower is 0."""
     if ends is None:
         return ""
     low, high = ends
@@ -204,7 +204,7 @@ def interval(ends: tuple[float, float] | None) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Columns, the first to the left and the others to the right."""
+    """Columns, the first aligned left and the others right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join(
         "  ".join(
@@ -216,7 +216,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _six(value: float, way: int) -> str:
-    """Six digits, in the last place rounded up (way 1) or down (-1), but for what floats lose."""
+    """Six digits, the last rounded up (way 1) or down (-1), but for float noise."""
     if 1e6 <= value < _LONG:  # whole numbers say as much
         nearest = round(value)
         if abs(value - nearest) <= min(_LOST * value, _PART):
@@ -240,7 +240,7 @@ def _costs(report: ProtocolReport) -> str:
 
 
 def _totals(report: ProtocolReport) -> str:
-    """The conventions that say something; a bound above the sum of the epsilons says nothing."""
+    """The conventions below the sum of the epsilons, and the exact one."""
     first = report.totals[0]
     useful = [one for one in report.totals if one is first or one.lower is not None or one.epsilon < first.epsilon]
     rows = [["everything, by", "epsilon", "delta"]]

@@ -1,1 +1,1 @@
-"""What shuffled reports say about one client: exact laws, bounds by clones, published theorems."""
+"""Shuffled reports and one client: exact distributions, bounds by clones, published theorems."""

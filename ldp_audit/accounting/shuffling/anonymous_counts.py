@@ -1,18 +1,20 @@
-"""What one anonymous count says about one client: the law of a count under two hypotheses, and its privacy loss.
+"""One anonymous count and one client: the count's distribution under two hypotheses, and its privacy loss.
 
 In each round the server receives, for each weight, n two-point reports without names. Only the number K of upper
-reports matters. If the client sends one with probability p, and Q is the law of the other n - 1 clients' count,
+reports matters. If the client sends one with probability p, and Q is the distribution of the other n - 1 clients'
+count,
 
     P(k) = (1 - p) Q(k) + p Q(k - 1),        k = 0 .. n,
 
 and two hypotheses about the client, p1 and p0, have the privacy loss L(k) = ln P1(k)/P0(k). For others who are all
-alike, with probability q, Q(k - 1)/Q(k) = k (1 - q) / ((n - k) q), so L needs no law and loses no digits. For others
-whose chances are known one by one Q is a Poisson binomial law, added up trial by trial (`count_masses`).
+alike, with probability q, Q(k - 1)/Q(k) = k (1 - q) / ((n - k) q), so L has a closed form that loses no digits. For
+others whose chances are known one by one Q is a Poisson binomial distribution, added up trial by trial
+(`count_masses`).
 
-Floating point: the laws are kept as logarithms, and those of unlike clients as a float and a power of 2 a mass, so that
-no count is too rare to be told. Nothing is subtracted. Each mass has a relative error below 1e-11 for n up to 10**4
-(compared with fractions in the tests; about 1e-13 in the bulk), each loss one of a few units in its last place.
-`exact_laws` is the same in fractions, for small n.
+Floating point: the masses are kept as logarithms, and those of unlike clients as a float and a power of 2 a mass, so
+that no count underflows. Nothing is subtracted. Each mass has a relative error below 1e-11 for n up to 10**4 (compared
+with fractions in the tests; about 1e-13 in the bulk), each loss one of a few units in its last place. `exact_laws` is
+the same in fractions, for small n.
 """
 
 from __future__ import annotations
@@ -36,28 +38,26 @@ Others = Literal["one end", "center"]
 """Where the other clients' weights lie: all at the lower end, or all at the center of the range.
 
 For many counts these are the worst and the friendliest for the client: a count's variance is least and greatest (in the
-normal limit, and in the tests' searches). A single count may give a little more away for another placing.
-"""
+normal limit, and in the tests' searches). A single count may give a little more away for other inputs."""
 
 Against = Literal["other end", "center", "absent"]
-"""What the client did under the second hypothesis; under the first its weight lies at the upper end.
+"""The client under the second hypothesis; under the first its weight lies at the upper end.
 
 "other end": its weight lies there, LDP's own neighbours.   "absent": it sent nothing, among n - 1 others, and the
-server knows the number of upper reports alone (if it saw that of all reports, it would need no test).
-"""
+server knows the number of upper reports alone (if it saw that of all reports, it would need no test)."""
 
 MOST_CLIENTS = 10**6
-"""No more are held as a law; the closed formulas of `membership_limit` know no such limit."""
+"""The largest n of a count's distribution; the closed formulas of `membership_limit` have no such limit."""
 
 MOST_EPSILON = 700.0
-"""Of a report whose chance of the rarer value is a float with all digits."""
+"""The largest epsilon of a report whose rarer value has a chance with all digits."""
 
 _LEAST_UNIT = 1e-300
-"""By no less are chances divided."""
+"""The least divisor of chances."""
 
 
 class Chance(NamedTuple):
-    """Of an upper report, and of a lower one; both, as a number near 1 is known best by what it lacks.
+    """The probability of an upper report, and of a lower one: both, as 1 - p loses digits of a small one.
 
     Numbers, or arrays with one for each count.
     """
@@ -68,7 +68,7 @@ class Chance(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CountLaws:
-    """The laws of one count under two hypotheses.
+    """The distributions of one count under two hypotheses.
 
     log_first, log_second: ln of the probabilities of k = 0 .. n, shape (n + 1,).
     loss: ln first/second, nats, same shape; infinite where one of them is 0, and 0 where both are.
@@ -103,7 +103,7 @@ class CountLaws:
         return top + math.log(float(np.sum(np.exp(logs - top) * -np.expm1(epsilon - self.loss[over]))))
 
     def delta(self, epsilon: float) -> float:
-        """The same, no logarithm."""
+        """delta(epsilon) of this direction alone."""
         return min(1.0, math.exp(self.log_delta(epsilon)))
 
     def epsilon(self, delta: float) -> float:
@@ -128,12 +128,12 @@ class CountLaws:
         return high
 
     def advantage(self) -> float:
-        """The total variation distance: how much more often the best test says yes where it should."""
+        """The total variation distance: the best test's true-positive rate less its false-positive rate."""
         return self.delta(0.0)
 
     @cached_property
     def hellinger(self) -> float:
-        """Squared Hellinger distance, half the sum of (sqrt(first) - sqrt(second))**2: 1 for laws that never meet."""
+        """Squared Hellinger distance, half the sum of (sqrt(first) - sqrt(second))**2: 1 for disjoint supports."""
         finite = np.isfinite(self.loss)
         half = np.where(finite, np.abs(self.loss) / 2, 0.0)
         # (sqrt(q) - sqrt(p))**2, for p < q, is q (1 - sqrt(p/q))**2
@@ -143,7 +143,7 @@ class CountLaws:
 
     @cached_property
     def moments(self) -> Moments:
-        """Of the loss under the first hypothesis."""
+        """The moments of the loss under the first hypothesis."""
         finite = np.isfinite(self.loss)
         share, infinite = float(np.sum(self.first[finite])), float(np.sum(self.first[~finite]))
         if share <= 0:
@@ -166,11 +166,11 @@ class Moments(NamedTuple):
 def anonymous_count(
     n: int, epsilon: float, *, others: Others | ArrayLike = "one end", against: Against = "other end"
 ) -> CountLaws:
-    """The two laws of one weight's count in one round.
+    """The distributions of one weight's count in one round.
 
     n: clients with the target, 1 .. 10**6.   epsilon: of one report, nats, >= 0, at most 700, or infinity.
-    others: see `Others`; or the n - 1 probabilities of an upper report, one each, none between 0 and 1e-160 (takes
-        n**2 steps).
+    others: see `Others`; or the n - 1 probabilities of an upper report, one each, none between 0 and 1e-160 (takes n**2
+    steps).
     against: see `Against`.
     Raises ValueError for anything else.
     """
@@ -236,7 +236,7 @@ def hypotheses(epsilon: float, against: Against) -> tuple[Chance, Chance]:
 
 
 def gap_of(epsilon: float, against: Against) -> float:
-    """How much likelier an upper report is under the first hypothesis: right to the last digits for tiny epsilons."""
+    """The difference of the two chances of an upper report, first less second, with all digits for tiny epsilons."""
     half = math.tanh(epsilon / 2)
     return {"other end": half, "center": half / 2, "absent": expit(epsilon)}[against]
 
@@ -252,17 +252,17 @@ def chance_of_others(epsilon: float, others: str) -> Chance:
 def exact_laws(
     first: Fraction, second: Fraction, others: Sequence[Fraction]
 ) -> tuple[dict[int, Fraction], dict[int, Fraction]]:
-    """The two laws in fractions: {count: probability}, for a client among others with these chances."""
+    """The two distributions in fractions: {count: probability}, for a client among others with these chances."""
     return count_law([first, *others]), count_law([second, *others])
 
 
 def exact_advantage(first: dict[Any, Fraction], second: dict[Any, Fraction]) -> Fraction:
-    """The total variation distance of two laws, in fractions."""
+    """The total variation distance of two distributions, in fractions."""
     return sum((max(Fraction(0), mass - second.get(k, Fraction(0))) for k, mass in first.items()), Fraction(0))
 
 
 def check_clients(n: int, most: float = math.inf) -> None:
-    """ValueError unless n is a whole number from 1 on."""
+    """Raise ValueError unless n is a whole number in 1 .. most."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= most:
         limit = "" if math.isinf(most) else f" and <= {most}"
         raise ValueError(f"n must be a whole number >= 1{limit}, got {n!r}")
@@ -277,7 +277,7 @@ def _checked(epsilon: float) -> float:
 
 
 def _placed(others: Any, n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The law of the others' count, each with its own chance, as `count_masses` has it."""
+    """The distribution of the others' count, each with its own chance, as `count_masses` returns it."""
     chances = checked_chances(others, n - 1)
     unsure = chances[(chances > 0) & (chances < 1)]
     masses, powers = count_masses(unsure)
@@ -291,7 +291,7 @@ def _log(masses: Any) -> Any:
 
 
 def _log_binomial(n: int, share: Chance) -> NDArray[np.float64]:
-    """The binomial law from its mode outwards: near it the sums of logarithms are short, and their errors small."""
+    """The binomial distribution from its mode outwards, where sums of logarithms are short and accurate."""
     law = np.full(n + 1, -math.inf)
     if share.upper == 0 or share.lower == 0 or n == 0:
         law[n if share.lower == 0 else 0] = 0.0
@@ -315,7 +315,7 @@ Numbers = NDArray[np.float64]
 
 
 def count_masses(chances: Numbers) -> tuple[Numbers, NDArray[np.int64]]:
-    """The law of the number of successes: that of k is masses[k] * 2.0**powers[k], shape (m + 1,) each.
+    """The distribution of the number of successes: that of k is masses[k] * 2.0**powers[k], shape (m + 1,) each.
 
     chances: in [1e-160, 1), shape (m,).
     """
@@ -339,7 +339,7 @@ def count_masses(chances: Numbers) -> tuple[Numbers, NDArray[np.int64]]:
 
 
 def neighbouring_masses(masses: Numbers, powers: NDArray[np.int64]) -> tuple[Numbers, Numbers, NDArray[np.int64]]:
-    """q(k) and q(k - 1) for k = 0 .. m + 1, and the power of 2 that both are to be multiplied with.
+    """q(k) and q(k - 1) for k = 0 .. m + 1, and the power of 2 that multiplies both.
 
     masses, powers: see `count_masses`, shape (m + 1,).   returns: shape (m + 2,) each.
     """
@@ -350,7 +350,7 @@ def neighbouring_masses(masses: Numbers, powers: NDArray[np.int64]) -> tuple[Num
 
 
 def checked_chances(others: Any, count: int) -> Numbers:
-    """The other clients' chances, shape (count,); ValueError unless `count_masses` takes them, or they are sure."""
+    """The other clients' chances, shape (count,); ValueError unless each is 0, 1, or accepted by `count_masses`."""
     chances = numbers_of("others", others).astype(np.float64)
     if chances.shape != (count,):
         raise ValueError(f"others must be {count} probabilities, one a client, got shape {chances.shape}")

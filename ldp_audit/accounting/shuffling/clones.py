@@ -1,11 +1,12 @@
-r"""Hiding among clones: the privacy loss of two counts, in which every shuffled local randomizer's loss is contained.
+"""Hiding among clones: a privacy loss of two counts that dominates every shuffled local randomizer.
 
 Let R be a local randomizer with pure epsilon0, t = e**epsilon0; clients 2 .. n are fixed, and client 1 holds x or x'.
 
-1. R(x) = t/(t+1) U + 1/(t+1) V and R(x') = 1/(t+1) U + t/(t+1) V for two laws U and V (Kairouz, Oh, Viswanath 2015).
-2. If every other R(z) >= r (R(x) + R(x')) = r (U + V), each other client sends U with probability r, V with
-   probability r, and something else otherwise. Whoever knows how many U and V were sent can draw the rest of the
-   messages without knowing what client 1 holds. So the shuffled messages are post-processed from the counts
+1. R(x) = t/(t+1) U + 1/(t+1) V and R(x') = 1/(t+1) U + t/(t+1) V for two distributions U and V (Kairouz, Oh, Viswanath
+2015).
+2. If every other R(z) >= r (R(x) + R(x')) = r (U + V), each other client sends U with probability r, V with probability
+r, and something else otherwise. Given the numbers of U and V, the rest of the messages can be drawn without knowing
+client 1's input. So the shuffled messages are a post-processing of the counts
 
        (A + D, C - A + 1 - D),   C ~ Bin(n - 1, 2 r),   A ~ Bin(C, 1/2),   D ~ Bernoulli(t/(t+1)) or (1/(t+1)).
 
@@ -16,17 +17,17 @@ where client 1 itself may send a message common to x and x'.
 
 `CountedPair` has one parameter more: client 1 sends U and V with probabilities s t and s (or s and s t) and otherwise a
 third message that the others send too. With s = r = 1/(t + k - 1) this is the histogram of k-ary randomised response
-with all others at one third value: what an observer really sees, so a lower end.
+with all others at one third value: an observer really sees it, so it is a lower bound.
 
-With counts (a, b) and c = a + b, both laws are a multinomial one times something linear in (a, b), so that the hockey
-stick is a sum of expected excesses of fair coins, which `expected_excess` knows to the last digits:
+With counts (a, b) and c = a + b, both distributions are a multinomial one times something linear in (a, b), so that the
+hockey stick is a sum of expected excesses of fair coins, which `expected_excess` computes to the last digits:
 
     delta(epsilon) = 2 s (t - 1)(1 + e**epsilon) sum over C of P(C) E[(Bin(c, 1/2) - a_c)_+] / c,   c = C + 1,
     a_c = c/2 (1 + tanh(epsilon/2)/tanh(epsilon0/2)) + tanh(epsilon/2) w (n - c)/(t - 1),
     w = (1 - s (t + 1)) r / (s (1 - 2 r)).
 
-Of many totals, runs of neighbours are enclosed: E[(S/2 - x)_+] grows with the steps of the random walk S (Jensen) and
-falls in x, so that its values at a run's two ends are bounds for all of it.
+Of many totals, runs of neighbours are bounded together: E[(S/2 - x)_+] grows with the steps of the random walk S
+(Jensen) and falls in x, so that its values at a run's two ends are bounds for all of it.
 """
 
 from __future__ import annotations
@@ -46,30 +47,32 @@ from ldp_audit.losses.binomial import binomial_window
 from ldp_audit.losses.budget_arguments import whole
 from ldp_audit.losses.hulls import chord_levels, chord_loss
 from ldp_audit.losses.loss import PairLoss, log_delta_from_reversed
+from ldp_audit.numerics import log1mexp, log_sum
 
 MOST_CLIENTS = 10**8
 MOST_EPSILON = 700.0
 ROUNDING, ROUNDING_OF_LARGE = 1e-11, 1e-8
-"""Both ends are moved outwards by this share, up to a million clients and beyond: ten times the error of an excess."""
+"""The relative amount by which both bounds are moved outwards, up to a million clients and beyond: ten times the error
+of an excess."""
 _OF_THE_LOGARITHM = 16 * 2.0**-52
-"""And by so much of ln delta, whose own rounding shows where it lies far below 0."""
+"""And the amount relative to ln delta, against the rounding of a large logarithm."""
 
 _CELLS, _FEWER_CELLS = 1024, 128
-"""Four times so many totals C at most are evaluated one by one; of more, so many runs of neighbours are enclosed
-together. A law that dominates takes fewer."""
+"""Up to four times so many totals C are evaluated one by one; more are bounded in so many runs. A loss that dominates
+takes fewer."""
 
 _ALL = 4096
-"""Laws of so many totals are whole."""
+"""Up to this n all totals are kept."""
 
 _FIRST_REACH, _FARTHER, _LAST_REACH, _UNSEEN = 45.0, 3.0, 3000.0, 30.0
 _DENSE, _SPARSE, _AT_ONCE = 180, 240, 16
 _FEW, _BELOW_LARGEST = 40, 1 - 1e-9
-"""Of so few clients a law that dominates has its own losses, but for those that are nearly the largest one."""
+"""Up to _FEW clients a loss that dominates has the pair's own values, but for those next to the supremum."""
 
 
 @dataclass(frozen=True)
 class CountedPair(PairLoss):
-    """The pair of laws of the two counts, as a `PairLoss`. It is symmetric: its mirror image is itself.
+    """The loss of the pair of distributions of the two counts, its own reverse.
 
     epsilon0: nats, > 0, at most 700.   n: clients, 2 .. 10**8.
     log_clone: ln r, of each other client's chance of a U, and of a V.   log_no_clone: ln(1 - 2 r).
@@ -88,13 +91,13 @@ class CountedPair(PairLoss):
         return self.epsilon0
 
     def reversed(self) -> CountedPair:
-        """The same."""
+        """See `PairLoss`: the same."""
         return self
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `PairLoss`; the ends differ by 2e-11 of themselves up to n = 10**4, by about 1e-4 at 10**8.
+        """See `PairLoss`; the bounds differ by 2e-11 of themselves up to n = 10**4, by about 1e-4 at 10**8.
 
-        Of very many clients the upper end stays above e**-3000.
+        For very many clients the upper bound stays above e**-3000.
         """
         if epsilon < 0:
             return log_delta_from_reversed(epsilon, self.log_delta_bounds(-epsilon))
@@ -112,9 +115,9 @@ class CountedPair(PairLoss):
         return low - margin, min(0.0, float(np.logaddexp(high, window.log_missed)) + margin)
 
     def log_deltas_above(self, levels: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Upper ends of ln delta from fewer runs, in a fraction of the time.
+        """Upper bounds of ln delta from fewer runs, in a fraction of the time.
 
-        levels: ascending, 0 .. epsilon0, which is left out, shape (m,).
+        levels: epsilons, ascending, 0 .. epsilon0, which is left out, shape (m,).
         """
         parts = [self._few_above(part.tolist()) for part in np.split(levels, range(_AT_ONCE, levels.size, _AT_ONCE))]
         return np.array([value for part in parts for value in part])
@@ -151,7 +154,7 @@ class CountedPair(PairLoss):
         return chord_loss(levels, np.append(self.log_deltas_above(levels[:-1]), -math.inf))
 
     def _own_levels(self) -> NDArray[np.float64]:
-        """All losses from 0 on, but for some that others are next to: between them the profile is its own chords."""
+        """The pair's own losses from 0 on, without those next to others: between them the profile equals its chords."""
         counts = np.arange(self.n + 1, dtype=np.float64)
         u, v = (one.ravel() for one in np.meshgrid(counts, counts))
         u, v = u[(v < u) & (u + v <= self.n)], v[(v < u) & (u + v <= self.n)]
@@ -161,20 +164,20 @@ class CountedPair(PairLoss):
 
     @cached_property
     def _one_count(self) -> PairLoss:
-        """Of the count of U alone, which forgets that of V."""
+        """The loss of the count of U alone, a post-processing."""
         rare, clone, common = (math.exp(log) for log in (self.log_share, self.log_clone, self.log_common))
-        likely, gap = math.exp(self.epsilon0 + self.log_share), math.exp(self.log_share + _log_expm1(self.epsilon0))
+        likely, gap = math.exp(self.epsilon0 + self.log_share), math.exp(self._log_gap)
         first, second = Chance(likely, common + rare), Chance(rare, common + likely)
         return event_count(self.n, first, second, Chance(clone, clone + math.exp(self.log_no_clone)), gap)
 
     def _extreme_total(self, epsilon: float) -> float:
-        """ln of what no clone at all adds, or clones alone: above 0 where all runs' lower ends may be 0."""
+        """ln of the terms of no clone and of clones alone: above 0 where all runs' lower bounds may be 0."""
         totals = np.array([1.0, float(self.n)])
         chances = (self.n - 1) * np.array([self.log_no_clone, self.log_clone + math.log(2)]) - np.log(totals)
-        return self._scale(epsilon) + _log_sum(chances + log_fair_excess(totals, self._gaps(totals, epsilon)))
+        return self._scale(epsilon) + log_sum(chances + log_fair_excess(totals, self._gaps(totals, epsilon)))
 
     def _sums(self, levels: list[float], window: Window, end: int) -> NDArray[np.float64]:
-        """ln of the sums over the window's runs of totals, from below (0) or from above (1), at each level."""
+        """ln of the sums over the window's runs of totals, from below (0) or from above (1), at each epsilon."""
         totals = window.last if end else window.first
         gaps = np.array([self._gaps(totals, level) for level in levels])
         if not window.single:
@@ -182,11 +185,16 @@ class CountedPair(PairLoss):
             ends = [[c / 2 - self._gaps(c, level) for c in (window.first, window.last)] for level in levels]
             gaps = totals / 2 - np.array([worse(*one) for one in ends])
         terms = window.log_weights + log_fair_excess(np.broadcast_to(totals, gaps.shape), gaps)
-        return np.array([self._scale(level) + _log_sum(one) for level, one in zip(levels, terms, strict=True)])
+        return np.array([self._scale(level) + log_sum(one) for level, one in zip(levels, terms, strict=True)])
 
     def _scale(self, epsilon: float) -> float:
         """ln of 2 s (t - 1)(1 + e**epsilon)."""
-        return math.log(2) + self.log_share + _log_expm1(self.epsilon0) + float(np.logaddexp(0.0, epsilon))
+        return math.log(2) + self._log_gap + float(np.logaddexp(0.0, epsilon))
+
+    @property
+    def _log_gap(self) -> float:
+        """ln(s (t - 1))."""
+        return self.log_share + self.epsilon0 + log1mexp(-self.epsilon0)
 
     def _gaps(self, totals: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
         """c - a_c, without cancellation at large epsilon."""
@@ -204,11 +212,11 @@ class CountedPair(PairLoss):
 
     @cached_property
     def _windows(self) -> dict[tuple[float, int], Window]:
-        """Those asked for so far, by reach and runs: to count out the totals takes longer than a level."""
+        """The windows by reach and runs, cached: counting the totals takes longer than an epsilon."""
         return {}
 
     def _window(self, reach: float, cells: int) -> Window:
-        """The totals within so many nats of the likeliest one, in runs; ln of the probability of the others."""
+        """The totals within this reach of the likeliest one, in nats of ln probability, in runs."""
         if (reach, cells) not in self._windows:
             self._windows[reach, cells] = self._counted_out(reach, cells)
         return self._windows[reach, cells]
@@ -226,7 +234,7 @@ class CountedPair(PairLoss):
 class Window(NamedTuple):
     """Runs of totals c = C + 1.
 
-    first, last: each run's ends, shape (m,).   log_weights: ln of the sum of P(C)/c over it.
+    first, last: the ends of each run, shape (m,).   log_weights: ln of the sum of P(C)/c over it.
     log_missed: ln of an upper bound on the probability of all other totals.   single: every run is one total.
     """
 
@@ -243,7 +251,7 @@ def clones(epsilon0: float, n: int) -> CountedPair:
     epsilon0: nats, > 0, at most 700.   n: 2 .. 10**8. Raises ValueError for anything else.
     """
     _check(epsilon0, n)
-    return CountedPair(epsilon0, n, -epsilon0 - math.log(2), math.log(-math.expm1(-epsilon0)), _log_lie(epsilon0))
+    return CountedPair(epsilon0, n, -epsilon0 - math.log(2), log1mexp(-epsilon0), _log_lie(epsilon0))
 
 
 def stronger_clones(epsilon0: float, n: int) -> CountedPair:
@@ -253,7 +261,7 @@ def stronger_clones(epsilon0: float, n: int) -> CountedPair:
 
 
 def third_value(epsilon0: float, n: int, k: int) -> CountedPair:
-    """What k-ary randomised response shows while all others hold one value that client 1 never holds. k: >= 3."""
+    """The loss of k-ary randomised response while all others hold one value that client 1 never holds. k: >= 3."""
     _check(epsilon0, n)
     if not k >= 3:
         raise ValueError(f"k must be at least 3, got {k!r}")
@@ -276,17 +284,8 @@ def _log_lie(epsilon0: float) -> float:
 
 
 def _next_reach(reach: float, log_delta: float) -> float:
-    """The first larger one beside whose rest so small a delta shows, or the last one."""
+    """The first larger reach whose remainder is negligible beside this delta, or the last one."""
     reach *= _FARTHER
     while reach < _UNSEEN + 15 - log_delta and reach <= _LAST_REACH:
         reach *= _FARTHER
     return reach
-
-
-def _log_expm1(x: float) -> float:
-    return x + math.log(-math.expm1(-x))
-
-
-def _log_sum(terms: NDArray[np.float64]) -> float:
-    top = float(terms.max())
-    return top if math.isinf(top) else top + math.log(float(np.exp(terms - top).sum()))

@@ -1,7 +1,7 @@
-"""The privacy loss of a count of upper reports among n clients: of others who are all alike, in closed form.
+"""The privacy loss of a count of upper reports among n clients: for others who are all alike, in closed form.
 
-Client 1's report is an upper one with probability u under the first hypothesis and u' under the second (l and l' are
-what they lack of 1), each of the n - 1 others' with p, q = 1 - p. With B = Bin(n, p) the count's laws are
+Client 1's report is an upper one with probability u under the first hypothesis and u' under the second (l = 1 - u and
+l' = 1 - u'), each of the n - 1 others' with p, q = 1 - p. With B = Bin(n, p) the count's distributions are
 
     P(k) = B(k) (l (n - k)/q + u k/p) / n,   and Q(k) likewise,
 
@@ -12,11 +12,11 @@ upper report that is likelier under the first hypothesis,
     delta(epsilon) = (b - a)/n E[(B - x)_+],   x = n p + n (e**epsilon - 1)/(b - a),   n - x = n b/(b - a).
 
 The loss rises with the count, from ln(l/l') to ln(u/u'), and is epsilon at x. `event_count` lists the counts one by one
-where they are few, and is this loss beyond. Whoever sees shuffled reports can count those in a set: for reports of two
-values the count is all there is to see; of other mechanisms' it is a part, so a lower bound.
+where they are few, and is this loss beyond. An observer of shuffled reports can count those in a set: for reports of
+two values the count is a sufficient statistic; for other mechanisms it is a post-processing, so a lower bound.
 
-Of others whose chances are known one by one (`placed_count`), the loss at k is a function of q(k - 1)/q(k) for the law
-q of their count (`anonymous_counts`), so a count that is rarer than any float has one as well.
+For others whose chances are known one by one (`placed_count`), the loss at k is a function of q(k - 1)/q(k) for the
+distribution q of their count (`anonymous_counts`), also where q(k) underflows.
 """
 
 from __future__ import annotations
@@ -45,19 +45,21 @@ from ldp_audit.accounting.shuffling.expected_excess import Runs, Trials, runs_of
 from ldp_audit.losses.binomial import binomial_window
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, atoms_of
 from ldp_audit.losses.loss import CellMasses, ListedPart, PairLoss, log_delta_from_reversed
+from ldp_audit.numerics import log_expm1
 
 _REACH = 800.0
-"""-ln of how much rarer than the likeliest a count may be that is added up by itself; rarer ones by their tails."""
+"""Nats below the likeliest count's ln probability within which counts are added one by one; rarer ones by their
+tails."""
 
 _MOST_LISTED = 2 * 10**6
 _SMALL = 200.0
 
 _ROUNDING, _ROUNDING_OF_LARGE, _OF_THE_LOGARITHM, _OF_THE_LEVEL = 1e-11, 1e-9, 2.0**-42, 2.0**-48
-"""Both ends are moved outwards by this share, up to a million clients and beyond, by so much of ln delta, and by what x
-may be rounded."""
+"""Both bounds are moved outwards by these: relative to delta, up to a million clients and beyond; relative to ln delta;
+and relative to x, for its rounding."""
 
 _ABOVE_NONE = 1 - 1e-12
-"""Of the mean: levels are moved no further down, to where no count lies."""
+"""Epsilons are moved no further down than this share of the mean, below which there is no count."""
 
 Numbers = NDArray[np.float64]
 
@@ -89,11 +91,11 @@ class CountLoss(PairLoss):
         return self._ends[1]
 
     def reversed(self) -> CountLoss:
-        """The loss of (Q, P): the hypotheses in the other order."""
+        """See `PairLoss`: the hypotheses in the other order."""
         return CountLoss(self.n, self.second, self.first, self.others, -self.gap)
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `PairLoss`; the ends differ by rounding."""
+        """See `PairLoss`; the bounds differ by rounding."""
         least, largest = self._ends
         if epsilon >= largest:
             return -math.inf, -math.inf
@@ -109,21 +111,21 @@ class CountLoss(PairLoss):
         return float(logs[0] - margins[0]), min(0.0, float(logs[1] + margins[1]))
 
     def listed(self) -> tuple[PairLoss, PairLoss]:
-        """Two lists of a few thousand losses: one that this law dominates, and one that dominates it.
+        """Two discrete losses of a few thousand values: one that this loss dominates, and one that dominates it.
 
-        They differ by 1e-5 of themselves, which hardly grows with the number of counts that are added up; next to
-        their ends, which few counts reach, by more.
+        They differ by 1e-5 of themselves, which hardly grows with the number of counts in a sum; by more next to their
+        extreme values, which are rare.
         """
         lower, upper = (self._law_of(runs) for runs in runs_of(self._trials))
         return lower, upper
 
     def _law_of(self, runs: Runs) -> PairLoss:
-        """Of a report that is nearly sure two large logarithms cancel: what that rounds is made good by the sum, 1."""
+        """The loss of these runs, normalised: for a nearly sure report two large logarithms cancel."""
         logs = runs.log_masses + self._log_weights(runs.counts, 0)
         return atoms_of(self._losses(runs.counts), logs - math.log(math.fsum(np.exp(logs))))
 
     def _level_error(self, epsilon: float, above: float, gap: float) -> float:
-        """By how much x may be rounded, which shows next to a count that is far likelier than the next larger one."""
+        """The rounding of x, which matters next to a count that is far likelier than the next larger one."""
         least, largest = self._ends
         error = _OF_THE_LEVEL * (1 + largest - least)
         if gap > abs(above):
@@ -159,7 +161,7 @@ class CountLoss(PairLoss):
 
     @cached_property
     def _rising(self) -> tuple[Chance, Chance, Chance]:
-        """The chances of the reports that are likelier under the first hypothesis: the count's, or the others'."""
+        """The chances of the reports that are likelier under the first hypothesis: the upper, or the lower ones."""
         chances = self.first, self.second, self.others
         if self.gap > 0:
             return chances
@@ -183,12 +185,12 @@ class CountLoss(PairLoss):
         """ln(-a) and ln b, for levels within the ends."""
         (first, _, others), (least, largest) = self._rising, self._ends
         with np.errstate(divide="ignore"):
-            a = _log_expm1(epsilons - least) + math.log(first.lower) - math.log(others.lower)
+            a = log_expm1(epsilons - least) + math.log(first.lower) - math.log(others.lower)
             b = np.log(-np.expm1(epsilons - largest)) + math.log(first.upper) - math.log(others.upper)
         return a, b
 
     def _levels(self, epsilon: float) -> tuple[float, float, float]:
-        """x - n p, n - x and ln((b - a)/n), for a level between the ends."""
+        """x - n p, n - x and ln((b - a)/n), for an epsilon between the extreme losses."""
         (first, _, others), (least, largest) = self._rising, self._ends
         if largest - least < _SMALL:  # where floats have room for all of it
             b = -first.upper * math.expm1(epsilon - largest) / others.upper
@@ -207,7 +209,7 @@ class CountLoss(PairLoss):
         with np.errstate(over="ignore"):
             about = np.floor(self.n / (1 + np.exp(log_b - log_a)))
         found = np.full(edges.shape, -1, dtype=np.int64)
-        for step in (-1, 0, 1):  # which of these the loss decides
+        for step in (-1, 0, 1):  # the loss at these decides
             counts = np.clip(about + step, 0, self.n)
             within = self._losses(counts) <= edges
             found = np.where(within, counts.astype(np.int64), found)
@@ -242,7 +244,7 @@ class CountLoss(PairLoss):
         return found
 
     def _log_beyond(self, counts: NDArray[np.int64], side: int, *, upper: bool = True) -> Numbers:
-        """ln of the probability of so many upper reports or more; or of so many lower ones."""
+        """ln of the probability of at least `counts` upper reports; or of lower ones."""
         one, others = self._rising[side], self._rising[2]
         if not upper:
             one, others = Chance(one.lower, one.upper), Chance(others.lower, others.upper)
@@ -259,11 +261,6 @@ class CountLoss(PairLoss):
         """The pieces' sums by cell; `starts` are the first of each, and those of a cell follow each other."""
         counts = np.diff(np.append(starts, cells.size))
         return np.where(counts > 0, np.logaddexp.reduceat(logs, starts), -math.inf)
-
-
-def _log_expm1(x: Numbers) -> Numbers:
-    """ln(e**x - 1) for x >= 0."""
-    return x + np.log(-np.expm1(-x))
 
 
 def _log_sums(logs: Numbers, starts: NDArray[np.int64]) -> Numbers:
@@ -284,14 +281,14 @@ def _log_less(larger: Numbers, smaller: Numbers) -> Numbers:
 
 
 MOST_LISTED = 20_000
-"""Of more clients the counts are not listed one by one."""
+"""The most clients whose counts are listed one by one."""
 
 
 def event_count(n: int, first: Chance, second: Chance, others: Chance, gap: float) -> PairLoss:
     """The loss of the count between client 1's two hypotheses.
 
     n: clients, >= 1.   first, second: client 1's chances of the event, in (0, 1).
-    others: each of the n - 1 others', likewise.   gap: how much larger the first's chance is: see `loss_of_count`.
+    others: each of the n - 1 others', likewise.   gap: the first's chance less the second's: see `loss_of_count`.
     """
     if gap == 0:
         return ZERO_LOSS

@@ -1,7 +1,7 @@
-"""By how much a binomial count exceeds a level in the mean, and the count's law by a few thousand of its values.
+"""The expected excess of a binomial count over a level, and the count's distribution by a few thousand values.
 
-The expected excess (stop-loss) E[(B - a)_+] of B ~ Bin(c, p), for c up to 10**8. Let k be the first whole number above
-a, r = c - k, f = k - a, q = 1 - p, and S the sum of P(B >= k) / P(B = k). Then
+The expected excess E[(B - a)_+] of B ~ Bin(c, p), for c up to 10**8. Let k be the first whole number above a, r = c -
+k, f = k - a, q = 1 - p, and S the sum of P(B >= k) / P(B = k). Then
 
     E[(B - a)_+] / P(B = k) = q k - (a - c p) S    (De Moivre's identity for the mean deviation),
 
@@ -15,10 +15,10 @@ standard deviation. The relative error is below 1e-12 for c up to 10**6 and belo
 rounding (compared with balls of 300 bits in the tests).
 
 Runs of neighbouring counts (`runs_of`). Where a divergence is a mean of a convex function of B, Jensen's inequality
-bounds it from both sides: counts that are replaced by their mean give no more away; a count between two others that is
-replaced by these, with its mean kept, no less. Beyond the runs there are single counts, ever farther apart: below, with
-their own masses; above, each with the whole tail from the one before on. Without them the largest loss would have all
-that is left, which no tilt of a sum could bear.
+bounds it from both sides: replacing counts by their mean lowers it; replacing a count by two others around it, with the
+mean kept, raises it. Beyond the runs there are single counts, ever farther apart: below, with their own masses; above,
+each with the whole tail from the one before on. Without them the supremum would take all the rest, which overflows any
+tilt.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ Numbers = NDArray[np.float64]
 def log_fair_excess(counts: Numbers, gaps: Numbers) -> Numbers:
     """ln E[(Bin(c, 1/2) - a)_+], shape of both; -inf where the level is not below c.
 
-    counts: whole numbers c >= 1 as floats.   gaps: c - a <= c/2, by which the level stays below its largest value: of a
-    level that is nearly c the difference is what matters.
+    counts: whole numbers c >= 1 as floats.   gaps: c - a <= c/2, given as a difference, which keeps its digits where a
+    is nearly c.
     """
     c, gap = np.broadcast_arrays(np.asarray(counts, dtype=np.float64), np.asarray(gaps, dtype=np.float64))
     found = np.full(c.shape, -np.inf)
@@ -61,9 +61,9 @@ def log_fair_excess(counts: Numbers, gaps: Numbers) -> Numbers:
 
 @dataclass(frozen=True)
 class Trials:
-    """Bin(n, p) above its levels.
+    """The upper part of Bin(n, p).
 
-    n: >= 1.   p, q: of a success, and what that lacks of 1; both in (0, 1), as a number near 1 is known best so.
+    n: >= 1.   p, q: of a success and of a failure, both in (0, 1), so that neither loses digits.
     """
 
     n: int
@@ -73,7 +73,7 @@ class Trials:
     def log_excess(self, above: Numbers, gaps: Numbers) -> Numbers:
         """ln E[(B - a)_+] for levels a in [0, n], shape of both; -inf at n.
 
-        above: a - n p.   gaps: n - a. Of a level near the mean, or nearly n, the difference is what matters.
+        above: a - n p.   gaps: n - a. Both differences keep their digits near the mean and near n.
         """
         above, gap = np.broadcast_arrays(np.asarray(above, dtype=np.float64), np.asarray(gaps, dtype=np.float64))
         near = gap > np.abs(above)  # counted from the mean, or from the top
@@ -89,7 +89,7 @@ class Trials:
         return found
 
     def log_tail(self, counts: Numbers) -> Numbers:
-        """ln P(B >= k) for whole numbers 1 .. n as floats, shape of them."""
+        """ln P(B >= k) for whole numbers 1 .. n as floats, same shape."""
         rest = self.n - counts
         ahead = self._ahead(rest)
         far = ahead >= _NEAR * math.sqrt(self.n * self.p * self.q)
@@ -102,7 +102,7 @@ class Trials:
         return found
 
     def log_masses(self, counts: Numbers) -> Numbers:
-        """ln P(B = k) for whole numbers 0 .. n as floats, shape of them."""
+        """ln P(B = k) for whole numbers 0 .. n as floats, same shape."""
         rest = self.n - counts
         return self._logs(rest, self._ahead(rest))
 
@@ -130,7 +130,7 @@ class Trials:
 
     @cached_property
     def _mean(self) -> tuple[int, float]:
-        """n p or n q, whichever is smaller, as a whole number and what is left."""
+        """n p or n q, whichever is smaller, as a whole number and the fraction left."""
         mean = self.n * Fraction(min(self.p, self.q))
         return math.floor(mean), float(mean - math.floor(mean))
 
@@ -167,7 +167,7 @@ def _log_excess(k: Numbers, rest: Numbers, ahead: Numbers, over: Numbers, logs: 
 
 
 def _tail(k: Numbers, rest: Numbers, p: float, q: float) -> Numbers:
-    """P(B >= k), from the smaller of the two chances, of which all digits are known."""
+    """P(B >= k), from the smaller of the two chances, which has all digits."""
     return betainc(k, rest + 1, p) if p <= 0.5 else betaincc(rest + 1, k, q)
 
 
@@ -186,26 +186,26 @@ def _fraction(rest: Numbers, ahead: Numbers, p: float) -> Numbers:
 
 
 _REACH = 700.0
-"""-ln of how much rarer than the likeliest a count in a run may be: the smallest float is e**-708."""
+"""Nats below the likeliest count's ln probability within which counts are in runs: the smallest float is e**-708."""
 
 _STEPS = ((9.0, 0.005), (20.0, 0.02), (math.inf, 0.1))
-"""How long runs are, in standard deviations, up to so many from the mean."""
+"""The length of runs, in standard deviations, up to this distance from the mean."""
 
 _RATIO = 1.1
-"""Of the distances from the mean beyond the runs."""
+"""The ratio of distances from the mean beyond the runs."""
 
 Numbers = NDArray[np.float64]
 
 
 class Runs(NamedTuple):
-    """counts: ascending, not all whole.   log_masses: ln of what stands for their probabilities. Both of shape (m,)."""
+    """counts: ascending, not all whole.   log_masses: ln of their probabilities. Both of shape (m,)."""
 
     counts: Numbers
     log_masses: Numbers
 
 
 def runs_of(trials: Trials) -> tuple[Runs, Runs]:
-    """A law that Bin(n, p) exceeds in the convex order, and one that exceeds it."""
+    """A distribution below Bin(n, p) in the convex order, and one above it."""
     counts = binomial_window(trials.n, *trials.log_chances, _REACH).counts
     logs = trials.log_masses(counts)
     top = float(logs.max())
@@ -220,14 +220,14 @@ def runs_of(trials: Trials) -> tuple[Runs, Runs]:
 
 
 def _joined(trials: Trials, inner: Runs, ends: tuple[float, float], end: int) -> Runs:
-    """The runs between these two counts, and what lies beyond them."""
+    """The runs between these two counts, and single counts beyond them."""
     below, above = (_beyond(trials, edge, end, way) for edge, way in zip(ends, (-1, 1), strict=True))
     places, logs = zip(below, inner, above, strict=True)
     return Runs(np.concatenate(places), np.concatenate(logs))
 
 
 def _cuts(places: Numbers, mean: float, deviation: float) -> NDArray[np.int64]:
-    """Where runs begin and end, as places in the list of counts: the first and the last of these among them."""
+    """The borders of runs, as places in the list of counts: the first and the last of these among them."""
     last, found, start = float(places[-1]), [np.array([0.0, places[-1]])], 0.0
     for stop, step in _STEPS:
         stop = min(stop, (last + abs(mean)) / max(deviation, 1e-300))
@@ -239,7 +239,7 @@ def _cuts(places: Numbers, mean: float, deviation: float) -> NDArray[np.int64]:
 
 
 def _merged(masses: Numbers, cuts: NDArray[np.int64]) -> Runs:
-    """Each run, from one cut on and without the next one, at its mean."""
+    """Each run, from one cut up to but not including the next one, at its mean."""
     starts = cuts[:-1] if cuts.size > 1 else cuts
     starts = np.append(starts, cuts[-1]) if starts[-1] != cuts[-1] else starts
     totals = np.add.reduceat(masses, starts)
@@ -249,7 +249,7 @@ def _merged(masses: Numbers, cuts: NDArray[np.int64]) -> Runs:
 
 
 def _spread(masses: Numbers, cuts: NDArray[np.int64]) -> Runs:
-    """Each count at the two cuts beside it."""
+    """Each count spread to the two cuts beside it."""
     if cuts.size == 1:
         return Runs(cuts.astype(np.float64), np.log(masses))
     starts, lengths = cuts[:-1], np.diff(cuts)

@@ -12,7 +12,7 @@ from ldp_audit.auditing.adapters.function_of_one_value import from_function
 from ldp_audit.auditing.adapters.mechanism import from_mechanism
 from ldp_audit.auditing.adapters.multi_freq_ldpy_client import from_multi_freq_ldpy
 from ldp_audit.auditing.adapters.opendp_measurement import from_opendp
-from ldp_audit.auditing.adapters.recognise import as_sampler
+from ldp_audit.auditing.adapters.recognise import as_sampler, from_factory
 from ldp_audit.auditing.adapters.torch_callable import from_torch
 from ldp_audit.auditing.adapters.url import from_url
 
@@ -21,6 +21,7 @@ __all__ = [
     "as_sampler",
     "from_command",
     "from_diffprivlib",
+    "from_factory",
     "from_flower",
     "from_function",
     "from_mechanism",

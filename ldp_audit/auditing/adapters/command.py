@@ -64,7 +64,10 @@ def from_command(command: str | Sequence[str], *, timeout: float = 60.0) -> Comm
         raise ValueError(f"command must be a program and its arguments, as text, got {command!r:.200}")
     if shutil.which(words[0]) is None:
         raise ValueError(f"command {words[0]!r:.200} is no program that can be run from here")
-    return CommandSampler(tuple(words), checked_timeout(timeout))
+    sampler = CommandSampler(tuple(words), checked_timeout(timeout))
+    if (sampler.takes("n") or sampler.takes("seed")) and not sampler.takes("x"):
+        raise ValueError(f"command must have {{x}} where it has {{n}} or {{seed}}, got {shlex.join(words):.200}")
+    return sampler
 
 
 def checked_timeout(timeout: float) -> float:
@@ -87,7 +90,7 @@ class CommandSampler(NamedSampler):
 
     def __call__(self, x: Any, n: int, rng: np.random.Generator) -> list[Any]:
         """n outputs on input x."""
-        at_once = MOST if not self._takes("x") or self._takes("n") else 1
+        at_once = MOST if not self.takes("x") or self.takes("n") else 1
         return [flattened(_value(line)) for one in requests(x, n, rng, at_once) for line in self._answered(one)]
 
     @property
@@ -103,11 +106,11 @@ class CommandSampler(NamedSampler):
     @property
     def repeatable(self) -> bool:
         """See `NamedSampler`; a program that is fed is trusted to use the seed of its requests."""
-        return not self._takes("x") or self._takes("seed")
+        return not self.takes("x") or self.takes("seed")
 
     def prepare(self) -> None:
         """See `NamedSampler`."""
-        if not self._takes("x"):
+        if not self.takes("x"):
             self._process()
 
     def close(self) -> None:
@@ -115,30 +118,34 @@ class CommandSampler(NamedSampler):
         while self._fed:
             self._fed.pop().end()
 
-    def _takes(self, place: str) -> bool:
+    def takes(self, place: str) -> bool:
+        """Whether {x}, {n} or {seed} is in a word."""
         return any(f"{{{place}}}" in word for word in self.command)
 
     def _process(self) -> _Process:
-        if not self._fed:
+        if not self._fed or self._fed[0].owner != os.getpid():
+            self._fed.clear()
             self._fed.append(_Process(self.command, fed=True))
         return self._fed[0]
 
     def _answered(self, request: dict[str, Any]) -> list[str]:
         sent, words = json_of(request), self.command
-        fed = not self._takes("x")
+        fed = not self.takes("x")
         if not fed:
             words = [_PLACES.sub(lambda place: _argument(request[place[1]]), word) for word in words]
-        process = self._process() if fed else _Process(words, fed=False)
+        process, whole = self._process() if fed else _Process(words, fed=False), False
         try:
             lines = process.answer(f"{sent}\n".encode() if fed else b"", request["n"], self.timeout)
+            whole = True
         except _FaultError as fault:
             asked = f"; it was asked {shortened(sent)}" if fed else ""
-            said = f"{shlex.join(words):.200}: {fault}{asked}; {process.said()}"
-            process.kill()
-            self._fed.clear()
-            raise ProgramError(said) from None
-        if not fed:
-            process.end()
+            raise ProgramError(f"{shlex.join(words):.200}: {fault}{asked}; {process.said()}") from None
+        finally:  # an interruption too leaves half an answer behind
+            if not whole:
+                process.kill()
+                self._fed.clear()
+            elif not fed:
+                process.end()
         return lines
 
 
@@ -191,6 +198,7 @@ class _FaultError(Exception):
 class _Process:
     """One running program: fed requests, or started with one as its arguments.
 
+    owner: the process that started it, and alone may talk to it.
     end: closes its input, and kills it and the processes that it started if it does not end by itself.
     """
 
@@ -203,7 +211,8 @@ class _Process:
             )
         except (OSError, ValueError) as error:
             raise ProgramError(f"{shlex.join(words):.200} cannot be started: {error}") from None
-        self.end = weakref.finalize(self, _end, self._program, _guard(self._program.pid) if fed else None)
+        self.owner = os.getpid()
+        self.end = weakref.finalize(self, _end, self.owner, self._program, _guard(self._program.pid) if fed else None)
         for pipe in filter(None, (self._program.stdin, self._program.stdout, self._program.stderr)):
             os.set_blocking(pipe.fileno(), False)
 
@@ -298,7 +307,9 @@ def _kill(program: subprocess.Popen[bytes]) -> None:
         os.killpg(program.pid, signal.SIGKILL)
 
 
-def _end(program: subprocess.Popen[bytes], guard: subprocess.Popen[bytes] | None) -> None:
+def _end(owner: int, program: subprocess.Popen[bytes], guard: subprocess.Popen[bytes] | None) -> None:
+    if os.getpid() != owner:  # a fork of it, which has only copies of the pipes
+        return
     if guard is not None:
         program.stdin.close()  # type: ignore[union-attr]
         with suppress(subprocess.TimeoutExpired):

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
+from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler, flattened, seeded_globals
 from ldp_audit.auditing.adapters.command import from_command
 from ldp_audit.auditing.adapters.diffprivlib_mechanism import from_diffprivlib
 from ldp_audit.auditing.adapters.flower_mod import from_flower
-from ldp_audit.auditing.adapters.function_of_one_value import from_function
+from ldp_audit.auditing.adapters.function_of_one_value import called, from_function, how_it_takes_rng
 from ldp_audit.auditing.adapters.mechanism import from_mechanism, has_sample
 from ldp_audit.auditing.adapters.multi_freq_ldpy_client import from_multi_freq_ldpy
 from ldp_audit.auditing.adapters.opendp_measurement import from_opendp
 from ldp_audit.auditing.adapters.torch_callable import from_torch, takes_generator
 from ldp_audit.auditing.adapters.url import from_url
+from ldp_audit.auditing.arguments import check_count
 from ldp_audit.auditing.program import Sampler
 
 _OF_LIBRARY: dict[str, Callable[..., Sampler]] = {
@@ -34,7 +39,7 @@ _ACCEPTED = (
 
 
 def as_sampler(
-    target: Any = None, *arguments: Any, command: Any = None, url: str | None = None, **named: Any
+    target: Any = None, *arguments: Any, command: Any = None, url: Any = None, fresh: Any = None, **named: Any
 ) -> Sampler:
     """A sampler (x, n, rng) of whatever the target is.
 
@@ -44,16 +49,18 @@ def as_sampler(
        generator; else a function f(x) or f(x, rng). An object that is none of these, with exactly one public method
        that could be, stands for that method; a class, or a function without parameters, for what it makes, once.
     arguments, named: for the adapter, such as errors="output" of `from_function`.
-    command, url: instead of a target, a program in any language (`from_command`), or a service (`from_url`).
+    command, url, fresh: instead of a target, a program in any language (`from_command`), a service (`from_url`), or
+       what makes a new client for each output (`from_factory`).
     Raises ValueError for everything else.
     """
-    given = [name for name, value in (("target", target), ("command", command), ("url", url)) if value is not None]
-    if given == ["command"]:
-        return from_command(command, *arguments, **named)
-    if given == ["url"]:
-        return from_url(str(url), *arguments, **named)
-    if len(given) > 1:
-        raise ValueError(f"target, command and url exclude each other, got {' and '.join(given)}")
+    others = {"command": (from_command, command), "url": (from_url, url), "fresh": (from_factory, fresh)}
+    given = [name for name, (_, value) in others.items() if value is not None]
+    if len(given) > 1 or (given and target is not None):
+        both = " and ".join([*given, "target"][:2])
+        raise ValueError(f"target, command, url and fresh exclude each other, got {both}")
+    for name in given:
+        adapt, value = others[name]
+        return adapt(value, *arguments, **named)
     target = made(target)
     adapter = _adapter_for(target)
     if adapter is not None:
@@ -83,9 +90,55 @@ def made(target: Any) -> Any:
         kind = type(target).__qualname__
         raise ValueError(
             f"target must have one public method of one value, got {target!r:.200} with {', '.join(methods)}: "
-            f"name one, such as {kind}.{methods[0]}"
+            f"name one, such as {kind}.{methods[0]}, or a function without parameters that returns it of a new object"
         )
     return getattr(target, methods[0]) if methods else target
+
+
+def from_factory(make: Callable[..., Any], *, reports: int = 1) -> AdaptedSampler:
+    """A sampler each of whose outputs is of a new client, as its server meets it: for clients that remember.
+
+        as_sampler(fresh=Client, reports=2)
+
+    make: a class or a function that needs nothing, or rng alone, a numpy.random.Generator; it makes what `as_sampler`
+       takes.   reports: how many the client gives on the one input; two or more of them are one output, a tuple.
+    """
+    needed = _needed(make, named=True) if callable(make) else None
+    if needed not in ([], ["rng"]):
+        how = "is none" if needed is None else f"needs ({', '.join(needed)})"
+        raise ValueError(
+            f"fresh must be a class or function that makes a client, alone or from rng; {make!r:.200} {how}"
+        )
+    takes_rng = "rng" in inspect.signature(make).parameters
+    check_count("reports", reports, 1)
+    return AdaptedSampler(partial(_draw_fresh, make, reports, takes_rng=takes_rng), repeatable=takes_rng)
+
+
+def _draw_fresh(
+    make: Callable[..., Any], reports: int, x: Any, n: int, rng: np.random.Generator, *, takes_rng: bool
+) -> list[Any]:
+    outputs: list[Any] = []
+    ways: dict[type, tuple[str, str] | None] = {}  # of each class of clients, to be looked at once
+    with seeded_globals(rng):
+        for _ in range(n):
+            client = make(rng=rng) if takes_rng else make()
+            if type(client) not in ways:
+                ways[type(client)] = _way_of(client)
+            way = ways[type(client)]
+            if way is None:
+                found = list(as_sampler(client)(x, reports, rng))
+            else:
+                found = called(getattr(client, way[0]), way[1], x, reports, rng)
+            outputs.append(found[0] if reports == 1 else flattened(tuple(found)))
+    return outputs
+
+
+def _way_of(client: Any) -> tuple[str, str] | None:
+    """The method of one value and how it takes rng; None for what has another adapter."""
+    method = made(client)
+    if _adapter_for(method) is not from_function:
+        return None
+    return "__call__" if method is client else method.__name__, how_it_takes_rng(method)
 
 
 def _is_factory(target: Any) -> bool:

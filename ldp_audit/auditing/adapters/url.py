@@ -27,7 +27,7 @@ from ldp_audit.auditing.program import NamedSampler, ProgramError
 def from_url(url: str, *, timeout: float = 60.0, allow_remote: bool = False) -> UrlSampler:
     """A sampler that asks a service for its outputs; the module's documentation has the protocol.
 
-        from_url("http://127.0.0.1:8000/privatize")
+        as_sampler(url="http://127.0.0.1:8000/privatize")
 
     timeout: seconds that one request may take.   allow_remote: whether the host may be another than localhost,
        127.0.0.0/8 and ::1.   Raises ValueError for any other url; what goes wrong later is a ProgramError.

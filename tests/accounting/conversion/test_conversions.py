@@ -1,4 +1,4 @@
-"""Conversions between notions of privacy: against sums at 50 digits, and each upper end above the exact profile."""
+"""Conversions between notions of privacy: against sums at 50 digits, and each upper bound above the exact profile."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_divergences_add_up_over_reports() -> None:
     assert renyi_divergence(many, 2.0).value == pytest.approx(1e9 * renyi_divergence(one, 2.0).value, rel=1e-13)
 
 
-def test_a_law_without_a_formula_is_bounded_from_above() -> None:
+def test_a_loss_without_a_formula_is_bounded_from_above() -> None:
     class Unknown(PairLoss):
         @property
         def exact(self) -> bool:

@@ -1,4 +1,4 @@
-"""Conversions at the ends of the floats: no false 0 from above, no exception, and bad curves refused by name."""
+"""Conversions at the limits of floats: no false 0 from above, no exception, and bad curves refused by name."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ TINY = 1e-200
         lambda: pure_to_gdp(5e-324),
     ],
 )
-def test_what_lies_below_all_floats_is_an_upper_end_above_zero(found: Callable[[], Converted]) -> None:
+def test_what_lies_below_all_floats_is_an_upper_bound_above_zero(found: Callable[[], Converted]) -> None:
     assert found().kind == "upper"
     assert 0 < found().value < 1e-300
 
@@ -73,7 +73,7 @@ def test_a_true_zero_stays_exact() -> None:
 
 
 def test_many_uses_of_what_one_float_cannot_hold_are_not_lost() -> None:
-    """10**18 times e0**2 / 2 = 5e-331 in all 5e-313, of which one share is below all floats."""
+    """10**18 times e0**2 / 2 = 5e-331 in all 5e-313, of which one share underflows."""
     epsilon = 1e-165
     truth = mpf(10) ** 18 * mpf(epsilon) ** 2 / 2
     found = renyi_divergence(BinomialLoss(epsilon, -epsilon, 10**18), 1.0)
@@ -95,7 +95,7 @@ def test_gaussian_divergences_are_not_below_the_truth_at_any_size(mu: float, alp
 @pytest.mark.parametrize("epsilon", [1e-170, 1e-161, 1e-150])
 @pytest.mark.parametrize("alpha", [1.0, 1 + 1e-6, 2.0, 1e9])
 def test_small_pure_losses_keep_their_divergence(epsilon: float, alpha: float) -> None:
-    """alpha e**2 / 2, as alpha e is small; its exponential's excess over 1 may be below all floats."""
+    """alpha e**2 / 2, as alpha e is small; the excess of its exponential over 1 may underflow."""
     with mp.workdps(60):
         truth = mpf(alpha) * mpf(epsilon) ** 2 / 2
         loss = privacy_loss(RandomizedResponse(epsilon))

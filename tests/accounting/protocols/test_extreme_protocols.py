@@ -1,4 +1,4 @@
-"""Protocols at the ends of the floats, of any numeric type, and what is printed of them: never on the wrong side."""
+"""Protocols at the limits of floats, of any numeric type, and their printed numbers: never on the wrong side."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def report(epsilon: float, delta: float = 1e-5) -> ProtocolReport:
 
 @given(st.floats(1e6, 1e300))
 def test_what_is_printed_of_a_large_number_is_on_its_side(value: float) -> None:
-    """But for what floats lose of a sum: a ten-trillionth, and a hundredth of one."""
+    """But for the rounding of a sum: a ten-trillionth, and a hundredth of one."""
     slack = min(Fraction(value) / 10**13, Fraction(1, 100)) if value < 1e20 else Fraction(value) / 10**13
     above, below = Fraction(number(value)), Fraction(interval((value, 2 * value)).split(" to ")[0])
     assert Fraction(value) - slack <= above <= Fraction(value) * (1 + Fraction(1, 10**5)) + 1

@@ -1,4 +1,4 @@
-"""Protocols as data, and what they spend in each convention."""
+"""Protocols as data, and their spend in each convention."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_delta_that_is_none_is_refused(delta: object) -> None:
         account(protocol(), delta=delta)
 
 
-def test_no_convention_is_below_the_exact_one_and_the_ends_are_in_order() -> None:
+def test_no_convention_is_below_the_exact_one_and_the_bounds_are_in_order() -> None:
     """Catches a convention that forgets a factor, and a shuffled account that is worse than the one by name."""
     shuffled = replace(ANSWER, shuffling=Shuffling(50))
     report = account(protocol(steps=(shuffled, Step("Piecewise(epsilon=1)", ("rounds",)))), delta=1e-6)
@@ -122,8 +122,8 @@ def test_a_model_that_is_mixed_in_one_piece_tells_at_least_its_counts_and_at_mos
     assert account(alone).total("shuffled").epsilon < account(alone).total("exact").epsilon
 
 
-def test_a_lower_end_that_a_grid_has_lost_is_that_of_fewer_uses() -> None:
-    """Seen with 17 million uses: the composition's own lower end was 0, and the report said 'at least 0'."""
+def test_a_lower_bound_that_a_grid_has_lost_is_that_of_fewer_uses() -> None:
+    """With 17 million uses: would catch a lower bound of 0, which the report prints as 'at least 0'."""
     losses = step_losses(protocol())
     known = Ledger(protocol(), losses, 1e-5)
     lost = PrivacyLoss((EnclosedLoss(ZERO_LOSS, known.loss("everything", shuffled=False).directions[0]),))
@@ -245,7 +245,7 @@ def test_totals_say_one_thing_each() -> None:
 
 
 def test_two_valued_reports_of_sampled_and_shuffled_clients_are_accounted_for() -> None:
-    """The others cannot all be placed at one end of a law that sampling made lopsided: that was an error."""
+    """Would catch others placed at one end for a loss that sampling made asymmetric, which is an error."""
     step = Step(
         TwoPoint(1.0), ("rounds",), sampling=Sampling("without", n=50, k=20), shuffling=Shuffling(20, "parameter")
     )

@@ -1,4 +1,4 @@
-"""Protocols read from files: what is right is read as it stands, what is wrong is one clear error."""
+"""Protocols read from files: valid files are read exactly, invalid ones are one clear error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The law of one anonymous count: held against fractions, at its ends, and for other placings of the others."""
+"""The distribution of one anonymous count: against fractions, at its limits, and for other inputs of the others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OTHERS = {"one end": LOWER, "center": CENTER}
 @pytest.mark.parametrize("others", OTHERS)
 @pytest.mark.parametrize("against", SECOND)
 @pytest.mark.parametrize("n", [1, 2, 7, 40])
-def test_laws_losses_and_advantage_are_those_of_the_fractions(n: int, against: str, others: str) -> None:
+def test_masses_losses_and_advantage_are_those_of_the_fractions(n: int, against: str, others: str) -> None:
     """Would catch an off-by-one between Q(k) and Q(k - 1), a swapped hypothesis, a lost sign."""
     laws = anonymous_count(n, LN3, others=others, against=against)  # type: ignore[arg-type]
     exact = exact_laws(UPPER, SECOND[against], [OTHERS[others]] * (n - 1))
@@ -70,8 +70,8 @@ def test_chances_given_one_by_one_are_the_named_ones() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
-def test_no_other_placing_of_the_others_gives_many_counts_more_or_less(epsilon: float) -> None:
-    """The two named placings bracket all mixtures of lower end, center and upper end, and 100 random ones: n = 30."""
+def test_no_other_neighbourhood_of_the_others_gives_many_counts_more_or_less(epsilon: float) -> None:
+    """The two named neighbourhoods bound all mixtures of both ends and center, and 100 random ones: n = 30."""
     end = hypotheses(epsilon, "other end")[0].upper
     rng = np.random.default_rng(1)
     mixtures = [[1 - end] * i + [0.5] * j + [end] * (29 - i - j) for i in range(0, 30, 7) for j in range(0, 30 - i, 7)]
@@ -88,8 +88,8 @@ def of_many(laws: CountLaws) -> float:
     return advantage(laws, 20).value
 
 
-def test_of_a_single_count_another_placing_gives_more() -> None:
-    """So the documentation calls no placing the worst without saying for what."""
+def test_of_a_single_count_another_neighbourhood_gives_more() -> None:
+    """So the documentation calls no neighbourhood the worst without naming the quantity."""
     end = hypotheses(0.5, "other end")[0].upper
     split = anonymous_count(5, 0.5, others=[end, end, 1 - end, 1 - end])
     assert split.advantage() > 1.07 * anonymous_count(5, 0.5).advantage()
@@ -129,7 +129,7 @@ def test_epsilon_is_the_inverse_of_the_larger_delta() -> None:
 
 @pytest.mark.parametrize(("others", "chance"), [("one end", expit(-1.0)), ("center", 0.5)])
 def test_a_count_rarer_than_any_float_has_its_loss(others: str, chance: float) -> None:
-    """Once such counts had the loss 0: 0.45 nats at delta = 0, where it is 1, and no sum above 1.38 of three."""
+    """Would catch a loss of 0 for such counts: 0.45 nats at delta = 0, where it is 1."""
     n = 1500
     named = anonymous_count(n, 1.0, others=others)  # type: ignore[arg-type]
     for laws in (named, anonymous_count(n, 1.0, others=[chance] * (n - 1))):

@@ -1,4 +1,4 @@
-"""Clones: the counted pair against fractions, against every profile of a few shuffled reports, and its ends."""
+"""Clones: the counted pair against fractions, against every profile of a few shuffled reports, and its limits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEVELS = [Fraction(1), Fraction(5, 4), Fraction(7, 5), Fraction(5, 2), Fraction(
 
 
 def added(law: Law, report: dict[tuple[int, ...], Fraction]) -> Law:
-    """The law of the counts with one report more."""
+    """The distribution of the counts with one report more."""
     found: Law = {}
     for counts, mass in law.items():
         for step, chance in report.items():
@@ -37,7 +37,7 @@ def hockey_stick(first: Law, second: Law, level: Fraction) -> Fraction:
 
 
 def counted(t: Fraction, n: int, clone: Fraction, share: Fraction, level: Fraction) -> Fraction:
-    """The counted pair's hockey stick, by adding up the two counts' laws."""
+    """The counted pair's hockey stick, by summing over the two counts."""
     law: Law = {(0, 0): Fraction(1)}
     for _ in range(n - 1):
         law = added(law, {(1, 0): clone, (0, 1): clone, (0, 0): 1 - 2 * clone})
@@ -56,7 +56,7 @@ KINDS: dict[str, tuple[Callable[..., CountedPair], Callable[[Fraction], tuple[Fr
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("t", "n"), [(Fraction(3), 2), (Fraction(3), 6), (Fraction(3, 2), 5), (Fraction(20), 7)])
-def test_the_ends_enclose_the_fractions_to_two_parts_in_10_to_the_11(kind: str, t: Fraction, n: int) -> None:
+def test_the_bounds_enclose_the_fractions_to_two_parts_in_10_to_the_11(kind: str, t: Fraction, n: int) -> None:
     """Would catch a wrong number of trials, a swapped direction, a lost third message."""
     make, chances = KINDS[kind]
     pair = make(math.log(t), n)
@@ -72,8 +72,8 @@ def test_the_ends_enclose_the_fractions_to_two_parts_in_10_to_the_11(kind: str, 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("level", [700 * (1 - 1e-9), 700 * (1 - 1e-12), math.nextafter(700.0, 0.0), 30.0, -3.0, -800.0])
-def test_the_ends_enclose_at_the_largest_epsilon_too(kind: str, level: float) -> None:
-    """Next to it what a count may lack is below the range of floats with all digits: ends were once 1e-11 wrong."""
+def test_the_bounds_enclose_at_the_largest_epsilon_too(kind: str, level: float) -> None:
+    """Next to it a count's complement is subnormal: would catch bounds 1e-11 wrong."""
     make, chances = KINDS[kind]
     with mpmath.workdps(1000):
         t, asked = (Fraction(int(mpmath.floor(mpmath.exp(x) * 2**3000)), 2**3000) for x in (700.0, level))
@@ -85,7 +85,7 @@ def test_the_ends_enclose_at_the_largest_epsilon_too(kind: str, level: float) ->
 
 
 def randomised_response(t: Fraction, k: int) -> list[dict[tuple[int, ...], Fraction]]:
-    """For each value, the law of the report's unit count vector."""
+    """For each value, the distribution of the report's unit count vector."""
     units = [tuple(int(i == y) for i in range(k)) for y in range(k)]
     return [{units[y]: (t if y == x else 1) / (t + k - 1) for y in range(k)} for x in range(k)]
 
@@ -100,7 +100,7 @@ def histograms(t: Fraction, k: int, others: tuple[int, ...], held: int) -> Law:
 
 @pytest.mark.parametrize(("k", "n"), [(2, 2), (2, 5), (3, 2), (3, 4), (4, 3)])
 @pytest.mark.parametrize("t", [Fraction(3), Fraction(5, 4)])
-def test_no_placing_of_the_others_beats_the_clones(k: int, n: int, t: Fraction) -> None:
+def test_no_neighbourhood_of_the_others_beats_the_clones(k: int, n: int, t: Fraction) -> None:
     """All histograms of all placings, in fractions: would catch a clone too many."""
     pairs = [clones(math.log(t), n), stronger_clones(math.log(t), n)]
     for level in (Fraction(1), Fraction(9, 8), Fraction(2)):
@@ -120,7 +120,7 @@ def test_twice_the_clones_would_be_beaten() -> None:
 
 
 @pytest.mark.parametrize(("k", "n"), [(3, 2), (3, 4), (4, 3)])
-def test_others_at_a_third_value_are_an_attained_lower_end(k: int, n: int) -> None:
+def test_others_at_a_third_value_are_an_attained_lower_bound(k: int, n: int) -> None:
     t, level = Fraction(3), Fraction(5, 4)
     seen = hockey_stick(histograms(t, k, (2,) * (n - 1), 0), histograms(t, k, (2,) * (n - 1), 1), level)
     low, high = third_value(math.log(3), n, k).log_delta_bounds(math.log(level))
@@ -129,7 +129,7 @@ def test_others_at_a_third_value_are_an_attained_lower_end(k: int, n: int) -> No
 
 @settings(max_examples=40)
 @given(st.floats(1e-3, 8), st.integers(2, 300), st.floats(0, 1))
-def test_more_clients_hide_more_and_larger_levels_leave_less(epsilon0: float, n: int, share: float) -> None:
+def test_more_clients_hide_more_and_larger_epsilons_leave_less(epsilon0: float, n: int, share: float) -> None:
     one, two = clones(epsilon0, n), clones(epsilon0, 2 * n)
     at = share * epsilon0
     assert two.log_delta_bounds(at)[0] <= one.log_delta_bounds(at)[1]
@@ -158,7 +158,7 @@ def test_a_pure_epsilon_stays_and_nothing_is_left_beyond_it() -> None:
     assert -math.inf < low <= high < -1300  # below every float, and still no 0
 
 
-def test_the_mirrored_half_follows_from_the_other() -> None:
+def test_the_reversed_half_follows_from_the_other() -> None:
     pair = stronger_clones(math.log(3), 4)
     exact = float(counted(Fraction(3), 4, Fraction(1, 4), Fraction(1, 4), Fraction(1, 3)))
     assert math.exp(pair.log_delta_bounds(-math.log(3))[1]) == pytest.approx(exact, rel=1e-10)
@@ -183,7 +183,7 @@ def test_a_hundred_million_clients() -> None:
     assert high - low < 1e-4
 
 
-def test_a_composed_pair_is_enclosed_by_finite_laws() -> None:
+def test_a_composed_pair_is_enclosed_by_discrete_losses() -> None:
     pair = clones(1.0, 30)
     low, high = pair.known_bounds()
     for level in (0.0, 0.1, 0.5, 0.9, -0.3):
@@ -195,8 +195,8 @@ def test_a_composed_pair_is_enclosed_by_finite_laws() -> None:
 
 @pytest.mark.parametrize("epsilon0", [1e-9, 0.01, 1.0, 5.0, 300.0])
 @pytest.mark.parametrize("n", [2, 3, 17, 40])
-def test_the_law_above_few_clients_is_the_pair_s_own(n: int, epsilon0: float) -> None:
-    """Would catch a loss that is left out: chords between others lay up to e**0.7 above the profile."""
+def test_the_loss_above_few_clients_is_the_pair_s_own(n: int, epsilon0: float) -> None:
+    """Would catch a loss that is left out: chords between others lie up to e**0.7 above the profile."""
     for pair in (clones(epsilon0, n), stronger_clones(epsilon0, n), third_value(epsilon0, n, 10)):
         above = pair.known_bound(1)
         for level in epsilon0 * np.concatenate([np.linspace(0, 0.999, 12), 10.0 ** -np.arange(2, 9)]):
@@ -249,6 +249,6 @@ def test_clients_out_of_range_are_refused(n: int) -> None:
 
 @pytest.mark.parametrize(("epsilon0", "n"), [(367.6, 60), (400.0, 60), (699.9, 41)])
 def test_chances_whose_products_are_no_floats_compose(epsilon0: float, n: int) -> None:
-    """Masses that did not add up to 1, and losses that did not ascend, once."""
+    """Would catch masses that do not add up to 1, and losses that do not ascend."""
     low, high = compose([(PrivacyLoss((clones(epsilon0, n),)), 2)]).epsilon_bounds(1e-6)
     assert 0 <= low <= high <= 2 * epsilon0

@@ -1,4 +1,4 @@
-"""The count's loss in closed form: against its list, against balls far out, its cells, and what composes from it."""
+"""The count's loss in closed form: against its list, against balls far out, its cells, and its compositions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def laws(n: int, epsilon: float, others: str, *, mirrored: bool = False) -> tupl
 @pytest.mark.parametrize("mirrored", [False, True])
 @pytest.mark.parametrize("others", ["one end", "center"])
 @pytest.mark.parametrize(("n", "epsilon"), [(3, 1.0), (40, 0.01), (1000, 1.0), (1000, 1e-9), (500, 8.0), (12000, 3.0)])
-def test_it_is_the_listed_law(n: int, epsilon: float, others: str, *, mirrored: bool) -> None:
+def test_it_is_the_listed_loss(n: int, epsilon: float, others: str, *, mirrored: bool) -> None:
     """Would catch swapped hypotheses, a count that is one off, a direction lost."""
     closed, listed = laws(n, epsilon, others, mirrored=mirrored)
     assert closed.supremum() == pytest.approx(listed.supremum(), rel=1e-15)
@@ -58,7 +58,7 @@ def test_it_is_the_listed_law(n: int, epsilon: float, others: str, *, mirrored: 
 def test_its_cells_are_those_of_the_list(
     n: int, epsilon: float, others: str, reach: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where most counts are not added up by themselves, but told from the law's tails."""
+    """Also where most counts are not added one by one, but by their tails."""
     monkeypatch.setattr(count_loss, "_REACH", reach)
     closed, listed = laws(n, epsilon, others)
     for edges in (np.zeros(1), np.linspace(-1.1, 1.1, 57) * epsilon, np.linspace(-0.1, 0.2, 400) * epsilon):
@@ -107,8 +107,8 @@ def in_balls(n: int, epsilon0: float, epsilon: float, others: str) -> float:
 @pytest.mark.parametrize("others", ["one end", "center"])
 @pytest.mark.parametrize(("n", "epsilon0"), [(10**5, 1.0), (10**6, 1e-9), (10**6, 4.0), (10**8, 1.0)])
 @pytest.mark.parametrize("z", [0.1, 2.0, 12.0, 37.0, 90.0])
-def test_the_ends_enclose_the_balls_far_out(n: int, epsilon0: float, others: str, z: float) -> None:
-    """Down to ln delta = -4000 and below: no mass is moved to an end of the losses, as none is left out."""
+def test_the_bounds_enclose_the_balls_far_out(n: int, epsilon0: float, others: str, z: float) -> None:
+    """Down to ln delta = -4000 and below: no mass is moved to an extreme loss, as none is left out."""
     epsilon = min(0.9 * epsilon0, z * 2 * math.sinh(epsilon0 / 2) / math.sqrt(n))
     high, low = ends(epsilon0)
     law = CountLoss(n, high, low, HALF if others == "center" else low, math.tanh(epsilon0 / 2))
@@ -121,10 +121,10 @@ def test_the_ends_enclose_the_balls_far_out(n: int, epsilon0: float, others: str
 @pytest.mark.parametrize(
     ("n", "epsilon0", "count"), [(50, 60.0, 25), (2000, 1e-9, 1999), (300, 150.0, 7), (400, 12.0, 1)]
 )
-def test_next_to_a_count_that_is_far_likelier_than_the_next_the_ends_take_both(
+def test_next_to_a_count_that_is_far_likelier_than_the_next_the_bounds_take_both(
     n: int, epsilon0: float, count: int, step: int
 ) -> None:
-    """The level's rounding decides whether e**60 times the mass counts: ends were once too near to each other."""
+    """The rounding of x decides whether e**60 times the mass counts: would catch bounds too near to each other."""
     for others in ("one end", "center"):
         closed, listed = laws(n, epsilon0, others)
         level = float(listed.losses[count - 1])
@@ -135,7 +135,7 @@ def test_next_to_a_count_that_is_far_likelier_than_the_next_the_ends_take_both(
 
 
 def added_up(n: int, epsilon0: float, epsilon: float, others: str) -> float:
-    """ln delta, count by count, with far more digits than the masses are apart."""
+    """ln delta, count by count, with far more digits than the masses differ by."""
     with ctx.workprec(2500):
         t, level = arb(epsilon0).exp(), arb(epsilon).exp()
         high, low = t / (t + 1), 1 / (t + 1)
@@ -150,8 +150,8 @@ def added_up(n: int, epsilon0: float, epsilon: float, others: str) -> float:
 
 
 @pytest.mark.parametrize("epsilon", [-1e-9, -0.3, -1.0, -3.0, -80.0, -math.inf])
-def test_levels_below_the_least_loss_are_moved_outwards_too(epsilon: float) -> None:
-    """There delta is 1 - e**epsilon; next to 1 its logarithm is no 0."""
+def test_epsilons_below_the_least_loss_are_moved_outwards_too(epsilon: float) -> None:
+    """There delta is 1 - e**epsilon; next to 1 its logarithm is not 0."""
     closed, _ = laws(30, 1e-9, "one end")
     low, high = closed.log_delta_bounds(epsilon)
     with ctx.workprec(300):
@@ -162,7 +162,7 @@ def test_levels_below_the_least_loss_are_moved_outwards_too(epsilon: float) -> N
 
 
 def test_so_small_a_delta_that_no_float_holds_it_has_its_epsilon() -> None:
-    """Counts beyond e**-745 once had the largest loss: a lower end of 1 where the truth is 0.014."""
+    """Would catch counts beyond e**-745 with the supremum as their loss: a lower bound of 1 for 0.014."""
     law = shuffle(RandomizedResponse(1.0), 10**7, others="one end").directions[0]
     low, high = PrivacyLoss((law,)).epsilon_bounds(log_delta=-1000.0)
     assert 0 < low <= high < low * (1 + 1e-8)
@@ -181,7 +181,7 @@ def test_tiny_epsilons_keep_their_digits(epsilon: float) -> None:
 
 @pytest.mark.parametrize(("times", "delta"), [(3, 1e-6), (40, 1e-9), (3, 1e-200)])
 def test_it_composes_as_its_list_does(times: int, delta: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two ways on the grid: by the counts between two ends, and by the list of all."""
+    """Two ways on the grid: by the counts between two edges, and by the list of all."""
     closed = compose([(shuffle(TwoPoint(1.0), 30_000, others="one end"), times)]).epsilon_bounds(delta)
     monkeypatch.setattr(count_loss, "MOST_LISTED", 10**5)
     listed = compose([(shuffle(TwoPoint(1.0), 30_000, others="one end"), times)]).epsilon_bounds(delta)

@@ -1,4 +1,4 @@
-"""Runs of counts: the two lists enclose the count's loss, hardly apart where anything happens, and are whole laws."""
+"""Runs of counts: the two lists enclose the count's loss closely, and their masses add up to 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts among clients whose chances are given one by one: against fractions, and balls where no float reaches."""
+"""Counts among clients whose chances are given one by one: against fractions, and balls where floats underflow."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.accounting.count_in_balls import in_balls
     ],
 )
 def test_few_clients_are_those_of_the_fractions(others: list[Fraction]) -> None:
-    """Sure reports too, which the server takes off; would catch a count that is one off."""
+    """Certain reports too, which the server subtracts; would catch a count that is one off."""
     law = placed_count(len(others) + 1, math.log(3), [float(one) for one in others])
     first, second = exact_laws(Fraction(3, 4), Fraction(1, 4), others)
     for level in (Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(29, 10)):
@@ -44,7 +44,7 @@ def test_few_clients_are_those_of_the_fractions(others: list[Fraction]) -> None:
 def test_counts_rarer_than_any_float_have_their_losses(
     epsilon0: float, n: int, upper: int, halves: int, share: float
 ) -> None:
-    """Masses below 1e-308 were once left out, or had the losses of their last bits: false epsilons, or an error."""
+    """Would catch masses below 1e-308 that are left out or have lost their digits: false epsilons, or an error."""
     ends = [expit(epsilon0)] * upper + [0.5] * halves
     chances = ends + [expit(-epsilon0)] * (n - 1 - len(ends))
     law = placed_count(n, epsilon0, chances)
@@ -53,8 +53,8 @@ def test_counts_rarer_than_any_float_have_their_losses(
     assert found[0] == found[1] == pytest.approx(in_balls(epsilon0, share * epsilon0, chances), rel=1e-12, abs=1e-12)
 
 
-def test_an_epsilon_below_any_float_s_delta_is_not_the_largest_loss() -> None:
-    """Once 0.916 where it is 0.80, and an epsilon of 0.916 at delta = 0, where it is 1."""
+def test_an_epsilon_below_any_float_s_delta_is_not_the_supremum() -> None:
+    """Would catch 0.916 where epsilon is 0.80, and 0.916 at delta = 0, where it is 1."""
     loss = shuffle(TwoPoint(1.0), 3000, others=[expit(1.0)] * 1000 + [expit(-1.0)] * 1999)
     assert loss.exact
     found = loss.epsilon(log_delta=-1000.0)

@@ -23,6 +23,7 @@ from ldp_audit.auditing import audit
 from ldp_audit.auditing.adapters import as_sampler, from_command
 from ldp_audit.auditing.adapters.command import MOST
 from ldp_audit.auditing.program import ProgramError
+from tests.meta.snippets import snippets_of
 from tests.together import together
 
 CLIENT = """
@@ -81,18 +82,12 @@ def test_the_seed_decides_and_workers_start_clients_of_their_own() -> None:
     assert sent(1, 50, np.random.default_rng(3)) == sampler(1, 50, np.random.default_rng(3))
 
 
-JAVASCRIPT = """
-require("readline").createInterface({input: process.stdin}).on("line", line => {
-  const {x, n} = JSON.parse(line);
-  for (let i = 0; i < n; i++) console.log(Math.random() < %s ? x : 1 - x);
-});
-"""
-
-
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
-def test_a_client_in_another_language() -> None:
-    for p, verdict in ((0.7310585, "consistent"), (0.9, "violated")):
-        sampler = from_command(["node", "-e", JAVASCRIPT % p])
+def test_the_client_of_the_documentation_that_is_in_another_language() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "auditing.md").read_text(encoding="utf-8")
+    (client,) = (snippet.body for snippet in snippets_of(page) if snippet.title == "client.js")
+    for p, verdict in (("0.7310585", "consistent"), ("0.9", "violated")):
+        sampler = from_command(["node", "-e", client.replace("0.9", p)])
         assert audit(sampler, (0, 1), 1.0, samples=20_000, confidence=1 - 1e-6).verdict == verdict
 
 
@@ -173,6 +168,38 @@ def test_what_is_printed_unasked_is_no_answer_to_the_next_request() -> None:
         sampler(1, 1, np.random.default_rng(0))
 
 
+def test_an_interruption_leaves_no_half_of_an_answer_behind() -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    sampler = from_command(client("time.sleep(1); print(x)"))
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            sampler(1, 1, np.random.default_rng(0))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert sampler(2, 1, np.random.default_rng(0)) == [2]
+
+
+@pytest.mark.filterwarnings("ignore:This process")  # is multi-threaded, says Python 3.12 of forks
+def test_a_fork_has_a_client_of_its_own_and_does_not_end_its_parents() -> None:
+    sampler = from_command(client("import os; print(os.getpid())"))
+    (pid,) = sampler(0, 1, np.random.default_rng(0))
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            (other,) = sampler(0, 1, np.random.default_rng(0))
+            sampler.close()
+            code = int(other == pid)
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert sampler(0, 1, np.random.default_rng(0)) == [pid]
+
+
 def test_nan_is_refused_with_the_input() -> None:
     with pytest.raises(ProgramError, match=r"on input 0 .*it returned NaN"):
         audit(from_command(client("print(*['NaN'] * n, sep='\\n')")), (0, 1), 1.0, samples=100)
@@ -185,6 +212,7 @@ def test_nan_is_refused_with_the_input() -> None:
         ("", "command must be a program and its arguments"),
         ([], "command must be a program and its arguments"),
         (["sh", 1], "command must be a program and its arguments"),
+        ("sh --seed {seed}", r"command must have \{x\} where it has \{n\} or \{seed\}, got sh --seed"),
     ],
 )
 def test_what_is_no_command_is_refused(command: Any, complaint: str) -> None:
@@ -193,7 +221,7 @@ def test_what_is_no_command_is_refused(command: Any, complaint: str) -> None:
 
 
 def test_a_command_and_a_target_exclude_each_other_and_timeouts_are_checked() -> None:
-    with pytest.raises(ValueError, match="target, command and url exclude each other, got target and command"):
+    with pytest.raises(ValueError, match="target, command, url and fresh exclude each other, got command and target"):
         as_sampler(len, command="cat")
     for timeout in (0, -1, True, float("nan"), "1"):
         with pytest.raises(ValueError, match="timeout must be a number of seconds above 0"):

@@ -46,7 +46,7 @@ class Service(BaseHTTPRequestHandler):
         self.wfile.write(text)
         self.close_connection = True
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Silence."""
 
 

@@ -735,7 +735,7 @@ PRIVKV = published(
     ),
 )
 
-# Industry: one bit of telemetry, and counts by sketches.
+# Industry: one bit of telemetry, and counts by coarse.
 top = Variable("M", 0, oo, open="left")
 reading = Variable("x", 0, top)
 bit_mean = 1 / (t + 1) + reading / top * (t - 1) / (t + 1)
@@ -792,7 +792,7 @@ APPLE = published(
     "Differential Privacy Team, Apple (2017)",
     Entry(
         "AP-1",
-        "count mean sketch, the flip",
+        "count mean coarse_loss, the flip",
         "1/(1 + s) flips, c = (s + 1)/(s - 1) undoes: c (1 - 2/(1 + s)) = 1.",
         lambda: equal(bound * (1 - 2 / (1 + s)), 1),
         lambda: equal(bound * (1 - 1 / (1 + s)), 1),
@@ -800,7 +800,7 @@ APPLE = published(
     ),
     Entry(
         "AP-2",
-        "count mean sketch, the variance",
+        "count mean coarse_loss, the variance",
         "(c^2 - 1)/4 = s/(s - 1)^2.",
         lambda: equal((bound**2 - 1) / 4, s / (s - 1) ** 2),
         lambda: equal((bound**2 - 1) / 2, s / (s - 1) ** 2),
@@ -808,7 +808,7 @@ APPLE = published(
     ),
     Entry(
         "AP-3",
-        "Hadamard count mean sketch",
+        "Hadamard count mean coarse_loss",
         "One bit with t/(t + 1) has c = (t + 1)/(t - 1), at most that of CMS.",
         lambda: at_most((t + 1) / (t - 1), (s + 1) / (s - 1)),
         lambda: at_most((s + 1) / (s - 1), (t + 1) / (t - 1)),

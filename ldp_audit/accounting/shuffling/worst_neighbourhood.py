@@ -1,15 +1,15 @@
-"""The worst case of n shuffled two-valued reports, over all that the clients may hold.
+"""The worst-case neighbourhood of n shuffled two-valued reports: the supremum over all other inputs.
 
-Each client sends 1 with a probability between low = 1/(t+1) and high = t/(t+1); the server sees the count. Its law is
-affine in each client's probability, and a hockey-stick divergence is convex in the pair of laws, so the supremum over
-all placings, client 1's own included, is at ends alone (a convex function on a box): client 1 at high against low or
-low against high, j of the others at high, the rest at low. The other direction is this one with j reversed, so client
-1 at high against low is all that is looked at, for the worst j: that itself among up to `MOST_ONE_BY_ONE` clients;
-beyond, blocks of splits are bounded together, and cut where the worst one may lie (`worst_split`).
+Each client sends 1 with a probability between low = 1/(t+1) and high = t/(t+1); the server sees the count. Its
+distribution is affine in each client's probability, and a hockey-stick divergence is convex in the pair of
+distributions, so the supremum over all inputs, client 1's own included, is at the ends (a convex function on a box):
+client 1 at high against low or low against high, j of the others at high, the rest at low. The other direction is this
+one with j reversed, so only client 1 at high against low is evaluated, for the worst j: exactly up to `MOST_ONE_BY_ONE`
+clients; beyond, blocks of splits are bounded together, and cut where the worst one may lie (`worst_split`).
 
 One split, or a block (`SplitCounts`). Each other client sends 1 with probability high, with low, or with 1/2; q is the
-law of their count, T(k) its upper tail. For client 1 at high against low, with A = e**epsilon high - low and
-g = high - e**epsilon low,
+distribution of their count, T(k) its upper tail. For client 1 at high against low, with A = e**epsilon high - low and g
+= high - e**epsilon low,
 
     delta(epsilon) = max over k of  g q(k - 1) - (A - g) T(k),
 
@@ -21,19 +21,19 @@ independent trials", 1964). Under a tilt theta that has the cumulant function K,
 
     w(-1) = e**(theta - theta*),   w(d) = -(1 - e**-theta*) e**(-theta d) for d >= 0,   0 below -1.
 
-v is a mean over the frequencies 2 pi s/N of the law's characteristic function, a product of powers, so its cost does
-not grow with the number of clients. What is counted:
+v is a mean over the frequencies 2 pi s/N of the characteristic function, a product of powers, so its cost does not grow
+with the number of clients. The errors that are counted:
 
-* N of them add up the masses N apart: w is repeated with that period. Beyond the reach of Bernstein's inequality there
-  is at most e**-45 on either side; within it the repeated weights are below e**(-theta (N - reach)).
-* Frequencies left out: |1 - p + p e**(iu)|**2 = 1 - 2 p (1 - p) (1 - cos u), so the product is below
-  e**(-variance (1 - cos u)).
+* Aliasing: N frequencies add up the masses N apart, so w is repeated with that period. Beyond the reach of Bernstein's
+  inequality there is at most e**-45 on either side; within it the repeated weights are below e**(-theta (N - reach)).
+* Frequencies left out: |1 - p + p e**(iu)|**2 = 1 - 2 p (1 - p) (1 - cos u), so the product is below e**(-variance (1 -
+  cos u)).
 * Rounding: of logarithms, angles, and sums.
 
-Renyi divergences (`WorstMoments`). e**((alpha - 1) D_alpha) is an f-divergence, so its supremum is at splits too; up to
-`MOST_ONE_BY_ONE` clients all of them are added up, in positive terms alone (`losses/divergence.py`). Divergences of
-independent reports add up, so a bound on a sum needs no loss that is worse than every split at once: of very many
-counts it lies far below that of the dominating one (`moment_bound`).
+Renyi divergences (`WorstDivergence`). e**((alpha - 1) D_alpha) is an f-divergence, so its supremum is at splits too; up
+to `MOST_ONE_BY_ONE` clients all of them are added up, in positive terms alone (`losses/divergence.py`). Divergences of
+independent reports add up, so this bounds a sum without a loss that dominates every split at once: for very many counts
+it lies far below that of such a loss (`moment_bound`).
 """
 
 from __future__ import annotations
@@ -55,21 +55,21 @@ from ldp_audit.mechanisms.log_space import expit
 MOST_ONE_BY_ONE = 1024
 
 _PRECISION, _BLOCKS, _ALL_BLOCKS = 5e-4, 2000, 64 * MOST_ONE_BY_ONE
-"""How far apart the ends of ln delta of more clients may be, where so many blocks of splits can tell."""
+"""With more clients, the difference of the bounds on ln delta, as far as this many blocks of splits allow."""
 
 _DENSE, _SPARSE, _COARSE, _FEW = 180, 240, 2e-4, 1000
-"""A law that dominates takes so many levels, see `chord_levels`; precision and blocks likewise for each of them."""
+"""A loss that dominates takes so many epsilons, see `chord_levels`; precision and blocks likewise for each of them."""
 
 _FINE, _DENSER, _FEWEST = 1e-5, 400, 400
-"""Its precision among few clients, and the first number for the fewest of them."""
+"""Its precision for few clients, and the first number for the fewest of them."""
 
 _RAREST = -250.0
-"""ln of the probability of a placing's own loss that is a level as well."""
+"""ln of the probability of a neighbourhood's own loss that is one of these epsilons as well."""
 
 
 @dataclass(frozen=True)
-class WorstPlacing(PairLoss):
-    """The supremum over placings, as a `PairLoss`; it is its own mirror image.
+class WorstNeighbourhood(PairLoss):
+    """The supremum over all other inputs, as a `PairLoss`, its own reverse.
 
     epsilon0: of one report, nats, > 0, at most 350.   n: clients, 2 .. 10**8.
     """
@@ -81,14 +81,14 @@ class WorstPlacing(PairLoss):
         """See `PairLoss`: epsilon0, whatever the others hold (nobody sends 1)."""
         return self.epsilon0
 
-    def reversed(self) -> WorstPlacing:
-        """The same."""
+    def reversed(self) -> WorstNeighbourhood:
+        """See `PairLoss`: the same."""
         return self
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `PairLoss`; the ends differ by rounding up to 1024 clients.
+        """See `PairLoss`; the bounds differ by rounding up to 1024 clients.
 
-        Beyond by 5e-4, of 10**8 by up to 1e-2; by more where delta lies below all floats.
+        Beyond by 5e-4, for 10**8 by up to 1e-2; by more where delta lies below all floats.
         """
         if epsilon < 0:
             return log_delta_from_reversed(epsilon, self.log_delta_bounds(-epsilon))
@@ -109,15 +109,15 @@ class WorstPlacing(PairLoss):
         return self._moments.divergence(alpha), False
 
     @cached_property
-    def _moments(self) -> WorstMoments:
-        return WorstMoments(self.epsilon0, self.n)
+    def _moments(self) -> WorstDivergence:
+        return WorstDivergence(self.epsilon0, self.n)
 
     def known_bound(self, end: int) -> PairLoss:
-        """See `PairLoss`: `placing`, which is about the worst, or a loss that dominates all placings."""
+        """See `PairLoss`: `placing`, which is about the worst, or a loss that dominates all splits."""
         return self._dominating if end else self.placing
 
     def _split(self, epsilon: float, precision: float, blocks: int, near: WorstSplit | None = None) -> WorstSplit:
-        """Of a level from 0 on, below the largest loss."""
+        """The worst split at an epsilon from 0 on, below the supremum."""
         level = SplitCounts(self.epsilon0, epsilon)
         return worst_split(level, self.n - 1, precision=precision, most=blocks, near=near)
 
@@ -133,7 +133,7 @@ class WorstPlacing(PairLoss):
         return chord_loss(levels, np.array([*(min(0.0, one.high) for one in found), -math.inf]))
 
     def _own_levels(self) -> NDArray[np.float64]:
-        """Losses of the placing's mirror image that are not too rare: there a placing's chords are its profile."""
+        """The losses of `placing` reversed that are not too rare: between them its profile equals its chords."""
         atoms = self.placing.atoms()
         if atoms is None:
             return np.empty(0)
@@ -142,7 +142,7 @@ class WorstPlacing(PairLoss):
 
     @cached_property
     def placing(self) -> PairLoss:
-        """The loss while everybody is at the lower end, client 1 but in the second law."""
+        """The loss while everybody is at the lower end, client 1 only under the second hypothesis."""
         return one_end(self.epsilon0, self.n).reversed()
 
 
@@ -156,22 +156,22 @@ def one_end(epsilon0: float, n: int) -> PairLoss:
 
 
 _CUTS = 32
-"""Splits known at first, evenly; and others ever closer to both ends, where the worst ones lie."""
+"""The number of splits evaluated at first, evenly; and others ever closer to both ends, where the worst ones lie."""
 
 _SHARE = 1e-3
-"""How far apart the ends may be where delta is nearly 1, as a share of its logarithm."""
+"""The difference of the bounds where delta is nearly 1, as a share of its logarithm."""
 
 _PARTS, _MORE_PARTS, _MANY = 8, 32, 2000
-"""Of a block that is cut; more where there are not many splits."""
+"""The number of parts of a block that is cut; more for fewer splits than _MANY."""
 
 _FAR = 2.0
-"""How far below the worst split ln delta of a block is that may grow, on the way from one level to the next."""
+"""How far below the worst split ln delta of a block is that may grow before the next epsilon."""
 
 Numbers = NDArray[np.float64]
 
 
 class WorstSplit(NamedTuple):
-    """Ends of ln delta of the worst split; and the blocks that told them, which serve a level near by as well."""
+    """Bounds on ln delta of the worst split; and the blocks of the search, from which a near epsilon's may start."""
 
     low: float
     high: float
@@ -182,10 +182,10 @@ class WorstSplit(NamedTuple):
 def worst_split(
     level: SplitCounts, others: int, *, precision: float, most: int, near: WorstSplit | None = None
 ) -> WorstSplit:
-    """The worst split of so many other clients.
+    """The worst split of `others` other clients.
 
-    precision: how far apart the ends may be, if they are not near 0; 0 for the worst split itself.
-    most: blocks that may be looked at.   near: that of a level near by, to begin with its blocks.
+    precision: the difference of the bounds, if they are not near 0; 0 for the worst split itself.
+    most: blocks that may be evaluated.   near: that of a near epsilon, to begin with its blocks.
     """
     least, last = _first_blocks(others) if near is None else (near.least, near.last)
     low = target = -math.inf
@@ -206,12 +206,12 @@ def worst_split(
         least, last = _cut(least[alive], last[alive], max(1, int(min(left, parts))))
     least, last, above = (np.concatenate(one) for one in zip(*seen, strict=True))
     high = float(above.max())
-    # blocks that were too many are no good beginning
+    # too many blocks are a poor start
     return WorstSplit(low, high, *(_coarser(least, last, above, high) if most else _first_blocks(others)))
 
 
 def _first_blocks(others: int) -> tuple[Numbers, Numbers]:
-    """Single splits, and all those between two of them."""
+    """Single splits, and blocks of all those between two of them."""
     near = 2.0 ** np.arange(max(1, others).bit_length())
     cuts = np.concatenate([np.linspace(0, others, _CUTS + 1).round(), near, others + 1 - near])
     known = np.unique(np.clip(cuts, 0, others)).astype(np.float64)
@@ -220,7 +220,7 @@ def _first_blocks(others: int) -> tuple[Numbers, Numbers]:
 
 
 def _coarser(least: Numbers, last: Numbers, above: Numbers, high: float) -> tuple[Numbers, Numbers]:
-    """Two blocks after each other as one where both lie far below."""
+    """Pairs of neighbouring blocks joined where both lie far below."""
     order = np.argsort(least)
     least, last, far = least[order], last[order], above[order] < high - _FAR
     joins = np.zeros(least.size, dtype=bool)  # with the one before
@@ -229,7 +229,7 @@ def _coarser(least: Numbers, last: Numbers, above: Numbers, high: float) -> tupl
 
 
 def _cut(least: Numbers, last: Numbers, parts: int) -> tuple[Numbers, Numbers]:
-    """Each block as so many, or as its splits if these are fewer: the ends of these."""
+    """Each block as so many parts, or as its splits if these are fewer: their ends."""
     steps = np.arange(parts + 1) / parts
     edges = least[:, None] + np.floor((last - least + 1)[:, None] * steps)
     starts, ends = edges[:, :-1].ravel(), edges[:, 1:].ravel() - 1
@@ -239,15 +239,15 @@ def _cut(least: Numbers, last: Numbers, parts: int) -> tuple[Numbers, Numbers]:
 
 _EPS = 2.0**-52
 _NEGLIGIBLE = 45.0
-"""-ln of what may lie beyond the reach, and of a product that counts as 0."""
+"""-ln of the mass beyond the reach, and of a product that counts as 0."""
 _AWAY = 3.0
-"""Tilts move the mean by so many standard deviations at least, that weights fall off within the period."""
+"""Standard deviations by which a tilt moves the mean at least, so that weights decay within the period."""
 _SURE = 25.0
-"""-ln of the chance that there are fewer coins in a block than are counted."""
+"""-ln of the probability of fewer coins in a block than are counted."""
 _SELDOM = 0.1
-"""Of the chance that a client sends no coin, below which it is told apart whether all do."""
+"""Below this probability of an own end the case that all clients send coins is treated apart."""
 _UNSURE = 1e-6
-"""How far rounding may move a mean."""
+"""The rounding of a mean."""
 _LARGE = 40.0
 
 Numbers = NDArray[np.float64]
@@ -258,7 +258,7 @@ class _Tilt(NamedTuple):
 
     gains: ln of the mean of e**(theta X), less theta times the tilted mean.   usual: the likelier report.
     rare: the tilted chance of the other one.   signs: 1 where that is a 1, else -1.
-    Of many clients, sums of these lose no digits where their reports are nearly sure.
+    For many clients, sums of these lose no digits where their reports are nearly sure.
     """
 
     gains: Numbers
@@ -268,27 +268,27 @@ class _Tilt(NamedTuple):
 
     @property
     def variances(self) -> Numbers:
-        """Of the report."""
+        """The variance of the report."""
         return self.rare * (1 - self.rare)
 
 
 @dataclass(frozen=True)
 class SplitCounts:
-    """One level: 0 <= epsilon < epsilon0 <= 700, nats.
+    """The splits at one epsilon: 0 <= epsilon < epsilon0 <= 700, nats.
 
-    Splits are columns: so many other clients at high, at low, and with a fair coin, shape (3, m).
+    Splits are columns: the numbers of other clients at high, at low, and with a fair coin, shape (3, m).
     """
 
     epsilon0: float
     epsilon: float
 
     def log_delta(self, splits: Numbers) -> tuple[Numbers, Numbers]:
-        """A lower and an upper end of ln delta for each split, shape (m,)."""
+        """A lower and an upper bound of ln delta for each split, shape (m,)."""
         p, q = self._chances
         widest = float(np.max((p * q) @ splits))
         theta = max(self._best, min(1.0, _AWAY / math.sqrt(widest)) if widest > 0 else 1.0)
         tilt = self._tilted(theta)
-        # laws of like widths need the same frequencies
+        # distributions of similar width need the same frequencies
         sizes = np.floor(np.log2(1 + tilt.variances @ splits) / 2)
         low, high = np.empty(sizes.size), np.empty(sizes.size)
         for size in np.unique(sizes):
@@ -296,36 +296,36 @@ class SplitCounts:
         return low, high
 
     def log_delta_of_blocks(self, least: Numbers, most: Numbers, others: int) -> tuple[Numbers, Numbers]:
-        """For blocks, of all other clients from `least` to `most` at high: an upper end of ln delta for all splits.
+        """For blocks, of all other clients from `least` to `most` at high: an upper bound of ln delta for all splits.
 
-        returns: with lower ends, which hold for blocks of one split.
+        returns: with lower bounds, which hold for blocks of one split.
         """
         if math.tanh(self.epsilon0 / 2) * others**1.5 <= 1:
             low, high = self.log_delta(np.array([least, others - least, np.zeros(least.size)]))
             return low, np.logaddexp(high, self._log_change(least, most, others))
-        # What a block's splits share counts; of each other client, that it sends a fair coin with probability 2 low,
-        # and its own end else, which is shown to the server, who then cannot tell less.
+        # The part common to a block's splits is kept; each other client sends a fair coin with probability 2 low, and
+        # else its own end, which is shown to the server: an upper bound.
         free = most - least
         splits = np.array([least, others - most, _sure_coins(free, 2 * float(self._chances[0][1]))])
         low, high = self.log_delta(splits)
         own = math.tanh(self.epsilon0 / 2)  # the chance of its own end
-        if own < _SELDOM and free.any():  # mostly all of them send coins
+        if own < _SELDOM and free.any():  # often all of them send coins
             some = free > 0
             log_all = free[some] * math.log1p(-own)
             _, all_coins = self.log_delta(np.array([least, others - most, free])[:, some])
             high[some] = np.logaddexp(log_all + all_coins, np.log(-np.expm1(log_all)) + high[some])
-        # if there are fewer, as if there were none: v below 1, and k behind the mean
+        # with fewer coins, the bound without any: v below 1, and k behind the mean
         splits[2] = 0.0
         none = self._log_scale + self._tilted(self._best).gains @ splits
         above = np.logaddexp(high, none - _SURE)
         return low, np.where(free > 0, above + 8 * _EPS * (1 + np.abs(above)), high)
 
     def _log_change(self, least: Numbers, most: Numbers, others: int) -> Numbers:
-        """ln of how much larger delta may be for a split of a block than for its first one.
+        """ln of the largest increase of delta from a block's first split to any other.
 
-        From one to the next it grows by no more than (high - low)(g q'(k - 2) - A q'(k - 1)), where q' lacks the
-        client that moves, and k is best after it: by no more than (high - low) A e**(K' - theta*(k - 1)) times the
-        steepest step of q' tilted by theta*, which is at most pi/4 over its variance (by its transform).
+        From one to the next it grows by no more than (high - low)(g q'(k - 2) - A q'(k - 1)), where q' lacks the client
+        that moves, and k is best after it: by no more than (high - low) A e**(K' - theta*(k - 1)) times the steepest
+        step of q' tilted by theta*, which is at most pi/4 over its variance (by its transform).
         """
         tilt = self._tilted(self._best)
         ends = [np.array([one, others - one, np.zeros(one.size)]) for one in (least, most)]
@@ -359,7 +359,7 @@ class SplitCounts:
 
     @cached_property
     def _chances(self) -> tuple[Numbers, Numbers]:
-        """Of 1 and of 0."""
+        """The probabilities of 1 and of 0."""
         low = math.exp(-float(np.logaddexp(0.0, self.epsilon0)))
         high = 1 / (1 + math.exp(-self.epsilon0))
         return np.array([high, low, 0.5]), np.array([low, high, 0.5])
@@ -383,7 +383,7 @@ class SplitCounts:
         rest = q * math.exp(-theta)
         rare = np.minimum(p, rest) / (p + rest)
         seldom = p <= rest  # a 1
-        # ln(1 + p (e**theta - 1)), or what that lacks of theta, of which both are small
+        # ln(1 + p (e**theta - 1)), or theta less that, whichever is small
         with np.errstate(over="ignore"):
             grown = p * math.exp(theta / 2) * math.exp(theta / 2) if theta > _LARGE else p * math.expm1(theta)
         change = np.where(seldom, grown, q * math.expm1(-theta))
@@ -423,14 +423,14 @@ class SplitCounts:
 
 
 def _sure_coins(free: Numbers, chance: float) -> Numbers:
-    """So many of Bin(free, chance) there are but with probability e**-25, by Chernoff's bound and by Bernstein's."""
+    """A count that Bin(free, chance) reaches but with probability e**-25, by Chernoff's and Bernstein's bounds."""
     spread = free * chance * max(0.0, 1 - chance)
     fewer = np.minimum(np.sqrt(2 * _SURE * free * chance), _SURE / 3 + np.sqrt(_SURE**2 / 9 + 2 * _SURE * spread))
     return np.maximum(0.0, np.floor(free * chance - fewer))
 
 
 _ROUNDING_OF_MOMENTS = 1e-10
-"""What rounding may make of a divergence: the masses are right to 1e-12 of themselves, and so their ratios."""
+"""The rounding of a divergence: the masses are right to 1e-12 of themselves, and so their ratios."""
 _LEAST = 1e-280
 _STEEPEST = 600.0
 _SMALL = 1e-3
@@ -439,7 +439,7 @@ Numbers = NDArray[np.float64]
 
 
 class _Splits(NamedTuple):
-    """Of each split, a row, and each count: P's masses and the losses; and a bound on the mass that is left out."""
+    """For each split, a row, and each count: P's masses and the losses; and a bound on the mass that is left out."""
 
     masses: Numbers
     losses: Numbers
@@ -447,14 +447,14 @@ class _Splits(NamedTuple):
 
 
 @dataclass(frozen=True)
-class WorstMoments:
-    """epsilon0: of one report, nats, > 0.   n: clients, >= 2."""
+class WorstDivergence:
+    """The largest Renyi divergence over splits.   epsilon0: of one report, nats, > 0.   n: clients, >= 2."""
 
     epsilon0: float
     n: int
 
     def divergence(self, alpha: float) -> float:
-        """An upper end of the largest D_alpha, nats; alpha: > 1."""
+        """An upper bound of the largest D_alpha, nats; alpha: > 1."""
         order = alpha - 1
         if order * self.epsilon0 > _STEEPEST:
             return self.epsilon0
@@ -466,12 +466,12 @@ class WorstMoments:
     @cached_property
     def _splits(self) -> _Splits:
         low, high, others = expit(-self.epsilon0), expit(self.epsilon0), self.n - 1
-        counts = [np.ones(1)]  # of ones among so many clients at the upper end
+        counts = [np.ones(1)]  # of ones among this many clients at the upper end
         for _ in range(others):
             counts.append(np.append(low * counts[-1], 0.0) + np.append(0.0, high * counts[-1]))
-        laws = np.array([np.convolve(counts[j], counts[others - j][::-1]) for j in range(self.n)])
-        laws[laws < _LEAST] = 0.0
-        stays, moves = np.pad(laws, ((0, 0), (0, 1))), np.pad(laws, ((0, 0), (1, 0)))
+        pairs = np.array([np.convolve(counts[j], counts[others - j][::-1]) for j in range(self.n)])
+        pairs[pairs < _LEAST] = 0.0
+        stays, moves = np.pad(pairs, ((0, 0), (0, 1))), np.pad(pairs, ((0, 0), (1, 0)))
         first, second = low * stays + high * moves, high * stays + low * moves
         known = (first > 0) & (second > 0)
         change = np.divide(moves - stays, second, out=np.zeros_like(first), where=known)

@@ -1,4 +1,4 @@
-"""Adding laws by FFT, against sums of whole numbers' products: the stated errors hold, and are of use."""
+"""Discretised losses: their sums by FFT against products of polynomials, and their common spacing."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_audit.losses import grid_loss
-from ldp_audit.losses.discretisation import TiltedLaw, regridded
+from ldp_audit.losses.discretisation import TiltedDistribution, common_spacing, respaced
 from ldp_audit.losses.grid_loss import added
 
 
-def _law(weights: list[int], first: int = 0, spacing: float = 0.1) -> TiltedLaw:
+def _law(weights: list[int], first: int = 0, spacing: float = 0.1) -> TiltedDistribution:
     masses = np.array(weights) / sum(weights)
-    return TiltedLaw(spacing, 0.0, 0.0, np.arange(first, first + len(weights), dtype=np.int64), masses, 0.0, 0.0)
+    return TiltedDistribution(
+        spacing, 0.0, 0.0, np.arange(first, first + len(weights), dtype=np.int64), masses, 0.0, 0.0
+    )
 
 
 def _exact(parts: list[tuple[list[int], int]]) -> list[Fraction]:
-    """The masses of the sum, from the polynomials' product."""
+    """The masses of the sum, from the product of polynomials."""
     product, total = [1], 1
     for weights, times in parts:
         for _ in range(times):
@@ -54,7 +56,7 @@ def test_every_mass_is_within_the_stated_error(parts):
 
 
 def test_the_stated_error_is_not_far_above_the_true_one_and_never_below():
-    """A million losses: the error is a small share of the masses. Would catch a bound that makes the ends useless."""
+    """A million losses: would catch an error bound that makes the bounds on delta useless."""
     found = added([(_law([1, 3, 2]), 10**6)], 2**16)
     assert found is not None
     assert found.mass_error < 1e-6 * found.masses.max()
@@ -90,16 +92,42 @@ def test_too_many_points_are_refused():
 
 
 @given(_WEIGHTS.filter(lambda weights: len(weights) > 1), st.floats(0.01, 5.0), st.sampled_from([0.0, 1.5]))
-def test_moving_to_another_grid_keeps_the_masses_of_both_laws(weights, spacing, theta):
-    """Would catch shares that do not keep the mean of e**-loss, which domination rests on."""
+def test_moving_to_another_grid_keeps_the_masses_of_both_distributions(weights, spacing, theta):
+    """Would catch shares that change the mean of e**-loss, on which domination rests."""
     law = _law(weights)
     tilted = law.masses * np.exp(theta * law.spacing * law.indices)
-    law = TiltedLaw(law.spacing, theta, 0.0, law.indices, tilted / tilted.sum(), math.log(tilted.sum()), 0.0)
-    moved = regridded(law, spacing)
+    law = TiltedDistribution(law.spacing, theta, 0.0, law.indices, tilted / tilted.sum(), math.log(tilted.sum()), 0.0)
+    moved = respaced(law, spacing)
 
-    def untilted(one: TiltedLaw, power: float) -> float:
+    def untilted(one: TiltedDistribution, power: float) -> float:
         return float((one.masses * np.exp((power - theta) * one.spacing * one.indices)).sum()) * math.exp(one.log_sum)
 
     for power in (0.0, -1.0):
         assert untilted(moved, power) == pytest.approx(untilted(law, power), rel=1e-9)
     assert untilted(moved, -2.0) >= untilted(law, -2.0) * (1 - 1e-9)
+
+
+@given(
+    st.floats(1e-9, 10),
+    st.lists(st.lists(st.integers(-300, 300), min_size=2, max_size=5, unique=True), min_size=1, max_size=3),
+)
+def test_losses_on_a_lattice_are_found_on_it(step, places):
+    """Would catch a spacing that misses one list's losses, and one that is too small by a whole factor."""
+    losses = [step * np.array(sorted(one), dtype=np.float64) for one in places]
+    found = common_spacing(losses)
+    divisor = math.gcd(*(value - min(one) for one in places for value in one))
+    assert found == pytest.approx(divisor * step, rel=1e-9)
+    gaps = np.concatenate([one - one[0] for one in losses]) / (divisor * step)
+    assert np.abs(gaps - np.round(gaps)).max() < 1e-6
+
+
+@pytest.mark.parametrize("losses", [[[0.0, 1.0], [0.0, math.sqrt(2)]], [[-math.pi, 0.0, 1.0]], [[0.0, 1e-12, 1.0]]])
+def test_losses_of_nothing_in_common_have_none(losses):
+    """Would catch a spacing that is rounding alone."""
+    assert common_spacing([np.array(one) for one in losses]) is None
+
+
+def test_single_losses_need_no_spacing():
+    """Would catch a division by a distance of 0."""
+    assert common_spacing([np.array([0.3]), np.array([5.0])]) == math.inf
+    assert common_spacing([]) == math.inf

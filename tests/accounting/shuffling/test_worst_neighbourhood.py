@@ -1,4 +1,4 @@
-"""Counts of split senders: against fractions, balls and closed forms, and the blocks of splits against their splits."""
+"""Counts of split clients: against fractions, balls and closed forms, and blocks of splits against their splits."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from flint import arb, arb_poly, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_audit.accounting.shuffling import worst_placing
+from ldp_audit.accounting.shuffling import worst_neighbourhood
 from ldp_audit.accounting.shuffling.anonymous_counts import Chance, exact_laws
 from ldp_audit.accounting.shuffling.count_loss import CountLoss
-from ldp_audit.accounting.shuffling.worst_placing import SplitCounts, worst_split
+from ldp_audit.accounting.shuffling.worst_neighbourhood import SplitCounts, worst_split
 from ldp_audit.mechanisms.log_space import expit
 
 
@@ -33,7 +33,7 @@ def exact(t: Fraction, level: Fraction, split: tuple[int, int, int]) -> float:
 @pytest.mark.parametrize("t", [Fraction(3), Fraction(11, 10), Fraction(400)])
 @pytest.mark.parametrize("share", [Fraction(0), Fraction(1, 50), Fraction(1, 2), Fraction(99, 100)])
 def test_few_clients_are_those_of_the_fractions(t: Fraction, share: Fraction) -> None:
-    """Would catch a count that is one off, a coin that is none, a tail that wraps around."""
+    """Would catch a count that is one off, a missing coin, a tail that wraps around."""
     columns = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (2, 3, 0), (5, 1, 4), (0, 9, 0), (7, 0, 2)]
     level = 1 + share * (t - 1)
     low, high = SplitCounts(math.log(t), math.log(level)).log_delta(splits(*columns))
@@ -46,7 +46,7 @@ def test_few_clients_are_those_of_the_fractions(t: Fraction, share: Fraction) ->
 
 
 def by_polynomials(epsilon0: float, epsilon: float, split: tuple[int, int, int]) -> float:
-    """ln of the same, from the law of the others' count as a product of polynomials, in balls."""
+    """ln of the same, from the others' count as a product of polynomials, in balls."""
     with ctx.workprec(3000):
         t, level = arb(epsilon0).exp(), arb(epsilon).exp()
         low, high = 1 / (t + 1), t / (t + 1)
@@ -125,7 +125,7 @@ def test_blocks_lie_above_all_their_splits(epsilon0: float, far: float, digits: 
 
 def test_a_coin_for_every_client_of_a_block_would_be_beaten(monkeypatch: pytest.MonkeyPatch) -> None:
     """The check above can fail."""
-    monkeypatch.setattr(worst_placing, "_sure_coins", lambda free, _: 1.3 * free)
+    monkeypatch.setattr(worst_neighbourhood, "_sure_coins", lambda free, _: 1.3 * free)
     level = SplitCounts(1.0, 0.05)
     low, _ = level.log_delta(splits((9000, 999, 0)))
     _, high = level.log_delta_of_blocks(np.array([8000.0]), np.array([9999.0]), 9999)
@@ -146,7 +146,7 @@ def test_the_worst_split_is_found_among_few_clients(epsilon0: float, epsilon: fl
     [(1.0, 5000, 5e-4), (1.0, 10**6, 5e-4), (1.0, 10**8, 2e-2), (1e-3, 10**4, 5e-4), (0.05, 20_000, 5e-4)],
 )
 def test_among_many_clients_the_worst_split_is_enclosed(epsilon0: float, n: int, apart: float) -> None:
-    """At 1e-3 the ends were 0.06 apart, where hardly a client shows its own end, but a few may."""
+    """At 1e-3 hardly a client shows its own end: would catch bounds 0.06 apart."""
     level = SplitCounts(epsilon0, 10 * epsilon0 / math.sqrt(n))
     low, high, *_ = worst_split(level, n - 1, precision=5e-4, most=2000)
     upper = np.unique(np.linspace(0, n - 1, 3000).round())
@@ -155,8 +155,8 @@ def test_among_many_clients_the_worst_split_is_enclosed(epsilon0: float, n: int,
 
 
 @pytest.mark.parametrize(("epsilon0", "n"), [(1.0, 300), (0.01, 300), (5.0, 3000)])
-def test_the_blocks_of_a_level_serve_the_next_ones(epsilon0: float, n: int) -> None:
-    """Would catch a split that no block holds any more: blocks are cut and joined from level to level."""
+def test_the_blocks_of_an_epsilon_serve_the_next_ones(epsilon0: float, n: int) -> None:
+    """Would catch a split that no block covers: blocks are cut and joined from epsilon to epsilon."""
     near = None
     for epsilon in np.linspace(0.0, 0.9, 40) * epsilon0:
         level = SplitCounts(epsilon0, float(epsilon))

@@ -1,0 +1,152 @@
+"""Discrete losses above and below a profile: valid, near it, and valid even where the points are no profile."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose
+from ldp_audit.accounting.shuffling.clones import clones, stronger_clones, third_value
+from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhood
+from ldp_audit.accounting.subsample import subsample
+from ldp_audit.losses.composition import composed
+from ldp_audit.losses.discrete_loss import BinomialLoss
+from ldp_audit.losses.hulls import chord_levels, chord_loss, dominated_atoms
+from ldp_audit.losses.loss import PairLoss
+from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
+from ldp_audit.losses.subsampled_loss import SamplingRate, SubsampledLoss
+from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
+
+TWENTY = BinomialLoss(0.2, -0.2, 20)
+
+
+def above(law, factor: float = 1.0):
+    levels = chord_levels(lambda level: law.log_delta_bounds(level)[1], law.supremum(), 180, 240)
+    values = np.array([law.log_delta_bounds(float(level))[1] + math.log(factor) for level in levels])
+    return levels, chord_loss(levels, np.minimum(values, 0.0))
+
+
+def test_the_chords_lie_above_and_near() -> None:
+    _, law = above(TWENTY)
+    for level in (-1.0, 0.0, 0.01, 0.7, 2.2, 3.7, 3.99):
+        truth, found = TWENTY.log_delta_bounds(level)[0], law.log_delta_bounds(level)[0]
+        assert truth <= found <= truth + 2e-2
+    assert law.supremum() == TWENTY.supremum()
+
+
+@pytest.mark.parametrize("factor", [1 + 1e-9, 1.001, 1.5, 100.0])
+def test_points_that_are_no_profile_still_give_a_loss_above_them(factor: float) -> None:
+    """A profile times a factor may be too steep at 0 for any symmetric loss: its masses would exceed 1."""
+    levels, law = above(BinomialLoss(3.0, -3.0, 1), factor)
+    for level in levels[:-1]:
+        wanted = min(0.0, BinomialLoss(3.0, -3.0, 1).log_delta_bounds(float(level))[0] + math.log(factor))
+        known = math.log(-math.expm1(level - 3.0) / (1 + math.exp(-3.0)))  # no law of this largest loss has more
+        assert law.log_delta_bounds(float(level))[0] >= min(wanted, known) - 1e-9
+
+
+def test_epsilons_reach_to_the_supremum_without_a_leap() -> None:
+    """Would catch a gap below the supremum: tilts of a sum would see that loss alone, and halve epsilon or worse."""
+    law = WorstNeighbourhood(1.0, 10**8)
+    levels = chord_levels(lambda level: law.placing.log_delta_bounds(level)[1], 1.0, 20, 20)
+    assert levels[0] == 0
+    assert levels[-1] == 1
+    far = levels[levels > 2e-3]
+    assert np.all(far[1:] <= 1.2 * far[:-1])
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        WorstNeighbourhood(1.0, 12),
+        WorstNeighbourhood(1e-9, 600),
+        WorstNeighbourhood(4.0, 900),
+        WorstNeighbourhood(0.5, 10**5),
+        WorstNeighbourhood(10.0, 10**6),
+        WorstNeighbourhood(1.0, 10**8),
+        WorstNeighbourhood(60.0, 5000),
+        clones(1.0, 3000),
+        stronger_clones(2.0, 10**6),
+        third_value(3.0, 40, 5),
+    ],
+    ids=repr,
+)
+def test_what_stands_for_it_in_sums_encloses_the_loss(law) -> None:
+    lower, upper = law.known_bounds()
+    assert law.known_bound(0) is lower
+    assert law.known_bound(1) is upper
+    reach = min(0.98 * law.epsilon0, 60 * math.sinh(law.epsilon0 / 2) / math.sqrt(law.n))
+    for share in (-0.3, 0.0, 0.003, 0.03, 0.1, 0.3, 1.0):
+        ends = law.log_delta_bounds(share * reach)
+        assert lower.log_delta_bounds(share * reach)[0] <= ends[1] + 1e-12
+        assert upper.log_delta_bounds(share * reach)[1] >= ends[0] - 1e-12
+
+
+@pytest.mark.parametrize(
+    ("epsilon0", "n", "delta", "apart"),
+    [(1.0, 10**6, 1e-6, 1e-3), (1.0, 10**6, 1e-300, 3e-3), (1e-9, 10**8, 1e-300, 3e-3), (10.0, 10**6, 1e-6, 6e-3)],
+)
+def test_ten_counts_are_enclosed_closely(epsilon0: float, n: int, delta: float, apart: float) -> None:
+    """Would catch an upper bound at 1e-300 of nine times the lower one, or of the supremum."""
+    law = composed([(WorstNeighbourhood(epsilon0, n), 10)])
+    low, high = PrivacyLoss((law,)).epsilon_bounds(delta)
+    assert 0 < low <= high <= low * (1 + apart)
+
+
+LAWS: list[PairLoss] = [
+    GaussianLoss(1e-6),
+    GaussianLoss(1.0),
+    GaussianLoss(30.0),
+    LaplaceLoss(1.0),
+    LaplaceLoss(40.0),
+    BinomialLoss(1e-3, -1e-3, 200_000),
+    SubsampledLoss(GaussianLoss(1.0), SamplingRate.of_chance(0.1)),
+    SubsampledLoss(GaussianLoss(1.0), SamplingRate.of_chance(0.1), False),
+]
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_hull_lies_below_and_near(law: PairLoss) -> None:
+    lower = dominated_atoms(law)
+    scale = min(8.0, law.supremum(), law.reversed().supremum())
+    if isinstance(law, GaussianLoss):
+        scale = law.mu * min(8.0, law.mu + 2)
+    for share in (-1.0, -0.6, -0.2, -0.01, 0.0, 0.003, 0.1, 0.35, 0.8):
+        found, exact = lower.log_delta_bounds(share * scale)[0], law.log_delta_bounds(share * scale)[0]
+        assert found <= exact + 1e-12
+        if exact > -12:
+            assert found > exact - 0.05
+
+
+def test_a_list_of_losses_is_its_own_hull() -> None:
+    law = BinomialLoss(1.0, -1.0, 3)
+    for level in (-1.0, 0.0, 0.7, 2.5):
+        assert dominated_atoms(law).log_delta_bounds(level) == pytest.approx(law.log_delta_bounds(level), rel=1e-12)
+
+
+@pytest.mark.parametrize("how", [{"rate": 0.05}, {"kind": "without", "n": 20, "k": 1, "adjacency": "replace"}])
+def test_rounds_of_a_sampled_step_of_several_noises_have_a_lower_bound(how: dict[str, object]) -> None:
+    """Would catch a lower bound of 0. Less noise in all would spend more, and one of the noises by itself less."""
+    step = compose([(Gaussian(3.0), 3), (Laplace(4.0), 2)])
+    loss = compose([(subsample(step, **how), 200)])  # type: ignore[arg-type]
+    low, high = loss.epsilon_bounds(1e-6)
+    assert 0 < low <= high <= 1.02 * low
+    alone = subsample(PrivacyLoss((GaussianLoss(math.sqrt(3) / 3),)), **how)  # type: ignore[arg-type]
+    assert compose([(alone, 200)]).epsilon_bounds(1e-6)[0] <= high
+
+
+def test_prolonged_chords_do_not_cross_what_every_profile_is_at_least() -> None:
+    """Bounds a hundred-millionth apart. Would catch a hull below 1 - t, whose masses do not add up to 1."""
+    few = subsample(compose([(RandomizedResponse(0.001, k=3), 10**4)]), rate=0.5)
+    low, high = compose([(few, 2)]).epsilon_bounds(1e-6)
+    assert few.epsilon_bounds(1e-6)[0] <= low <= high <= 1.01 * low
+    assert low <= 2 * few.epsilon(5e-7)
+
+
+def test_seen_from_behind_the_hull_lies_below_too() -> None:
+    """Would catch a profile that rounds to 1, far below epsilon 0, taken for a true 1, which moves the losses."""
+    loss = compose([(RandomizedResponse(1.0, k=3), 1000)]).directions[0]
+    lower = dominated_atoms(loss).reversed()
+    for level in (0.0, 20.0, 200.0, 330.0, 400.0, 650.0):  # it is its own mirror image
+        assert lower.log_delta_bounds(level)[1] <= loss.log_delta_bounds(level)[1] + 1e-9
