@@ -23,6 +23,7 @@ from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
+from programs import NULLS
 from scipy import special
 
 from ldp_audit import audit
@@ -60,7 +61,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer runs")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--only", choices=["epsilon", "delta", "sequential", "audits"], help="these rows alone")
+    parser.add_argument(
+        "--only", choices=["epsilon", "delta", "sequential", "audits", "nulls"], help="these rows alone"
+    )
     options = parser.parse_args()
     runs, audits = (200, 50) if options.quick else (10_000, 2_000)
     _say(f"alpha = {ALPHA}; allowed: alpha + 3 sigma\n")
@@ -112,6 +115,8 @@ def jobs(runs: int, audits: int) -> Iterator[partial[Row]]:
         yield partial(betting, epsilon, delta, runs)
     for name in MECHANISMS:
         yield partial(whole_audits, name, audits)
+    for name in NULLS:
+        yield partial(null_audits, name, audits)
 
 
 def region_epsilon(epsilon: float, n: int, delta: float, runs: int) -> Row:
@@ -180,6 +185,20 @@ def whole_audits(name: str, runs: int) -> Row:
     return Row(title, runs, sum(bound > epsilon for bound in bounds), epsilon - float(np.median(bounds)))
 
 
+def null_audits(name: str, runs: int) -> Row:
+    """Whole audits of a true claim about a program as people write them, made anew for each: is it ever refuted?
+
+    "Inconclusive" is no refutation; a bound above the truth is counted whatever the verdict says.
+    """
+    made, bounds = NULLS[name], []
+    for seed in range(runs):
+        program = made.make(made.epsilon)
+        result = audit(program, made.inputs, made.epsilon, samples=5_000, confidence=1 - ALPHA, seed=seed)
+        bounds.append(result.epsilon_lower)
+    title = f"audits of {name}, epsilon {made.epsilon:g}, 5000 samples"
+    return Row(title, runs, sum(bound > made.epsilon for bound in bounds), made.epsilon - float(np.median(bounds)))
+
+
 def _counts(p: float, q: float, n: int, runs: int) -> list[Counts]:
     rng = np.random.default_rng([n, runs])
     drawn = zip(rng.binomial(n, p, runs), rng.binomial(n, q, runs), strict=True)
@@ -223,7 +242,13 @@ MECHANISMS: dict[str, tuple[Any, tuple[Any, Any], float, int]] = {
 }
 """sampler, inputs, exact epsilon, samples of each input; numpy's Laplace noise counts as exact."""
 
-KINDS = {region_epsilon: "epsilon", region_delta: "delta", betting: "sequential", whole_audits: "audits"}
+KINDS = {
+    region_epsilon: "epsilon",
+    region_delta: "delta",
+    betting: "sequential",
+    whole_audits: "audits",
+    null_audits: "nulls",
+}
 
 
 if __name__ == "__main__":

@@ -12,14 +12,17 @@ and cannot end a worker that hangs.)
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Generator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import CancelledError
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from multiprocessing.connection import Connection, wait
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
@@ -48,6 +51,10 @@ class Ended(NamedTuple):
     hint: str = ""
 
 
+class SchedulerLostError(ConnectionError):
+    """The scheduler of a cluster is gone, and with it what its workers had not delivered."""
+
+
 class Pool(Protocol):
     """Where tasks are computed.   local: whether workers share this machine's files, and this process's `__main__`."""
 
@@ -68,6 +75,10 @@ def pool_of(workers: int = 1, scheduler: str | None = None) -> Pool:
     if scheduler is not None:
         if workers != 1:
             raise ValueError(f"workers must not be given with a scheduler, whose workers compute, got {workers!r}")
+        try:
+            import_module("distributed")
+        except ImportError as error:
+            raise ValueError(f"scheduler needs dask.distributed: pip install '.[dask]', in a clone ({error})") from None
         return Cluster(scheduler)
     return Processes(workers) if workers > 1 else ThisProcess()
 
@@ -234,8 +245,7 @@ class Cluster:
         """See `Pool`."""
         from distributed import as_completed
 
-        client = client_of(self.address)
-        try:
+        with _quiet_library(), closing(client_of(self.address)) as client:
             # A task, so that the scheduler can recompute it if the worker that holds it is lost.
             held = client.submit(_held, shared, pure=False)
             tasks: dict[str, Any] = {}
@@ -250,23 +260,19 @@ class Cluster:
 
             hand_out()
             for future in running:
-                ended = _gathered(future, tasks.pop(future.key))
+                ended = _gathered(future, tasks.pop(future.key), self.address)
                 if time.monotonic() - looked > _LOOK_SECONDS:
                     with suppress(OSError):  # a lost scheduler cancels the futures, which is detected there
                         workers = max(1, len(client.nthreads()))
                     looked = time.monotonic()
                 yield ended
                 hand_out()
-        finally:
-            client.close()
 
 
 def client_of(address: str) -> Any:
     """A client of the scheduler at this address, once it has a worker. Raises ValueError if there is none."""
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise ValueError(f"scheduler needs dask.distributed: pip install '.[dask]', in a clone ({error})") from None
+    from distributed import Client
+
     try:
         client = Client(address, set_as_default=False, timeout=_JOIN_SECONDS)
     except (OSError, ValueError, TypeError) as error:
@@ -283,6 +289,20 @@ def _held(shared: Any) -> Any:
     return shared
 
 
+@contextmanager
+def _quiet_library() -> Iterator[None]:
+    """Without the tracebacks that Dask's client logs when it loses its scheduler."""
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
+    before = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
+
+
 _ONE_AT_A_TIME = Lock()
 
 
@@ -292,12 +312,14 @@ def _computed(function: Function, shared: Any, task: Any) -> Any:
         return function(shared, task, lambda _: None)
 
 
-def _gathered(future: Any, task: Any) -> Ended:
-    """The end of the task, with an error if the cluster could not compute it."""
+def _gathered(future: Any, task: Any, address: str) -> Ended:
+    """The end of the task, with an error if the cluster could not compute it. Raises SchedulerLostError."""
     from distributed import KilledWorker
 
     try:
         return Ended(task, future.result())
+    except CancelledError:  # by nobody here
+        raise SchedulerLostError(f"scheduler {address!r} was lost while its workers computed") from None
     except KilledWorker:
         return Ended(task, lost=f"{MAX_LOSSES} workers of the cluster died")
     except Exception as error:  # noqa: BLE001  (whatever the cluster or the program raised)

@@ -364,3 +364,85 @@ def test_a_file_cannot_choose_the_program_that_is_run(tmp_path: Path, capsys: Ca
     assert audit("--confirm", str(path)) == 2
     assert "is of the program 'os:system', which must be named to be run" in capsys.readouterr().err
     assert not canary.exists()
+
+
+CLIENT = """
+import json, random, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    random.seed(request["seed"])
+    for _ in range(request["n"]):
+        print(request["x"] if random.random() < 0.9 else 1 - request["x"])
+    sys.stdout.flush()
+"""
+
+
+def test_a_program_behind_a_pipe_is_audited_resumed_and_confirmed(tmp_path: Path, capsys: Captured) -> None:
+    client, first, again = tmp_path / "client.py", tmp_path / "first.json", tmp_path / "again.json"
+    client.write_text(CLIENT)
+    words = ["--command", f"{sys.executable} {client}"]
+    more = ["--inputs=0,1", "--epsilon=1", "--samples=20000", "--resume", str(tmp_path / "state.json")]
+    assert audit(*words, *more, "--json", str(first)) == 1
+    assert outcome(first)["counted"]["target"] == f"command: {sys.executable} {client}"
+    assert audit(*words, *more, "--json", str(again)) == 1
+    assert outcome(again) == outcome(first)
+    assert audit(*words, "--confirm", str(first), "--seed=1") == 1
+    capsys.readouterr()
+    assert audit("--confirm", str(first)) == 2
+    assert "must be named to be run" in capsys.readouterr().err
+    client.write_text(CLIENT + "# edited")
+    assert audit(*words, *more) == 2
+    assert "source was" in capsys.readouterr().err
+
+
+@together(
+    ("target", "code"),
+    [("Client", 1), ("Client.privatize", 1), ("make", 0), ("client", 1), ("Twice.privatize", 1), ("Twice", 2)],
+)
+def test_a_target_is_in_a_file_and_may_be_a_class_a_factory_or_a_method(
+    target: str, code: int, tmp_path: Path, capsys: Captured
+) -> None:
+    (tmp_path / "theirs.py").write_text(CLASSES)
+    words = ["--inputs=0,1", "--epsilon=1", "--samples=20000", "--confidence=0.999999"]
+    assert audit(f"{tmp_path}/theirs.py:{target}", *words) == code
+    assert ("encode, privatize: name one, such as Twice.encode" in capsys.readouterr().err) == (code == 2)
+
+
+def test_fresh_clients_are_audited_confirmed_and_named(tmp_path: Path) -> None:
+    file = tmp_path / "theirs.py"
+    file.write_text(CLASSES)
+    words = [f"{file}:Memoised", "--fresh", "--reports", "2"]
+    found = tmp_path / "found.json"
+    assert audit(f"{file}:Memoised", "--fresh", "--inputs=0,1", "--epsilon=0.52", "--samples=20000") == 0
+    assert audit(*words, "--inputs=0,1", "--epsilon=0.52", "--samples=100000", "--json", str(found)) == 1
+    assert outcome(found)["counted"]["target"] == f"2 of a fresh {file}:Memoised"
+    assert audit(*words, "--confirm", str(found), "--seed=1") == 1
+
+
+CLASSES = """
+import random
+
+class Client:
+    def __init__(self, p=0.9):
+        self.p = p
+
+    def privatize(self, x):
+        return x if random.random() < self.p else 1 - x
+
+class Twice(Client):
+    def encode(self, x):
+        return x
+
+class Memoised:
+    def __init__(self):
+        self.permanent = {}
+
+    def report(self, x):
+        answer = self.permanent.setdefault(x, x if random.random() < 0.75 else 1 - x)
+        return answer if random.random() < 0.75 else 1 - answer
+
+def make():
+    return Client(0.7)
+
+client = Client()
+"""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -41,6 +43,20 @@ from tests.together import together
         ),
         (["audit", "--confirm", "none.json"], "cannot open none.json"),
         (["audit", "--merge", "none.json"], "cannot open none.json"),
+        (["audit", f"{HERE}:leaky", "--command", "cat", *SIX_CHUNKS], "one of TARGET, --command and --url"),
+        (["audit", "--command", "cat"], "--inputs is needed: a program does not say"),
+        (["audit", "--command", "no-such-program {x}", *SIX_CHUNKS], "command 'no-such-program' is no program"),
+        (["audit", "--command", "cat", "--timeout=0", *SIX_CHUNKS], "timeout must be a number of seconds above 0"),
+        (["audit", "--command", "false", *SIX_CHUNKS], "false: it printed 0 of 1 lines and ended, with exit code 1"),
+        (["audit", "--url", "http://example.com/", *SIX_CHUNKS], "url must be on this machine"),
+        (["audit", "--url", "http://127.0.0.1:9/", *SIX_CHUNKS], "refused"),
+        (["audit", f"{HERE}:leaky", "--allow-remote", *SIX_CHUNKS], "--allow-remote is about --url"),
+        (["audit", f"{PROGRAMS}:honest", "--fresh", *CLAIM, "--implementation"], "does not go with --fresh"),
+        (["audit", "--command", "cat", *CLAIM, "--implementation"], "--implementation does not go with --command"),
+        (["audit", "no/such/file.py:leaky", *SIX_CHUNKS], "ModuleNotFoundError: no such file: no/such/file.py"),
+        (["audit", f"{HERE}:leaky", "--reports", "2", *SIX_CHUNKS], "--reports is about --fresh"),
+        (["audit", "--command", "cat", "--fresh", *SIX_CHUNKS], "--fresh is about a TARGET"),
+        (["audit", f"{HERE}:leaky", "--fresh", *SIX_CHUNKS], "fresh must be a class or function .* needs (x, n, rng)"),
         (["audit", "--implementation"], "audit needs a TARGET"),
         (["audit", f"{PROGRAMS}:honest", "--implementation"], "--inputs is needed"),
         (
@@ -140,3 +156,32 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert re.match(f"ldp-audit {arguments[0]}: .*{'.*'.join(map(re.escape, message.split('.*')))}", said), said
     assert said.count("\n") == 1
     assert "unexpected" not in said or "unexpected keyword" in said
+
+
+WITHOUT = """
+import sys
+class Absent:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in ("torch", "distributed", "cloudpickle"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+from ldp_audit.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@together(
+    ("arguments", "message"),
+    [
+        (["train", "ldp-fl"], "train: this needs torch, which is not installed: pip install '.[training]', in a clone"),
+        (
+            ["audit", f"{HERE}:leaky", *SIX_CHUNKS, "--scheduler", "tcp://127.0.0.1:9"],
+            "audit: scheduler needs dask.distributed: pip install '.[dask]', in a clone",
+        ),
+    ],
+)
+def test_a_missing_extra_is_one_line_that_says_what_to_install(arguments: list[str], message: str) -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"ldp-audit {message}"), done.stderr
+    assert done.stderr.count("\n") == 1

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from ldp_audit.cli import main
+from ldp_audit.workers import SchedulerLostError
 
 Captured = pytest.CaptureFixture[str]
 TOY = "tests.training.toy:Toy"
@@ -131,13 +132,22 @@ def test_a_killed_sweep_resumes_to_the_numbers_of_one_that_was_not(tmp_path: Pat
     assert not list((tmp_path / "killed").glob("runs/*.state"))
 
 
-def test_an_interrupt_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    def interrupted(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
+def test_an_interrupt_and_a_lost_scheduler_say_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    for error, code, said in (
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (SchedulerLostError("it was lost"), 2, "it was lost"),
+    ):
 
-    monkeypatch.setattr("ldp_audit.training.experiment.spread", interrupted)
-    assert main(["train", TOY, "--out", str(tmp_path), *QUICK]) == 130
-    assert capsys.readouterr().err == f"ldp-audit train: interrupted; --resume goes on with {tmp_path}\n"
+        def cut_short(*_: Any, error: BaseException = error, **__: Any) -> None:
+            raise error
+
+        monkeypatch.setattr("ldp_audit.training.experiment.spread", cut_short)
+        assert main(["train", TOY, "--out", str(tmp_path / said), *QUICK]) == code
+        assert capsys.readouterr().err == f"ldp-audit train: {said}; --resume goes on with {tmp_path / said}\n"
+        assert main(["train", TOY, *QUICK]) == code
+        assert capsys.readouterr().err == f"ldp-audit train: {said}; nothing was written, for lack of --out\n"
 
 
 def test_the_command_line_itself_loads_no_torch() -> None:

@@ -15,6 +15,7 @@ from ldp_audit.auditing.event_search import InputSearch, search
 from ldp_audit.auditing.fitting import FitResult, FitWitness, fit
 from ldp_audit.auditing.grey_box import ProductLaw
 from ldp_audit.auditing.independent_audit import IndependentBound
+from ldp_audit.auditing.membership import GuessesResult, audit_guesses, audit_scores
 from ldp_audit.auditing.power import plan
 from ldp_audit.auditing.program import ProgramError
 from ldp_audit.auditing.result import AuditResult, Witness
@@ -26,6 +27,7 @@ __all__ = [
     "Curves",
     "FitResult",
     "FitWitness",
+    "GuessesResult",
     "IndependentBound",
     "InputSearch",
     "Law",
@@ -41,6 +43,8 @@ __all__ = [
     "assert_fits",
     "assert_private",
     "audit",
+    "audit_guesses",
+    "audit_scores",
     "fit",
     "plan",
     "search",

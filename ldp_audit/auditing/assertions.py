@@ -25,8 +25,9 @@ import numpy as np
 
 from ldp_audit.auditing.arguments import check_count, check_seed, is_number
 from ldp_audit.auditing.bounds import Counts, Region, lower_limit
-from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, search_size, searched
+from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, search_sizes, searched
 from ldp_audit.auditing.fitting import FitResult, fit
+from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
 from ldp_audit.auditing.power import detectable_epsilon, plan
 from ldp_audit.auditing.program import LOOK, PILOT, Program, Sampler
@@ -112,15 +113,14 @@ def assert_private(
     check_samples(rarest, max_samples)
     check_seed(seed)
     named = as_search(inputs).inputs
-    program = Program(sampler, seed, timeout)
-    program.inputs = named
+    program, fresh = Program(sampler, seed, timeout, inputs=named), Fresh(sampler)
     room = piloted(program, named, rarest)
     room.check(goal, max_samples)
     found = searched(program, inputs, room.searched(goal), goal.error("planned"), delta)
     looks = _looks(program, named, found, goal, room.rarest, max_samples - room.pilot - found.spent)
     drawn = program.looked + room.pilot * len(named) + found.drawn + 2 * FIRST_CALLS
     result = _result(looks, found, goal, room, drawn, program, time.perf_counter() - start)
-    result = if_independent(result, program)
+    result = if_independent(result, program, fresh)
     if result.violated:
         raise PrivacyViolation(result)
     if result.inconclusive:
@@ -342,8 +342,7 @@ class Room:
 
     def needed(self, goal: Goal) -> int:
         """Samples of an input, at most, for the pilot, the search and the planned look."""
-        size = search_size(self.searched(goal), self.dimension)
-        search = 12 * size if 12 * size <= self.searched(goal) // 3 else 4 * size  # the search may be made again
+        search = 4 * sum(search_sizes(self.searched(goal), self.dimension))
         return self.pilot + search + goal.samples(self.rarest)
 
     def check(self, goal: Goal, max_samples: int) -> None:

@@ -1,8 +1,9 @@
 """audit(sampler, inputs, ...): a lower bound on a program's epsilon, for every program of independent outputs.
 
 Search samples choose a pair of inputs, a direction and an event; fresh samples test that one event. So searching
-costs samples and no confidence. One percent of the error goes to a bolder event, of which too little was seen to rely
-on it, and one to the test for programs that repeat themselves.
+costs samples and no confidence. Where others may show more, of which too little was seen to tell, up to three of them
+are counted in the same outputs, for three tenths of the error. One percent of it goes to the test for programs that
+repeat themselves.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from ldp_audit.auditing.arguments import check_arguments
-from ldp_audit.auditing.bounds import Counts, Region
-from ldp_audit.auditing.choice import Choice, Rare
+from ldp_audit.auditing.bounds import Region
 from ldp_audit.auditing.curves import Curves
 from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, searched
+from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.grey_box import ProductLaw, law_choice
 from ldp_audit.auditing.independent_audit import audit_independent
 from ldp_audit.auditing.power import Reach
@@ -30,7 +31,7 @@ from ldp_audit.auditing.test import Test, count_all, if_independent, reporter, s
 from ldp_audit.auditing.workers import runner_of
 
 _CALLS_SHARE = 0.01
-_RARE_SHARE = 0.01
+_ALTERNATIVES_SHARE = 0.3
 _CURVES_SHARE = 0.2
 
 
@@ -81,7 +82,7 @@ def audit(
     check_arguments(claimed_epsilon, claimed_delta, samples, confidence)
     claimed_epsilon = None if claimed_epsilon is None else float(claimed_epsilon)  # not numpy's, which JSON cannot hold
     claimed_delta, samples, confidence = float(claimed_delta), int(samples), float(confidence)
-    program = Program(sampler, seed, timeout)
+    program, fresh = Program(sampler, seed, timeout), Fresh(sampler)
     if law is not None and (sequential or curves or resume is not None):
         raise ValueError("law goes without sequential, curves and resume")
     if sequential and (curves or workers != 1 or scheduler is not None or resume is not None):
@@ -97,10 +98,10 @@ def audit(
             progress=progress,
             floating_point=floating_point,
         )
-        return replace(if_independent(result, program), seconds=time.perf_counter() - start)
+        return replace(if_independent(result, program, fresh), seconds=time.perf_counter() - start)
     named = search.inputs
     product = law if isinstance(law, ProductLaw) and claimed_delta == 0 else None
-    budget = _budget(1 - confidence, curves=curves, independent=product is not None)
+    error = 1 - confidence
     claim, runner = (claimed_epsilon, claimed_delta), runner_of(workers, scheduler)
     state = opened(resume, program, search, claim, samples, confidence, curves=curves, floating_point=floating_point)
 
@@ -115,7 +116,7 @@ def audit(
             program,
             search,
             samples,
-            budget["event"],
+            error,
             claimed_delta,
             progress,
             curves=curves,
@@ -123,22 +124,26 @@ def audit(
         )
         state.keep_found(found)
     if law is not None:
-        found = _with_law(found, program, law, named, samples, budget["event"], claimed_delta)
+        found = _with_law(found, program, law, named, samples, error, claimed_delta)
 
     # 2. Test: the event is fixed, and counted on fresh samples.
-    rare = found.choice.rare
-    events = (found.choice.event, *(() if rare is None else (rare.event,)), *found.levels)
-    test = Test(events, found.pair(named), found.places, samples - found.spent, program.rows)
-    design = found.choice.design_epsilon(claimed_delta)
+    choice, alternatives = found.choice, found.choice.alternatives
+    budget = _budget(error, alternatives=bool(alternatives), curves=curves, independent=product is not None)
+    test = Test((*choice.events, *found.levels), found.pair(named), found.places, samples - found.spent, program.rows)
+    design = choice.design_epsilon(claimed_delta)
     state.fix(test, design)
     report = reporter(progress, budget["event"], design, claimed_delta)
     counts, *others = count_all(test, program, report, runner=runner, state=state)
 
     # 3. Bound: the least epsilon that the counts allow, for each part of the error.
-    findings = [_finding(Witness(test.pair, events[0], counts), budget["event"], design, claim)]
-    if rare is not None:
-        usual = findings[0].epsilon
-        findings += _rare_finding(rare, found.choice, test, others.pop(0), budget["rare event"], claim, usual)
+    findings = [_finding(Witness(test.pair, choice.event, counts), budget["event"], design, claim)]
+    for one in alternatives:
+        one_counts, turned = others.pop(0), one.swapped != choice.swapped
+        witness = Witness(
+            test.pair[::-1] if turned else test.pair, one.event, one_counts.swapped() if turned else one_counts
+        )
+        own = budget["alternatives"] / len(alternatives)
+        findings.append(_finding(witness, own, one.design_epsilon(claimed_delta), claim))
     repeated, calls = _repeats(program, named, found.places, budget["calls"], claim, samples)
     findings += repeated
     best = max(findings, key=lambda finding: finding.epsilon)
@@ -167,7 +172,7 @@ def audit(
         claimed_delta=claimed_delta,
         confidence=confidence,
         witness=best.witness,
-        reach=Reach(found.choice.seen, test.trials, budget["event"], *claim),
+        reach=Reach(choice.seen, test.trials, budget["event"], *claim),
         coverage_floor=floor,
         samples_used=drawn + (0 if together is None else together.samples_used),
         seconds=0.0,
@@ -176,7 +181,7 @@ def audit(
         notes=why + program.notes() + (() if together is None else tuple(together.describe().splitlines())),
         sections=sections,
     )
-    return replace(if_independent(result, program), seconds=time.perf_counter() - start)
+    return replace(if_independent(result, program, fresh), seconds=time.perf_counter() - start)
 
 
 @dataclass(frozen=True)
@@ -188,11 +193,13 @@ class _Finding:
     delta: float | None
 
 
-def _budget(error: float, *, curves: bool, independent: bool) -> dict[str, float]:
+def _budget(error: float, *, alternatives: bool, curves: bool, independent: bool) -> dict[str, float]:
     """The error of each part; together, all of it."""
-    shares = {"calls": _CALLS_SHARE, "rare event": _RARE_SHARE} | ({"curves": _CURVES_SHARE} if curves else {})
+    shares = {"calls": _CALLS_SHARE} | ({"curves": _CURVES_SHARE} if curves else {})
     if independent:
         shares["independent"] = (1 - sum(shares.values())) / 2
+    if alternatives:
+        shares["alternatives"] = (1 - sum(shares.values())) * _ALTERNATIVES_SHARE
     return {name: error * share for name, share in ({"event": 1 - sum(shares.values())} | shares).items()}
 
 
@@ -215,28 +222,6 @@ def _finding(witness: Witness, error: float, design: float, claim: tuple[float |
     region = Region(witness.counts, error, design, claimed_delta)
     delta = None if claimed_epsilon is None else region.delta_lower(claimed_epsilon)
     return _Finding(witness, region.epsilon_lower(claimed_delta), delta)
-
-
-def _rare_finding(
-    rare: Rare,
-    choice: Choice,
-    test: Test,
-    counts: Counts,
-    error: float,
-    claim: tuple[float | None, float],
-    usual: float,
-) -> list[_Finding]:
-    """What the bolder event shows, counted in the same outputs, where it is more than nothing.
-
-    usual: the bound of the other event, which this one must exceed, or else the claim.
-    """
-    swapped = rare.swapped != choice.swapped
-    pair = test.pair[::-1] if swapped else test.pair
-    witness = Witness(pair, rare.event, counts.swapped() if swapped else counts)
-    design, floor = max(1.0, rare.hope), min(usual, claim[0] if claim[0] is not None else usual)
-    if not Region(witness.counts, error, design, claim[1]).exceeds(floor, claim[1]):
-        return []
-    return [_finding(witness, error, design, claim)]
 
 
 def _repeats(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +19,13 @@ from ldp_audit.auditing.events import Cells, Event, Order, half_lines, ratio_ord
 from ldp_audit.auditing.events import learned as learned_cells
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.scores import LEARNERS, NUMBER_LEARNERS, Score
-from ldp_audit.auditing.structure import Structure
 
 _DOUBT_OF_MANY = 3.0  # standard deviations by which the best of some hundred prefixes flatters itself
-_DOUBT_OF_HOPE = 0.5  # and of a rare one, for it to be tested beside the other
-_WORTH_A_TEST = 0.1  # nats that a rare event must promise more than the other
+_DOUBT_OF_ALTERNATIVES = 0.5  # and of those that may be tested beside the best
+MOST_TESTED = 3
+"""Alternatives that are tested beside an event."""
+_WORTH_A_SHARE = 0.05  # of the distance of the expected bound from the log ratio, which sharing the error adds to it
+_ALIKE = 0.15  # events of one score whose counts differ by less, in nats, are not both tested
 _DOUBT_OF_FEW = 3.5  # and by which the best of a dozen events must stand out, for a rarer one not to win by luck
 _READABLE = 0.001  # of the bound, given away for an event of fewer pieces
 
@@ -41,36 +44,35 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Rare:
-    """An event of which too little was seen to rely on, but which may show much more than the others.
+class Choice:
+    """An event, on which of the two inputs it is likelier, and what was seen of it in the comparing samples.
 
-    swapped: likelier on the second input.   hope: the bound that its test may well give.
+    swapped: likelier on the second input.   predicted: the bound that its test is expected to give, less a margin for
+    the doubt that the samples leave.   optimistic: with a small margin.   alternatives: events on the same pair that
+    may show more than this one, of which too little was seen to tell; the most optimistic first.
     """
 
     event: Event
     swapped: bool
-    hope: float
-
-
-@dataclass(frozen=True)
-class Choice:
-    """An event, on which of the two inputs it is likelier, and what was seen of it in the comparing samples."""
-
-    event: Event
-    swapped: bool  # True: likelier on the second input
-    predicted: float  # the bound that its test is expected to give, less a margin for doubt
+    predicted: float
     seen: Counts
-    rare: Rare | None = None  # a bolder guess on the same pair
-
-    def of(self, structure: Structure | None) -> Choice:
-        """The same, of outputs that were taken apart so."""
-        rare = self.rare and replace(self.rare, event=replace(self.rare.event, structure=structure))
-        return replace(self, event=replace(self.event, structure=structure), rare=rare)
+    optimistic: float = 0.0
+    alternatives: tuple[Choice, ...] = ()
 
     @property
-    def promise(self) -> float:
-        """The greater of what the event and the rare one promise."""
-        return self.predicted if self.rare is None else max(self.predicted, self.rare.hope)
+    def hopes(self) -> float:
+        """The greatest bound that the event or an alternative may well give."""
+        return max(one.optimistic for one in (self, *self.alternatives))
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The event and the alternatives' events."""
+        return (self.event, *(one.event for one in self.alternatives))
+
+    def of(self, **changes: Any) -> Choice:
+        """The same with other fields of its events: their score, or how outputs are taken apart."""
+        found = [replace(one, event=replace(one.event, **changes)) for one in (self, *self.alternatives)]
+        return replace(found[0], alternatives=tuple(found[1:]))
 
     def design_epsilon(self, delta: float) -> float:
         """The log ratio at which the test should be tight, guessed from the search samples."""
@@ -88,21 +90,40 @@ def choose(
     rng: np.random.Generator,
     scores: tuple[Score | None, ...] | None = None,
     floating_point: bool = False,
+    alternatives: int = MOST_TESTED,
 ) -> Choice:
     """The event with the greatest predicted bound, over every score, cell order and direction.
 
     trials: how many samples of each input the test will have.   error: the error that it may spend.
     scores: what to compare; None: the number itself, or for vectors whatever the learners propose.
     floating_point: whether to look at the last bits of numbers, and at the sign of zeros, too.
+    alternatives: how many are named, at most.
     """
     judge = _Judge(trials, error, delta)
     tried = _scores(first, second, rng, floating_point=floating_point) if scores is None else iter(scores)
     found = [one for score in tried for one in _best_of_score(first, second, score, judge)]
-    best = max(one.predicted for one in found)
-    equal = [one.choice() for one in found if one.predicted >= best - _READABLE * max(1.0, abs(best))]
+    best = max(one.predicted[0] for one in found)
+    equal = [one.choice(0) for one in found if one.predicted[0] >= best - _READABLE * max(1.0, abs(best))]
     safest = min(equal, key=lambda choice: len(choice.event.intervals) + len(choice.event.labels))
-    boldest = max(found, key=lambda one: one.hope)
-    return replace(safest, rare=boldest.rare() if boldest.hope > safest.predicted + _WORTH_A_TEST else None)
+    return replace(safest, alternatives=_alternatives(safest, found, alternatives))
+
+
+def chosen_again(choice: Choice, tally: Sequence[Counts], *, trials: int, error: float, delta: float) -> Choice:
+    """The best of the event and its alternatives by fresh counts of each, and the alternatives that are left.
+
+    tally: counted with the inputs in the order of the choice's event.   The others: see `choose`.
+    """
+    judge, found = _Judge(trials, error, delta), []
+    for one, counts in zip((choice, *choice.alternatives), tally, strict=True):
+        seen = counts.swapped() if one.swapped != choice.swapped else counts
+        hits, n, other, m = np.array([[seen.hits], [seen.trials], [seen.other_hits], [seen.other_trials]])
+        doubts = (_DOUBT_OF_FEW, _DOUBT_OF_ALTERNATIVES)
+        safe, bold = (float(judge.predicted(hits, n, other, m, doubt)[0]) for doubt in doubts)
+        found.append(replace(one, predicted=safe, optimistic=bold, seen=seen, alternatives=()))
+    best = max(found, key=lambda one: one.predicted)
+    least = _least_optimistic(best)
+    others = sorted((one for one in found if one.optimistic > least), key=lambda one: -one.optimistic)
+    return replace(best, alternatives=tuple(others[:MOST_TESTED]))
 
 
 def expected_bound(seen: Counts, trials: int, error: float, delta: float) -> float:
@@ -160,26 +181,49 @@ def _scores(first: Sample, second: Sample, rng: np.random.Generator, *, floating
         yield from learner(first.learn.known_numbers, second.learn.known_numbers, rng)
 
 
+def _least_optimistic(best: Choice) -> float:
+    """What an alternative must promise to be worth a share of the error."""
+    p, q = best.seen.smoothed
+    return best.optimistic + _WORTH_A_SHARE * (math.log(p / q) - best.optimistic)
+
+
+def _alternatives(best: Choice, candidates: list[_Candidate], most: int) -> tuple[Choice, ...]:
+    """The most optimistic of the others, each clearly more so than the best event, and unlike those before it."""
+    others = [(one.optimistic[which], one, which) for one in candidates for which in (0, 1)]
+    least, found = _least_optimistic(best), [best]
+    for optimistic, candidate, which in sorted(others, key=lambda other: -other[0]):
+        if len(found) > most or optimistic <= least:
+            break
+        one = candidate.choice(which)
+        if not any(_alike(one, other) for other in found):
+            found.append(one)
+    return tuple(found[1:])
+
+
+def _alike(one: Choice, other: Choice) -> bool:
+    if one.event.score is not other.event.score or one.swapped != other.swapped:
+        return False
+    counts = ((one.seen.hits, other.seen.hits), (one.seen.other_hits, other.seen.other_hits))
+    return all(abs(math.log((a + 1) / (b + 1))) < _ALIKE for a, b in counts)
+
+
 @dataclass(frozen=True)
 class _Candidate:
-    """Two prefixes of one order: the cells of the best one, and of a bolder guess. See `Choice` and `Rare`."""
+    """Two prefixes of one order: the cells of the best with great doubt, and of the best with little."""
 
     cells: Cells
     occupied: np.ndarray
     score: Score | None
     swapped: bool
-    member: np.ndarray
-    bold: np.ndarray
-    seen: Counts
-    predicted: float
-    hope: float
+    members: np.ndarray  # bool, shape (2, cells)
+    seen: list[Counts]
+    predicted: list[float]
+    optimistic: list[float]
 
-    def choice(self) -> Choice:
-        event = self.cells.event(self.member, self.occupied, self.score)
-        return Choice(event, self.swapped, self.predicted, self.seen)
-
-    def rare(self) -> Rare:
-        return Rare(self.cells.event(self.bold, self.occupied, self.score), self.swapped, self.hope)
+    def choice(self, which: int) -> Choice:
+        """That of great doubt, 0, or of little, 1."""
+        event = self.cells.event(self.members[which], self.occupied, self.score)
+        return Choice(event, self.swapped, self.predicted[which], self.seen[which], self.optimistic[which])
 
 
 def _best_of_score(first: Sample, second: Sample, score: Score | None, judge: _Judge) -> list[_Candidate]:
@@ -209,11 +253,16 @@ def _best_of_score(first: Sample, second: Sample, score: Score | None, judge: _J
     other = np.array([one.other_compare for one in proposals])
     n, m = (np.maximum(counts.sum(axis=1), 1)[:, None] for counts in (hits, other))
     x, y = (np.einsum("pwc,pc->pw", members, counts) for counts in (hits, other))
-    expected = judge.predicted(x, n, y, m, np.array([_DOUBT_OF_FEW, _DOUBT_OF_HOPE])).tolist()
-    seen = np.stack([counts[:, 0] for counts in (x, n, y, m)], axis=1).tolist()
+    predicted, optimistic = (
+        judge.predicted(x, n, y, m, doubt).tolist() for doubt in (_DOUBT_OF_FEW, _DOUBT_OF_ALTERNATIVES)
+    )
+    seen = [
+        [Counts(int(a), int(trials), int(b), int(others)) for a, b in zip(*both, strict=True)]
+        for *both, trials, others in zip(x, y, n[:, 0], m[:, 0], strict=True)
+    ]
     return [
-        _Candidate(cells, occupied, score, one.swapped, usual, bold, Counts(*four), predicted, hope)
-        for one, (usual, bold), four, (predicted, hope) in zip(proposals, members, seen, expected, strict=True)
+        _Candidate(cells, occupied, score, one.swapped, *each)
+        for one, each in zip(proposals, zip(members, seen, predicted, optimistic, strict=True), strict=True)
     ]
 
 
@@ -245,7 +294,7 @@ def _best_prefixes(proposals: Sequence[_Proposal], judge: _Judge) -> np.ndarray:
     other = np.concatenate([one.order.prefixes(one.other_cut) for one in proposals])
     n = np.repeat([max(1, int(one.cut.sum())) for one in proposals], lengths)
     m = np.repeat([max(1, int(one.other_cut.sum())) for one in proposals], lengths)
-    doubts = np.array([[_DOUBT_OF_MANY], [_DOUBT_OF_HOPE]])
+    doubts = np.array([[_DOUBT_OF_MANY], [_DOUBT_OF_ALTERNATIVES]])
     values = judge.predicted(hits, n, other, m, doubts)
     masks = np.zeros((len(proposals), 2, len(proposals[0].cut)), dtype=bool)
     first = 0

@@ -29,6 +29,7 @@ import numpy as np
 from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count
 from ldp_audit.auditing.bounds import Counts, Region
 from ldp_audit.auditing.events import Event
+from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.program import CONFIRM, CONFIRMED_AGAIN, Program, Sampler
 from ldp_audit.auditing.record import DAMAGE, KeyedCounts, Record, State, arguments_of, counted, record_in
@@ -131,7 +132,7 @@ def confirm(
     check_claim(again.claimed_epsilon, again.claimed_delta)
     check_count("samples", again.samples, 1)
     check_confidence(again.confidence)
-    program = Program(sampler, seed, timeout, structure=again.event.structure)
+    program, fresh = Program(sampler, seed, timeout, structure=again.event.structure), Fresh(sampler)
     if again.calls_for_one:
         program.rows = 1
     else:
@@ -148,7 +149,7 @@ def confirm(
     claim = (again.claimed_epsilon, again.claimed_delta)
     record = counted(program, test, counts, again.design_epsilon, claim, again.confidence)
     result = result_of(record, counts, again.inputs, seed, ("the event was given: no other was looked for",))
-    return replace(if_independent(result, program, test.stage), seconds=time.perf_counter() - start)
+    return replace(if_independent(result, program, fresh, test.stage), seconds=time.perf_counter() - start)
 
 
 def result_of(

@@ -9,7 +9,7 @@ between any two inputs. Where a claim is about neighbouring ones alone (central 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -17,16 +17,20 @@ from typing import Any
 import numpy as np
 
 from ldp_audit.auditing.arguments import check_count, check_seed, is_number
-from ldp_audit.auditing.bounds import Counts
-from ldp_audit.auditing.choice import Choice, Sample, choose
+from ldp_audit.auditing.choice import MOST_TESTED, Choice, Sample, choose, chosen_again
 from ldp_audit.auditing.curves import level_events
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import concatenated, unrepeated
-from ldp_audit.auditing.program import SEARCH, Program
+from ldp_audit.auditing.program import COMPARE, SEARCH, Program
+from ldp_audit.auditing.test import Test, count_all
 
 _MOST_NUMBERS = 2**21  # in the first of an input's search samples, so that memory is bounded
 _UNSURE = 0.05  # a log ratio whose search left this much doubt is searched again with more samples
-_SCREEN, _SCREENED, _KEPT = 10, 1_000, 4  # more pairs than this are screened with so many samples; so many are kept
+_WORTH_MORE = 0.1  # of the distance of the expected bound from the log ratio, which more search would add to it
+_SCREEN, _KEPT = 10, 4  # more pairs than this are screened with fewer samples; so many pairs are searched again
+_SCREENED = 4_000
+_COMPARED = 12  # a search that took less than this part of the samples compares its last candidates on as many
+_MOST_ALTERNATIVES = 11
 _MOST_INPUTS = 200
 
 
@@ -71,26 +75,40 @@ def searched(
     """
     named = as_search(inputs)
     search = _Search(program, named.inputs, samples, error, delta, floating_point=floating_point)
-    pairs: Iterable[tuple[int, int]] = named.pairs
+    pairs: Sequence[tuple[int, int]] = named.pairs
     dimension = program.learn_dimension(named.inputs[0], (SEARCH, 0))
-    size = search_size(samples, dimension)
-    if len(named.pairs) > _SCREEN and size > _SCREENED:
-        if progress is not None:
-            progress(f"search: {len(named.pairs)} pairs of inputs")
-        pairs = search.best(pairs, _SCREENED, _KEPT)
-    found = search.found(pairs, size)
-    if _doubt(found.choice.seen) > _UNSURE and 12 * size <= samples // 3 and size * dimension <= _MOST_NUMBERS // 2:
-        if progress is not None:
-            progress(f"search: again with more samples, the best event is rare ({found.choice.event.describe()})")
-        found = search.found([(min(found.places), max(found.places))], 2 * size)
+    sizes = search_sizes(samples, dimension)
+    if len(named.pairs) > _SCREEN and sizes[0] > _SCREENED:
+        sizes = (_SCREENED, *sizes)
+    choices: Mapping[tuple[int, int], Choice] = {}
+    for size in sizes:
+        if progress is not None and (len(pairs) > 1 or choices):
+            progress(f"search: pairs of inputs: {len(pairs)}, more samples of each input: {4 * size}")
+        choices = search.choices(pairs, size)
+        pairs = _alike(choices)
+        if _settled(choices, pairs[0]):
+            break
+    found = search.found(choices)
+    if found.choice.alternatives and found.spent < samples // _COMPARED:
+        found = search.compared(found, samples // _COMPARED)
+    else:
+        tested = found.choice.alternatives[:MOST_TESTED]
+        found = replace(found, choice=replace(found.choice, alternatives=tested))
     return replace(found, levels=search.levels(found)) if curves else found
 
 
-def search_size(samples: int, dimension: int) -> int:
-    """Of a search's first two samples, of each input; the third is twice as large."""
-    share = samples // 50 if dimension == 1 else samples // 25
+def search_sizes(samples: int, dimension: int) -> tuple[int, ...]:
+    """Of a search's first two samples of each input, round after round; the third is twice as large as either.
+
+    A further round is drawn where the last one left doubt, as long as all take a third of the samples at most; a
+    seventh for single numbers, whose events are few.
+    """
+    first, share, limit = (5_000, 200, 7) if dimension == 1 else (10_000, 100, 3)
     most = max(10_000, _MOST_NUMBERS // dimension)
-    return max(1, min(samples // 10, max(5_000 if dimension == 1 else 20_000, share), most))
+    sizes = [max(1, min(samples // 10, max(first, samples // share), max(first, most // 7)))]
+    while 4 * (sum(sizes) + 2 * sizes[-1]) <= samples // limit and sum(sizes) + 2 * sizes[-1] <= most:
+        sizes.append(2 * sizes[-1])
+    return tuple(sizes)
 
 
 def coverage_floor(learned: int) -> float:
@@ -115,20 +133,24 @@ class _Search:
         self.samples, self.error, self.delta, self.floating_point = samples, error, delta, floating_point
         self.drawn: dict[int, list[Sample]] = {}
 
-    def best(self, pairs: Iterable[tuple[int, int]], size: int, kept: int) -> list[tuple[int, int]]:
-        """The pairs of greatest predicted bound."""
-        choices = self._choices(pairs, size)
-        return sorted(choices, key=lambda pair: -choices[pair].predicted)[:kept]
-
-    def found(self, pairs: Iterable[tuple[int, int]], size: int) -> Found:
-        """The best of the pairs, after so many more samples of each of their inputs (of the first two kinds each)."""
-        choices = self._choices(pairs, size)
-        pair = max(choices, key=lambda pair: choices[pair].promise)
+    def found(self, choices: Mapping[tuple[int, int], Choice]) -> Found:
+        """The pair of greatest predicted bound."""
+        pair = max(choices, key=lambda pair: choices[pair].predicted)
         places = (pair[1], pair[0]) if choices[pair].swapped else pair
         sizes = {place: sum(map(_size, rounds)) for place, rounds in self.drawn.items()}
         learned = sum(len(round_.learn) for round_ in self.drawn[pair[0]])
         alone = unrepeated(outputs for place in pair for one in self.drawn[place] for outputs in one.parts())
         return Found(choices[pair], places, learned, sizes[pair[0]], sum(sizes.values()), alone)
+
+    def compared(self, found: Found, trials: int) -> Found:
+        """Chosen again among the event and its alternatives, by so many more samples, counted but not kept."""
+        test = Test(found.choice.events, found.pair(self.inputs), found.places, trials, self.program.rows, COMPARE)
+        tally = count_all(test, self.program)
+        left = self.samples - found.spent - trials
+        choice = chosen_again(found.choice, tally, trials=left, error=self.error, delta=self.delta)
+        places = found.places[::-1] if choice.swapped != found.choice.swapped else found.places
+        drawn, spent = found.drawn + 2 * trials, found.spent + trials
+        return replace(found, choice=choice, places=places, spent=spent, drawn=drawn)
 
     def levels(self, found: Found) -> tuple[Event, ...]:
         """Of the pair that was found, from all its search samples."""
@@ -137,7 +159,8 @@ class _Search:
         levels = level_events(first, second, found.choice)
         return tuple(replace(event, structure=self.program.structure) for event in levels)
 
-    def _choices(self, pairs: Iterable[tuple[int, int]], size: int) -> dict[tuple[int, int], Choice]:
+    def choices(self, pairs: Iterable[tuple[int, int]], size: int) -> dict[tuple[int, int], Choice]:
+        """Of each pair, after so many more samples of each of their inputs (of the first two kinds each)."""
         pairs = list(pairs)
         samples = {place: self._drawn(place, size) for place in sorted({place for pair in pairs for place in pair})}
         return {pair: self._choice(samples, pair) for pair in pairs}
@@ -155,8 +178,9 @@ class _Search:
             delta=self.delta,
             rng=rng,
             floating_point=self.floating_point,
+            alternatives=_MOST_ALTERNATIVES,
         )
-        return choice.of(self.program.structure)
+        return choice.of(structure=self.program.structure)
 
     def _drawn(self, place: int, size: int) -> Sample:
         """All search samples of an input, with so many more."""
@@ -183,8 +207,20 @@ def _merged(rounds: list[Sample]) -> Sample:
     )
 
 
-def _doubt(seen: Counts) -> float:
-    return math.sqrt(1 / (seen.hits + 0.5) + 1 / (seen.other_hits + 0.5))
+def _alike(choices: Mapping[tuple[int, int], Choice]) -> list[tuple[int, int]]:
+    """The pairs that may be the best: that of greatest predicted bound, then those that may well exceed it, a few."""
+    best = max(choices, key=lambda pair: choices[pair].predicted)
+    others = sorted(choices, key=lambda pair: -choices[pair].hopes)
+    return [best, *(one for one in others if one != best and choices[one].hopes > choices[best].predicted)][:_KEPT]
+
+
+def _settled(choices: Mapping[tuple[int, int], Choice], pair: tuple[int, int]) -> bool:
+    """Whether more samples for the search would cost the test of this pair about as much as they may gain."""
+    best = choices[pair]
+    (p, q), seen = best.seen.smoothed, best.seen
+    doubt = math.sqrt(1 / (seen.hits + 0.5) + 1 / (seen.other_hits + 0.5))
+    gain = max(one.hopes for one in choices.values()) - best.optimistic
+    return doubt <= _UNSURE and gain <= _WORTH_MORE * (math.log(p / q) - best.optimistic)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -28,7 +28,7 @@ from scipy import special
 
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.choice import Choice, Sample, choose, scored
-from ldp_audit.auditing.event_search import search_size
+from ldp_audit.auditing.event_search import search_sizes
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import Outputs, concatenated
 from ldp_audit.auditing.program import COORDINATES, Program
@@ -54,7 +54,7 @@ def law_choice(
     error: that the test may spend.   Raises ValueError where the outputs are labels alone, and what the law raises.
     """
     score = LawScore(law, pair)
-    size = search_size(samples, 1)
+    size = search_sizes(samples, 1)[0]
     first, second = (
         Sample(
             *(
@@ -70,8 +70,7 @@ def law_choice(
         drawn = [np.concatenate([part.known_numbers for part in _parts(one)]) for one in (first, second)]
         promised = [_promised(drawn, samples - 4 * size, error, swapped=swapped) for swapped in (False, True)]
         found = max([found, *(one for one in promised if one is not None)], key=lambda choice: choice.predicted)
-    rare = None if found.rare is None else replace(found.rare, event=replace(found.rare.event, score=score))
-    return replace(found, event=replace(found.event, score=score), rare=rare), 4 * size
+    return found.of(score=score), 4 * size
 
 
 def _promised(drawn: list[np.ndarray], trials: int, error: float, *, swapped: bool) -> Choice | None:

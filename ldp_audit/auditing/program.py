@@ -28,12 +28,18 @@ Sampler = Callable[[Any, int, np.random.Generator], Any]
 """(x, n, rng) -> n independent outputs on input x."""
 
 
-SEARCH, TEST, CALLS, COORDINATES, DEPENDENCE, FIT, CONFIRM, STRUCTURE, PILOT, LOOK = 0, 1, 2, 3, 4, 5, 7, 9, 10, 11
+_MOST_REPEATED = 2**12
+"""Outputs of a first call that is made again."""
+
+SEARCH, TEST, CALLS, COORDINATES, DEPENDENCE, FIT, COMPARE, CONFIRM = 0, 1, 2, 3, 4, 5, 6, 7
+STRUCTURE, PILOT, LOOK = 9, 10, 11
 """First numbers of a call's key: the stage of an audit that it belongs to, so that no two stages draw the same outputs.
 
 Looks are LOOK, LOOK + 1, ...; a confirmation of a confirmation's file is CONFIRM + CONFIRMED_AGAIN, and so on.
 """
 CONFIRMED_AGAIN = 1000
+
+UNSEEDED = "the program may draw randomness that the seed does not decide: the same seed may give another result"
 
 _KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "S": "text"}
 
@@ -42,12 +48,21 @@ class ProgramError(ValueError):
     """The program under audit raised, hung, or returned what cannot be read. Says on which input and in which call."""
 
 
-class NamedSampler(ABC):
-    """A sampler that is known by its text, so that other processes can load it and files can name it."""
+class DeclaredSampler(ABC):
+    """A sampler that says whether a seed decides its outputs."""
 
     @abstractmethod
     def __call__(self, x: Any, n: int, rng: np.random.Generator) -> Any:
         """n outputs on input x."""
+
+    @property
+    @abstractmethod
+    def repeatable(self) -> bool:
+        """Whether rng decides all outputs; False where that is not known."""
+
+
+class NamedSampler(DeclaredSampler):
+    """A sampler that is known by its text, so that other processes can load it and files can name it."""
 
     @property
     @abstractmethod
@@ -122,6 +137,7 @@ class Program:
     _shape: str | None = field(default=None, init=False, repr=False)
     _kind: str | None = field(default=None, init=False, repr=False)
     _words: list[int] = field(default_factory=list, init=False, repr=False)  # of 32 bits, the seed's
+    _first: tuple[_Where, tuple[Any, ...]] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -147,7 +163,7 @@ class Program:
                     if isinstance(error, ValueError)
                     else f"its outputs cannot be read: {type(error).__name__}: {error}"
                 )
-                raise ProgramError(f"{where}: {what}") from error
+                raise ProgramError(f"{where}: {what}{_conversion(raw)}") from error
         if found is None or (self.inputs and found.labels is not None):
             self._look(where)
             return self._outputs(raw, where)
@@ -202,8 +218,9 @@ class Program:
             raise ProgramError(f"{where}: {error}") from None
 
     def notes(self) -> tuple[str, ...]:
-        """What a result must say about how outputs were read."""
-        return () if self.structure is None else (self.structure.describe(),)
+        """What a result must say about how outputs were drawn and read."""
+        drawn = isinstance(self.sampler, DeclaredSampler) and not self.sampler.repeatable
+        return (*((UNSEEDED,) if drawn else ()), *(() if self.structure is None else (self.structure.describe(),)))
 
     def learn_dimension(self, x: Any, key: tuple[int, ...]) -> int:
         """How many coordinates an output has, as a call for one output on x tells; `fit_rows` hears of it."""
@@ -215,7 +232,27 @@ class Program:
         """Ask for fewer outputs a call where each is a long vector."""
         self.rows = max(1, min(self.rows, CHUNK_VALUES // dimension))
 
+    def repeats_its_first_call(self) -> bool:
+        """Whether the first call, made again now, gives the same outputs and leaves the generator in the same state.
+
+        Then the outputs seem to follow from the arguments, so that nothing was remembered. Not so where the generator
+        is not used: the randomness is elsewhere, and this cannot be told.
+        """
+        if self._first is None:
+            return False
+        where, found = self._first
+        rng = self._generator(where.key)
+        untouched = rng.bit_generator.state
+        again = _fingerprint(self._called(where.x, where.n, rng, where), rng)
+        return again == found and rng.bit_generator.state != untouched
+
     def _called(self, x: Any, n: int, rng: np.random.Generator, where: _Where) -> Any:
+        raw = self._answer(x, n, rng, where)
+        if self._first is None and n <= _MOST_REPEATED:
+            self._first = (where, _fingerprint(raw, rng))
+        return raw
+
+    def _answer(self, x: Any, n: int, rng: np.random.Generator, where: _Where) -> Any:
         if self.timeout is None:
             return _guarded(self.sampler, x, n, rng, where)
         answer: list[Any] = []
@@ -227,6 +264,43 @@ class Program:
         if isinstance(answer[0], ProgramError):
             raise answer[0]
         return answer[0]
+
+
+def _conversion(raw: Any) -> str:
+    """What was returned, for a message: its type, its first output, and the line that would convert it; or ""."""
+    array = isinstance(raw, np.ndarray)
+    odd = (
+        [y for y in raw if type(y).__repr__ is object.__repr__ or callable(y)] if isinstance(raw, list | tuple) else []
+    )
+    line = ""
+    if odd:
+        line = "y()" if callable(odd[0]) else "vars(y)" if hasattr(odd[0], "__dict__") else "(y.a, y.b), its values"
+        return f"; an output y of it is of type {_type(odd[0])}; return {line} instead"
+    if array and raw.dtype.kind == "c":
+        line = "np.column_stack([outputs.real, outputs.imag])"
+    elif array and raw.ndim > 2:
+        line = "outputs.reshape(len(outputs), -1)"
+    elif array and raw.dtype.kind in "mM":
+        line = 'outputs.astype("int64")'
+    elif _type(raw).partition(".")[0] in ("pandas", "polars", "pyarrow"):
+        line = "outputs.to_numpy()"
+    elif isinstance(raw, Mapping):
+        line = "list(zip(*outputs.values()))"
+    elif not isinstance(raw, Iterable) or isinstance(raw, str | bytes):
+        line = "a list of n outputs (or take (x) or (x, rng), and return one)"
+    first = f", the first {cut(raw[0])}" if isinstance(raw, list | tuple | np.ndarray) and np.shape(raw)[:1] else ""
+    return f"; it is of type {_type(raw)}{first}; return {line} instead" if line else ""
+
+
+def _type(value: Any) -> str:
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _fingerprint(raw: Any, rng: np.random.Generator) -> tuple[Any, ...]:
+    """What a call returned and where it left the generator, to be compared with another call's."""
+    held = (raw.dtype.str, raw.shape, raw.tobytes()) if isinstance(raw, np.ndarray) else repr(raw)
+    return held, rng.bit_generator.state
 
 
 def _comparable(outputs: list[Any]) -> bool:
@@ -243,6 +317,8 @@ def _guarded(sampler: Sampler, x: Any, n: int, rng: np.random.Generator, where: 
         if isinstance(raw, np.ndarray) or not isinstance(raw, Iterator):
             return raw
         return list(islice(raw, n + 1))  # it runs as it is read
+    except ProgramError as error:
+        raise ProgramError(f"{where}: {error}") from error
     except (Exception, SystemExit) as error:  # a user's program may raise anything, and must not end ours
         raise ProgramError(f"{where}: it raised {type(error).__name__}: {error}") from error
 

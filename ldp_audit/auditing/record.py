@@ -14,13 +14,13 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ldp_audit.auditing.arguments import check_claim, check_confidence
 from ldp_audit.auditing.bounds import Counts
-from ldp_audit.auditing.choice import Choice, Rare
+from ldp_audit.auditing.choice import Choice
 from ldp_audit.auditing.event_search import Found, InputSearch, coverage_floor
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.program import Program, Sampler, name_of, source_digest
@@ -301,28 +301,41 @@ def _packed(document: dict[str, Any]) -> str:
 
 def found_to_dict(found: Found) -> dict[str, Any]:
     """For JSON."""
-    choice = found.choice
     return {
-        "event": choice.event.to_dict(),
-        "swapped": choice.swapped,
-        "predicted": plain(float(choice.predicted)),
-        "seen": _numbers(choice.seen),
+        **_choice_to_dict(found.choice),
+        "alternatives": [_choice_to_dict(one) for one in found.choice.alternatives],
         "places": [int(place) for place in found.places],
         "learned": found.learned,
         "spent": found.spent,
         "drawn": found.drawn,
         "unrepeated": found.unrepeated,
-        "rare": None if choice.rare is None else [choice.rare.event.to_dict(), choice.rare.swapped, choice.rare.hope],
         "levels": [event.to_dict() for event in found.levels],
     }
 
 
+def _choice_to_dict(choice: Choice) -> dict[str, Any]:
+    return {
+        "event": choice.event.to_dict(),
+        "swapped": choice.swapped,
+        "predicted": plain(float(choice.predicted)),
+        "seen": _numbers(choice.seen),
+        "optimistic": plain(float(choice.optimistic)),
+    }
+
+
+def _choice_from_dict(data: dict[str, Any]) -> Choice:
+    return Choice(
+        Event.from_dict(data["event"]),
+        bool(data["swapped"]),
+        float(data["predicted"]),
+        counts_of(*data["seen"]),
+        float(data["optimistic"]),
+    )
+
+
 def found_from_dict(data: dict[str, Any], inputs: int | None = None) -> Found:
     """What `found_to_dict` wrote.   inputs: how many there are, if it is known."""
-    rare = None if data["rare"] is None else Rare(Event.from_dict(data["rare"][0]), *data["rare"][1:])
-    choice = Choice(
-        Event.from_dict(data["event"]), bool(data["swapped"]), float(data["predicted"]), counts_of(*data["seen"]), rare
-    )
+    choice = replace(_choice_from_dict(data), alternatives=tuple(map(_choice_from_dict, data["alternatives"])))
     first, second = (read_place(place, "places") for place in data["places"])
     if first == second or (inputs is not None and max(first, second) >= inputs):
         raise ValueError(f"places must be two inputs' numbers, below {inputs}, got {data['places']!r}")

@@ -252,7 +252,7 @@ class _Run:
             rng=rng,
             floating_point=self.floating_point,
         )
-        return choice.of(self.program.structure)
+        return choice.of(structure=self.program.structure)
 
     def _turn_to(self, choice: Choice, pair: tuple[int, int]) -> None:
         self.choice, self.places = choice, (pair[1], pair[0]) if choice.swapped else pair

@@ -13,7 +13,9 @@ Noise that outputs of one call share (one draw for a whole call, or a draw used 
 event vary from call to call more than those of independent outputs do. So before a program is accused, its event is
 counted in 32 calls of 64 outputs on either input (`if_independent`). Independent outputs give binomial counts of one
 probability p, whose dispersion, the sum of (c - n p)**2/(n p (1 - p)), is about chi-squared with 31 degrees of freedom
-(Fisher 1925, section 19). What a program remembers from call to call is not seen so.
+(Fisher 1925, section 19). What a program remembers from call to call is not seen so: where its first call does not give
+again what it gave, the event is counted in 16 copies of the program from before that call (`Fresh`), whose counts are
+compared in the same way with each other, and all together with the test's.
 """
 
 from __future__ import annotations
@@ -27,10 +29,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import chdtrc
+from scipy.special import bdtr, bdtrc, chdtrc
 
 from ldp_audit.auditing.bounds import Counts, Region
 from ldp_audit.auditing.events import Event
+from ldp_audit.auditing.fresh import COPIED, Fresh, NotFreshError
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
 from ldp_audit.auditing.program import CALLS, DEPENDENCE, TEST, Program, ProgramError
 from ldp_audit.auditing.result import INCONCLUSIVE, AuditResult, Witness, shown
@@ -385,26 +388,27 @@ def _event(keys: set[Any]) -> Event:
     return Event(intervals=((0.5, math.inf),), score=Equals(next(iter(keys))))
 
 
-def if_independent(result: AuditResult, program: Program, stage: int = TEST) -> AuditResult:
+def if_independent(result: AuditResult, program: Program, fresh: Fresh, stage: int = TEST) -> AuditResult:
     """The result; or, where it is a bound on outputs that depend on each other, a bound of 0 that says so.
 
-    stage: of the test, so that no two checks draw the same outputs.
+    fresh: the program before its first call.   stage: of the test, so that no two checks draw the same outputs.
     """
     if not (result.violated or (result.claimed_epsilon is None and result.epsilon_lower > 0)):
         return result
     if result.witness.calls_for_one:  # whose outputs are each a call of its own
         return result
-    counts = _counts(program, result.witness, stage)
-    place = int(np.argmin([_chance(column) for column in counts]))
-    if _chance(counts[place]) >= FALSE_ALARM / 2:
-        return result
-    expected, seen = _SIZE * result.witness.counts.frequencies[place], counts[place]
-    said = (
-        f"outputs of one call depend on each other: {expected:.3g} of {_SIZE} on input "
-        f"{shown(result.witness.inputs[place])} should be in the event, and in {_CALLS} calls {seen.min()} to "
-        f"{seen.max()} were, which independent outputs show less than once in a million times; a bound needs noise of "
-        "its own for each output, or one output that holds all that a client sends"
+    witness = result.witness
+    said = _dispersed(
+        _counts(program, witness, stage), _SIZE, witness, "outputs of one call depend on each other", "calls"
     )
+    if said is None and not program.repeats_its_first_call():
+        try:
+            said = _remembered(fresh.counts(program, witness, stage), witness)
+        except NotFreshError as error:
+            why = f"whether the program remembers earlier calls could not be looked at: {error}"
+            return replace(result, notes=(*result.notes, why))
+    if said is None:
+        return result
     delta = None if result.delta_lower is None else 0.0
     return replace(result, verdict=INCONCLUSIVE, epsilon_lower=0.0, delta_lower=delta, notes=(said, *result.notes))
 
@@ -418,9 +422,50 @@ def _counts(program: Program, witness: Witness, stage: int) -> np.ndarray:
     return np.array(calls)
 
 
-def _chance(counts: np.ndarray) -> float:
+def _dispersed(counts: np.ndarray, size: int, witness: Witness, what: str, groups: str) -> str | None:
+    """A sentence where the counts of an input, shape (2, groups), vary more than independent outputs' do."""
+    chances = [_chance(column, size) for column in counts]
+    place = int(np.argmin(chances))
+    if chances[place] >= FALSE_ALARM / 6:
+        return None
+    expected, seen = size * witness.counts.frequencies[place], counts[place]
+    return (
+        f"{what}: {expected:.3g} of {size} on input {shown(witness.inputs[place])} should be in the event, and in "
+        f"{len(seen)} {groups} {seen.min()} to {seen.max()} were, which independent outputs show less than once in "
+        "a million times; a bound needs noise of its own for each output, or all that a client sends as one output"
+    )
+
+
+def _remembered(counts: np.ndarray, witness: Witness) -> str | None:
+    """A sentence where copies from before the first call differ from each other, or all of them from the test."""
+    what = "the program remembers earlier calls"
+    said = _dispersed(counts, COPIED, witness, what, "fresh copies of it")
+    if said is not None:
+        return said
+    tested = witness.counts
+    run = ((tested.hits, tested.trials), (tested.other_hits, tested.other_trials))
+    for place, (hits, trials) in enumerate(run):
+        again, asked = int(counts[place].sum()), counts[place].size * COPIED
+        if _apart(again, asked, hits, trials) < FALSE_ALARM / 6:
+            return (
+                f"{what}: {asked * hits / trials:.4g} of {asked} on input {shown(witness.inputs[place])} should be in "
+                f"the event, and in fresh copies of it {again} were, which happens less than once in a million times; "
+                "a bound needs a new client for each output, or all that one client sends as one output"
+            )
+    return None
+
+
+def _chance(counts: np.ndarray, size: int) -> float:
     """The probability of so much dispersion, about."""
-    p = counts.mean() / _SIZE
+    p = counts.mean() / size
     if not 0 < p < 1:
         return 1.0
-    return float(chdtrc(len(counts) - 1, ((counts - _SIZE * p) ** 2).sum() / (_SIZE * p * (1 - p))))
+    return float(chdtrc(len(counts) - 1, ((counts - size * p) ** 2).sum() / (size * p * (1 - p))))
+
+
+def _apart(hits: int, trials: int, others: int, other_trials: int) -> float:
+    """The probability of frequencies so far apart if they are those of one event (binomial, given all hits)."""
+    if hits + others > (trials + other_trials) / 2:  # the misses are the rarer ones, and nearer to Poisson
+        hits, others = trials - hits, other_trials - others
+    share = trials / (trials + other_trials)
+    return 2 * float(min(bdtr(hits, hits + others, share), bdtrc(hits - 1, hits + others, share) if hits else 1.0))

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from ldp_audit.auditing.program import NamedSampler, Program, ProgramError, name_of
 from ldp_audit.auditing.test import Part, Pending, Range, Runner, Tally, Test, count_part
-from ldp_audit.workers import Ended, Pool, Say, ThisProcess, pool_of
+from ldp_audit.workers import Ended, Pool, Say, SchedulerLostError, ThisProcess, pool_of
 
 _SECONDS = 0.1  # of a shard
 _SPREAD = 4  # shards a worker that are left to hand out, at least, so that all end at about the same time
@@ -55,6 +55,8 @@ class Counting:
                 pace.note(part)
                 failed = failed or part.error is not None
                 yield part
+        except SchedulerLostError as error:
+            yield Part(0, 0, None, 0.0, ProgramError(str(error)))
         finally:
             ends.close()
 

@@ -1,9 +1,9 @@
-"""Claims, their verdicts and the evidence; the engines that settle one; the papers; the independent checker."""
+"""Claims of papers, their verdicts and evidence: the engines, the papers, and the independent checker."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # the names as type checkers and editors see them; at run time they are loaded when asked for
+if TYPE_CHECKING:  # for type checkers and editors; at run time the names are imported lazily
     from ldp_audit.claims.claim import Claim as Claim
     from ldp_audit.claims.claim import Condition as Condition
     from ldp_audit.claims.claim import Correction as Correction

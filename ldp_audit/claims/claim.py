@@ -1,4 +1,4 @@
-"""A claim: what a paper says, where, and the formal parts that settle it."""
+"""A claim: a paper's sentence, its place, and the formal statements that settle it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ Source = Literal["paper", "damaged conversion", "derived"]
 
 
 Parts = Sequence[Statement] | Callable[[], Sequence[Statement]]
-"""Statements, or a function of no arguments that makes them when the claim is settled: what it raises is then the
-error of that claim alone."""
+"""Statements, or a function without arguments that returns them. It is called when the claim is settled, so that its
+errors concern that claim only.
+"""
 
 
 def _statements(parts: Parts, what: str) -> Parts:
-    """The parts as a tuple, or the function that makes them. Raises ValueError for anything else."""
+    """The statements as a tuple, or the function that returns them. Raises ValueError for anything else."""
     if callable(parts):
         return parts
     if isinstance(parts, Statement) or not all(isinstance(part, Statement) for part in parts):
@@ -29,33 +30,33 @@ def _statements(parts: Parts, what: str) -> Parts:
     return tuple(parts)
 
 
-def _made(parts: Parts, what: str) -> tuple[Statement, ...]:
-    """The statements. Raises ValueError with the error of a function that fails."""
+def _statements_of(parts: Parts, what: str) -> tuple[Statement, ...]:
+    """The statements themselves. Raises ValueError with the error of a function that fails."""
     if not callable(parts):
         return tuple(parts)
     try:
         found = parts()
-    except Exception as error:  # a user's function may raise anything; its own words are the best message
-        raise ValueError(f"{what} cannot be built: {_said(error)}") from error
+    except Exception as error:  # a user's function may raise anything, and its message says most
+        raise ValueError(f"{what} cannot be built: {_message(error)}") from error
     if not isinstance(found, Sequence):
         raise ValueError(f"{what} must be made as a sequence of statements, got {found!r}")
     return tuple(_statements(found, what))  # pyright: ignore[reportArgumentType]
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
 @dataclass(frozen=True)
 class Condition:
-    """An assumption that the paper does not state and under which the claim holds: a narrower domain.
+    """An assumption that the paper does not state and under which the claim holds: a restriction of the domain.
 
     says: the assumption in words.
-    where: for each variable that it restricts, one of the same name with the narrower domain; a variable that it fixes
-        has the value as both of its ends, such as Variable("k", n, n).
+    where: for each restricted variable, one with the same name and a narrower domain; a fixed variable has the value as
+        both bounds, such as Variable("k", n, n).
 
-    Its parts are the claim's own parts on that domain, so that nothing else can be proved in their place; a part that
-    fails then has its counterexample outside. Raises ValueError for what are no variables of different names.
+    Its parts are the claim's own parts on that domain, so that no other statement can be proved in their place, and the
+    counterexample of a failing part lies outside. Raises ValueError unless `where` are variables with distinct names.
     """
 
     says: str
@@ -70,7 +71,7 @@ class Condition:
         object.__setattr__(self, "where", where)
 
     def applied_to(self, parts: Sequence[Statement]) -> tuple[Statement, ...]:
-        """The parts on the narrower domain. Raises ValueError for a variable that none of them has."""
+        """The parts on the narrower domain. Raises ValueError for a variable that occurs in none of them."""
         restricted = [(part, _namesakes(part, self.where)) for part in parts]
         known = {one.name for _, swap in restricted for one in swap.values()}
         missing = sorted({one.name for one in self.where} - known)
@@ -79,7 +80,7 @@ class Condition:
         return tuple(part.at(swap) for part, swap in restricted)
 
     def narrower(self, parts: Sequence[Statement]) -> tuple[Statement, ...]:
-        """What makes it a restriction: that the new domains lie inside those of the claim."""
+        """Statements that the new domains lie inside the claim's."""
         before = {new: old for part in parts for old, new in _namesakes(part, self.where).items()}
         swap = {old: new for new, old in before.items()}
         return tuple(
@@ -90,7 +91,9 @@ class Condition:
 
 
 def _namesakes(part: Statement, where: Sequence[Variable]) -> dict[Variable, Variable]:
-    """The part's variables that are replaced, also those that occur in the exponents of others only."""
+    """The part's restricted variables with their replacements, including those that occur only in exponents of
+    others.
+    """
     own = variables_of([part.left, part.right, *(v.argument for v in part.variables() if v.argument is not None)])
     by_name = {one.name: one for one in where}
     return {variable: by_name[variable.name] for variable in own if variable.name in by_name}
@@ -110,7 +113,7 @@ def _bounds(old: Variable, new: Variable, swap: Mapping[Variable, Variable]) -> 
 
 @dataclass(frozen=True)
 class Reading:
-    """Another formal reading of the source's words, kinder than the one that fails.
+    """A more charitable formal reading of the source's words than the one that fails.
 
     says: the reading in words.   parts: its statements. If they are proved, this is what the source says.
     """
@@ -124,9 +127,9 @@ class Reading:
 
 @dataclass(frozen=True)
 class Correction:
-    """The statement as it should read, with its own formal parts, which must be proved.
+    """The corrected statement, with its own formal parts, which must be proved.
 
-    says: in words.   latex: typeset.   parts: what is settled of it.
+    says: in words.   latex: typeset.   parts: its formal statements.
     """
 
     says: str
@@ -142,11 +145,11 @@ class Claim:
     """One claim.
 
     id: short and stable.   place: where the source says it.   says: restated in plain words.   latex: typeset.
-    parts: the formal statements, as the source has them; all must hold. Here and wherever statements are given, a
-        function of no arguments may stand for them: it is called when the claim is settled.
-    condition: tried when a part is refuted; the verdict is then CONDITIONAL.
-    kindest: the kindest formal reading, tried when a part is refuted; if it is proved, so is the claim.
-    looked: where in the source the missing assumption, or another meaning of the words, was looked for.
+    parts: the formal statements, as the source has them; all must hold. Wherever statements are given, a function
+        without arguments may replace them: it is called when the claim is settled.
+    condition: tried if a part is refuted; the verdict is then CONDITIONAL.
+    kindest: the most charitable formal reading, tried if a part is refuted; if it is proved, so is the claim.
+    looked: where the source was searched for the missing assumption, or for another meaning of the words.
     void: if the parts hold and these hold too, the claim is VACUOUS.
     corrected: what is true instead, or the tight form of what is true.
     assumptions: what the source states.   rests_on: theorems cited and not re-proved.
@@ -180,28 +183,28 @@ class Claim:
             object.__setattr__(self, name, _statements(getattr(self, name), f"{name} of claim {self.id}"))
 
     def groups(self) -> dict[str, tuple[Statement, ...]]:
-        """Every formal statement, by what it is for: the parts, the kindest reading, the parts under the condition,
-        that this is a restriction, what makes the claim void, and the correction.
+        """Every formal statement by its role: the parts, the kindest reading, the parts under the condition, the proof
+        that this is a restriction, the statements that make the claim void, and the correction.
 
-        Raises ValueError for a condition on a variable that no part has, and where a function that should make
+        Raises ValueError for a condition on a variable that occurs in no part, and if a function that should return
         statements fails.
         """
-        condition, parts = self.condition, _made(self.parts, "its parts")
+        condition, parts = self.condition, _statements_of(self.parts, "its parts")
         return {
             "parts": parts,
-            "kindest": _made(self.kindest.parts, "the parts of its reading") if self.kindest else (),
+            "kindest": _statements_of(self.kindest.parts, "the parts of its reading") if self.kindest else (),
             "condition": condition.applied_to(parts) if condition else (),
             "narrower": condition.narrower(parts) if condition else (),
-            "void": _made(self.void, "what makes it void"),
-            "corrected": _made(self.corrected.parts, "the parts of its correction") if self.corrected else (),
+            "void": _statements_of(self.void, "what makes it void"),
+            "corrected": _statements_of(self.corrected.parts, "the parts of its correction") if self.corrected else (),
         }
 
 
 class Claims(Sequence[Claim]):
-    """Claims in the order of their source, each built when it is first asked for.
+    """Claims in the order of their source, each built at its first use.
 
     made: a function for each id, or the claims themselves.
-    Raises ValueError for one id twice; and where a claim is asked for, if its function fails or gives it another id.
+    Raises ValueError for duplicate ids, and at a claim's first use if its function fails or returns another id.
     """
 
     def __init__(self, made: Sequence[Claim] | Mapping[str, Callable[[], Claim]]) -> None:
@@ -226,20 +229,20 @@ class Claims(Sequence[Claim]):
         return self.only(self.ids[place]) if isinstance(place, slice) else self.named(self.ids[place])
 
     def named(self, name: str) -> Claim:
-        """The claim of that id."""
+        """The claim with this id."""
         maker = self._makers[name]
         if name not in self._built and maker is not None:
             try:
                 claim = maker()
-            except Exception as error:  # a user's function may raise anything; its own words are the best message
-                raise ValueError(f"claim {name} cannot be built: {_said(error)}") from error
+            except Exception as error:  # a user's function may raise anything, and its message says most
+                raise ValueError(f"claim {name} cannot be built: {_message(error)}") from error
             if not isinstance(claim, Claim) or claim.id != name:
                 raise ValueError(f"claim {name} must be built as a Claim of this id, got {claim!r}")
             self._built[name] = claim
         return self._built[name]
 
     def only(self, ids: Sequence[str]) -> Claims:
-        """Those of the given ids, in the source's order."""
+        """The claims with these ids, in the source's order."""
         chosen = Claims({})
         chosen.ids = tuple(one for one in self.ids if one in ids)
         chosen._makers, chosen._built = self._makers, self._built
@@ -250,9 +253,9 @@ class Claims(Sequence[Claim]):
 class Paper:
     """A source of claims.
 
-    key: what the command line calls it.   title, authors, venue: for the report.
-    claims: in the source's order; or for each id a function that makes the claim when it is asked for (`Claims`).
-    figures: a function that makes them.   mechanisms: what the claims are about, printed by the report.
+    key: its name on the command line.   title, authors, venue: for the report.
+    claims: in the source's order; or for each id a function that builds the claim (`Claims`).
+    figures: a function that returns them.   mechanisms: the claims' subjects, which the report prints.
     """
 
     key: str

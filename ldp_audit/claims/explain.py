@@ -1,13 +1,12 @@
-"""Which formula reproduces a table's printed numbers: a search over a family of explanations.
+"""Search for the formula that reproduces a table's printed numbers, over a family of explanations.
 
 A family is a formula with choices: the base of a logarithm, a neighbouring parameter, one theorem or the other. Each
-choice lists its options, the plainest first. Whether numbers are rounded or cut off is chosen for each column as well.
-The search goes through all of them and ranks the explanations by the cells that they explain; of equals, the plainer
-one comes first.
+choice lists its options, the plainest first. For each column, rounding or truncation is a choice as well. The search is
+exhaustive and ranks explanations by the number of cells that they explain; of equals, the plainer one comes first.
 
-Arithmetic is exact, or by outward-rounded balls: a cell counts as explained only where the printed digits follow for
-certain. How well random digits would do is bounded (`Explanation.chance`), so that a large family cannot pass off luck
-as a finding.
+Arithmetic is exact or in outward-rounded balls: a cell counts as explained only if its printed digits follow for
+certain. The probability that random digits match as well is bounded (`Explanation.chance`), so that the size of a
+family cannot pass for evidence.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 class Cell:
     """A printed number.
 
-    name: for messages.   printed: its digits as they stand.   column: cells of one column are printed by one rule.
-    inputs: what the table says beside it.
+    name: for messages.   printed: its digits as printed.   column: the cells of one column share a rounding rule.
+    inputs: the parameters that the table states for it.
     """
 
     name: str
@@ -43,7 +42,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Choice:
-    """Something that may be otherwise than it seems, and the same for the whole table.
+    """An unstated convention that is the same for the whole table.
 
     options: the plainest first.
     """
@@ -54,7 +53,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class LocalChoice:
-    """Something that cells with the same value of an input share, and others need not.
+    """An unstated convention shared by the cells with the same value of an input.
 
     per: the input's name.   options: from its value to the options, the plainest first.
     """
@@ -65,17 +64,17 @@ class LocalChoice:
 
 
 Formula = Callable[[Cell, Mapping[str, Any]], Value | None]
-"""The number that a cell should show under a setting (choice name to option); None where it is undefined."""
+"""The number of a cell under a setting (choice name to option); None if undefined."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """One option for each choice, and which cells follow.
+    """One option for each choice, and the cells that follow.
 
     settings: for each cell, choice name to option.   printing: for each column.   explained, missed: the cells.
     departures: in words, each choice that is not the plainest.
     rivals: for each value of the shared input, the other options that explain as many of its cells.
-    tried: how many settings the family has.
+    tried: number of settings of the family.
     """
 
     settings: Mapping[str, Mapping[str, Any]]
@@ -87,12 +86,12 @@ class Explanation:
     tried: int
 
     def chance(self) -> float:
-        """Random digits do as well as this with at most this probability; 1 is no evidence at all.
+        """Upper bound on the probability that random digits match as many cells; 1 is no evidence.
 
-        Random: uniform, after each number's own leading zeros. The exact chance of so many matches under one setting,
-        times the number of settings (union bound).
+        The digits are uniform after each number's own leading zeros. The bound is the exact probability of as many
+        matches under one setting, times the number of settings (union bound).
         """
-        law = count_law([_luck(cell.printed) for cell in (*self.explained, *self.missed)])
+        law = count_law([_match_probability(cell.printed) for cell in (*self.explained, *self.missed)])
         lucky = sum(mass for matches, mass in law.items() if matches >= len(self.explained))
         return float(min(Fraction(1), self.tried * lucky))
 
@@ -107,7 +106,7 @@ def explanations(
 ) -> list[Explanation]:
     """The best local options for each setting of the whole table: most cells explained first, of equals the plainest.
 
-    Raises ValueError without cells, for two cells of one name, for a choice without options, and for a cell that lacks
+    Raises ValueError without cells, for two cells with one name, for a choice without options, and for a cell without
     the shared input.
     """
     family = _Family(tuple(cells), formula, tuple(choices), local)
@@ -122,7 +121,7 @@ def explanations(
 
 
 def prints(value: Value, printed: str, rule: Rule) -> bool:
-    """Whether the printed digits certainly are the value's: rounded (either way at a tie), or cut off (towards 0)."""
+    """Whether the printed digits certainly are the value's: rounded (either way at a tie), or truncated (towards 0)."""
     shown, unit = _read(printed)
     if rule == "rounded":
         return compare(shown - unit / 2, "<=", value) is True and compare(value, "<=", shown + unit / 2) is True
@@ -133,18 +132,18 @@ def prints(value: Value, printed: str, rule: Rule) -> bool:
 
 @cache
 def _read(printed: str) -> tuple[Fraction, Fraction]:
-    """The printed number, and one unit in its last place."""
+    """The printed number, and the unit of its last place."""
     return Fraction(printed), Fraction(1, 10 ** len(printed.partition(".")[2]))
 
 
 Places = tuple[int, ...]
 Fits = dict[Hashable, list[list[tuple[Rule, ...]]]]
-"""For each group and each of its options, the rules by which the value of each of its cells prints as the cell does."""
+"""For each group and option, the rounding rules under which each of its cells prints as in the table."""
 
 
 @dataclass(frozen=True)
 class _Family:
-    """What the search goes through."""
+    """The search space."""
 
     cells: tuple[Cell, ...]
     formula: Formula
@@ -169,7 +168,7 @@ class _Family:
 
     @cached_property
     def groups(self) -> dict[Hashable, list[Cell]]:
-        """The cells that choose together."""
+        """The cells that share their local options."""
         groups: dict[Hashable, list[Cell]] = {}
         for cell in self.cells:
             groups.setdefault(cell.inputs[self.local.per] if self.local else None, []).append(cell)
@@ -185,7 +184,9 @@ class _Family:
         return {**whole, self.local.name: option} if self.local else whole
 
     def fits(self, places: Places) -> Fits:
-        """Every cell under every local option: the slow part, done once for each setting of the whole table."""
+        """Every cell under every local option: the expensive part, computed once for each setting of the whole
+        table.
+        """
         return {
             group: [
                 [self._rules(cell, self.setting(places, option)) for cell in cells] for option in self.options[group]
@@ -200,7 +201,7 @@ class _Family:
     def explanation(
         self, places: Places, fits: Fits, printing: dict[str, Rule]
     ) -> tuple[tuple[int, int, int], Explanation]:
-        """The best local options under this printing, and what they explain; with its rank."""
+        """The best local options under these rounding rules, the cells that they explain, and its rank."""
         settings: dict[str, dict[str, Any]] = {}
         explained: list[Cell] = []
         rivals: dict[Hashable, tuple[Any, ...]] = {}
@@ -242,7 +243,7 @@ class _Family:
         return whole * len(RULES) ** len(self.columns) * prod(map(len, self.options.values()))
 
 
-def _luck(printed: str) -> Fraction:
-    """The chance that random digits, after the leading zeros, are the printed ones."""
+def _match_probability(printed: str) -> Fraction:
+    """The probability that random digits, after the leading zeros, are the printed ones."""
     digits = printed.lstrip("-").replace(".", "").lstrip("0")
     return Fraction(1, 9 * 10 ** (len(digits) - 1)) if digits else Fraction(1)

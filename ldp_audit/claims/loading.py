@@ -1,10 +1,7 @@
-"""A user's own module of claims: found, imported, and looked at before anything is settled."""
+"""Load a user's own module of claims, and validate it before anything is settled."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +11,7 @@ from ldp_audit.claims.claim import Claim, Paper
 from ldp_audit.claims.privacy import require_channel
 from ldp_audit.claims.settling import BadClaimError
 from ldp_audit.mechanisms.channel import SymbolicChannel
+from ldp_audit.mechanisms.named_object import named_module
 from ldp_audit.mechanisms.weights import SymbolicWeights
 
 Kind = TypeVar("Kind")
@@ -22,12 +20,14 @@ Kind = TypeVar("Kind")
 def load_claims(target: str) -> Paper:
     """The claims of a module, given by its dotted name or as a path to a .py file.
 
-    The module defines `PAPER`, or claims as module-level names or in lists. The channels among its names are what the
-    claims are about: they are checked to be channels, and the report prints them.
-    Raises BadClaimError for a module that cannot be imported, that holds no claim, or whose channels are none.
+    The module defines `PAPER`, or claims as module-level names or in lists. The channels among its names are the
+    claims' subjects: they are validated, and the report prints them.
+    Raises BadClaimError for a module that cannot be imported, that has no claims, or with an invalid channel.
     """
     module = _import(target)
-    paper = vars(module).get("PAPER") or Paper(key=module.__name__, title=_title(module), claims=_claims(module))
+    key = Path(target).stem if target.endswith(".py") else module.__name__
+    title = (module.__doc__ or key).strip().splitlines()[0]
+    paper = vars(module).get("PAPER") or Paper(key=key, title=title, claims=_claims(module))
     outside = [one.id for one in _claims(module) if isinstance(paper, Paper) and one.id not in paper.claims.ids]
     if outside:
         raise BadClaimError(f"module {target!r} has claims that its PAPER does not list: {', '.join(outside)}")
@@ -41,36 +41,24 @@ def load_claims(target: str) -> Paper:
 
 
 def _import(target: str) -> ModuleType:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
     try:
-        if target.endswith(".py"):
-            return _import_file(Path(target))
-        return importlib.import_module(target)
+        return named_module(target)
     except ModuleNotFoundError as error:
         raise BadClaimError(f"module {target!r} cannot be imported: {error}") from error
-    except (Exception, SystemExit) as error:  # a user's module may raise anything; its own words are the best message
+    except (Exception, SystemExit) as error:  # a user's module may raise anything, and its message says most
         advice = "a claim whose parts are a function (parts=lambda: ...) fails alone"
         said = f"{type(error).__name__}: {error}"
         raise BadClaimError(f"module {target!r} fails when imported: {said}; {advice}") from error
 
 
-def _import_file(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise ModuleNotFoundError(f"no such file: {path}")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def _claims(module: ModuleType) -> tuple[Claim, ...]:
-    return tuple({id(claim): claim for claim in _values(module, Claim)}.values())  # a claim may have two names
+    return tuple(
+        {id(claim): claim for claim in _values(module, Claim)}.values()
+    )  # a claim bound to two names counts once
 
 
 def _values(module: ModuleType, kind: type[Kind]) -> list[Kind]:
-    """Module-level values of a kind, also those inside module-level collections, in the order of definition."""
+    """Module-level values of a kind, also inside module-level collections, in the order of definition."""
     return [one for name, value in vars(module).items() if not name.startswith("__") for one in _members(value, kind)]
 
 
@@ -80,7 +68,3 @@ def _members(value: object, kind: type[Kind]) -> list[Kind]:
     if isinstance(value, list | tuple | set | frozenset):
         return [one for member in value for one in _members(member, kind)]
     return [value] if isinstance(value, kind) else []
-
-
-def _title(module: ModuleType) -> str:
-    return (module.__doc__ or module.__name__).strip().splitlines()[0]

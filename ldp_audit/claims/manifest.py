@@ -1,8 +1,8 @@
-"""What a report's claims say, apart from what was found of them: so that the one can be held to where it comes from.
+"""The statements of a report's claims, without their verdicts, for a comparison with their source.
 
 A claim's statement is its words and its formal parts with their domains, group by group. The manifest lists the claims
 with the number of their parts and a digest of the statement; `against` compares statements word by word with those that
-a paper's own functions make. The standard library alone, as for the rest of the checker.
+a paper's own functions build. Uses only the standard library, as the rest of the checker.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 GROUPS = ("parts", "kindest", "condition", "narrower", "void", "corrected")
-"""The formal statements of a claim, in a report's "evidence"."""
+"""The groups of formal statements in a claim's "evidence"."""
 
 _WORDS = ("place", "source", "statement", "latex", "assumptions", "rests_on", "condition", "kindest", "looked")
 _FORMAL = ("label", "quantifier", "constant", "variables", "left", "relation", "right", "written")
@@ -31,7 +31,7 @@ def stated(claim: dict[str, Any]) -> dict[str, Any]:
 
 
 def manifest(claims: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """For each claim: paper, id, how many formal parts it has, and the SHA-256 of its statement."""
+    """For each claim: paper, id, number of formal parts, and the SHA-256 of its statement."""
     return [
         {
             "paper": claim["paper"],
@@ -44,12 +44,14 @@ def manifest(claims: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def digest(data: Any) -> str:
-    """SHA-256 of JSON-ready data, whatever the order of its keys."""
+    """SHA-256 of JSON-ready data, independent of the order of keys."""
     return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def complaints(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Ids and what is wrong: claims that the manifest lists and the report lacks, or has twice, changed, or besides."""
+    """Ids and complaints: claims of the manifest that are missing from the report, duplicated or changed, and claims
+    outside the manifest.
+    """
     listed, claims = report.get("manifest"), report["claims"]
     if not isinstance(listed, list):
         yield "manifest", "the report has none, so that nothing says which claims it should hold"
@@ -70,9 +72,9 @@ def complaints(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def against(report: dict[str, Any], source: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Ids and how the report's statements differ from those of the source, word by word.
+    """Ids and the differences of the report's statements from those of the source, word by word.
 
-    source: the claims as a report would hold them, before they are settled; with `paper` and `id`.
+    source: the claims as a report would hold them before they are settled; with `paper` and `id`.
     """
     made = {(claim["paper"], claim["id"]): stated(claim) for claim in source}
     seen = set()
@@ -91,7 +93,7 @@ def against(report: dict[str, Any], source: Sequence[dict[str, Any]]) -> Iterato
 
 
 def _difference(what: str, found: Any, wanted: Any) -> str:
-    """The first place where the two are not the same."""
+    """The first place where the two differ."""
     if isinstance(found, list) and isinstance(wanted, list) and len(found) == len(wanted):
         place = next(place for place, pair in enumerate(zip(found, wanted, strict=True)) if pair[0] != pair[1])
         return _difference(f"{what}, number {place + 1}", found[place], wanted[place])

@@ -1,4 +1,4 @@
-"""The parts of an epsilon-LDP claim about a symbolic law, and whether it is a law at all."""
+"""The formal parts of an epsilon-LDP claim about a symbolic channel, and the validation of the channel."""
 
 from __future__ import annotations
 
@@ -17,26 +17,29 @@ from ldp_audit.mechanisms.density import OUTPUT, Piece
 from ldp_audit.mechanisms.variable import Variable
 from ldp_audit.mechanisms.weights import OutputClass, SymbolicWeights
 
-_MOST_OUTPUTS = 6
-"""With a delta every set of outputs is a part: 63 of them."""
+_MAX_OUTPUTS = 6
+"""With a delta every nonempty set of outputs is a part: 63 sets of 6 outputs."""
 
 
 def is_private(
     law: SymbolicChannel | SymbolicWeights, t: Any, *, neighbour: SymbolicChannel | None = None, delta: Any = 0
 ) -> tuple[Statement, ...]:
-    """One part an output: P(output | x) <= t P(output | x') for all inputs x, x'. With t = e**epsilon: epsilon-LDP.
+    """One part per output: P(output | x) <= t P(output | x') for all inputs x, x'. With t = e**epsilon this is
+    epsilon-LDP.
 
     neighbour: the channel at the second input, if not every input is a neighbour: `law.at({x: near})`, where the domain
-        of `near` says how far it may be from x. Both directions are asked, from x to near and back.
-    delta: P(S | x) <= t P(S | x') + delta for every set S of outputs, one part a set: for laws of at most 6 outputs and
-        no density.
-    Where outputs depend on the input, the right side asks which of the other input's outputs is the same. Densities are
-    compared piece against piece, and the support must not depend on the input. A flat density is compared everywhere if
-    that can be proved, else where the two pieces overlap (multiplied by the overlap's length).
-    Every variable of a channel must be one of its inputs or named `public`, but for epsilon, its exponentials, and what
-    t is made of: an input that is left out would be taken for public, and shown in clear.
-    Raises BadClaimError if one is not, if the law or its neighbour is none (`require_channel`), if the law has no
-    input, so that nothing would be private, if it is its own neighbour or one of another shape, and for t <= 0.
+        of `near` bounds its distance from x. Both directions are stated, from x to near and back.
+    delta: P(S | x) <= t P(S | x') + delta for every set S of outputs, one part per set: for channels with at most 6
+        outputs and no density.
+
+    If outputs depend on the input, the right side identifies the equal output of the other input. Densities are
+    compared piece by piece, and the support must not depend on the input. A flat density is compared everywhere if that
+    can be proved, else where the two pieces overlap (multiplied by the overlap's length).
+
+    Every variable of a channel must be one of its inputs or named `public`, except epsilon, its exponentials, and the
+    variables of t: an input that is not declared would otherwise count as public.
+    Raises BadClaimError if one is not, if the channel or its neighbour is invalid (`require_channel`), if the channel
+    has no input, so that nothing would be private, if it is its own neighbour or has another shape, and for t <= 0.
     """
     if sympify(t).is_nonpositive:
         raise BadClaimError(f"the ratio t must be positive, got {t}")
@@ -45,9 +48,9 @@ def is_private(
         if approximate:
             raise BadClaimError(f"delta needs a channel with its outputs one by one, got {law.name!r}")
         return _weights_private(law, t)
-    if approximate and (law.pieces or law.families() or len(law.atoms) > _MOST_OUTPUTS):
+    if approximate and (law.pieces or law.families() or len(law.atoms) > _MAX_OUTPUTS):
         raise BadClaimError(
-            f"delta needs a channel of at most {_MOST_OUTPUTS} outputs and no density, got {law.name!r} with "
+            f"delta needs a channel of at most {_MAX_OUTPUTS} outputs and no density, got {law.name!r} with "
             f"{len(law.atoms)} outputs and {len(law.pieces)} pieces; write the divergence out instead"
         )
     if not law.inputs:
@@ -92,9 +95,9 @@ def _listed(law: SymbolicChannel, places: Sequence[int]) -> str:
 
 
 def require_channel(law: SymbolicChannel | SymbolicWeights) -> None:
-    """Show that it is a law: total 1, nothing below 0, no two outputs the same, pieces one after the other.
+    """Prove that it is a channel: total 1, no negative probability, distinct outputs, pieces in order.
 
-    Raises BadClaimError that names the channel, the atom and a point of the domain where it fails.
+    Raises BadClaimError that names the channel, the atom and a point of the domain where this fails.
     """
     if isinstance(law, SymbolicWeights):
         for one in law.classes:
@@ -160,7 +163,7 @@ def _ratio(one: Piece, other: Piece, t: Any, label: str) -> Statement | None:
 
 
 def _logarithm(t: Expr) -> Expr:
-    """What t is the exponential of, where it is a variable that says so."""
+    """The exponent of t, if t is a variable with `exp_of`."""
     known = t.exp_of if isinstance(t, Variable) else None
     return expand_log(log(t), force=True) if known is None else known
 
@@ -229,7 +232,7 @@ def _require_pieces(channel: SymbolicChannel) -> None:
 
 
 def _coefficient(piece: Piece) -> Expr:
-    """The density without its exponential factors, which are positive; the output ranges over the piece's inside."""
+    """The density without its positive exponential factors; the output ranges over the interior of the piece."""
     factors = [factor for factor in Mul.make_args(piece.density) if not isinstance(factor, exp)]
     return Mul(*factors).subs(OUTPUT, Variable(OUTPUT.name, piece.lower, piece.upper, open="both"))
 

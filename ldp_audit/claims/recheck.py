@@ -1,8 +1,8 @@
 """The independent checker: verifies the evidence of every part of a report.json, with the standard library alone.
+
 It shares no code with the engines: whoever distrusts the search need read only this file, recheck_functions.py
-and recheck_alone.py.
-Polynomials are multiplied out over the rationals again, points evaluated again. The rules are in docs/verdicts.md;
-recheck_report.py puts the verdicts of claims together again from what `part` returns. (Formatted by hand: short.)"""
+and recheck_alone.py. It expands polynomials over the rationals and evaluates points anew. docs/verdicts.md has the
+rules; recheck_report.py derives the verdicts of claims from what `part` returns. (Formatted by hand: short.)"""
 import ast, math, operator, re
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -60,7 +60,7 @@ def parsed(text):
 def names(text): return {node.id for node in ast.walk(parsed(text)) if isinstance(node, ast.Name)} - INTERVALS.keys()
 def difference(a, b, algebra): return algebra[ast.Add](a, algebra[ast.Mult](algebra[int](-1), b))
 def evaluate(text, env, algebra, nonzero=None):
-    """The value of an expression, a text or parsed; a divisor must be made of what is listed as nonzero, if given."""
+    """The value of an expression, as text or parsed; divisors must be products of `nonzero`, if given."""
     def walk(node):
         if isinstance(node, ast.Constant) and type(node.value) is int:
             return algebra[int](node.value)
@@ -86,7 +86,7 @@ def evaluate(text, env, algebra, nonzero=None):
         require(not isinstance(node.op, ast.Div) or apart(node.right), "a divisor may be zero")
         return algebra[type(node.op)](walk(node.left), walk(node.right))
     def apart(node):
-        """True for a divisor that is a product of powers of what is known not to vanish; refuses another."""
+        """True for a divisor that is a product of powers of expressions known not to vanish; refuses another."""
         if nonzero is None:
             return True
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Pow):
@@ -98,7 +98,7 @@ def evaluate(text, env, algebra, nonzero=None):
     return walk(parsed(text) if isinstance(text, str) else text)
 
 def sign(node, opens):
-    """Of a form: 2 if positive for all positive slacks, 1 if not negative, 0 if its shape does not tell."""
+    """The sign of a form: 2 if positive for all positive slacks, 1 if not negative, 0 if its shape does not decide."""
     if not isinstance(node, ast.BinOp):
         return opens.get(getattr(node, "id", ""), 1 + (node.value > 0) if isinstance(node, ast.Constant) else 0)
     if isinstance(node.op, ast.Pow):
@@ -109,7 +109,7 @@ def sign(node, opens):
     return {ast.Add: added, ast.Mult: multiplied, ast.Div: left * (right == 2)}.get(type(node.op), 0)
 
 def holds(left, relation, right, env, printed=None):
-    """Whether the relation holds for these values, after a comparison with the sides' values as they are printed."""
+    """Whether the relation holds for these values, which must match the sides' printed values."""
     a, b = (evaluate(side, env, INTERVALS) for side in (left, right))
     for value, text in ((a, printed["left"]), (b, printed["right"])) if printed else ():
         low, high = hull(*map(number, text if isinstance(text, list) else [text]))
@@ -124,7 +124,7 @@ def link(v):
     """The function and the argument of a variable that is an exponential or a logarithm; None for another."""
     return next(((function, v[key]) for key, function in (("exp_of", "exp"), ("log_of", "log")) if key in v), None)
 def declared(s):
-    """The variables by name, after a check that each domain mentions only what was declared before it."""
+    """The variables by name, after a check that each domain contains only earlier ones."""
     variables = {}
     for v in s["variables"]:
         own, linked = v["name"], link(v)
@@ -158,7 +158,7 @@ def everywhere(left, relation, right, variables, evidence, given):
     if evidence["kind"] == "cases":
         own = evidence["variable"]
         first, last = (evaluate(variables[own][side], {}, EXACT)[0] for side in ("lower", "upper"))
-        few = range(math.floor(first), math.ceil(last) + 1)[: len(evidence["proofs"]) + 3]  # cut short: still too many
+        few = range(math.floor(first), math.ceil(last) + 1)[: len(evidence["proofs"]) + 3]  # truncated: still too many
         whole = {str(k) for k in few if all(holds(*end, {own: INTERVALS[int](k)}) for end in ends(variables[own]))}
         require(variables[own].get("integer") and evidence["proofs"].keys() == whole, f"not every {own} is there")
         for number, proof in evidence["proofs"].items():
@@ -203,7 +203,7 @@ def everywhere(left, relation, right, variables, evidence, given):
         if "exp_of" in v and taylor:
             require(type(taylor) is int and taylor % 2 and 0 < taylor < 99, "only odd Taylor polynomials lie below exp")
             texts, slacks = [*texts, *[v["exp_of"]] * (name in needed)], {"lo_": series(v["exp_of"], taylor)}
-            # exp(-e) is at least its series too, so that exp(e) times that series is at most 1.
+            # exp(-e) is at least its series too, so exp(e) times that series is at most 1.
             back = RATIOS[ast.Mult](env[name], evaluate(series(f"-({v['exp_of']})", taylor), env, RATIOS))
             env["hi_" + name], opens["hi_" + name] = difference(RATIOS[int](1), back, RATIOS), 1
         for prefix, text in slacks.items():
@@ -226,7 +226,7 @@ def everywhere(left, relation, right, variables, evidence, given):
     return require(shown, "the form of the gap does not show the relation")
 
 def reached(texts, variables):
-    """The variables that the texts mention, and those that the domains of these mention."""
+    """The variables of the texts, and those of their domains."""
     found, waiting = set(), [name for text in texts for name in names(text)]
     while waiting:
         name = waiting.pop()
@@ -239,7 +239,7 @@ def series(text, degree):
     """The Taylor polynomial of exp; it lies below exp everywhere if its degree is odd."""
     return " + ".join(["1", *(f"({text})**{k}/{math.factorial(k)}" for k in range(1, degree + 1))])
 def derivative(ratio, x, rates):
-    """Of a quotient by x, where some names stand for functions of x with these derivatives."""
+    """The derivative of a quotient in x; some names are functions of x with these derivatives."""
     def along(polynomial):
         found = {}, {(): 1}
         for monomial, c in polynomial.items():
@@ -254,9 +254,9 @@ def derivative(ratio, x, rates):
     gained = RATIOS[ast.Mult](along(ratio[0]), bottom)
     return RATIOS[ast.Div](difference(gained, lost, RATIOS), RATIOS[ast.Mult](bottom, bottom))
 def rises(gap, relation, variables, evidence, given, env, nonzero):
-    """The gap is factor * function, the factor is positive, and the function begins where it should and never falls.
+    """The gap is factor * function with a positive factor, and the function starts correctly and never falls.
 
-    It begins at the lower end of one variable, and its derivative by that variable is shown to keep the relation.
+    It starts at the lower bound of one variable, and its derivative in that variable is shown to keep the relation.
     """
     x, bare = evidence["variable"], lambda text: evaluate(text, env, RATIOS)
     v, linked = variables[x], {n: link(u) for n, u in variables.items() if link(u)}
@@ -298,7 +298,7 @@ def rises(gap, relation, variables, evidence, given, env, nonzero):
         everywhere("0", one["relation"], one["function"], variables, one["proof"], given)
 
 def part(s):
-    """The verdict that the evidence of one part shows; RefusedError where it shows none."""
+    """The verdict that the evidence of one part shows; RefusedError if it shows none."""
     begin()
     evidence, variables, quantifier = s["evidence"], declared(s), s["quantifier"]
     kind, left, relation, right = evidence["kind"], s["left"], s["relation"], s["right"]
@@ -335,7 +335,7 @@ def part(s):
         known = ("identity", "certificate", "halves", "cases", "box", "rise", "steps", "smt")
         require(kind in known and quantifier == "for all", "the wrong evidence")
         at = inside(variables, evidence["inside"])
-        if kind == "smt":  # there is nothing to verify, but what fails at the one point that is given is no proof
+        if kind == "smt":  # z3's answer cannot be verified, but the relation must not fail at the given point
             sides = [evaluate(side, at, INTERVALS) for side in (left, right)]
             open_still = sides[0] != sides[1] and sides[0][0] <= sides[1][1] and sides[1][0] <= sides[0][1]
             require(open_still or holds(left, relation, right, at), "it fails at the point of its own domain")

@@ -1,17 +1,17 @@
-"""The checker's count of what textbook Laplace noise gives away: Alone(bits, x, y), word by word.
+"""The checker's count of textbook Laplace noise's revealing words: Alone(bits, x, y), word by word.
 
-The third file of the independent checker: the standard library alone, and no code shared with the engines. Words are
-1 .. 2 M - 1, M = 2**(bits-1). Word j leads an input x to Fl(x + z), m = j, below M, and to Fl(x - z), m = 2 M - j, from
-there on, z = Fl(ln(m / M)); all is rounded to `bits` bits. Alone is how many words lead x to a report that none leads y
-to.
+The third file of the independent checker: only the standard library, and no code shared with the engines. Words are 1
+.. 2 M - 1, M = 2**(bits-1). Word j maps an input x to Fl(x + z), m = j, below M, and to Fl(x - z), m = 2 M - j, from
+there on, z = Fl(ln(m / M)); everything is rounded to `bits` bits. Alone is the number of words that map x to a report
+to which no word maps y.
 
-Every z is a multiple of 2**-46, so reports are whole numbers here. Logarithms come in chunks, in units of 2**-88: the
-first from `decimal`, and the others from it, as with q = 2 m - 1, ln(m / (m - 1)) = 2 artanh(1/q) is more than 2/q, by
-less than 1/q**3. Where what n steps may lack, less than n (1 + 2**88 / q**3), could matter to the rounding, the
-logarithm itself comes from `decimal`.
+Every z is a multiple of 2**-46, so reports are whole numbers here. Logarithms are computed in chunks, in units of
+2**-88: the first by `decimal`, and the others from it, as with q = 2 m - 1, ln(m / (m - 1)) = 2 artanh(1/q) exceeds 2/q
+by less than 1/q**3. If the error after n steps, less than n (1 + 2**88 / q**3), could change the rounding, the
+logarithm is computed by `decimal`.
 
-Where numpy is installed the same count is made with it, ten times faster: float64's logarithms tell how they round, and
-`decimal` where they are within a 2**-20th of the last bit of a tie. `ldp-audit recheck --pure` does not.
+If numpy is installed it makes the same count ten times faster: logarithms in float64 decide the rounding, and `decimal`
+within a 2**-20th of the last bit of a tie. `ldp-audit recheck --pure` does without.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from ldp_audit.claims.recheck_functions import Interval, hull, increasing, requi
 
 _SUMS, _REPORTS, _CHUNK = 88, 46, 2**12
 _SINGLE, _FEW_BITS, _BLOCK = 24, 8, 2**16
-"""Fewer bits are not worth numpy, and more words at a time than this leave a processor's cache."""
+"""numpy is not worth it for fewer bits, and larger blocks of words exceed a processor's cache."""
 PURE = [False]
-"""Whether to count without numpy, wherever it is."""
+"""Whether to count without numpy even if it is installed."""
 
 
 def alone(bits: Interval, x: Interval, y: Interval) -> Interval:
-    """Alone for 2 .. 24 bits, and for x and y that are floats of so many, multiples of 2**-46 from -16 to 16."""
+    """Alone for 2 .. 24 bits, and for x and y that are floats with this precision, multiples of 2**-46 in -16 .. 16."""
     require(bits[0] == bits[1] and bits[0] in range(2, 25), f"Alone takes 2 to 24 bits, not {bits[0]}")
     for at in (x, y):
         whole = (at[0] * 2**_REPORTS).denominator == 1 and abs(at[0]) <= 16
@@ -56,7 +56,7 @@ def _count(bits: int, x: int, y: int) -> int:
 
 
 def _count_fast(bits: int, x: int, y: int) -> int:
-    """The same in float64, which holds these whole numbers exactly; once rounded, float32 holds them too."""
+    """The same in float64, in which these whole numbers are exact; after rounding they are exact in float32."""
     import numpy as np
 
     def nearest(values: Any) -> Any:
@@ -87,7 +87,7 @@ def _count_fast(bits: int, x: int, y: int) -> int:
 
 
 def _missing(chunk: list[int], theirs: array[int]) -> int:
-    """How many of these reports are none of theirs; both ascend."""
+    """The number of reports that are not among theirs; both ascend."""
     near = theirs[bisect_left(theirs, chunk[0]) : bisect_right(theirs, chunk[-1])]
     both = set(chunk).intersection(near)
     return sum(report not in both for report in chunk) if len(set(chunk)) < len(chunk) else len(chunk) - len(both)
@@ -104,7 +104,7 @@ def _reports(at: int, sizes: array[int], bits: int) -> Iterator[list[int]]:
 
 
 def _floats(ascending: list[int], bits: int) -> list[int]:
-    """Each rounded to so many bits, a tie to the even one."""
+    """Each number rounded to `bits` bits, ties to even."""
     first, last = ascending[0], ascending[-1]
     spare = first.bit_length() - bits
     if (first < 0) != (last < 0) or last.bit_length() != first.bit_length():
@@ -123,7 +123,7 @@ def _sizes(bits: int) -> array[int]:
         least = m - max(1, min(_CHUNK, m >> 4))
         start = 2**_SUMS * -increasing("ln", hull(Fraction(m, top)))[1] // 1
         steps = map(floordiv, repeat(2 << _SUMS), range(2 * m - 1, 2 * least, -2))
-        # What the first lacks is less than 1, and every step's quotient is rounded down as well.
+        # The first error is less than 1, and every step rounds its quotient down as well.
         lacking = 1 + (m - least) * (2 + (1 << _SUMS) // (2 * least + 1) ** 3)
         found.extend(_nearest(list(accumulate(steps, initial=start))[1:], lacking, bits, m - 1))
         m = least
@@ -131,7 +131,7 @@ def _sizes(bits: int) -> array[int]:
 
 
 def _nearest(sums: list[int], lacking: int, bits: int, m: int) -> list[int]:
-    """The floats of the logarithms of m, m - 1, ..., each of which is a sum or more, by less than it may lack."""
+    """The rounded logarithms of m, m - 1, ..., given lower bounds and their largest error."""
     spare = sums[0].bit_length() - bits
     half, mask = (1 << spare) >> 1, (1 << spare) - 1
     raised = [s + half for s in sums]
@@ -143,7 +143,7 @@ def _nearest(sums: list[int], lacking: int, bits: int, m: int) -> list[int]:
 
 
 def _certain(m: int, bits: int) -> int:
-    """The float of one logarithm, by `decimal`."""
+    """One logarithm, correctly rounded, by `decimal`."""
     z = rounded(increasing("ln", hull(Fraction(m, 2 ** (bits - 1)))), hull(Fraction(bits)))
     require(z[0] == z[1], "60 digits leave a logarithm's rounding open")
     return int(-z[0] * 2**_REPORTS)

@@ -1,10 +1,10 @@
-"""What the checker computes with: functions on intervals, and what checking one part may take.
+"""The checker's arithmetic: functions on intervals, and a limit on the cost of checking one part.
 
-The second file of the independent checker (`recheck.py` is the first): the standard library alone, and no code shared
-with the engines. An interval is a pair of fractions, low and high; the ends are equal where arithmetic is exact. Every
-function (exp, ln, erf, pi, Max, Min, Abs, Ind, and the roundings Fl and Ceil) returns an interval that holds all its
-values. Polynomials and fractions grow with every power and product, so that a short text can ask for more than any
-machine has: steps are counted, and a report that would keep the checker busy for hours is refused.
+The second file of the independent checker (`recheck.py` is the first): only the standard library, and no code shared
+with the engines. An interval is a pair of fractions, low and high, equal if arithmetic is exact. Every function (exp,
+ln, erf, pi, Max, Min, Abs, Ind, and the roundings Fl and Ceil) returns an interval that contains all its values.
+Polynomials and fractions grow with every power and product, so a short text can demand unlimited memory: steps are
+counted, and a report that would take hours is refused.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ Interval = tuple[Fraction, Fraction]
 
 
 class RefusedError(Exception):
-    """The evidence does not show what the report says."""
+    """The evidence does not show what the report claims."""
 
 
 def require(fact: Any, complaint: str) -> Any:
-    """The fact, if it is one; RefusedError with the complaint if not."""
+    """Return the value if it is true; RefusedError with the complaint otherwise."""
     if not fact:
         raise RefusedError(complaint)
     return fact
 
 
 EFFORT = 2 * 10**7
-"""Steps that checking one part may take, about a microsecond each; what the engines find takes a tenth of it."""
+"""Limit on the steps of one part, about a microsecond each; the engines' evidence takes a tenth of it."""
 _taken = [0]
 
 
 def begin() -> None:
-    """A part's steps are counted from here."""
+    """Start counting the steps of a part."""
     _taken[0] = 0
 
 
 def take(steps: int, bits: int = 0) -> None:
-    """Count steps on numbers of so many bits; RefusedError once a part has taken too many."""
+    """Count steps on numbers of this many bits; RefusedError above `EFFORT`."""
     _taken[0] += steps * (1 + (bits // 1000) ** 2)
     require(_taken[0] <= EFFORT, "it takes too long to check")
 
 
 def size(numbers: Iterable[Fraction]) -> int:
-    """Bits of the longest of them."""
+    """Bits of the longest number."""
     return max((x.numerator.bit_length() + x.denominator.bit_length() for x in numbers), default=0)
 
 
 def number(given: Any) -> Fraction:
-    """A number of the report, which may be a text: 1e999999999 would take all memory."""
+    """A number of the report; as a text 1e999999999 would exhaust the memory."""
     require(not isinstance(given, str) or len(given.lower().partition("e")[2]) < 6, "a number's exponent is too long")
     return Fraction(given)
 
@@ -63,20 +63,20 @@ def hull(*numbers: Fraction) -> Interval:
 
 
 def increasing(function: str, a: Interval) -> Interval:
-    """exp or ln by `decimal`, where they are correctly rounded: outwards in the 60th digit."""
+    """exp or ln by `decimal`, which rounds them correctly: outward in the 60th digit."""
     ends = []
     take(1, size(a))
     for end, way, onwards in ((a[0], decimal.ROUND_FLOOR, "next_minus"), (a[1], decimal.ROUND_CEILING, "next_plus")):
         context = decimal.Context(prec=60, rounding=way, Emin=-9999, Emax=99999)
         argument = context.divide(decimal.Decimal(end.numerator), decimal.Decimal(end.denominator))
         value = getattr(context, function)(argument)
-        is_exact = function == "ln" and argument == 1  # the number beside 0 would have ten thousand digits
+        is_exact = function == "ln" and argument == 1  # the neighbour of 0 would have ten thousand digits
         ends.append(Fraction(value if is_exact else getattr(context, onwards)(value)))
     return hull(*ends)
 
 
 def rounded(a: Interval, digits: Interval) -> Interval:
-    """Fl: both ends as binary floats of so many significant bits, ties to even, exponents unbounded; it never falls."""
+    """Fl: both bounds rounded to this many significant bits, ties to even, exponents unbounded; Fl is monotone."""
     require(digits[0] == digits[1] and digits[0] in range(1, 200), f"{digits[0]} is no number of bits")
     return _float(a[0], int(digits[0])), _float(a[1], int(digits[0]))
 
@@ -88,7 +88,7 @@ def _float(x: Fraction, bits: int) -> Fraction:
 
 
 def indicator(a: Interval, b: Interval) -> Interval:
-    """Ind: 1 where the two are certainly equal, 0 where they are certainly not, else anything between."""
+    """Ind: 1 if the two are certainly equal, 0 if they certainly differ, else [0, 1]."""
     return hull(*map(Fraction, (a[0] == a[1] == b[0] == b[1], a[0] <= b[1] and b[0] <= a[1])))
 
 
@@ -109,7 +109,7 @@ _PI = Fraction(314159265358979323846264338327950288419716939937510582097494, 10*
 
 
 def error_function(a: Interval) -> Interval:
-    """erf, which grows: its Taylor series at each end, in units of 2**-300; from 10 on it is 1 less 1e-40 at least."""
+    """erf, increasing: its Taylor series at each bound, in units of 2**-300; from 10 on it is >= 1 - 1e-40."""
     (low, _), (_, high) = (_erf(end) if end >= 0 else (-_erf(-end)[1], -_erf(-end)[0]) for end in a)
     return low, high
 
@@ -124,7 +124,7 @@ def _erf(x: Fraction) -> Interval:
         total += (-1) ** n * (term // (2 * n + 1))
         n += 1
         term = term * x.numerator**2 // (x.denominator**2 * n)
-    lost = Fraction(1, 2**100)  # more than the first term left out, 2**-240, and than 1000 roundings of up to 2**-145
+    lost = Fraction(1, 2**100)  # exceeds the first omitted term, 2**-240, plus 1000 roundings of up to 2**-145
     low, high = increasing("ln", (_PI, _PI + Fraction(1, 10**59)))
     scale = increasing("exp", (-high / 2, -low / 2))
     value = 2 * Fraction(total, unit)

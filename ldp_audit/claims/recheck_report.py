@@ -17,9 +17,9 @@ _SHOWN = 300
 
 @dataclass(frozen=True)
 class Rechecked:
-    """What became of one claim.
+    """The outcome for one claim.
 
-    complaint: why it is refused; empty if it is not.   unverified: parts that rest on a solver's word alone.
+    complaint: why it is refused; empty if accepted.   unverified: parts that rest on a solver alone.
     """
 
     id: str
@@ -29,9 +29,9 @@ class Rechecked:
 
 
 def recheck_claims(report: dict[str, Any], seconds: float = math.inf) -> Iterator[Rechecked]:
-    """One outcome a claim, and one for each complaint about the manifest.
+    """One outcome per claim, and one per complaint about the manifest.
 
-    seconds: for the whole report; claims that are not reached are refused. Raises ValueError if it is not one of ours.
+    seconds: for the whole report; claims beyond it are refused. Raises ValueError for another kind of document.
     """
     started = time.monotonic()
     if isinstance(report, dict) and report.get("claims") == []:
@@ -51,7 +51,7 @@ def recheck_claims(report: dict[str, Any], seconds: float = math.inf) -> Iterato
 
 
 def _listed(report: dict[str, Any]) -> Iterator[Rechecked]:
-    """What the manifest says against the report."""
+    """Complaints about the report from its manifest."""
     try:
         for name, complaint in complaints(report):
             yield Rechecked(_shown(name), "", complaint)
@@ -60,7 +60,7 @@ def _listed(report: dict[str, Any]) -> Iterator[Rechecked]:
 
 
 def _shown(value: object) -> str:
-    """For a terminal: a report may hold anything, control characters too, and much of it."""
+    """The text for a terminal: without control characters, and truncated."""
     text = str(value) if isinstance(value, str | Exception) else type(value).__name__
     cut = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in cut)
@@ -87,10 +87,10 @@ def _claim(claim: dict[str, Any]) -> int:
 
 
 def _restricts(evidence: dict[str, Any]) -> None:
-    """Check that a condition's parts are the claim's own, on a domain that is shown to lie inside the claim's.
+    """Check that a condition's parts are the claim's own, on a domain proved to lie inside the claim's.
 
-    A variable of a part is there as it was, or linked to an exponent besides; or else the parts called narrower prove
-    that its new values lie within its old ends.
+    A variable of a part is unchanged, or has an additional link to an exponent; or the parts called narrower prove that
+    its new values lie within its old bounds.
     """
     own, under = evidence["parts"], evidence["condition"]
     recheck.require(len(own) == len(under), "the condition has not as many parts as the claim")
@@ -107,14 +107,14 @@ def _restricts(evidence: dict[str, Any]) -> None:
 
 
 def _shows(part: dict[str, Any], bound: tuple[str, str, str], after: dict[str, Any]) -> bool:
-    """Whether a proved part says that the bound holds where the variables range as they do under the condition."""
+    """Whether a proved part states the bound for variables with the condition's domains."""
     own = recheck.declared(part)
     alike = all(after.get(name, variable) == variable for name, variable in own.items())
     return alike and part["quantifier"] == "for all" and (part["left"], part["relation"], part["right"]) == bound
 
 
 def by_solver_alone(evidence: dict[str, Any]) -> bool:
-    """Whether nothing but a solver's word stands behind a part."""
+    """Whether a solver is the only evidence of a part."""
     return "smt" in (evidence["kind"], evidence.get("proof", {}).get("kind"))
 
 

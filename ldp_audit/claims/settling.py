@@ -1,4 +1,4 @@
-"""Settle statements and claims: the engines in order of cost, each sure of what it says."""
+"""Settle statements and claims by the engines, in order of cost."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from ldp_audit.claims.engines.evaluate import NotRationalError, Point, is_define
 from ldp_audit.claims.language.statement import Statement, is_linked
 from ldp_audit.claims.verdict import Verdict, claim_verdict, combine
 
-_FIRST, _FEW, _MANY = 12, 150, 3000
+_FIRST_POINTS, _SOME_POINTS, _MANY_POINTS = 12, 150, 3000
 
 
 class BadClaimError(ValueError):
-    """The claim cannot be settled because it is not well formed; the message says what and where."""
+    """The claim is not well formed, so it cannot be settled; the message says what is wrong and where."""
 
 
 @dataclass(frozen=True)
 class Settled:
-    """A statement with its verdict, the engine that reached it, the seconds it took and the evidence it left."""
+    """A statement with its verdict, the engine that reached it, its time in seconds, and the evidence."""
 
     statement: Statement
     verdict: Verdict
@@ -48,14 +48,16 @@ class Settled:
     evidence: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """As report.json holds it."""
+        """JSON-ready, for report.json."""
         outcome = {"verdict": str(self.verdict), "engine": self.engine, "seconds": round(self.seconds, 4)}
         return {**self.statement.to_dict(), **outcome, "evidence": self.evidence}
 
 
 @dataclass(frozen=True)
 class SettledClaim:
-    """A claim with the verdict that its parts make.   groups: its settled statements, named as in `Claim.groups`."""
+    """A claim with the verdict that follows from its parts.   groups: its settled statements, named as in
+    `Claim.groups`.
+    """
 
     claim: Claim
     verdict: Verdict
@@ -64,7 +66,7 @@ class SettledClaim:
 
     @property
     def parts(self) -> tuple[Settled, ...]:
-        """The statements as the source has them."""
+        """The settled statements of the source."""
         return self.groups["parts"]
 
     def all_parts(self) -> tuple[Settled, ...]:
@@ -78,10 +80,10 @@ class SettledClaim:
 
 
 def settle_claim(claim: Claim, seconds: float = math.inf) -> SettledClaim:
-    """Settle every part of the claim. Raises BadClaimError, naming the claim, where a part is not well formed.
+    """Settle every part of the claim. Raises BadClaimError, naming the claim, if a part is not well formed.
 
-    seconds: for the whole claim; parts that are not settled by then are UNDECIDED. It is kept in a main thread of a
-    system with alarms (POSIX), elsewhere each part takes what it takes.
+    seconds: for the whole claim; parts that are not settled by then are UNDECIDED. The limit holds in the main thread
+        of a POSIX system; elsewhere there is none.
     """
     start = time.perf_counter()
 
@@ -107,12 +109,12 @@ def settle_claim(claim: Claim, seconds: float = math.inf) -> SettledClaim:
 
 
 class _OutOfTimeError(BaseException):
-    """Not an Exception, so that no engine takes it for one of its own failures."""
+    """A BaseException, so that no engine catches it as its own failure."""
 
 
 @contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
-    """Leave the block after so many seconds, without an error; what comes after the block is done then."""
+    """Leave the block after this many seconds without an error; code after the block runs only in that case."""
     main = threading.current_thread() is threading.main_thread()
     if sys.platform == "win32" or seconds == math.inf or not main:
         yield
@@ -133,13 +135,13 @@ def _time_limit(seconds: float) -> Iterator[None]:
 
 
 def says_nothing(statement: Statement) -> bool:
-    """Whether both sides are one expression, as they were given or once SymPy has worked them out: nothing to prove."""
+    """Whether both sides are the same expression, as given or after SymPy's simplification: a vacuous statement."""
     same = statement.left == statement.right and statement.wrote is None
     return same and statement.relation in ("==", "<=")
 
 
 def settle(statement: Statement) -> Settled:
-    """The verdict on one statement. Raises BadClaimError if its domain is empty or it is undefined inside."""
+    """The verdict on one statement. Raises BadClaimError if its domain is empty or it is undefined at a point of it."""
     start = time.perf_counter()
     ask = {"for all": _for_all, "there is": _there_is, "one constant for all": _one_constant}[statement.quantifier]
     try:
@@ -155,16 +157,16 @@ def settle(statement: Statement) -> Settled:
 
 
 def _confirmed(settled: Settled) -> Settled:
-    """As it is, if the independent checker agrees; UNDECIDED, with the checker's objection, if not.
+    """The result if the independent checker confirms it; UNDECIDED with the checker's objection otherwise.
 
-    No verdict leaves here that `ldp-audit recheck` would refuse.
+    `ldp-audit recheck` therefore accepts every verdict that is returned.
     """
     try:
         seen = recheck.part(settled.to_dict())
         if seen == settled.verdict:
             return settled
         objection = f"it sees {seen}"
-    except Exception as error:  # noqa: BLE001  (whatever it trips over is an objection)
+    except Exception as error:  # noqa: BLE001  (any error of the checker is an objection)
         objection = str(error) or type(error).__name__
     reason = f"the {settled.engine} engine says {settled.verdict}, but the independent checker objects: {objection}"
     return replace(settled, verdict=Verdict.UNDECIDED, engine="none", evidence={"kind": "undecided", "reason": reason})
@@ -180,11 +182,11 @@ def _for_all(statement: Statement) -> Outcome:
     proof = certificate.prove_equality(statement) if statement.relation == "==" else None
     if proof is not None:
         return Verdict.PROVED, "identity", {**proof, "inside": inside}
-    # One form for the whole domain settles most true statements; halving waits until simple points were looked at.
+    # One form for the whole domain proves most true statements; bisection comes after a search at simple points.
     inequality = statement.relation != "=="
     looks: list[tuple[int, Callable[[Statement], dict[str, Any] | None]]] = [
-        (_FIRST, certificate.prove_whole),
-        (_FEW, certificate.prove_in_halves),
+        (_FIRST_POINTS, certificate.prove_whole),
+        (_SOME_POINTS, certificate.prove_in_halves),
     ]
     for points, prove in looks:
         point = simplest.counterexample(statement, points)
@@ -206,7 +208,7 @@ def _for_all(statement: Statement) -> Outcome:
     solved = smt.settle(statement)
     if solved.holds:
         return Verdict.PROVED, "smt", {**solved.evidence, "inside": inside}
-    point = simplest.counterexample(statement, _MANY)
+    point = simplest.counterexample(statement, _MANY_POINTS)
     if point is not None:
         return Verdict.REFUTED, "search", _at("counterexample", statement, point)
     if solved.point is not None:
@@ -215,7 +217,7 @@ def _for_all(statement: Statement) -> Outcome:
 
 
 def _by_value(statement: Statement, most: int) -> dict[str, Any] | None:
-    """Evidence for one of many values of a whole-number variable, by the engine that finds some first."""
+    """Evidence for one of many values of a whole-number variable, from the first engine that finds some."""
     if not statement.variables() and statement.relation != "==":
         return {"kind": "box"} if _numbers(statement)[0] is Verdict.PROVED else None
     proof = certificate.prove_equality(statement) if statement.relation == "==" else certificate.prove_whole(statement)
@@ -256,7 +258,7 @@ def _one_constant(statement: Statement) -> Outcome:
 
 
 def _checkable(statement: Statement) -> dict[str, Any] | None:
-    """A proof by a form, which the independent checker can follow; None if there is none."""
+    """A proof by a positive form, which the independent checker verifies; None if there is none."""
     try:
         inside = _a_point_inside(statement)
     except BadClaimError:
@@ -268,7 +270,7 @@ def _checkable(statement: Statement) -> dict[str, Any] | None:
 
 
 def _a_point_inside(statement: Statement) -> dict[str, str]:
-    """A point that shows the domain is not empty, after a look at whether the sides are defined there."""
+    """A point of the domain, as evidence that it is not empty; both sides must be defined at simple points."""
     first: Point | None = None
     for point in simplest.points(statement.variables(), 20):
         first = first or point

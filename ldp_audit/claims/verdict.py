@@ -1,4 +1,4 @@
-"""The verdicts, and how the parts of a claim make the verdict of the whole."""
+"""The verdicts, and the verdict of a claim from those of its parts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """What is known of a claim; DESIGN's words."""
+    """What is known about a claim, in DESIGN's words."""
 
     PROVED = "PROVED"
     REFUTED = "REFUTED"
@@ -20,9 +20,9 @@ class Verdict(StrEnum):
 
 
 def combine(verdicts: Sequence[Verdict]) -> Verdict:
-    """A conjunction: refuted if one part is, undecided if one part is and none refuted, else proved.
+    """A conjunction: refuted if one part is, undecided if one part is and none is refuted, else proved.
 
-    Raises ValueError for no parts at all: nothing was claimed.
+    Raises ValueError for an empty conjunction.
     """
     if not verdicts:
         raise ValueError("no parts to combine")
@@ -43,9 +43,9 @@ def claim_verdict(
     """The verdict of a claim from those of its parts.
 
     parts: as published.  condition: under the assumption that the paper does not state.
-    kindest: of the kindest formal reading, which is the source's if it makes the claim true.
-    void: statements that, if true, make a true claim worth nothing.
-    sizes: the parts cover listed sizes only.  argued: a prose argument stands in for parts.
+    kindest: of the most charitable formal reading, which counts as the source's if it makes the claim true.
+    void: statements that, if true, make a true claim worthless.
+    sizes: the parts cover listed sizes only.  argued: a prose argument replaces parts.
     """
     if not parts:
         return Verdict.PROSE if argued else Verdict.UNDECIDED

@@ -12,14 +12,26 @@ from ldp_audit.cli.command_line import Progress, check_writable, write_json
 from ldp_audit.files import read_json
 
 if TYPE_CHECKING:
+    from ldp_audit.auditing.program import NamedSampler
     from ldp_audit.auditing.result import AuditResult
     from ldp_audit.implementations import Implementation
+
+
+_TARGETS = "package.module:name, path/to/file.py:name, TwoPoint(epsilon=1), or channel.csv"
 
 
 def add_arguments(audit: argparse.ArgumentParser) -> None:
     """The options of `ldp-audit audit`."""
     add = audit.add_argument
-    add("target", nargs="?", metavar="TARGET", help="package.module:name, TwoPoint(epsilon=1), or channel.csv")
+    add("target", nargs="?", metavar="TARGET", help=f"what to audit: {_TARGETS}")
+    other = audit.add_mutually_exclusive_group()
+    other.add_argument(
+        "--command", dest="program", metavar="WORDS", help="or a program in any language: './client {x}'"
+    )
+    other.add_argument("--url", metavar="URL", help="or a service on this machine: http://127.0.0.1:8000/path")
+    add("--allow-remote", action="store_true", help="let --url name another machine, to which the inputs are sent")
+    add("--fresh", action="store_true", help="TARGET makes clients, a new one for each output: for those that remember")
+    add("--reports", type=count, metavar="K", help="of a fresh client on its input, which together are one output")
     add("--inputs", type=_inputs, metavar="X,X,...", help="two or more: numbers, labels, or a JSON list of them")
     add(
         "--search", type=_range, metavar="LOW,HIGH[,D]", help="search the inputs of a range, or of vectors of D numbers"
@@ -29,7 +41,7 @@ def add_arguments(audit: argparse.ArgumentParser) -> None:
     add("--samples", type=count, metavar="N", help="of each input, the search included; 1e6 by default")
     add("--confidence", type=float, metavar="C", help="of everything that is stated; 0.999 by default")
     add("--seed", type=_seed, metavar="SEED", help="a whole number, 0 by default, or random")
-    add("--timeout", type=float, metavar="S", help="seconds that one call of the sampler may take")
+    add("--timeout", type=float, metavar="S", help="seconds that one call of the sampler, or one request, may take")
     add("--workers", type=int, default=1, metavar="N", help="processes of this machine that count")
     add("--scheduler", metavar="ADDRESS", help="of a Dask cluster, whose workers count")
     add("--resume", type=Path, metavar="FILE", help="keep the counts there; go on from there if it exists")
@@ -120,23 +132,32 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check_together(options: argparse.Namespace) -> None:
+    if options.allow_remote and options.url is None:
+        raise ValueError("--allow-remote is about --url")
+    if options.reports is not None and not options.fresh:
+        raise ValueError("--reports is about --fresh")
+    if options.fresh and (options.program or options.url):
+        raise ValueError("--fresh is about a TARGET")
     if not options.implementation:
         if options.bits is not None or options.monotone:
             raise ValueError("--bits and --monotone are about --implementation")
         return
-    others = ("sequential", "curves", "floating_point", "confirm", "merge", "resume", "scheduler", "timeout")
+    others = ("program", "url", "fresh", "sequential", "curves", "floating_point", "confirm", "merge", "resume")
+    others += ("scheduler", "timeout")
     given = [name for name in others if getattr(options, name)]
     given += ["workers"] if options.workers != 1 else []
     given += ["confidence"] if options.confidence is not None else []
     if given:
-        raise ValueError(f"--implementation does not go with --{given[0].replace('_', '-')}")
+        name = "command" if given[0] == "program" else given[0].replace("_", "-")
+        raise ValueError(f"--implementation does not go with --{name}")
 
 
 def _implemented(options: argparse.Namespace, progress: Progress) -> Implementation:
     from ldp_audit.implementations.audit_implementation import implementation_of
     from ldp_audit.mechanisms import target
 
-    _need_target(options)
+    if options.target is None:
+        raise ValueError(f"audit needs a TARGET: {_TARGETS}")
     loaded = target.load(options.target)
     inputs, epsilon = _compared(options, loaded)
     return implementation_of(
@@ -154,12 +175,9 @@ def _implemented(options: argparse.Namespace, progress: Progress) -> Implementat
 
 def _audited(options: argparse.Namespace, progress: Progress) -> AuditResult:
     from ldp_audit.auditing import audit
-    from ldp_audit.auditing.adapters.target_sampler import TargetSampler
 
-    _need_target(options)
-    sampler = TargetSampler(options.target)
-    sampler.prepare()
-    inputs, epsilon = _compared(options, sampler.loaded)
+    sampler, loaded = _sampler_of(options, options.target)
+    inputs, epsilon = _compared(options, loaded)
     given = {"samples": options.samples, "confidence": options.confidence}
     wanted = {name: True for name in ("sequential", "curves", "floating_point") if getattr(options, name)}
     return audit(
@@ -173,9 +191,25 @@ def _audited(options: argparse.Namespace, progress: Progress) -> AuditResult:
     )
 
 
-def _need_target(options: argparse.Namespace) -> None:
-    if options.target is None:
-        raise ValueError("audit needs a TARGET: package.module:name, TwoPoint(epsilon=1), or channel.csv")
+def _sampler_of(options: argparse.Namespace, target: str | None) -> tuple[NamedSampler, Any]:
+    """The sampler, ready to be called, and what the target names, for its own inputs and claim; None for others."""
+    from ldp_audit.auditing.adapters import from_command, from_url
+    from ldp_audit.auditing.adapters.target_sampler import TargetSampler
+
+    timeout = {} if options.timeout is None else {"timeout": options.timeout}
+    if options.target is not None and (options.program or options.url) is not None:
+        raise ValueError("audit needs one of TARGET, --command and --url, got two of them")
+    if options.program is not None:
+        sampler: NamedSampler = from_command(options.program, **timeout)
+    elif options.url is not None:
+        sampler = from_url(options.url, allow_remote=options.allow_remote, **timeout)
+    elif target is not None:
+        reports = 1 if options.reports is None else options.reports
+        sampler = TargetSampler(target, reports if options.fresh else None)
+    else:
+        raise ValueError(f"audit needs a TARGET: {_TARGETS}; or --command, or --url")
+    sampler.prepare()
+    return sampler, sampler.loaded if isinstance(sampler, TargetSampler) else None
 
 
 def _compared(options: argparse.Namespace, loaded: Any) -> tuple[Any, float | None]:
@@ -185,7 +219,9 @@ def _compared(options: argparse.Namespace, loaded: Any) -> tuple[Any, float | No
     if options.search and options.inputs is not None:
         raise ValueError("--search and --inputs both name inputs; give one of them")
     if options.inputs is None and not options.search and not hasattr(loaded, "worst_pair"):
-        raise ValueError(f"--inputs is needed: {options.target} does not say which inputs tell most, as mechanisms do")
+        raise ValueError(
+            f"--inputs is needed: {options.target or 'a program'} does not say which inputs tell most, as mechanisms do"
+        )
     epsilon, own = options.epsilon, getattr(loaded, "epsilon", None)
     if epsilon is None and isinstance(own, int | float):
         epsilon = own
@@ -205,7 +241,6 @@ def _inputs_of(options: argparse.Namespace, loaded: Any, input_of: Callable[[Any
 def _confirmed(options: argparse.Namespace, progress: Progress) -> AuditResult:
     from dataclasses import replace
 
-    from ldp_audit.auditing.adapters.target_sampler import TargetSampler
     from ldp_audit.auditing.confirm import confirm, input_of, program_of, witness_in
     from ldp_audit.auditing.record import record_in
 
@@ -213,11 +248,11 @@ def _confirmed(options: argparse.Namespace, progress: Progress) -> AuditResult:
     if isinstance(document, dict) and document.get("kind") == "audit" and "counted" not in document:
         raise ValueError(f"{options.confirm} is of a sequential audit, which cannot be confirmed: run one without")
     record = record_in(document, str(options.confirm))
-    sampler = TargetSampler(program_of(options.target, record, str(options.confirm)))
-    sampler.prepare()
+    named = options.program or options.url
+    sampler, loaded = _sampler_of(options, None if named else program_of(options.target, record, str(options.confirm)))
     known = [input_of(x) for x in options.inputs or ()]
-    if not known and hasattr(sampler.loaded, "worst_pair"):
-        known = list(sampler.loaded.worst_pair())
+    if not known and hasattr(loaded, "worst_pair"):
+        known = list(loaded.worst_pair())
     changed = {
         "claimed_epsilon": options.epsilon,
         "claimed_delta": options.delta,
@@ -250,7 +285,7 @@ def _seed_of(options: argparse.Namespace) -> int:
 def _common_arguments(options: argparse.Namespace, progress: Progress, seed: int) -> dict[str, Any]:
     return {
         "seed": seed,
-        "timeout": options.timeout,
+        "timeout": None if options.program or options.url else options.timeout,
         "workers": options.workers,
         "scheduler": options.scheduler,
         "resume": options.resume,
@@ -263,6 +298,8 @@ def _saved_counts(options: argparse.Namespace, partial: dict[str, Any] | None) -
     if partial is None:
         return ""
     (hits, other), (trials, others) = partial["hits"], partial["trials"]
-    where = f", kept in {options.resume}" if options.resume else ""
+    where, how = "", "; nothing is kept of it, for lack of --resume FILE"
+    if options.resume:
+        where, how = f", kept in {options.resume}", "; the same command goes on from there"
     words = partial["event"]["words"]
-    return f" (before that, {words}: {hits} of {trials} and {other} of {others}{where})"
+    return f" (before that, {words}: {hits} of {trials} and {other} of {others}{where}){how}"

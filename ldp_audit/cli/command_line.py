@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ldp_audit.files import check_place
+from ldp_audit.workers import SchedulerLostError
 
 HOLDS, BAD_INPUT, INTERRUPTED = 0, 2, 130
 
@@ -32,6 +33,12 @@ COMMANDS = {
 }
 """The help text of each command."""
 
+INSTALL = {"training": "pip install '.[training]', in a clone", "dask": "pip install '.[dask]', in a clone"}
+"""How to install each extra."""
+
+EXTRAS = {"torch": "training", "statsmodels": "training", "distributed": "dask", "cloudpickle": "dask"}
+"""Packages of the extras."""
+
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run the command of these words (sys.argv by default); returns its exit code."""
@@ -43,15 +50,24 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return HOLDS
     except KeyboardInterrupt:
-        resume = getattr(options, "resume", None)
-        kept = f"--resume {resume} goes on from there" if isinstance(resume, Path) else "no file is left half written"
-        print(f"ldp-audit {options.command}: interrupted; {kept}", file=sys.stderr)
+        print(f"ldp-audit {options.command}: interrupted; {_kept(options)}", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
         if options.debug:
             raise
-        print(f"ldp-audit {options.command}: {_message(error)}", file=sys.stderr)
+        lost = f"; {_kept(options)}" if isinstance(error, SchedulerLostError) else ""
+        print(f"ldp-audit {options.command}: {_message(error)}{lost}", file=sys.stderr)
         return BAD_INPUT
+
+
+def _kept(options: argparse.Namespace) -> str:
+    """How to go on with a command that was cut short."""
+    resume, out = getattr(options, "resume", None), getattr(options, "out", None)
+    if isinstance(resume, Path):
+        return f"--resume {resume} goes on from there"
+    if resume is None:
+        return "no file is left half written"
+    return f"--resume goes on with {out}" if out else "nothing was written, for lack of --out"
 
 
 def command_parser(commands: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
@@ -89,6 +105,9 @@ def _message(error: Exception) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, ValueError | OSError):
         return text
+    missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if missing in EXTRAS:
+        return f"this needs {missing}, which is not installed: {INSTALL[EXTRAS[missing]]}"
     if isinstance(error, MemoryError):
         return f"too large for this machine's memory: {text}"
     return f"unexpected {type(error).__name__}: {text} (--debug shows where)"

@@ -10,10 +10,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from ldp_audit.cli.command_line import write_json
+from ldp_audit.cli.command_line import INSTALL, write_json
 
 _PEERS = ("opendp", "diffprivlib", "multi-freq-ldpy", "flwr")
-_INSTALL = {"training": "pip install '.[training]', in a clone", "dask": "pip install '.[dask]', in a clone"}
 
 
 def add_arguments(_: argparse.ArgumentParser) -> None:
@@ -44,7 +43,7 @@ def diagnosis() -> dict[str, Any]:
     """The findings as plain data: versions, packages by purpose, devices, problems."""
     import importlib.metadata
 
-    packages = [_needed(), *(_extra(name) for name in _INSTALL), _peers()]
+    packages = [_needed(), *(_extra(name) for name in INSTALL), _peers()]
     missing = [package["name"] for package in packages[0]["packages"] if package["version"] is None]
     problems = [f"{name} is missing, and nothing works without it" for name in missing]
     problems += [] if missing else _known_defects()
@@ -66,7 +65,7 @@ def _needed() -> dict[str, Any]:
 
 
 def _extra(name: str) -> dict[str, Any]:
-    return _group(f"for {name}", [one for one in _requirements() if one[2] == name], _INSTALL[name])
+    return _group(f"for {name}", [one for one in _requirements() if one[2] == name], INSTALL[name])
 
 
 def _peers() -> dict[str, Any]:

@@ -12,7 +12,11 @@ from ldp_audit.files import check_place
 
 def add_arguments(exact: argparse.ArgumentParser) -> None:
     """The options of `ldp-audit exact`."""
-    exact.add_argument("target", metavar="TARGET", help="TwoPoint(epsilon=1), channel.csv, or package.module:name")
+    exact.add_argument(
+        "target",
+        metavar="TARGET",
+        help="TwoPoint(epsilon=1), channel.csv, package.module:name, or path/to/file.py:name",
+    )
     exact.add_argument(
         "--plot", type=Path, metavar="FILE.svg", help="draw the profile, the trade-off curve and the variance"
     )

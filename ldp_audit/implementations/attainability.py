@@ -87,15 +87,15 @@ def by_samples(
 def _pair(
     program: Program, inputs: Sequence[Any], places: tuple[int, int], samples: int, error: float
 ) -> tuple[LowerBounds, Witness]:
-    """Choose an event, and perhaps a bolder one, then count both on independent samples."""
+    """Choose an event, and perhaps alternatives, then count all on independent samples."""
     trials = samples - sum(samples // share for share in _SHARES.values())
     choice = _choice(program, inputs, places, samples, trials, error)
-    events = (choice.event, *(() if choice.rare is None else (choice.rare.event,)))
+    events = choice.events
     pair = inputs[places[0]], inputs[places[1]]
     tally = count_all(Test(events, pair, places, trials, program.rows), program)
-    swapped = (choice.swapped, False if choice.rare is None else choice.rare.swapped)
+    swapped = [one.swapped for one in (choice, *choice.alternatives)]
     found = []
-    for event, counts, turned in zip(events, tally, swapped, strict=False):
+    for event, counts, turned in zip(events, tally, swapped, strict=True):
         hits = counts.swapped() if turned else counts
         witness = Witness(pair[::-1] if turned else pair, event, hits)
         found.append((_limits(hits, error / len(events)), witness, turned))

@@ -1,23 +1,59 @@
-"""Import of a user's object by its name, package.module:name, from the current folder too."""
+"""Import of a user's object by its name, package.module:name or path/to/file.py:name, from the current folder too."""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import inspect
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 
 def named_object(name: str, what: str) -> Any:
-    """The object, perhaps with a dotted name; ValueError, beginning with `what`, where it cannot be imported."""
-    module, _, attribute = name.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    """The object, perhaps with a dotted name; ValueError, beginning with `what`, where it cannot be imported.
+
+    Class.method is the method of an object of the class, which must need no arguments.
+    """
+    module, _, attribute = name.rpartition(":")
     try:
-        found = importlib.import_module(module)
+        found: Any = named_module(module)
         for part in attribute.split("."):
+            if isinstance(found, type) and inspect.isfunction(inspect.getattr_static(found, part, None)):
+                found = found()
             found = getattr(found, part)
     except (Exception, SystemExit) as error:  # noqa: BLE001  (a user's module may raise anything)
         raise ValueError(f"{what} cannot be loaded: {type(error).__name__}: {error}") from None
     return found
+
+
+def named_module(name: str) -> ModuleType:
+    """The module of a dotted name, or of a path to a .py file, which may import its neighbours; else what that raises.
+
+    A file's module has the file's name; or its whole path, where another module has that name.
+    """
+    here, file = str(Path.cwd()), Path(name)
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    if file.suffix != ".py":
+        return importlib.import_module(name)
+    if not file.is_file():
+        raise ModuleNotFoundError(f"no such file: {name}")
+    path = file.resolve()
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
+    spec = importlib.util.spec_from_file_location(str(path) if _is_taken(path) else path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError(f"no module: {name}")
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # where dataclasses and pickle look
+    spec.loader.exec_module(module)
+    return module
+
+
+def _is_taken(path: Path) -> bool:
+    """Whether another module has the name of this file."""
+    if path.stem in sys.modules:
+        return getattr(sys.modules[path.stem], "__file__", None) != str(path)
+    known = None if "." in path.stem else importlib.util.find_spec(path.stem)
+    return known is not None and known.origin != str(path)

@@ -19,14 +19,17 @@ SHIPPED = sorted(mechanisms.FAMILIES)
 """The mechanisms that a TARGET may name."""
 
 
-def load(target: str) -> Any:
-    """The object that a TARGET names. Raises ValueError with the fault and what is accepted."""
+def load(target: str, *, classes: bool = False) -> Any:
+    """The object that a TARGET names. Raises ValueError with the fault and what is accepted.
+
+    classes: whether it may be a class.
+    """
     if target.endswith((".csv", ".npz")):
         return mechanisms.FiniteChannel.from_file(Path(target))
     if "(" in target:
         return _shipped(target)
     if ":" in target:
-        return _imported(target)
+        return _imported(target, classes=classes)
     raise ValueError(f"target {_cut(target)} is none of: {_accepted()}")
 
 
@@ -65,9 +68,9 @@ def _literal(target: str, node: ast.expr) -> Any:
     raise ValueError(f"target {_cut(target)}: arguments must be numbers, True, False or inf, got {got}")
 
 
-def _imported(target: str) -> Any:
+def _imported(target: str, *, classes: bool) -> Any:
     found = named_object(target, f"target {_cut(target)}")
-    if isinstance(found, type):
+    if isinstance(found, type) and not classes:
         raise ValueError(f"target {_cut(target)} is a class; name one mechanism of it, with its parameters")
     return found
 
@@ -77,4 +80,5 @@ def _cut(target: str) -> str:
 
 
 def _accepted() -> str:
-    return "a shipped mechanism such as TwoPoint(epsilon=1), a .csv or .npz channel, or package.module:name"
+    imported = "package.module:name, or path/to/file.py:name"
+    return f"a shipped mechanism such as TwoPoint(epsilon=1), a .csv or .npz channel, {imported}"

@@ -1,1 +1,1 @@
-"""The papers' federated pipelines on torch, their data and models, and what they measure beside accuracy."""
+"""The papers' federated pipelines on torch, with their data, models and measurements."""

@@ -1,12 +1,12 @@
-"""The audit of a training run: two neighbouring runs, what an observer sees of them, beside what was promised.
+"""The audit of a training run: lower bounds on epsilon from two neighbouring runs, beside the promised values.
 
-A canary is one unit of a run's data in two versions. World 0 and world 1 are neighbouring runs: all else is the same.
-`draw` repeats random steps of the run in one of them and gives what the observer sees, or a function of it: what tells
-the worlds apart by a function of it does so by all of it, so that a lower bound on epsilon holds for the observer too.
+A canary is one unit of a run's data in two versions. Worlds 0 and 1 are neighbouring runs that agree in everything
+else. `draw` repeats random steps of the run in one of them and returns the observer's view or a function of it; by
+post-processing a lower bound from a function of the view holds for the view.
 
-`ldp_audit.audit` gives the bound where repetitions are cheap. Where each is a training there are a few hundred, all
-drawn beforehand: the first part chooses the event (a score above or below a threshold), the others are counted, and the
-bound is the auditor's exact region of two binomial proportions (`auditing.bounds`).
+`ldp_audit.audit` computes the bound if repetitions are cheap. If each is a training there are a few hundred, all drawn
+beforehand: one part selects the event (a score above or below a threshold), the rest is counted, and the bound comes
+from the auditor's exact confidence region of two binomial proportions (`auditing.bounds`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ import torch
 from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count, check_seed
 from ldp_audit.auditing.audit_program import audit
 from ldp_audit.auditing.bounds import Counts, Region
-from ldp_audit.auditing.events import Event
-from ldp_audit.auditing.outputs import Outputs
+from ldp_audit.auditing.membership import most_significant, tested
 from ldp_audit.auditing.result import CONSISTENT, VIOLATED, Witness, plain
 
 if TYPE_CHECKING:
@@ -37,14 +36,15 @@ __all__ = ["Canary", "Promise", "audit_run", "canary_bounds"]
 Progress = Callable[[str], None]
 
 Promisor = Literal["paper", "exact"]
-"""Who promises: the paper's own accounting, or the exact mathematics of what the run is said to do."""
+"""Origin of a promise: the paper's own accounting, or the exact mathematics of the described run."""
 
 
 @dataclass(frozen=True)
 class Promise:
-    """An (epsilon, delta) that the canary's observer was promised not to exceed.
+    """An (epsilon, delta) that bounds what the canary's observer learns.
 
-    by: see `Promisor`.   says: for what, and why, in words.   epsilon: nats, >= 0, may be infinite.   delta: in [0, 1).
+    by: see `Promisor`.   says: what is bounded and why, in words.   epsilon: nats, >= 0, may be infinite.   delta: in
+        [0, 1).
     Raises ValueError for anything else.
     """
 
@@ -65,12 +65,12 @@ class Promise:
 class Canary:
     """Two neighbouring runs as one observer sees them.
 
-    unit: whose data differ: "client", "weight", "user", "record".   observer: what is seen, in words.
+    unit: whose data differ: "client", "weight", "user", "record".   observer: the observer's view, in words.
     worlds: the canary in world 0 and in world 1, in words.
-    draw: (world, n, rng) -> n independent outputs, each of a fresh repetition: numbers, labels, or (n, k) vectors.
-    promises: one or more.   assumes: what the attacker knows, and which part of the run is repeated, in sentences.
-    samples: repetitions of each world, unless the caller says how many.
-    trained: whether a repetition is a training; there are then few, and no call for one output alone.
+    draw: (world, n, rng) -> n independent outputs, one per repetition: numbers, labels, or (n, k) vectors.
+    promises: one or more.   assumes: the attacker's knowledge, and which part of the run is repeated, in sentences.
+    samples: repetitions of each world, by default.
+    trained: whether a repetition is a training; there are then few repetitions.
     Raises ValueError for no promises, and fewer than 10 samples.
     """
 
@@ -89,25 +89,23 @@ class Canary:
         check_count("samples", self.samples, 10)
 
     def deltas(self) -> tuple[float, ...]:
-        """At which something is promised, each once, in their order."""
+        """The distinct deltas of the promises, in their order."""
         return tuple(dict.fromkeys(promise.delta for promise in self.promises))
 
 
-_SEARCHED = 0.4
-"""The share of few samples that chooses the event."""
-
-_DOUBT = 3.0  # standard deviations
+_SELECTION_SHARE = 0.4
+"""The share of the trainings that selects the event."""
 
 Bound = dict[str, Any]
-"""Of one delta: "epsilon_lower"; "delta_lower", at epsilon 0, or None; "witness", "trials" of a world, "samples"."""
+"""At one delta: "epsilon_lower"; "delta_lower", at epsilon 0, or None; "witness", "trials" of a world, "samples"."""
 
 
 @runtime_checkable
 class Audited(Protocol):
-    """A run that can be audited; a pipeline of the user's own may be one."""
+    """A run that can be audited; a user's own pipeline may implement it."""
 
     def canaries(self) -> Iterable[Canary | str]:
-        """The canaries of a run that has not begun; a text between them says what takes long."""
+        """The canaries of a run before its first round; a text between them announces a long computation."""
         ...
 
 
@@ -121,10 +119,10 @@ def canary_bounds(
     start = time.perf_counter()
     count, deltas = samples or canary.samples, canary.deltas()
     if canary.trained:
-        found = _of_few(canary, count, error, seed)
+        found = _bounds_of_trainings(canary, count, error, seed)
     else:
         error_of_each = error / len(deltas)
-        found = [_of_many(canary, delta, count, error_of_each, seed, progress) for delta in deltas]
+        found = [_bound_by_audit(canary, delta, count, error_of_each, seed, progress) for delta in deltas]
     bounds = {bound["delta"]: bound for bound in found}
     promised = [_compared(promise, bounds[promise.delta]) for promise in canary.promises]
     best = max(found, key=lambda bound: bound["epsilon_lower"])
@@ -137,7 +135,7 @@ def canary_bounds(
         "epsilon_lower": best["epsilon_lower"],
         "delta": best["delta"],
         "delta_lower": best["delta_lower"],
-        "most_that_could_be_seen": _ceiling(best["trials"], error / len(deltas)),
+        "most_that_could_be_seen": _largest_provable(best["trials"], error / len(deltas)),
         "confidence": 1 - error,
         "witness": best["witness"],
         "samples": sum(bound["samples"] for bound in found) if not canary.trained else 2 * count,
@@ -147,13 +145,15 @@ def canary_bounds(
 
 
 def _verdict(promised: list[dict[str, Any]]) -> str:
-    """Against what the run should keep: the paper's own numbers have verdicts of their own."""
+    """The verdict against the exact promises; a paper's claims have verdicts of their own."""
     broken = any(one["verdict"] == VIOLATED and one["by"] == "exact" for one in promised)
     return VIOLATED if broken else CONSISTENT
 
 
-def _of_many(canary: Canary, delta: float, samples: int, error: float, seed: int, progress: Progress | None) -> Bound:
-    """By `audit`: it searches for an event and counts it on fresh repetitions."""
+def _bound_by_audit(
+    canary: Canary, delta: float, samples: int, error: float, seed: int, progress: Progress | None
+) -> Bound:
+    """A bound by `audit`, which searches for an event and counts it on fresh repetitions."""
     exact = [one.epsilon for one in canary.promises if one.delta == delta and one.by == "exact"]
     claimed = min(exact, default=min(one.epsilon for one in canary.promises if one.delta == delta))
     result = audit(
@@ -169,17 +169,14 @@ def _of_many(canary: Canary, delta: float, samples: int, error: float, seed: int
     return _bound(delta, result.epsilon_lower, result.witness, result.samples_used, None)
 
 
-def _of_few(canary: Canary, samples: int, error: float, seed: int) -> list[Bound]:
-    """One event and one region for all deltas: its bounds hold at once."""
+def _bounds_of_trainings(canary: Canary, samples: int, error: float, seed: int) -> list[Bound]:
+    """Bounds at all deltas from one event and one confidence region: they hold simultaneously."""
     first, second = (_drawn(canary, world, samples, seed) for world in (0, 1))
-    searched = int(_SEARCHED * samples)
-    trials = samples - searched
-    event, swapped, gap = _threshold(first[:searched], second[:searched])
-    tested = [event.count(Outputs(one[searched:])) for one in (first, second)]
-    likelier, other = (1, 0) if swapped else (0, 1)
-    counts = Counts(tested[likelier], trials, tested[other], trials)
-    region = Region(counts, error, 0.0, gap / 2)  # at the whole gap no probability below 1 would be allowed for
-    witness = Witness((likelier, other), event, counts)
+    searched = int(_SELECTION_SHARE * samples)
+    choice = most_significant(first[:searched], second[:searched])
+    witness = tested(choice, (0, 1), first[searched:], second[searched:])
+    p, q = choice.seen.frequencies
+    region = Region(witness.counts, error, 0.0, (p - q) / 2)  # all of p - q would leave no slack
     return [_bound(delta, region.epsilon_lower(delta), witness, 2 * samples, region) for delta in canary.deltas()]
 
 
@@ -189,19 +186,6 @@ def _drawn(canary: Canary, world: int, samples: int, seed: int) -> np.ndarray:
     if found.shape != (samples,) or np.isnan(found).any():
         raise ValueError(f"draw must give {samples} numbers in world {world}, got shape {found.shape}, or NaN")
     return found
-
-
-def _threshold(first: np.ndarray, second: np.ndarray) -> tuple[Event, bool, float]:
-    """The half-line of the greatest difference of shares, less its doubt; whether it is likelier in the second world.
-
-    Also that difference. A rare event shows a small difference better than a frequent one.
-    """
-    levels, n = np.unique(np.concatenate([first, second])), len(first)
-    p, q = (1 - np.searchsorted(np.sort(one), levels, side="left") / n for one in (first, second))
-    doubt = _DOUBT * np.sqrt((p * (1 - p) + q * (1 - q) + 1 / n) / n)
-    place = int(np.argmax(np.abs(p - q) - doubt))
-    gap = float(p[place] - q[place])
-    return Event(((float(levels[place]), math.inf),)), gap < 0, abs(gap)
 
 
 def _bound(delta: float, epsilon: float, witness: Witness, samples: int, region: Region | None) -> Bound:
@@ -226,8 +210,8 @@ def _compared(promise: Promise, bound: Bound) -> dict[str, Any]:
     }
 
 
-def _ceiling(trials: int, error: float) -> float:
-    """The pure epsilon that so many trials show of an event that always happens in one world, never in the other."""
+def _largest_provable(trials: int, error: float) -> float:
+    """The pure epsilon that so many trials show of an event that always happens in one world and never in the other."""
     return Region(Counts(trials, trials, 0, trials), error, 10.0).epsilon_lower()
 
 
@@ -243,12 +227,12 @@ def audit_run(
 ) -> dict[str, Any]:
     """Audit the run that this plan starts on these data.
 
-    seed: of the run and of the repetitions.   samples: repetitions of each world, >= 10; None: what each canary is made
-    for.   confidence: in [0.5, 1), of all bounds together.   progress: called with a line now and then.
-    returns, JSON-ready: "verdict", "violated" where a bound is above what the exact mathematics promise; "observers",
-    a result of `canary_bounds` each: "unit", "observer", "promised" (each with its own verdict), "epsilon_lower",
-    "confidence", "witness", "samples", "seconds", "assumes", ...; "why_not", where there is nothing to audit.
-    Raises ValueError for bad arguments, and where the data do not fit the plan.
+    seed: of the run and of the repetitions.   samples: repetitions of each world, >= 10; None for each canary's own
+        number.   confidence: in [0.5, 1), of all bounds together.   progress: called with a line now and then.
+    returns, JSON-ready: "verdict", "violated" if a bound exceeds an exact promise; "observers", a result of
+    `canary_bounds` each: "unit", "observer", "promised" (each with its own verdict), "epsilon_lower", "confidence",
+    "witness", "samples", "seconds", "assumes", ...; "why_not", if there is nothing to audit.
+    Raises ValueError for bad arguments, and if the data do not fit the plan.
     """
     check_confidence(confidence)
     check_seed(seed)

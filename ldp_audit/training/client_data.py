@@ -1,8 +1,9 @@
-"""The samples of all clients in one padded tensor, the ways to deal a data set to clients, and one round's batches.
+"""The samples of all clients in one padded tensor, the partition of a data set among clients, and the batches of a
+round.
 
-Client i's samples are put in a fresh order in each epoch and cut into batches; the last may be smaller. The order of
-client i is the same whoever else is chosen: row i of one draw for the round and epoch. Every strategy is given this
-work, so that all train the same clients on the same batches.
+In each epoch client i shuffles its samples and cuts them into batches; the last batch may be smaller. The shuffle of
+client i does not depend on which other clients take part: it is row i of one draw for the round and the epoch. All
+training strategies receive the same `LocalWork`, so that they train the same clients on the same batches.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ldp_audit.training.streams import Streams
 
 @dataclass(frozen=True)
 class ClientData:
-    """What each of n clients holds: up to m samples, its own first, padding behind them.
+    """The samples of n clients: up to m each, padded at the end.
 
     x: shape (n, m, ...).   y: labels (n, m), or targets (n, m, ...).   sizes: int64, shape (n,), each in 1 .. m.
     All on one device. Raises ValueError, naming the part, for anything else.
@@ -56,11 +57,11 @@ class ClientData:
     def of(
         cls, images: Images, clients: int, streams: Streams, device: torch.device | str, *, scheme: str = "iid"
     ) -> ClientData:
-        """The training images dealt to this many clients, by streams' "clients".
+        """Distribute the training images among this many clients, at random by the stream "clients".
 
-        scheme: "iid": a random split, sizes that differ by one at most. "shards": sorted by label and cut into two
-        pieces a client, so that most clients see two labels (McMahan et al. 2017). "writers": one client a writer, as
-        many writers, drawn at random.   Raises ValueError where there are too few images or writers.
+        scheme: "iid": a random split, sizes differ by at most one. "shards": images sorted by label and cut into two
+            pieces per client, so that most clients have two labels (McMahan et al. 2017). "writers": one writer per
+            client, writers drawn at random.   Raises ValueError if there are too few images or writers.
         """
         deal = SCHEMES.get(scheme)
         if deal is None:
@@ -71,7 +72,7 @@ class ClientData:
 
     @classmethod
     def from_parts(cls, images: Images, parts: list[NDArray[np.int64]], device: torch.device | str) -> ClientData:
-        """Client i holds the training images with the indices parts[i]."""
+        """Client i holds the training images with indices parts[i]."""
         if not parts or min(map(len, parts)) < 1:
             raise ValueError(f"parts must give each client an image, got sizes {sorted({len(part) for part in parts})}")
         m = max(map(len, parts))
@@ -119,17 +120,18 @@ SCHEMES: dict[str, Callable[[Images, int, np.random.Generator], list[NDArray[np.
     "shards": _shards,
     "writers": _writers,
 }
-"""(images, clients, rng) -> the indices of each client's images."""
+"""Partitions: (images, clients, rng) -> the image indices of each client."""
 
 
 Trained = tuple[Tensor, dict[str, Tensor]]
-"""(the clients' indices, shape (c,); their weights by name, each with a leading axis of c)."""
+"""(indices of the clients, shape (c,); their weights by name, each with a leading axis of length c)."""
 
 
 class Batch(NamedTuple):
     """One step of c clients.
 
-    x, y: (c, b, ...).   share: (c, b): each client's sums to 1; 0 for padding, all 0 where it has no sample left.
+    x, y: (c, b, ...).   share: weight of each sample in its client's loss, shape (c, b); each client's sum to 1,
+        padding has 0, and a client without samples left has only zeros.
     """
 
     x: Tensor
@@ -141,10 +143,11 @@ class Batch(NamedTuple):
 class LocalWork:
     """The local training of one round.
 
-    weights: the global ones, by name.   clients: indices into data, int64, on the CPU, shape (k,).
-    orders: int64, on the CPU, shape (epochs, k, m): the order of each client's samples; behind its size, its first one.
-    place: where in the run this is, for messages: (round, ...).
-    strict: whether a client that leaves the floats is an error; otherwise all of its weights come out as NaN.
+    weights: the global weights, by name.   clients: indices into data, int64, on the CPU, shape (k,).
+    orders: int64, on the CPU, shape (epochs, k, m): permutation of each client's samples; padding repeats the first
+        sample.
+    place: position in the run, for messages: (round, ...).
+    strict: whether a client whose training overflows is an error; otherwise all of its weights become NaN.
     """
 
     model: nn.Module
@@ -159,32 +162,32 @@ class LocalWork:
     strict: bool = True
 
     def __len__(self) -> int:
-        """The number of clients to train."""
+        """Number of clients to train."""
         return len(self.clients)
 
     def chunks(self, size: int) -> Iterator[LocalWork]:
-        """The same work in pieces of at most so many clients."""
+        """The same work in chunks of at most `size` clients."""
         for start in range(0, len(self), size):
             yield self.part(start, start + size)
 
     def part(self, start: int, stop: int) -> LocalWork:
-        """The work of the clients start .. stop - 1, counted as they were chosen."""
+        """The work of the clients at positions start .. stop - 1."""
         fields = {**self.__dict__, "clients": self.clients[start:stop], "orders": self.orders[:, start:stop]}
         return LocalWork(**fields)
 
     def sizes(self) -> Tensor:
-        """The number of samples of each client, on the CPU, shape (k,)."""
+        """Number of samples of each client, on the CPU, shape (k,)."""
         return self.data.sizes.cpu()[self.clients]
 
     def stacked(self) -> dict[str, Tensor]:
-        """The global weights, one copy a client."""
+        """One copy of the global weights per client."""
         return {name: weight.expand(len(self), *weight.shape).clone() for name, weight in self.weights.items()}
 
     def batches(self) -> Iterator[Batch]:
-        """Step by step, until the client with the most samples is through with its epochs."""
+        """The steps of all epochs; each epoch lasts until the client with most samples has used all of them."""
         sizes, device, m = self.sizes(), self.data.x.device, self.data.x.shape[1]
         places, most = (self.clients[:, None] * m + self.orders).to(device), int(sizes.max())
-        # index_select of rows copies memory; x[clients, places] takes five times as long on a CPU.
+        # index_select copies whole rows; x[clients, places] takes five times as long on a CPU.
         all_x, all_y = self.data.x.flatten(0, 1), self.data.y.flatten(0, 1)
         steps = [(start, min(start + self.batch_size, most)) for start in range(0, most, self.batch_size)]
         shares = [_shares(sizes, *step, all_x.dtype).to(device) for step in steps]
@@ -195,13 +198,14 @@ class LocalWork:
                 yield Batch(x.unflatten(0, step.shape), y.unflatten(0, step.shape), share)
 
     def done(self, weights: dict[str, Tensor], losses: Tensor) -> Trained:
-        """What a strategy yields.   losses: the sum of each client's, shape (c,).
+        """The result that a strategy yields.   losses: sum of each client's losses, shape (c,).
 
-        A client whose loss or some weight is no finite number: FloatingPointError, naming the first, or `strict`.
+        If a loss or weight is not finite: FloatingPointError naming the first such client if `strict`, NaN weights
+        otherwise.
         """
         finite = losses.isfinite()
         for weight in weights.values():
-            finite &= weight.flatten(1).sum(1).isfinite()  # a sum is no number where a term is none, and quicker
+            finite &= weight.flatten(1).sum(1).isfinite()  # the sum is not finite if a term is not, and is cheaper
         if bool(finite.all()):
             return self.clients, weights
         if self.strict:
@@ -216,7 +220,7 @@ class LocalWork:
 
 
 def draw_orders(data: ClientData, clients: Tensor, epochs: int, streams: Streams, place: tuple[int, ...]) -> Tensor:
-    """The order of the clients' samples in each epoch, from streams' "batches"; see `LocalWork`."""
+    """Permutations of the clients' samples in each epoch, drawn from the stream "batches"; see `LocalWork.orders`."""
     sizes, m = data.sizes.cpu()[clients], data.x.shape[1]
     padded = torch.arange(m) >= sizes[:, None]
     orders = []
@@ -233,18 +237,18 @@ def _shares(sizes: Tensor, start: int, stop: int, dtype: torch.dtype) -> Tensor:
 
 
 LossFunction = Callable[[Tensor, Tensor], Tensor]
-"""(outputs (b, k), targets (b, ...)) -> the loss of each sample, shape (b,)."""
+"""(outputs (b, k), targets (b, ...)) -> loss of each sample, shape (b,)."""
 
 
 class Loss(NamedTuple):
-    """value: see `LossFunction`.   slope: (outputs (..., k), targets (...)) -> derivative by the outputs (..., k)."""
+    """value: see `LossFunction`.   slope: (outputs (..., k), targets (...)) -> gradient in the outputs (..., k)."""
 
     value: LossFunction
     slope: Callable[[Tensor, Tensor], Tensor] | None = None
 
 
 def loss_of(loss: str | LossFunction) -> Loss:
-    """The loss of this name, or a user's own function (a module's, where worker processes train).   ValueError else."""
+    """The loss with this name, or a user's own function (of a module, if worker processes train). ValueError else."""
     if callable(loss):
         return Loss(loss)
     if loss not in LOSSES:
@@ -280,7 +284,7 @@ def _hinge_slope(outputs: Tensor, signs: Tensor) -> Tensor:
 
 
 def _margin(outputs: Tensor, signs: Tensor) -> Tensor:
-    """y f(x) for one output and labels -1 or +1."""
+    """y f(x), for one output f(x) and a label y of -1 or +1."""
     return signs.to(outputs.dtype) * outputs.squeeze(-1)
 
 

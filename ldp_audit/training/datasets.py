@@ -1,4 +1,4 @@
-"""What every data loader returns: images or a table, split into training and test, checked when built."""
+"""Data sets as the loaders return them: images or a table, split into training and test, validated on construction."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 class Images:
     """Labelled images.
 
-    name: of the data set.   classes: how many labels there are; labels are 0 .. classes - 1.
+    name: of the data set.   classes: number of labels; labels are 0 .. classes - 1.
     train_x, test_x: float32, shape (n, channels, height, width), in [0, 1].   train_y, test_y: int64, shape (n,).
-    writers: the group of each training image, int64, shape (n,), where the data have groups: who wrote it (FEMNIST), or
-        its subclass (the CIFAR pairs); -1 for images of no group, the public ones of a pair.
-    Raises ValueError, naming the part, for anything else; either half may be empty, not both.
+    writers: group of each training image, int64, shape (n,), for data with groups: the writer (FEMNIST) or the subclass
+        (the CIFAR pairs); -1 for images without a group, the public ones of a pair.
+    Raises ValueError, naming the part, for anything else; one of the two halves may be empty.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Images:
         return self.train_x.shape[1:]  # type: ignore[return-value]
 
     def describe(self) -> dict[str, Any]:
-        """Name, sizes and shape, for a result's record."""
+        """Name, sizes and shape, JSON-ready."""
         return {
             "name": self.name,
             "kind": "images",
@@ -66,9 +66,9 @@ class Images:
 
 @dataclass(frozen=True)
 class Table:
-    """Labelled records of numbers; folds are the pipeline's.
+    """Labelled records of numbers; the pipeline splits them into folds.
 
-    name: of the data set.   columns: the d columns' names, in order.
+    name: of the data set.   columns: names of the d columns, in order.
     x: float64, shape (n, d), finite, scaled to [-1, 1].   y: int64, shape (n,), -1 or +1.
     Raises ValueError, naming the part, for anything else, and for n = 0 or d = 0.
     """
@@ -91,7 +91,7 @@ class Table:
             raise ValueError(f"{self.name}: y must be -1 or +1, one a record, got {len(self.y)} from {set(self.y)}")
 
     def describe(self) -> dict[str, Any]:
-        """Name and sizes, for a result's record."""
+        """Name and sizes, JSON-ready."""
         return {
             "name": self.name,
             "kind": "table",

@@ -1,7 +1,7 @@
-"""Which device a run is on, and the settings that make its numbers repeatable there.
+"""The device of a run, and the settings of torch that make its numbers repeatable there.
 
-Equal seeds give equal numbers on one device with one number of threads. Another device, another number of threads or
-another version of torch rounds differently; results name all three.
+Equal seeds give equal numbers on one device with one number of threads. Rounding differs on another device, with
+another number of threads and in another version of torch; results record all three.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ACCEPTED = "auto, cpu, cuda, cuda:0, cuda:1, ..., or mps"
 
 
 def device_of(name: str = "auto") -> torch.device:
-    """The device of this name; "auto" is the first GPU that CUDA has, else the CPU.
+    """The device with this name; "auto" is CUDA's first GPU if there is one, else the CPU.
 
     Raises ValueError for another name, and for a device that this machine does not have.
     """
@@ -45,9 +45,9 @@ def device_of(name: str = "auto") -> torch.device:
 
 @contextmanager
 def repeatable(device: torch.device, threads: int) -> Iterator[None]:
-    """Torch with this many threads, and with algorithms that give equal numbers again; as before afterwards.
+    """Run torch with this many threads and deterministic algorithms, and restore its settings afterwards.
 
-    An operation that has no such algorithm on a GPU warns.
+    An operation without a deterministic algorithm on a GPU warns.
     """
     import torch
 
@@ -57,7 +57,7 @@ def repeatable(device: torch.device, threads: int) -> Iterator[None]:
     warned = torch.is_deterministic_algorithms_warn_only_enabled()
     cudnn = torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark
     torch.set_num_threads(threads)
-    if device.type != "cpu" or threads > 1:  # one CPU thread adds in one order
+    if device.type != "cpu" or threads > 1:  # one CPU thread sums in a fixed order
         torch.use_deterministic_algorithms(mode=True, warn_only=True)
         torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
     try:
@@ -69,7 +69,7 @@ def repeatable(device: torch.device, threads: int) -> Iterator[None]:
 
 
 def described(device: torch.device, threads: int) -> dict[str, Any]:
-    """What a result's numbers depend on, beside the settings and the seed."""
+    """Device, threads and version of torch, on which the numbers depend besides the settings and the seed."""
     import torch
 
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type

@@ -1,4 +1,4 @@
-"""A whole experiment: the runs of some sweeps, what they spend, what an audit finds, and the findings, in one document.
+"""A whole experiment in one document: the runs of several sweeps, their spends, their audits and the paper's findings.
 
 from ldp_audit.training.data import load
 from ldp_audit.training.experiment import run_experiment
@@ -50,11 +50,11 @@ def run_experiment(
     audit: bool = False,
     progress: Say | None = None,
 ) -> dict[str, Any]:
-    """The document that `results` describes.
+    """Run the sweeps and return the document that `results` describes.
 
-    pipeline: a shipped one's name, or module:Class.   threads: of torch in each run; another number rounds otherwise.
-    workers: processes of this machine; None: one a core on a CPU, this one on a GPU.   scheduler: of a Dask cluster.
-    folder: where finished runs and checkpoints are kept.   resume: go on with what the folder holds.
+    pipeline: a shipped one's name, or module:Class.   threads: of torch in each run; rounding depends on it.
+    workers: processes of this machine; None: one per core on a CPU, one on a GPU.   scheduler: of a Dask cluster.
+    folder: where finished runs and checkpoints are stored.   resume: continue the sweep that the folder holds.
     audit: bound the epsilon of each point's first run from below, by canaries.   progress: called with lines.
     Raises ValueError for bad settings, for data that do not fit, and for a folder that holds another sweep.
     """
@@ -64,9 +64,9 @@ def run_experiment(
     work = Work.of(pipeline, data, name, threads)
     described = {**data.describe(), "digest": work.data_digest}
     pool = _pool(workers, scheduler, name, len(jobs))
-    with nullcontext() if folder is None else _alone(folder):
+    with nullcontext() if folder is None else _locked(folder):
         if folder is not None:
-            _claim(folder, _manifest(work, seed, described, jobs), resume=resume)
+            _write_manifest(folder, _manifest(work, seed, described, jobs), resume=resume)
         kept = None if folder is None else folder / _RUNS
         document = _run(work, jobs, pool, kept, data, seed, described, audit=audit, progress=progress)
     document["findings"] = [finding.to_dict() for finding in judge(findings_of(plan), document)]
@@ -86,7 +86,7 @@ def _run(
     audit: bool,
     progress: Say | None,
 ) -> dict[str, Any]:
-    """The runs, what they spend and the audits; findings are judged on that.   kept: the folder of finished runs."""
+    """The runs, spends and audits; the findings are computed from them.   kept: the folder of finished runs."""
     plan = plan_class(work.pipeline)
     said = SweepProgress(jobs, progress)
     records = spread(work, [Training(job) for job in jobs], pool, folder=kept, progress=said.heard)
@@ -107,12 +107,12 @@ def _run(
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """ValueError where another process trains into the folder. The hold ends with this process, however it ends."""
+def _locked(folder: Path) -> Iterator[None]:
+    """Lock the folder against other processes until this one ends. ValueError if another process holds the lock."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
         import fcntl
-    except ImportError:  # not on this system
+    except ImportError:  # this system has no fcntl
         yield
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -144,8 +144,10 @@ def _manifest(work: Work, seed: int, described: Mapping[str, Any], jobs: Sequenc
     }
 
 
-def _claim(folder: Path, manifest: Mapping[str, Any], *, resume: bool) -> None:
-    """The folder is this sweep's. ValueError where it is another's, or its own and is not to be resumed."""
+def _write_manifest(folder: Path, manifest: Mapping[str, Any], *, resume: bool) -> None:
+    """Write the sweep's manifest into the folder. ValueError if another sweep's is there, or this one's without
+    `resume`.
+    """
     file = folder / _MANIFEST
     if file.exists():
         if not resume:
@@ -176,18 +178,18 @@ Say = Callable[[str], None]
 
 
 class SweepProgress:
-    """Lines for `say` as events are heard."""
+    """Progress lines of a sweep, with an estimate of the time left."""
 
     def __init__(self, jobs: Sequence[Job], say: Say | None) -> None:
         self._jobs, self._say = jobs, say
         self._varied = [name for name in jobs[0].settings if len({repr(job.settings[name]) for job in jobs}) > 1]
-        self._begun: dict[int, tuple[float, float]] = {}  # a run's share when first heard of here, and its share now
-        self._start: float | None = None  # the first event: workers take their time to start
+        self._begun: dict[int, tuple[float, float]] = {}  # fraction done at the first event, and now
+        self._start: float | None = None  # time of the first event: workers start slowly
         self._kept, self._ended, self._of = 0, 0, len(jobs)
         self._after = ("", "", 0)
 
     def heard(self, event: Event, finished: int) -> None:
-        """An event of a run, or of what `next` announced."""
+        """Report an event of a run, or of the stage that `next` announced."""
         if self._say is None:
             return
         if self._after[0]:
@@ -208,7 +210,7 @@ class SweepProgress:
         )
 
     def next(self, what: str, of: str, count: int) -> None:
-        """The runs are finished; next comes something about so many protocols or points."""
+        """Announce the stage after the runs: spends of protocols, or audits of points."""
         self._after = (what, of, count)
         if self._say is not None and count:
             self._say(f"{what}: 0 of {count} {of}")
@@ -219,7 +221,7 @@ class SweepProgress:
         self._begun[number] = (self._begun.get(number, (first, 0.0))[0], share)
 
     def _left(self) -> str:
-        """By the pace so far: runs that were kept from before count neither as work done nor as work left."""
+        """Estimated time left at the rate so far; runs that were finished before this sweep do not count."""
         done = sum(now - first for first, now in self._begun.values())
         under_way = sum(1 - now for _, now in self._begun.values() if now < 1)
         waiting = self._of - self._kept - len(self._begun)
@@ -229,7 +231,7 @@ class SweepProgress:
 
 
 def duration(seconds: float) -> str:
-    """45 s, 3 min 20 s, 2 h 5 min."""
+    """A time in words: 45 s, 3 min 20 s, 2 h 5 min."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

@@ -1,7 +1,7 @@
-"""The figures of a sweep, as data: `reports` draws them, nothing is computed there.
+"""The figures of a sweep, as data for `reports` to draw.
 
-Accuracy against each number that is swept; accuracy over the rounds; the measured variance of every layer against the
-predicted one; accuracy against what the run spends exactly, beside what the paper says that it spends.
+Accuracy against each swept number; accuracy over the rounds; the measured variance of every layer against the predicted
+one; accuracy against the exact spend of a run, beside the paper's claim.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from ldp_audit.accounting.figure import Figure, Panel, Series
 from ldp_audit.training.results import runs_at, words
 from ldp_audit.training.spend import spend_values
 
-_PANELS, _CURVES = 2, 5  # side by side, and with a colour each
+_PANELS, _CURVES = 2, 5  # panels of a figure; curves of a panel, limited by the colours
 _SPENT = {
     "exact": "exact, reports by name",
     "shuffled": "exact, without names, at most",
     "claimed": "the paper's claim",
     "least delta": "least delta of the run",
 }
-_WIDE = 30.0  # times the least value, from which on an axis is logarithmic
+_LOG_AXIS_RATIO = 30.0  # an axis is logarithmic if the values span this factor
 
 Results = Mapping[str, Any]
 Point = Mapping[str, Any]
 
 
 def figures(results: Results) -> list[Figure]:
-    """Those that the results have the numbers for."""
+    """The figures for which the results have the numbers."""
     names = results["points"][0]["settings"] if results["points"] else {}
     made = [sweep_figure(results, name) for name in names]
     made += [round_figure(results), layer_figure(results), spend_figure(results)]
@@ -36,7 +36,7 @@ def figures(results: Results) -> list[Figure]:
 
 
 def sweep_figure(results: Results, name: str) -> Figure | None:
-    """Accuracy against one field; None unless it takes two numbers or more, all else being equal."""
+    """Accuracy against one field; None unless the field takes two or more numbers with all else equal."""
     groups = [group for group in _groups(results["points"], name) if len(_numeric(group, name)) > 1]
     if not groups:
         return None
@@ -60,7 +60,7 @@ def sweep_figure(results: Results, name: str) -> Figure | None:
 
 
 def round_figure(results: Results) -> Figure | None:
-    """Accuracy after each round, the mean of each point's runs; None where every run has one round."""
+    """Accuracy after each round, averaged over each point's runs; None if every run has one round."""
     points = results["points"][: _PANELS * _CURVES]
     curves: list[list[Series]] = []
     in_panels = [points[start : start + _CURVES] for start in range(0, len(points), _CURVES)]
@@ -86,7 +86,7 @@ def round_figure(results: Results) -> Figure | None:
 
 
 def spend_figure(results: Results) -> Figure | None:
-    """Accuracy against the exact epsilon of a whole run, beside the paper's; None where nothing is spent."""
+    """Accuracy against the exact epsilon of a whole run, beside the paper's claim; None if nothing is private."""
     accounted = {words(one["settings"]): one for one in results["spend"]}
     pairs = [
         (point, accounted[words(point["settings"])])
@@ -131,7 +131,9 @@ def _groups(points: Sequence[Point], name: str) -> list[list[Point]]:
 
 
 def _labels(points: Sequence[Point], but: str = "") -> list[str]:
-    """What tells these points apart, in words; of one alone, what it is among the sweep's; "" where nothing varies."""
+    """The settings that distinguish these points, in words; of a single point those that the sweep varies; "" if
+    none.
+    """
     settings = [point["settings"] for point in points]
     alone = len(points) == 1
     names = [name for name in settings[0] if name != but and (alone or len({repr(s[name]) for s in settings}) > 1)]
@@ -144,7 +146,9 @@ def _numeric(points: Sequence[Point], name: str) -> list[Point]:
 
 
 def _curves(label: str, group: Sequence[Point], name: str, *, band: bool) -> list[Series]:
-    """The means against the field, with a band or upright intervals, and a level line where it is no number."""
+    """Mean accuracy against the field, with a band or error bars, and a horizontal line for a value that is no
+    number.
+    """
     points = sorted(_numeric(group, name), key=lambda point: point["settings"][name])
     x = [float(point["settings"][name]) for point in points]
     line = Series(label, x, [point["accuracy"]["mean"] for point in points])
@@ -168,7 +172,9 @@ def _level(label: str, point: Point, name: str, x: Sequence[float]) -> Series:
 
 
 def _packed(curves: Sequence[Sequence[Series]]) -> list[list[Series]]:
-    """The curves in panels, so that no panel has more colours than there are; what is beyond the panels is left out."""
+    """Distribute the curves over panels with at most `_CURVES` colours each; curves beyond `_PANELS` panels are
+    omitted.
+    """
     panels: list[list[Series]] = [[]]
     for series in curves:
         if panels[-1] and _colours(panels[-1]) + _colours(series) > _CURVES:
@@ -203,7 +209,7 @@ def _interval_words(results: Results) -> str:
 
 
 def _alt(first: str, series: Sequence[Series]) -> str:
-    """The ends of every curve, for those who cannot see it."""
+    """The first and last value of every curve, as alternative text."""
     said = [
         f"{one.label}: from {one.y[0]:.3f} at {one.x[0]:.4g} to {one.y[-1]:.3f} at {one.x[-1]:.4g}"
         for one in series
@@ -218,22 +224,22 @@ def _plain(name: str) -> str:
 
 def _wide(series: Sequence[Series]) -> bool:
     values = [x for one in series for x in one.x]
-    return min(values) > 0 and max(values) / min(values) >= _WIDE
+    return min(values) > 0 and max(values) / min(values) >= _LOG_AXIS_RATIO
 
 
-_MOST_LAYERS = 4  # each has a colour, as has the line
-_NEEDED = ("variance", "variance_exact", "variance_sd", "weights")
+_MAX_LAYERS = 4  # one colour each, and one for the line
+_LAYER_KEYS = ("variance", "variance_exact", "variance_sd", "weights")
 
 Measures = Mapping[str, Any]
 
 
 def layer_figure(results: Mapping[str, Any]) -> Figure | None:
-    """The last round of every run; None where no run measured its layers."""
+    """Measured against predicted variance in the last round of every run; None if no run measured its layers."""
     layers = _measured(results["runs"])
     if not layers:
         return None
     by_size = sorted(layers.items(), key=lambda pair: -pair[1][0]["weights"])
-    shown = dict(by_size[:_MOST_LAYERS])
+    shown = dict(by_size[:_MAX_LAYERS])
     every = [one for found in layers.values() for one in found]
     outside = sum(abs(one["variance"] - one["variance_exact"]) > 3 * one["variance_sd"] for one in every)
     bounds = [abs(one["lemma_3"].get("measured_z", 0)) <= 3 for one in every if "lemma_3" in one]
@@ -254,12 +260,12 @@ def layer_figure(results: Mapping[str, Any]) -> Figure | None:
 
 
 def _measured(runs: Sequence[Mapping[str, Any]]) -> dict[str, list[Measures]]:
-    """By layer: what the last round of each run measured of it."""
+    """The measures of each layer in the last round of every run."""
     found: dict[str, list[Measures]] = {}
     for run in runs:
         layers = run["rounds"][-1].get("layers")
         for name, one in layers.items() if isinstance(layers, Mapping) else ():
-            if all(key in one for key in _NEEDED) and one["variance_exact"] > 0:
+            if all(key in one for key in _LAYER_KEYS) and one["variance_exact"] > 0:
                 found.setdefault(name, []).append(one)
     return found
 
@@ -276,7 +282,7 @@ def _against(layers: Mapping[str, Sequence[Measures]], every: Sequence[Measures]
 
 
 def _ratios(layers: Mapping[str, Sequence[Measures]], every: Sequence[Measures]) -> Panel:
-    """Against the layers' sizes: the larger a layer, the nearer to 1."""
+    """Ratios against the layers' sizes: the larger a layer, the nearer to 1."""
     widest: dict[int, float] = {}
     for one in every:
         widest[one["weights"]] = max(widest.get(one["weights"], 0.0), 3 * one["variance_sd"] / one["variance_exact"])

@@ -1,10 +1,10 @@
-"""A paper's qualitative findings, looked for in the results of a sweep: seen, not seen, or the opposite, with numbers.
+"""Statistical tests of a paper's qualitative findings on the results of a sweep: seen, not seen, or the opposite.
 
-A pipeline lists functions `(results) -> Finding | None` as FINDINGS in its plan's module; None where the results lack
-the runs that the finding is about. `results` is the document that `ldp-audit train` writes (`results.py`).
+The module of a plan lists functions `(results) -> Finding | None` as FINDINGS; None if the results lack the runs.
+`results` is the document that `ldp-audit train` writes (`results.py`).
 
-The tests are t tests of differences between runs of the same seed. A finding is "seen" or "opposite" only where chance
-alone would say so with probability `error_rate` at most (if the differences are normal); all else is "not seen".
+The tests are t tests of differences between runs with the same seed. For normal differences, "seen" and "opposite" are
+false with probability at most `error_rate`; every other outcome is "not seen".
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Verdict = Literal["seen", "not seen", "opposite"]
 
 @dataclass(frozen=True)
 class Finding:
-    """What a paper found, and whether these runs show it.
+    """A paper's finding, and whether the runs show it.
 
-    key: short, unique in its pipeline.   says: the finding, in words.   place: where the paper has it.
-    numbers: what was compared, JSON-ready.   error_rate: the chance of "seen", or of "opposite", where neither is so.
-    note: what a reader should know, such as what is smaller here than in the paper.
+    key: short, unique in its pipeline.   says: the finding, in words.   place: where the paper states it.
+    numbers: what was compared, JSON-ready.   error_rate: probability of a false "seen" or a false "opposite".
+    note: limitations that a reader should know, such as smaller data than the paper's.
     """
 
     key: str
@@ -39,18 +39,18 @@ class Finding:
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """JSON-ready."""
         return {**asdict(self), "numbers": dict(self.numbers)}
 
 
 Question = Callable[[Mapping[str, Any]], Finding | None]
-"""One of a pipeline's FINDINGS."""
+"""A function of a pipeline's FINDINGS."""
 
 
 def accuracies(results: Mapping[str, Any], **settings: Any) -> dict[int, float]:
-    """The last round's accuracy of the runs that have these settings, by seed; empty where there are none.
+    """Last-round accuracy of the runs with these settings, by seed; empty if there are none.
 
-    Raises ValueError where two runs of one seed have them: the settings do not name one point.
+    Raises ValueError if two runs with one seed have these settings: the settings do not determine one point.
     """
     return measured(results, lambda run: run["rounds"][-1]["accuracy"], **settings)
 
@@ -58,7 +58,7 @@ def accuracies(results: Mapping[str, Any], **settings: Any) -> dict[int, float]:
 def measured(
     results: Mapping[str, Any], what: Callable[[Mapping[str, Any]], float], **settings: Any
 ) -> dict[int, float]:
-    """Likewise any number of a run."""
+    """Any number of the runs with these settings, by seed; as `accuracies`."""
     found: dict[int, float] = {}
     wanted = {name: str(value) if value == math.inf else value for name, value in settings.items()}  # as JSON has it
     for run in results["runs"]:
@@ -71,16 +71,15 @@ def measured(
 
 
 def paired(one: Mapping[int, float], other: Mapping[int, float]) -> list[float]:
-    """The differences, one minus other, of the seeds that both have."""
+    """The differences one[seed] - other[seed] over the seeds that both have."""
     return [one[seed] - other[seed] for seed in sorted(one.keys() & other.keys())]
 
 
 def greater(differences: Sequence[float], error_rate: float, *, overlap: float = 0.0) -> tuple[Verdict, dict[str, Any]]:
-    """Whether the differences are above 0 in the mean: the verdict, and the mean with its one-sided limits.
+    """One-sided t test that the mean difference is positive: the verdict, and the mean with its one-sided bounds.
 
-    overlap: test records over training records, where the differences are of the folds of a cross-validation, which
-    share their training records (Nadeau and Bengio 2003); 0 where they are of independent runs.
-    Fewer than two differences decide nothing.
+    overlap: test records over training records for folds of a cross-validation, which share training records (Nadeau
+        and Bengio 2003); 0 for independent runs. Fewer than two differences are "not seen".
     """
     low, mean, high = interval(differences, error_rate, overlap=overlap)
     verdict: Verdict = "seen" if low > 0 else "opposite" if high < 0 else "not seen"
@@ -88,10 +87,10 @@ def greater(differences: Sequence[float], error_rate: float, *, overlap: float =
 
 
 def within(differences: Sequence[float], margin: float, error_rate: float) -> tuple[Verdict, dict[str, Any]]:
-    """Whether the mean difference is within +- margin: "seen" by two one-sided tests, "opposite" if surely beyond it.
+    """Equivalence test of the mean difference: "seen" if two one-sided tests place it within +- margin.
 
     margin: > 0, in the differences' unit, fixed before the runs.
-    "Opposite" has half the rate on either side: a margin that is small beside the spread is as easily missed on both.
+    "Opposite" if the mean is outside the margin at half the error rate on either side, as both sides can err.
     """
     if not margin > 0:
         raise ValueError(f"margin must be > 0, got {margin!r}")
@@ -105,7 +104,8 @@ def within(differences: Sequence[float], margin: float, error_rate: float) -> tu
 def rising(
     levels: Sequence[float], runs: Sequence[Mapping[int, float]], error_rate: float
 ) -> tuple[Verdict, dict[str, Any]]:
-    """Whether a number rises with a setting: a t test of the slopes, one a seed, over the ranks of the levels.
+    """t test that a number increases with a setting: regression slopes over the ranks of the levels, one slope per
+    seed.
 
     levels: of the setting, two or more, ascending.   runs: by seed, at each level.
     """

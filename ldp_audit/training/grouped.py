@@ -1,9 +1,9 @@
-"""Several clients in one forward pass of an `nn.Sequential`, written layer by layer over stacked weights.
+"""Several clients in one forward pass of an `nn.Sequential`, layer by layer over stacked weights.
 
-Activations have the shape (c, b, ...) of c clients. A convolution is one with c groups; one whose inputs are the
-samples themselves needs no gradient by them, and with few inputs an output it is faster as a matrix product over
-unfolded patches. A linear layer is a batched matrix product, whose weights go down their gradient within the backward
-pass: the gradient, as large as the weights, is never written down.
+Activations have shape (c, b, ...) for c clients. A convolution becomes one with c groups; the first convolution needs
+no gradient in its inputs, and with few inputs per output a matrix product over unfolded patches is faster. A linear
+layer is a batched matrix product that updates its weights within the backward pass, so that the gradient, as large as
+the weights, is never stored.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from ldp_audit.training.strategies import has_own_calls
 Layer = Callable[[Tensor, dict[str, Tensor]], Tensor]
 """(activations (c, b, ...), stacked weights by name) -> activations (c, b, ...)."""
 
-_FEW = 100
-"""Inputs of an output (channels times kernel) up to which the first layer is unfolded. Forwards and backwards, for 20
-clients and batches of 10 on one core: 13 ms against 27 ms at 25 inputs, 32 ms against 108 ms at 27."""
+UNFOLD_LIMIT = 100
+"""Largest number of inputs per output (channels times kernel size) for which the first convolution is unfolded. Forward
+and backward for 20 clients and batches of 10 on one core: 13 ms against 27 ms at 25 inputs, 32 ms against 108 ms at 27.
+"""
 
 
 def train(work: LocalWork, chunk: int) -> Iterator[Trained]:
@@ -35,7 +36,7 @@ def train(work: LocalWork, chunk: int) -> Iterator[Trained]:
     return map(_train_chunk, work.chunks(chunk))
 
 
-@torch.inference_mode(mode=False)  # gradients are on in new threads, whatever the caller's own says
+@torch.inference_mode(mode=False)  # new threads start with gradients enabled, whatever the caller's setting
 def _train_chunk(work: LocalWork) -> Trained:
     layers, weights = _layers(work), {name: weight.requires_grad_() for name, weight in work.stacked().items()}
     losses = torch.zeros(len(work), device=work.data.x.device)
@@ -48,7 +49,7 @@ def _train_chunk(work: LocalWork) -> Trained:
         loss.sum().backward()
         losses += loss.detach()
         for weight in weights.values():
-            if weight.grad is not None:  # the linear layers' weights have moved already
+            if weight.grad is not None:  # linear layers have updated theirs already
                 weight.data.sub_(weight.grad, alpha=work.learning_rate)
                 weight.grad = None
     return work.done({name: weight.detach() for name, weight in weights.items()}, losses)
@@ -73,12 +74,12 @@ def why_not(work: LocalWork) -> str | None:
 
 
 def _plain(module: nn.Module) -> bool:
-    """Whether it is an nn.Sequential, or a class of one that runs its layers as that does."""
+    """Whether the module is an nn.Sequential, or a subclass with its forward."""
     return isinstance(module, nn.Sequential) and type(module).forward is nn.Sequential.forward
 
 
 def _leaves(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
-    """The layers by name, in order; one that stands twice comes twice."""
+    """The layers by name, in order; a layer that is used twice comes twice."""
     for name, layer in model.named_modules(remove_duplicate=False):
         if not _plain(layer):
             yield name, layer
@@ -97,7 +98,9 @@ def _why_not_layer(layer: nn.Module) -> str | None:
 
 
 def _layers(work: LocalWork) -> list[Layer]:
-    """The steps of the forward pass. A pool before its ReLU, which is the same for fewer numbers: both are monotone."""
+    """The steps of the forward pass. Max-pooling precedes ReLU: both are monotone, so they commute, and ReLU has less
+    to do.
+    """
     leaves = list(_leaves(work.model))
     for i in range(len(leaves) - 1):
         if isinstance(leaves[i][1], nn.ReLU) and isinstance(leaves[i + 1][1], nn.MaxPool2d):
@@ -108,7 +111,9 @@ def _layers(work: LocalWork) -> list[Layer]:
 def _convolution(name: str, layer: nn.Module, rate: float) -> Layer:
     del rate
     assert isinstance(layer, nn.Conv2d)  # noqa: S101
-    few = layer.in_channels * layer.kernel_size[0] * layer.kernel_size[1] <= _FEW and not isinstance(layer.padding, str)
+    few = layer.in_channels * layer.kernel_size[0] * layer.kernel_size[1] <= UNFOLD_LIMIT and not isinstance(
+        layer.padding, str
+    )
 
     def forward(x: Tensor, weights: dict[str, Tensor]) -> Tensor:
         weight, bias = weights[f"{name}.weight"], weights.get(f"{name}.bias")
@@ -141,7 +146,7 @@ def _linear(name: str, layer: nn.Module, rate: float) -> Layer:
     del layer
 
     def forward(x: Tensor, weights: dict[str, Tensor]) -> Tensor:
-        if x.ndim > 3:  # it acts on the last axis, whatever stands between
+        if x.ndim > 3:  # a linear layer acts on the last axis
             return forward(x.flatten(1, -2), weights).unflatten(1, x.shape[1:-1])
         return _Descent.apply(x, weights[f"{name}.weight"], weights.get(f"{name}.bias"), rate)  # type: ignore[return-value]
 
@@ -149,9 +154,9 @@ def _linear(name: str, layer: nn.Module, rate: float) -> Layer:
 
 
 class _Descent(torch.autograd.Function):
-    """x W^T + b of c clients; backwards, W and b take their step of gradient descent in place.
+    """x W^T + b of c clients; the backward pass updates W and b in place by one step of gradient descent.
 
-    A layer is used once in a forward pass (`why_not`), so that its gradient is whole when it comes.
+    `why_not` ensures that a layer is used once per forward pass, so that its gradient is complete.
     """
 
     @staticmethod
@@ -163,7 +168,7 @@ class _Descent(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor | None, None, None, None]:
-        """The gradient by x alone, from the weights before their step."""
+        """The gradient in x, from the weights before their step."""
         (slope,), (x, weight, bias) = slopes, ctx.saved_tensors
         by_x = slope @ weight if ctx.needs_input_grad[0] else None
         weight.data.baddbmm_(slope.mT, x, alpha=-ctx.rate)
@@ -173,11 +178,11 @@ class _Descent(torch.autograd.Function):
 
 
 def _samplewise(name: str, layer: nn.Module, rate: float) -> Layer:
-    """Layers that act on each channel alone: clients count as channels."""
+    """Layers that act on each channel alone: clients become channels."""
     del name, rate
 
     def forward(x: Tensor, weights: dict[str, Tensor]) -> Tensor:
-        if x.ndim == 4:  # a sample is one plane, which torch takes for one channel too
+        if x.ndim == 4:  # a sample without a channel axis is one channel
             return forward(x.unsqueeze(2), weights).squeeze(2)
         if pools(layer, x):
             return pool(x)
@@ -215,7 +220,7 @@ _WINDOW = (2, (2, 2))
 
 
 def pools(layer: nn.Module, x: Tensor) -> bool:
-    """Whether `pool` does what this layer does to x."""
+    """Whether `pool` computes the same as this layer on x."""
     return (
         isinstance(layer, nn.MaxPool2d)
         and x.device.type == "cpu"
@@ -231,9 +236,9 @@ def pools(layer: nn.Module, x: Tensor) -> bool:
 
 
 def pool(x: Tensor) -> Tensor:
-    """x: (c, b, channels, height, width), to (c, b, channels, height // 2, width // 2).
+    """Max-pooling from (c, b, channels, height, width) to (c, b, channels, height // 2, width // 2).
 
-    Each plane is pooled alone, so the planes are taken in the order in which they lie in memory: nothing is copied.
+    Each plane is pooled on its own, so planes are taken in their order in memory and nothing is copied.
     """
     order = sorted(range(3), key=x.stride, reverse=True)
     back = [order.index(axis) for axis in range(3)]
@@ -243,7 +248,7 @@ def pool(x: Tensor) -> Tensor:
 
 
 class _Pool(torch.autograd.Function):
-    """Of planes (n, height, width). The backward pass is torch's own, which is told where each maximum was."""
+    """2x2 max-pooling of planes (n, height, width); torch's backward pass, given the position of each maximum."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -267,23 +272,23 @@ class _Pool(torch.autograd.Function):
         )
 
 
-ROOM = 2**30
-"""Bytes that the weights, gradients and as much again of all chunks in work may take."""
+MAX_BYTES = 2**30
+"""Bytes for the weights, gradients and temporaries of all chunks in progress."""
 
 
 def at_once(work: LocalWork, chunk: int) -> int:
-    """How many chunks can be trained at once; 1 where that is not possible.
+    """Number of chunks that are trained in parallel; 1 if that is not possible.
 
-    A user's own loss is called in the caller's thread alone: it need not be safe for several.
+    A user's own loss is called in the caller's thread only: it need not be thread-safe.
     """
     if work.data.x.device.type != "cpu" or work.loss.slope is None:
         return 1
     size = 3 * chunk * sum(weight.nbytes for weight in work.weights.values())
-    return max(1, min(torch.get_num_threads(), -(-len(work) // chunk), ROOM // size))
+    return max(1, min(torch.get_num_threads(), -(-len(work) // chunk), MAX_BYTES // size))
 
 
 def side_by_side(work: LocalWork, chunk: int, train_chunk: Callable[[LocalWork], Trained]) -> Iterator[Trained]:
-    """The chunks in order, each from train_chunk, with one more in work than threads; see `strategies`."""
+    """The results of train_chunk in order; one more chunk is in progress than there are threads; see `strategies`."""
     threads = at_once(work, chunk)
     if threads == 1:
         yield from map(train_chunk, work.chunks(chunk))
@@ -300,7 +305,7 @@ def side_by_side(work: LocalWork, chunk: int, train_chunk: Callable[[LocalWork],
     finally:
         try:
             executor.shutdown(cancel_futures=True)
-        finally:  # of an interrupt while chunks come to their ends, too
+        finally:  # also after an interrupt during shutdown
             torch.set_num_threads(before)
 
 

@@ -1,17 +1,17 @@
-"""The clients' local training: plain SGD from the global weights, each client on its own samples (FedAvg's inner loop).
+"""The clients' local training: plain SGD from the global weights on each client's own samples (FedAvg's inner loop).
 
-A round of n clients and d weights is never held whole: trained clients are handed out chunk by chunk.
+Trained clients are yielded chunk by chunk, so that a round of n clients and d weights is never in memory as a whole.
 
-Where the caller names no strategy, a rule chooses it, from measurements (`benchmarks/training.py`); no stopwatch at run
-time does, as strategies round differently and equal seeds must give equal numbers again:
+If the caller names no strategy, a fixed rule from measurements (`benchmarks/training.py`) chooses one. It does not
+depend on timings at run time: strategies round differently, and equal seeds must give equal numbers.
 
     closed-form    linear models, on any device
-    grouped        every nn.Sequential of layers that it knows: the fastest for MLPs and CNNs; on a CPU of several
-                   threads those with convolutions train as many chunks side by side
-    vmap           other models that vmap can take; but those with convolutions on a CPU of one thread go to
-    loop           as does what vmap cannot take
+    grouped        every nn.Sequential of supported layers: fastest for MLPs and CNNs; on a CPU with several threads
+                   those with convolutions train as many chunks in parallel
+    vmap           other models that torch.func.vmap supports, except convolutions on a CPU with one thread
+    loop           the rest
 
-`processes` is never chosen unasked: it starts processes, which a script must be written for.
+`processes` is chosen on request only: it starts processes, for which a script must be prepared.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from ldp_audit.training.models import check_model
 from ldp_audit.training.pipeline import check_whole
 from ldp_audit.training.streams import Streams
 
-_ON_GPU = 5
-"""Times as many clients at a time on a GPU; a guess."""
+_GPU_FACTOR = 5
+"""Factor on the clients per chunk on a GPU; not measured."""
 
 
 class Strategy(NamedTuple):
-    """See the module `strategies`.   chunk: clients at a time on a CPU, where the caller does not say."""
+    """See the module `strategies`.   chunk: clients per chunk on a CPU, by default."""
 
     train: Callable[[LocalWork, int], Iterator[Trained]]
     why_not: Callable[[LocalWork], str | None]
@@ -67,14 +67,14 @@ def train_clients(
     loss: str | LossFunction = "cross-entropy",
     strict: bool = True,
 ) -> Iterator[Trained]:
-    """Train the chosen clients and hand them out as (indices (c,), weights with a leading axis of c), chunk by chunk.
+    """Train the chosen clients and yield (indices (c,), weights with a leading axis of length c), chunk by chunk.
 
-    weights: the global ones by name, on data's device; they stay as they are.   chosen: distinct indices of clients.
-    place: (round, ...), where the batches' order is drawn; the same for every strategy, so that all give the same
-    weights up to rounding.   strategy: one of `strategies()`, or "auto".   chunk: clients at a time.
+    weights: the global weights by name, on data's device; not modified.   chosen: distinct indices of clients.
+    place: (round, ...), from which the batches' order is drawn; the same for every strategy, so that all give the same
+        weights up to rounding.   strategy: one of `strategies()`, or "auto".   chunk: clients per chunk.
     loss: a name in `client_data.LOSSES`, or a function (outputs (b, k), targets (b, ...)) -> losses (b,).
-    strict: FloatingPointError, naming client and round, where a loss or a weight is no finite number; false: all
-    weights of such a client come out as NaN, and the others' as they are.
+    strict: FloatingPointError, naming client and round, if a loss or a weight is not finite; if false, all weights of
+        such a client become NaN.
     Raises ValueError for bad arguments, at the call.
     """
     check_model(model)
@@ -99,7 +99,7 @@ def train_clients(
 
 
 def choose_strategy(work: LocalWork) -> str:
-    """The name of the strategy for this work, by the rule of the module."""
+    """The strategy for this work, by the rule in the module's docstring."""
     for name in ("closed-form", "grouped"):
         if STRATEGIES[name].why_not(work) is None:
             return name
@@ -110,22 +110,22 @@ def choose_strategy(work: LocalWork) -> str:
 
 
 def choose_chunk(work: LocalWork, name: str) -> int:
-    """How many clients at a time: the strategy's own number, fewer where the weights would not fit the room."""
+    """Clients per chunk: the strategy's own number, fewer if the weights would exceed `grouped.MAX_BYTES`."""
     size = sum(weight.nbytes for weight in work.weights.values())
-    usual = STRATEGIES[name].chunk * (1 if work.data.x.device.type == "cpu" else _ON_GPU)
-    return max(1, min(usual, grouped.ROOM // (3 * size)))
+    usual = STRATEGIES[name].chunk * (1 if work.data.x.device.type == "cpu" else _GPU_FACTOR)
+    return max(1, min(usual, grouped.MAX_BYTES // (3 * size)))
 
 
 def strategies() -> tuple[str, ...]:
-    """The names of the ways to train."""
+    """The names of the strategies."""
     return tuple(STRATEGIES)
 
 
 @torch.no_grad()
 def evaluate(model: nn.Module, weights: dict[str, Tensor], x: Tensor, y: Tensor, *, batch: int = 1000) -> float:
-    """The share of samples whose greatest output is their label: accuracy, in [0, 1].
+    """Accuracy, in [0, 1]: the share of samples whose largest output is their label.
 
-    x: shape (n, ...), n >= 1.   y: labels, shape (n,).   batch: samples at a time.
+    x: shape (n, ...), n >= 1.   y: labels, shape (n,).   batch: samples per forward pass.
     """
     check_whole("batch", batch, 1)
     if not len(x) or len(x) != len(y):

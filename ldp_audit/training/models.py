@@ -1,7 +1,7 @@
-"""The networks of the papers' experiments by name, users' own, and their initial weights.
+"""The networks of the papers' experiments by name, users' own networks, and initial weights.
 
-LDP-FL trains a two-layer CNN on 28x28 images and a small VGG on 32x32 ones; the paper gives no layer sizes, so these
-are ours. Each network is an `nn.Sequential` with named layers, so that reports can name what they measured.
+LDP-FL trains a two-layer CNN on 28x28 images and a small VGG on 32x32 images; the paper gives no layer sizes, so these
+are this project's. Each network is an `nn.Sequential` with named layers, which measurements refer to.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from torch import Tensor, nn
 from ldp_audit.mechanisms.named_object import named_object
 
 Builder = Callable[[tuple[int, ...], int], nn.Module]
-"""(shape of one sample, number of classes) -> a network that maps (batch, *shape) to (batch, classes)."""
+"""(shape of one sample, number of classes) -> a network from (batch, *shape) to (batch, classes)."""
 
 
 def build(name: str, shape: tuple[int, ...], classes: int) -> nn.Module:
-    """The network of this name: one of `MODELS`, or a user's own as "package.module:function", a `Builder`.
+    """The network with this name: one of `MODELS`, or a user's own as "package.module:function", a `Builder`.
 
-    shape: of one sample, (channels, height, width) for images.   classes: the number of outputs, >= 1.
-    Raises ValueError for an unknown name, a shape that the network cannot take, and for a network with buffers (running
-    statistics are no weights: they would be shared with nobody) or dropout (its draws belong to no stream).
+    shape: of one sample, (channels, height, width) for images.   classes: number of outputs, >= 1.
+    Raises ValueError for an unknown name, an unsuitable shape, and a network with buffers (running statistics are no
+    weights, so no client would report them) or dropout (its draws follow no seed).
     """
-    builder = MODELS.get(name) or _own(name)
+    builder = MODELS.get(name) or _users_model(name)
     shape = tuple(shape)
     if not shape or any(not isinstance(size, int) or size < 1 for size in shape):
         raise ValueError(f"shape must be positive whole numbers, got {shape!r}")
     if not isinstance(classes, int) or classes < 1:
         raise ValueError(f"classes must be a whole number >= 1, got {classes!r}")
-    with torch.random.fork_rng(devices=[]):  # the layers' own initial draws must not move the global generator
+    with torch.random.fork_rng(devices=[]):  # the layers' constructors draw from the global generator
         torch.manual_seed(0)
         model = builder(shape, classes)
     check_model(model)
@@ -42,7 +42,7 @@ def build(name: str, shape: tuple[int, ...], classes: int) -> nn.Module:
 
 
 def check_model(model: nn.Module) -> None:
-    """ValueError, saying what is in the way, for a network that clients cannot train by these rules."""
+    """Raise ValueError, with the reason, for a network that clients cannot train reproducibly."""
     if not isinstance(model, nn.Module):
         raise ValueError(f"model must be a torch.nn.Module, got {type(model).__name__}")
     if next(model.parameters(), None) is None:
@@ -58,9 +58,9 @@ def check_model(model: nn.Module) -> None:
 
 
 def initial_weights(model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
-    """The model's weights by name, drawn anew by its layers' own rules (`reset_parameters`) from this generator.
+    """Initial weights by name, drawn from this generator by each layer's `reset_parameters`.
 
-    generator: on the CPU, so that every device starts from the same weights; they come on the model's device.
+    generator: on the CPU, so that every device starts from the same weights; the weights are on the model's device.
     Raises ValueError for a module that holds parameters and has no `reset_parameters`.
     """
     fresh = deepcopy(model).cpu()
@@ -80,38 +80,29 @@ def initial_weights(model: nn.Module, generator: torch.Generator) -> dict[str, T
 
 @runtime_checkable
 class _Resets(Protocol):
-    """Torch's own convention for layers that hold parameters."""
+    """torch's convention for layers that hold parameters."""
 
     def reset_parameters(self) -> None:
-        """Draw them anew."""
+        """Draw the parameters anew."""
 
 
-def _cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
-    channels, height, width = _image("cnn", shape, 4)
-    return _named(
-        conv1=nn.Conv2d(channels, 16, 5, padding=2),
-        relu1=nn.ReLU(),
-        pool1=nn.MaxPool2d(2),
-        conv2=nn.Conv2d(16, 32, 5, padding=2),
-        relu2=nn.ReLU(),
-        pool2=nn.MaxPool2d(2),
-        flatten=nn.Flatten(),
-        output=nn.Linear(32 * (height // 4) * (width // 4), classes),
-    )
+def _two_layer_cnn(name: str, first: int, second: int, kernel: int) -> Builder:
+    """A CNN of two convolutions with these numbers of channels, each with ReLU and 2x2 max-pooling."""
 
+    def cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
+        channels, height, width = _image(name, shape, 4)
+        return _named(
+            conv1=nn.Conv2d(channels, first, kernel, padding=kernel // 2),
+            relu1=nn.ReLU(),
+            pool1=nn.MaxPool2d(2),
+            conv2=nn.Conv2d(first, second, kernel, padding=kernel // 2),
+            relu2=nn.ReLU(),
+            pool2=nn.MaxPool2d(2),
+            flatten=nn.Flatten(),
+            output=nn.Linear(second * (height // 4) * (width // 4), classes),
+        )
 
-def _digit_cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
-    channels, height, width = _image("digit-cnn", shape, 4)
-    return _named(
-        conv1=nn.Conv2d(channels, 8, 3, padding=1),
-        relu1=nn.ReLU(),
-        pool1=nn.MaxPool2d(2),
-        conv2=nn.Conv2d(8, 16, 3, padding=1),
-        relu2=nn.ReLU(),
-        pool2=nn.MaxPool2d(2),
-        flatten=nn.Flatten(),
-        output=nn.Linear(16 * (height // 4) * (width // 4), classes),
-    )
+    return cnn
 
 
 def _vgg(shape: tuple[int, ...], classes: int) -> nn.Module:
@@ -143,8 +134,8 @@ def _softmax(shape: tuple[int, ...], classes: int) -> nn.Module:
 
 
 MODELS: dict[str, Builder] = {
-    "cnn": _cnn,
-    "digit-cnn": _digit_cnn,
+    "cnn": _two_layer_cnn("cnn", 16, 32, 5),
+    "digit-cnn": _two_layer_cnn("digit-cnn", 8, 16, 3),
     "vgg": _vgg,
     "mlp": _mlp,
     "softmax": _softmax,
@@ -152,7 +143,7 @@ MODELS: dict[str, Builder] = {
 """The networks by name; a program may add its own."""
 
 
-def _own(name: str) -> Builder:
+def _users_model(name: str) -> Builder:
     if ":" not in name:
         raise ValueError(f"model must be one of {', '.join(MODELS)}, or package.module:function, got {name!r}")
     found = named_object(name, f"model {name!r}")

@@ -1,12 +1,11 @@
-"""What a pipeline is to the command line, the sweeps and the checkpoints: settings that start runs, runs of rounds.
+"""The contract of a training pipeline: a frozen dataclass of settings (a `Plan`) that starts runs of rounds (a `Run`).
 
-A pipeline is a frozen dataclass of settings (a `Plan`) and a class of runs (a `Run`); a third party's needs no more.
-The plan's module may also define
+A third party's pipeline needs no more. The plan's module may also define
 
     FINDINGS             functions (results) -> Finding | None: what its paper found; see `findings`
     DEMONSTRATION        the sweeps that the findings need
-    presets              by name, or a function that gives them: sweeps, a plan, or its settings
-    beside_the_paper     (results) -> rows of `findings.Row`: the paper's printed numbers beside the runs'
+    presets              by name, or a function that returns them: sweeps, a plan, or its settings
+    beside_the_paper     (results) -> rows of `results.Row`: the paper's published results beside the runs'
 
 and a run may have canaries (`canary.Audited`).
 """
@@ -34,60 +33,60 @@ PIPELINES = {
     "fedsel": "ldp_audit.training.fedsel.plan:FedSel",
     "fedmd-nfdp": "ldp_audit.training.fedmd_nfdp.plan:FedMd",
 }
-"""The shipped plans, as "module:class"; `--pipeline module:class` takes a user's own."""
+"""The shipped plans, as "module:class"; `--pipeline module:class` names a user's own."""
 
 
 class Plan(Protocol):
     """The settings of a run: a frozen dataclass whose fields are numbers, texts, booleans or None, each with a default.
 
-    Bad settings are a ValueError when the plan is built, naming the field, its value and what is accepted. Sweeps vary
-    the fields by name. Two plans that are equal, with the same data, seed and device, give the same run.
+    Bad settings raise ValueError when the plan is built, naming the field, its value and what is accepted. Sweeps vary
+    the fields by name. Equal plans with the same data, seed and device give the same run.
 
-    embedded: the data set that runs without any file.
+    embedded: the data set that needs no file.
     """
 
     embedded: ClassVar[str]
 
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> Run:
-        """A run at its beginning; ValueError where the data do not fit the plan."""
+        """A run before its first round. Raises ValueError if the data do not fit the plan."""
         ...
 
 
 class Run(Protocol):
-    """One training run, which the caller drives: rounds are 1, 2, ..., `rounds`.
+    """One training run; the caller advances it through rounds 1, 2, ..., `rounds`.
 
-    Randomness comes from `Streams(seed)` alone, and nothing that a later round needs is kept outside `state()`.
+    All randomness comes from `Streams(seed)`, and `state()` holds everything that a later round needs.
     """
 
     rounds: int
 
     def advance(self, number: int) -> dict[str, Any]:
-        """Train round `number` and say what was measured: JSON-ready, with "accuracy" (a share in [0, 1]) in it.
+        """Train round `number` and return what was measured: JSON-ready, with "accuracy", a share in [0, 1].
 
-        Batched runs (cross-validation) give the mean as "accuracy" and all of them as "accuracies".
+        Batched runs (cross-validation) return the mean as "accuracy" and all values as "accuracies".
         """
         ...
 
     def state(self) -> dict[str, Any]:
         """All that the next round needs: CPU tensors, numbers and texts, in dicts and lists.
 
-        It is saved by torch.save and read by torch.load(weights_only=True), which knows no other types.
+        torch.save writes it and torch.load(weights_only=True) reads it, which accepts no other types.
         """
         ...
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from there; ValueError where the state is not one of such a run."""
+        """Continue from a state. Raises ValueError for a state of another run."""
         ...
 
     def protocol(self) -> SpendingProtocol | None:
-        """What the whole run spends, as `accounting` describes a protocol; None where nothing is private."""
+        """The protocol of the whole run, for `accounting`; None if nothing in it is private."""
         ...
 
 
 def plan_class(name: str) -> type:
-    """The dataclass of settings: a shipped pipeline's ("ldp-fl"), or the user's own ("module:Class").
+    """The plan of a pipeline: a shipped one ("ldp-fl"), or a user's own ("module:Class").
 
-    Raises ValueError for a name that leads to none.
+    Raises ValueError for a name without a plan.
     """
     target = PIPELINES.get(name, name)
     if ":" not in target:
@@ -100,40 +99,40 @@ def plan_class(name: str) -> type:
 
 
 def embedded_data(plan: type) -> str | None:
-    """The name of the data that the pipeline runs on where none are named; None where the user's plan has none."""
+    """The name of the pipeline's default data set; None if the user's plan has none."""
     return next((vars(one)["embedded"] for one in plan.__mro__ if "embedded" in vars(one)), None)
 
 
 def findings_of(plan: type) -> tuple[Question, ...]:
-    """The pipeline's FINDINGS; empty where it has none."""
-    return tuple(_beside(plan, "FINDINGS", ()))
+    """The pipeline's FINDINGS; empty if it has none."""
+    return tuple(_module_attribute(plan, "FINDINGS", ()))
 
 
 def judge(questions: Iterable[Question], results: Mapping[str, Any]) -> list[Finding]:
-    """Every finding that the results have the runs for."""
+    """The findings for which the results have the runs."""
     answers = (question(results) for question in questions)
     return [answer for answer in answers if answer is not None]
 
 
 def comparing_of(plan: type) -> Comparing:
-    """The pipeline's `beside_the_paper`; no rows where it has none."""
-    return _beside(plan, "beside_the_paper", lambda _: [])
+    """The pipeline's `beside_the_paper`; no rows if it has none."""
+    return _module_attribute(plan, "beside_the_paper", lambda _: [])
 
 
 def demonstration_of(plan: type) -> tuple[Sweep, ...]:
-    """The pipeline's DEMONSTRATION; one run of its defaults where it has none."""
-    return _sweeps(_beside(plan, "DEMONSTRATION", (Sweep(),)))
+    """The pipeline's DEMONSTRATION; one run of its defaults if it has none."""
+    return _sweeps(_module_attribute(plan, "DEMONSTRATION", (Sweep(),)))
 
 
 def presets_of(plan: type) -> dict[str, Any]:
-    """The pipeline's presets by name; empty where it has none."""
-    presets: Any = _beside(plan, "presets", {})
+    """The pipeline's presets by name; empty if it has none."""
+    presets: Any = _module_attribute(plan, "presets", {})
     found: Any = presets() if callable(presets) else presets
     return found
 
 
 def preset_of(plan: type, name: str) -> tuple[Sweep, ...]:
-    """The sweeps of a preset. Raises ValueError, with the presets that there are, for an unknown one."""
+    """The sweeps of a preset. Raises ValueError, listing the presets, for an unknown one."""
     presets = presets_of(plan)
     if name not in presets:
         known = ", ".join(presets) or "none, for this pipeline"
@@ -141,13 +140,13 @@ def preset_of(plan: type, name: str) -> tuple[Sweep, ...]:
     return _sweeps(presets[name])
 
 
-def _beside(plan: type, name: str, default: Any) -> Any:
-    """What the plan's module defines under this name."""
+def _module_attribute(plan: type, name: str, default: Any) -> Any:
+    """The plan's module's attribute with this name."""
     return vars(sys.modules[plan.__module__]).get(name, default)
 
 
 def _sweeps(value: Any) -> tuple[Sweep, ...]:
-    """Sweeps, one sweep, a plan, or its settings."""
+    """Sweeps from sweeps, a plan, or a plan's settings."""
     if isinstance(value, Sweep):
         return (value,)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -160,30 +159,30 @@ def _sweeps(value: Any) -> tuple[Sweep, ...]:
 
 
 def check_flag(name: str, value: object) -> None:
-    """ValueError, naming the option and its value, unless it is true or false."""
+    """Raise ValueError, naming the option and its value, unless the value is a boolean."""
     if not isinstance(value, bool):
         raise ValueError(f"{name} must be true or false, got {value!r}")
 
 
 def check_choice(name: str, value: object, accepted: Sequence[str]) -> None:
-    """ValueError unless it is one of these words."""
+    """Raise ValueError unless the value is one of the accepted words."""
     if value not in accepted:
         raise ValueError(f"{name} must be one of {', '.join(accepted)}, got {value!r}")
 
 
 def check_whole(name: str, value: object, least: int) -> None:
-    """ValueError unless it is a whole number of at least so much."""
+    """Raise ValueError unless the value is a whole number >= least."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
 
 
 def check_number(name: str, value: object, accepted: str, fits: Callable[[float], bool]) -> None:
-    """ValueError unless it is a number that fits; `accepted` says which do."""
+    """Raise ValueError unless the value is a number that fits; `accepted` describes those that do."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not fits(value):
         raise ValueError(f"{name} must be {accepted}, got {value!r}")
 
 
 def check_share(name: str, value: object) -> None:
-    """ValueError unless it is a fraction above 0 and below 1."""
+    """Raise ValueError unless the value is a fraction in (0, 1)."""
     if not isinstance(value, float) or not 0 < value < 1:  # a NaN fails too
         raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}")

@@ -1,11 +1,11 @@
-"""Worker processes of one thread each, which train chunks of clients as `grouped` or `loop` does.
+"""Worker processes with one thread each, which train chunks of clients as `grouped` or the loop does.
 
-One thread a client wastes less than many threads on one small batch. The workers are started (spawned) by the first
-round, in some seconds, and serve all later ones until `stop()` or the end of the program: a script that trains with
-them needs `if __name__ == "__main__":`. Samples, weights and results lie in memory that the processes share; each
-worker has room for two chunks, so that it trains one while another is handed out.
+One thread per client wastes less than many threads on one small batch. The first round spawns the workers, which takes
+some seconds; later rounds reuse them until `stop()` or the end of the program. A script that trains with them needs `if
+__name__ == "__main__":`. Samples, weights and results are in shared memory; each worker has two result slots, so that
+it trains one chunk while another is read.
 
-Workers end when the parent does, however that ends, and the parent ends them when a round does not come to its end.
+Workers end when the parent ends, and the parent ends them if a round does not finish.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from ldp_audit.training.client_data import ClientData, LocalWork, Trained
 from ldp_audit.workers import Worker, cores
 
 _SHARED = Path("/dev/shm")  # noqa: S108  where Linux keeps shared memory
-_ROOM = 2**30
-"""Bytes that the results of all workers may take."""
-_MOST = 16
-"""Workers at most: each takes some 200 MB for torch alone."""
-_AHEAD = 2
-"""Chunks that a worker is given before the first is handed out."""
+_RESULT_BYTES = 2**30
+"""Bytes for the results of all workers."""
+_MAX_WORKERS = 16
+"""Largest number of workers; each takes some 200 MB for torch alone."""
+_SLOTS = 2
+"""Chunks that a worker is given in advance."""
 
 
 def train(work: LocalWork, chunk: int) -> Iterator[Trained]:
-    """See `strategies`.   chunk: at most so many clients, fewer where that keeps more workers busy."""
+    """See `strategies`.   chunk: largest number of clients per chunk; fewer if that keeps more workers busy."""
     crew = _idle.pop() if _idle and _idle[-1].process == os.getpid() else _Crew()
     try:
         yield from crew.trained(work, chunk)
-    except BaseException:  # Ctrl-C, or a caller that wants no more: what they still compute must not be read later
+    except BaseException:  # Ctrl-C, or a caller that stops early: results in progress must not reach a later round
         crew.stop()
         raise
     _idle.append(crew)
@@ -65,36 +65,36 @@ def why_not(work: LocalWork) -> str | None:
 
 
 def stop() -> None:
-    """End the workers that wait for a round; the next round starts others."""
+    """End the idle workers; the next round starts others."""
     while _idle:
         _idle.pop().stop()
 
 
 class _Crew:
-    """The worker processes, and what they do in one round at a time."""
+    """The worker processes of one round at a time."""
 
     def __init__(self) -> None:
         self.process = os.getpid()
         self.workers = [Worker(_Trainer(), daemon=True) for _ in range(_workers())]
 
     def trained(self, work: LocalWork, chunk: int) -> Iterator[Trained]:
-        """Chunk i goes to worker i modulo their number, and comes back in order."""
+        """Chunk i goes to worker i modulo their number; results come in order."""
         workers = self.workers
         size = _chunk(work, chunk)
         shared = _shared(work)
-        slots = torch.empty(len(workers), _AHEAD, size, _dimension(work), dtype=work.data.x.dtype).share_memory_()
+        slots = torch.empty(len(workers), _SLOTS, size, _dimension(work), dtype=work.data.x.dtype).share_memory_()
         for place, worker in enumerate(workers):
             worker.send((_without_weights(shared), slots[place]))
         for worker in workers:
             _received(worker)
         bounds = [(start, min(start + size, len(work))) for start in range(0, len(work), size)]
-        for number, bound in enumerate(bounds[: _AHEAD * len(workers)]):
-            workers[number % len(workers)].send((*bound, number // len(workers) % _AHEAD))
+        for number, bound in enumerate(bounds[: _SLOTS * len(workers)]):
+            workers[number % len(workers)].send((*bound, number // len(workers) % _SLOTS))
         for number, (start, stop) in enumerate(bounds):
-            place, slot = number % len(workers), number // len(workers) % _AHEAD
+            place, slot = number % len(workers), number // len(workers) % _SLOTS
             _received(workers[place])
             flat = slots[place, slot, : stop - start].clone()
-            later = number + _AHEAD * len(workers)
+            later = number + _SLOTS * len(workers)
             if later < len(bounds):
                 workers[place].send((*bounds[later], slot))
             yield work.clients[start:stop], _split(flat, work.weights)
@@ -104,7 +104,7 @@ class _Crew:
             _received(worker)
 
     def stop(self) -> None:
-        """End them, whatever they are doing."""
+        """End the workers, also in the middle of a chunk."""
         for worker in self.workers:
             if self.process == os.getpid():
                 worker.end()
@@ -115,13 +115,13 @@ atexit.register(stop)
 
 
 class _Trainer:
-    """What a worker does: it takes a round (work, slots), then its chunks (start, stop, slot), then None."""
+    """The worker's loop: it receives a round (work, slots), then its chunks (start, stop, slot), then None."""
 
     def __init__(self) -> None:
         self.round: tuple[LocalWork, Tensor] | None = None
 
     def __call__(self, message: Any, _: object) -> FloatingPointError | None:
-        """The error of a client that left the floats, which is raised in the parent."""
+        """The error of a client whose training overflowed, which the parent raises."""
         torch.set_num_threads(1)
         if message is None or len(message) == 2:
             self.round = message
@@ -141,22 +141,22 @@ class _Trainer:
 def _received(worker: Worker) -> None:
     message = worker.received()
     if message is None:
-        raise RuntimeError(_GONE)
+        raise RuntimeError(_LOST)
     if message.value is not None or message.error is not None:
         raise message.value or RuntimeError(message.error)
 
 
-_GONE = "a worker process ended; was it killed for memory, or does a script train outside `if __name__ == '__main__':`?"
+_LOST = "a worker process ended; was it killed for memory, or does a script train outside `if __name__ == '__main__':`?"
 
 
 def _workers() -> int:
-    return min(cores(), _MOST)
+    return min(cores(), _MAX_WORKERS)
 
 
 def _chunk(work: LocalWork, most: int) -> int:
-    """As many clients at a time as give every worker equally many chunks, within the room for results."""
+    """Clients per chunk such that all workers receive equally many chunks, within the memory for results."""
     workers = _workers()
-    most = max(1, min(most, _ROOM // (workers * _AHEAD * _dimension(work) * work.data.x.element_size())))
+    most = max(1, min(most, _RESULT_BYTES // (workers * _SLOTS * _dimension(work) * work.data.x.element_size())))
     rounds = -(-len(work) // (workers * most))
     return -(-len(work) // (workers * rounds))
 
@@ -166,14 +166,17 @@ def _dimension(work: LocalWork) -> int:
 
 
 def _needed(work: LocalWork) -> int:
-    """Bytes of shared memory: the samples, unless they lie there, the global weights, the results."""
+    """Bytes of shared memory: samples (unless already shared), global weights and results."""
     samples = sum(part.nbytes for part in (work.data.x, work.data.y) if not part.is_shared())
-    slots = min(_ROOM, _workers() * _AHEAD * _chunk(work, _ROOM) * _dimension(work) * work.data.x.element_size())
+    slots = min(
+        _RESULT_BYTES,
+        _workers() * _SLOTS * _chunk(work, _RESULT_BYTES) * _dimension(work) * work.data.x.element_size(),
+    )
     return samples + slots
 
 
 def _shared(work: LocalWork) -> LocalWork:
-    """The same work with its tensors where other processes see them; samples move there, and stay."""
+    """The same work with its tensors in shared memory; the samples are moved there permanently."""
     data = ClientData(work.data.x.share_memory_(), work.data.y.share_memory_(), work.data.sizes.share_memory_())
     fields = {
         "weights": {name: weight.detach().clone().share_memory_() for name, weight in work.weights.items()},
@@ -184,7 +187,7 @@ def _shared(work: LocalWork) -> LocalWork:
 
 
 def _without_weights(work: LocalWork) -> LocalWork:
-    """The same work; the model's own weights, which nobody reads, do not travel."""
+    """The same work without the model's own weights, which are not used."""
     return LocalWork(**{**work.__dict__, "model": deepcopy(work.model).to("meta")})
 
 

@@ -1,4 +1,4 @@
-"""What `ldp-audit train` writes: one JSON document of the runs, their points, what they spend and what they show.
+"""The JSON document that `ldp-audit train` writes: runs, sweep points, spends, audits and findings.
 
     {"schema_version": 1, "kind": "training", "tool": {"name", "version", "python", "torch"},
      "pipeline": "ldp-fl", "seed": the root seed, "data": data.describe() and its digest,
@@ -9,11 +9,10 @@
      "findings": [{"key", "says", "verdict", "numbers", "error_rate", "place", "note"}, ...],
      "printed":  [{"place", "what", "unit", "printed", "measured", "low", "high"}, ...]}: see Row
 
-An accuracy is the last round's. Its interval is Student's at 95%, over the repeats; where a point has one run of
-several batched trainings ("accuracies"), over these, and where they are the folds of a cross-validation (a setting of
-that name), whose training records overlap, with Nadeau and Bengio's correction (2003); None for one number alone, or
-for a few equal ones.
-Infinities are written as text.
+The accuracy of a run is that of its last round. A point's interval is Student's at 95% over its repeats. For a single
+run of several batched trainings ("accuracies") it is over these; if they are folds of a cross-validation (a setting of
+that name), whose training records overlap, the variance is corrected as in Nadeau and Bengio (2003). There is no
+interval for a single number, nor for a few equal ones. Infinities are written as text.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ from typing import Any
 from ldp_audit.training.sweep import Paper
 
 SCHEMA_VERSION = 1
-_EACH_END = 0.025
-_SAME = 1e-12
-"""A spread below this share of the values is the rounding of equal ones."""
+_TAIL = 0.025
+_ROUNDING = 1e-12
+"""A standard deviation below this share of the values is rounding error of equal values."""
 
 
 def build(
@@ -42,10 +41,10 @@ def build(
     spend: Sequence[Mapping[str, Any] | None] = (),
     audits: Sequence[Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """The document, without findings and comparisons, which are made from it.
+    """The document without findings and published results, which are computed from it.
 
     data: the data set's description.   runs: in the order of the sweep.   spend: of each point, in the order of
-    `points_of`; None where nothing is private.   audits: likewise, or none at all.
+        `points_of`; None if nothing is private.   audits: likewise, or None for no audits.
     """
     points = points_of(runs)
     pairs = list(zip(points, spend, strict=True)) if spend else []
@@ -66,7 +65,7 @@ def build(
 
 
 def points_of(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The points in the order of their first runs: the fields that vary among the runs, and the accuracy."""
+    """The points in the order of their first runs: settings that vary among the runs, and the accuracy."""
     varied = varied_fields(runs)
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for run in runs:
@@ -78,7 +77,7 @@ def points_of(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def varied_fields(runs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The fields that are not the same in all runs, in the plan's order."""
+    """The fields with more than one value among the runs, in the plan's order."""
     names = runs[0]["settings"] if runs else {}
     return [name for name in names if len({repr(run["settings"][name]) for run in runs}) > 1]
 
@@ -90,14 +89,14 @@ def runs_at(results: Mapping[str, Any], point: Mapping[str, Any]) -> list[Mappin
 
 
 def accuracy_of(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Mean and 95% interval of the runs of one point."""
+    """Mean accuracy of the runs of one point, with its 95% interval."""
     last = [run["rounds"][-1] for run in runs]
     values, over, overlap = [record["accuracy"] for record in last], "runs", 0.0
     if len(last) == 1 and len(last[0].get("accuracies", ())) > 1:
         folds = runs[0]["settings"].get("folds")
         values, over = last[0]["accuracies"], "folds" if folds else "batched trainings"
         overlap = 1 / (folds - 1) if folds else 0.0
-    low, mean, high = interval(values, _EACH_END, overlap=overlap)
+    low, mean, high = interval(values, _TAIL, overlap=overlap)
     return {
         "mean": mean,
         "low": low if math.isfinite(low) else None,
@@ -108,11 +107,11 @@ def accuracy_of(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def interval(values: Sequence[float], error_rate: float, *, overlap: float = 0.0) -> tuple[float, float, float]:
-    """(low, mean, high): each end is beyond the true mean with probability error_rate; Student's t.
+    """(low, mean, high) by Student's t: each bound misses the true mean with probability error_rate.
 
-    error_rate: in (0, 0.5).   overlap: see `greater`. Infinite ends for fewer than two values, NaN mean for none.
-    Equal values have no spread to judge by, and accuracies are shares of few records: n equal ones have infinite ends
-    unless 2**-n <= error_rate, the chance that all of n lie on one side of their median.
+    error_rate: in (0, 0.5).   overlap: see `findings.greater`. The bounds are infinite for fewer than two values; the
+        mean of none is NaN. n equal values estimate no variance, and accuracies are shares of few records: their bounds
+        are infinite unless 2**-n <= error_rate, the probability that all n lie on one side of their median.
     """
     from scipy.special import stdtrit
 
@@ -123,7 +122,7 @@ def interval(values: Sequence[float], error_rate: float, *, overlap: float = 0.0
         return -math.inf, values[0] if values else math.nan, math.inf
     mean = statistics.fmean(values)
     deviation = statistics.stdev(values)
-    if deviation <= _SAME * max(map(abs, values)) and 2.0**-count > error_rate:
+    if deviation <= _ROUNDING * max(map(abs, values)) and 2.0**-count > error_rate:
         return -math.inf, mean, math.inf
     spread = deviation * math.sqrt(1 / count + overlap)
     half = float(stdtrit(count - 1, 1 - error_rate)) * spread
@@ -154,10 +153,10 @@ def _tool() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Row:
-    """One printed number.
+    """One published number beside its measurement.
 
-    place: the table.   what: the cell, in words.   unit: "accuracy", a share, or "points", hundredths of it.
-    printed, measured: in that unit.   low, high: a 95% interval of the measured one; None for one number alone.
+    place: the paper's table.   what: the cell, in words.   unit: "accuracy", a share, or "points", hundredths of it.
+    printed, measured: in that unit.   low, high: 95% interval of the measured mean; None for a single run.
     """
 
     place: str
@@ -169,19 +168,20 @@ class Row:
     high: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """JSON-ready."""
         return asdict(self)
 
 
 Comparing = Callable[[Mapping[str, Any]], list[Row]]
-"""One pipeline's `beside_the_paper`."""
+"""The type of a pipeline's `beside_the_paper`."""
 
 
 def beside(paper: Paper) -> Comparing:
-    """The comparison with a paper's [[printed]] tables: the cells of the results' data set that were run.
+    """Compare results with a paper's [[printed]] tables: the cells of the results' data set for which there are runs.
 
     A table's `set`, and the settings that `said` names, hold for all of its cells; a cell's own settings are its keys
-    but for `what` and `value`. swept: a setting that must vary among the table's runs, lest a cell stand for another.
+    other than `what` and `value`. swept: a setting that must vary among the table's runs, so that a cell is not
+    compared with another cell's run.
     """
 
     def compared(results: Mapping[str, Any]) -> list[Row]:
@@ -208,9 +208,9 @@ def _swept(results: Mapping[str, Any], table: Mapping[str, Any]) -> bool:
 
 
 def accuracy_rows(results: Mapping[str, Any], place: str, what: str, printed: float, **settings: Any) -> list[Row]:
-    """The row of the point with these settings; none where no run has them.
+    """One row for each point with these settings; none if no run has them.
 
-    Where the runs that have them differ in other settings too, a row for each point, with what it differs in.
+    If the runs also differ in other settings, each combination has a row that names them.
     """
     runs = [run for run in results["runs"] if all(run["settings"].get(name) == v for name, v in settings.items())]
     rows = []
@@ -221,9 +221,9 @@ def accuracy_rows(results: Mapping[str, Any], place: str, what: str, printed: fl
 
 
 def apart(runs: Sequence[Mapping[str, Any]], within: Collection[str] = ()) -> list[tuple[str, list[Mapping[str, Any]]]]:
-    """Runs by their settings, those in `within` left aside, in the order of their first runs.
+    """Group runs by their settings except those in `within`, in the order of their first runs.
 
-    Returns for each group in what it differs from the others, as words to append, "" for the only one, and its runs.
+    Returns for each group the settings that distinguish it, as words to append ("" for the only group), and its runs.
     """
     names = [name for name in varied_fields(runs) if name not in within]
     groups: dict[str, list[Mapping[str, Any]]] = {}

@@ -1,12 +1,12 @@
-"""The runs of a sweep, what they spend and their audits: one driven here, all of them by a pool of workers, and kept.
+"""The runs, spends and audits of a sweep: computed in this process or by a pool of workers, and stored.
 
-A run's numbers come from its settings and its seed, on one number of threads, so that they do not depend on who
-computes it. Finished runs are kept in the output folder, and so is the last round of those that are under way, so that
-an interrupted sweep goes on from there, and a run whose worker is lost is gone on with by another one.
+A run's numbers depend on its settings, its seed and the number of threads, not on the worker. The output folder keeps
+finished runs and the last round of those in progress: an interrupted sweep continues from there, and another worker
+continues a run whose worker was lost.
 
-A checkpoint is a line, the digest of what follows, and what torch.save writes. The digest shows damage, which
-torch.load does not look for; that reads the rest with weights_only=True: it builds tensors, numbers, texts, lists and
-dicts, and runs no code.
+A checkpoint file is a header line, a digest, and the output of torch.save. The digest detects damage, which torch.load
+does not look for; torch.load reads the rest with weights_only=True, which builds tensors, numbers, texts, lists and
+dicts and runs no code.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ HEAD = b"ldp-audit training-state\n"
 _DIGEST = 32  # bytes
 
 Advance = Callable[[int, int, float, float], None]
-"""Called after each round with its number, how many there are, the accuracy, and the seconds that are left."""
+"""Called after each round with its number, the number of rounds, the accuracy, and the estimated seconds left."""
 
 
 def train(
@@ -64,10 +64,10 @@ def train(
     keep: Path | None = None,
     progress: Advance | None = None,
 ) -> dict[str, Any]:
-    """The record of a whole run: settings, seed, rounds, seconds, device; JSON-ready.
+    """Train a whole run and return its record: settings, seed, rounds, seconds, device; JSON-ready.
 
-    keep: the file of its checkpoints, one after each round; a run that it holds goes on from there.
-    Raises ValueError where the data do not fit the plan, or the file is another run's, or no run's.
+    keep: the checkpoint file, written after each round; a run that it holds is continued.
+    Raises ValueError if the data do not fit the plan, or the file is damaged or another run's.
     """
     identity = identity_of(pipeline, plan, data, seed, device, threads)
     with repeatable(device, threads):
@@ -98,7 +98,7 @@ def train(
 def identity_of(
     pipeline: str, plan: Plan, data: Images | Table, seed: int, device: torch.device, threads: int
 ) -> dict[str, Any]:
-    """All that the run's numbers depend on."""
+    """Everything on which the run's numbers depend."""
     return {
         "pipeline": pipeline,
         "settings": plain_settings(dataclasses.asdict(plan)),  # type: ignore[call-overload]  (a Plan is a dataclass)
@@ -109,12 +109,12 @@ def identity_of(
 
 
 def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """As JSON holds them: infinities are written as text."""
+    """JSON-ready settings: infinities as text."""
     return {name: plain(value) if isinstance(value, float) else value for name, value in settings.items()}
 
 
 def digest(data: Images | Table) -> str:
-    """Of the arrays of a data set, 16 hexadecimal digits."""
+    """Digest of a data set's arrays, 16 hexadecimal digits."""
     found = hashlib.blake2b(digest_size=8)
     for one in dataclasses.fields(data):
         value = getattr(data, one.name)
@@ -125,7 +125,7 @@ def digest(data: Images | Table) -> str:
 
 
 def checked_record(record: Any, number: int) -> dict[str, Any]:
-    """The record, as JSON gives it back. ValueError where it is not JSON-ready or has no accuracy in [0, 1]."""
+    """The record after a round trip through JSON. ValueError if it is not JSON-ready or has no accuracy in [0, 1]."""
     try:
         plain = as_json(record)
     except (TypeError, ValueError) as error:
@@ -137,43 +137,43 @@ def checked_record(record: Any, number: int) -> dict[str, Any]:
 
 
 def checkpoint_of(path: Path, identity: Mapping[str, Any]) -> Checkpoint:
-    """The file of a run's states: the records of the rounds so far, the seconds that they took, the run's own state."""
+    """The checkpoint of a run: its records so far, the seconds that they took, and the run's state."""
     return Checkpoint(path, KIND, "the state of a training run", "is of another run", identity, read, packed)
 
 
 def packed(document: Mapping[str, Any]) -> bytes:
-    """The file's content. Raises ValueError for what could not be read back."""
+    """The file's content. Raises ValueError for a state that could not be read back."""
     content = io.BytesIO()
-    torch.save(checked_state(document, ""), content)  # not to the file: a full disk is a RuntimeError to torch
+    torch.save(checked_state(document, ""), content)  # in memory: torch reports a full disk as a RuntimeError
     return sealed(content.getvalue())
 
 
 def sealed(content: bytes) -> bytes:
-    """With its digest before it."""
+    """The content after the header and its digest."""
     return HEAD + hashlib.blake2b(content, digest_size=_DIGEST).digest() + content
 
 
 def read(path: Path) -> Any:
-    """What the file holds, unchecked but for its digest. ValueError where it is no such file, or damaged."""
+    """The content of a checkpoint file with a valid digest. ValueError for any other file."""
     content = path.read_bytes()
     body = content[len(HEAD) + _DIGEST :]
     if not content.startswith(HEAD) or sealed(body) != content:
         raise ValueError(f"{path} is not the state of a training run, or is damaged; delete it to begin anew")
     try:
         return torch.load(io.BytesIO(body), map_location="cpu", weights_only=True)
-    except Exception as error:  # noqa: BLE001  (what torch says of a file that it cannot read is of many kinds)
+    except Exception as error:  # noqa: BLE001  (torch raises many kinds of errors for files that it cannot read)
         reason = str(error).partition("\n")[0][:120]
         raise ValueError(f"{path} is not the state of a training run, or is damaged: {reason}") from None
 
 
 def checked_state(value: Any, place: str) -> Any:
-    """The value, if torch.load(weights_only=True) will read it back. ValueError that names the place otherwise."""
+    """The value, if torch.load(weights_only=True) can read it back; otherwise ValueError that names the place."""
     if isinstance(value, torch.Tensor):
         if value.device.type != "cpu" or value.requires_grad:
             raise ValueError(f"{place} must be a CPU tensor without gradient, got one on {value.device}")
-        # A view would be saved with all the memory that it looks into.
+        # torch.save writes the whole storage of a view.
         return value.clone() if value.untyped_storage().nbytes() > value.nbytes else value
-    if value is None or type(value) in (bool, int, float, str):  # numpy's are none of these
+    if value is None or type(value) in (bool, int, float, str):  # numpy's scalars are excluded
         return value
     if isinstance(value, Mapping) and all(type(key) in (str, int) for key in value):
         return {key: checked_state(part, f"{place}[{key!r}]" if place else key) for key, part in value.items()}
@@ -186,7 +186,7 @@ def checked_state(value: Any, place: str) -> Any:
 
 
 def check_rounds(rounds: Any) -> None:
-    """ValueError unless these are the records of rounds 1, 2, ..., each with an accuracy."""
+    """Raise ValueError unless these are the records of rounds 1, 2, ..., each with an accuracy."""
     if not isinstance(rounds, list):
         raise ValueError(f"rounds must be a list, got {type(rounds).__name__}")
     for number, record in enumerate(rounds, start=1):
@@ -197,7 +197,7 @@ def check_rounds(rounds: Any) -> None:
 
 
 def _restored(run: Run, keep: Path | None, identity: dict[str, Any]) -> tuple[list[dict[str, Any]], float]:
-    """The rounds that the file holds, and the seconds that they took; the run stands after them."""
+    """Restore the run from its checkpoint: the records of the rounds so far, and the seconds that they took."""
     held = None if keep is None else checkpoint_of(keep, identity).held("rounds", "seconds", "state")
     if keep is None or held is None:
         return [], 0.0
@@ -216,9 +216,9 @@ def _restored(run: Run, keep: Path | None, identity: dict[str, Any]) -> tuple[li
 
 @dataclass(frozen=True)
 class Work:
-    """What all runs of a sweep have in common, as it travels to the workers.
+    """What all runs of a sweep share, as it is sent to the workers.
 
-    pipeline: its name.   data: the data set, pickled.   device: its name, which each worker looks up.
+    pipeline: its name.   data: the data set, pickled.   device: its name, which each worker resolves.
     threads: of torch, for each run.   data_digest: of the data set.
     """
 
@@ -230,17 +230,16 @@ class Work:
 
     @staticmethod
     def of(pipeline: str, data: Any, device: str, threads: int) -> Work:
-        """From the data set itself. ValueError for threads that are no number of threads."""
+        """Pickle the data set. ValueError for a bad number of threads."""
         check_whole("threads", threads, 1)
         return Work(pipeline, pickle.dumps(data), device, threads, digest(data))
 
 
 @dataclass(frozen=True)
 class Event:
-    """What a worker says: after a round, and at the end with the record, or with what went wrong.
+    """A worker's message: after a round, at the end with the record, or with an error.
 
-    number: the task's.   round, rounds, accuracy: of the round just done.   bad_input: of an error, whether it is a
-    ValueError.
+    number: the task's.   round, rounds, accuracy: of the last round.   bad_input: whether the error is a ValueError.
     """
 
     number: int
@@ -253,24 +252,24 @@ class Event:
 
 
 class Computed(ABC):
-    """What a pool computes for a sweep, and a folder keeps."""
+    """A result of a sweep that a pool computes and a folder stores."""
 
     @abstractmethod
     def file(self, work: Work) -> str:
-        """The name of its files: of all that its numbers depend on."""
+        """The name of its files: a digest of everything on which its numbers depend."""
 
     @abstractmethod
     def record(self, work: Work, keep: Path | None, after: Advance) -> dict[str, Any]:
-        """The finished record.   keep: the file of its checkpoints, if it has any.   after: called with its rounds."""
+        """The finished record.   keep: the checkpoint file, if it has one.   after: called after each round."""
 
     @abstractmethod
     def check(self, record: Any) -> None:
-        """Raise any of `checkpoint.DAMAGE` for what is no such record."""
+        """Raise one of `checkpoint.DAMAGE` for a record of another kind."""
 
 
 @dataclass(frozen=True)
 class Training(Computed):
-    """A run."""
+    """One training run."""
 
     job: Job
 
@@ -298,7 +297,7 @@ class Training(Computed):
 
 @dataclass(frozen=True)
 class Spending(Computed):
-    """What a protocol spends, which may take as long as a run."""
+    """The account of a protocol, which may take as long as a run."""
 
     protocol: SpendingProtocol
 
@@ -345,7 +344,7 @@ class Canaries(Computed):
 
 
 class Task(NamedTuple):
-    """What to compute, its number, and the file of its checkpoints."""
+    """A result to compute, its number, and its checkpoint file."""
 
     number: int
     what: Computed
@@ -356,9 +355,9 @@ Say = Callable[[Event], None]
 
 
 def ends_of(work: Work, tasks: Sequence[Task], pool: Pool, say: Say) -> Generator[Event, None, None]:
-    """The ends of these tasks, in any order; rounds are said on the way, where the pool hears of them.
+    """The final events of these tasks, in any order; `say` receives the rounds if the pool reports them.
 
-    A cluster's workers keep no checkpoints: a run that is lost there begins anew.
+    A cluster's workers keep no checkpoints: a run that is lost there starts again.
     """
     if not tasks:
         return
@@ -383,10 +382,10 @@ def spread(
     folder: Path | None = None,
     progress: Callable[[Event, int], None] | None = None,
 ) -> list[dict[str, Any]]:
-    """The records of runs, of what protocols spend, or of audits, in their order.
+    """The records of runs, accounts or audits, in their order.
 
-    folder: where finished runs are kept, and looked for.   progress: called with each event, and how many runs are
-    finished. Raises ValueError for what a run refuses, RuntimeError for what goes wrong otherwise, naming the run.
+    folder: where finished records are looked up and stored.   progress: called with each event and the number of
+        finished records. Raises ValueError for bad input to a run and RuntimeError for other failures, naming the run.
     """
     files = [None if folder is None else folder / f"{what.file(work)}.json" for what in whats]
     records = [
@@ -419,14 +418,14 @@ def spread(
 
 
 def computed(work: Work, task: Task, say: Say) -> Event:
-    """The end of a task, which is computed here; the rounds of a run are said on the way."""
+    """Compute a task in this process and return its final event; `say` receives its rounds."""
 
     def after(number: int, rounds: int, accuracy: float, _: float) -> None:
         say(Event(task.number, number, rounds, accuracy))
 
     try:
         return Event(task.number, record=task.what.record(work, task.keep, after))
-    except (ValueError, OSError) as error:  # a full disk too is no defect of the pipeline
+    except (ValueError, OSError) as error:  # a full disk is no defect of the pipeline either
         return Event(task.number, error=str(error), bad_input=True)
 
 
@@ -445,7 +444,7 @@ def _data(pickled: bytes) -> Any:
 
 
 def _read(file: Path, what: Computed) -> dict[str, Any]:
-    """A finished record. ValueError where it is none, or of another run than its name says."""
+    """A stored record. ValueError if it is damaged or another run's."""
     try:
         record = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refused)
         what.check(record)
@@ -459,7 +458,7 @@ def _refused(name: str) -> NoReturn:
 
 
 def _store(file: Path | None, record: dict[str, Any]) -> None:
-    """The finished run, all of it or nothing; its checkpoints are needed no more."""
+    """Write the finished record atomically and delete its checkpoint."""
     if file is None:
         return
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,16 +1,17 @@
-"""What a run spends, as its results record it: claimed by the paper, exact, and in every other convention.
+"""The privacy spend of a run as its results record it: the paper's claim, the exact values, and other conventions.
 
-`spend_of(run)` is `accounting.account` of the run's protocol, made short. A sweep's runs share few protocols, and one
-takes from a fraction of a second (no shuffling) over some 10 s (shuffled reports) to a minute (a million weights at a
-large epsilon): each distinct one is accounted for once in a process, whatever it is called.
+`spend_of(run)` condenses `accounting.account` of the run's protocol. An account takes from a fraction of a second (no
+shuffling) to 10 s (shuffled reports) or a minute (a million weights at a large epsilon), and the runs of a sweep share
+few protocols: each distinct protocol is accounted for once per process, whatever its name.
 
     {"protocol": {"name", "source", "unit", "adjacency", "notes"}, "delta": 1e-05, "paper_key": "ldp-fl" or None,
-     "claimed": {"epsilon", "delta", "says", "claims"} or None,     the paper's own number for all of the run
+     "claimed": {"epsilon", "delta", "says", "claims"} or None,     the paper's own number for the whole run
      "one use", "one round", "everything": {"uses", "pure", "by_name": [lower, upper], "shuffled": likewise or None},
      "conventions": [{"key", "says", "epsilon", "lower", "delta"}, ...], "paper": [the paper's sentences, ...],
      "least_delta", "meaning", "assumptions", "seconds"}
 
-Infinities are written as text, "inf", as JSON has none. Upper ends hold; a lower one says how near they are.
+Infinities are the text "inf", as JSON has none. Upper bounds are certified, lower bounds too; their distance is the
+error.
 """
 
 from __future__ import annotations
@@ -30,24 +31,24 @@ if TYPE_CHECKING:
     from ldp_audit.training.pipeline import Run
 
 DELTA = 1e-5
-"""Where an epsilon is not pure, this is its delta."""
+"""The delta of every epsilon that is not pure."""
 
 SCOPES = ("one use", "one round", "everything")
 
-_OF_THE_RUN = {"ldp-fl": -1, "fedsel": -1, "fedmd-nfdp": 0}
-"""Which of a paper's sentences is about all of a run. FedMD-LDP has none: the paper gives an order of magnitude."""
+_WHOLE_RUN_CLAIM = {"ldp-fl": -1, "fedsel": -1, "fedmd-nfdp": 0}
+"""Index of the paper's claim about the whole run. FedMD-LDP has none: the paper states an order of magnitude."""
 
 _WIDTH = 1e-2
-"""Nats: how far apart certified ends may be; what others' reports hide is known to a few percent only."""
+"""Nats: largest distance of the certified bounds; amplification by shuffling is known to a few percent only."""
 
-_KNOWN: dict[tuple[Protocol, float], dict[str, Any]] = {}
+_ACCOUNTS: dict[tuple[Protocol, float], dict[str, Any]] = {}
 
 
 def spend_of(run: Run, *, delta: float = DELTA, progress: Callable[[str], None] | None = None) -> dict[str, Any] | None:
-    """What the run spends; None where nothing in it is private. See the module for the keys.
+    """What the run spends; None if nothing in it is private. The module lists the keys.
 
     delta: in (0, 1).   progress: called with a line before each longer part.
-    Raises ValueError for another delta, and where the paper's accounting does not fit the protocol.
+    Raises ValueError for another delta, and if the paper's accounting does not fit the protocol.
     """
     protocol = run.protocol()
     return None if protocol is None else protocol_spend(protocol, delta=delta, progress=progress)
@@ -56,32 +57,32 @@ def spend_of(run: Run, *, delta: float = DELTA, progress: Callable[[str], None] 
 def protocol_spend(
     protocol: Protocol, *, delta: float = DELTA, progress: Callable[[str], None] | None = None
 ) -> dict[str, Any]:
-    """The same for a protocol."""
+    """What a protocol spends."""
     nameless = replace(protocol, name="protocol", source="", notes=())
     try:
-        found = _KNOWN.get((nameless, delta))
-    except TypeError:  # a mechanism that cannot be hashed, such as one with a matrix: it is not remembered
+        found = _ACCOUNTS.get((nameless, delta))
+    except TypeError:  # an unhashable mechanism, such as one with a matrix, is not cached
         found = _accounted(nameless, delta, progress)
     if found is None:
-        found = _KNOWN.setdefault((nameless, delta), _accounted(nameless, delta, progress))
+        found = _ACCOUNTS.setdefault((nameless, delta), _accounted(nameless, delta, progress))
     named = {"name": protocol.name, "source": protocol.source, "notes": list(protocol.notes)}
     found = copy.deepcopy(found)
     return found | {"protocol": found["protocol"] | named}
 
 
 def claim_of(protocol: Protocol | None) -> dict[str, Any] | None:
-    """What the protocol's paper says that the whole run spends: "claimed" of the module; None where it says nothing."""
-    if protocol is None or protocol.paper is None or protocol.paper not in _OF_THE_RUN:
+    """The paper's claim for the whole run, the key "claimed" of the module; None if the paper makes none."""
+    if protocol is None or protocol.paper is None or protocol.paper not in _WHOLE_RUN_CLAIM:
         return None
-    whole = paper_claims(protocol)[_OF_THE_RUN[protocol.paper]].to_dict()
+    whole = paper_claims(protocol)[_WHOLE_RUN_CLAIM[protocol.paper]].to_dict()
     return {key: whole[key] for key in ("epsilon", "delta", "says", "claims")}
 
 
 def spend_values(spend: dict[str, Any]) -> dict[str, float]:
-    """The numbers of the whole run that a figure may have as its axis, but for infinite and unknown ones.
+    """Finite numbers of the whole run that a figure may use as its axis.
 
-    "claimed": epsilon by the paper.   "pure": exact.   "exact", "shuffled": at the spend's delta, by name and without
-    names, never too small.   "least delta": below which no epsilon holds, where that is above 0.
+    "claimed": the paper's epsilon.   "pure": exact pure epsilon.   "exact", "shuffled": upper bounds at the spend's
+    delta, for reports by name and shuffled.   "least delta": the delta below which no epsilon holds, if above 0.
     """
     everything, claimed = spend["everything"], spend["claimed"]
     found = {
@@ -114,7 +115,7 @@ def _accounted(protocol: Protocol, delta: float, progress: Callable[[str], None]
 
 
 def _scopes(report: ProtocolReport) -> dict[str, dict[str, Any]]:
-    """All three by name: the report leaves out those that are the same as a larger one."""
+    """All three scopes by name; the report omits a scope that equals a larger one."""
     given = {one.name.removesuffix(" of each step"): one.to_dict() for one in report.scopes}
     found: dict[str, dict[str, Any]] = {}
     larger: dict[str, Any] = {}

@@ -1,12 +1,13 @@
-"""The ways to train many clients that need no file of their own: a loop, `torch.func`, and linear models' closed form.
+"""Three strategies for training many clients: a loop, `torch.func`, and a closed form for linear models.
 
-A strategy is a pair of functions; all give the same weights up to rounding. See also `grouped` and `processes`.
+A strategy is a pair of functions; all strategies give the same weights up to rounding. `grouped` and `processes` are
+two more.
 
-    train(work: LocalWork, chunk: int) -> Iterator[Trained]      at most chunk clients at a time, as they were chosen
-    why_not(work: LocalWork) -> str | None                       why it cannot do this work; None where it can
+    train(work: LocalWork, chunk: int) -> Iterator[Trained]      at most chunk clients at a time, in the order chosen
+    why_not(work: LocalWork) -> str | None                       why it cannot do this work; None if it can
 
-Closed form: f(x) = W x + b, with W and b stacked over clients. The gradient of a batch's weighted loss is S^T X by W
-and the column sums of S by b, where S is the loss's slope by the scores, times each sample's share.
+Closed form: f(x) = W x + b, with W and b stacked over clients. The gradient of a batch's weighted loss is S^T X in W
+and the column sums of S in b, where S is the derivative of the loss in the scores times each sample's weight.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ldp_audit.training.client_data import LocalWork, Loss, Trained
 
 
 def train_by_loop(work: LocalWork, chunk: int) -> Iterator[Trained]:
-    """One client after the other, as every tutorial does it: the reference that the other strategies are held to."""
+    """Train one client after the other: the reference for all other strategies."""
     for part in work.chunks(chunk):
         trained = [_train_one(part.part(i, i + 1)) for i in range(len(part))]
         weights = {name: torch.stack([one[name] for one, _ in trained]) for name in work.weights}
@@ -39,7 +40,7 @@ def _train_one(work: LocalWork) -> tuple[dict[str, Tensor], Tensor]:
     weights = {name: weight.clone().requires_grad_() for name, weight in work.weights.items()}
     losses = torch.zeros((), device=work.data.x.device)
     for x, y, share in work.batches():
-        with torch.enable_grad():  # the caller may have switched it off
+        with torch.enable_grad():  # the caller may have disabled gradients
             loss = (work.loss.value(functional_call(work.model, weights, (x[0],)), y[0]) * share[0]).sum()
             gradients = torch.autograd.grad(loss, list(weights.values()))
         with torch.no_grad():
@@ -50,7 +51,7 @@ def _train_one(work: LocalWork) -> tuple[dict[str, Tensor], Tensor]:
 
 
 def train_by_vmap(work: LocalWork, chunk: int) -> Iterator[Trained]:
-    """Several clients at once through `torch.func`: any model, vectorised over a leading axis of its weights."""
+    """Train several clients at once through `torch.func`: any model, vectorised over a leading axis of its weights."""
     gradients_of = _vectorised(work)
     for part in work.chunks(chunk):
         weights = part.stacked()
@@ -64,11 +65,11 @@ def train_by_vmap(work: LocalWork, chunk: int) -> Iterator[Trained]:
 
 
 def not_by_vmap(work: LocalWork) -> str | None:
-    """What vmap cannot take shows when it is tried, here on one sample of a client."""
+    """The error of vmap on one sample of one client, if any."""
     first = LocalWork(**{**work.__dict__, "clients": work.clients[:1], "orders": work.orders[:1, :1, :1]})
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a slow path; it is the round's to say
+            warnings.simplefilter("ignore")  # a slow path's warning; the round itself repeats it
             x, y, share = (part[:, :1] for part in next(first.batches()))
             _vectorised(work)(first.stacked(), x, y, share)
     except RuntimeError as error:
@@ -87,7 +88,7 @@ def _vectorised(work: LocalWork) -> Callable[..., tuple[dict[str, Tensor], Tenso
 
 @torch.no_grad()
 def train_in_closed_form(work: LocalWork, chunk: int) -> Iterator[Trained]:
-    """Linear models: one linear layer on the flattened sample; see `step`."""
+    """Train linear models: one linear layer on the flattened sample; see `step`."""
     name = next(iter(work.weights)).removesuffix("weight")
     for part in work.chunks(chunk):
         weights = part.stacked()
@@ -95,12 +96,12 @@ def train_in_closed_form(work: LocalWork, chunk: int) -> Iterator[Trained]:
         scores = torch.zeros(())
         for x, y, share in part.batches():
             scores = step(weight, bias, x.flatten(2), y, share, work.loss, work.learning_rate)
-        # A score that is no finite number leaves such weights behind; where none does, the last scores tell.
+        # Non-finite scores make the weights non-finite from then on, so the last scores suffice for the check.
         yield part.done(weights, scores.sum((1, 2)))
 
 
 def not_in_closed_form(work: LocalWork) -> str | None:
-    """None for a plain linear layer, after a flattening one or alone, and a loss with a slope."""
+    """None for a linear layer, alone or after a flattening one, and a loss with a known derivative."""
     own = has_own_calls(work.model)
     if own is not None:
         return own
@@ -118,10 +119,10 @@ def not_in_closed_form(work: LocalWork) -> str | None:
 def step(
     weight: Tensor, bias: Tensor | None, x: Tensor, y: Tensor, share: Tensor, loss: Loss, learning_rate: float
 ) -> Tensor:
-    """One step of gradient descent of linear models, in place, without room for a gradient.
+    """One step of gradient descent of linear models, in place, without storing a gradient.
 
     weight: (c, k, d).   bias: (c, k) or None.   x: (c, b, d).   y: (c, b).   share: (c, b), 1/b for the mean.
-    Raises ValueError for a loss that has no slope.   returns: the clients' scores, (c, b, k), before the step.
+    Raises ValueError for a loss without a derivative.   returns: the clients' scores before the step, (c, b, k).
     """
     slope, scores = _slope(weight, bias, x, y, loss)
     slope = slope * share[..., None]
@@ -143,7 +144,7 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 
 
 def has_own_calls(model: nn.Module) -> str | None:
-    """Which module of the model has some, or that all modules of the process have, in words; None where none has."""
+    """Which module of the model has hooks or its own forward, or that hooks apply to all modules; None if neither."""
     if any(getattr(every_module, f"_global{hooks}") for hooks in _HOOKS):
         return "hooks are registered for every module of this process"
     for name, module in model.named_modules():

@@ -1,7 +1,7 @@
-"""Random generators by what they are for, so that a run can be resumed after any round.
+"""Random generators derived from a run's seed, one per purpose, round and client.
 
-No generator's state is ever saved: the generator of a purpose in a round comes from the run's seed, the purpose's name
-and the round's number alone. A run that was interrupted after round k draws in round k + 1 what it would have drawn.
+No generator state is saved: the generator of a purpose in a round is a function of the seed, the purpose's name and the
+round's number. A run that is resumed after round k draws in round k + 1 what the uninterrupted run draws.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class Streams:
             raise ValueError(f"seed must be a whole number >= 0, got {self.seed!r}")
 
     def numpy(self, purpose: str, *place: int) -> np.random.Generator:
-        """A generator for this purpose ("noise", "batches", ...) at this place (a round, a client, ...)."""
+        """The generator of a purpose ("noise", "batches", ...) at a place (a round, a client, ...)."""
         return np.random.default_rng(self._sequence(purpose, place))
 
     def torch(self, purpose: str, *place: int, device: torch.device | str = "cpu") -> torch.Generator:
-        """Likewise, on a torch device; its numbers differ from device to device.
+        """The same on a torch device; the numbers differ from device to device.
 
-        torch's CPU generator keeps 32 bits of a seed, so of 300 streams two are the same in one run of 100,000.
+        torch's CPU generator keeps 32 bits of a seed, so two of 300 streams coincide in one run of 100,000.
         """
         import torch
 

@@ -1,4 +1,4 @@
-"""Sweeps over a plan's fields: every combination of the varied fields' values, repeated with several seeds.
+"""Sweeps over a plan's fields: all combinations of values, repeated with several seeds.
 
 A paper's own settings are data: a file `paper.toml` in its pipeline's folder (`read_paper`).
 """
@@ -20,15 +20,17 @@ from typing import Any
 
 import numpy as np
 
-MOST_RUNS = 100_000
-"""Of an experiment: more are a slip of the pen, and would fill the memory before the first began."""
+MAX_RUNS = 100_000
+"""Largest number of runs of an experiment; more are taken for a typing error, and their list alone would fill the
+memory.
+"""
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """All combinations of some fields' values.
+    """All combinations of the values of some fields.
 
-    settings: fields that are the same everywhere.   varied: the values of each field that is varied, in order.
+    settings: fields with one value.   varied: the values of each varied field, in order.
     repeats: runs of each combination, >= 1. Raises ValueError for a field in both, and for one without values.
     """
 
@@ -49,11 +51,11 @@ class Sweep:
 
     @property
     def count(self) -> int:
-        """How many runs these are."""
+        """Number of runs."""
         return math.prod(map(len, self.varied.values())) * self.repeats
 
     def combinations(self) -> list[dict[str, Any]]:
-        """The settings of each point, the last varied field changing fastest."""
+        """The settings of each point; the last varied field changes fastest."""
         names = list(self.varied)
         return [
             {**self.settings, **dict(zip(names, values, strict=True))}
@@ -63,10 +65,11 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Paper:
-    """What a `paper.toml` says.
+    """The content of a `paper.toml`.
 
     demonstration: sweeps for the pipeline's findings.   presets: sweeps by name.   printed: the tables [[printed]],
-    with their data sets, settings and cells (`results.beside`).   document: the file, with None for the text "none".
+        with their data sets, settings and cells (`results.beside`).   document: the file, with None for the text
+        "none".
     """
 
     demonstration: tuple[Sweep, ...]
@@ -82,19 +85,19 @@ def read_paper(package: str) -> Paper:
 
 
 def paper_of(text: str) -> Paper:
-    """What such a file says.
+    """Parse the text of a `paper.toml`.
 
-        repeats = 10                                      # of every sweep that says nothing else; 1 without it
-        [settings.mnist]                                  # of a plan; `base` names a table that it adds to
+        repeats = 10                                      # default of every sweep; 1 if absent
+        [settings.mnist]                                  # of a plan; `base` names a table that it extends
         [[demonstration]]                                 # a sweep: base, set, vary, repeats
         [presets]
         name = [{ base = "mnist", set = { fraction = 0.5 }, vary = { epsilon = [1.0, inf] } }]
         [[printed]]                                       # place, data, base, said, set, swept, cells
 
-    TOML has no null: as on the command line, the text "none" is None. Other tables are the pipeline's own.
+    TOML has no null: as on the command line, the text "none" is None. Other tables belong to the pipeline.
     Raises ValueError for an unknown key of a sweep or of [[printed]], and for an unknown base.
     """
-    document = _nones(tomllib.loads(text))
+    document = _with_none(tomllib.loads(text))
     settings: dict[str | None, dict[str, Any]] = {None: {}}
 
     def based(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,11 +138,11 @@ def _check_keys(what: str, table: Mapping[str, Any], accepted: Sequence[str]) ->
             raise ValueError(f"{what} has an unknown key {key!r}; accepted: {', '.join(accepted)}")
 
 
-def _nones(value: Any) -> Any:
+def _with_none(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _nones(part) for name, part in value.items()}
+        return {name: _with_none(part) for name, part in value.items()}
     if isinstance(value, list):
-        return [_nones(part) for part in value]
+        return [_with_none(part) for part in value]
     return None if value == "none" else value
 
 
@@ -155,15 +158,15 @@ class Job:
 
 
 def jobs_of(plan: type, sweeps: Sequence[Sweep], seed: int) -> list[Job]:
-    """Every run of the sweeps, once each, checked by building its plan.
+    """Every distinct run of the sweeps, validated by building its plan.
 
-    The seed of a repeat follows from the root seed and the repeat's number alone, so that points are compared on equal
-    random numbers. Raises ValueError for unknown fields and for values that the plan refuses.
+    The seed of a repeat depends on the root seed and the repeat's number only, so that all points are compared on
+    common random numbers. Raises ValueError for unknown fields and for values that the plan refuses.
     """
     found: dict[tuple[Any, ...], Job] = {}
     asked = sum(sweep.count for sweep in sweeps)
-    if asked > MOST_RUNS:
-        raise ValueError(f"sweeps must ask for at most {MOST_RUNS} runs, got {asked}")
+    if asked > MAX_RUNS:
+        raise ValueError(f"sweeps must ask for at most {MAX_RUNS} runs, got {asked}")
     for sweep in sweeps:
         for settings in sweep.combinations():
             check_fields(plan, settings)
@@ -175,7 +178,7 @@ def jobs_of(plan: type, sweeps: Sequence[Sweep], seed: int) -> list[Job]:
 
 
 def repeat_seed(seed: int, repeat: int) -> int:
-    """The seed of a repeat's run, below 2**53, which JSON holds exactly."""
+    """The seed of a repeat's run, below 2**53, which JSON stores exactly."""
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise ValueError(f"seed must be a whole number >= 0, got {seed!r}")
     state = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(b"repeat"), repeat)).generate_state(1, np.uint64)
@@ -183,7 +186,7 @@ def repeat_seed(seed: int, repeat: int) -> int:
 
 
 def check_fields(plan: type, names: Mapping[str, Any] | Sequence[str]) -> None:
-    """ValueError, with the fields that there are, for a name that is none of them."""
+    """Raise ValueError, listing the plan's fields, for a name that is not one of them."""
     known = [one.name for one in dataclasses.fields(plan)]
     for name in names:
         if name not in known:
@@ -191,7 +194,7 @@ def check_fields(plan: type, names: Mapping[str, Any] | Sequence[str]) -> None:
 
 
 def read_value(plan: type, name: str, text: str) -> Any:
-    """A field's value from the command line, by the field's annotation. ValueError where it does not fit."""
+    """A field's value from the command line, parsed by the field's annotation. ValueError if it does not fit."""
     check_fields(plan, [name])
     kinds = _kinds(typing.get_type_hints(plan)[name])
     for kind in kinds:
@@ -204,7 +207,7 @@ def read_value(plan: type, name: str, text: str) -> Any:
 
 
 def _kinds(annotation: Any) -> list[type]:
-    """The scalar types that an annotation allows, those that accept least first."""
+    """The scalar types that an annotation allows, the most restrictive first."""
     if typing.get_origin(annotation) is typing.Literal:
         found = {type(value) for value in typing.get_args(annotation)}
     elif typing.get_origin(annotation) in (typing.Union, types.UnionType):
@@ -227,7 +230,7 @@ def _bool(text: str) -> bool:
 
 
 def _int(text: str) -> int:
-    """1e5 is one too."""
+    """A whole number, also as 1e5."""
     number = float(text) if not text.strip().lstrip("+-").isdigit() else int(text)
     if math.isinf(number) or number != int(number):
         raise ValueError(text)

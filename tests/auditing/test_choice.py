@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ldp_audit.auditing import audit, search
 from ldp_audit.auditing.bounds import Counts, Region
 from ldp_audit.auditing.choice import Choice, Sample, choose, expected_bound
 from ldp_audit.auditing.events import Event
@@ -85,3 +86,38 @@ def test_the_design_is_never_negative(delta: float) -> None:
     choice = Choice(Event(), False, 0.0, Counts(0, 10, 10, 10))
     assert choice.design_epsilon(delta) == 0
     assert math.isfinite(Choice(Event(), False, 0.0, Counts(10, 10, 0, 10)).design_epsilon(delta))
+
+
+def test_no_pair_is_chosen_by_luck() -> None:
+    """The greatest of five noisy values, eight pairs of which one or two show twice the claim, in rare events.
+
+    8 of 8 seeds at 300,000 samples; 1 of 8 where the luckiest rare event chooses the pair.
+    """
+    one, two, none = (1,) * 5, (2,) * 5, (0,) * 5
+    first_low, first_high, split = (0, 1, 1, 1, 1), (2, 1, 1, 1, 1), (2, 2, 0, 0, 0)
+    others = (first_low, first_high, (2, 0, 0, 0, 0), (0, 2, 2, 2, 2), split, two, none)
+
+    def greatest(x: tuple[int, ...], n: int, rng: np.random.Generator) -> np.ndarray:
+        return (np.array(x) + rng.laplace(scale=20, size=(n, 5))).max(axis=1)
+
+    pairs = [*((one, other) for other in others), ((1, 1, 0, 0, 0), (0, 0, 1, 1, 1))]
+    result = audit(greatest, search(pairs=pairs), 0.1, samples=300_000, seed=0)
+    assert result.violated, result.describe()
+    assert {sum(x) for x in result.witness.inputs} in ({0, 5}, {5, 10})
+
+
+def test_alternatives_are_tested_for_their_own_share_of_the_error() -> None:
+    """The greatest of five values with exponential noise: the higher a cut, the more it shows, and the less is seen.
+
+    Of a million samples, 19 of 20 seeds reach 0.5; 4 of 20 where only the event that is expected to show the most is
+    tested.
+    """
+
+    def greatest(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        return x + rng.exponential(scale=20, size=(n, 5)).max(axis=1)
+
+    results = [audit(greatest, (0, 1), samples=200_000, seed=seed) for seed in range(4)]
+    budgets = [result.budget for result in results]
+    assert all(math.isclose(sum(budget.values()), 0.001) for budget in budgets)
+    assert any(set(budget) == {"event", "alternatives", "calls"} for budget in budgets)
+    assert max(result.epsilon_lower for result in results) > 0.3

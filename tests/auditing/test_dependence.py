@@ -1,13 +1,65 @@
-"""Programs whose outputs of one call depend on each other are not accused on the strength of their number."""
+"""Programs whose outputs depend on each other are not accused on the strength of their number; the others are."""
 
 from __future__ import annotations
 
+import random
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from ldp_audit.auditing import audit
+
+
+class Rappor:
+    """A permanent answer on eight bits, remembered for each value, and a fresh one from it: epsilon 1.02 a report."""
+
+    def __init__(self) -> None:
+        self.memory: dict[Any, np.ndarray] = {}
+
+    def __call__(self, x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        if x not in self.memory:
+            true = np.arange(8) == x
+            self.memory[x] = np.where(rng.random(8) < 0.5, rng.random(8) < 0.5, true)
+        return (rng.random((n, 8)) < np.where(self.memory[x], 0.75, 0.5)).astype(int)
+
+
+def closure() -> Any:
+    """The same, remembered by a closure, which has no name."""
+    client = Rappor()
+    return lambda x, n, rng: client(x, n, rng)
+
+
+MODULE = Rappor()
+
+
+def of_a_module() -> Any:
+    """The same, remembered by a module."""
+    MODULE.memory.clear()
+    return asked_module
+
+
+def asked_module(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    return MODULE(x, n, rng)
+
+
+class WithAnAnswer:
+    """Draws its noise once, from a generator of its own, when it is first asked."""
+
+    def __init__(self) -> None:
+        self.noise: float | None = None
+
+    def __call__(self, x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        if self.noise is None:
+            self.noise = random.SystemRandom().gauss(0, 3)
+        return np.array([x + self.noise + random.SystemRandom().gauss(0, 2) for _ in range(n)])
+
+
+def own_entropy(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Too little noise, from elsewhere than the generator: nothing is remembered."""
+    return x + 0.5 * np.random.default_rng().laplace(size=n)
 
 
 def one_draw(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -50,3 +102,46 @@ def test_without_a_claim_calls_are_compared_too() -> None:
 def test_the_note_says_what_was_seen() -> None:
     notes = [audit(one_draw, (0.0, 1.0), 1.0, samples=20_000, seed=seed).notes for seed in range(8)]
     assert any("outputs of one call depend on each other" in text for note in notes for text in note)
+
+
+@pytest.mark.parametrize("make", [Rappor, closure, of_a_module], ids=["object", "closure", "module"])
+@pytest.mark.parametrize("sequential", [False, True])
+def test_a_client_that_remembers_is_not_accused(make: Callable[[], Any], sequential: bool) -> None:
+    """Would catch "violated, at least 2.4" of a sound program."""
+    result = audit(make(), (0, 1), 1.02, samples=30_000, sequential=sequential)
+    assert result.verdict == "inconclusive"
+    assert result.epsilon_lower == 0
+    assert "remembers earlier calls" in result.notes[0]
+    assert "fresh copies" in result.notes[0]
+
+
+def test_one_draw_for_the_life_of_an_object_is_not_accused() -> None:
+    result = audit(WithAnAnswer(), (0.0, 1.0), 0.5, samples=20_000)
+    assert result.verdict == "inconclusive"
+
+
+def test_randomness_of_its_own_is_no_memory() -> None:
+    result = audit(own_entropy, (0.0, 1.0), 1.0, samples=20_000)
+    assert result.violated
+    assert not any("remembers" in note for note in result.notes)
+
+
+def test_a_pure_program_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any, **__: Any) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("subprocess.run", refused)
+    assert audit(too_little_noise, (0.0, 1.0), 1.0, samples=20_000).violated
+
+
+def test_what_cannot_be_asked_afresh_is_said() -> None:
+    """A lock cannot be pickled; the violation stands, and the result says what was not looked at."""
+    lock = threading.Lock()
+
+    def sampler(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        with lock:
+            return own_entropy(x, n, rng)
+
+    result = audit(sampler, (0.0, 1.0), 1.0, samples=20_000)
+    assert result.violated
+    assert "could not be looked at: it cannot be pickled" in result.notes[-1]

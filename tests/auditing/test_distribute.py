@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +20,7 @@ from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.program import Program
 from ldp_audit.auditing.test import IncompleteError, Tally, Test, count_all
 from ldp_audit.auditing.workers import Counting, runner_of
+from ldp_audit.cli import main
 from ldp_audit.workers import Cluster, Processes
 from tests.auditing.worker_samplers import Bad, Unloadable, uniform
 
@@ -117,3 +122,36 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(dask_cluster, "_JOIN_SECONDS", 0.5)
     with pytest.raises(ValueError, match=r"scheduler 'tcp://127.0.0.1:9' cannot be reached"):
         count_all(TEST, Program(uniform), runner=Counting(Cluster("tcp://127.0.0.1:9")))
+
+
+SCHEDULER = """
+import time
+from distributed import LocalCluster
+made = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, protocol="tcp")
+print(made.scheduler_address, flush=True)
+time.sleep(100)
+"""
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_lost_scheduler_is_one_line_and_the_counts_are_gone_on_with(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    state = tmp_path / "state.json"
+    words = ["audit", "tests.auditing.worker_samplers:ends_the_scheduler", "--inputs=0,1", "--epsilon=1", "--quiet"]
+    words += ["--samples=1e6", f"--resume={state}"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    ends = {**environment, "ENDS_THE_SCHEDULER": "1"}
+    with subprocess.Popen([sys.executable, "-c", SCHEDULER], stdout=subprocess.PIPE, text=True, env=ends) as scheduler:
+        assert scheduler.stdout is not None
+        address = scheduler.stdout.readline().strip()
+        command = [sys.executable, "-m", "ldp_audit.cli", *words, "--scheduler", address]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=100, check=False)
+        scheduler.kill()
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"ldp-audit audit: scheduler '{address}' was lost while its workers computed (before")
+    assert done.stderr.endswith(f", kept in {state}); the same command goes on from there\n")
+    assert done.stderr.count("\n") == 1
+    (first, last), *more = json.loads(state.read_text())["done"]
+    assert (first, more) == (0, [])
+    assert last > 0
+    assert main(words) == 0

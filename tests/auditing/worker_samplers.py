@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import time
 from pathlib import Path
@@ -47,3 +48,27 @@ class Unloadable:
 
 def _fail_to_load() -> None:
     raise ImportError("no such module here")
+
+
+calls = [0]
+
+
+def ends_the_scheduler(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Ends its process in its ninth call, where the environment says that this is the scheduler's too."""
+    calls[0] += 1
+    if calls[0] == 9 and "ENDS_THE_SCHEDULER" in os.environ:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return (rng.random(n) < 0.5 + 0.2 * x).astype(float)
+
+
+class MemoisedRappor:
+    """One bit for each of 8 values, kept with probability 1/2 and else uniform, once for all; reports draw from it."""
+
+    def __init__(self) -> None:
+        self.permanent: dict[int, list[int]] = {}
+
+    def report(self, x: int) -> list[int]:
+        if x not in self.permanent:
+            kept = [random.random() < 0.5 for _ in range(8)]
+            self.permanent[x] = [int(i == x) if keep else random.randrange(2) for i, keep in enumerate(kept)]
+        return [int(random.random() < (0.75 if bit else 0.25)) for bit in self.permanent[x]]

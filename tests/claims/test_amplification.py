@@ -21,8 +21,8 @@ from tests.together import together
 def test_an_event_is_a_lower_end_of_the_whole_curve(n: int, epsilon: int, level: str) -> None:
     """Would catch an event whose chances were swapped: then it would lie above the exact profile, or below 0."""
     whole = shuffle(TwoPoint(float(epsilon)), n, others="one end").delta(float(Rational(level)))
-    events = [amplification.nothing_sent(n, epsilon, 1, Rational(level))]
-    events += [amplification.at_most_sent(n, epsilon, most, Rational(level)) for most in (0, 3, 12)]
+    events = [amplification.no_upper_reports(n, epsilon, 1, Rational(level))]
+    events += [amplification.few_upper_reports(n, epsilon, most, Rational(level)) for most in (0, 3, 12)]
     values = [float(event.evalf(30)) for event in events]
     assert max(values) > 0
     assert all(value <= whole * (1 + 1e-9) for value in values)
@@ -38,17 +38,17 @@ def test_the_closed_form_is_the_accounting_room_s() -> None:
 def test_added_up_reports_follow_hoeffding() -> None:
     gap = math.tanh(0.5)
     error = math.exp(-5000 * gap**2 / 200)
-    assert float(amplification.added_up(100, 1, 5000, Rational(1, 2)).evalf()) == pytest.approx(
+    assert float(amplification.many_upper_reports(100, 1, 5000, Rational(1, 2)).evalf()) == pytest.approx(
         1 - error - math.e * error
     )
 
 
 FALSE = {
-    "one weight at the paper's smallest n leaves 0.41": lambda: amplification.at_most_sent(
+    "one weight at the paper's smallest n leaves 0.41": lambda: amplification.few_upper_reports(
         100, 1, 12, Rational(41, 100)
     ),
-    "one weight at n = 200 leaves 3.9997": lambda: amplification.nothing_sent(200, 4, 1, Rational("3.9997")),
-    "two weights at level 20": lambda: amplification.nothing_sent(500, 10, 2, Integer(20)),
+    "one weight at n = 200 leaves 3.9997": lambda: amplification.no_upper_reports(200, 4, 1, Rational("3.9997")),
+    "two weights at level 20": lambda: amplification.no_upper_reports(500, 10, 2, Integer(20)),
 }
 
 
@@ -62,4 +62,4 @@ def test_larger_levels_are_not_proved(name: str) -> None:
 def test_a_promise_that_is_kept_is_not_refuted() -> None:
     """With 10 for each of two weights, 20 in the center is what the counts give: the check can go the other way."""
     part = Claims(amplification.CLAIMS)[0].parts[0]
-    assert settle(replace(part, left=amplification.nothing_sent(500, 10, 2, Integer(20)))).verdict is Verdict.PROVED
+    assert settle(replace(part, left=amplification.no_upper_reports(500, 10, 2, Integer(20)))).verdict is Verdict.PROVED

@@ -169,7 +169,7 @@ def test_numbers_too_large_to_print_are_left_open() -> None:
 
 def test_no_point_is_sought_on_an_open_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each first choice of an open interval is its end; 30 variables that must all move took all tries and hours."""
-    monkeypatch.setattr(simplest, "_TRIES", 40)
+    monkeypatch.setattr(simplest, "MAX_TRIES", 40)
     for count in (3, 30):
         many = [Variable(f"u_{place}", 0, 1, open="both") for place in range(count)]
         found = list(simplest.points(many, 40))

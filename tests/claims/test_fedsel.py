@@ -8,7 +8,7 @@ import pytest
 from sympy import Integer, Min, Rational, exp, log
 
 from ldp_audit.claims import at_most, equal, less, order, prints_as
-from ldp_audit.claims.papers import load
+from ldp_audit.claims.papers import load, wang
 from ldp_audit.claims.papers.fedsel import accumulation, consequences, encoding, experiments, flat, two_stage, utility
 from ldp_audit.claims.papers.fedsel import symbols as letters
 from ldp_audit.claims.recheck import part as recheck_part
@@ -145,9 +145,9 @@ FALSE = {
     "EXP's lookup is O(d log d) too": order(
         utility.linked**2, K * utility.linked * utility.log_d, constant=K, label="d^2 = O(d log d)"
     ),
-    "the flat solution's variance without d/c": equal(flat.flat.variance(), A**2 - x**2),
-    "PM's worst variance is at most Duchi's": at_most(flat.piecewise_worst, flat.duchi_worst),
-    "Duchi's worst variance is at most PM's": at_most(flat.duchi_worst, flat.piecewise_worst),
+    "the flat solution's variance without d/c": equal(flat.coordinate().variance(), A**2 - x**2),
+    "PM's worst variance is at most Duchi's": at_most(wang.piecewise_worst(), wang.duchi_worst()),
+    "Duchi's worst variance is at most PM's": at_most(wang.duchi_worst(), wang.piecewise_worst()),
     "the least quotient of Table 3 is above 2.44": less(
         Rational("2.44"),
         Min(*(Rational(g) / Rational(c) for row in experiments.TABLE_3.values() for g, c in row if Rational(c) > 0)),

@@ -14,15 +14,15 @@ from tests.together import together
 s, x = wang.s, wang.x
 MIXED, HYBRID = wang.mixed_variance(), wang.hybrid_variance()
 FALSE = {
-    "PM's variance without its constant": equal(wang.piecewise_variance, x**2 / (s - 1)),
+    "PM's variance without its constant": equal(wang.piecewise_variance(), x**2 / (s - 1)),
     "PM is better than Duchi's from 1.28 on": less(
-        wang.piecewise_worst.subs(s, wang.between(Rational("1.89"), oo)),
-        wang.duchi_worst.subs(s, wang.between(Rational("1.89"), oo)),
+        wang.piecewise_worst().subs(s, wang.between(Rational("1.89"), oo)),
+        wang.duchi_worst().subs(s, wang.between(Rational("1.89"), oo)),
     ),
     "the hybrid with half PM is level in x": equal(MIXED.subs(wang.MIXING, Rational(1, 2)).diff(x), 0),
     "mixing pays from 0.60 on": at_most(
         HYBRID.subs(s, wang.between(Rational("1.35"), oo)),
-        wang.duchi_worst.subs(s, wang.between(Rational("1.35"), oo)),
+        wang.duchi_worst().subs(s, wang.between(Rational("1.35"), oo)),
     ),
     "a smaller alpha is better": at_most(MIXED.subs({wang.MIXING: 0, x: 0}), HYBRID),
     "epsilon* is above 0.6094": less(Rational("0.6094"), 2 * log(wang.ABOVE_STAR)),

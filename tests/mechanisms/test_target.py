@@ -77,3 +77,49 @@ def test_a_class_and_a_long_target_are_refused_in_few_words() -> None:
     with pytest.raises(ValueError, match=r"x\.\.\.' is none of") as error:
         load("x" * 100_000)
     assert len(str(error.value)) < 500
+
+
+FILE = """
+from __future__ import annotations
+from dataclasses import dataclass
+from neighbour import SHIFT
+
+@dataclass
+class Client:
+    shift: int = SHIFT
+    def privatize(self, x: int) -> int:
+        return x + self.shift
+
+class Child(Client):
+    def __init__(self) -> None:
+        super().__init__(2 * SHIFT)
+
+class Needs(Client):
+    def __init__(self, shift: int) -> None:
+        super().__init__(shift)
+
+client = Client()
+"""
+
+
+def test_a_file_is_loaded_by_its_path_with_its_neighbours_whatever_its_name(tmp_path: Path) -> None:
+    (tmp_path / "neighbour.py").write_text("SHIFT = 1\n", encoding="utf-8")
+    for name in ("theirs_by_path.py", "random.py"):  # the second is no stand-in for Python's
+        file = tmp_path / name
+        file.write_text(FILE, encoding="utf-8")
+        assert load(f"{file}:client").shift == 1
+        assert load(f"{file}:client.privatize")(5) == 6
+        assert load(f"{file}:Client.privatize")(5) == 6
+        assert load(f"{file}:Child.privatize")(5) == 7
+        assert load(f"{file}:Client", classes=True).__name__ == "Client"
+        with pytest.raises(ValueError, match="is a class; name one mechanism of it"):
+            load(f"{file}:Client")
+        with pytest.raises(ValueError, match=r"cannot be loaded: TypeError: .*missing 1 required positional argument"):
+            load(f"{file}:Needs.privatize")
+        file.write_text("client = 3\n", encoding="utf-8")
+        assert load(f"{file}:client") == 3
+    import random
+
+    assert random.random() < 1
+    with pytest.raises(ValueError, match=r"cannot be loaded: ModuleNotFoundError: no such file: .*none\.py"):
+        load(f"{tmp_path}/none.py:client")

@@ -58,7 +58,7 @@ def test_every_layer_that_it_knows_agrees_with_the_layer_itself(name: str) -> No
 @pytest.mark.parametrize("few", [0, 1000])
 def test_unfolding_and_grouping_agree(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a bug in the one that the sizes of these tests would not choose."""
-    monkeypatch.setattr(grouped, "_FEW", few)
+    monkeypatch.setattr(grouped, "UNFOLD_LIMIT", few)
     case = a_round(network(NETWORKS["stride"]).to(torch.float64), shape=(2, 8, 8))
     assert distance(case.trained("grouped"), case.plain()) <= tolerance(case.weights)
 

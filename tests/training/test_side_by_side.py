@@ -97,7 +97,7 @@ def test_the_room_for_weights_limits_the_chunks_at_once(monkeypatch: pytest.Monk
     monkeypatch.setattr(grouped, "side_by_side", lambda work, *_: seen.append(grouped.at_once(work, 2)) or [])
     size = 3 * 2 * sum(weight.nbytes for weight in case.weights.values())
     for room, wanted in ((10 * size, 3), (2 * size, 2), (1, 1)):
-        monkeypatch.setattr(grouped, "ROOM", room)
+        monkeypatch.setattr(grouped, "MAX_BYTES", room)
         list(rounds(case))
         assert seen[-1] == wanted
 

@@ -79,7 +79,7 @@ def test_large_models_are_trained_in_smaller_chunks(monkeypatch: pytest.MonkeyPa
     case = a_round("mlp", torch.float32)
     weights = sum(weight.nbytes for weight in case.weights.values())
     for room, size in ((10**9, 20), (weights * 3 * 7, 7), (1, 1)):
-        monkeypatch.setattr(grouped, "ROOM", room)
+        monkeypatch.setattr(grouped, "MAX_BYTES", room)
         monkeypatch.setitem(
             STRATEGIES, "vmap", STRATEGIES["vmap"]._replace(train=lambda work, chunk: sizes.append(chunk) or [])
         )

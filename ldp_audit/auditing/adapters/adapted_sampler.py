@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ldp_audit.auditing.program import DeclaredSampler
 from ldp_audit.auditing.torch_tensors import as_numpy, generator_state, is_tensor
 
 _PLAIN = (bool, int, float, str, np.generic)
@@ -30,7 +31,7 @@ _WORDS = 624
 
 
 @dataclass(frozen=True)
-class AdaptedSampler:
+class AdaptedSampler(DeclaredSampler):
     """A sampler: called as (x, n, rng), it returns n outputs on input x.
 
     draw: the same, as a function.
@@ -39,7 +40,7 @@ class AdaptedSampler:
     """
 
     draw: Callable[[Any, int, np.random.Generator], Any]
-    repeatable: bool = True
+    repeatable: bool = True  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def __call__(self, x: Any, n: int, rng: np.random.Generator) -> Any:
         """n outputs on input x."""

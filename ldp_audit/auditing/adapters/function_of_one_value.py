@@ -30,19 +30,24 @@ def from_function(f: Callable[..., Any], *, errors: Literal["raise", "output"] =
         raise ValueError(f'errors must be "raise" or "output", got {errors!r}')
     if not callable(f) or isinstance(f, type):
         raise ValueError(f"f must be a function of one value, got {f!r:.200}; {_ACCEPTED}")
-    takes = _how_it_takes_rng(f)
+    takes = how_it_takes_rng(f)
     program = f if errors == "raise" else partial(_or_error, f)
     return AdaptedSampler(partial(one_value_draw, program, takes), repeatable=takes != "none")
 
 
 def one_value_draw(f: Callable[..., Any], takes: str, x: Any, n: int, rng: np.random.Generator) -> list[Any]:
     """n outputs on input x by n calls of f.   takes: how f takes rng."""
+    if takes != "none":
+        return called(f, takes, x, n, rng)
+    with seeded_globals(rng):
+        return called(f, takes, x, n, rng)
+
+
+def called(f: Callable[..., Any], takes: str, x: Any, n: int, rng: np.random.Generator) -> list[Any]:
+    """See `one_value_draw`; shared generators are left as they are."""
     if takes == "position":
         return one_by_one(f, n, x, rng)
-    if takes == "keyword":
-        return one_by_one(partial(f, rng=rng), n, x)
-    with seeded_globals(rng):
-        return one_by_one(f, n, x)
+    return one_by_one(partial(f, rng=rng) if takes == "keyword" else f, n, x)
 
 
 def _or_error(f: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
@@ -52,7 +57,8 @@ def _or_error(f: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         return f"error: {type(error).__name__}"
 
 
-def _how_it_takes_rng(f: Callable[..., Any]) -> Literal["position", "keyword", "none"]:
+def how_it_takes_rng(f: Callable[..., Any]) -> Literal["position", "keyword", "none"]:
+    """By its parameters; ValueError for what is no function of one value."""
     try:
         parameters = inspect.signature(f).parameters.values()
     except (TypeError, ValueError):  # some built-in functions tell nothing

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.adapters.recognise import as_sampler
+from ldp_audit.auditing.adapters.adapted_sampler import AdaptedSampler
+from ldp_audit.auditing.adapters.recognise import as_sampler, made
 from ldp_audit.auditing.program import NamedSampler, Sampler, source_of
 
 
@@ -17,19 +18,21 @@ from ldp_audit.auditing.program import NamedSampler, Sampler, source_of
 class TargetSampler(NamedSampler):
     """What a TARGET names, as a sampler. Each process loads it once, from the text alone.
 
+    reports: of a new client, which the target makes, for each output; None for the target itself, see `as_sampler`.
     Raises ValueError, when it is loaded, for a target that cannot be.
     """
 
     target: str
+    reports: int | None = None
 
     def __call__(self, x: Any, n: int, rng: np.random.Generator) -> Any:
         """n outputs on input x."""
-        return _sampler(self.target)(x, n, rng)
+        return _sampler(self.target, self.reports)(x, n, rng)
 
     @property
     def name(self) -> str:
         """See `NamedSampler`."""
-        return self.target
+        return self.target if self.reports is None else f"{self.reports} of a fresh {self.target}"
 
     @property
     def source(self) -> Path | None:
@@ -40,20 +43,28 @@ class TargetSampler(NamedSampler):
     @property
     def loaded(self) -> Any:
         """The object itself."""
-        return _object(self.target)
+        return _object(self.target, fresh=self.reports is not None)
+
+    @property
+    def repeatable(self) -> bool:
+        """See `NamedSampler`; a sampler (x, n, rng) of the user's is trusted to draw from rng alone."""
+        sampler = _sampler(self.target, self.reports)
+        return sampler.repeatable if isinstance(sampler, AdaptedSampler) else True
 
     def prepare(self) -> None:
         """See `NamedSampler`."""
-        _sampler(self.target)
+        _sampler(self.target, self.reports)
 
 
 @cache
-def _object(target: str) -> Any:
+def _object(target: str, *, fresh: bool) -> Any:
     from ldp_audit.mechanisms import target as targets
 
-    return targets.load(target)
+    found = targets.load(target, classes=True)
+    return found if fresh else made(found)
 
 
 @cache
-def _sampler(target: str) -> Sampler:
-    return as_sampler(_object(target))
+def _sampler(target: str, reports: int | None) -> Sampler:
+    found = _object(target, fresh=reports is not None)
+    return as_sampler(found) if reports is None else as_sampler(fresh=found, reports=reports)

@@ -14,6 +14,7 @@ from ldp_audit.auditing.scores.floating_point import Grain, ZeroSign
 from ldp_audit.auditing.scores.law_score import LawScore
 from ldp_audit.auditing.scores.linear import Linear
 from ldp_audit.auditing.scores.pattern import Pattern
+from ldp_audit.auditing.scores.residuals import Residuals
 from ldp_audit.auditing.scores.score import Score
 from ldp_audit.auditing.scores.summary import Summary
 from ldp_audit.auditing.scores.trees import Trees
@@ -25,6 +26,7 @@ KINDS: tuple[type[Score], ...] = (
     Pattern,
     Summary,
     Linear,
+    Residuals,
     Trees,
     Grain,
     ZeroSign,
@@ -32,7 +34,7 @@ KINDS: tuple[type[Score], ...] = (
 )
 """Every kind of score that can be read back. A new kind is one file, its line here, and one of the two lines below."""
 
-LEARNERS = (Coordinate.learn, Additive.learn, Pattern.learn, Summary.learn, Linear.learn, Trees.learn)
+LEARNERS = (Coordinate.learn, Additive.learn, Pattern.learn, Summary.learn, Linear.learn, Residuals.learn, Trees.learn)
 """What is tried on vectors, in this order."""
 
 NUMBER_LEARNERS = (Grain.learn, ZeroSign.learn)

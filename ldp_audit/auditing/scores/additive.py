@@ -1,9 +1,10 @@
 """A sum over coordinates of a table each: the likelihood ratio itself where coordinates are independent.
 
-For product laws log P(y)/Q(y) = sum_j log P_j(y_j)/Q_j(y_j). Each coordinate is cut into cells (cuts.py), whose log
-ratios are counted (log_ratios.py). Three tables are proposed: what is significant by itself, coordinate by coordinate;
-everything, shrunk by how much of it is noise (James and Stein 1961); and one table that all coordinates share, up to
-its direction, for noise that is independent and alike, where a single coordinate shows little.
+For product laws log P(y)/Q(y) = sum_j log P_j(y_j)/Q_j(y_j). Each coordinate is cut into cells, whose log ratios are
+counted (`learning`). Four kinds of tables are proposed: what is significant by itself, coordinate by coordinate;
+everything, shrunk by how much of it is noise (James and Stein 1961); one table that all coordinates share, up to its
+direction, for noise that is independent and alike, where a single coordinate shows little; and, where coordinates are
+correlated, all tables fitted together (a logistic regression on cells, table by table).
 """
 
 from __future__ import annotations
@@ -13,8 +14,18 @@ from statistics import NormalDist
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import expit
 
-from ldp_audit.auditing.scores.learning import Levels, cell_counts, clustered, codes, cuts, joined
+from ldp_audit.auditing.scores.learning import (
+    Levels,
+    cell_counts,
+    clustered,
+    codes,
+    correlated,
+    cuts,
+    dyadic,
+    joined,
+)
 from ldp_audit.auditing.scores.score import read_edges, read_finite, read_list, read_place, written
 
 _BINS = 24
@@ -23,6 +34,8 @@ _SHARED_VALUES = 2**22
 _SHARED_BINS = 24
 _ALIKE = 3.0  # standard deviations within which two weights are taken to be one
 _FEW_DEVIATIONS = 1.5
+_MOST_TOGETHER = 64  # coordinates
+_PASSES = 6
 
 
 @dataclass(frozen=True)
@@ -36,7 +49,7 @@ class Additive:
 
     @staticmethod
     def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[Additive]:
-        """At most four: the significant coordinates, all coordinates, one table for all, and one up to direction."""
+        """At most five: significant coordinates, all, one table for all, one up to direction, all fitted together."""
         tables = [_counted(first[:, place], second[:, place]) for place in range(first.shape[1])]
         cells = sum(len(x) for _, x, _ in tables)
         certain = _threshold(cells)
@@ -45,6 +58,8 @@ class Additive:
         if any(len(levels.x) == 1 < len(x) for levels, (_, x, _) in zip(significant, tables, strict=True)):
             found.append(_dense(tables))
             found += _shared(first, second, rng)
+        if first.shape[1] <= _MOST_TOGETHER and correlated(first, second):
+            found.append(_together(tables, first, second))
         return list(dict.fromkeys(score for score in found if score.places))
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
@@ -108,6 +123,32 @@ def _dense(tables: list[_Table]) -> Additive:
     kept = [place for place, one in enumerate(levels) if len(one.x) > 1]
     shrink = [max(0.0, 1 - 2 * (len(levels[place].x) - 1) / levels[place].gain) for place in kept]
     return _assembled(kept, [tables[place][0] for place in kept], [levels[place] for place in kept], shrink)
+
+
+def _together(tables: list[_Table], first: np.ndarray, second: np.ndarray) -> Additive:
+    """Weights that maximise the logistic likelihood, each table's with a prior as wide as its own log ratios are."""
+    levels = [joined(x, y, _FEW_DEVIATIONS) for _, x, y in tables]
+    kept = [place for place, one in enumerate(levels) if len(one.x) > 1]
+    edges = [tables[place][0][levels[place].starts[1:] - 1] for place in kept]
+    coded = [
+        codes(np.concatenate([first[:, place], second[:, place]]), edge)
+        for place, edge in zip(kept, edges, strict=True)
+    ]
+    labels = np.repeat([1.0, 0.0], [len(first), len(second)])
+    weights, offset = [np.zeros(len(edge) + 1) for edge in edges], np.zeros(len(labels))
+    for _ in range(_PASSES):
+        for place, weight, code in zip(kept, weights, coded, strict=True):
+            predicted, prior = expit(offset), levels[place].precision
+            slope = np.bincount(code, labels - predicted, len(weight)) - prior * weight
+            step = slope / (np.bincount(code, predicted * (1 - predicted), len(weight)) + prior)
+            weight += step
+            offset += step[code]
+    parts = [
+        (place, tuple(map(float, edge)), tuple(map(float, dyadic(weight - weight.min()))))
+        for place, edge, weight in zip(kept, edges, weights, strict=True)
+        if np.ptp(weight) > 0
+    ]
+    return Additive(tuple(p for p, _, _ in parts), tuple(e for _, e, _ in parts), tuple(w for _, _, w in parts))
 
 
 def _shared(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[Additive]:

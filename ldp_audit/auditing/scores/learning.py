@@ -34,6 +34,7 @@ _CELLS = (4, 2)  # of a coordinate; the fewer where there are many coordinates
 _MOST_INDICATORS = 400
 _STEPS = 8
 _FALSE_ALARM = 1e-3
+_CORRELATED = 0.1
 _TAILS = (2**-7, 2**-10)  # quantiles near both ends, where a table may hold a rare and telling event
 
 
@@ -148,6 +149,14 @@ class Levels:
         """Of the weights, roughly: shape (levels,)."""
         each = 1 / (self.x + 0.5) + 1 / (self.y + 0.5)
         return each + each[np.argmin(self.weights)]
+
+    @property
+    def precision(self) -> float:
+        """Of a normal prior for log ratios: 1 over their mean square beyond noise, or over a tenth of the noise."""
+        shares = (self.x + self.y) / (self.x + self.y).sum()
+        ratios = np.log((self.x + 0.5) / (self.y + 0.5))
+        expected = float(shares @ (1 / (self.x + 0.5) + 1 / (self.y + 0.5)))
+        return 1 / max(float(shares @ ratios**2) - expected, expected / 10)
 
 
 def joined(x: np.ndarray, y: np.ndarray, deviations: float) -> Levels:
@@ -289,6 +298,18 @@ def distance(first: np.ndarray, second: np.ndarray) -> float:
     below = np.searchsorted(np.sort(first), pooled, side="right") / len(first)
     other = np.searchsorted(np.sort(second), pooled, side="right") / len(second)
     return float(np.max(np.abs(below - other)))
+
+
+def correlated(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether coordinates are correlated, within an input, by more than a tenth and than noise would be."""
+    first, second = first[:_ROWS], second[:_ROWS]
+    if first.shape[1] < 2 or min(len(first), len(second)) < 20 * first.shape[1]:
+        return False
+    with np.errstate(all="ignore"), one_thread():
+        spread = (np.cov(first, rowvar=False) + np.cov(second, rowvar=False)) / 2
+        sizes = np.sqrt(np.diag(spread))
+        within = np.abs(np.tril(spread / sizes[:, None] / sizes, -1))
+    return bool(np.max(within[np.isfinite(within)], initial=0.0) > _CORRELATED + 5 / math.sqrt(len(first)))
 
 
 def noise(n: int, m: int) -> float:

@@ -1,9 +1,9 @@
 """Whole rows as labels, where few of them carry the mass: answers to a list of questions, small discrete vectors.
 
-Each coordinate is cut into cells, repeated values alone (cuts.py); the row of cell numbers is the pattern. A table
+Each coordinate is cut into cells, repeated values alone; the row of cell numbers is the pattern. A table
 holds the patterns seen, by ascending likelihood ratio; the score is the pattern's place in it, or -1. Where whole rows
 are too many, the coordinates that tell most, alone or in
-pairs (interactions.py), make a shorter row.
+pairs, make a shorter row.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MASS = 0.9  # of the sample, in patterns that are seen well
 class Pattern:
     """The place in `rows` of the codes of y[places], or -1.
 
-    places: coordinates.   edges: their cuts, see cuts.py.   rows: codes, one tuple a pattern, by ascending ratio.
+    places: coordinates.   edges: their cuts.   rows: codes, one tuple a pattern, by ascending ratio.
     """
 
     KIND: ClassVar[str] = "pattern"

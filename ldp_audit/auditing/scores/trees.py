@@ -1,8 +1,8 @@
 """Boosted small trees, for coordinates that tell more together than one by one (scikit-learn's, kept as plain lists).
 
 A tree asks up to three questions y[place] < threshold; the score is the sum of the answers' values. They are learned on
-cell numbers (cuts.py), so that huge and infinite values need no care and a threshold is a number that was seen; and
-only where a test finds interactions (interactions.py), as learning takes a second and scikit-learn 75 MB.
+cell numbers, so that huge and infinite values need no care and a threshold is a number that was seen; and
+only where a test finds interactions, as learning takes a second and scikit-learn 75 MB.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The engines, each sure of what it says; `settling.py`, a floor above, asks them in order of cost."""
+"""The engines, each of which proves or refutes statements with evidence; `settling.py` calls them in order of cost."""

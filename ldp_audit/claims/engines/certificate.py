@@ -1,8 +1,8 @@
-"""Certificate: an inequality on a domain, by a positive form of right - left (`positive_form.py`); and an identity.
+"""Certificate: an inequality on a domain by a positive form of right - left (`positive_form.py`); and an identity.
 
-Where the whole domain has none, it is cut in two, at 0 or in the middle, and each half is tried.
-The form is the evidence: the checker expands it again and looks at its signs. Two rational functions are equal where
-the numerator of their difference is the zero polynomial; then the forms of what they divide by are the evidence.
+If the whole domain has no such form, it is bisected, at 0 or in the middle, and each half is tried. The form is the
+evidence: the checker expands it and inspects its signs. Two rational functions are equal if the numerator of their
+difference is the zero polynomial; the evidence then consists of forms of their divisors.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ldp_audit.mechanisms.variable import Variable
 
 _DEGREES = (0, 1, 3, 7, 11)
 _CUTS = 2
-_MOST_PLANS = 16
-_MOST_BOTH = 6
-"""With both ends of more variables than this a form has too many terms to be of use."""
-_MOST_HALVED = 4
-_MOST_LINKED = 4
+_MAX_PLANS = 16
+_MAX_BOTH_SLACKS = 6
+"""With both slacks of more variables than this a form has too many terms to be useful."""
+_MAX_HALVED = 4
+_MAX_LINKED = 4
 
 Plan = dict[str, Ends]
 
@@ -32,13 +32,13 @@ Plan = dict[str, Ends]
 def prove(statement: Statement, cuts: int = _CUTS, least: int = 0) -> dict[str, Any] | None:
     """Evidence that the universal inequality holds on its whole domain, or None if this engine finds none.
 
-    cuts: how often a domain may be halved.   least: as of `prove_whole`.
+    cuts: largest depth of bisection.   least: see `prove_whole`.
     """
     return prove_whole(statement, least) or prove_in_halves(statement, cuts)
 
 
 def prove_equality(statement: Statement) -> dict[str, Any] | None:
-    """Evidence that the universal equality holds, and is defined, on its whole domain; None if it is not shown."""
+    """Evidence that the universal equality holds, and is defined, on its whole domain; None if not found."""
     try:
         if not Slacks(statement.variables()).gap(statement).numerator.is_zero():
             return None
@@ -49,7 +49,7 @@ def prove_equality(statement: Statement) -> dict[str, Any] | None:
 
 
 def nonzero_divisors(statement: Statement) -> dict[str, Any] | None:
-    """Evidence that nothing divided by is 0: forms, in the slacks that give them first; None if there are none."""
+    """Evidence that no divisor is 0: forms, in the first slacks that have them; None if there are none."""
     linked = any(is_linked(v, statement.variables()) for v in statement.variables())
     for degree in (0, 1) if linked else (1,):
         forms = divisor_forms(statement, degree)
@@ -61,12 +61,12 @@ def nonzero_divisors(statement: Statement) -> dict[str, Any] | None:
 def prove_whole(statement: Statement, least: int = 0) -> dict[str, Any] | None:
     """Evidence by one form for the whole domain.
 
-    least: the lowest degree of Taylor polynomials; 0 knows of an exponential no more than its own ends.
+    least: the lowest degree of Taylor polynomials; at 0 an exponential is only known by its bounds.
     """
     variables = statement.variables()
     for degree in (d for d in _DEGREES if d >= least) if _has_link(variables) else (1,):
         try:
-            known = divisor_forms(statement, degree)  # found in slacks that the gap's own form may not use
+            known = divisor_forms(statement, degree)  # found in slacks that may not occur in the gap's own form
         except (NotRationalFunctionError, ZeroDivisionError):
             return None
         for ends in plans(variables, linked=degree > 0):
@@ -77,9 +77,9 @@ def prove_whole(statement: Statement, least: int = 0) -> dict[str, Any] | None:
 
 
 def prove_in_halves(statement: Statement, cuts: int = _CUTS) -> dict[str, Any] | None:
-    """Evidence by a form for each part of the domain, cut at 0 or in the middle, at most `cuts` times over."""
+    """Evidence by a form for each part of the domain, bisected at 0 or in the middle, at most `cuts` times."""
     variables = statement.variables()
-    if cuts == 0 or _has_link(variables) or len(variables) > _MOST_HALVED:
+    if cuts == 0 or _has_link(variables) or len(variables) > _MAX_HALVED:
         return None
     for variable in variables:
         middle = _middle(variable)
@@ -99,9 +99,9 @@ def _has_link(variables: list[Variable]) -> bool:
 
 
 def plans(variables: list[Variable], *, linked: bool = True) -> list[Plan]:
-    """Which slacks to write the bounded variables with. One end each gives the shortest forms, so it is tried first.
+    """Choices of slacks for the bounded variables. One slack each gives the shortest forms, so it comes first.
 
-    linked: whether exponentials, and not logarithms alone, have slacks of their own.
+    linked: whether exponentials, and not only logarithms, have slacks of their own.
     """
     free = [v.name for v in variables if is_linked(v, variables) and (linked or v.exp_of is None)]
     bounded = [
@@ -114,13 +114,13 @@ def plans(variables: list[Variable], *, linked: bool = True) -> list[Plan]:
         chosen = islice(product(choices, repeat=len(bounded)), most)
         return [dict(zip(bounded, ends, strict=True)) for ends in chosen]
 
-    found = all_of("upper", "lower", most=_MOST_PLANS)
-    found += all_of("both") if len(bounded) <= _MOST_BOTH else []
+    found = all_of("upper", "lower", most=_MAX_PLANS)
+    found += all_of("both") if len(bounded) <= _MAX_BOTH_SLACKS else []
     found += all_of("upper", "lower", "both") if len(bounded) <= 3 else []
     found += all_of("none")
     found = [plan for place, plan in enumerate(found) if plan not in found[:place]]
     above: list[Ends] = ["lower", "upper"]
-    chosen = [dict(zip(free, ends, strict=True)) for ends in islice(product(above, repeat=len(free)), _MOST_LINKED)]
+    chosen = [dict(zip(free, ends, strict=True)) for ends in islice(product(above, repeat=len(free)), _MAX_LINKED)]
     return [{**plan, **ends} for ends in chosen for plan in found]
 
 
@@ -130,7 +130,7 @@ def _on(
     try:
         slacks = Slacks(statement.variables(), degree, ends)
         gap = slacks.gap(statement)
-        slacks.know(known or ())
+        slacks.add_forms(known or ())
         form = slacks.form(gap)
         if form is None or not _shows(statement.relation, form.sign, form.text):
             return None
@@ -144,9 +144,9 @@ def _on(
 
 
 def divisor_forms(statement: Statement, degree: int = 1) -> list[Form] | None:
-    """Forms of everything that the statement and its domains divide by, in the slacks that give them first.
+    """Forms of all divisors of the statement and its domains, in the first slacks that have them.
 
-    None if something may be zero.
+    None if one may be zero.
     """
     for ends in ({}, *plans(statement.variables(), linked=degree > 0)):
         slacks = Slacks(statement.variables(), degree, ends)
@@ -158,7 +158,7 @@ def divisor_forms(statement: Statement, degree: int = 1) -> list[Form] | None:
 
 
 def texts(forms: Sequence[Form]) -> list[str]:
-    """What evidence lists: each once."""
+    """The distinct texts of the evidence."""
     return list(dict.fromkeys(form.text for form in forms))
 
 

@@ -11,7 +11,7 @@ from ldp_audit.claims.language.statement import Statement
 from ldp_audit.mechanisms.variable import Variable
 
 MOST_VALUES, MOST_CASES = 200, 1000
-"""A longer range is not walked through, nor are more cases of several variables."""
+"""Limits on the length of a range, and on the number of cases of several variables."""
 
 Prover = Callable[[Statement, int], dict[str, Any] | None]
 
@@ -19,8 +19,8 @@ Prover = Callable[[Statement, int], dict[str, Any] | None]
 def prove(statement: Statement, prove_one: Prover, most: int = MOST_CASES) -> dict[str, Any] | None:
     """Evidence for every value of the first whole-number variable with a finite range; None if one value has none.
 
-    prove_one: finds evidence for the statement at one value, in so many cases at most; it may come back here for the
-        next variable.
+    prove_one: finds evidence for the statement at one value, within a number of cases; it may recurse into the next
+        variable.
     """
     variable = next((v for v in statement.variables() if values_of(v)), None)
     if variable is None or len(values_of(variable)) > most:
@@ -35,7 +35,7 @@ def prove(statement: Statement, prove_one: Prover, most: int = MOST_CASES) -> di
 
 
 def values_of(variable: Variable) -> range:
-    """The values of a whole-number variable with constant ends; empty if it is none, or has too many."""
+    """The values of a whole-number variable with constant bounds; empty for others, and for too many values."""
     if not (variable.integer_valued and variable.lower.is_Rational and variable.upper.is_Rational):
         return range(0)
     first = floor(variable.lower) + 1 if variable.lower_open else ceiling(variable.lower)

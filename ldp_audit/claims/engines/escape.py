@@ -1,4 +1,4 @@
-"""O-statements: a constant that does for all values, or an escape that beats every constant.
+"""O-statements: a constant that suffices for all values, or a path that exceeds every constant.
 
 `left <= K g` is proved by a number K with a certificate, and refuted by a path: the other variables as functions of K,
 along which left > K g for every K > 0. The path's inequality is a universal statement in K, proved like any other.
@@ -26,7 +26,7 @@ Path = dict[Variable, Expr]
 
 
 def prove(statement: Statement, universal: Prover) -> dict[str, Any] | None:
-    """Evidence that one constant does: its value and the proof for it."""
+    """Evidence that one constant suffices: its value and the proof for it."""
     assert statement.constant is not None  # noqa: S101  (the quantifier says so)
     least = _least_constant(statement)
     for constant in _round_numbers_from(least) if least is not None else ():
@@ -38,9 +38,9 @@ def prove(statement: Statement, universal: Prover) -> dict[str, Any] | None:
 
 
 def refute(statement: Statement, universal: Prover) -> dict[str, Any] | None:
-    """Evidence that no constant does: the path, that it stays in the domain, and that it beats each constant."""
+    """Evidence that no constant suffices: the path, that it stays in the domain, and that it exceeds each constant."""
     for path in _paths(statement):
-        if not _looks_right(statement, path):
+        if not _is_plausible(statement, path):
             continue
         proof = universal(along(statement, path))
         inside = [universal(bound) for bound in path_bounds(statement, path)]
@@ -53,25 +53,25 @@ def refute(statement: Statement, universal: Prover) -> dict[str, Any] | None:
 
 
 def along(statement: Statement, path: Path) -> Statement:
-    """What must hold for every constant: on the path, the left side is larger."""
+    """The statement for every constant: on the path, the left side is larger."""
     there = statement.at(path)
     return Statement(there.right, "<", there.left, "along the path")
 
 
 def _divisors_along(statement: Statement, path: Path, degree: int) -> list[str] | None:
-    """Forms of what the statement divides by, on the path, also where that cancels; None if it may be zero."""
+    """Forms of the statement's divisors on the path, also of those that cancel; None if one may be zero."""
     slacks = Slacks(along(statement, path).variables(), degree)
     try:
         slacks.define(statement.variables(), path)
         slacks.gap(statement)
-    except KeyError:  # the constant cancelled altogether
+    except KeyError:  # the constant cancelled
         return None
     forms = slacks.divisor_forms()
     return None if forms is None else texts(forms)
 
 
 def path_bounds(statement: Statement, path: Path) -> list[Statement]:
-    """That the path keeps to the domain of each variable, also of those that follow by an exponential."""
+    """Statements that the path stays in the domain of each variable, also of those determined by an exponential."""
     bounds = []
     for variable in statement.variables():
         if variable == statement.constant:
@@ -86,12 +86,12 @@ def path_bounds(statement: Statement, path: Path) -> list[Statement]:
 
 
 def _paths(statement: Statement) -> Iterator[Path]:
-    """Every free variable at a simple constant, but for one that runs with K."""
+    """Every free variable at a simple constant, except one that is a function of K."""
     K = statement.constant
     assert K is not None  # noqa: S101
     variables = statement.variables()
     others = [v for v in variables if v != K and not is_linked(v, variables)]
-    still = [_still(variable) for variable in others]
+    still = [_fixed_values(variable) for variable in others]
     for moving, run in product(range(len(others)), (K + 1, (K + 1) ** 2, 1 / (K + 1))):
         if others[moving].integer_valued:
             continue
@@ -102,8 +102,8 @@ def _paths(statement: Statement) -> Iterator[Path]:
                 yield path
 
 
-def _still(variable: Variable) -> list[Expr]:
-    """Constants, or ends in terms of other variables, at which a variable may stay."""
+def _fixed_values(variable: Variable) -> list[Expr]:
+    """Constants, or bounds in terms of other variables, at which a variable may be fixed."""
     ends = [end for end in (variable.lower, variable.upper) if end.free_symbols]
     if len(ends) == 2 and not variable.integer_valued:
         return [sum(ends, Integer(0)) / 2, ends[0]]
@@ -111,8 +111,8 @@ def _still(variable: Variable) -> list[Expr]:
     return whole if variable.integer_valued else [*whole, Rational(1, 2), *ends]
 
 
-def _looks_right(statement: Statement, path: Path) -> bool:
-    """A quick look at three constants, before the proofs that look at all of them."""
+def _is_plausible(statement: Statement, path: Path) -> bool:
+    """A numerical test at three constants before the proof for all."""
     K = statement.constant
     assert K is not None  # noqa: S101
     try:
@@ -124,7 +124,7 @@ def _looks_right(statement: Statement, path: Path) -> bool:
 
 
 def _least_constant(statement: Statement) -> Fraction | None:
-    """A number that any good constant must reach: left / g at the simplest points."""
+    """A lower bound on any sufficient constant: left / g at the simplest points."""
     K = statement.constant
     assert K is not None  # noqa: S101
     least = Fraction(0)
@@ -142,7 +142,7 @@ def _least_constant(statement: Statement) -> Fraction | None:
 
 
 def _round_numbers_from(least: Fraction) -> Iterator[Fraction]:
-    """A few round numbers just above, then powers of two above."""
+    """A few round numbers just above, then powers of two."""
     for digits in (1000, 100, 10, 1):
         yield Fraction(-((-least * digits) // 1), digits) + Fraction(1, digits)
     power = Fraction(1)

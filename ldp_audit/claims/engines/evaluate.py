@@ -1,6 +1,7 @@
-"""Evaluation at one point, exact over the rationals and by outward-rounded balls elsewhere; and so of numbers.
+"""Evaluation at one point: exact over the rationals, by outward-rounded balls elsewhere; also of statements about
+numbers.
 
-A statement without variables is settled by its two sides' values: the engine that reports call recompute.
+A statement without variables is settled by its two sides' values: reports call this engine recompute.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ldp_audit.claims.language.statement import Relation, Statement
 from ldp_audit.mechanisms.channel import Ind
 from ldp_audit.mechanisms.variable import Variable
 
-ctx.prec = 160  # bits of the balls: far below any gap that a report prints
+ctx.prec = 160  # precision of the balls: far finer than any gap that a report prints
 
 Point = Mapping[Symbol, Fraction]
 Value = Fraction | arb
@@ -49,25 +50,25 @@ _BALL: dict[type, Callable[..., Any]] = {
     Alone: lambda bits, x, y: arb(counted(int(bits.unique_fmpz()), bounds_of(x)[0], bounds_of(y)[0])),
 }
 _STEPS = (Fl, Ceil)
-"""They never fall and jump between rationals: of an irrational argument all but a jump itself has a rational value."""
-_FINER = (160, 640, 2560)
-"""Bits of the balls in which a step function's argument is enclosed, until both ends are on one step."""
+"""Monotone functions with jumps at rationals: their value is rational at every irrational argument."""
+_PRECISIONS = (160, 640, 2560)
+"""Precisions of the balls around a step function's argument, until both bounds are on one step."""
 
 
 _LARGEST = 10**5
-"""Exponents from here on are left to the balls."""
-_LONG, _TOO_LONG = 512, 10_000
-"""Bits of a denominator beyond which a number is written by decimals, and of one that is not written at all."""
+"""Larger exponents are evaluated by balls."""
+_MAX_EXACT_BITS, _MAX_BITS = 512, 10_000
+"""Bits of a denominator above which a number is written as decimals, or not written at all."""
 
 
 class NotRationalError(ValueError):
-    """The expression has no rational value that exact arithmetic can give."""
+    """The expression has no rational value that exact arithmetic can compute."""
 
 
 def value(expression: Expr, point: Point) -> Value:
-    """The value at the point: a Fraction where exact arithmetic gives one, else a ball that encloses it.
+    """The value at the point: a Fraction if exact arithmetic computes one, else a ball that encloses it.
 
-    Raises ZeroDivisionError where the expression is undefined, TypeError for a function that neither knows.
+    Raises ZeroDivisionError where the expression is undefined, TypeError for an unknown function.
     """
     try:
         return exact_value(expression, point)
@@ -76,7 +77,7 @@ def value(expression: Expr, point: Point) -> Value:
 
 
 def exact_value(expression: Expr, point: Point) -> Fraction:
-    """The rational value at the point; NotRationalError if there is none to be had."""
+    """The rational value at the point; NotRationalError if there is none."""
     return _as_fraction(_rational(expression, point))
 
 
@@ -84,7 +85,7 @@ def _rational(expression: Expr, point: Point) -> fmpq:
     if isinstance(expression, Rational):
         return fmpq(int(expression.p), int(expression.q))
     if isinstance(expression, Symbol):
-        if expression not in point:  # linked to an exponent
+        if expression not in point:  # determined by an exponent
             raise NotRationalError(expression)
         return fmpq(point[expression].numerator, point[expression].denominator)
     try:
@@ -117,7 +118,7 @@ def _on_one_step(expression: Expr, point: Point) -> Fraction:
     """The value of a step function at an irrational argument; NotRationalError if that is too close to a jump."""
     rest = [exact_value(part, point) for part in expression.args[1:]]  # type: ignore[arg-type]
     step = _function(_EXACT, expression)
-    for bits in _FINER:
+    for bits in _PRECISIONS:
         with ctx.workprec(bits):
             low, high = (step(end, *rest) for end in bounds_of(enclosure(expression.args[0], point)))  # type: ignore[arg-type]
         if low == high:
@@ -126,7 +127,7 @@ def _on_one_step(expression: Expr, point: Point) -> Fraction:
 
 
 def holds_at(statement: Statement, point: Point) -> bool | None:
-    """Whether the relation holds at the point; None where it is undefined or the balls cannot tell."""
+    """Whether the relation holds at the point; None if it is undefined or the balls overlap."""
     try:
         left, right = value(statement.left, point), value(statement.right, point)
     except ZeroDivisionError:
@@ -144,7 +145,7 @@ def is_defined(expression: Expr, point: Point) -> bool:
 
 
 def compare(left: Value, relation: Relation, right: Value) -> bool | None:
-    """left RELATION right; None if balls overlap and so cannot tell."""
+    """left RELATION right; None if the balls overlap."""
     if isinstance(left, Fraction) and isinstance(right, Fraction):
         return {"==": left == right, "!=": left != right, "<=": left <= right, "<": left < right}[relation]
     gap = as_ball(right) - as_ball(left)
@@ -158,7 +159,7 @@ def compare(left: Value, relation: Relation, right: Value) -> bool | None:
 
 
 def inside_domain(variables: list[Variable], point: Point) -> bool:
-    """Whether the point lies in every variable's domain; linked ones are where their exponent puts them."""
+    """Whether the point lies in every variable's domain, given the variables that exponents determine."""
     for variable in variables:
         here = value(variable, point)
         if variable.integer_valued and not (isinstance(here, Fraction) and here.denominator == 1):
@@ -175,7 +176,7 @@ def inside_domain(variables: list[Variable], point: Point) -> bool:
 
 
 def bounds_of(ball: Value) -> tuple[Fraction, Fraction]:
-    """Rational lower and upper ends of a value."""
+    """Rational lower and upper bounds of a value."""
     if isinstance(ball, Fraction):
         return ball, ball
     if not ball.is_finite():
@@ -184,7 +185,7 @@ def bounds_of(ball: Value) -> tuple[Fraction, Fraction]:
 
 
 def enclosure(expression: Expr, point: Mapping[Any, Value]) -> arb:
-    """A ball around all values that the expression takes where its variables range over their fractions or balls."""
+    """A ball around all values of the expression for variables in their fractions or balls."""
     if isinstance(expression, Rational):
         return arb(fmpq(int(expression.p), int(expression.q)))
     if isinstance(expression, Symbol):
@@ -225,7 +226,7 @@ def _function(table: dict[type, Callable[..., Any]], expression: Expr) -> Callab
 
 
 def as_ball(number: Value) -> arb:
-    """The number as a ball; a ball as it is."""
+    """The number as a ball."""
     return number if isinstance(number, arb) else arb(fmpq(number.numerator, number.denominator))
 
 
@@ -243,7 +244,7 @@ def _fraction(end: arb) -> Fraction:
 def settle(statement: Statement) -> tuple[bool | None, dict[str, Any]]:
     """Whether the relation between the two numbers holds (None: the balls overlap), and the two numbers.
 
-    Raises ZeroDivisionError where a side is undefined.
+    Raises ZeroDivisionError if a side is undefined.
     """
     left, right = value(statement.left, {}), value(statement.right, {})
     evidence = {"kind": "value", "left": written(left), "right": written(right)}
@@ -251,9 +252,9 @@ def settle(statement: Statement) -> tuple[bool | None, dict[str, Any]]:
 
 
 def written(number: Value) -> str | list[str]:
-    """A rational as it is; an irrational, or one of very many digits, as 18-digit decimals below and above it."""
-    if isinstance(number, Fraction) and number.denominator.bit_length() < _LONG:
-        if number.numerator.bit_length() > _TOO_LONG:
+    """A rational as it is; an irrational, or one with very many digits, as 18-digit decimal lower and upper bounds."""
+    if isinstance(number, Fraction) and number.denominator.bit_length() < _MAX_EXACT_BITS:
+        if number.numerator.bit_length() > _MAX_BITS:
             raise OverflowError("a number is too large to be written down")
         return str(number)
     low, high = bounds_of(number)
@@ -264,7 +265,7 @@ def written(number: Value) -> str | list[str]:
 
 
 def _decimal(scaled: int) -> str:
-    if scaled.bit_length() > _TOO_LONG:
+    if scaled.bit_length() > _MAX_BITS:
         raise OverflowError("a number is too large to be written down")
     sign = "-" if scaled < 0 else ""
     whole, part = divmod(abs(scaled), 10**18)

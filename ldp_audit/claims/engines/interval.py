@@ -1,8 +1,8 @@
 """Interval: an inequality on a bounded box, by outward-rounded arithmetic on ever smaller boxes.
 
-The cover is the evidence: a tree of cuts at rational points, with a box at each leaf on which the two sides' enclosures
-do not meet. The checker encloses each box again. Where the two sides touch, no cover exists. Whole numbers are cut half
-way between two, and looked at one by one once few are left.
+The cover is the evidence: a tree of bisections at rational points, whose leaves are boxes on which the two sides'
+enclosures are disjoint. The checker encloses each box again. If the two sides touch, no cover exists. Whole numbers are
+bisected half way between two, and enumerated once few are left.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from ldp_audit.claims.engines.evaluate import as_ball, bounds_of, compare, enclo
 from ldp_audit.claims.language.statement import Statement, is_linked
 from ldp_audit.mechanisms.variable import Variable
 
-_MOST_BOXES, _FEW_BOXES = 400, 40
-"""Statements that other engines can settle as well get few."""
+_MAX_BOXES, _FEW_BOXES = 400, 40
+"""Statements that other engines can settle too are given few."""
 _FEW_VALUES = 2
 
 Cuts = Mapping[Variable, tuple[Expr, Expr]]
-"""The ends, both rational, to which variables were cut; the others have their own."""
+"""The rational bounds to which variables were bisected; the others have their own."""
 
 
-def prove(statement: Statement, most: int = _MOST_BOXES) -> dict[str, Any] | None:
-    """Evidence that the universal inequality holds on its bounded domain; None if no cover of few boxes is found."""
+def prove(statement: Statement, most: int = _MAX_BOXES) -> dict[str, Any] | None:
+    """Evidence that the universal inequality holds on its bounded domain; None if no small cover is found."""
     if statement.relation == "==":
         return None
     try:
-        return _cover(statement, {}, [min(most, _FEW_BOXES if _is_rational(statement) else _MOST_BOXES)])
-    except (ZeroDivisionError, KeyError, OverflowError):  # a domain without ends, or too large a number
+        return _cover(statement, {}, [min(most, _FEW_BOXES if _is_rational(statement) else _MAX_BOXES)])
+    except (ZeroDivisionError, KeyError, OverflowError):  # an unbounded domain, or too large a number
         return None
 
 
@@ -54,7 +54,7 @@ def _cover(statement: Statement, cuts: Cuts, left: list[int]) -> dict[str, Any] 
                 return None
             low, high = (enclosure(end, box) for end in _ends(variable, cuts))
             box[variable] = _hull(bounds_of(low)[0], bounds_of(high)[1])
-    if _apart(statement, box):
+    if _certainly_holds(statement, box):
         return {"kind": "box"}
     widest = _widest(variables, cuts)
     if widest is None:
@@ -66,7 +66,7 @@ def _cover(statement: Statement, cuts: Cuts, left: list[int]) -> dict[str, Any] 
     lower, upper = _ends(widest, cuts)
     middle = (lower + upper) / 2
     if widest.integer_valued:
-        middle = floor(middle) + Rational(1, 2)  # every whole number is then in one half only
+        middle = floor(middle) + Rational(1, 2)  # every whole number is then in exactly one half
     below = _cover(statement, {**cuts, widest: (lower, middle)}, left)
     above = below and _cover(statement, {**cuts, widest: (middle, upper)}, left)
     if not above:
@@ -74,8 +74,8 @@ def _cover(statement: Statement, cuts: Cuts, left: list[int]) -> dict[str, Any] 
     return {"kind": "halves", "variable": widest.name, "at": str(middle), "below": below, "above": above}
 
 
-def _apart(statement: Statement, box: dict[Any, Any]) -> bool:
-    """Whether the relation certainly holds all over the box; not where a side has no bound, which a part of it may."""
+def _certainly_holds(statement: Statement, box: dict[Any, Any]) -> bool:
+    """Whether the relation certainly holds on the whole box; False if a part of a side is unbounded."""
     try:
         return compare(enclosure(statement.left, box), statement.relation, enclosure(statement.right, box)) is True
     except ZeroDivisionError:
@@ -87,14 +87,14 @@ def _ends(variable: Variable, cuts: Cuts) -> tuple[Expr, Expr]:
 
 
 def _widest(variables: list[Variable], cuts: Cuts) -> Variable | None:
-    """The longest side of the box among those with constant ends; None if all are points or lean on others."""
+    """The longest side of the box among those with constant bounds; None if all are points or depend on others."""
     ends = {v: _ends(v, cuts) for v in variables if not is_linked(v, variables)}
     sides = {v: high - low for v, (low, high) in ends.items() if low.is_Rational and high.is_Rational and low != high}
     return max(sides, key=lambda v: sides[v], default=None)
 
 
 def _values(variable: Variable, cuts: Cuts) -> range:
-    """The whole numbers between the ends; empty for a variable that takes others too."""
+    """The whole numbers between the bounds; empty for a variable that takes other values."""
     if not variable.integer_valued:
         return range(0)
     lower, upper = _ends(variable, cuts)

@@ -1,15 +1,15 @@
-"""Positive forms: an expression rewritten so that its sign can be read off, which is what a proof consists of here.
+"""Positive forms: an expression rewritten such that its sign is evident, which is what a proof consists of here.
 
-A variable x in [lower, upper] has two slacks, lo_x = x - lower and hi_x = upper - x, both >= 0 on the domain (> 0 at
-an open end). A form is positive if it is built from slacks, positive numbers and even powers by +, * and / alone. To
-find one, x is written as (lower hi_x + upper lo_x) / (lo_x + hi_x), or as lower + lo_x or upper - hi_x where the other
-end is infinite; the result is factored, and lo_x + hi_x is the width, upper - lower, again. What has no finite end
-stays as it is and may occur in even powers. A variable that is e**e has the slack lo_x = x - (1 + e + ... + e**m/m!),
-m odd, which is positive for every real e; or else hi_x = 1 - x P(-e) with the same polynomial P, as x P(-e) <= 1.
-One that is ln(u) has lo_x = x - (1 - 1/u), or hi_x = u - 1 - x.
+A variable x in [lower, upper] has two slacks, lo_x = x - lower and hi_x = upper - x, both >= 0 on the domain (> 0 at an
+open bound). A form is positive if it is built from slacks, positive numbers and even powers by +, * and / only. To find
+one, x is written as (lower hi_x + upper lo_x) / (lo_x + hi_x), or as lower + lo_x or upper - hi_x if the other bound is
+infinite; the result is factored, and lo_x + hi_x is replaced by the width, upper - lower. An unbounded variable is kept
+and may occur in even powers. A variable that is e**e has the slack lo_x = x - (1 + e + ... + e**m/m!), m odd, which is
+positive for every real e; or else hi_x = 1 - x P(-e) with the same polynomial P, as x P(-e) <= 1. One that is ln(u) has
+lo_x = x - (1 - 1/u), or hi_x = u - 1 - x.
 
-Not every end need be used: a bounded variable may be written by its lower slack alone, by its upper one, or stay as it
-is. Where the width may vanish (w in [c - rho r, c + rho r], rho >= 0) or the fact needs one end only, that is the way.
+Not every slack need be used: a bounded variable may be written by its lower slack only, by its upper one, or be kept.
+This helps if the width may vanish (w in [c - rho r, c + rho r], rho >= 0) or the statement needs one bound only.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ Ends = Literal["both", "lower", "upper", "none"]
 class Slacks:
     """The variables of a domain in terms of their slacks; collects the divisors that must not vanish.
 
-    degree: of the Taylor polynomial below a linked exponential; odd, or 0: its own ends are all that is known of it.
-    ends: which slacks a bounded variable is written with, by its name; both, if not given.
+    degree: of the Taylor polynomial below a linked exponential; odd, or 0 to use its own bounds only.
+    ends: by name, the slacks with which a bounded variable is written; both by default.
     """
 
     def __init__(self, variables: list[Variable], degree: int = 1, ends: Mapping[str, Ends] | None = None) -> None:
@@ -72,13 +72,13 @@ class Slacks:
         self._widths: dict[str, _Factors] = {}
         for variable in in_order(variables, lambda one: is_linked(one, variables)):
             self._environment[variable] = self._written(variable)
-            for end in (variable.lower, variable.upper):  # all of them, so that every divisor in a domain is seen
+            for end in (variable.lower, variable.upper):  # all of them, to collect every divisor in a domain
                 if not end.is_infinite:
                     self.write(end)
         self._of_domains = len(self.divisors)
 
     def define(self, variables: list[Variable], path: Mapping[Variable, Expr]) -> None:
-        """Give the variables of the statement that the path comes from; KeyError if the path needs more than these."""
+        """Give the variables of the statement from which the path comes; KeyError if the path needs others."""
         own = {str(variable): value for variable, value in self._environment.items()}
         for variable in variables:
             self._environment[variable] = self.write(path[variable]) if variable in path else own[variable.name]
@@ -88,13 +88,13 @@ class Slacks:
         return self._ring.convert(expression, self._environment, self.divisors)
 
     def gap(self, statement: Statement) -> Ratio:
-        """right - left, in slacks; what the two sides divide by is collected on the way."""
+        """right - left, in slacks; collects the divisors of both sides."""
         return self.write(statement.right) - self.write(statement.left)
 
     def form(self, ratio: Ratio, bounded: Sequence[str] | None = None) -> Form | None:
         """A positive form of the ratio or of its negative; None if none was found.
 
-        bounded: the variables whose width may be used to show that a factor cannot vanish; all, if not given.
+        bounded: the variables whose width may be used to show that a factor cannot vanish; all by default.
         """
         usable = self._bounded if bounded is None else bounded
         if ratio.numerator.is_zero():
@@ -125,8 +125,8 @@ class Slacks:
             forms.append(form)
         return forms
 
-    def know(self, forms: Sequence[Form]) -> None:
-        """Take over forms of the divisors that were found in other slacks: a factor may have none in these."""
+    def add_forms(self, forms: Sequence[Form]) -> None:
+        """Add forms of the divisors that were found in other slacks: a factor may have none in these."""
         own = self.divisors[self._of_domains :]  # the domains' divisors come first, and differ with the slacks
         for ratio, form in zip(own, forms[len(forms) - len(own) :], strict=False):
             below = self.form(Ratio(ratio.denominator, self._ring.constant(1).numerator))
@@ -135,7 +135,7 @@ class Slacks:
                 self._known[text(ratio.numerator)] = Form(f"({form.text})*({below.text})", sign)
 
     def _is_linked(self, variable: Variable) -> bool:
-        """Whether it is written by what it is the exponential or logarithm of; by its own ends, if the degree is 0."""
+        """Whether the variable is written by its exponent or logarithm; at degree 0 it is written by its own bounds."""
         return is_linked(variable, self._among) and (variable.exp_of is None or self._degree > 0)
 
     def _declare(self, variable: Variable) -> list[str]:
@@ -186,7 +186,7 @@ class Slacks:
         return (lower * hi + upper * lo) / (lo + hi)
 
     def _factors(self, ratio: Ratio) -> _Factors:
-        """The ratio factored, every lo_x + hi_x replaced by the width that it is."""
+        """The ratio factored, with every lo_x + hi_x replaced by the width."""
         constant, powers = fmpq(1), {}
 
         def multiply(polynomial: fmpq_mpoly, power: int) -> None:
@@ -214,7 +214,7 @@ class Slacks:
         return (self._ring.generator(f"lo_{name}") + self._ring.generator(f"hi_{name}")).numerator
 
     def _polynomial_form(self, polynomial: fmpq_mpoly, bounded: Sequence[str]) -> Form | None:
-        """All coefficients of one sign, and even powers of what has no end."""
+        """A form if all coefficients have one sign, with even powers of unbounded variables."""
         coefficients = [coefficient for _, coefficient in polynomial.terms()]
         negative = all(coefficient < 0 for coefficient in coefficients)
         if not negative and not all(coefficient > 0 for coefficient in coefficients):
@@ -233,7 +233,7 @@ class Slacks:
         return Form(raised or text(positive), -sign if negative else sign)
 
     def _raised(self, polynomial: fmpq_mpoly, bounded: Sequence[str]) -> str | None:
-        """The same polynomial with a multiple of (lo_x + hi_x)**m taken out as width**m, so that it cannot vanish."""
+        """The same polynomial with a multiple of (lo_x + hi_x)**m replaced by width**m, so that it cannot vanish."""
         for place, name in enumerate(bounded):
             lo, hi = f"lo_{name}", f"hi_{name}"
             width = self.form(self._width_ratios[name], bounded[:place])

@@ -15,12 +15,12 @@ class NotRationalFunctionError(ValueError):
 
 
 _LARGEST = 200
-"""Exponents from here on are not multiplied out; the checker has the same bound."""
+"""Larger exponents are not expanded; the checker has the same bound."""
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """numerator / denominator, without common factor."""
+    """numerator / denominator, without common factors."""
 
     numerator: fmpq_mpoly
     denominator: fmpq_mpoly
@@ -75,9 +75,9 @@ class Ring:
     ) -> Ratio:
         """The expression with its symbols replaced from the environment.
 
-        divisors: whatever something is divided by is appended; where none of it vanishes, all is defined.
-        other: called for what is no arithmetic (a maximum, a logarithm).
-        Raises NotRationalFunctionError for such a thing if `other` is not given.
+        divisors: is extended by every divisor; the expression is defined if none of them vanishes.
+        other: called for non-arithmetic terms (a maximum, a logarithm).
+        Raises NotRationalFunctionError for such a term if `other` is not given.
         """
         if isinstance(expression, Rational):
             return self.constant(expression)

@@ -1,11 +1,11 @@
-"""Rise: an inequality that begins as it should, and whose derivative says that it never falls.
+"""Rise: an inequality that holds at the start of a variable's range and whose derivative keeps it.
 
-right - left is written as factor * function, the factor positive and the function a polynomial in one variable x and in
-whole powers, negative ones too, of exponentials of it. The function is at least 0 everywhere if it is so at the lower
-end of x, and its derivative by x is at least 0 (or at the upper end, and at most 0): two statements of the same kind,
-which are settled in turn. The
-exponential whose coefficient has the lowest degree in x is put into the factor, so that the derivatives make that
-coefficient vanish: (e**x - 1)/(e**x + 1) <= x/2 takes two, and so does cosh x <= e**(x**2/2).
+right - left is written as factor * function, with a positive factor and a function that is a polynomial in one variable
+x and in integer powers of exponentials of it. The function is nonnegative everywhere if it is so at the lower bound of
+x and its derivative in x is nonnegative (or at the upper bound, with a nonpositive derivative): two statements of the
+same kind, which are settled recursively. The exponential whose coefficient has the lowest degree in x is moved into the
+factor, so that derivatives make that coefficient vanish: (e**x - 1)/(e**x + 1) <= x/2 takes two, and so does cosh x <=
+e**(x**2/2).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ldp_audit.claims.language.statement import Statement, is_linked, written
 from ldp_audit.mechanisms.variable import Variable, substituted
 
 _DEPTH = 8
-_LOOKS = 40
-"""Points at which a statement is tried before its proof."""
+_TEST_POINTS = 40
+"""Points at which a statement is tested before its proof."""
 
 Prover = Callable[[Statement], dict[str, Any] | None]
 
@@ -48,7 +48,7 @@ def prove(statement: Statement, direct: Prover, depth: int = _DEPTH) -> dict[str
 
 
 def _free(variables: list[Variable]) -> list[Variable]:
-    """Variables that may move alone."""
+    """Variables that may vary alone."""
     return [
         v
         for v in variables
@@ -58,13 +58,13 @@ def _free(variables: list[Variable]) -> list[Variable]:
 
 
 def _on_both_sides(statement: Statement, direct: Prover, depth: int) -> dict[str, Any] | None:
-    """Evidence for a variable without ends: from 0 upwards, and from 0 downwards."""
+    """Evidence for an unbounded variable: from 0 upwards, and from 0 downwards."""
     variables = statement.variables()
     for x in _free(variables):
         if x.lower.is_infinite and x.upper.is_infinite and any(is_linked(v, variables) for v in variables):
             above, below = (statement.at({x: Variable(x.name, *ends)}) for ends in ((0, oo), (-oo, 0)))
             proofs = [
-                counterexample(half, _LOOKS) is None and (direct(half) or prove(half, direct, depth - 1))
+                counterexample(half, _TEST_POINTS) is None and (direct(half) or prove(half, direct, depth - 1))
                 for half in (below, above)
             ]
             if all(proofs):
@@ -84,7 +84,7 @@ def _along(  # noqa: PLR0913, RUF100
     if split is None:
         return None
     positive, proof, function, divisors = split
-    unit = _shortest(function, x, [v for v in moving if v.exp_of is not None])
+    unit = _lowest_degree_exponential(function, x, [v for v in moving if v.exp_of is not None])
     if unit != 1:
         positive, function = positive * unit, expand(function / unit)
         proof = direct(Statement(Integer(0), "<", positive))
@@ -112,8 +112,10 @@ def _along(  # noqa: PLR0913, RUF100
     return None
 
 
-def _shortest(function: Expr, x: Variable, exponentials: list[Variable]) -> Expr:
-    """The product of exponentials whose coefficient in the function has the lowest degree in x; 1 if that is one."""
+def _lowest_degree_exponential(function: Expr, x: Variable, exponentials: list[Variable]) -> Expr:
+    """The product of exponentials whose coefficient in the function has the lowest degree in x; 1 if that is
+    constant.
+    """
     degrees: dict[Expr, int] = {}
     for term in Add.make_args(expand(function)):
         powers = term.as_powers_dict()
@@ -128,13 +130,13 @@ def _settled(statement: Statement, direct: Prover, depth: int) -> dict[str, Any]
     if not statement.variables():
         holds = statement.right > 0 or (statement.right == 0 and statement.relation == "<=")
         proof = _number(statement.right) if holds else None
-    elif counterexample(statement, _LOOKS) is None:
+    elif counterexample(statement, _TEST_POINTS) is None:
         proof = direct(statement) or prove(statement, direct, depth - 1)
     return proof and {"function": written(statement.right), "relation": statement.relation, "proof": proof}
 
 
 def _split(statement: Statement, direct: Prover) -> tuple[Expr, dict[str, Any], Expr, dict[str, Any]] | None:
-    """right - left as a positive factor, with its proof, times a polynomial; and what the sides divide by."""
+    """right - left as a positive factor, with its proof, times a polynomial; and the divisors of both sides."""
     divisors = nonzero_divisors(statement)
     above, below = fraction(together(statement.right - statement.left))
     if divisors is None:
@@ -167,7 +169,7 @@ def _number(number: Expr) -> dict[str, Any]:
 
 
 def _sign(factor: Expr, direct: Prover) -> int:
-    """1 if the factor is positive on the whole domain, -1 if it is negative, 0 if neither is shown."""
+    """1 if the factor is positive on the whole domain, -1 if it is negative, 0 if unknown."""
     for sign in (1, -1):
         statement = Statement(Integer(0), "<", sign * factor)
         if counterexample(statement, 5) is None and direct(statement) is not None:
@@ -181,12 +183,12 @@ def _plain(expression: Expr) -> Expr:
 
 
 def _at_start(linked: list[Variable], x: Variable, begins: Expr) -> dict[Variable, Expr]:
-    """The exponentials and logarithms that move with x, at its end; none where one is no known number there.
+    """The exponentials and logarithms that depend on x, at its bound; none if one is no known number there.
 
-    One whose argument is there that of another, which stays, is that other.
+    One whose argument equals there that of another, which does not depend on x, is replaced by that other.
     """
     found: dict[Variable, Expr] = {}
-    for variable in linked:  # each after those that its argument mentions
+    for variable in linked:  # each after those in its argument
         argument = variable.argument
         if argument is None or not argument.free_symbols & {x, *found}:
             continue
@@ -203,7 +205,7 @@ def _at_start(linked: list[Variable], x: Variable, begins: Expr) -> dict[Variabl
 
 def _derivative(function: Expr, x: Variable, linked: list[Variable]) -> Expr:
     total = function.diff(x)
-    for place, variable in enumerate(linked):  # each after those that its argument mentions
+    for place, variable in enumerate(linked):  # each after those in its argument
         rate = _derivative(variable.argument, x, linked[:place])  # type: ignore[arg-type]
         factor = variable if variable.exp_of is not None else 1 / variable.argument  # type: ignore[operator]
         total = total + function.diff(variable) * rate * factor

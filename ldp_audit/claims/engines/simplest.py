@@ -1,4 +1,4 @@
-"""The simplest point of a domain that makes a relation fail: small integers first, then small fractions."""
+"""The simplest point of a domain at which a relation fails: small integers first, then small fractions."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _REAL = [
     Fraction(text) for text in ("0", "1", "-1", "2", "-2", "1/2", "-1/2", "3", "-3", "4", "-4", "10", "-10", "100")
 ]
 _BETWEEN = [Fraction(text) for text in ("1", "0", "1/2", "3/4", "1/4", "1/10", "9/10", "1/100", "99/100")]
-_TRIES = 50_000
-"""Points tried at most: a domain may be so thin that small points keep missing it."""
+MAX_TRIES = 50_000
+"""Limit on the number of points: small points may keep missing a thin domain."""
 
 
 def counterexample(statement: Statement, limit: int) -> Point | None:
@@ -33,7 +33,9 @@ def counterexample(statement: Statement, limit: int) -> Point | None:
 
 
 def _shrunk(statement: Statement, point: Point) -> Point:
-    """The same violation at smaller sizes: each whole-numbered variable halved towards its lower end while it lasts."""
+    """The same violation at smaller sizes: each integer variable is halved towards its lower bound while it
+    persists.
+    """
     variables = statement.variables()
     for variable in variables:
         if not (variable.integer_valued and variable.lower.is_number and variable.lower.is_finite):
@@ -50,19 +52,19 @@ def _shrunk(statement: Statement, point: Point) -> Point:
 
 
 def points(variables: list[Variable], limit: int) -> Iterator[Point]:
-    """At most `limit` rational points of the domain, simplest first; linked variables are left out.
+    """At most `limit` rational points of the domain, simplest first, without the variables that exponents determine.
 
-    Simple: few variables away from their first choice, and those not far down their list of choices.
+    Simple: few variables off their first choice, and those not far down their list of choices.
     """
     free = [variable for variable in variables if not is_linked(variable, variables)]
     usable = [_usable(variable) for variable in free]
-    tried = (_point(free, ranks) for ranks in islice(_ranks(usable), _TRIES))
+    tried = (_point(free, ranks) for ranks in islice(_ranks(usable), MAX_TRIES))
     yield from islice((point for point in tried if point is not None and inside_domain(variables, point)), limit)
 
 
 @lru_cache(maxsize=1024)
 def _usable(variable: Variable) -> list[int]:
-    """The ranks of choices inside its domain, which an open end is not; all, where its ends lean on others."""
+    """The ranks of the choices in its domain, which excludes an open bound; all if its bounds depend on others."""
     if not (variable.lower.is_number and variable.upper.is_number):
         return list(range(len(_REAL)))
     choices = _choices(variable, {})
@@ -70,9 +72,9 @@ def _usable(variable: Variable) -> list[int]:
 
 
 def _ranks(usable: list[list[int]]) -> Iterator[tuple[int, ...]]:
-    """Which choice each variable takes: few moved first; the inputs, which are listed last, before the parameters.
+    """The rank of each variable's choice: few off the first; the inputs, which are listed last, before the parameters.
 
-    usable: for each variable the ranks that it may take, ascending; one that may not take 0 is always moved.
+    usable: for each variable its possible ranks, ascending; a variable without rank 0 is always off its first choice.
     """
     if not all(usable):
         return
@@ -91,7 +93,7 @@ def _ranks(usable: list[list[int]]) -> Iterator[tuple[int, ...]]:
 
 
 def _compositions(among: list[list[int]], total: int) -> Iterator[tuple[int, ...]]:
-    """Ranks, one of each ascending list, that add up to `total`."""
+    """Ranks, one from each ascending list, that sum to `total`."""
     if not among:
         if total == 0:
             yield ()
@@ -115,7 +117,7 @@ def _point(variables: list[Variable], ranks: tuple[int, ...]) -> Point | None:
 
 
 def _choices(variable: Variable, point: Point) -> list[Fraction]:
-    """What the variable may be beside those already placed; nothing where one of its ends is undefined."""
+    """Values for the variable given those already chosen; none if one of its bounds is undefined."""
     try:
         lower = None if variable.lower.is_infinite else _inner(value(variable.lower, point), up=True)
         upper = None if variable.upper.is_infinite else _inner(value(variable.upper, point), up=False)
@@ -126,7 +128,7 @@ def _choices(variable: Variable, point: Point) -> list[Fraction]:
 
 @lru_cache(maxsize=4096)
 def _simple(lower: Fraction | None, upper: Fraction | None, whole: bool) -> list[Fraction]:  # noqa: FBT001  (a key of the cache)
-    """Simple numbers from the lower end up, or from the upper one down, or between both; whole ones, if asked for."""
+    """Simple numbers from the lower bound up, from the upper one down, or between both; whole ones on request."""
     if lower is not None and upper is not None:
         choices = [lower + (upper - lower) * step for step in _BETWEEN]
     elif lower is not None:
@@ -141,7 +143,7 @@ def _simple(lower: Fraction | None, upper: Fraction | None, whole: bool) -> list
 
 
 def _inner(end: Value, *, up: bool) -> Fraction:
-    """A rational end; for an irrational one, its six-digit neighbour inside the domain."""
+    """A rational bound; for an irrational one, its six-digit neighbour inside the domain."""
     if isinstance(end, Fraction):
         return end
     low, high = bounds_of(end)

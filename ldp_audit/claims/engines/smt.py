@@ -1,6 +1,7 @@
-"""SMT: z3 decides the polynomial statement; a model becomes an exact rational counterexample, or nothing.
+"""SMT: z3 decides the polynomial statement; a model counts if it gives an exact rational counterexample.
 
-Exponentials and logarithms are free numbers to it, between their simplest bounds."""
+Exponentials and logarithms are free numbers within their simplest bounds.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +20,18 @@ from ldp_audit.mechanisms.channel import Ind
 from ldp_audit.mechanisms.variable import Variable
 
 EFFORT = 2_000_000
-"""z3's rlimit: counts its steps, so that the answer does not depend on how busy the machine is."""
+"""z3's rlimit, which counts steps, so that the answer does not depend on the machine's load."""
 
 MOST_MILLISECONDS = 4_000
-"""Single steps of z3's algebra take minutes in some processes and not in others; the answer is then "unknown"."""
+"""Limit on single algebraic steps of z3, which take minutes in some processes; the answer is then "unknown"."""
 
 
 @dataclass(frozen=True)
 class Solved:
-    """What z3 found.
+    """z3's result.
 
-    holds: True if no point of the domain violates the statement, with the evidence; False with a point that does;
-    None with the reason why it is left open.
+    holds: True if no point of the domain violates the statement, with the evidence; False with a point that does; None
+        with the reason if undecided.
     """
 
     holds: bool | None
@@ -91,7 +92,7 @@ class _Translation:
         self._solver.add(goal)
         answer = self._solver.check()
         if answer == z3.unknown and "interrupted" in self._solver.reason_unknown():
-            raise KeyboardInterrupt  # z3 takes Ctrl-C for itself, and Python hears nothing of it
+            raise KeyboardInterrupt  # z3 catches Ctrl-C, and Python does not receive it
         self._model = self._solver.model() if answer == z3.sat else None
         self._text = self._solver.to_smt2()
         self._solver.pop()
@@ -116,7 +117,7 @@ class _Translation:
         for variable in self._variables:
             number: Any = self._model.eval(self._real[variable.name], model_completion=True)  # type: ignore[union-attr]
             if not z3.is_rational_value(number):
-                number = number.approx(12)  # an algebraic number: a rational one nearby may do as well
+                number = number.approx(12)  # an algebraic number: a rational one nearby may suffice
             try:
                 point[variable] = Fraction(number.numerator_as_long(), number.denominator_as_long())
             except ValueError:  # thousands of digits
@@ -156,9 +157,9 @@ class _Translation:
         return bounds
 
     def _near_its_argument(self, variable: Variable, argument: Expr) -> list[Any]:
-        """What is taken to be known of t = e**e: t >= 1 + e and t (1 - e) <= 1; and of ln u likewise.
+        """Bounds of t = e**e: t >= 1 + e and t (1 - e) <= 1; and of ln u likewise.
 
-        A point that violates the statement under these is none of its own, so only a proof counts.
+        A point that satisfies these need not satisfy the equation, so only a proof counts.
         """
         here, inner, one = self._environment[variable], self._ratio(argument), self._ring.constant(1)
         above, exponent = (here, inner) if variable.exp_of is not None else (inner, here)

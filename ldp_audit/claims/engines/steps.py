@@ -1,7 +1,7 @@
-"""Steps: a statement with Ceil, by what is known of Ceil(u) without its jumps: u <= Ceil(u) < u + 1.
+"""Steps: a statement with Ceil, by the bounds u <= Ceil(u) < u + 1.
 
-Each Ceil becomes a letter that ranges over all of that, so that a proof holds for the steps among others; a point at
-which the wider statement fails says nothing.
+Each Ceil becomes a variable with these bounds, so a proof for the variable holds for Ceil; a counterexample to the
+wider statement is inconclusive.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ldp_audit.mechanisms.variable import Variable
 
 
 def prove(statement: Statement, direct: Callable[[Statement], dict[str, Any] | None]) -> dict[str, Any] | None:
-    """Evidence that the universal statement holds, or None if it has no Ceil or `direct` proves nothing of the rest."""
+    """Evidence that the universal statement holds, or None if it has no Ceil or `direct` finds no proof of the rest."""
     nodes = sorted(statement.left.atoms(Ceil) | statement.right.atoms(Ceil), key=str)
     letters: dict[Ceil, Variable] = {}
     for place, node in enumerate(nodes):

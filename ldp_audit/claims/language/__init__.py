@@ -1,1 +1,1 @@
-"""What can be said: statements about variables with domains, and the functions that may occur in them."""
+"""The language of statements: relations over variables with domains, and the functions that may occur in them."""

@@ -1,13 +1,13 @@
-"""Sums, integrals and binomial coefficients in closed form: the engines see rational terms and exponentials alone.
+"""Closed forms of sums, integrals and binomial coefficients, so that engines see only rational terms and exponentials.
 
-SymPy sums and simplifies; integrals are of powers times exponentials, by their antiderivative. A closed form that would
-not hold on the whole domain is refused.
+SymPy sums and simplifies; integrals of powers times exponentials come from their antiderivative. A closed form that
+does not hold on the whole domain is refused.
 """
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
 # pyright: reportOperatorIssue=false, reportReturnType=false, reportOptionalMemberAccess=false
 # pyright: reportOptionalOperand=false, reportAssignmentType=false
-# (SymPy's own types know neither what a node is nor what arithmetic gives.)
+# (SymPy's type annotations cover neither nodes nor arithmetic.)
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ from ldp_audit.mechanisms.variable import Variable, variables_of
 
 
 def by_exponentials(expression: Expr) -> Expr:
-    """Hyperbolic functions by exp, whole steps by Ceil, and sums and integrals by their closed form.
+    """Rewrite hyperbolic functions by exp, integer rounding by Ceil, and sums and integrals by their closed forms.
 
-    Raises ValueError for a sum or an integral without one.
+    Raises ValueError for a sum or an integral without a closed form.
     """
     if expression.has(cosh, sinh, tanh, coth):
         expression = expression.rewrite([cosh, sinh, tanh, coth], exp)
@@ -63,9 +63,9 @@ def by_exponentials(expression: Expr) -> Expr:
 
 
 def _integrated(term: Expr, *limits: Any) -> Expr:
-    """The integral of powers of a variable times exponentials of it, cut where an Abs or a sign of it turns.
+    """The integral of powers of a variable times exponentials of it, split where an Abs or a sign changes.
 
-    Where cuts lie to each other must follow from the domains. Raises ValueError for any other integrand.
+    The order of the split points must follow from the domains. Raises ValueError for any other integrand.
     """
     whole = Integral(term, *limits)
     if len(limits) != 1 or len(limits[0]) != 3:
@@ -108,7 +108,7 @@ def _lies_before(one: Expr, other: Expr) -> bool:
 
 
 def _between_cuts(term: Expr, z: Expr, low: Expr, high: Expr, whole: Expr) -> Expr:
-    """Term by term, C z**k exp(a z) has the integral C exp(a z) sum_i (-1)**i k!/(k-i)! z**(k-i)/a**(i+1)."""
+    """Term by term: the antiderivative of z**k exp(a z) is exp(a z) sum_i (-1)**i k!/(k-i)! z**(k-i)/a**(i+1)."""
     letters = [one for one in term.atoms(Pow) if isinstance(one.base, Variable) and one.base.exp_of and one.exp.has(z)]
     term = term.xreplace({one: exp(one.exp * one.base.exp_of) for one in letters})
     found: list[Expr] = []
@@ -142,7 +142,7 @@ def _between_cuts(term: Expr, z: Expr, low: Expr, high: Expr, whole: Expr) -> Ex
 
 
 def _closed(term: Expr, *limits: Any) -> Expr:
-    """A sum in closed form; of one that depends on a case (a ratio of 1), the only case in the variables' domains."""
+    """A sum in closed form; of a case distinction (a ratio of 1), the only case in the variables' domains."""
     rates: dict[Expr, Expr] = {}
     for _, low, high in limits:
         if low.is_finite is not False and high.is_finite is not False and not _is_at_least(expand_mul(high - low), -1):
@@ -167,7 +167,9 @@ def _closed(term: Expr, *limits: Any) -> Expr:
 
 
 def _geometric(power: Expr, index: Expr, rates: dict[Expr, Expr]) -> Expr:
-    """exp(c index + rest) by a letter for exp(c), kept in the rates, where c has no index in it; else as it is."""
+    """exp(c index + rest) with a letter for exp(c), recorded in the rates, if c does not contain the index; else
+    unchanged.
+    """
     size = next((node for node in power.atoms(Abs) if node.has(index)), index)
     slope = power.expand().coeff(size, 1) if size.has(index) else Integer(0)
     rest = expand_mul(power - slope * size)
@@ -181,7 +183,9 @@ def _geometric(power: Expr, index: Expr, rates: dict[Expr, Expr]) -> Expr:
 
 
 def _two_sided(term: Expr, index: Expr, lower: Expr, upper: Expr) -> Expr:
-    """The sum of terms with |index - c|, lower - 1 <= c <= upper + 1, cut at c: c itself, and both sides of it."""
+    """The sum of terms with |index - c|, lower - 1 <= c <= upper + 1, split at c: the term at c, and both sides of
+    it.
+    """
     whole = Sum(term, (index, lower, upper))
     sizes = {node for node in term.atoms(Abs) if node.has(index)}
     if len(sizes) != 1:
@@ -201,7 +205,7 @@ def _two_sided(term: Expr, index: Expr, lower: Expr, upper: Expr) -> Expr:
 
 
 def _is_at_least(expression: Expr, least: int) -> bool:
-    """Whether an expression that is linear in each variable is that much all over their domains; False if unknown."""
+    """Whether an expression that is linear in each variable is at least this on their domains; False if unknown."""
     for v in reversed(variables_of([expression])):
         slope = expression.diff(v)
         if not slope.is_number:
@@ -211,7 +215,7 @@ def _is_at_least(expression: Expr, least: int) -> bool:
 
 
 def without_binomials(expressions: list[Expr]) -> list[Expr]:
-    """Binomial coefficients in symbols as rational multiples of one of them, which must cancel: ValueError if not."""
+    """Symbolic binomial coefficients as rational multiples of one of them, which must cancel: ValueError otherwise."""
     expressions = [one.replace(binomial, lambda n, k: expand_func(binomial(n, k))) for one in expressions]
     nodes = sorted({node for one in expressions for node in one.atoms(binomial)}, key=str)
     if not nodes:
@@ -222,7 +226,7 @@ def without_binomials(expressions: list[Expr]) -> list[Expr]:
         if any(ratio.has(binomial, gamma, factorial) for ratio in ratios.values()):
             break
         if not (_is_at_least(k, 0) and _is_at_least(expand_mul(n - k), 0)):
-            continue  # where it is 0, the others are no multiples of it
+            continue  # where it is 0, the others are not multiples of it
         letter = Dummy("binomial", positive=True)
         found = [cancel(one.xreplace({node: r * letter for node, r in ratios.items()})) for one in expressions]
         parts = [one.as_coeff_exponent(letter) for one in found if one != 0]
@@ -232,7 +236,7 @@ def without_binomials(expressions: list[Expr]) -> list[Expr]:
 
 
 def _only_case(cases: Piecewise) -> Expr:
-    """The first value whose condition certainly holds, if those before it certainly do not; else all of them still."""
+    """The first value whose condition certainly holds, if those before it certainly do not; else all cases."""
     for value, when in cases.args:
         if certain(when):
             return value
@@ -242,7 +246,7 @@ def _only_case(cases: Piecewise) -> Expr:
 
 
 def certain(condition: Any) -> bool:
-    """Whether a condition holds all over the domain, with each variable in terms of a number that is only positive."""
+    """Whether a condition holds on the whole domain, with each variable in terms of a positive number."""
     swap = {}
     for v in condition.free_symbols:
         if not isinstance(v, Variable) or not (v.lower.is_Rational or v.upper.is_Rational):

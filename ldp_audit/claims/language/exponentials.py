@@ -1,18 +1,18 @@
-"""One variable for all exponentials of one exponent, and one for each logarithm, wherever they meet in a statement.
+"""One variable for all exponentials of one exponent, and one for each logarithm, in a statement.
 
-EPSILON, T = e**epsilon, ROOT_T = e**(epsilon/2), exp(c EPSILON) and a user's variable with `exp_of` are one quantity
-in different letters. A statement in which several of them occur is rewritten: for each monomial m among the exponents,
-with rational coefficients c_1, c_2, ... of greatest common divisor g, every e**(c_i m) becomes a whole power of the one
-variable e**(g m). So T and ROOT_T together are ROOT_T**2 and ROOT_T, exp(-EPSILON) is 1/T, and exp(x) of a variable x
-is a variable of its own that is linked to x. What was e**0.5 and e**1 is then algebra; and where the exponent occurs
-outside of exponentials too, the statement's variables say so (`Statement.to_dict`), so that the checker sees the link.
-Where both sides are products of exponentials, their exponents are compared instead.
+EPSILON, T = e**epsilon, ROOT_T = e**(epsilon/2), exp(c EPSILON) and a user's variable with `exp_of` are related. A
+statement with several of them is rewritten: for each monomial m among the exponents, with rational coefficients c_1,
+c_2, ... of greatest common divisor g, every e**(c_i m) becomes an integer power of the variable e**(g m). So T and
+ROOT_T become ROOT_T**2 and ROOT_T, exp(-EPSILON) becomes 1/T, and exp(x) of a variable x becomes a variable linked to
+x. The result is algebra in these; if the exponent occurs outside exponentials too, the statement's variables record the
+link (`Statement.to_dict`) for the checker. If both sides are products of exponentials, their exponents are compared
+instead.
 """
 
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
 # pyright: reportOperatorIssue=false, reportReturnType=false, reportOptionalMemberAccess=false
 # pyright: reportOptionalOperand=false, reportAssignmentType=false
-# (SymPy's own types know neither what a node is nor what arithmetic gives.)
+# (SymPy's type annotations cover neither nodes nor arithmetic.)
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ from ldp_audit.mechanisms.variable import (
 def unified(expressions: Sequence[Expr]) -> list[Expr]:
     """The expressions with one exponential for each exponent, and their variables' domains likewise.
 
-    Hyperbolic functions are written by exp, whole steps by Ceil, sums by their closed form, and binomial coefficients
-    as multiples of one, which must cancel. Expressions with none of these, no logarithm and no two linked variables
-    come back as they are. Raises ValueError for a sum without a closed form, and for binomials that remain.
+    Hyperbolic functions are rewritten by exp, integer rounding by Ceil, sums by their closed forms, and binomial
+    coefficients as multiples of one, which must cancel. Expressions with none of these, no logarithm and no two linked
+    variables are unchanged. Raises ValueError for a sum without a closed form, and for binomials that remain.
     """
     expressions = _without_roots(without_binomials([by_exponentials(one) for one in expressions]))
     variables = variables_of(expressions)
@@ -69,11 +69,11 @@ def unified(expressions: Sequence[Expr]) -> list[Expr]:
     for exponent in [*(letters.exponent(node) for node in nodes), *(v.exp_of for v in linked)]:
         _gather(exponent, rates)
     chosen: dict[Expr, Variable] = {}
-    for monomial in sorted(rates, key=str):  # sets have no order of their own
+    for monomial in sorted(rates, key=str):  # sets are unordered
         if isinstance(monomial, Variable) and monomial.log_of is not None:
-            continue  # its exponential is what it is the logarithm of
+            continue  # the exponential of a logarithm is its argument
         chosen[monomial] = _variable(monomial, _common(rates[monomial]), linked, [*letters.all(), *chosen.values()])
-    units = {monomial: v.exp_of / monomial for monomial, v in chosen.items()}  # before their variables' domains move
+    units = {monomial: v.exp_of / monomial for monomial, v in chosen.items()}  # before their variables' domains change
     chosen = {monomial: _between(v, monomial, chosen, units) for monomial, v in chosen.items()}
     swap = {
         v: _power(v.exp_of, chosen, units)
@@ -87,7 +87,7 @@ def unified(expressions: Sequence[Expr]) -> list[Expr]:
 
 
 def _without_logarithm(sides: list[Expr], chosen: dict[Expr, Variable], units: dict[Expr, Expr]) -> list[Expr]:
-    """ln u <= c m as u <= e**(c m), where that is a power of a letter that is in u anyway; else as it is."""
+    """ln u <= c m as u <= e**(c m), if that is a power of a letter that occurs in u; else unchanged."""
     gap = expand_mul(sides[1] - sides[0]) if len(sides) == 2 else Integer(0)
     logarithms = [v for v in gap.free_symbols if isinstance(v, Variable) and v.log_of is not None]
     if len(logarithms) != 1 or gap.coeff(logarithms[0]) not in (1, -1):
@@ -104,8 +104,8 @@ def _without_logarithm(sides: list[Expr], chosen: dict[Expr, Variable], units: d
 
 
 def _exponents_apart(sides: list[Expr], letters: _Letters) -> list[Expr] | None:
-    """The exponents of both sides, once factors that they share and that are positive on the whole domain are left out;
-    None where what remains is not of exponentials alone.
+    """The exponents of both sides after removing common factors that are positive on the whole domain; None if the
+    rest is not purely exponential.
     """
     if len(sides) != 2:
         return None
@@ -117,7 +117,9 @@ def _exponents_apart(sides: list[Expr], letters: _Letters) -> list[Expr] | None:
 
 
 def _exponent_of(side: Expr, letters: _Letters) -> Expr | None:
-    """Of a product of powers of exponentials; two such compare as their exponents do. None for anything else."""
+    """The exponent of a product of powers of exponentials; these are ordered as their exponents. None for anything
+    else.
+    """
     total: Expr = Integer(0)
     for factor in Mul.make_args(side):
         base, power = factor.as_base_exp()
@@ -129,10 +131,11 @@ def _exponent_of(side: Expr, letters: _Letters) -> Expr | None:
 
 
 def _without_roots(expressions: list[Expr]) -> list[Expr]:
-    """Square roots as letters: of a product of powers of variables, and of a v + b for one variable v.
+    """Letters for square roots: of a product of powers of variables, and of a v + b for one variable v.
 
-    Each variable becomes what it is in terms of its letter r: r**2, or (r**2 - b)/a. All stays as it is where one is a
-    whole number or an exponential, others lean on it, it is under two different roots, or a new end is not rational.
+    Each variable is expressed by its letter r: r**2, or (r**2 - b)/a. Everything is unchanged if one is integer-valued
+    or an exponential, if other domains depend on it, if it occurs under two different roots, or if a new bound is not
+    rational.
     """
     nodes = {node for side in expressions for node in side.atoms(Pow) if node.exp.is_Rational and node.exp.q == 2}
     roots: dict[Expr, Expr] = {}
@@ -151,7 +154,7 @@ def _without_roots(expressions: list[Expr]) -> list[Expr]:
 
 
 def _root(base: Expr, expressions: Sequence[Expr]) -> tuple[Variable, Expr, Variable] | None:
-    """For a base a v + b, a > 0: the variable v, what takes its place, and the root; None where there is none."""
+    """For a base a v + b, a > 0: the variable v, its replacement, and the root; None if there is none."""
     v, *others = sorted(base.free_symbols, key=str)
     if others or not isinstance(v, Variable) or v.integer_valued or v.argument is not None:
         return None
@@ -169,7 +172,7 @@ def _root(base: Expr, expressions: Sequence[Expr]) -> tuple[Variable, Expr, Vari
 
 
 def _is_power(node: Expr) -> bool:
-    """Whether it is e**(something with symbols), or a positive base to such a power."""
+    """Whether it is e**(something with symbols), or such a power of a positive base."""
     if isinstance(node, exp):
         return bool(node.exp.free_symbols)
     if not (isinstance(node, Pow) and node.exp.free_symbols):
@@ -178,12 +181,12 @@ def _is_power(node: Expr) -> bool:
 
 
 def _is_letter(base: Expr) -> bool:
-    """Whether it stands for an exponential."""
+    """Whether it represents an exponential."""
     return isinstance(base, Variable) and base.exp_of is not None
 
 
 class _Letters:
-    """The variables of a statement, and those that stand for logarithms in it: of what is not an exponential itself."""
+    """The variables of a statement, and those that represent logarithms of non-exponentials in it."""
 
     def __init__(self, variables: list[Variable]) -> None:
         self._variables = variables
@@ -193,7 +196,7 @@ class _Letters:
         return [*self._variables, *self._logarithms.values()]
 
     def exponent(self, node: Expr) -> Expr:
-        """Of a power of e, or of another base; of a logarithm 0, as it becomes an exponent and no power."""
+        """The exponent of a power of e or of another base; 0 for a logarithm, which becomes an exponent itself."""
         if isinstance(node, log):
             self.logarithm(node.args[0])  # type: ignore[arg-type]
             return Integer(0)
@@ -202,9 +205,9 @@ class _Letters:
         return expand_mul(power if isinstance(node, exp) else power * self.logarithm(node.base, apart=True))
 
     def logarithm(self, argument: Expr, *, apart: bool = False) -> Expr:
-        """The exponents of exponentials, and the logarithm of what is left.
+        """The exponents of exponentials, plus the logarithm of the rest.
 
-        apart: one logarithm for each positive factor that is left, so that powers of products meet those of factors.
+        apart: one logarithm for each positive factor of the rest, so that powers of products match those of factors.
         """
         total: Expr = Integer(0)
         rest: list[tuple[Expr, Expr]] = []
@@ -216,7 +219,7 @@ class _Letters:
                 total += base.exp_of * power
             else:
                 rest.append((base, power))
-        # Of one factor that is no power the logarithm is the same either way.
+        # A single factor that is no power has the same logarithm either way.
         asked = rest if apart or (len(rest) == 1 and rest[0][1] != 1) else []
         alone = [(base, power) for base, power in asked if base.free_symbols and certain(base > 0)]
         total += Add(*(power * self._variable(base) for base, power in alone))
@@ -224,7 +227,7 @@ class _Letters:
         return total if left == 1 else total + self._variable(left)
 
     def known(self, argument: Expr) -> Variable | None:
-        """The logarithm of what is a base of powers too; None if there is none."""
+        """The logarithm of an expression that is also a base of powers; None if there is none."""
         return self._logarithms.get(argument)
 
     def _variable(self, argument: Expr) -> Variable:
@@ -244,7 +247,7 @@ def _gather(exponent: Expr, rates: dict[Expr, set[Rational]]) -> None:
 
 
 def _common(steps: set[Rational]) -> Rational:
-    """The greatest number of which all of them are whole multiples."""
+    """The greatest number of which all are integer multiples."""
     return Rational(gcd(*(int(step.p) for step in steps)), lcm(*(int(step.q) for step in steps)))
 
 
@@ -259,7 +262,7 @@ def _variable(monomial: Expr, step: Rational, linked: Sequence[Variable], others
     lower, upper = (exp(step * end) for end in _range(monomial))
     below, above = isinstance(lower, Rational), isinstance(upper, Rational) or upper == oo
     is_open = (isinstance(monomial, Variable) and (monomial.lower_open, monomial.upper_open)) or (True, True)
-    # An end such as e**2 is no rational number: then the variable has the wider end, and its exponent keeps it inside.
+    # A bound such as e**2 is irrational: the variable has a wider bound, and its exponent keeps it inside.
     return Variable(
         name,
         lower if below else 0,
@@ -271,7 +274,9 @@ def _variable(monomial: Expr, step: Rational, linked: Sequence[Variable], others
 
 
 def _between(letter: Variable, monomial: Expr, chosen: dict[Expr, Variable], units: dict[Expr, Expr]) -> Variable:
-    """A new letter whose exponent ends where another one's is, ends at that letter: e**x <= e**y for x <= y."""
+    """A new letter whose exponent is bounded by another letter's, is bounded by that letter: e**x <= e**y for x <=
+    y.
+    """
     if not isinstance(monomial, Variable) or not letter.name.startswith("exp_"):
         return letter
     step = letter.exp_of / monomial  # type: ignore[operator]
@@ -310,7 +315,7 @@ def _power(exponent: Expr, chosen: dict[Expr, Variable], units: dict[Expr, Expr]
 
 
 class _Rewriting:
-    """The replacements, carried through expressions and through the domains of the variables that they mention."""
+    """The replacements in expressions and in the domains of the variables that these contain."""
 
     def __init__(
         self,
@@ -323,13 +328,13 @@ class _Rewriting:
         self._units = units
         self._letters, self._chosen, self._swap = letters, chosen, dict(swap)
         for variable in [*variables, *(v for v in letters.all() if v not in variables)]:
-            if variable not in self._swap:  # each after those that its domain mentions
+            if variable not in self._swap:  # each after those in its domain
                 moved = substitute_domain(variable, self.of)
                 if moved != variable:
                     self._swap[variable] = moved
         for monomial, variable in chosen.items():
             moved = substitute_domain(variable, self.of)
-            if moved != variable:  # an exponent that mentions a logarithm of what was rewritten
+            if moved != variable:  # an exponent that contains a logarithm of what was rewritten
                 self._swap[variable] = moved
                 self._chosen[monomial] = moved
 
@@ -337,7 +342,7 @@ class _Rewriting:
         return [self.of(one) for one in expressions]
 
     def of(self, expression: Expr) -> Expr:
-        """The expression rewritten; what has nothing to replace is left untouched, as it was written."""
+        """The rewritten expression; unchanged, and not re-evaluated, if there is nothing to replace."""
         if expression in self._swap:
             return self._swap[expression]  # pyright: ignore[reportArgumentType]
         if not expression.args:

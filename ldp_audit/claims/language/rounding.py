@@ -1,9 +1,10 @@
-"""Rounding in statements: Fl(x, p) is x as a binary float of p significant bits, Ceil(x) the next whole number.
+"""Rounding in statements: Fl(x, p) is x as a binary float with p significant bits, Ceil(x) the least whole number >= x.
 
-Fl rounds to the nearest float, and a tie to the even one (IEEE 754's default). p is 8 for bfloat16, 11 for half, 24 for
-float32, 53 for float64. Exponents are unbounded: a statement in which a real float would overflow, or fall among the
-subnormals, is not about that dtype, and `in_normal_range` says whether a number does neither.
-A float program is written as a chain: one Fl around each operation.
+Fl rounds to the nearest float, ties to even (IEEE 754's default). p is 8 for bfloat16, 11 for half, 24 for float32, 53
+for float64. Exponents are unbounded: a statement in which a real float would overflow, or be subnormal, is not about
+that dtype, and `in_normal_range` decides this.
+
+A float program is a chain with one Fl around each operation.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from sympy import Expr, Function, Integer
 from ldp_audit.mechanisms.variable import exact
 
 _EXPONENTS = {8: (-126, 127), 11: (-14, 15), 24: (-126, 127), 53: (-1022, 1023)}
-"""Significant bits: the least and the largest exponent of a normal number of bfloat16, half, float32, float64."""
+"""From significant bits to the least and the largest exponent of a normal number: bfloat16, half, float32, float64."""
 
 
 class Fl(Function):
-    """Fl(x, p): x rounded to p significant bits, ties to even, exponents unbounded. It is left as it is written."""
+    """Fl(x, p): x rounded to p significant bits, ties to even, exponents unbounded. SymPy does not evaluate it."""
 
     @classmethod
     def eval(cls, _x: Expr, digits: Expr) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Refuse digits that are no positive whole number."""
+        """Refuse a precision that is no positive whole number."""
         if not (isinstance(digits, Integer) and digits > 0):
             raise ValueError(f"digits must be a positive whole number of bits, got {digits!r}")
 
@@ -34,18 +35,18 @@ class Fl(Function):
 
 
 class Ceil(Function):
-    """Ceil(x): the least whole number that is at least x. It is left as it is written."""
+    """Ceil(x): the least whole number >= x. SymPy does not evaluate it."""
 
     @classmethod
     def eval(cls, _x: Expr) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """One argument, never evaluated here: engines and checker do that, each its own way."""
+        """Accept one argument without evaluation: engines and checker evaluate it, each by its own method."""
 
     def _latex(self, printer: Any) -> str:
         return rf"\left\lceil {printer.doprint(self.args[0])}\right\rceil"
 
 
 def rounded(x: Any, digits: int) -> Fl:
-    """Fl(x, digits) of whatever SymPy reads as an exact number or expression.
+    """Fl(x, digits) of a number or expression that SymPy reads as exact.
 
     digits: significant bits, a positive whole number.   Raises ValueError for others, and for inexact numbers.
     """
@@ -53,12 +54,12 @@ def rounded(x: Any, digits: int) -> Fl:
 
 
 def next_whole(x: Any) -> Ceil:
-    """Ceil(x) of whatever SymPy reads as an exact number or expression. Raises ValueError for inexact numbers."""
+    """Ceil(x) of a number or expression that SymPy reads as exact. Raises ValueError for inexact numbers."""
     return cast("Ceil", Ceil(exact(x)))
 
 
 def nearest(number: Fraction, digits: int) -> Fraction:
-    """The number rounded to so many significant bits, ties to even; the definition of Fl on rationals."""
+    """The number rounded to this many significant bits, ties to even; the definition of Fl on rationals."""
     if not number:
         return number
     top, bottom = number.numerator, number.denominator
@@ -72,14 +73,15 @@ def nearest(number: Fraction, digits: int) -> Fraction:
 
 
 def up(number: Fraction) -> Fraction:
-    """The least whole number that is at least this; the definition of Ceil on rationals."""
+    """The least whole number >= this; the definition of Ceil on rationals."""
     return Fraction(math.ceil(number))
 
 
 def in_normal_range(number: Fraction, digits: int) -> bool:
-    """Whether a dtype of so many bits holds a number of this size: neither overflow nor a subnormal; 0 is held.
+    """Whether a dtype with this precision represents a number of this size without overflow or subnormals; 0 is in
+    range.
 
-    Raises ValueError for digits of no dtype.
+    Raises ValueError for a precision of no dtype.
     """
     if digits not in _EXPONENTS:
         raise ValueError(f"digits must be one of {', '.join(map(str, _EXPONENTS))}, got {digits!r}")

@@ -1,4 +1,4 @@
-"""A statement that an engine can settle: a relation between two expressions, quantified over the variables' domains."""
+"""A formal statement: a relation between two expressions, quantified over the variables' domains."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ NEGATION: dict[Relation, Relation] = {"==": "!=", "!=": "==", "<=": "<", "<": "<
 class Statement:
     """left RELATION right, for all values of its variables, or for some, or with one constant for all.
 
-    left, right: SymPy expressions whose free symbols are Variables, so that each brings its domain.
-    quantifier: "for all" (the default); "there is": at least one point of the domain satisfies it;
-        "one constant for all": some value of `constant` does for all values of the other variables (O-statements).
+    left, right: SymPy expressions whose free symbols are Variables, which carry their domains.
+    quantifier: "for all" (the default); "there is": at least one point of the domain satisfies it; "one constant for
+        all": some value of `constant` suffices for all values of the other variables (O-statements).
     constant: the variable of an O-statement; positive.
-    label: what this part says, in words.
+    label: this part in words.
 
     Exponentials of one exponent (EPSILON, T, ROOT_T, exp(c EPSILON), a variable with `exp_of`) become powers of one
     variable in both sides and in the domains (`exponentials.py`).
-    Raises ValueError for a symbol without a domain, and for expressions that cannot be read as real ones.
+    Raises ValueError for a symbol without a domain, and for expressions that are not real.
     """
 
     left: Expr
@@ -42,18 +42,18 @@ class Statement:
     quantifier: Quantifier = "for all"
     constant: Variable | None = None
     wrote: tuple[Expr, Expr] | None = field(default=None, init=False, compare=False)
-    """Both sides as they were given, where exponentials or logarithms were rewritten; else None."""
+    """Both sides as given, if exponentials or logarithms were rewritten; else None."""
 
     def __post_init__(self) -> None:
         for side in ("left", "right"):
             value = exact(getattr(self, side))
-            # Not asked of SymPy's assumptions: on sums left unevaluated their answers depend on the order of asking.
+            # SymPy's assumptions are not used: on unevaluated sums they depend on the order of queries.
             if not isinstance(value, Expr) or value.has(I, zoo, nan):
                 raise ValueError(f"{side} side must be a finite real expression, got {getattr(self, side)!r}")
             object.__setattr__(self, side, value)
         given, found = (self.left, self.right), unified([self.left, self.right])
         for side, value in zip(("left", "right"), found, strict=True):
-            if value.has(oo, -oo):  # only a sum may run on for ever, and it has its closed form by now
+            if value.has(oo, -oo):  # only a sum may be infinite, and sums have closed forms by now
                 raise ValueError(f"{side} side must be a finite real expression, got {getattr(self, side)!r}")
             object.__setattr__(self, side, value)
         if tuple(found) != given:
@@ -61,7 +61,7 @@ class Statement:
         self.variables()
 
     def variables(self) -> list[Variable]:
-        """The variables, each after those that its domain or link mentions; the constant of an O-statement first."""
+        """The variables, each after those in its domain or link; the constant of an O-statement first."""
         return list(self._variables)
 
     @cached_property
@@ -73,7 +73,7 @@ class Statement:
         return found
 
     def negated(self) -> Statement:
-        """The denial: 'for all' becomes 'there is', and back."""
+        """The negation: 'for all' becomes 'there is', and vice versa."""
         if self.quantifier == "one constant for all":
             raise ValueError("an O-statement is denied by its escape, not by a relation")
         flipped = NEGATION[self.relation]
@@ -93,7 +93,7 @@ class Statement:
         return replace(self, left=left, right=right)
 
     def to_dict(self) -> dict[str, Any]:
-        """The statement as report.json holds it: plain strings in Python's arithmetic notation."""
+        """JSON-ready, for report.json: strings in Python's arithmetic notation."""
         record: dict[str, Any] = {"label": self.label, "quantifier": self.quantifier}
         if self.constant is not None:
             record["constant"] = self.constant.name
@@ -106,7 +106,9 @@ class Statement:
 
 
 def describe_variable(variable: Variable, among: list[Variable]) -> dict[str, Any]:
-    """A variable's domain in plain strings; its link to an exponent only if the exponent's variables are there too."""
+    """A variable's domain in plain strings; its link to an exponent only if the exponent's variables are in the
+    statement.
+    """
     record: dict[str, Any] = {"name": variable.name}
     for side in ("lower", "upper"):
         end = getattr(variable, side)
@@ -120,7 +122,7 @@ def describe_variable(variable: Variable, among: list[Variable]) -> dict[str, An
 
 
 class _Arithmetic(StrPrinter):
-    """SymPy's plain text, with e written as exp(1) and pi as Pi(), which every reader of report.json knows."""
+    """SymPy's plain text, with e as exp(1) and pi as Pi(), as report.json's readers expect."""
 
     def _print_Exp1(self, _expression: Expr) -> str:  # noqa: N802  # pyright: ignore[reportIncompatibleMethodOverride]
         return "exp(1)"
@@ -129,11 +131,11 @@ class _Arithmetic(StrPrinter):
         return "Pi()"
 
     def _print_Add(self, expr: Expr, order: str | None = None) -> str:  # noqa: N802
-        # SymPy orders terms by their numerical values, which a long program takes long to give.
+        # SymPy orders terms by their numerical values, which are slow to compute for a long program.
         return super()._print_Add(expr, order="none" if expr.has(Function) else order)
 
     def _print_Function(self, expression: Expr) -> str:  # noqa: N802  # pyright: ignore[reportIncompatibleMethodOverride]
-        # A program is a chain of functions, whose parts many statements share.
+        # Many statements share the parts of a program, a chain of functions.
         return f"{expression.func.__name__}({', '.join(map(written, expression.args))})"
 
 
@@ -144,7 +146,7 @@ def written(expression: Expr) -> str:
 
 
 def is_linked(variable: Variable, among: list[Variable]) -> bool:
-    """Whether the variable must be e**(its exponent), or the logarithm that it is, here: what that is of is there."""
+    """Whether the statement determines the variable by an exponent or as a logarithm, as it contains that argument."""
     return variable.argument is not None and variable.argument.free_symbols <= set(among)
 
 
@@ -169,15 +171,15 @@ def less(left: Any, right: Any, label: str = "") -> Statement:
 
 
 def somewhere(statement: Statement, label: str = "") -> Statement:
-    """The relation holds at one point of the domain at least."""
+    """The relation holds for at least one point of the domain."""
     return replace(statement, quantifier="there is", label=label or statement.label)
 
 
 def order(left: Any, right: Any, *, constant: Variable, label: str = "") -> Statement:
-    """left = O(right) without a hidden limit: one constant K > 0 with left <= right for all values of the others.
+    """left = O(right) with its constant: one K > 0 with left <= right for all values of the others.
 
-    right must mention the constant, e.g. `order(variance, K / EPSILON**2, constant=K)`.
-    Raises ValueError if it does not, or if the constant is not ranging over (0, oo).
+    right must contain the constant, e.g. `order(variance, K / EPSILON**2, constant=K)`.
+    Raises ValueError if it does not, or if the constant does not range over (0, oo).
     """
     statement = Statement(left, "<=", right, label, "one constant for all", constant)
     if constant not in statement.right.free_symbols or constant in statement.left.free_symbols:
@@ -190,9 +192,9 @@ def order(left: Any, right: Any, *, constant: Variable, label: str = "") -> Stat
 def prints_as(value: Any, printed: str, label: str = "") -> Statement:
     """A printed decimal is the value rounded to its last place (either way at a tie): |value - printed| <= half a unit.
 
-    printed: digits as they stand in the paper, such as "0.0062" or "45".
+    printed: digits as printed in the paper, such as "0.0062" or "45".
     """
     digits = printed.partition(".")[2]
     unit = Rational(1, 10 ** len(digits))
-    gap = Add(exact(value), -Rational(Fraction(printed)), evaluate=False)  # the value stays as it is written
+    gap = Add(exact(value), -Rational(Fraction(printed)), evaluate=False)  # the value stays unevaluated
     return at_most(Abs(gap, evaluate=False), unit / 2, label or f"prints as {printed}")

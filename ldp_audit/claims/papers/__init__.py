@@ -1,4 +1,4 @@
-"""The papers whose claims ship with the toolkit: one line a paper, in the order in which they are reported."""
+"""The papers whose claims ship with the toolkit: one line per paper, in the order of the report."""
 
 from importlib import import_module
 
@@ -14,7 +14,7 @@ PAPERS = {
 
 
 def load(key: str) -> Paper:
-    """The paper of that key; ValueError, with the known keys, for another."""
+    """The paper with this key. Raises ValueError, listing the known keys, for another."""
     if key not in PAPERS:
         raise ValueError(f"unknown paper {key!r}; known: {', '.join(PAPERS)}, all")
     return import_module(PAPERS[key]).PAPER

@@ -1,6 +1,6 @@
-"""Expressions left as a source writes them, so that working them out is what the engines and the checker do.
+"""Unevaluated expressions, as a source writes them: the engines and the checker do the arithmetic.
 
-SymPy evaluates what it is given: of `2 * 3 == 6` it keeps `6 == 6`, which says nothing, and no verdict rests on such a part.
+SymPy evaluates its input: `2 * 3 == 6` becomes `6 == 6`, a vacuous statement, and no verdict may rest on such a part.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from ldp_audit.claims.settling import says_nothing
 
 
 def put_in(formula: Expr, values: Mapping[Any, Any]) -> Expr:
-    """The formula with these put in for its variables, and nothing worked out."""
+    """The formula with these values substituted, unevaluated."""
     with evaluate(x=False):
         return formula.xreplace({name: sympify(value) for name, value in values.items()})  # pyright: ignore[reportReturnType]
 
 
 def total(*terms: Any) -> Expr:
-    """The terms, added up by the reader."""
+    """The sum of the terms, unevaluated."""
     return Add(*map(sympify, terms), evaluate=False)
 
 
 def times(*factors: Any) -> Expr:
-    """The factors, multiplied by the reader."""
+    """The product of the factors, unevaluated."""
     return Mul(*map(sympify, factors), evaluate=False)
 
 
 def difference(first: Any, second: Any) -> Expr:
-    """first - second, left to the reader."""
+    """first - second, unevaluated."""
     return total(first, times(-1, second))
 
 
 def quotient(first: Any, second: Any) -> Expr:
-    """first / second, left to the reader."""
+    """first / second, unevaluated."""
     return times(first, Pow(sympify(second), -1, evaluate=False))
 
 
-def telling(parts: Iterable[Statement]) -> tuple[Statement, ...]:
-    """Without those whose two sides have become one expression."""
+def nontrivial(parts: Iterable[Statement]) -> tuple[Statement, ...]:
+    """The statements whose two sides are not the same expression."""
     return tuple(part for part in parts if not says_nothing(part))

@@ -1,8 +1,8 @@
-"""What the toolkit itself says, and no paper does: privacy profiles, decisions by finitely many bits, and inequalities
-that its certified bounds rest on.
+"""Claims of the toolkit itself: privacy profiles, decisions by finitely many bits, and inequalities on which its
+certified bounds rest.
 
-The profile of a pair at a ratio E = e**epsilon is the mass of (P - E Q)_+; the claims bound it for every pair of inputs and
-show that the bound is attained. Their letters: E for the ratio, t = e**(the mechanism's epsilon).
+The profile of a pair at a ratio E = e**epsilon is the mass of (P - E Q)_+; the claims bound it for every pair of inputs
+and show that the bound is attained. Their letters: E for the ratio, t = e**(the mechanism's epsilon).
 """
 
 from itertools import permutations
@@ -22,7 +22,7 @@ from ldp_audit.mechanisms.variable import ROOT_T, T, Variable
 
 t, s, x = T, ROOT_T, INPUT
 E = Variable("E", 1, t)
-"""e**epsilon of the level asked, up to the mechanism's own; beyond it no output gains."""
+"""e**epsilon of the profile's argument, up to the mechanism's own; beyond it the profile is 0."""
 
 
 def two_point() -> Claim:
@@ -144,7 +144,7 @@ def exponential_selection() -> Claim:
 
 
 def laplace() -> Claim:
-    # Inputs 0 and D, b = 1: between them the logarithm of the ratio of the densities is (D - y) - y.
+    # Inputs 0 and D, b = 1: between them the log ratio of the densities is (D - y) - y.
     apart = Variable("D", 0, oo, open="left")
     level = Variable("epsilon", 0, apart, latex=r"\epsilon")
     cut = (apart - level) / 2

@@ -1,7 +1,7 @@
-"""Wang et al. (ICDE 2019): the value mechanisms that FedSel builds on, and Duchi's, which they improve.
+"""Wang et al. (ICDE 2019): the value mechanisms that FedSel uses, and Duchi's, which they improve.
 
-Everything is derived from the mechanisms' own definitions (`symbolic()`): moments are integrals of the pieces, mixtures are
-mixtures of the atoms and pieces. With s = e**(epsilon/2), all of it is rational in s and x.
+Everything is derived from the mechanisms' own definitions (`symbolic()`): moments are integrals of the pieces, mixtures
+are mixtures of the atoms and pieces. With s = e**(epsilon/2), everything is rational in s and x.
 """
 
 from functools import cache
@@ -10,7 +10,7 @@ from sympy import Expr, Rational, cancel, log, oo
 
 from ldp_audit.claims.claim import Claim, Correction, Paper
 from ldp_audit.claims.language.statement import Statement, at_most, differ, equal, less, prints_as
-from ldp_audit.claims.papers.as_written import difference, telling, times, total
+from ldp_audit.claims.papers.as_written import difference, nontrivial, times, total
 from ldp_audit.claims.privacy import is_private
 from ldp_audit.mechanisms.duchi_vector import DUCHI_VECTOR, DUCHI_VECTOR_PRINTED
 from ldp_audit.mechanisms.hybrid import HYBRID, MIXING
@@ -23,14 +23,30 @@ s, t, x = ROOT_T, T, INPUT
 duchi = TWO_POINT.at({CENTER: 0, RADIUS: 1, WEIGHT: x})
 """Duchi's mechanism for one number, in t."""
 
-duchi_variance = cancel(duchi.variance().subs(t, s**2))
-piecewise_variance = cancel(PIECEWISE.variance())
-duchi_worst, piecewise_worst = (cancel(v) for v in (duchi_variance.subs(x, 0), piecewise_variance.subs(x, 1)))
-
 BELOW_STAR, ABOVE_STAR = Rational("1.3561858"), Rational("1.3561859")
-"""Around s*, the root of 3 s**3 - s**2 + s - 7."""
+"""Bounds on s*, the root of 3 s**3 - s**2 + s - 7."""
 BELOW_CROSS, ABOVE_CROSS = Rational("1.9057818"), Rational("1.9057819")
-"""Around the s at which the worst variances of PM and of Duchi's mechanism are equal."""
+"""Bounds on the s at which the worst-case variances of PM and of Duchi's mechanism are equal."""
+
+
+@cache
+def duchi_variance() -> Expr:
+    return cancel(duchi.variance().subs(t, s**2))
+
+
+@cache
+def piecewise_variance() -> Expr:
+    return cancel(PIECEWISE.variance())
+
+
+@cache
+def duchi_worst() -> Expr:
+    return cancel(duchi_variance().subs(x, 0))
+
+
+@cache
+def piecewise_worst() -> Expr:
+    return cancel(piecewise_variance().subs(x, 1))
 
 
 @cache
@@ -72,7 +88,7 @@ def piecewise_law() -> Claim:
             equal(PIECEWISE.total(), 1, "the density integrates to 1"),
             equal(PIECEWISE.mean(), x, "no bias"),
             equal(PIECEWISE.variance(), x**2 / (s - 1) + (s + 3) / (3 * (s - 1) ** 2), "the variance"),
-            *telling(is_private(PIECEWISE, s**2)),
+            *nontrivial(is_private(PIECEWISE, s**2)),
             equal(PIECEWISE.pieces[1].density, s**2 * PIECEWISE.pieces[0].density, "the ratio t is attained"),
         ),
     )
@@ -107,9 +123,9 @@ def piecewise_worst_case() -> Claim:
         says="PM's variance is at most 4 s/(3 (s-1)^2), which it has at |x| = 1.",
         latex=r"\max_x\mathrm{Var}[y]=\frac{4e^{\varepsilon/2}}{3(e^{\varepsilon/2}-1)^2}",
         parts=(
-            at_most(piecewise_variance, 4 * s / (3 * (s - 1) ** 2), "at most that"),
-            equal(piecewise_variance.subs(x, 1), 4 * s / (3 * (s - 1) ** 2), "attained at x = 1"),
-            equal(piecewise_variance.subs(x, -1), 4 * s / (3 * (s - 1) ** 2), "and at x = -1"),
+            at_most(piecewise_variance(), 4 * s / (3 * (s - 1) ** 2), "at most that"),
+            equal(piecewise_variance().subs(x, 1), 4 * s / (3 * (s - 1) ** 2), "attained at x = 1"),
+            equal(piecewise_variance().subs(x, -1), 4 * s / (3 * (s - 1) ** 2), "and at x = -1"),
         ),
     )
 
@@ -121,8 +137,8 @@ def at_the_ends() -> Claim:
         says="At |x| = 1 PM's variance is above that of Duchi's mechanism for every epsilon, by a third at least.",
         latex=r"\frac{\mathrm{Var}_{PM}(1)}{\mathrm{Var}_{Duchi}(1)}=\frac{(s+1)^2}{3s}>\frac43",
         parts=(
-            equal(piecewise_variance.subs(x, 1), duchi_variance.subs(x, 1) * (s + 1) ** 2 / (3 * s), "the ratio"),
-            less(4 * duchi_variance.subs(x, 1), 3 * piecewise_variance.subs(x, 1), "above 4/3"),
+            equal(piecewise_variance().subs(x, 1), duchi_variance().subs(x, 1) * (s + 1) ** 2 / (3 * s), "the ratio"),
+            less(4 * duchi_variance().subs(x, 1), 3 * piecewise_variance().subs(x, 1), "above 4/3"),
         ),
         argument="PM is the better one in the worst case over x only; FedSel perturbs selected, large, values.",
         source="derived",
@@ -139,12 +155,18 @@ def crossover() -> Claim:
         says="In the worst case over x PM has the smaller variance exactly for epsilon above 1.29.",
         latex=r"\max_x\mathrm{Var}_{PM}<\max_x\mathrm{Var}_{Duchi}\iff\varepsilon>2\,\mathrm{arccosh}\tfrac{1+\sqrt7}{3}",
         parts=(
-            less(duchi_worst.subs(s, low), piecewise_worst.subs(s, low), f"Duchi's is smaller up to s = {BELOW_CROSS}"),
             less(
-                piecewise_worst.subs(s, high), duchi_worst.subs(s, high), f"PM's is smaller from s = {ABOVE_CROSS} on"
+                duchi_worst().subs(s, low),
+                piecewise_worst().subs(s, low),
+                f"Duchi's is smaller up to s = {BELOW_CROSS}",
+            ),
+            less(
+                piecewise_worst().subs(s, high),
+                duchi_worst().subs(s, high),
+                f"PM's is smaller from s = {ABOVE_CROSS} on",
             ),
             equal(
-                duchi_worst - piecewise_worst,
+                duchi_worst() - piecewise_worst(),
                 s**2 * gap / (3 * (s**2 - 1) ** 2),
                 "between: the sign is that of 3 y^2 - 4 y - 8, which grows with y = s + 1/s",
             ),
@@ -167,7 +189,7 @@ def _between_logs(below: Expr, above: Expr, low: str, high: str) -> tuple[Statem
 
 def hybrid_threshold() -> Claim:
     low, high = between(1, BELOW_STAR), between(ABOVE_STAR, oo)
-    at_zero = (piecewise_variance.subs(x, 0), duchi_variance.subs(x, 0))
+    at_zero = (piecewise_variance().subs(x, 0), duchi_variance().subs(x, 0))
     return Claim(
         id="WG-HMstar",
         place="the hybrid mechanism, epsilon*",
@@ -202,7 +224,7 @@ def hybrid_variance_is_level() -> Claim:
             equal(HYBRID.mean(), x, "no bias, whatever alpha is"),
             equal(
                 mixed_variance(),
-                MIXING * piecewise_variance + (1 - MIXING) * duchi_variance,
+                MIXING * piecewise_variance() + (1 - MIXING) * duchi_variance(),
                 "the variance mixes the variances of the two parts, whose means are both x",
             ),
             equal(
@@ -210,9 +232,9 @@ def hybrid_variance_is_level() -> Claim:
                 (s + 3) / (3 * s * (s - 1)) + (s**2 + 1) ** 2 / (s * (s**2 - 1) ** 2),
                 "the formula, without x",
             ),
-            less(hybrid_variance(), piecewise_worst, "below PM's worst case for every epsilon"),
-            at_most(hybrid_variance().subs(s, high), duchi_worst.subs(s, high), "at most Duchi's above epsilon*"),
-            less(duchi_worst.subs(s, low), hybrid_variance().subs(s, low), "and above it below epsilon*"),
+            less(hybrid_variance(), piecewise_worst(), "below PM's worst case for every epsilon"),
+            at_most(hybrid_variance().subs(s, high), duchi_worst().subs(s, high), "at most Duchi's above epsilon*"),
+            less(duchi_worst().subs(s, low), hybrid_variance().subs(s, low), "and above it below epsilon*"),
         ),
     )
 
@@ -233,7 +255,7 @@ def hybrid_mixing_is_best() -> Claim:
         parts=(
             at_most(best, variance(0, less_pm, high), "less PM: already at x = 0 not better"),
             at_most(best, variance(1, more_pm, high), "more PM: already at x = 1 not better"),
-            at_most(duchi_worst.subs(s, low), variance(0, MIXING, low), "below epsilon*: any PM is worse at x = 0"),
+            at_most(duchi_worst().subs(s, low), variance(0, MIXING, low), "below epsilon*: any PM is worse at x = 0"),
         ),
         argument="The variance is linear in x^2 for each alpha, so its largest value is at x = 0 or |x| = 1.",
     )
@@ -245,17 +267,17 @@ def hybrid_is_private() -> Claim:
         place="the hybrid mechanism, privacy",
         says="The hybrid is epsilon-LDP, whatever alpha is.",
         latex=r"p(y\mid x)\le e^{\varepsilon}p(y\mid x')",
-        parts=telling(is_private(HYBRID, s**2)),
+        parts=nontrivial(is_private(HYBRID, s**2)),
     )
 
 
-def _unworked(law: SymbolicWeights, ratio: Expr) -> tuple[Statement, ...]:
-    """is_private, with the product of the ratio and a class's probability left to the reader where the sides agree."""
+def _unevaluated(law: SymbolicWeights, ratio: Expr) -> tuple[Statement, ...]:
+    """is_private, with the product of the ratio and a class's probability unevaluated if the sides agree."""
     rewritten = []
     for part in is_private(law, ratio):
         other = next((one for one in law.classes if part.right == ratio * one.probability), None)
         rewritten.append(at_most(part.left, times(ratio, other.probability), part.label) if other else part)
-    return telling(rewritten)
+    return nontrivial(rewritten)
 
 
 def duchi_vector_as_printed() -> Claim:
@@ -264,13 +286,13 @@ def duchi_vector_as_printed() -> Claim:
         place="Duchi's mechanism for d attributes (Algorithm 3), as it is often copied: with closed half-spaces",
         says="With the closed half-spaces y.v >= 0 and y.v <= 0 the mechanism is epsilon-LDP for every d.",
         latex=r"\Pr[y\mid v]\le e^{\varepsilon}\Pr[y\mid v']",
-        parts=_unworked(DUCHI_VECTOR_PRINTED, t),
+        parts=_unevaluated(DUCHI_VECTOR_PRINTED, t),
         corrected=Correction(
             "For even d there are corners at right angles to v, which lie in both half-spaces: the exact ratio is e^epsilon "
             "+ 1. Counted with the rarer side alone they cost nothing.",
             r"e^{\varepsilon_{\text{exact}}}=e^{\varepsilon}+1",
             (
-                *_unworked(DUCHI_VECTOR_PRINTED, t + 1),
+                *_unevaluated(DUCHI_VECTOR_PRINTED, t + 1),
                 equal(
                     DUCHI_VECTOR_PRINTED.classes[1].probability,
                     times(t + 1, DUCHI_VECTOR_PRINTED.classes[2].probability),
@@ -292,7 +314,7 @@ def duchi_vector() -> Claim:
         says="With weight e^epsilon on y.v > 0 and 1 elsewhere the mechanism is epsilon-LDP, and tight.",
         latex=r"\Pr[y\mid v]=\frac{e^{\varepsilon}\text{ or }1}{(e^{\varepsilon}-1)N_++2^d}",
         parts=(
-            *_unworked(DUCHI_VECTOR, t),
+            *_unevaluated(DUCHI_VECTOR, t),
             equal(
                 DUCHI_VECTOR.classes[0].probability,
                 times(t, DUCHI_VECTOR.classes[1].probability),
@@ -342,8 +364,8 @@ def vanishing_difference() -> Claim:
         says="The hybrid's worst case is below PM's by 4 (s^2 - s + 1)/(3 (s^2 - 1)^2).",
         latex=r"\mathrm{Var}_{PM}-\mathrm{Var}_{HM}=\frac{4(s^2-s+1)}{3(s^2-1)^2}",
         parts=(
-            equal(piecewise_worst - hybrid_variance(), 4 * (s**2 - s + 1) / (3 * (s**2 - 1) ** 2), "the difference"),
-            differ(piecewise_worst, hybrid_variance(), "never 0"),
+            equal(piecewise_worst() - hybrid_variance(), 4 * (s**2 - s + 1) / (3 * (s**2 - 1) ** 2), "the difference"),
+            differ(piecewise_worst(), hybrid_variance(), "never 0"),
         ),
         source="derived",
     )

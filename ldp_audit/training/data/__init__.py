@@ -1,7 +1,7 @@
-"""Data sets by name: those that come with installed packages or are made up, and those read from a user's folder.
+"""Data sets by name: from installed packages, synthetic, or read from a user's folder.
 
-A loader is a function `(folder, **options) -> Images | Table` in a file of its own; nothing is downloaded, and nothing
-is unpickled but CIFAR's own format, by an unpickler that builds arrays only.
+A loader is a function `(folder, **options) -> Images | Table` in a file of its own. Nothing is downloaded, and nothing
+is unpickled except CIFAR's own format, by an unpickler that builds arrays only.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ __all__ = ["DATASETS", "DataSource", "Images", "Table", "data_for", "load"]
 
 
 class DataSource(NamedTuple):
-    """Where a data set comes from.
+    """The source of a data set.
 
     loader: a function of the folder, if one is needed, and of options.   kind: "images" or "table".
-    files: what the user's folder must hold, in words; "" where no folder is needed.
+    files: what the user's folder must hold, in words; "" if no folder is needed.
     """
 
     loader: Callable[..., Images | Table]
@@ -64,10 +64,10 @@ DATASETS: dict[str, DataSource] = {
 
 
 def load(name: str, folder: str | Path | None = None, **options: Any) -> Images | Table:
-    """The data set of this name.
+    """The data set with this name.
 
-    folder: where its files are; for those that need none, None.   options: the loader's own, such as a seed.
-    Raises ValueError for an unknown name, for a missing or needless folder, and for files that are not as expected.
+    folder: where its files are; None for data sets without files.   options: the loader's own, such as a seed.
+    Raises ValueError for an unknown name, for a missing or needless folder, and for unexpected files.
     """
     source = DATASETS.get(name)
     if source is None:
@@ -82,10 +82,10 @@ def load(name: str, folder: str | Path | None = None, **options: Any) -> Images 
 
 
 def data_for(embedded: str | None, name: str | None, folder: Path | None, texts: Mapping[str, str]) -> Images | Table:
-    """The data set of this name, "module:function" for a loader of the user's; the pipeline's embedded one for None.
+    """The data set with this name, or "module:function" for a user's loader; the pipeline's embedded one for None.
 
-    texts: the loader's options, as the command line has them.
-    Raises ValueError for unknown names and options, and for files that are not as expected.
+    texts: the loader's options, as given on the command line.
+    Raises ValueError for unknown names and options, and for unexpected files.
     """
     chosen = name or embedded
     if not chosen:
@@ -109,7 +109,7 @@ def data_for(embedded: str | None, name: str | None, folder: Path | None, texts:
 
 
 def _value(text: str) -> Any:
-    """A number, true or false where it reads as one, else the text."""
+    """The text as a number or a boolean if it reads as one, else the text."""
     for read in (int, float):
         try:
             return read(text)

@@ -1,11 +1,11 @@
 """ADULT (census income above 50,000 dollars): 48,842 records, 123 columns, from UCI's CSV files or from LIBSVM's.
 
-FedSel's 123 columns are LIBSVM's `a9a`: the 14 fields as bits, categories one-hot without a column for unknown ("?"),
-numbers by intervals, which are the quintiles of the training half, set apart where those coincide. RECIPE is ours; it
-was found by comparing the two encodings of the same records, and gives all 48,842 x 123 bits and all labels of `a9a`.
+FedSel's 123 columns are LIBSVM's `a9a`: the 14 fields as bits, categories one-hot without a column for unknown values
+("?"), numbers by intervals: the quintiles of the training half, separated if they coincide. RECIPE was found by
+comparing the two encodings of the same records; it reproduces all 48,842 x 123 bits and all labels of `a9a`.
 
-Traps: adult.test begins with a line that is no record, and its labels end in a full stop.
-Both halves together are FedSel's 48,842 records; label +1 is more than 50,000 dollars.
+adult.test begins with a line that is no record, and its labels end in a full stop. Both halves together are FedSel's
+48,842 records; label +1 is more than 50,000 dollars.
 """
 
 from __future__ import annotations
@@ -114,9 +114,8 @@ _LABELS = {"+1": 1, "1": 1, "-1": -1}
 def read_libsvm(path: Path, width: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """The records as a full matrix, shape (n, width), and their labels, shape (n,), -1 or +1.
 
-    width: how many columns there are; a file need not name the last ones.
-    Raises ValueError, naming the line, for anything that is not the format, an index beyond the width and a value
-    beyond [-1, 1].
+    width: number of columns; a file need not mention the last ones.
+    Raises ValueError, naming the line, for another format, an index beyond the width and a value outside [-1, 1].
     """
     labels: list[int] = []
     ends: list[int] = [0]

@@ -1,11 +1,11 @@
 """BANK (Bank Marketing, UCI): `bank-full.csv`, 45,211 records, 32 columns; label +1 is a term deposit subscribed.
 
-FedSel gives the width 32 and "one-hot-encoding every categorical attribute", which would be 51 columns. RECIPE is the
-one reading that we found to give 32; it is inferred, and not confirmed by the authors: the month as a number, and for
-every other category one column fewer than values, the first value being the one without.
+FedSel states the width 32 and "one-hot-encoding every categorical attribute", which would be 51 columns. RECIPE is the
+one reading that we found to give 32; it is inferred, not confirmed by the authors: the month as a number, and every
+other category with one column fewer than values, the first value having none.
 
-Trap: `duration`, of the call, is known only once the answer is; a model that is to predict the answer must not use it.
-FedSel's width needs it, so it is there unless `duration=False`, which leaves 31 columns.
+`duration`, the length of the call, is known only after the answer; a model that predicts the answer must not use it.
+FedSel's width needs it, so it is included unless `duration=False`, which leaves 31 columns.
 """
 
 from __future__ import annotations

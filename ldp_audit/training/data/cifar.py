@@ -1,13 +1,13 @@
 """CIFAR-10 and CIFAR-100 (Krizhevsky 2009), from the binary version or the python version.
 
 Binary: a record is the label (CIFAR-100: the coarse label, then the fine one), then 1024 bytes of red, of green and of
-blue, row by row. A file is records and nothing else, so its length says how many there are. Prefer it: nothing in it
-needs unpickling. Python: pickles, read by `plain_pickle`, which builds tables only.
+blue, row by row. A file consists of records only, so its length gives their number. Prefer it: it needs no unpickling.
+Python: pickles, read by `plain_pickle`, which builds tables only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,11 +22,11 @@ from ldp_audit.training.pipeline import check_choice, check_flag
 
 PIXELS = 3 * 32 * 32
 LABELS = {"fine": len(FINE_CLASSES), "coarse": len(COARSE_CLASSES)}
-"""CIFAR-100's kinds of labels, and how many classes each has."""
+"""CIFAR-100's kinds of labels, and the number of classes of each."""
 
 
 class Batch(NamedTuple):
-    """What a file holds.   pixels: uint8, shape (n, 3072).   labels, of the kind asked for: int64, shape (n,)."""
+    """The content of a file.   pixels: uint8, shape (n, 3072).   labels, of the requested kind: int64, shape (n,)."""
 
     pixels: NDArray[np.uint8]
     labels: NDArray[np.int64]
@@ -38,17 +38,16 @@ def cifar_10(folder: Path, *, excerpt: bool = False) -> Images:
     excerpt: accept files with another number of images than the official 10,000.
     """
     check_flag("excerpt", excerpt)
-    names = [*(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin"]
-    batches = []
-    for name in names:
-        path = find_file(folder, [name], inside=["cifar-10-batches-bin"])
+
+    def read(path: Path) -> Batch:
         records = _records(path, 1, None if excerpt else 10_000)
-        batches.append(Batch(records[:, 1:], checked_labels(records[:, 0], 10, path)))
-    return to_images("cifar-10", batches[:-1], batches[-1], 10)
+        return Batch(records[:, 1:], checked_labels(records[:, 0], 10, path))
+
+    return _ten_classes(folder, "cifar-10-batches-bin", ".bin", read)
 
 
 def cifar_100(folder: Path, *, labels: str = "fine", excerpt: bool = False) -> Images:
-    """CIFAR-100 from `train.bin` and `test.bin`; the images come in the files' order, whichever labels are asked for.
+    """CIFAR-100 from `train.bin` and `test.bin`; the images are in the files' order for either kind of labels.
 
     labels: fine (100 classes) or coarse (their 20 superclasses).
     excerpt: accept files with another number of images than the official 50,000 and 10,000.
@@ -65,6 +64,12 @@ def cifar_100(folder: Path, *, labels: str = "fine", excerpt: bool = False) -> I
     return to_images("cifar-100", batches[:1], batches[1], classes)
 
 
+def _ten_classes(folder: Path, inside: str, suffix: str, read: Callable[[Path], Batch]) -> Images:
+    names = [*(f"data_batch_{number}{suffix}" for number in range(1, 6)), f"test_batch{suffix}"]
+    batches = [read(find_file(folder, [name], inside=[inside])) for name in names]
+    return to_images("cifar-10", batches[:-1], batches[-1], 10)
+
+
 def to_images(name: str, train: Sequence[Batch], test: Batch, classes: int) -> Images:
     """The batches as images in [0, 1]."""
     labels = np.concatenate([batch.labels for batch in train])
@@ -72,20 +77,20 @@ def to_images(name: str, train: Sequence[Batch], test: Batch, classes: int) -> I
 
 
 def checked_kind(labels: str) -> int:
-    """The number of classes that labels of this kind have; ValueError if there is no such kind."""
+    """The number of classes of this kind of labels; ValueError for an unknown kind."""
     check_choice("labels", labels, tuple(LABELS))
     return LABELS[labels]
 
 
 def checked_labels(labels: NDArray, classes: int, path: Path) -> NDArray[np.int64]:
-    """The labels; ValueError where one is not 0 .. classes - 1."""
+    """The labels; ValueError unless all are in 0 .. classes - 1."""
     if len(labels) and not 0 <= labels.min() <= labels.max() < classes:
         raise ValueError(f"{path} must have labels 0 .. {classes - 1}, found {labels.min()} to {labels.max()}")
     return labels.astype(np.int64)
 
 
 def checked_pairs(fine: NDArray, coarse: NDArray, path: Path) -> None:
-    """Raise ValueError unless each image's superclass is that of its class."""
+    """Raise ValueError unless each image's superclass contains its class."""
     expected = np.array(COARSE_OF_FINE)[checked_labels(fine, len(FINE_CLASSES), path)]
     wrong = np.flatnonzero(expected != checked_labels(coarse, len(COARSE_CLASSES), path))
     if len(wrong):
@@ -97,7 +102,7 @@ def checked_pairs(fine: NDArray, coarse: NDArray, path: Path) -> None:
 
 
 def _records(path: Path, labels: int, count: int | None) -> NDArray[np.uint8]:
-    """The file's records, shape (count, labels + 3072); any count but 0 where it is None."""
+    """The file's records, shape (count, labels + 3072); any positive count if it is None."""
     size = labels + PIXELS
     most = 50_000 * size
     length = file_size(path)
@@ -127,13 +132,12 @@ def cifar_10_python(folder: Path, *, excerpt: bool = False) -> Images:
     excerpt: accept files with another number of images than the official 10,000.
     """
     check_flag("excerpt", excerpt)
-    names = [*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"]
-    batches = []
-    for name in names:
-        path = find_file(folder, [name], inside=["cifar-10-batches-py"])
+
+    def read(path: Path) -> Batch:
         found, pixels = _read(path, 10_000, excerpt=excerpt)
-        batches.append(Batch(pixels, _labels(found, b"labels", len(pixels), 10, path)))
-    return to_images("cifar-10", batches[:-1], batches[-1], 10)
+        return Batch(pixels, _labels(found, b"labels", len(pixels), 10, path))
+
+    return _ten_classes(folder, "cifar-10-batches-py", "", read)
 
 
 def cifar_100_python(folder: Path, *, labels: str = "fine", excerpt: bool = False) -> Images:

@@ -1,7 +1,7 @@
-"""CIFAR-100's hundred classes and the twenty superclasses that they fall under (Krizhevsky 2009, section 3.2).
+"""CIFAR-100's hundred classes and twenty superclasses (Krizhevsky 2009, section 3.2).
 
-Fine labels number the classes, coarse labels the superclasses, each in the order of the alphabet. FedMD-NFDP's private
-data are six of the former, by number, and in its non-IID setting superclasses 0 to 5.
+Fine labels number the classes, coarse labels the superclasses, both alphabetically. FedMD-NFDP's private data are six
+of the classes, and in its non-IID setting superclasses 0 to 5.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ SUPERCLASSES: dict[str, tuple[str, str, str, str, str]] = {
     "vehicles_1": ("bicycle", "bus", "motorcycle", "pickup_truck", "train"),
     "vehicles_2": ("lawn_mower", "rocket", "streetcar", "tank", "tractor"),
 }
-"""The classes of each superclass; superclass i of the data is the i-th here."""
+"""The classes of each superclass, by coarse label."""
 
 FINE_CLASSES: tuple[str, ...] = tuple(sorted(name for names in SUPERCLASSES.values() for name in names))
-"""The classes' names by their fine label."""
+"""The names of the classes, by fine label."""
 
 COARSE_CLASSES: tuple[str, ...] = tuple(SUPERCLASSES)
-"""The superclasses' names by their coarse label."""
+"""The names of the superclasses, by coarse label."""
 
 COARSE_OF_FINE: tuple[int, ...] = tuple(
     next(coarse for coarse, names in enumerate(SUPERCLASSES.values()) if name in names) for name in FINE_CLASSES

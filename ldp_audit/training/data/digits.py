@@ -1,7 +1,7 @@
-"""scikit-learn's handwritten digits: 1,797 images of 8 x 8, which come with the package.
+"""scikit-learn's handwritten digits: 1,797 images of 8 x 8, part of the package.
 
 They are the test half of "Optical Recognition of Handwritten Digits" (Alpaydin and Kaynak 1998): a grey level is the
-number of ink pixels in a block of 4 x 4, 0 to 16. They stand in for MNIST where there is no file.
+number of ink pixels in a block of 4 x 4, 0 to 16. They replace MNIST where there are no files.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ldp_audit.training.streams import Streams
 
 
 def digits(*, test_share: float = 0.2, seed: int = 0) -> Images:
-    """The digits, ink = 1, with a test half of this share of each class.
+    """The digits, ink = 1, with this share of each class as the test half.
 
-    test_share: in (0, 1).   seed: of the division, which is the same for every run unless this is changed.
+    test_share: in (0, 1).   seed: of the split.
     """
     from sklearn.datasets import load_digits
 

@@ -1,7 +1,7 @@
-"""Files of a data set in a user's folder, read within limits: found by name, unpacked, and as lines of text.
+"""Files of a data set in a user's folder: found by name, unpacked, and read as lines of text, within limits.
 
 A file is gzipped if its first two bytes say so, whatever its name: mirrors rename. Lines are ASCII and at most LONGEST
-bytes: a binary file, or an unpacked gzip bomb without line ends, is refused before it fills the memory.
+bytes, so that a binary file, or a gzip bomb without line ends, is refused before it fills the memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NAMES = 8
 def find_file(folder: Path, names: Sequence[str], *, inside: Sequence[str] = ()) -> Path:
     """The first of these names that is a file in `folder`, or else in one of its subfolders `inside`.
 
-    Raises ValueError that says which names were expected, where they were looked for, and what is there instead.
+    Raises ValueError with the expected names, the places searched, and the folder's contents.
     """
     places = [folder, *(folder / name for name in inside)]
     for place in places:
@@ -34,7 +34,7 @@ def find_file(folder: Path, names: Sequence[str], *, inside: Sequence[str] = ())
 
 
 def contents(folder: Path) -> str:
-    """What a folder holds, in a few words, for an error."""
+    """A folder's contents in a few words, for an error."""
     try:
         names = sorted(path.name + "/" * path.is_dir() for path in folder.iterdir())
     except OSError as error:
@@ -45,9 +45,9 @@ def contents(folder: Path) -> str:
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """The file's bytes as a stream, unpacked where they are gzipped.
+    """The file's bytes as a stream, unpacked if gzipped.
 
-    Raises ValueError, also inside the `with`, where the file cannot be read or is damaged.
+    Raises ValueError, also inside the `with`, if the file cannot be read or is damaged.
     """
     try:
         with path.open("rb") as raw:
@@ -65,8 +65,8 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 def read_exactly(stream: IO[bytes], size: int, path: Path) -> bytearray:
     """The rest of the stream, which must be `size` bytes.
 
-    Memory grows with what is there, not with what a header promises, and no more than one byte is read beyond it.
-    Raises ValueError where there is less or more.
+    Memory grows with the actual data, not with the header's promise, and at most one byte beyond is read.
+    Raises ValueError for fewer or more bytes.
     """
     read = bytearray()
     while len(read) < size and (chunk := stream.read(min(_CHUNK, size - len(read)))):
@@ -78,7 +78,7 @@ def read_exactly(stream: IO[bytes], size: int, path: Path) -> bytearray:
 
 
 def file_size(path: Path) -> int:
-    """In bytes; ValueError where the file cannot be seen."""
+    """In bytes; ValueError if the file cannot be accessed."""
     try:
         return path.stat().st_size
     except OSError as error:
@@ -86,7 +86,7 @@ def file_size(path: Path) -> int:
 
 
 def read_whole(path: Path, most: int) -> bytes:
-    """The file's bytes as they are; ValueError where it is larger than `most` bytes, before any is read."""
+    """The file's bytes; ValueError before reading if it is larger than `most` bytes."""
     size = file_size(path)
     if size > most:
         raise ValueError(f"{path} must be at most {most} bytes, found {size}")
@@ -102,12 +102,12 @@ _SHOWN = 60
 
 
 def text_lines(path: Path, *, comment: str = "\n") -> Iterator[tuple[str, str]]:
-    """Each line that is not blank, stripped, after the words that say where it is ("adult.data, line 3").
+    """Each line that is not blank, stripped, after its position ("adult.data, line 3").
 
-    comment: lines that begin with this are left out; the default leaves out none.
+    comment: prefix of lines to skip; none by default.
 
-    Raises ValueError, naming the line, for a line that is too long or not ASCII, and for more than MOST lines; also
-    for a file without any line.
+    Raises ValueError, naming the line, for a line that is too long or not ASCII, and for more than MOST lines; also for
+    a file without any line.
     """
     number, found = 0, False
     with opened(path) as stream:
@@ -129,16 +129,16 @@ def text_lines(path: Path, *, comment: str = "\n") -> Iterator[tuple[str, str]]:
 def text_records(
     path: Path, fields: Sequence[str], separator: str, *, comment: str = "\n"
 ) -> Iterator[tuple[str, list[str]]]:
-    """Each line's fields, after the words that say where it is; see `text_lines` and `split_line`."""
+    """Each line's fields, after its position; see `text_lines` and `split_line`."""
     for where, line in text_lines(path, comment=comment):
         yield where, split_line(where, line, fields, separator)
 
 
 def split_line(where: str, line: str, fields: Sequence[str], separator: str) -> list[str]:
-    """A line's fields, stripped of spaces and of double quotes around them.
+    """A line's fields, stripped of spaces and of surrounding double quotes.
 
     fields: their names, in order.   separator: between two fields; never part of one, quoted or not.
-    Raises ValueError, beginning with `where`, if their number is not that of the names.
+    Raises ValueError, beginning with `where`, for a wrong number of fields.
     """
     values = [_unquoted(value.strip()) for value in line.split(separator)]
     if len(values) != len(fields):
@@ -150,7 +150,7 @@ def split_line(where: str, line: str, fields: Sequence[str], separator: str) -> 
 
 
 def shown(text: str | bytes) -> str:
-    """A text as an error quotes it: in quotes, and cut where it is long."""
+    """A text as an error quotes it, truncated if long."""
     return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."
 
 

@@ -17,9 +17,9 @@ from ldp_audit.training.datasets import Images
 from ldp_audit.training.pipeline import check_choice
 
 EMNIST_CLASSES = {"byclass": 62, "bymerge": 47, "balanced": 47, "letters": 26, "digits": 10, "mnist": 10}
-"""The splits that EMNIST is distributed in, and how many classes each has."""
+"""EMNIST's splits, and the number of classes of each."""
 
-_MOST = 1_000_000  # images in a file; the largest, EMNIST's byclass, has 697,932
+_MAX_IMAGES = 1_000_000  # images in a file; the largest, EMNIST's byclass, has 697,932
 _SIDE = 28
 _EMNIST_FOLDERS = ("gzip", "EMNIST/raw")
 
@@ -35,7 +35,7 @@ def fashion_mnist(folder: Path) -> Images:
 
 
 def emnist(folder: Path, *, split: str | None = None) -> Images:
-    """One of EMNIST's splits, upright: the files hold the images transposed, which is undone.
+    """One of EMNIST's splits, upright: the images in the files are transposed.
 
     split: byclass, bymerge, balanced, letters, digits or mnist; if None, the only one in the folder.
     The letters' labels, 1 .. 26 in the files, become 0 .. 25.
@@ -52,8 +52,8 @@ def emnist(folder: Path, *, split: str | None = None) -> Images:
 def read_idx(path: Path, shape: tuple[int | None, ...]) -> NDArray[np.uint8]:
     """The array of an IDX file of unsigned bytes.
 
-    shape: what is accepted; None for any number up to a million. The header is checked before anything is allocated.
-    Raises ValueError, naming the file, for another kind of array and for a file shorter or longer than its header says.
+    shape: the accepted shape; None for any size up to a million. The header is checked before any allocation.
+    Raises ValueError, naming the file, for another kind of array and for a file whose size contradicts its header.
     """
     with opened(path) as stream:
         start = stream.read(4)
@@ -69,10 +69,10 @@ def read_idx(path: Path, shape: tuple[int | None, ...]) -> NDArray[np.uint8]:
             )
         lengths = tuple(int.from_bytes(header[at : at + 4], "big") for at in range(0, len(header), 4))
         if any(
-            length > _MOST if wanted is None else length != wanted
+            length > _MAX_IMAGES if wanted is None else length != wanted
             for length, wanted in zip(lengths, shape, strict=True)
         ):
-            accepted = ", ".join(f"at most {_MOST}" if wanted is None else str(wanted) for wanted in shape)
+            accepted = ", ".join(f"at most {_MAX_IMAGES}" if wanted is None else str(wanted) for wanted in shape)
             raise ValueError(f"{path} must have axes of length ({accepted}), its header says {lengths}")
         values = read_exactly(stream, math.prod(lengths), path)
     return np.frombuffer(values, np.uint8).reshape(lengths)
@@ -106,7 +106,7 @@ def _split(
 
 
 def _names(stem: str, axes: int) -> list[str]:
-    """The official name, then those that mirrors and unpackers make of it."""
+    """The official name, then the variants of mirrors and unpackers."""
     return [f"{stem}{mark}idx{axes}-ubyte{end}" for mark in "-." for end in ("", ".gz")]
 
 

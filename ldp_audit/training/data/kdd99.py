@@ -1,12 +1,12 @@
 """KDD99 (KDD Cup 1999 intrusions): 41 fields, 114 columns; label -1 is a normal connection, +1 any attack.
 
-FedSel gives the width 114 and 70,000 records, not which ones nor how they were coded. RECIPE is a reading that gives
-114; it is inferred, and not confirmed by the authors: the three categories of the 10% file (3, 66 and 11 values)
+FedSel states the width 114 and 70,000 records, but neither which records nor their coding. RECIPE is a reading that
+gives 114; it is inferred, not confirmed by the authors: the three categories of the 10% file (3, 66 and 11 values)
 without their first value's column, 77, and the 38 numbers without `num_outbound_cmds`, which is always 0. Another
-reading is as good: all columns of the categories (118 in all) of a sample that lacks four of the rare ones.
+reading is equally plausible: all columns of the categories (118 in all) of a sample that lacks four rare values.
 
-`is_host_login` is always 0 in the 10% file too; it is kept, since the width needs it. The full file has four services
-more, with a handful of records; they are coded as "other". Duplicates, which are most of the file, are kept.
+`is_host_login` is always 0 in the 10% file too; it is kept, since the width needs it. The full file has four more
+services, with a handful of records; they are coded as "other". Duplicates, which are most of the file, are kept.
 """
 
 from __future__ import annotations
@@ -85,10 +85,10 @@ RECIPE = Recipe(
 def load(folder: Path, *, file: str = "10-percent", records: int | None = RECORDS, seed: int = 0) -> Table:
     """KDD99 from `kddcup.data_10_percent` or `kddcup.data`, gzipped or not.
 
-    file: "10-percent" or "full".   records: how many are drawn, all sets of that size being as likely; in the file's
-    order. None takes all: 494,021 of the 10% file are 0.5 GB, twice that while they are read.   seed: of the draw.
-    Raises ValueError for a file that is missing or not as expected, naming the line (lines that are not drawn are
-    only counted), and where it has fewer records.
+    file: "10-percent" or "full".   records: size of a uniform sample, in the file's order. None takes all: 494,021 of
+        the 10% file are 0.5 GB, twice that while they are read.   seed: of the sample.
+    Raises ValueError for a missing or unexpected file, naming the line (lines outside the sample are only counted), and
+    for a file with fewer records.
     """
     check_choice("file", file, tuple(FILES))
     if records is not None and (not isinstance(records, int) or isinstance(records, bool) or records < 1):

@@ -24,8 +24,8 @@ from ldp_audit.training.streams import Streams
 CLASSES = 62
 _SIDE = 28
 _FOLDERS = ("data", "femnist", "femnist/data")
-_MOST = 2 << 30  # bytes of a file; 100 writers take about 200 MB
-_DARK = 0.25  # LEAF's pages are mostly white: a mean below this says that they were inverted already
+_MAX_BYTES = 2 << 30  # bytes of a file; 100 writers take about 200 MB
+_MIN_MEAN = 0.25  # LEAF's images are mostly white: a smaller mean means that they were inverted already
 
 
 def femnist(
@@ -39,10 +39,10 @@ def femnist(
     """FEMNIST with its writers; ink is 1, as in MNIST.
 
     folder: holds `train` and `test` with LEAF's JSON files (as its preprocessing leaves them), or `all_data`, or the
-        files themselves; the latter two are divided here, writer by writer. LEAF's `data` and `femnist` may be between.
-    writers: read only this many of each half's writers, in the files' order; None for all, which takes about 5 GB.
-    held_out: share of each writer's images that become the test half, 0.1 unless given; only where LEAF did not divide.
-    seed: of that division.   invert: LEAF's white = 1 becomes ink = 1; False for files that have ink = 1 already.
+        files themselves; the latter two are split here, writer by writer. LEAF's `data` and `femnist` may be between.
+    writers: number of each half's writers to read, in the files' order; None for all, which takes about 5 GB.
+    held_out: share of each writer's images in the test half, 0.1 by default; only if LEAF did not split.
+    seed: of that split.   invert: LEAF's white = 1 becomes ink = 1; False for files with ink = 1.
     """
     check_flag("invert", invert)
     if writers is not None:
@@ -91,7 +91,7 @@ def _find(folder: Path) -> list[list[Path]]:
 
 
 def _files(folder: Path) -> list[Path]:
-    """In the order of the numbers in their names: all_data_2 before all_data_10."""
+    """Files in numerical order: all_data_2 before all_data_10."""
     return sorted(
         (path for path in folder.glob("*.json") if path.is_file()),
         key=lambda path: [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in _parts(path.name)],
@@ -103,7 +103,7 @@ def _parts(name: str) -> list[str]:
 
 
 def _writers(files: Sequence[Path]) -> Iterator[_Writer]:
-    """All writers, file by file, so that no more than one file's text is in memory."""
+    """All writers, file by file, so that only one file's text is in memory."""
     seen: dict[str, Path] = {}
     for path in files:
         for name, writer in _read(path):
@@ -115,7 +115,7 @@ def _writers(files: Sequence[Path]) -> Iterator[_Writer]:
 
 def _read(path: Path) -> list[tuple[str, _Writer]]:
     """The writers of a file, by name, in the order of its "users"."""
-    data = read_whole(path, _MOST)
+    data = read_whole(path, _MAX_BYTES)
     try:
         found = json.loads(data, object_pairs_hook=_object, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
@@ -141,7 +141,7 @@ def _read(path: Path) -> list[tuple[str, _Writer]]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Writer:
-    """A JSON object; a writer's becomes arrays at once, so that no more than one is held as a list of numbers."""
+    """A JSON object; a writer's images become an array at once, so that only one writer's are a list of numbers."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("an object has a key twice")
@@ -180,7 +180,7 @@ def _differ(users: list[str], counts: list[Any], sizes: list[int]) -> str:
 
 
 def _divide(writers: list[_Writer], share: float, seed: int) -> tuple[list[_Writer], list[_Writer]]:
-    """Each writer's images into two, drawn at random."""
+    """Split each writer's images in two, at random."""
     train, test = [], []
     for number, (x, y) in enumerate(writers):
         chosen = np.zeros(len(y), bool)
@@ -196,7 +196,7 @@ def _join(writers: list[_Writer], folder: Path, *, invert: bool) -> tuple[NDArra
     x = np.concatenate([writer.x for writer in writers]) if writers else np.empty((0, _SIDE * _SIDE), np.float32)
     y = np.concatenate([writer.y for writer in writers]) if writers else np.empty(0, np.int64)
     if invert:
-        if len(x) and x.mean() < _DARK:
+        if len(x) and x.mean() < _MIN_MEAN:
             raise ValueError(
                 f"{str(folder)!r} must hold LEAF's images, mostly white = 1, found a mean of {x.mean():.2f}: "
                 "if ink is 1 in these files, give invert=False"

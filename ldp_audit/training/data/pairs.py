@@ -1,11 +1,11 @@
-"""FedMD's pairs: a public data set and some classes of a private one, joined into one set of images.
+"""FedMD's pairs: a public data set joined with some classes of a private one.
 
-Labels 0 to 9 are the public classes, those from 10 the private ones, in the order given. Both come from one folder.
-Source: Sun and Lyu, FedMD-NFDP (IJCAI 2021), Section 5 and Table 1: MNIST with the letters a to f, CIFAR-10 with
-CIFAR-100's subclasses 0, 2, 20, 63, 71 and 82, or with its superclasses 0 to 5 where the parties' data differ.
+Labels 0 to 9 are the public classes, those from 10 the private ones, in the order given. Both data sets are in one
+folder. Source: Sun and Lyu, FedMD-NFDP (IJCAI 2021), Section 5 and Table 1: MNIST with the letters a to f, CIFAR-10
+with CIFAR-100's subclasses 0, 2, 20, 63, 71 and 82, or, if the parties' data differ, with its superclasses 0 to 5.
 
-The paper calls all its letters FEMNIST. Its 2,880 records for each of ten parties (Table 2) are what EMNIST's letters
-have, 6 x 4,800 / 10, as its 300 are of CIFAR-100, 6 x 500 / 10; writers are known in LEAF's FEMNIST only.
+The paper calls all its letters FEMNIST. Its 2,880 records for each of ten parties (Table 2) match EMNIST's letters, 6 x
+4,800 / 10, as its 300 match CIFAR-100, 6 x 500 / 10; only LEAF's FEMNIST has writers.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ SUBCLASSES = (0, 2, 20, 63, 71, 82)
 
 _LETTERS = 6  # a to f
 _SUPERCLASSES = 6  # 0 to 5
-_CASES = {"small": (36,), "capital": (10,), "both": (36, 10)}  # where a letter's labels begin in FEMNIST
+_CASES = {"small": (36,), "capital": (10,), "both": (36, 10)}  # the first label of the letters in FEMNIST
 _VERSIONS = {"binary": (cifar_10, cifar_100), "python": (cifar_10_python, cifar_100_python)}
 
 
 def mnist_emnist(folder: Path) -> Images:
-    """MNIST, and the letters a to f, small and capital in one class, of EMNIST's letters."""
+    """MNIST, and the letters a to f of EMNIST's letters, small and capital in one class."""
     renamed = {label: label for label in range(_LETTERS)}
     return _joined("mnist-emnist", mnist(folder), emnist(folder, split="letters"), renamed)
 
@@ -41,7 +41,7 @@ def mnist_emnist(folder: Path) -> Images:
 def mnist_femnist(folder: Path, *, case: str = "small", writers: int | None = None) -> Images:
     """MNIST, and the letters a to f of LEAF's FEMNIST with their writers.
 
-    case: small, capital or both (in one class).   writers: read only this many of LEAF's.
+    case: small, capital or both (in one class).   writers: number of LEAF's writers to read.
     """
     check_choice("case", case, tuple(_CASES))
     renamed = {start + letter: letter for start in _CASES[case] for letter in range(_LETTERS)}
@@ -81,7 +81,7 @@ def _joined(
     renamed: Mapping[int, int],
     writers: NDArray[np.int64] | None = None,
 ) -> Images:
-    """Public images, then the private ones of the labels in `renamed`, numbered on from the public classes.
+    """Public images, then the private ones with the labels in `renamed`, numbered after the public classes.
 
     writers: of the private training images; the public ones' are -1.
     """

@@ -1,9 +1,9 @@
 """Pickles of byte tables, read without the pickle module: nothing in the file can name code that runs.
 
-A pickle is a program for a stack machine. This machine knows the instructions that a protocol-2 pickle of dicts, lists,
-numbers, strings and numpy tables of unsigned bytes consists of, and refuses all others. The functions that such a
-pickle calls (two of numpy's, and one of codecs' where Python 3 wrote it) are recognised by name and carried out here:
-none is looked up, imported or called, and an array is made only after its size was found to be that of its bytes.
+A pickle is a program for a stack machine. This one implements the instructions of a protocol-2 pickle of dicts, lists,
+numbers, strings and numpy tables of unsigned bytes, and refuses all others. The functions that such a pickle calls (two
+of numpy's, and one of codecs' if Python 3 wrote it) are recognised by name and emulated: none is imported or called,
+and an array is built only after its size was compared with its bytes.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-_MOST = 1_000_000  # instructions; CIFAR-100's training half has about 200,000
+_MAX_INSTRUCTIONS = 1_000_000  # instructions; CIFAR-100's training half has about 200,000
 _RECONSTRUCT = ("numpy.core.multiarray _reconstruct", "numpy._core.multiarray _reconstruct")
 
 
 class ByteTable:
-    """A numpy table of unsigned bytes.   values: shape (rows, columns); None until the pickle filled it."""
+    """A numpy table of unsigned bytes.   values: shape (rows, columns); None until the pickle fills it."""
 
     values: NDArray[np.uint8] | None = None
 
 
 def read_pickle(data: bytes) -> Any:
-    """What the pickle holds: dicts, lists, tuples, numbers, bytes, texts and `ByteTable`s.
+    """The value of a pickle: dicts, lists, tuples, numbers, bytes, texts and `ByteTable`s.
 
     Strings of Python 2 are bytes. Raises ValueError for anything else, before any of it is built.
     """
@@ -35,13 +35,13 @@ def read_pickle(data: bytes) -> Any:
     memo: dict[int, Any] = {}
     stream = io.BytesIO(data)
     try:
-        for _ in range(_MOST):
+        for _ in range(_MAX_INSTRUCTIONS):
             name, argument = _instruction(stream)
             if name == "STOP":
                 break
             _step(name, argument, stack, memo)
         else:
-            raise ValueError(f"must have at most {_MOST} instructions")
+            raise ValueError(f"must have at most {_MAX_INSTRUCTIONS} instructions")
     except (IndexError, KeyError) as error:
         raise ValueError("uses values that it never made") from error
     if len(stack) != 1 or stream.read(1):
@@ -50,11 +50,11 @@ def read_pickle(data: bytes) -> Any:
 
 
 class _Mark:
-    """Where a run of values begins on the stack."""
+    """The start of a run of values on the stack."""
 
 
 class _Named(NamedTuple):
-    """A function or class that the pickle names; no more than its name."""
+    """A function or class that the pickle names, as its name only."""
 
     name: str
 
@@ -64,7 +64,7 @@ class _ByteType:
 
 
 def _instruction(stream: io.BytesIO) -> tuple[str, Any]:
-    """The next instruction and its argument; ValueError for those that this machine does not have, unread."""
+    """The next instruction and its argument. Raises ValueError for unsupported ones before reading the argument."""
     code = stream.read(1).decode("latin-1")
     if not code:
         raise ValueError("must have an end, which is missing")
@@ -81,7 +81,7 @@ def _step(name: str, argument: Any, stack: list[Any], memo: dict[int, Any]) -> N
     elif name in _PUSHES:
         stack.append(argument)
     elif name in _STRINGS:
-        stack.append(argument.encode("latin-1"))  # pickletools shows Python 2's strings so
+        stack.append(argument.encode("latin-1"))  # pickletools decodes Python 2's strings as latin-1
     elif name in _PUTS:
         memo[argument] = stack[-1]
     elif name in _GETS:
@@ -101,7 +101,7 @@ def _named(name: str) -> _Named:
 
 
 def _reduce(stack: list[Any]) -> None:
-    """A call: of one of three functions, each carried out here."""
+    """A call of one of three functions, each emulated here."""
     arguments, called = stack.pop(), stack.pop()
     match called, arguments:
         case _Named(name), (_Named("numpy ndarray"), *_) if name in _RECONSTRUCT:
@@ -115,7 +115,7 @@ def _reduce(stack: list[Any]) -> None:
 
 
 def _build(stack: list[Any]) -> None:
-    """An array's or a type's state."""
+    """The state of an array or a type."""
     state = stack.pop()
     match stack[-1], state:
         case _ByteType(), _:
@@ -130,7 +130,7 @@ def _build(stack: list[Any]) -> None:
 
 
 def _popped(stack: list[Any], count: int) -> list[Any]:
-    """The last `count` values, off the stack."""
+    """Pop the last `count` values."""
     if count > len(stack):
         raise IndexError
     values = stack[len(stack) - count :]
@@ -139,7 +139,7 @@ def _popped(stack: list[Any], count: int) -> list[Any]:
 
 
 def _popped_run(stack: list[Any]) -> list[Any]:
-    """The values above the last mark, and the mark, off the stack."""
+    """Pop the values above the last mark, and the mark."""
     count = next((above for above, value in enumerate(reversed(stack)) if isinstance(value, _Mark)), len(stack))
     run = _popped(stack, count)
     stack.pop()
@@ -153,7 +153,7 @@ def _extend(stack: list[Any], values: list[Any]) -> None:
 
 
 def _enter(stack: list[Any], values: list[Any]) -> None:
-    """Keys are strings only: a tuple of tuples of tuples could take forever to hash."""
+    """Update a dict with string keys only: a deeply nested tuple could take forever to hash."""
     keys = values[::2]
     if not isinstance(stack[-1], dict) or len(values) % 2 or not all(isinstance(key, bytes | str) for key in keys):
         raise ValueError("must enter strings into dicts only")
@@ -174,7 +174,7 @@ _MAKES: dict[str, Callable[[], Any]] = {
     "EMPTY_TUPLE": tuple,
     "MARK": _Mark,
 }
-"""What an instruction without an argument puts on the stack."""
+"""Values that instructions without an argument push."""
 
 _ACTS: dict[str, Callable[[list[Any]], None]] = {
     "TUPLE1": lambda stack: stack.append(tuple(_popped(stack, 1))),
@@ -188,7 +188,7 @@ _ACTS: dict[str, Callable[[list[Any]], None]] = {
     "REDUCE": _reduce,
     "BUILD": _build,
 }
-"""What an instruction does with the values that it finds on the stack."""
+"""Instructions that work on the values on the stack."""
 
 _KNOWN = frozenset((*_PUSHES, *_STRINGS, *_PUTS, *_GETS, *_MAKES, *_ACTS, "GLOBAL", "PROTO", "STOP"))
 _CODES = {one.code: one for one in pickletools.opcodes}

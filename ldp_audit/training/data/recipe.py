@@ -1,8 +1,8 @@
-"""A recipe: how the fields of a table's records become numbers in [-1, 1] and a label. It is data, and prints as such.
+"""A recipe: the coding of a table's fields as numbers in [-1, 1] and a label, as printable data.
 
-Why [-1, 1]: FedSel clips the entries of gradients to [-1, 1] before it perturbs them, so how large the numbers are
-decides how much of a gradient survives, and how it compares with the noise. For records in [-1, 1] the logistic and the
-hinge loss have gradients in [-1, 1] up to the regulariser's, and clipping has nothing to do.
+Why [-1, 1]: FedSel clips the entries of gradients to [-1, 1] before perturbing them, so the scale of the records
+decides how much of a gradient survives clipping, and its size relative to the noise. For records in [-1, 1] the
+gradients of the logistic and the hinge loss are in [-1, 1] up to the regulariser's, and clipping changes nothing.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _CHUNK = 8192
 
 
 class Column(Protocol):
-    """How one field is coded: a number (`Scaled`, `Ordinal`), bits (`OneHot`, `Intervals`), or nothing (`LeftOut`)."""
+    """The coding of one field: a number (`Scaled`, `Ordinal`), bits (`OneHot`, `Intervals`), or nothing (`LeftOut`)."""
 
     @property
     def name(self) -> str:
-        """The field's."""
+        """The field's name."""
         ...
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Names of the columns that it gives."""
+        """Names of the resulting columns."""
         ...
 
     def encode(self, values: Sequence[str]) -> NDArray[np.float64]:
-        """The columns, shape (n, len(outputs)), in [-1, 1]; ValueError for a value that is not of the field."""
+        """The columns, shape (n, len(outputs)), in [-1, 1]; ValueError for a value outside the field's domain."""
         ...
 
     def describe(self) -> str:
@@ -45,7 +45,7 @@ class Column(Protocol):
 
 @dataclass(frozen=True)
 class Target:
-    """The field that is to be predicted.   name: of it.   negative, positive: its values that are -1 and +1."""
+    """The label's field.   name: the field's.   negative, positive: its values that become -1 and +1."""
 
     name: str
     negative: tuple[str, ...]
@@ -62,11 +62,11 @@ class Target:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a table is made.
+    """The coding of a table.
 
-    name: of the data set.   source: whose recipe it is, and how sure that is.
-    columns: how each field is coded, in the file's order.   target: the field after them.
-    width: how many columns must result; ValueError where it is another number.
+    name: of the data set.   source: the recipe's author, and how certain it is.
+    columns: the coding of each field, in the file's order.   target: the field after them.
+    width: the resulting number of columns; ValueError for another number.
     """
 
     name: str
@@ -92,8 +92,9 @@ class Recipe:
     def table(self, records: Iterable[tuple[str, Sequence[str]]]) -> Table:
         """The table of these records.
 
-        records: (where the record stands, its fields), at least one; read in chunks, so that the text is never held.
-        Raises ValueError, naming the place, for a field that is not as the recipe says.
+        records: (position of the record, its fields), at least one; read in chunks, so that the text is never in
+            memory.
+        Raises ValueError, naming the position, for a field that does not match the recipe.
         """
         stream, xs, ys = iter(records), [], []
         while chunk := list(islice(stream, _CHUNK)):
@@ -105,7 +106,7 @@ class Recipe:
         return Table(self.name, np.concatenate(xs), np.concatenate(ys), self.outputs)
 
     def describe(self) -> str:
-        """The recipe as text: a line for each field, with the number of columns that it gives."""
+        """The recipe as text: one line per field, with its number of columns."""
         rows = [f"{self.name}: {self.width} columns. {self.source}"]
         rows += [f"  {column.name:<28} {len(column.outputs):>3}  {column.describe()}" for column in self.columns]
         rows.append(f"  {self.target.name:<28} y    +1: {', '.join(self.target.positive)}; -1: all else that is known")
@@ -115,7 +116,7 @@ class Recipe:
         try:
             return self._encode([fields for _, fields in chunk])
         except ValueError:
-            for where, fields in chunk:  # which record it was is looked for only when one was wrong
+            for where, fields in chunk:  # the bad record is searched for only after an error
                 try:
                     self._encode([fields])
                 except ValueError as error:
@@ -130,12 +131,12 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Scaled:
-    """A number's column.
+    """The column of a number.
 
     name: of the field.   low, high: the bounds, low < high.
     how: "centred": affine, from -1 at low to 1 at high; "ratio": divided by the greater of |low| and |high|, so that 0
-    stays 0; "log": sign(v) log(1 + |v|), then as "ratio", for amounts and counts over many orders of magnitude.
-    Raises ValueError where the bounds do not ascend.
+        stays 0; "log": sign(v) log(1 + |v|), then as "ratio", for amounts and counts over many orders of magnitude.
+    Raises ValueError if the bounds do not ascend.
     """
 
     name: str
@@ -181,9 +182,9 @@ class Scaled:
 
 @dataclass(frozen=True)
 class Ordinal:
-    """A column for values that have an order: the first is -1, the last 1, the others evenly between.
+    """The column of an ordered category: -1 for the first value, 1 for the last, the others evenly between.
 
-    name: of the field.   values: two or more, in order.   Raises ValueError for fewer, or for one named twice.
+    name: of the field.   values: two or more, in order.   Raises ValueError for fewer, or for duplicates.
     """
 
     name: str
@@ -195,7 +196,7 @@ class Ordinal:
 
     @classmethod
     def of(cls, name: str, values: str) -> Ordinal:
-        """Likewise, with the values written in a row, separated by spaces."""
+        """The same, with the values in one text, separated by spaces."""
         return cls(name, tuple(values.split()))
 
     @property
@@ -238,7 +239,7 @@ class LeftOut:
 
 
 def numbers(name: str, values: Sequence[str] | Sequence[float]) -> NDArray[np.float64]:
-    """The values as numbers, shape (n,); ValueError, naming the first that is none or is not finite."""
+    """The values as numbers, shape (n,). Raises ValueError, naming the first that is not a finite number."""
     found = _parsed(values)
     if found is None or not np.isfinite(found).all():
         bad = next(value for value in values if not _is_number(value))
@@ -264,12 +265,12 @@ def _is_number(value: str | float) -> bool:
 
 @dataclass(frozen=True)
 class OneHot:
-    """A category's columns.
+    """The columns of a category.
 
-    name: of the field.   values: those that get a column, in order, at least one.
-    without: those that get none, so that all columns are 0: unknown ones, or the one that the others are held against.
-    merged: (value, the value that it is coded as) for those too rare for a column.
-    Raises ValueError where a value is named twice.
+    name: of the field.   values: those with a column, in order, at least one.
+    without: those coded as zeros in all columns: unknown values, or the reference value.
+    merged: (value, the value it is coded as) for values too rare for a column.
+    Raises ValueError for duplicates.
     """
 
     name: str
@@ -291,7 +292,7 @@ class OneHot:
 
     @classmethod
     def of(cls, name: str, values: str, *, without: str = "", merged: tuple[tuple[str, str], ...] = ()) -> OneHot:
-        """Likewise, with the values written in a row, separated by spaces."""
+        """The same, with the values in one text, separated by spaces."""
         return cls(name, tuple(values.split()), tuple(without.split()), merged)
 
     @property
@@ -317,10 +318,10 @@ class OneHot:
 
 @dataclass(frozen=True)
 class Intervals:
-    """A number's columns: which interval it lies in.
+    """The columns of a number: membership in each interval.
 
-    name: of the field.   edges: ascending; the first interval is all below edges[0], the last all from edges[-1] up.
-    Raises ValueError where the edges do not ascend.
+    name: of the field.   edges: ascending; the first interval is below edges[0], the last from edges[-1] on.
+    Raises ValueError if the edges do not ascend.
     """
 
     name: str

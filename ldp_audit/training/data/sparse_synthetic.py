@@ -1,20 +1,20 @@
-"""Synthetic records with few columns that matter, by the procedure of Wangni et al. (NeurIPS 2018), which FedSel uses.
+"""Synthetic records with few relevant columns, by the procedure of Wangni et al. (NeurIPS 2018), which FedSel uses.
 
-As their section on convex models has it (recalled; the text was not at hand), for d columns:
+As in their section on convex models (recalled; the text was not at hand), for d columns:
     z_nj ~ N(0, 1);   B_j ~ Uniform[0, 1], then B_j <- c1 B_j where B_j <= c2;   x_nj = z_nj B_j;
     w ~ N(0, 1)^d;   y_n = the sign of z_n . w.
-So a share c2 of the columns shrinks by the factor c1: small c1 and large c2 make sparse gradients. FedSel varies c1 in
+A share c2 of the columns shrinks by the factor c1: small c1 and large c2 make sparse gradients. FedSel varies c1 in
 {0.01, 0.1} and c2 in {0.6, 0.9}, and names the widths syn-L (100 columns, 60,000 records) and syn-H (300, 100,000).
 
-Chosen by us:
-* Labels come from x_n, not z_n, by default: y_n = the sign of x_n . w + noise. `labels="dense"` takes z_n. Then the
-  shrunk columns decide as much as the others while their gradients are small: for c1 = 0.01, c2 = 0.9 scikit-learn's
-  logistic regression reaches 65% on syn-L even without privacy (100% if the columns are brought back to one scale),
-  against more than 99% with x_n. FedSel's Table 3 has gains of 5 to 9 points there.
-* Records must lie in [-1, 1]. z is redrawn where it is beyond `bound` and everything is divided by `bound`: no value
-  is clipped, and no scale is taken from the data.
-* The noise, normal, is 0 unless asked for, in units of the standard deviation of the sum that the sign is taken of (for
-  these magnitudes and weights, not the sample's).
+Choices of this project:
+* Labels come from x_n, not z_n, by default: y_n = the sign of x_n . w + noise. `labels="dense"` uses z_n. The shrunk
+  columns then matter as much as the others although their gradients are small: for c1 = 0.01, c2 = 0.9 scikit-learn's
+  logistic regression reaches 65% on syn-L even without privacy (100% if the columns are rescaled), against more than
+  99% with x_n. FedSel's Table 3 has gains of 5 to 9 points there.
+* Records must be in [-1, 1]. z is redrawn if it exceeds `bound` and everything is divided by `bound`: no value is
+  clipped, and no scale depends on the data.
+* The normal noise is 0 by default, in units of the standard deviation of the sum whose sign is the label (for these
+  magnitudes and weights, not the sample's).
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ def load(
     seed: int = 0,
     name: str = "synthetic",
 ) -> Table:
-    """Records with a sparse pattern of magnitudes, the same pattern for all of them.
+    """Records with a common sparse pattern of magnitudes.
 
-    records, columns: how many, >= 1.   c1: the factor, in [0, 1].   c2: the threshold, in [0, 1].
-    noise: >= 0, of the labels.   bound: > 0, where the normal values are cut off, in standard deviations.
-    labels: "sparse", from the records, or "dense", from what they were before columns were shrunk.
+    records, columns: their numbers, >= 1.   c1: the factor, in [0, 1].   c2: the threshold, in [0, 1].
+    noise: >= 0, of the labels.   bound: > 0, truncation of the normal values, in standard deviations.
+    labels: "sparse", from the records, or "dense", from the records before columns were shrunk.
     Raises ValueError for anything else.
     """
     check_whole("records", records, 1)
@@ -54,12 +54,12 @@ def load(
     _check_numbers(c1=c1, c2=c2, noise=noise, bound=bound)
     check_choice("labels", labels, ("sparse", "dense"))
     streams = Streams(seed)
-    z = _cut_off_normal((records, columns), bound, streams.numpy("synthetic values"))
+    z = _truncated_normal((records, columns), bound, streams.numpy("synthetic values"))
     magnitudes = streams.numpy("synthetic magnitudes").random(columns)
     magnitudes[magnitudes <= c2] *= c1
     weights = streams.numpy("synthetic weights").standard_normal(columns)
     deciding = weights if labels == "dense" else weights * magnitudes
-    spread = _cut_off_deviation(bound) * np.linalg.norm(deciding)
+    spread = _truncated_deviation(bound) * np.linalg.norm(deciding)
     sums = z @ deciding + noise * spread * streams.numpy("synthetic noise").standard_normal(records)
     z *= magnitudes / bound
     names = tuple(f"x{column}" for column in range(1, columns + 1))
@@ -72,7 +72,7 @@ def load_syn_l(**options: Any) -> Table:
 
 
 def _name(name: str, options: dict[str, Any]) -> str:
-    """With what makes it other data than FedSel's: Table 3 is of c1 = 0.01, c2 = 0.9."""
+    """The name with the settings that differ from FedSel's: Table 3 is for c1 = 0.01, c2 = 0.9."""
     usual = {"c1": 0.01, "c2": 0.9, "noise": 0, "bound": 2, "labels": "sparse"}
     other = {key: value for key, value in options.items() if key not in ("seed", "name") and usual.get(key) != value}
     return " ".join([name, *(f"{key}={value}" for key, value in other.items())])
@@ -92,17 +92,17 @@ def _check_numbers(**values: float) -> None:
             raise ValueError(f"{name} must be a number {accepted}, got {value!r}")
 
 
-def _cut_off_normal(shape: tuple[int, int], bound: float, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Standard normal numbers given that they are in [-bound, bound]."""
+def _truncated_normal(shape: tuple[int, int], bound: float, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Standard normal numbers, truncated to [-bound, bound]."""
     z = rng.standard_normal(shape)
     while (beyond := np.abs(z) > bound).any():
         z[beyond] = rng.standard_normal(np.count_nonzero(beyond))
     return z
 
 
-def _cut_off_deviation(bound: float) -> float:
-    """The standard deviation of such a number; its variance is 1 - 2 b phi(b) / (Phi(b) - Phi(-b))."""
-    if bound < 0.1:  # there the difference of two numbers near 1; the law is uniform, but for a term in bound**2
+def _truncated_deviation(bound: float) -> float:
+    """Standard deviation of a truncated normal number; its variance is 1 - 2 b phi(b) / (Phi(b) - Phi(-b))."""
+    if bound < 0.1:  # avoids cancellation: uniform up to a term in bound**2
         return bound / math.sqrt(3) * (1 - bound**2 / 15)
     density = math.exp(-(bound**2) / 2) / math.sqrt(2 * math.pi)
     return math.sqrt(1 - 2 * bound * density / math.erf(bound / math.sqrt(2)))

@@ -1,11 +1,11 @@
-"""The survey data that come with statsmodels: FAIR and RANDHIE, coded by recipes of ours.
+"""The survey data of statsmodels, FAIR and RANDHIE, coded by recipes of this project.
 
-FAIR: did a married woman have an affair? A magazine's survey of 6,366 readers (Fair 1978), 18 columns: a question that
-people answer truthfully only if nobody can hold it against them, which is what local privacy is for.
+FAIR: extramarital affairs in a magazine's survey of 6,366 married women (Fair 1978), 18 columns: a question that local
+privacy is made for, as people answer it truthfully only if the answer cannot be held against them.
 
 RANDHIE: visits to a doctor, from the RAND Health Insurance Experiment; 20,190 records, 9 columns, enough for local
-privacy at a few nats. The insurance plan was drawn by lot, so that the fields say little about the visits: no model
-does much better than the larger class.
+privacy at a few nats. The insurance plan was drawn by lot, so the fields say little about the visits: no model is much
+more accurate than the larger class.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ _MORE_THAN = {"any": 0, "many": 1}
 
 
 def fair() -> Table:
-    """6,366 records of 18 columns; +1 where any time was spent in an affair, 32%.
+    """6,366 records of 18 columns; +1 for any time spent in an affair, 32%.
 
-    Raises ValueError where statsmodels is not installed.
+    Raises ValueError if statsmodels is not installed.
     """
     return survey_table("fair", FAIR, above=0)
 
@@ -69,8 +69,8 @@ def fair() -> Table:
 def randhie(*, visits: str = "many") -> Table:
     """20,190 records of 9 columns.
 
-    visits: what +1 is: "many", more than one visit (50%; one is the median), or "any", at least one (69%).
-    Raises ValueError for another word, and where statsmodels is not installed.
+    visits: the meaning of +1: "many", more than one visit (50%; one is the median), or "any", at least one (69%).
+    Raises ValueError for another word, and if statsmodels is not installed.
     """
     check_choice("visits", visits, tuple(_MORE_THAN))
     return survey_table("randhie", RANDHIE, above=_MORE_THAN[visits])
@@ -80,8 +80,8 @@ def survey_table(module: str, recipe: Recipe, *, above: float) -> Table:
     """The table of one of statsmodels' data sets.
 
     module: its name there, such as "fair".   recipe: for its fields; a category's values are written as whole numbers.
-    above: the target is "1" where the field is greater than this, else "0".
-    Raises ValueError where statsmodels is not installed, or its data are not as the recipe says.
+    above: the target is "1" if the field is greater than this, else "0".
+    Raises ValueError if statsmodels is not installed, or its data do not match the recipe.
     """
     try:
         frame: Any = import_module(f"statsmodels.datasets.{module}").load_pandas().data

@@ -1,43 +1,38 @@
 """FedMD's canaries: a record that a party memorises, and scores as far apart as any record can move them.
 
-NFDP: in world 0 the party's records hold an inverted public image, in world 1 they lack that record. Its label is the
-one that the party scored lowest on it in a few trainings without it. Each repetition draws the party's sample anew, by
-the run's own code, trains its network on it, from the pre-trained start, and looks at the score that this label has on
-that image, which the attacker put among the public ones: what the server is sent. The guarantee is a delta, the chance
-that the record is drawn, whatever epsilon; so is the bound, at epsilon 0.
+NFDP: in world 0 the party's records include an inverted public image, in world 1 that record is missing. Its label is
+the class that the party scores lowest on it in a few trainings without it. Each repetition samples the party's records
+anew, by the run's own code, trains its pre-trained network on them, and returns the score of this label on this image,
+which the attacker put among the public ones and the server therefore receives. The guarantee is a delta, the
+probability that the record is sampled, at every epsilon; the bound is at epsilon 0.
 
-FedMD-LDP: in the two worlds every score vector of the party is a different one-hot (or, of logits, at opposite ends of
-the ball that they are scaled into). The noise alone is repeated, by the run's own code, over all queries of all rounds,
-and becomes one number: the exact log-likelihood ratio.
+FedMD-LDP: in the two worlds every score vector of the party is a different one-hot vector (logits: opposite points of
+the norm ball). Only the noise is repeated, by the run's own code, over all queries of all rounds; the statistic is the
+exact log-likelihood ratio.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
+from ldp_audit.accounting.protocols.protocol import Protocol
+from ldp_audit.mechanisms import SubsampleRelease
 from ldp_audit.training.canary import Canary, Promise
 from ldp_audit.training.fedmd_nfdp import distillation, spending
 from ldp_audit.training.fedmd_nfdp.networks import sampled
-from ldp_audit.training.fedmd_nfdp.plan import FedMd
-from ldp_audit.training.fedmd_nfdp.public_split import holdings
+from ldp_audit.training.fedmd_nfdp.settings import FedMdSettings
 from ldp_audit.training.spend import claim_of
 
-if TYPE_CHECKING:
-    from ldp_audit.training.fedmd_nfdp.run import FedMdRun
-
-
 TRAININGS = 400
-"""Of each world."""
+"""Repetitions in each world."""
 
-_PILOTS = 8
+_PILOT_TRAININGS = 8
 
 _NOISY_NUMBERS = 2**22
 _NOISY_REPETITIONS = 8_000
@@ -47,12 +42,12 @@ _NOISY_REPETITIONS = 8_000
 class PartyRecords:
     """A party's training in both worlds.
 
-    plan: of the run.   start: its pre-trained network.   x, y: its records, the canary first; labels as the outputs
-    that count number them.   first: the first output that counts.   image, label: whose score is looked at: an image,
-    shape (1, channels, height, width), and a class.
+    plan: of the run.   start: its pre-trained network.   x, y: its records, the canary first; labels as the outputs in
+        use are numbered.   first: index of the first output in use.   image, label: the audited score: an image, shape
+        (1, channels, height, width), and a class.
     """
 
-    plan: FedMd
+    plan: FedMdSettings
     start: nn.Module
     x: torch.Tensor
     y: torch.Tensor
@@ -64,8 +59,15 @@ class PartyRecords:
         """draw of a `Canary`: the score after each of n trainings."""
         return np.array([self.scores(world, rng)[self.label] for _ in range(n)])
 
+    def with_canary(self, rng: np.random.Generator) -> PartyRecords:
+        """The same party with `image` as its first record, under the label that it scores lowest without it."""
+        label = int(np.mean([self.scores(1, rng) for _ in range(_PILOT_TRAININGS)], axis=0).argmin())
+        x, y = self.x.clone(), self.y.clone()
+        x[0], y[0] = self.image[0], label
+        return replace(self, x=x, y=y, label=label)
+
     def scores(self, world: int, rng: np.random.Generator) -> np.ndarray:
-        """Of all classes after one training."""
+        """The scores of all classes after one training."""
         generator = torch.Generator().manual_seed(int(rng.integers(2**62)))
         x, y = self.x[world:], self.y[world:]  # world 1 has all records but the first
         drawn = sampled(len(x), spending.sampling_of(self.plan, len(x)), generator).to(x.device)
@@ -87,7 +89,7 @@ class PartyRecords:
 
 @dataclass(frozen=True)
 class NoisyScores:
-    """draw of a `Canary`: the noise on all queries, as one number.
+    """draw of a `Canary`: the log-likelihood ratio of the noisy scores of all queries.
 
     added: the run's noise.   queries: of all rounds.   pair: two score vectors, shape (2, classes that differ).
     """
@@ -120,21 +122,12 @@ class NoisyScores:
         return self.added.sigma if isinstance(self.added, spending.Gaussian) else self.added.scale
 
 
-def canaries(run: FedMdRun) -> Iterator[Canary]:
-    """Of a run that has not begun."""
-    if run.noise is not None:
-        yield noise_canary(run.plan, run.noise, run.records, run.device)
-    elif run.plan.samples and run.plan.communicates:
-        yield record_canary(run)
+def record_canary(release: SubsampleRelease, protocol: Protocol | None, draw: PartyRecords) -> Canary:
+    """The canary of NFDP: whether party 0 holds a record from which it draws its sample.
 
-
-def record_canary(run: FedMdRun) -> Canary:
-    """The record of party 0 that NFDP samples, or not."""
-    plan = run.plan
-    release = spending.sampling_of(plan, run.records)
-    if release is None:
-        raise ValueError(f"method must be one that samples for such a canary, got {plan.method!r}")
-    exact, claimed = spending.sampling_record(release)["exact"], claim_of(run.protocol())
+    release: party 0's sampling.   protocol: of the run.
+    """
+    exact, claimed = spending.sampling_record(release)["exact"], claim_of(protocol)
     promises = [Promise("exact", f"one draw of {release.k} from {release.n} records", exact["epsilon"], exact["delta"])]
     if claimed is not None:
         promises.append(Promise("paper", claimed["says"], claimed["epsilon"], claimed["delta"]))
@@ -142,7 +135,7 @@ def record_canary(run: FedMdRun) -> Canary:
         unit="record",
         observer="the server: one score of a public image, that party 0 sends in the first round",
         worlds=("an odd image with an odd label is among the party's records", "it is not, one record less"),
-        draw=_party(run),
+        draw=draw,
         promises=tuple(promises),
         assumes=(
             "The attacker knows the party's other records, its network and its pre-trained weights, chose the canary, "
@@ -156,8 +149,8 @@ def record_canary(run: FedMdRun) -> Canary:
     )
 
 
-def noise_canary(plan: FedMd, added: spending.Noise, records: int, device: torch.device) -> Canary:
-    """The noise of FedMD-LDP on scores that differ as much as any can."""
+def noise_canary(plan: FedMdSettings, added: spending.Noise, records: int, device: torch.device) -> Canary:
+    """The canary of FedMD-LDP: score vectors that differ as much as any can."""
     reach = plan.clip_norm if plan.scores == "logits" else 1.0
     ends = [[reach], [-reach]] if plan.scores == "logits" else [[1.0, 0.0], [0.0, 1.0]]
     queries = plan.rounds * plan.public_per_round
@@ -175,29 +168,3 @@ def noise_canary(plan: FedMd, added: spending.Noise, records: int, device: torch
         ),
         samples=max(1_000, min(_NOISY_REPETITIONS, 2**26 // queries)),
     )
-
-
-def _party(run: FedMdRun) -> PartyRecords:
-    """Party 0 with the canary in the place of its first record."""
-    plan, party, data = run.plan, run.parties[0], run.data
-    share = holdings(data, plan, run.streams.numpy("parties")).private[0]
-    x = torch.from_numpy(data.train_x[share]).to(run.device)
-    y = torch.from_numpy(data.train_y[share] - run.first).to(run.device)
-    image = 1 - run.public_x[:1]
-    start = copy.deepcopy(party.model)
-    distillation.train(
-        start,
-        run.public_x,
-        run.public_y,
-        functional.cross_entropy,
-        first=0,
-        epochs=plan.pretrain_epochs,
-        batch_size=plan.public_batch,
-        learning_rate=plan.learning_rate,
-        generator=run.streams.torch("pretrain", 0, party.number),
-    )
-    held = PartyRecords(plan, start, x, y, run.first, image, label=0)
-    rng = run.streams.numpy("canary", 0)
-    label = int(np.mean([held.scores(1, rng) for _ in range(_PILOTS)], axis=0).argmin())
-    x[0], y[0] = image[0], label
-    return replace(held, label=label)

@@ -1,16 +1,16 @@
-"""What parties say about the public images, the server's average of it, and training towards that average.
+"""The parties' scores of the public images, the server's average of them, and training towards that average.
 
-A party reports one score for each class of each public image:
+A party reports one score per class and public image:
 
 * "logits": the network's outputs;
 * "softmax": their softmax;
-* "argmax": 1 for the largest output, the first one of several, and 0 for the others.
+* "argmax": 1 for the largest output (the first of several), 0 for the others.
 
-The server averages the parties' scores image by image, and each party trains towards the average (Digest), then on its
-own records (Revisit).
+The server averages the parties' scores of each image; each party trains towards the average (Digest), then on its own
+records (Revisit).
 
-Source: Sun, Lyu, FedMD-NFDP (IJCAI 2021), Algorithm 1 and Section 5.2; the absolute error of logits is FedMD's (Li,
-Wang 2019), for soft and hard labels the paper names no loss, and cross-entropy is taken.
+Source: Sun, Lyu, FedMD-NFDP (IJCAI 2021), Algorithm 1 and Section 5.2. The absolute error of logits is FedMD's (Li,
+Wang 2019); for soft and hard labels the paper names no loss, and cross-entropy is used.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-_LARGE = 4096
-"""Images of one forward pass where nothing is learnt."""
+_FORWARD_IMAGES = 4096
+"""Images of one forward pass without gradients."""
 
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def scores_of(outputs: torch.Tensor, kind: str) -> torch.Tensor:
-    """What is reported for a network's outputs, shape (images, classes) to the same."""
+    """The reported scores for a network's outputs; both of shape (images, classes)."""
     if kind == "softmax":
         return functional.softmax(outputs, dim=1)
     if kind == "argmax":
@@ -42,9 +42,9 @@ def consensus_of(reports: Sequence[torch.Tensor]) -> torch.Tensor:
 
 
 def onto_the_simplex(scores: torch.Tensor) -> torch.Tensor:
-    """The nearest probabilities, row by row, shape (images, classes): noise is thrown away that cannot be signal.
+    """The nearest probability vector to each row, shape (images, classes): removes noise outside the simplex.
 
-    The point max(scores - shift, 0) whose sum is 1 (Held, Wolfe, Crowder 1974); what is a probability law stays.
+    The point max(scores - shift, 0) whose sum is 1 (Held, Wolfe, Crowder 1974); probability vectors stay unchanged.
     """
     falling = scores.double().sort(dim=1, descending=True).values
     excess = falling.cumsum(dim=1) - 1
@@ -55,7 +55,7 @@ def onto_the_simplex(scores: torch.Tensor) -> torch.Tensor:
 
 
 def digest_loss(kind: str) -> Loss:
-    """The loss between outputs and the consensus: absolute error for logits, cross-entropy for labels."""
+    """The loss between outputs and consensus: absolute error for logits, cross-entropy for labels."""
     return functional.l1_loss if kind == "logits" else functional.cross_entropy
 
 
@@ -71,9 +71,9 @@ def train(
     learning_rate: float,
     generator: torch.Generator,
 ) -> None:
-    """Train in place by Adam with a new state, on batches in an order drawn from the generator (on the CPU).
+    """Train in place by a new Adam optimiser, on batches in an order drawn from the generator (on the CPU).
 
-    target: labels or scores, as the loss takes them.   first: the first output that counts.   No records: no change.
+    target: labels or scores, as the loss takes them.   first: index of the first output used.   No records: no change.
     """
     if not len(x) or not epochs:
         return
@@ -87,9 +87,9 @@ def train(
 
 
 def outputs_of(model: nn.Module, x: torch.Tensor, first: int) -> torch.Tensor:
-    """The outputs that count, shape (images, classes); nothing is learnt."""
+    """The outputs from index `first` on, shape (images, classes), without gradients."""
     with torch.no_grad():
-        return torch.cat([model(part)[:, first:] for part in x.split(_LARGE)])
+        return torch.cat([model(part)[:, first:] for part in x.split(_FORWARD_IMAGES)])
 
 
 def accuracy_of(model: nn.Module, x: torch.Tensor, y: torch.Tensor, first: int) -> float:

@@ -1,8 +1,7 @@
-"""A party: its network, and the records that it trains on, which under NFDP are a sample drawn once, before anything.
+"""A party: its network and its training records, under NFDP a sample drawn once at the beginning.
 
-What a party does not hold it cannot use: the records outside the sample are not kept, so that all that follows is
-post-processing of the released sample. There is no dropout and no batch normalisation: a forward pass draws nothing and
-keeps nothing.
+The party does not keep the records outside the sample, so everything that follows is post-processing of the sample.
+There is no dropout and no batch normalisation: a forward pass draws no random numbers and has no state.
 
 Source: Sun, Lyu, FedMD-NFDP (IJCAI 2021), Algorithm 1, line 3, and Theorems 1 and 2.
 """
@@ -16,18 +15,18 @@ import torch
 from torch import nn
 
 from ldp_audit.mechanisms import SubsampleRelease
-from ldp_audit.training.fedmd_nfdp.plan import kind_and_widths
+from ldp_audit.training.fedmd_nfdp.settings import kind_and_widths
 from ldp_audit.training.models import initial_weights
 
 
 def network(name: str, shape: tuple[int, int, int], outputs: int, generator: torch.Generator) -> nn.Module:
-    """The network of this name on the CPU, with torch's default initial weights, drawn from the generator.
+    """The network with this name on the CPU, with torch's default initial weights, drawn from the generator.
 
     shape: (channels, height, width) of an image.   outputs: scores per image.
-    Raises ValueError for an unknown name, and where pooling leaves nothing of the image.
+    Raises ValueError for an unknown name, and if pooling reduces the image to nothing.
     """
     kind, widths = kind_and_widths(name)
-    with torch.device("meta"):  # nothing is drawn yet
+    with torch.device("meta"):  # without drawing weights
         layers, features = _convolutions(name, shape, widths) if kind == "cnn" else _hidden(math.prod(shape), widths)
         model = nn.Sequential(*layers, nn.Linear(features, outputs))
     model.to_empty(device="cpu")
@@ -58,8 +57,8 @@ def _hidden(pixels: int, widths: tuple[int, ...]) -> tuple[list[nn.Module], int]
 class Party:
     """One party.
 
-    number: 0, 1, ...   name, model: of its network, and the network.
-    x, y: what it trains on, shapes (k, channels, height, width) and (k,).
+    number: 0, 1, ...   name, model: its network's name, and the network.
+    x, y: its training records, shapes (k, channels, height, width) and (k,).
     """
 
     number: int
@@ -70,6 +69,6 @@ class Party:
 
 
 def sampled(count: int, sampling: SubsampleRelease | None, generator: torch.Generator) -> torch.Tensor:
-    """Which of a party's `count` records it trains on: int64 places, shape (k,); all of them without a sampling."""
+    """Indices of the records, among a party's `count`, that it trains on, int64, shape (k,); all without a sampling."""
     places = torch.arange(count, device=generator.device)
     return places if sampling is None else sampling.sample(places, rng=generator)

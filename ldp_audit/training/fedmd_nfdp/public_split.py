@@ -1,15 +1,16 @@
-"""Who holds what: the public set, each party's private records, and the test images of the private task.
+"""The partition of a data set: the public set, each party's private records, and the private task's test images.
 
 The first `public_classes` labels of a data set are public, the others private: digits against letters, CIFAR-10 against
-CIFAR-100, or, embedded, the handwritten digits 0 .. 4 against 5 .. 9. Private records are split between the parties:
+CIFAR-100, or, in the embedded data, the handwritten digits 0 .. 4 against 5 .. 9. Private records are split among
+parties:
 
-* "iid": at random, equally many each (what does not divide is left out);
-* "classes": each party has images of a few private classes only, in turn;
-* "writers": each party has the private images of one writer, those with the most images first;
-* "subclasses": each party has one subclass of every private class; parties with the same one share its images. The
-  subclass of an image is read from `Images.writers`.
+* "iid": at random, equally many each (the remainder is left out);
+* "classes": each party has images of a few private classes, in cyclic order;
+* "writers": each party has the private images of one writer; the writers with most images are chosen;
+* "subclasses": each party has one subclass of every private class; parties with the same subclass share its images.
+  `Images.writers` holds the subclasses.
 
-Source: Sun, Lyu, FedMD-NFDP (IJCAI 2021), Section 5 and Table 1; "classes" is for data that know no writers.
+Source: Sun, Lyu, FedMD-NFDP (IJCAI 2021), Section 5 and Table 1; "classes" is for data without writers.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldp_audit.training.datasets import Images
-from ldp_audit.training.fedmd_nfdp.plan import FedMd
+from ldp_audit.training.fedmd_nfdp.settings import FedMdSettings
 
 Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Holdings:
-    """Places of images in a data set.
+    """Indices of images in a data set.
 
-    public: in the training half.   private: of each party, in the training half; no image is in two parts.
-    test: in the test half, those of the private classes.
+    public: in the training half.   private: of each party, in the training half; the parts are disjoint.
+    test: in the test half, images of the private classes.
     """
 
     public: Indices
@@ -39,8 +40,8 @@ class Holdings:
     test: Indices
 
 
-def holdings(data: Images, plan: FedMd, rng: np.random.Generator) -> Holdings:
-    """The plan's split, drawn from rng. Raises ValueError, naming the field, where the data lack what it needs."""
+def holdings(data: Images, plan: FedMdSettings, rng: np.random.Generator) -> Holdings:
+    """The plan's split, drawn from rng. Raises ValueError, naming the field, if the data do not support it."""
     if plan.public_classes >= data.classes:
         raise ValueError(f"public_classes must be 1 .. {data.classes - 1} for {data.name}, got {plan.public_classes!r}")
     private = np.flatnonzero(data.train_y >= plan.public_classes)
@@ -54,7 +55,7 @@ def holdings(data: Images, plan: FedMd, rng: np.random.Generator) -> Holdings:
     return Holdings(np.flatnonzero(data.train_y < plan.public_classes), tuple(shares), test)
 
 
-def _shares(data: Images, private: Indices, plan: FedMd, rng: np.random.Generator) -> list[Indices]:
+def _shares(data: Images, private: Indices, plan: FedMdSettings, rng: np.random.Generator) -> list[Indices]:
     if plan.split == "iid":
         return _equal(rng.permutation(private), plan.parties)
     if plan.split == "classes":
@@ -71,8 +72,10 @@ def _equal(order: Indices, parties: int) -> list[Indices]:
     return [order[party * size : (party + 1) * size] for party in range(parties)]
 
 
-def _few_classes(data: Images, private: Indices, plan: FedMd, rng: np.random.Generator) -> list[Indices]:
-    """Party p takes classes p, p + 1, ... of the private ones, cyclically; those who share a class share it equally."""
+def _few_classes(data: Images, private: Indices, plan: FedMdSettings, rng: np.random.Generator) -> list[Indices]:
+    """Party p takes classes p, p + 1, ... of the private ones, cyclically; parties with a common class divide it
+    equally.
+    """
     classes = data.classes - plan.public_classes
     if plan.classes_per_party > classes:
         raise ValueError(f"classes_per_party must be 1 .. {classes} for {data.name}, got {plan.classes_per_party!r}")

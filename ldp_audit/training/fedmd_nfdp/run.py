@@ -1,16 +1,18 @@
 """A run of FedMD-NFDP or of one of its baselines.
 
 Before round 1 each network is pre-trained on the public images and each party trains on its private records. In each
-round the parties send their scores of fresh public images, the server averages them, and each party trains towards the
-average and then on its records. Those who do not communicate only train on their records, equally often.
+round the parties report their scores of freshly drawn public images, the server averages them, and each party trains
+towards the average and then on its records. Without communication parties train on their records only, equally often.
 
 Source: Sun, Lyu, FedMD-NFDP (IJCAI 2021), Algorithm 1.
 """
 
 from __future__ import annotations
 
+import copy
 import statistics
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,20 +25,20 @@ from ldp_audit.training.canary import Canary
 from ldp_audit.training.datasets import Images
 from ldp_audit.training.fedmd_nfdp import canaries, distillation, spending
 from ldp_audit.training.fedmd_nfdp.networks import Party, network, sampled
-from ldp_audit.training.fedmd_nfdp.plan import FedMd, names_of
 from ldp_audit.training.fedmd_nfdp.public_split import Holdings, holdings
+from ldp_audit.training.fedmd_nfdp.settings import FedMdSettings, names_of
 from ldp_audit.training.streams import Streams
 
 
 class FedMdRun:
-    """One run; see `pipeline.Run`. Round 1's record also has what came before it.
+    """One run; see `pipeline.Run`. Round 1's record includes the training before it.
 
-    Records: "accuracy", mean over the parties, and "by_party", of each, on all test images of private classes;
-    "digested", the mean between Digest and Revisit; "noise", measured against exact, and "clipped" of method "ldp".
-    Raises ValueError where the data do not fit the plan.
+    Records: "accuracy", mean over the parties, and "by_party", on all test images of private classes; "digested", the
+    mean between Digest and Revisit; "noise", measured beside exact, and "clipped", for method "ldp".
+    Raises ValueError if the data do not fit the plan.
     """
 
-    def __init__(self, plan: FedMd, data: Images, *, seed: int, device: torch.device) -> None:
+    def __init__(self, plan: FedMdSettings, data: Images, *, seed: int, device: torch.device) -> None:
         self.rounds = plan.rounds
         self.plan, self.data, self.device, self.streams = plan, data, device, Streams(seed)
         held = holdings(data, plan, self.streams.numpy("parties"))
@@ -72,7 +74,7 @@ class FedMdRun:
         return {"weights": weights}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from there; ValueError where the state is not one of such a run."""
+        """Continue from a state. Raises ValueError for a state of another run."""
         weights = state.get("weights")
         if not isinstance(weights, list) or len(weights) != len(self.parties):
             raise ValueError(f"state must have the weights of {len(self.parties)} networks, got {type(weights)}")
@@ -84,12 +86,25 @@ class FedMdRun:
             party.model.load_state_dict(held)
 
     def protocol(self) -> Protocol | None:
-        """One draw of a sample, or all noisy queries; None where nothing protects, or nothing is released."""
+        """One sample, or all noisy queries; None if nothing protects the records, or nothing is released."""
         return spending.protocol_of(self.plan, self.records, self.noise)
 
     def canaries(self) -> Iterator[Canary]:
         """See `canary.Audited`."""
-        return canaries.canaries(self)
+        plan, release = self.plan, spending.sampling_of(self.plan, self.records)
+        if self.noise is not None:
+            yield canaries.noise_canary(plan, self.noise, self.records, self.device)
+        elif release is not None and plan.communicates:
+            yield canaries.record_canary(release, self.protocol(), self._attacked_party())
+
+    def _attacked_party(self) -> canaries.PartyRecords:
+        """Party 0 after its pre-training, with an inverted public image as its first record."""
+        share = holdings(self.data, self.plan, self.streams.numpy("parties")).private[0]
+        party = replace(self.parties[0], model=copy.deepcopy(self.parties[0].model))
+        self._pretrain(party)
+        records = self._records(self.data, share)
+        held = canaries.PartyRecords(self.plan, party.model, *records, self.first, 1 - self.public_x[:1], label=0)
+        return held.with_canary(self.streams.numpy("canary", 0))
 
     def _noise(self) -> spending.Noise:
         plan = self.plan
@@ -98,9 +113,9 @@ class FedMdRun:
         return spending.calibrated(plan.noise, reach, plan.rounds * plan.public_per_round, *budget)
 
     def _parties(self, data: Images, held: Holdings) -> list[Party]:
-        """Each has those of its records that are drawn; networks of one name start alike."""
+        """The parties with their sampled records; networks of one name have equal initial weights."""
         names = names_of(self.plan.networks)
-        if self.plan.method == "centralised":  # each different network once, on everybody's records
+        if self.plan.method == "centralised":  # each distinct network once, on all parties' records
             names = tuple(dict.fromkeys(names[: self.plan.parties]))
             pool = self._records(data, np.concatenate(held.private))
             return [Party(number, name, self._network(name, data), *pool) for number, name in enumerate(names)]
@@ -126,9 +141,7 @@ class FedMdRun:
         trained: dict[str, dict[str, torch.Tensor]] = {}
         for party in self.parties:
             if party.name not in trained:
-                self._train(
-                    party, self.public_x, self.public_y, functional.cross_entropy, "pretrain", 0, plan.pretrain_epochs
-                )
+                self._pretrain(party)
                 trained[party.name] = party.model.state_dict()
             party.model.load_state_dict(trained[party.name])
         pretrained = self._accuracies()["accuracy"]
@@ -157,7 +170,7 @@ class FedMdRun:
     def _with_noise(
         self, added: spending.Noise, scores: list[torch.Tensor], number: int
     ) -> tuple[list[torch.Tensor], dict[str, Any]]:
-        """The scores as they leave the parties, and what was measured of clipping and noise."""
+        """The noisy scores, and measures of clipping and noise."""
         record: dict[str, Any] = {}
         if self.plan.scores == "logits":
             pairs = [spending.bounded(one, self.plan.noise, self.plan.clip_norm) for one in scores]
@@ -176,6 +189,10 @@ class FedMdRun:
             "chance": 1 / scores[0].shape[1],
         }
         return reports, record
+
+    def _pretrain(self, party: Party) -> None:
+        epochs = self.plan.pretrain_epochs
+        self._train(party, self.public_x, self.public_y, functional.cross_entropy, "pretrain", 0, epochs)
 
     def _revisit(self, party: Party, number: int, epochs: int) -> None:
         self._train(party, party.x, party.y, functional.cross_entropy, "revisit", number, epochs)
@@ -210,5 +227,5 @@ class FedMdRun:
         return torch.from_numpy(values).to(self.device)
 
     def _labels(self, values: np.ndarray) -> torch.Tensor:
-        """Of private images, as the outputs that count number them."""
+        """Labels of private images, numbered as the outputs in use."""
         return self._tensor(values - self.first)

@@ -1,11 +1,11 @@
-"""What protects private records, and what it spends: NFDP's one draw of a sample, FedMD-LDP's noise on each query.
+"""The protection of private records and its privacy spend: NFDP's one sample, and FedMD-LDP's noise on each query.
 
 A query is one public image's vector of scores. Whatever a record changes in the model, two vectors of softmax or argmax
-scores differ by at most 2 in l1 and sqrt(2) in l2; logits have no bound, so each vector is scaled down to a norm of at
-most c, and two of them differ by at most 2c. Rounds x images such queries compose, adaptively.
+scores differ by at most 2 in l1 and sqrt(2) in l2; logits are unbounded, so each vector is scaled down to a norm of at
+most c, and two of them differ by at most 2c. Rounds x images such queries compose adaptively.
 
-Parties' sizes are public; where they differ, the guarantee is that of the smallest party, whose records are the most
-likely to be drawn.
+Parties' sizes are public; if they differ, the guarantee is that of the smallest party, whose records have the largest
+sampling probability.
 
 Source: Sun, Lyu, FedMD-NFDP (IJCAI 2021), Sections 3 and 5.1; the paper gives no scale of the noise.
 """
@@ -21,13 +21,13 @@ import torch
 from ldp_audit.accounting import calibrate, compose, nfdp
 from ldp_audit.accounting.protocols.protocol import Protocol, Step
 from ldp_audit.mechanisms import Gaussian, Laplace, SubsampleRelease
-from ldp_audit.training.fedmd_nfdp.plan import FedMd
+from ldp_audit.training.fedmd_nfdp.settings import FedMdSettings
 
 _SOURCE = "Sun, Lyu, FedMD-NFDP (IJCAI 2021), Algorithm 1"
 
 
-def sampling_of(plan: FedMd, records: int) -> SubsampleRelease | None:
-    """How a party of so many records draws those that it trains on; None where it uses all.
+def sampling_of(plan: FedMdSettings, records: int) -> SubsampleRelease | None:
+    """How a party with this many records samples its training records; None if it uses all.
 
     Raises ValueError for more draws without replacement than records.
     """
@@ -39,15 +39,15 @@ def sampling_of(plan: FedMd, records: int) -> SubsampleRelease | None:
     return SubsampleRelease(n=records, k=plan.k, replacement=replacement)
 
 
-def budget_of(plan: FedMd, records: int) -> tuple[float, float]:
-    """(epsilon, delta) of FedMD-LDP: the plan's, or what Theorem 2 states for k draws from so many records."""
+def budget_of(plan: FedMdSettings, records: int) -> tuple[float, float]:
+    """(epsilon, delta) of FedMD-LDP: the plan's, or Theorem 2's for k draws from this many records."""
     if plan.budget_epsilon is not None and plan.budget_delta is not None:
         return float(plan.budget_epsilon), float(plan.budget_delta)
     return SubsampleRelease(n=records, k=plan.k, replacement=True).published()
 
 
-def protocol_of(plan: FedMd, records: int, noise: Gaussian | Laplace | None) -> Protocol | None:
-    """The whole run, as `accounting` describes a protocol; None where nothing protects or nothing is released."""
+def protocol_of(plan: FedMdSettings, records: int, noise: Gaussian | Laplace | None) -> Protocol | None:
+    """The protocol of the whole run; None if nothing protects the records, or nothing is released."""
     release = sampling_of(plan, records) if plan.communicates else None
     if release is not None:
         return Protocol(
@@ -76,7 +76,7 @@ def protocol_of(plan: FedMd, records: int, noise: Gaussian | Laplace | None) -> 
 
 
 def sampling_record(release: SubsampleRelease) -> dict[str, Any]:
-    """n, k, what one draw spends exactly (epsilon 0), and the pair that the paper states; JSON-ready."""
+    """n, k, the exact spend of the sample (epsilon 0), and the paper's pair; JSON-ready."""
     published_epsilon, published_delta = release.published()
     exact = nfdp(release.n, release.k, replacement=release.replacement)
     return {
@@ -99,7 +99,7 @@ _ROUNDING = 1e-5
 def sensitivity(noise: str, scores: str, clip_norm: float) -> float:
     """The largest distance of two score vectors: in l2 for Gaussian noise, in l1 for Laplace.
 
-    That of float32 numbers: a softmax or a clipped vector may be longer than the ideal one by some ulps of 6e-8.
+    For float32 numbers: a softmax or clipped vector may exceed the ideal norm by some ulps of 6e-8.
     """
     if scores == "argmax":
         return math.sqrt(2) if noise == "gaussian" else 2.0
@@ -109,10 +109,10 @@ def sensitivity(noise: str, scores: str, clip_norm: float) -> float:
 
 @lru_cache(maxsize=64)
 def calibrated(noise: str, reach: float, queries: int, epsilon: float, delta: float) -> Noise:
-    """The least noise with which so many queries of this sensitivity stay within (epsilon, delta) together.
+    """The least noise with which this many queries of this sensitivity together satisfy (epsilon, delta).
 
     Within 1e-6 of it (Gaussian) or 1e-3 (Laplace, whose composition is numerical), on the safe side.
-    Raises ValueError for a budget that no noise meets.
+    Raises ValueError for a budget that no noise satisfies.
     """
     if not max(epsilon, delta) > 0 or (noise == "gaussian" and delta == 0):
         raise ValueError(f"budget must allow {noise} noise, got epsilon = {epsilon!r}, delta = {delta!r}")
@@ -127,7 +127,7 @@ def calibrated(noise: str, reach: float, queries: int, epsilon: float, delta: fl
 
 
 def bounded(scores: torch.Tensor, noise: str, clip_norm: float) -> tuple[torch.Tensor, float]:
-    """Vectors of shape (images, classes) scaled down to a norm of at most clip_norm, and the share that were longer.
+    """Scale vectors of shape (images, classes) down to a norm of at most clip_norm; also the share of longer ones.
 
     The norm is l2 for Gaussian noise, l1 for Laplace, as the sensitivity is.
     """
@@ -138,17 +138,17 @@ def bounded(scores: torch.Tensor, noise: str, clip_norm: float) -> tuple[torch.T
 
 
 def noisy(scores: torch.Tensor, noise: Noise, generator: torch.Generator) -> torch.Tensor:
-    """The scores as they leave the party: noise of its own on each number, drawn anew from the generator."""
+    """The scores with independent noise on each number."""
     return noise.sample(scores, rng=generator)
 
 
 def agreement(reports: torch.Tensor, scores: torch.Tensor) -> float:
-    """The share of images, of shape (images, classes), whose largest score is still the largest."""
+    """The share of images, of shape (images, classes), whose largest score is unchanged by the noise."""
     return float((reports.argmax(dim=1) == scores.argmax(dim=1)).double().mean())
 
 
 def exact_variance(noise: Noise) -> float:
-    """Of one number's noise."""
+    """The variance of one number's noise."""
     return float(noise.variance(0.0))
 
 
@@ -157,10 +157,10 @@ def _noise(noise: str, size: float, reach: float) -> Noise:
 
 
 def _range(noise: str, reach: float, queries: int, epsilon: float, delta: float) -> tuple[float, float]:
-    """A size that may do for a single query at best, and one that surely suffices for all.
+    """Bounds on the noise size: necessary for a single query, and sufficient for all queries.
 
     Laplace: one query's delta, 1 - e**((epsilon - D/b)/2); and pure composition, or half of it as a total variation.
-    Gaussian: mu = sqrt(N) D / sigma has delta(0) <= mu / sqrt(2 pi); the lower end is far below what can be asked for.
+    Gaussian: mu = sqrt(N) D / sigma has delta(0) <= mu / sqrt(2 pi); the lower bound is far below any sensible request.
     """
     if noise == "laplace":
         return reach / (epsilon - 2 * math.log1p(-delta)) * (1 - 1e-9), reach * queries / max(epsilon, delta)

@@ -1,36 +1,31 @@
-"""FedSel's canary: a user whose vectors are crafted, in every epoch anew, and the reports that it sends.
+"""FedSel's canary: a user with worst-case vectors in every epoch, and the reports of these vectors.
 
-The two worlds' vectors are the worst pair of the exact law: for two stages a ranking, or a top set, against the one
-that shares least with it, and values beyond one end of [-1, 1] against the other, so that a missing clip shows too. A
-user's vectors are its own affair (its record and the models that it was sent make them); the guarantee is for any.
+The two worlds' vectors are the worst pair of the exact distribution: for two stages a ranking or a top set against the
+one that shares least with it, with values above 1 against values below -1, so that a missing clip shows too. A user's
+vectors depend on its record and on the models it receives; the guarantee holds for any vectors.
 
-The reports are drawn by the run's own senders. They become one number: the exact log-likelihood ratio of all reports
-where the law is known, else the sum of what the server reads.
+The run's own senders draw the reports. The statistic is the exact log-likelihood ratio of all reports if the
+distribution is known, else the sum of the reports.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
 from ldp_audit.mechanisms import TwoStage
 from ldp_audit.training.canary import Canary, Promise
-from ldp_audit.training.fedsel.senders import Sender, Sent
-from ldp_audit.training.spend import spend_of
+from ldp_audit.training.fedsel.senders import Reports, Sender
 
-if TYPE_CHECKING:
-    from ldp_audit.training.fedsel.run import FedSelRun
+_MAX_NUMBERS = 2**21
+"""Numbers of the users' vectors in memory at a time."""
 
-
-_VALUES = 2**21
-"""Numbers that are held of the users' vectors."""
-
-_FAR = 3.0
-"""Of a vector where no order matters: beyond the ends of [-1, 1]."""
+_OUTSIDE = 3.0
+"""Entry of the worst-case vectors if no ranking matters: outside [-1, 1]."""
 
 _ASSUMES = (
     "The attacker knows all but the canary's vectors; what other users do plays no part in them.",
@@ -40,16 +35,12 @@ _ASSUMES = (
 )
 
 
-def canaries(run: FedSelRun) -> Iterator[Canary]:
-    """Of a private run."""
-    spend = spend_of(run)
-    if spend is None:
-        return
-    epochs, claimed = run.plan.epochs, spend["claimed"]
+def promises_of(spend: Mapping[str, Any]) -> tuple[Promise, ...]:
+    """The promises for all reports together.   spend: the run's, see `training.spend`."""
     promises = [Promise("exact", "the exact pure epsilon of all reports", float(spend["everything"]["pure"]))]
-    if claimed is not None:
+    if (claimed := spend["claimed"]) is not None:
         promises.append(Promise("paper", claimed["says"], float(claimed["epsilon"]), float(claimed["delta"])))
-    yield user_canary(run.senders[0], run.d, epochs, tuple(promises), device=run.device, dtype=run.x.dtype)
+    return tuple(promises)
 
 
 def user_canary(
@@ -62,11 +53,11 @@ def user_canary(
     dtype: torch.dtype = torch.float32,
     samples: int = 200_000,
 ) -> Canary:
-    """The user's canary, for a sender of vectors of d numbers who reports once an epoch."""
+    """The canary of a user with vectors of d numbers who reports once an epoch."""
     law = sender.law()
-    vectors = law.worst_pair() if law is not None else (np.full(d, _FAR), np.full(d, -_FAR))
+    vectors = law.worst_pair() if law is not None else (np.full(d, _OUTSIDE), np.full(d, -_OUTSIDE))
     pair = torch.tensor(np.stack(vectors), dtype=dtype, device=device)
-    draw = _Reports(sender, pair, epochs, _ratio(law, vectors) if law is not None else _sum)
+    draw = _ReportStatistic(sender, pair, epochs, _ratio(law, vectors) if law is not None else _sum)
     return Canary(
         unit="user",
         observer=f"the server, which knows who sends what: {_reports(epochs)} of one user",
@@ -79,17 +70,17 @@ def user_canary(
 
 
 @dataclass(frozen=True)
-class _Reports:
-    """draw of a `Canary`: all reports of the user as one number.   pair: of vectors, shape (2, d)."""
+class _ReportStatistic:
+    """draw of a `Canary`: a statistic of all reports of the user.   pair: of vectors, shape (2, d)."""
 
     sender: Sender
     pair: torch.Tensor
     epochs: int
-    statistic: Callable[[Sent], np.ndarray]
+    statistic: Callable[[Reports], np.ndarray]
 
     def __call__(self, world: int, n: int, rng: np.random.Generator) -> np.ndarray:
         generator = torch.Generator(self.pair.device).manual_seed(int(rng.integers(2**62)))
-        rows, vector = max(1, _VALUES // self.pair.shape[1]), self.pair[world]
+        rows, vector = max(1, _MAX_NUMBERS // self.pair.shape[1]), self.pair[world]
         total = n * self.epochs
         found = [
             self.statistic(self.sender.send(vector.expand(min(rows, total - first), -1), None, generator))
@@ -102,10 +93,10 @@ def _reports(epochs: int) -> str:
     return "the one report" if epochs == 1 else f"all {epochs} reports"
 
 
-def _ratio(law: TwoStage, pair: tuple[Any, Any]) -> Callable[[Sent], np.ndarray]:
+def _ratio(law: TwoStage, pair: tuple[Any, Any]) -> Callable[[Reports], np.ndarray]:
     """ln P(report | first) - ln P(report | second) of each report."""
 
-    def statistic(sent: Sent) -> np.ndarray:
+    def statistic(sent: Reports) -> np.ndarray:
         if sent.index is None:
             raise ValueError("reports of two stages must name an index, got none")
         index = sent.index[..., 0]
@@ -114,11 +105,11 @@ def _ratio(law: TwoStage, pair: tuple[Any, Any]) -> Callable[[Sent], np.ndarray]
         report = index.cpu().numpy(), value.cpu().numpy()
         with np.errstate(invalid="ignore"):
             ratio = np.asarray(law.log_prob(report, pair[0])) - np.asarray(law.log_prob(report, pair[1]))
-        # what the law says that neither can send is sent all the same where a program is wrong: the value tells it
+        # a wrong program may report what has probability 0 in both worlds; its value then distinguishes them
         return np.where(np.isnan(ratio), 1e6 * value.cpu().numpy().astype(np.float64), np.clip(ratio, -1e9, 1e9))
 
     return statistic
 
 
-def _sum(sent: Sent) -> np.ndarray:
+def _sum(sent: Reports) -> np.ndarray:
     return sent.vectors.sum(dim=-1).cpu().numpy().astype(np.float64)

@@ -1,17 +1,17 @@
-"""What users' sparse reports of a vector lose and gain in one round: bias, variance, clipped and missing reports.
+"""Bias, variance, and the shares of clipped and empty reports of one round, measured and exact.
 
-Beside each measured number stands the exact one, from the mechanisms' laws given the users' true vectors:
+The exact values come from the mechanisms' distributions given the users' true vectors:
 
-    bias       of the mean report along the true mean g, as a share of it: <E[report] - g, g> / |g|**2; 0 is unbiased,
-               -1 says that nothing of g arrives, -(1 - 1/d) is what a uniform selection without scaling has
-    distance   |E[report] - g| / |g|, the whole bias
+    bias       of the mean report along the true mean g, relative to it: <E[report] - g, g> / |g|**2; 0 is unbiased,
+               -1 means that nothing of g arrives, -(1 - 1/d) is that of a uniform selection without scaling
+    distance   |E[report] - g| / |g|, the norm of the bias
     variance   E |report - E[report]|**2, the sum over the entries of the mean report
 
-All are means over the models of a batch. Their reports are independent, given the data and the weights, so the spread
-over the models gives the standard error of measured less exact, whatever the entries' correlations.
+All are means over the models of a batch. Given the data and the weights, the models' reports are independent, so the
+spread over the models estimates the standard error of measured less exact, for any correlation of the entries.
 
-Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Theorem 4.1, whose error is that of the values alone; the law of the
-report is `TwoStage.mean` and `TwoStage.variance`.
+Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Theorem 4.1, whose error is that of the values only; the report's
+moments are `TwoStage.mean` and `TwoStage.variance`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ import torch
 
 
 class RoundSums:
-    """Sums over a round's users, for each model of a batch; filled chunk by chunk.
+    """Sums over a round's users, for each model of a batch; accumulated chunk by chunk.
 
-    models, width, d: of the sums: (models, width) of reports, (models, d) of true vectors. float64.
+    models, width, d: shapes of the sums: (models, width) of reports, (models, d) of true vectors. float64.
     """
 
     def __init__(self, models: int, width: int, d: int, device: torch.device) -> None:
@@ -34,7 +34,7 @@ class RoundSums:
             torch.zeros(models, width, dtype=torch.float64, device=device) for _ in range(3)
         )
         self.truth = torch.zeros(models, d, dtype=torch.float64, device=device)
-        self.said = self.nothing = self.clipped = 0
+        self.reported = self.empty = self.clipped = 0
 
     def add(
         self,
@@ -46,32 +46,32 @@ class RoundSums:
         index: torch.Tensor | None = None,
         clipped: torch.Tensor | None = None,
     ) -> None:
-        """A chunk of users of these models.
+        """Add a chunk of users of these models.
 
         reports: shape (models, users, width).   law: their exact means and variances, of the same shape.
-        truth: the users' true vectors, (models, users, d).   index: the entries reported, -1 for none.
+        truth: the users' true vectors, (models, users, d).   index: the reported entries, -1 for none.
         clipped: which of these were clipped; of the shape of `index`.
         """
         parts = ((self.reports, reports), (self.means, law[0]), (self.variances, law[1]), (self.truth, truth))
         for total, part in parts:
             total[models] += part.sum(1, dtype=torch.float64)
         if index is not None:
-            self.said += index.numel()
-            self.nothing += int((index < 0).sum())
+            self.reported += index.numel()
+            self.empty += int((index < 0).sum())
         if clipped is not None:
             self.clipped += int(clipped.sum())
 
 
 def share(count: int, whole: int) -> float:
-    """count / whole; 0 where there is nothing."""
+    """count / whole; 0 if the whole is 0."""
     return count / whole if whole else 0.0
 
 
 def bias(report: torch.Tensor, expected: torch.Tensor, truth: torch.Tensor) -> dict[str, Any]:
-    """Measured and exact bias of the mean report, and the exact distance; None where every true mean is 0.
+    """Measured and exact bias of the mean report, and the exact distance; None if every true mean is 0.
 
-    report, expected: the mean report and its exact expectation, as the server uses them; truth: the true mean; all
-    (models, d). Models whose true mean is 0 are left out.
+    report, expected: the mean report and its exact expectation, after the server's recovery; truth: the true mean; all
+        of shape (models, d). Models whose true mean is 0 are excluded.
     """
     size = (truth * truth).sum(-1)
     known = size > 0
@@ -86,15 +86,16 @@ def bias(report: torch.Tensor, expected: torch.Tensor, truth: torch.Tensor) -> d
 def variance(report: torch.Tensor, expected: torch.Tensor, variances: torch.Tensor) -> dict[str, Any]:
     """Measured and exact variance of the mean report.
 
-    report, expected: as in `bias`, but (models, width), as they were sent.   variances: the exact ones of its entries.
+    report, expected: as in `bias`, but before recovery, shape (models, width).   variances: the exact ones of the
+        entries.
     """
     return _compared(((report - expected) ** 2).sum(-1), variances.sum(-1))
 
 
 def as_layer(found: Mapping[str, Any], width: int) -> dict[str, Any]:
-    """`variance` as the measures of a layer (`ldp_fl.reports`): of one of its numbers, the mean over `width`.
+    """`variance` in the format of a layer's measures (`ldp_fl.reports`): per entry, the mean over `width`.
 
-    Without a standard error only the number of weights is known to compare.
+    Without a standard error only the number of weights.
     """
     if found["standard_error"] is None:
         return {"weights": width}

@@ -1,97 +1,432 @@
-"""The settings of FedSel's experiments, as a plan that starts runs."""
+"""FedSel as a pipeline: the plan that starts its runs, its presets, and tests of the paper's findings on a sweep.
+
+The unit of every test is a repeat of the cross-validation: the mean accuracy over its folds, as folds of one repeat
+share most of their training records. Repeats of two solutions are paired by seed and number: they have the same folds
+and the same order of users. Repeats have independent shuffles and noise, so their differences are independent given the
+data set; the tests are about that data set, not about a population from which it is drawn.
+
+Each comparison is a one-sided t test at ERROR_RATE; the comparisons of one finding share it equally.
+Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Section 5.
+"""
 
 from __future__ import annotations
 
 import math
+import statistics
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ldp_audit.training.datasets import Images, Table
-from ldp_audit.training.fedsel.findings import FINDINGS as FINDINGS
-from ldp_audit.training.fedsel.findings import PAPER
-from ldp_audit.training.fedsel.findings import beside_the_paper as beside_the_paper
-from ldp_audit.training.fedsel.solution import solution
-from ldp_audit.training.pipeline import check_choice, check_flag, check_number, check_whole
+from ldp_audit.training.fedsel.settings import FedSelSettings
+from ldp_audit.training.fedsel.signal_to_noise import signal_ratio
+from ldp_audit.training.fedsel.solution import SELECTIONS
+from ldp_audit.training.findings import Finding, Question, Verdict, greater
+from ldp_audit.training.results import Row, apart, interval
+from ldp_audit.training.sweep import read_paper
 
 if TYPE_CHECKING:
     import torch
 
     from ldp_audit.training.fedsel.run import FedSelRun
 
+EPSILON = 2.0
+"""The budget at which solutions are compared, as in Table 3."""
+
+LARGE = 8.0
+"""A large budget, for comparison."""
+
+ERROR_RATE = 0.01
+"""Probability of a false "seen", and of a false "opposite"."""
+
+_NOTE = "Given the data set: repeats of the cross-validation share its records."
+
+_FEW_COLUMNS = (
+    " The synthetic data vary in a tenth of their columns, so that a random tenth of the directions keeps much of them."
+)
+
+_UNLEARNED_NOTE = (
+    " Nothing learnt: there FedSel's models do no better than always answering the more frequent class. "
+    "FedSel's steps are about 1 / d of the flat solution's, and the paper names no learning rate."
+)
+
+_COMPARED = ("solution", "epsilon", "coordinates")
+"""Fields in which the points of one comparison may differ."""
+
+Results = Mapping[str, Any]
+Settings = Mapping[str, Any]
+
+
+def repeat_means(results: Results, **settings: Any) -> dict[tuple[int, int], float]:
+    """Last-round accuracy of every repeat, averaged over its folds, by (seed, repeat).
+
+    Raises ValueError if two runs with one seed have these settings: the settings do not determine one point.
+    """
+    found: dict[tuple[int, int], float] = {}
+    for run in results["runs"]:
+        if any(run["settings"].get(name) != value for name, value in settings.items()):
+            continue
+        if (run["seed"], 0) in found:
+            raise ValueError(f"settings must name one point of the sweep, got {settings!r}")
+        accuracies, folds = run["rounds"][-1]["accuracies"], run["settings"]["folds"]
+        for repeat in range(len(accuracies) // folds):
+            found[run["seed"], repeat] = statistics.fmean(accuracies[repeat * folds : (repeat + 1) * folds])
+    return found
+
+
+def beats_flat(results: Results) -> Finding | None:
+    """EXP, PE and PS with PM beat the flat PM at a small epsilon."""
+    return _compare(
+        results,
+        "fedsel-beats-flat",
+        f"EXP-PM, PE-PM and PS-PM are more accurate than flat PM; epsilon = {EPSILON:g}, one learning rate.",
+        {f"{one}-PM against PM": (_point(f"{one}-PM"), _point("PM")) for one in SELECTIONS},
+        place="Fig. 2, Table 3",
+        note=f"{_NOTE} The signal ratio is FedSel's squared signal-to-noise ratio over flat "
+        "PM's, exactly, for a small gradient in the top tenth of the dimensions: below 1, selecting costs more than it "
+        "gains (signal_to_noise.py).",
+        numbers={f"{one}-PM against PM": _signal_numbers(results, one) for one in SELECTIONS},
+        needs_learning=True,
+    )
+
+
+def beats_flat_at_a_large_epsilon(results: Results) -> Finding | None:
+    """PS-PM against flat PM, with the number of coordinates of Wang et al.'s rule and with one."""
+    large = {"epsilon": LARGE}
+    private = _point("PS-PM", **large)
+    return _compare(
+        results,
+        "fedsel-beats-flat-large-epsilon",
+        f"PS-PM is more accurate than flat PM at epsilon = {LARGE:g}, with its rule's 3 coordinates and with 1.",
+        {
+            "PS-PM against PM, 3 coordinates": (private, _point("PM", **large)),
+            "PS-PM against PM, 1 coordinate": (private, _point("PM", coordinates=1, **large)),
+        },
+        place="Fig. 2",
+    )
+
+
+def gain_above_loss(results: Results) -> Finding | None:
+    """Table 3's gain exceeds its loss."""
+    differences: dict[str, list[float]] = {}
+    numbers: dict[str, dict[str, float]] = {}
+    idle: set[str] = set()
+    for label, fixed in _contexts(results):
+        point = {"epsilon": EPSILON, "coordinates": None, **fixed}
+        found = {name: gains_and_losses_of(results, name, **point) for name in SELECTIONS}
+        if not all(gains for gains, _ in found.values()):
+            continue
+        for name, (gains, losses) in found.items():
+            numbers[label + name] = {"gain": statistics.fmean(gains), "loss": statistics.fmean(losses)}
+            differences[label + name] = [gain - loss for gain, loss in zip(gains, losses, strict=True)]
+            idle |= {label + name} if learnt_nothing(results, {**fixed, "epsilon": EPSILON}) else set()
+    if not differences:
+        return None
+    return _finding(
+        "gain-above-loss",
+        "What the private selection gains is more than what its share of the budget costs (Table 3).",
+        differences,
+        place="Table 3",
+        note=f"{_NOTE} Gain less loss is acc(S-PM) - acc(PM), whatever the control group "
+        "does: Table 3 compares FedSel with flat PM once more.",
+        numbers=numbers,
+        idle=idle,
+    )
+
+
+def top_beats_random(results: Results) -> Finding | None:
+    """NP-K beats NP-RS."""
+    return _compare(
+        results,
+        "top-beats-random",
+        "Without privacy, the largest coordinate (NP-K) is a better report than a random one (NP-RS).",
+        {"NP-K against NP-RS": (_point("NP-K"), _point("NP-RS"))},
+        place="Section 5.2",
+    )
+
+
+def selection_beats_random(results: Results) -> Finding | None:
+    """PS alone beats NP-RS."""
+    return _compare(
+        results,
+        "selection-beats-random",
+        f"PS without value perturbation, epsilon = {EPSILON:g}, is better than a random coordinate (NP-RS).",
+        {"PS against NP-RS": (_point("PS"), _point("NP-RS"))},
+        place="Section 5.2",
+    )
+
+
+def projection_is_worse(results: Results) -> Finding | None:
+    """Random projection is worse than PS."""
+    return _projection(results, "projection-is-worse", EPSILON)
+
+
+def projection_is_worse_at_a_large_epsilon(results: Results) -> Finding | None:
+    """The same at a large epsilon, where the loss of the projection exceeds the noise."""
+    return _projection(results, "projection-is-worse-large-epsilon", LARGE)
+
+
+def adapted_accumulation(results: Results) -> Finding | None:
+    """Accumulating g beats accumulating alpha g."""
+    return _compare(
+        results,
+        "adapted-accumulation",
+        "PS-PM, which accumulates g, is more accurate than PS-PM-O, which accumulates alpha g.",
+        {"PS-PM against PS-PM-O": (_point("PS-PM"), _point("PS-PM-O"))},
+        place="Fig. 3",
+    )
+
+
+def rises_with_epsilon(results: Results) -> Finding | None:
+    """Accuracy rises with epsilon."""
+    low, middle, high = (_point("PS-PM", epsilon=epsilon) for epsilon in (0.5, EPSILON, LARGE))
+    return _compare(
+        results,
+        "rises-with-epsilon",
+        f"PS-PM is more accurate at epsilon = {EPSILON:g} than at 0.5, and at {LARGE:g} than at {EPSILON:g}.",
+        {f"{EPSILON:g} against 0.5": (middle, low), f"{LARGE:g} against {EPSILON:g}": (high, middle)},
+        place="Fig. 2",
+    )
+
+
+def _point(solution: str, **settings: Any) -> Settings:
+    """A point of the demonstration, with its common settings unless others are given."""
+    return {"solution": solution, "epsilon": EPSILON, "coordinates": None, **settings}
+
+
+def gains_and_losses_of(results: Results, selection: str, **fixed: Any) -> tuple[list[float], list[float]]:
+    """Table 3's gain and loss for each repeat that has all three runs with these settings."""
+    solutions = ("PM", f"{selection}-PM-C", f"{selection}-PM")
+    flat, control, private = (repeat_means(results, solution=solution, **fixed) for solution in solutions)
+    pairs = sorted(flat.keys() & control.keys() & private.keys())
+    return [control[pair] - flat[pair] for pair in pairs], [control[pair] - private[pair] for pair in pairs]
+
+
+def _signal_numbers(results: Results, selection: str) -> dict[str, float]:
+    """The exact signal ratio, if the results know the number of dimensions and all runs have the same mu and k.
+
+    Empty for several epochs, in which a report has a part of epsilon and an accumulated value, and for corrected PE.
+    """
+    found = {
+        tuple(run["settings"].get(name) for name in ("mu", "k", "epochs", "corrected"))
+        for run in results["runs"]
+        if run["settings"]["solution"] == f"{selection}-PM"
+    }
+    d = results.get("data", {}).get("columns", 0)
+    mu, k, epochs, corrected = found.pop() if len(found) == 1 else (None, None, None, None)
+    if mu is None or d < 2 or epochs != 1 or corrected:
+        return {}
+    return {"signal ratio": signal_ratio(selection, "PM", epsilon=EPSILON, mu=mu, d=d, k=k)}
+
+
+def _projection(results: Results, key: str, epsilon: float) -> Finding | None:
+    return _compare(
+        results,
+        key,
+        f"PS-PM is more accurate than PM-RP, with the same ratio of dimensions, 0.1; epsilon = {epsilon:g}.",
+        {"PS-PM against PM-RP": (_point("PS-PM", epsilon=epsilon), _point("PM-RP", epsilon=epsilon))},
+        place="Fig. 2, Section 5.3",
+        note=_NOTE + (_FEW_COLUMNS if results.get("data", {}).get("name") == "synthetic" else ""),
+    )
+
+
+def _compare(
+    results: Results,
+    key: str,
+    says: str,
+    pairs: Mapping[str, tuple[Settings, Settings]],
+    *,
+    place: str = "",
+    note: str = _NOTE,
+    numbers: Mapping[str, Mapping[str, float]] | None = None,
+    needs_learning: bool = False,
+) -> Finding | None:
+    """Whether the first point of each pair is more accurate than the second; None if runs are missing.
+
+    needs_learning: exclude from the verdict the pairs for which FedSel's models learnt nothing at EPSILON.
+    """
+    differences: dict[str, list[float]] = {}
+    idle: set[str] = set()
+    more: dict[str, Mapping[str, float]] = {}
+    for label, fixed in _contexts(results):
+        more |= {label + name: one for name, one in (numbers or {}).items()}
+        found = {label + name: _paired(results, better, worse, fixed) for name, (better, worse) in pairs.items()}
+        differences |= found if all(found.values()) else {}
+        idle |= set(found) if needs_learning and learnt_nothing(results, {**fixed, "epsilon": EPSILON}) else set()
+    if not differences:
+        return None
+    return _finding(key, says, differences, place=place, note=note, numbers=more, idle=idle)
+
+
+def _contexts(results: Results) -> list[tuple[str, Settings]]:
+    """Every combination of the other settings that a sweep varies, such as the model or mu; comparisons stay within
+    one.
+
+    Returns its words, "" for the only one, and its settings.
+    """
+    every = [run["settings"] for run in results["runs"]]
+    fields = [name for name in every[0] if name not in _COMPARED] if every else []
+    varied = [name for name in fields if len({settings.get(name) for settings in every}) > 1]
+    found = {tuple(settings.get(name) for name in varied): None for settings in every}
+    return [
+        (
+            "".join(f"{name} = {value}, " for name, value in zip(varied, values, strict=True)),
+            dict(zip(varied, values, strict=True)),
+        )
+        for values in found
+    ]
+
+
+def _paired(results: Results, better: Settings, worse: Settings, fixed: Settings) -> list[float]:
+    """The differences over the repeats that both points have."""
+    one, other = repeat_means(results, **better, **fixed), repeat_means(results, **worse, **fixed)
+    return [one[pair] - other[pair] for pair in sorted(one.keys() & other.keys())]
+
+
+def _finding(
+    key: str,
+    says: str,
+    differences: Mapping[str, Sequence[float]],
+    *,
+    place: str,
+    note: str = _NOTE,
+    numbers: Mapping[str, Mapping[str, float]] | None = None,
+    idle: Collection[str] = (),
+) -> Finding:
+    """A finding that is "seen" if all comparisons are, "opposite" if one is.
+
+    idle: comparisons that are shown without a verdict, as nothing was learnt.
+    """
+    compared = [name for name in differences if name not in idle]
+    rate = ERROR_RATE / max(1, len(compared))
+    judged = {name: greater(values, rate) for name, values in differences.items()}
+    verdicts = [judged[name][0] for name in compared]
+    verdict: Verdict = "opposite" if "opposite" in verdicts else "seen" if set(verdicts) == {"seen"} else "not seen"
+    more, told = numbers or {}, dict.fromkeys(idle, "nothing learnt")
+    shown = {
+        name: {"verdict": told.get(name, one), **found, **more.get(name, {})} for name, (one, found) in judged.items()
+    }
+    note += _UNLEARNED_NOTE if told.keys() & differences.keys() else ""
+    return Finding(key, says, verdict, shown, ERROR_RATE, place, note)
+
+
+FINDINGS: tuple[Question, ...] = (
+    beats_flat,
+    beats_flat_at_a_large_epsilon,
+    gain_above_loss,
+    top_beats_random,
+    selection_beats_random,
+    projection_is_worse,
+    projection_is_worse_at_a_large_epsilon,
+    adapted_accumulation,
+    rises_with_epsilon,
+)
+
+
+_LEARNING_MARGIN = 1e-3
+"""A model that exceeds the constant answer by less than this has learnt nothing."""
+
+
+def learnt_nothing(results: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
+    """Whether no run of EXP-PM, PE-PM or PS-PM with these settings is more accurate than a constant answer.
+
+    False if the results do not say how frequent the labels are, or have no such run.
+    """
+    share, names = constant_accuracy(results), [f"{one}-PM" for one in SELECTIONS]
+    found = [
+        statistics.fmean(run["rounds"][-1]["accuracies"])
+        for run in results["runs"]
+        if run["settings"]["solution"] in names
+        and all(run["settings"].get(name) == value for name, value in settings.items())
+    ]
+    return share is not None and bool(found) and max(found) <= share + _LEARNING_MARGIN
+
+
+def constant_accuracy(results: Mapping[str, Any]) -> float | None:
+    """The accuracy of a constant answer: the more frequent class."""
+    positive = results.get("data", {}).get("positive")
+    return None if positive is None else max(positive, 1 - positive)
+
+
+PAPER = read_paper(__package__)
 DEMONSTRATION = PAPER.demonstration
 presets = PAPER.presets
+_IN_A_CELL = ("solution", "model", "epsilon")
+_TAIL = 0.025
+
+
+def beside_the_paper(results: Mapping[str, Any]) -> list[Row]:
+    """Table 3's cells for this data set; 95% intervals are over the repeats of the cross-validation, given the data.
+
+    Runs with other settings than the paper states are excluded; each value of a setting that the paper leaves open,
+    such as the learning rate, has rows of its own.
+    """
+    table = PAPER.document["table-3"]
+    said = table["said"].items()
+    runs = [run for run in results["runs"] if all(run["settings"].get(name) == value for name, value in said)]
+    rows: list[Row] = []
+    for more, group in apart(runs, within=_IN_A_CELL):
+        for line in table["rows"]:
+            if results["data"]["name"] in line["data"]:
+                rows += _cells(gains_and_losses({"runs": group}, line["model"]), line, more)
+    return rows
+
+
+class Difference(NamedTuple):
+    """percent: mean over the repeats of the cross-validation.   error: its standard error; NaN for one repeat.
+
+    low, high: 95% interval by Student's t, given the data; infinite for one repeat, or for a few equal ones.
+    """
+
+    percent: float
+    error: float
+    low: float
+    high: float
+
+
+class GainAndLoss(NamedTuple):
+    """Gain and loss of one selection in Table 3."""
+
+    gain: Difference
+    loss: Difference
+
+
+def gains_and_losses(results: Mapping[str, Any], model: str, *, epsilon: float = 2.0) -> dict[str, GainAndLoss]:
+    """By selection, from results of the preset "table-3"; selections without runs are omitted."""
+    at = {"model": model, "epsilon": epsilon}
+    found = {name: gains_and_losses_of(results, name, **at) for name in SELECTIONS}
+    return {
+        name: GainAndLoss(_difference(gains), _difference(losses)) for name, (gains, losses) in found.items() if gains
+    }
+
+
+def _difference(values: Sequence[float]) -> Difference:
+    spread = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    low, mean, high = interval(values, _TAIL)
+    return Difference(100 * mean, 100 * spread, 100 * low, 100 * high)
+
+
+def _cells(found: Mapping[str, GainAndLoss], line: Mapping[str, Any], more: str) -> list[Row]:
+    return [
+        _row(f"{line['model']}, {selection}, {word}{more}", difference, printed)
+        for selection, two in found.items()
+        for word, difference, printed in zip(("gain", "loss"), two, line[selection], strict=True)
+    ]
+
+
+def _row(what: str, found: Difference, printed: float) -> Row:
+    ends = (found.low, found.high) if math.isfinite(found.low) else (None, None)
+    return Row("Table 3", what, "points", printed, found.percent, *ends)
 
 
 @dataclass(frozen=True)
-class FedSel:
-    """FedSel's federated SGD on a table, one record a user, by repeated cross-validation in one batch.
-
-    solution: what users send: "NP", "PM", "PS-PM", "PE-HM-C", ...; see `solution.py`.
-    model: "logistic" or "svm".
-    epsilon: budget of a user over all epochs, nats, > 0, finite; solutions "NP..." do not use it.
-    mu: the selection's share of it, in [0, 1); None for the split without hyper-parameters.
-    threshold: the largest share that the split without hyper-parameters gives the selection, in [0, 1).
-    k: size of the top set of PE and PS, 1 .. d-1; None for a tenth of d, rounded down, at least 1.
-    corrected: whether PE's whole report keeps to its epsilon; False is PE as published, which exceeds it.
-    epochs: how often each user reports, >= 1.
-    share: of the users, that report in one round, in (0, 1].
-    rounds: after which the run stops, in the last epoch; None when all users have reported in it.
-    learning_rate: alpha, > 0.
-    penalty: lambda of the l2 regularisation, >= 0.
-    momentum: eta, >= 0; the paper names no value.
-    ratio: q / d of the random projection, in (0, 1]; q is rounded down, and at least 1.
-    coordinates: how many the flat solutions send, 1 .. d; None for Wang et al.'s rule, epsilon / 2.5 rounded down.
-    users: how many records of the data are used, drawn by the seed; None for all.
-    repeats: of the cross-validation, >= 1.
-    folds: of the cross-validation, >= 2.
-    details: every so many rounds, and in the last one, the record has every model's accuracy, >= 1.
-    Raises ValueError for anything else.
-    """
+class FedSel(FedSelSettings):
+    """A run of FedSel or of a competitor; its fields are those of `FedSelSettings`."""
 
     embedded: ClassVar[str] = "synthetic"
 
-    solution: str = "PS-PM"
-    model: Literal["logistic", "svm"] = "logistic"
-    epsilon: float = 2.0
-    mu: float | None = 0.1
-    threshold: float = 0.2
-    k: int | None = None
-    corrected: bool = False
-    epochs: int = 1
-    share: float = 0.01
-    rounds: int | None = None
-    learning_rate: float = 0.1
-    penalty: float = 1e-4
-    momentum: float = 0.9
-    ratio: float = 0.1
-    coordinates: int | None = None
-    users: int | None = None
-    repeats: int = 10
-    folds: int = 5
-    details: int = 20
-
-    def __post_init__(self) -> None:
-        solution(self.solution)
-        check_choice("model", self.model, ("logistic", "svm"))
-        check_flag("corrected", self.corrected)
-        for name in ("epochs", "repeats", "details"):
-            check_whole(name, getattr(self, name), 1)
-        check_whole("folds", self.folds, 2)
-        for name in ("k", "coordinates", "rounds", "users"):
-            if getattr(self, name) is not None:
-                check_whole(name, getattr(self, name), 1)
-        for name in ("epsilon", "learning_rate"):
-            check_number(name, getattr(self, name), "a finite number > 0", lambda x: 0 < x < math.inf)
-        for name in ("penalty", "momentum"):
-            check_number(name, getattr(self, name), "a finite number >= 0", lambda x: 0 <= x < math.inf)
-        for name in ("share", "ratio"):
-            check_number(name, getattr(self, name), "a number in (0, 1]", lambda x: 0 < x <= 1)
-        for name in ("threshold", "mu"):
-            if name != "mu" or self.mu is not None:
-                check_number(name, getattr(self, name), "a number in [0, 1)", lambda x: 0 <= x < 1)
-
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> FedSelRun:
-        """A run at its beginning; ValueError where the data do not fit the plan."""
-        from ldp_audit.training.fedsel.run import FedSelRun  # torch: settings are read without it
+        """A run before its first round. Raises ValueError if the data do not fit the plan."""
+        from ldp_audit.training.fedsel.run import FedSelRun  # imports torch, which a plan does without
 
         return FedSelRun(self, data, seed=seed, device=device)

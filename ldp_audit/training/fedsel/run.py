@@ -1,21 +1,21 @@
 """A batch of FedSel trainings, one for each fold of each repeat of a cross-validation, round by round.
 
-In a round every model has its own users; all users of all models are worked on at once, in chunks of bounded memory.
-Model b = repeat * folds + fold is trained on the records outside its fold and tested on those in it. All models of a
-batch have equally many users, n = N - ceil(N / folds), so that one tensor holds a round of all; where the folds' sizes
-differ, the models with one record more leave the last of them out.
+In a round every model has its own users; all users of all models are computed together, in chunks of bounded memory.
+Model b = repeat * folds + fold is trained on the records outside its fold and tested on those inside. All models of a
+batch have n = N - ceil(N / folds) users, so that one tensor holds a round of all; if the folds' sizes differ, a model
+with one record more leaves out its last one.
 
-Gradients of l2-regularised linear models, one a record; there is no intercept, as the paper's dimensions say:
+Gradients of l2-regularised linear models, one per record, without intercept, as the paper's dimensions imply:
 
     logistic   ln(1 + e**(-y w.x)) + (lambda/2) |w|**2     gradient  -y x / (1 + e**(y w.x)) + lambda w
     svm        max(0, 1 - y w.x)   + (lambda/2) |w|**2     subgradient  -y x [y w.x < 1]     + lambda w
 
-What a user has not sent yet adds up, and a coordinate starts anew when it was selected:
+A user accumulates what it has not reported; a selected coordinate is reset:
 
-    r^t = r^(t-1) + g^t,   then r^t_j <- 0 for the j that was reported; where PE reported none, nothing starts anew
+    r^t = r^(t-1) + g^t,   then r^t_j <- 0 for the reported j; nothing is reset if PE reported none
 
-A user's r is a function of its record, the models that it was sent and the indices that it reported. So it is computed
-again when it is needed, and a run keeps the models and the indices alone: users times d numbers are never held.
+A user's r is a function of its record, the models it received and the indices it reported. It is recomputed when
+needed, from stored models and indices: users times d numbers are never in memory.
 
 Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 1, Section 5.1.
 """
@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -36,26 +36,24 @@ from ldp_audit.training.datasets import Images, Table
 from ldp_audit.training.fedsel import canaries
 from ldp_audit.training.fedsel.measures import RoundSums, as_layer, bias, share, variance
 from ldp_audit.training.fedsel.senders import protocol, sender, top_size
+from ldp_audit.training.fedsel.settings import FedSelSettings
 from ldp_audit.training.fedsel.solution import solution, split_of
+from ldp_audit.training.spend import spend_of
 from ldp_audit.training.streams import Streams
 
-if TYPE_CHECKING:
-    from ldp_audit.training.fedsel.plan import FedSel
-
-
 CHUNK = 2**20
-"""Numbers in one tensor of a chunk (users times weights); about thirty such tensors live at once."""
+"""Numbers in one tensor of a chunk (users times weights); about thirty such tensors are in memory at once."""
 
 
 class FedSelRun:
     """See `ldp_audit.training.pipeline.Run`.
 
-    models: (repeat, fold) of each model; None for all of the plan's. Without noise each is what it is in any batch.
+    models: (repeat, fold) of each model; None for all of the plan's. Without noise a model is the same in any batch.
     """
 
     def __init__(
         self,
-        plan: FedSel,
+        plan: FedSelSettings,
         data: Images | Table,
         *,
         seed: int,
@@ -89,7 +87,7 @@ class FedSelRun:
         self._places: dict[int, torch.Tensor] = {}
 
     def advance(self, number: int) -> dict[str, Any]:
-        """See `Run`: all models' users of this round report, and the weights move. ValueError out of turn."""
+        """See `Run`: all models' users of this round report, and the weights are updated. ValueError out of order."""
         if number != self.done + 1 or number > self.rounds:
             raise ValueError(f"number must be the next round, {self.done + 1} of {self.rounds}, got {number!r}")
         epoch, place = divmod(number - 1, self.per_epoch)
@@ -101,7 +99,7 @@ class FedSelRun:
         count = places.stop - places.start
         mean = self._recovered(sums.reports / count)
         record = self._measured(sums, count, mean)
-        if self._keeps_past() and epoch < self.plan.epochs - 1:
+        if self._keeps_history() and epoch < self.plan.epochs - 1:
             self.past_weights.append(self.weights)
         step = 1.0 if self.solution.original else self.plan.learning_rate
         self.weights = self.weights - (step * mean).to(self.weights.dtype)
@@ -136,14 +134,19 @@ class FedSelRun:
 
     def canaries(self) -> Iterator[Canary]:
         """See `canary.Audited`."""
-        return canaries.canaries(self)
+        spend = spend_of(self)
+        if spend is not None:
+            made = canaries.promises_of(spend)
+            yield canaries.user_canary(
+                self.senders[0], self.d, self.plan.epochs, made, device=self.device, dtype=self.x.dtype
+            )
 
     def _senders_models(self) -> list[tuple[int, int]]:
-        """One sender for all, but for random projections, whose models have a matrix each."""
+        """One sender for all models, except that random projections have a matrix per model."""
         return self.models if self.solution.kind == "projection" else self.models[:1]
 
     def _chunks(self, places: slice) -> Iterator[tuple[slice, slice]]:
-        """Models, and places in their orders, that fit into memory together; always in the same order."""
+        """Models, and positions in their orders, that fit into memory together; always in the same order."""
         users = max(1, min(places.stop - places.start, CHUNK // self.d))
         models = 1 if len(self.senders) > 1 else max(1, CHUNK // (users * self.d))
         for first in range(0, len(self.models), models):
@@ -156,18 +159,18 @@ class FedSelRun:
         """One chunk's gradients and reports.   users: of each model, shape (models, users)."""
         x, y = self._records(models, users)
         truth = self._vectors(x, y, self.weights[models, None])
-        before = unsent(self._past(epoch, models, users, x, y)) if self.solution.accumulates else None
+        before = unsent(self._history(epoch, models, users, x, y)) if self.solution.accumulates else None
         now = truth if before is None else before + truth
         sent = self.senders[min(models.start, len(self.senders) - 1)].send(now, before, generator)
         law = (sent.mean, sent.variance)
         sums.add(models, sent.vectors, law, truth, index=sent.index, clipped=sent.clipped)
-        if self._keeps_past() and epoch < self.plan.epochs - 1 and sent.index is not None:
+        if self._keeps_history() and epoch < self.plan.epochs - 1 and sent.index is not None:
             self.reported[epoch, models].scatter_(1, users, sent.index[..., 0].to(torch.int32))
 
-    def _past(
+    def _history(
         self, epoch: int, models: slice, users: torch.Tensor, x: torch.Tensor, y: torch.Tensor
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """What these users computed and reported in the epochs before, the first one first."""
+        """What these users computed and reported in earlier epochs, the first one first."""
         rows = torch.arange(models.start, models.stop, device=self.device)[:, None]
         for past in range(epoch):
             number = past * self.per_epoch + self._rounds_of(past)[models].gather(1, users)
@@ -175,7 +178,7 @@ class FedSelRun:
             yield self._vectors(x, y, weights), self.reported[past, models].gather(1, users)
 
     def _vectors(self, x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-        """What users add to their accumulation: gradients; with the original accumulation times alpha."""
+        """The vectors that users accumulate: gradients, times alpha in the original accumulation."""
         found = gradients(self.plan.model, x, y, weights, self.plan.penalty)
         return self.plan.learning_rate * found if self.solution.original else found
 
@@ -191,17 +194,17 @@ class FedSelRun:
         return self._orders[epoch]
 
     def _rounds_of(self, epoch: int) -> torch.Tensor:
-        """In which round of that epoch each user of each model reported, from 0 on; computed once an epoch."""
+        """The round of that epoch, from 0 on, in which each user of each model reported; computed once an epoch."""
         if epoch not in self._places:
             edges = torch.tensor(self.edges[1:], device=self.device)
             self._places[epoch] = torch.searchsorted(edges, torch.argsort(self.order_of(epoch), dim=-1), right=True)
         return self._places[epoch]
 
-    def _keeps_past(self) -> bool:
+    def _keeps_history(self) -> bool:
         return self.solution.accumulates and self.plan.epochs > 1
 
     def _recovered(self, mean: torch.Tensor) -> torch.Tensor:
-        """The server's view of mean reports: (models, width) to (models, d)."""
+        """The server's estimate from mean reports: (models, width) to (models, d)."""
         if len(self.senders) == 1:
             return self.senders[0].recover(mean)
         return torch.stack([one.recover(row) for one, row in zip(self.senders, mean, strict=True)])
@@ -211,22 +214,24 @@ class FedSelRun:
         sent, expected = sums.reports / count, sums.means / count
         noise = variance(sent, expected, sums.variances / count**2)
         return {
-            "nothing": {"measured": share(sums.nothing, sums.said), "exact": self.senders[0].nothing()},
-            "clipped": share(sums.clipped, sums.said),
+            "nothing": {"measured": share(sums.empty, sums.reported), "exact": self.senders[0].nothing()},
+            "clipped": share(sums.clipped, sums.reported),
             "bias": bias(mean, self._recovered(expected), sums.truth / count),
             "variance": noise,
             "layers": {"weights": as_layer(noise, sent.shape[-1])},
         }
 
     def _accuracy(self, number: int) -> dict[str, Any]:
-        """The mean over the models, each on its test fold; now and then all of them."""
+        """The mean over the models, each on its test fold; every `details` rounds all of them."""
         found = shares_right(self.x, self.y, self.weights, self.tests)
         detailed = number % self.plan.details == 0 or number == self.rounds
         return {"accuracy": float(np.mean(found))} | ({"accuracies": found} if detailed else {})
 
 
-def _rounds(plan: FedSel, per_epoch: int) -> int:
-    """All of the epochs', or the plan's own number, in the last epoch: some users report in all, as the spend says."""
+def _rounds(plan: FedSelSettings, per_epoch: int) -> int:
+    """The number of rounds: all of the epochs', or the plan's own, in the last epoch, so that the spend is some
+    user's.
+    """
     last = per_epoch * plan.epochs
     if plan.rounds is not None and not last - per_epoch < plan.rounds <= last:
         raise ValueError(
@@ -236,8 +241,8 @@ def _rounds(plan: FedSel, per_epoch: int) -> int:
     return plan.rounds or last
 
 
-def _rows(plan: FedSel, records: int, streams: Streams) -> np.ndarray:
-    """The records that are used, in their order."""
+def _rows(plan: FedSelSettings, records: int, streams: Streams) -> np.ndarray:
+    """The indices of the records that are used, ascending."""
     if plan.users is not None and plan.users > records:
         raise ValueError(f"users must be at most the data's {records} records, got {plan.users}")
     used = plan.users or records
@@ -250,7 +255,7 @@ def _rows(plan: FedSel, records: int, streams: Streams) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Folds:
-    """Who trains and who tests.
+    """Training and test records of each model.
 
     train: record of each user, int64, shape (models, n).   test: each model's records, one array a model.
     """
@@ -259,7 +264,7 @@ class Folds:
     test: tuple[NDArray[np.int64], ...]
 
     def tests(self, records: int) -> NDArray[np.bool_]:
-        """Whether each record is tested by each model; shape (records, models)."""
+        """Whether each record is in each model's test fold; shape (records, models)."""
         found = np.zeros((records, len(self.test)), dtype=np.bool_)
         for model, rows in enumerate(self.test):
             found[rows, model] = True
@@ -274,7 +279,7 @@ def all_models(repeats: int, folds: int) -> list[tuple[int, int]]:
 def split(records: int, folds: int, models: Sequence[tuple[int, int]], streams: Streams) -> Folds:
     """The folds of these models.   records: N >= folds >= 2.
 
-    A repeat's shuffle depends on the seed and the repeat alone, so a model is the same in any batch.
+    A repeat's shuffle depends on the seed and the repeat only, so a model is the same in any batch.
     """
     users = records - -(-records // folds)
     edges = np.arange(folds + 1) * records // folds
@@ -285,17 +290,17 @@ def split(records: int, folds: int, models: Sequence[tuple[int, int]], streams: 
 
 
 def order(users: int, epoch: int, models: Sequence[tuple[int, int]], streams: Streams) -> NDArray[np.int64]:
-    """In which order each model's users report in this epoch: permutations of 0 .. n-1, shape (models, n)."""
+    """The order in which each model's users report in this epoch: permutations of 0 .. n-1, shape (models, n)."""
     return np.stack([streams.numpy("order", epoch, *model).permutation(users) for model in models])
 
 
 def rounds_per_epoch(users: int, share: float) -> int:
-    """So many rounds that each has about `share` of the users: every user reports once an epoch."""
+    """The number of rounds with about `share` of the users each, such that every user reports once an epoch."""
     return max(1, min(users, round(1 / share)))
 
 
 def round_edges(users: int, rounds: int) -> NDArray[np.int64]:
-    """Where the rounds of an epoch begin and end in its order; their sizes differ by one at most."""
+    """The boundaries of an epoch's rounds in its order; the rounds' sizes differ by one at most."""
     return np.arange(rounds + 1) * users // rounds
 
 
@@ -313,17 +318,17 @@ def gradients(model: Model, x: torch.Tensor, y: torch.Tensor, weights: torch.Ten
 
 
 def shares_right(x: torch.Tensor, y: torch.Tensor, weights: torch.Tensor, tests: torch.Tensor) -> list[float]:
-    """Of each model's test records, the share on the side of their label; a score of 0 counts as +1.
+    """Accuracy of each model on its test records; a score of 0 counts as +1.
 
-    x: (n, d).   y: -1 or +1, shape (n,).   weights: (models, d).   tests: whether a record is the model's to be tested
-    on, booleans, shape (n, models), at least one a model.
+    x: (n, d).   y: -1 or +1, shape (n,).   weights: (models, d).   tests: whether a record is in the model's test fold,
+        booleans, shape (n, models), at least one per model.
     """
     right = ((x @ weights.T >= 0) == (y > 0)[:, None]) & tests
     return (right.sum(0, dtype=torch.float64) / tests.sum(0)).tolist()
 
 
 def unsent(past: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> torch.Tensor | None:
-    """r^(t-1) from the past rounds of these users, the first one first; None where there are none.
+    """r^(t-1) from the past rounds of these users, the first one first; None without past rounds.
 
     past: what was added, shape (..., d), and the index reported then, shape (...), -1 for none.
     """
@@ -334,6 +339,6 @@ def unsent(past: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> torch.Tensor | 
 
 
 def after_report(accumulated: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
-    """The accumulated vectors, shape (..., d), with 0 at each reported index, shape (...); as they are for -1."""
+    """The accumulated vectors, shape (..., d), reset at each reported index, shape (...); unchanged for -1."""
     places = torch.arange(accumulated.shape[-1], device=accumulated.device)
     return torch.where(places == index[..., None], torch.zeros_like(accumulated), accumulated)

@@ -1,15 +1,15 @@
-"""What the users of a solution send, the exact law of their reports, and what they spend.
+"""The users' reports in each solution, their exact moments, and the protocol of a run.
 
 FedSel's report: select a coordinate of the accumulated gradient, then perturb its value plus momentum,
 
     j from select(|r^t|, epsilon1),   s_j = r^t_j + eta r^(t-1)_j,   clip to [-1, 1],   perturb with epsilon2.
 
-The clip is needed for any finite epsilon; the paper has it in Section 3.3. PE may select none: the server counts zeros.
-Its competitors send the whole gradient, one random coordinate, flat samples of perturbed coordinates, or a random
-projection. Variances are those of `ldp_audit.mechanisms`; the value mechanisms' are all V(0) + (V(1) - V(0)) x**2,
-which lets tensors use them.
+No epsilon is finite without the clip, which is in the paper's Section 3.3. PE may select none: the server counts zeros.
+The competitors report the whole gradient, one random coordinate, flat samples of perturbed coordinates, or a random
+projection. Variances are those of `ldp_audit.mechanisms`; every value mechanism has V(0) + (V(1) - V(0)) x**2, which is
+evaluated on tensors.
 
-What a run spends is what its protocol says; its unit is a record: each user has one.
+The protocol's unit is a record: each user has one.
 
 Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 1, Section 5.1.
 """
@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -39,21 +39,19 @@ from ldp_audit.mechanisms import (
 from ldp_audit.mechanisms.randomness import source_of
 from ldp_audit.mechanisms.ranking import ranking, top_set
 from ldp_audit.mechanisms.sparse_report import scattered
+from ldp_audit.training.fedsel.settings import FedSelSettings
 from ldp_audit.training.fedsel.solution import Solution, solution, stages
 from ldp_audit.training.streams import Streams
 
-if TYPE_CHECKING:
-    from ldp_audit.training.fedsel.plan import FedSel
-
 
 @dataclass(frozen=True)
-class Sent:
+class Reports:
     """The reports of a chunk of users.
 
-    vectors: as the server reads them, zeros where nothing is said; shape (..., width).
+    vectors: as the server reads them, zeros elsewhere; shape (..., width).
     mean, variance: the exact ones of `vectors`, given the users' data; shape (..., width).
-    index: which entry is reported, -1 for none; shape (..., entries); None for the whole vector.
-    clipped: whether the reported value lay outside [-1, 1] before; shape of `index`, or None where nothing is clipped.
+    index: the reported entry, -1 for none; shape (..., entries); None for the whole vector.
+    clipped: whether the reported value was outside [-1, 1]; shape of `index`, or None without clipping.
     """
 
     vectors: torch.Tensor
@@ -66,32 +64,31 @@ class Sent:
 class Sender(ABC):
     """One solution with its budgets: a pure function from true vectors and a generator to reports.
 
-    Reports are as wide as the vectors, somebody's is never nothing, and the server's step is their mean, unless a
-    sender says otherwise.
+    By default reports are as wide as the vectors, are never empty, and the server's step is their mean.
     """
 
     @abstractmethod
-    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:
+    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Reports:
         """The reports of users.
 
         now: their (accumulated) gradients r^t, shape (..., d).
-        before: r^(t-1), what they had not sent before this gradient, for the momentum; None for zeros.
+        before: r^(t-1), what they had not reported before this gradient, for the momentum; None for zeros.
         """
 
     def width(self, d: int) -> int:
-        """The entries of a report, for vectors of d."""
+        """Number of entries of a report, for vectors of d."""
         return d
 
     def nothing(self) -> float:
-        """The exact probability that a user reports nothing."""
+        """The exact probability of an empty report."""
         return 0.0
 
     def recover(self, mean: torch.Tensor) -> torch.Tensor:
-        """The server's step from the mean of `Sent.vectors`: shape (..., width) to (..., d)."""
+        """The server's step from the mean of `Reports.vectors`: shape (..., width) to (..., d)."""
         return mean
 
     def law(self) -> TwoStage | None:
-        """The exact law of a report with its clip, where it is that of two stages."""
+        """The exact mechanism of a report with its clip, if it has two stages."""
         return None
 
 
@@ -100,7 +97,7 @@ MECHANISMS: dict[str, Any] = {"PM": Piecewise, "HM": Hybrid, "DUCHI": TwoPoint}
 
 
 class Perturbed(NamedTuple):
-    """report: what is sent.   clipped: where the value lay outside [-1, 1]. Both of the values' shape."""
+    """report: the perturbed value.   clipped: whether the value was outside [-1, 1]. Both of the values' shape."""
 
     report: torch.Tensor
     clipped: torch.Tensor
@@ -119,12 +116,12 @@ class Quadratic:
 
 
 def perturb(mechanism: Any, values: torch.Tensor, generator: torch.Generator) -> Perturbed:
-    """Each value clipped and perturbed: without the clip no epsilon is finite."""
+    """Clip each value to [-1, 1] and perturb it."""
     return Perturbed(mechanism.sample(values.clamp(-1, 1), rng=generator), values.abs() > 1)
 
 
 def second_moment(mechanism: Any) -> Quadratic:
-    """Of an unbiased value mechanism on [-1, 1]; ValueError where its variance is no such quadratic."""
+    """E[report**2 | x] of an unbiased value mechanism on [-1, 1]; ValueError unless it is such a quadratic."""
     zero, half, one = (float(mechanism.variance(x)) for x in (0.0, 0.5, 1.0))
     if abs(half - (zero + (one - zero) / 4)) > 1e-9 * max(zero, one):
         raise ValueError(f"mechanism must have a variance of the form a + b x**2, got {mechanism!r}")
@@ -132,30 +129,30 @@ def second_moment(mechanism: Any) -> Quadratic:
 
 
 class Selection(ABC):
-    """How a coordinate is selected: what is seen of the vectors, the index that is drawn, and its exact law."""
+    """A selection mechanism on vectors: its input, the drawn index, and the exact probabilities."""
 
     @abstractmethod
-    def seen(self, vectors: torch.Tensor) -> torch.Tensor:
-        """What the selection sees of vectors (..., d): their rankings, or who is in the top k. Shape (..., d)."""
+    def input_of(self, vectors: torch.Tensor) -> torch.Tensor:
+        """The mechanism's input for vectors (..., d): their rankings, or membership in the top k. Shape (..., d)."""
 
     @abstractmethod
-    def draw(self, sight: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-        """An index for each, -1 for none; int64, shape (...)."""
+    def draw(self, inputs: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        """One index for each input, -1 for none; int64, shape (...)."""
 
     @abstractmethod
     def table(self) -> list[float]:
-        """The probability of an index by what is seen of it: its rank, or its status."""
+        """The probability of an index by its entry in the input: its rank, or its membership."""
 
-    def probabilities(self, sight: torch.Tensor, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-        """P(j | what is seen) of every coordinate, shape (..., d); what is missing from 1 is that of none."""
-        return torch.tensor(self.table(), dtype=dtype, device=sight.device)[sight.to(torch.int64)]
+    def probabilities(self, inputs: torch.Tensor, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """P(j | input) of every coordinate, shape (..., d); the rest to 1 is the probability of none."""
+        return torch.tensor(self.table(), dtype=dtype, device=inputs.device)[inputs.to(torch.int64)]
 
     def nothing(self) -> float:
-        """The probability of no index, whatever is seen."""
+        """The probability of no index, for any input."""
         return 0.0
 
     def oracle(self) -> Any:
-        """The private mechanism; None where there is none."""
+        """The private mechanism; None if there is none."""
         return None
 
 
@@ -163,13 +160,13 @@ class Selection(ABC):
 class Largest(Selection):
     """NP-K: the coordinate of the largest magnitude, always."""
 
-    def seen(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Which one is the largest."""
+    def input_of(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Membership of the largest magnitude."""
         return top_set(vectors.abs(), 1)
 
-    def draw(self, sight: torch.Tensor, generator: torch.Generator) -> torch.Tensor:  # noqa: ARG002
-        """That one."""
-        return sight.to(torch.uint8).argmax(-1)
+    def draw(self, inputs: torch.Tensor, generator: torch.Generator) -> torch.Tensor:  # noqa: ARG002
+        """The index of the largest magnitude."""
+        return inputs.to(torch.uint8).argmax(-1)
 
     def table(self) -> list[float]:
         """See `Selection`."""
@@ -178,17 +175,17 @@ class Largest(Selection):
 
 @dataclass(frozen=True)
 class Uniform(Selection):
-    """A uniform coordinate, whatever the magnitudes: a selection without a budget.   d: how many there are."""
+    """A uniform coordinate, whatever the magnitudes: a selection without a budget.   d: number of coordinates."""
 
     d: int
 
-    def seen(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Nothing."""
+    def input_of(self, vectors: torch.Tensor) -> torch.Tensor:
+        """No information: zeros."""
         return torch.zeros_like(vectors, dtype=torch.bool)
 
-    def draw(self, sight: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    def draw(self, inputs: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         """See `Selection`."""
-        return source_of(generator).below(self.d, sight.shape[:-1])
+        return source_of(generator).below(self.d, inputs.shape[:-1])
 
     def table(self) -> list[float]:
         """See `Selection`."""
@@ -201,16 +198,16 @@ class ByRank(Selection):
 
     mechanism: ExponentialSelection
 
-    def seen(self, vectors: torch.Tensor) -> torch.Tensor:
-        """The ranks, from 1 on for the smallest."""
+    def input_of(self, vectors: torch.Tensor) -> torch.Tensor:
+        """The ranks, from 1 for the smallest."""
         return ranking(vectors.abs())
 
-    def draw(self, sight: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    def draw(self, inputs: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         """See `Selection`."""
-        return self.mechanism.sample(sight, rng=generator)
+        return self.mechanism.sample(inputs, rng=generator)
 
     def table(self) -> list[float]:
-        """See `Selection`; no rank is 0."""
+        """See `Selection`; rank 0 does not occur."""
         return [0.0, *torch.as_tensor(self.mechanism.rank_log_probs()).exp().tolist()]
 
     def oracle(self) -> ExponentialSelection:
@@ -220,18 +217,18 @@ class ByRank(Selection):
 
 @dataclass(frozen=True)
 class ByTopSet(Selection):
-    """PE and PS: by who is among the k largest.   none: the probability of no index, PE's."""
+    """PE and PS: by membership in the k largest.   none: the probability of no index, for PE."""
 
     mechanism: PerturbedEncoding | PerturbedSampling
     none: float = 0.0
 
-    def seen(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Which are the k largest."""
+    def input_of(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Membership in the k largest."""
         return top_set(vectors.abs(), self.mechanism.k)
 
-    def draw(self, sight: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    def draw(self, inputs: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         """See `Selection`."""
-        return self.mechanism.sample(sight, rng=generator)
+        return self.mechanism.sample(inputs, rng=generator)
 
     def table(self) -> list[float]:
         """See `Selection`."""
@@ -248,9 +245,9 @@ class ByTopSet(Selection):
 
 
 def selection_of(name: str, epsilon: float, d: int, k: int, *, corrected: bool) -> Selection:
-    """The selection of this name (EXP, PE, PS) with this budget; `Uniform` where the budget is 0.
+    """The selection with this name (EXP, PE, PS) and budget; `Uniform` if the budget is 0.
 
-    corrected: PE's report, and not only each of its bits, then has that epsilon.
+    corrected: whether PE's whole report, and not only each of its bits, has that epsilon.
     """
     if epsilon == 0:
         return Uniform(d)
@@ -264,7 +261,7 @@ def selection_of(name: str, epsilon: float, d: int, k: int, *, corrected: bool) 
 
 @dataclass(frozen=True)
 class TwoStageSender(Sender):
-    """FedSel's report.   value: a value mechanism, or None to send the value as it is.
+    """FedSel's report.   value: a value mechanism, or None to report the value exactly.
 
     momentum: eta, >= 0.
     """
@@ -273,10 +270,10 @@ class TwoStageSender(Sender):
     value: Any
     momentum: float = 0.0
 
-    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:
+    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Reports:
         """See `Sender`: one index a user, or none."""
-        sight = self.selection.seen(now)
-        index = self.selection.draw(sight, generator)
+        inputs = self.selection.input_of(now)
+        index = self.selection.draw(inputs, generator)
         values = now if before is None else now + self.momentum * before
         chosen = values.gather(-1, index.clamp(min=0)[..., None])[..., 0]
         mean, square = values, values * values
@@ -287,9 +284,9 @@ class TwoStageSender(Sender):
             square = second_moment(self.value)(mean)
             clipped = (clipped & (index >= 0))[..., None]
         report = torch.where(index < 0, torch.zeros_like(report), report)
-        share = self.selection.probabilities(sight, now.dtype)
+        share = self.selection.probabilities(inputs, now.dtype)
         expected = share * mean
-        return Sent(
+        return Reports(
             scattered(index[..., None], report[..., None], now.shape[-1]),
             expected,
             share * square - expected * expected,
@@ -298,33 +295,33 @@ class TwoStageSender(Sender):
         )
 
     def nothing(self) -> float:
-        """Not 0 for PE alone."""
+        """Positive for PE only."""
         return self.selection.nothing()
 
     def law(self) -> TwoStage | None:
-        """See `Sender`; None where a stage has no budget."""
+        """See `Sender`; None if a stage has no budget."""
         oracle = self.selection.oracle()
         return None if oracle is None or self.value is None else TwoStage(oracle, self.value, clip=True)
 
 
 @dataclass(frozen=True)
 class FullSender(Sender):
-    """NP: the whole gradient, as it is."""
+    """NP: the whole gradient, exactly."""
 
-    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:  # noqa: ARG002
+    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Reports:  # noqa: ARG002
         """See `Sender`; `before` and the generator are not used."""
-        return Sent(now, now, torch.zeros_like(now))
+        return Reports(now, now, torch.zeros_like(now))
 
 
 @dataclass(frozen=True)
 class RandomCoordinateSender(Sender):
     """NP-RS: one uniform coordinate, times d, which makes it unbiased."""
 
-    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:  # noqa: ARG002
+    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Reports:  # noqa: ARG002
         """See `Sender`; `before` is not used."""
         d = now.shape[-1]
         index = source_of(generator).below(d, now.shape[:-1])[..., None]
-        return Sent(scattered(index, now.gather(-1, index), d, float(d)), now, (d - 1) * now * now, index)
+        return Reports(scattered(index, now.gather(-1, index), d, float(d)), now, (d - 1) * now * now, index)
 
 
 @dataclass(frozen=True)
@@ -333,23 +330,23 @@ class FlatSender(Sender):
 
     mechanism: CoordinateSampling
 
-    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:  # noqa: ARG002
-        """See `Sender`; `before` is not used. Every coordinate is clipped: which are sent must not matter."""
+    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Reports:  # noqa: ARG002
+        """See `Sender`; `before` is not used. Every coordinate is clipped, whichever are reported."""
         inside = now.clamp(-1, 1)
         report = self.mechanism.sample(inside, rng=generator)
         scale = self.mechanism.d / self.mechanism.k
         square = second_moment(self.mechanism.coordinate())(inside)
         clipped = (now.abs() > 1).gather(-1, report.index)
-        return Sent(self.mechanism.dense(report), inside, scale * square - inside * inside, report.index, clipped)
+        return Reports(self.mechanism.dense(report), inside, scale * square - inside * inside, report.index, clipped)
 
 
 @dataclass(frozen=True)
 class ProjectionSender(Sender):
-    """PM-RP and so on: one of q public random combinations, perturbed, times q; the server applies a pseudo-inverse."""
+    """PM-RP etc.: one of q public random combinations, perturbed, times q; the server applies a pseudo-inverse."""
 
     mechanism: RandomProjection
 
-    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:  # noqa: ARG002
+    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Reports:  # noqa: ARG002
         """See `Sender`; `before` is not used. The reports' width is q."""
         matrix = torch.tensor(self.mechanism.matrix, dtype=torch.float64, device=now.device)
         combined = (now.to(torch.float64) @ matrix).to(now.dtype)
@@ -359,19 +356,19 @@ class ProjectionSender(Sender):
         index = report.index[..., None]
         clipped = (combined.abs() > 1).gather(-1, index)
         vectors = self.mechanism.dense(report)
-        return Sent(vectors, inside, self.mechanism.q * square - inside * inside, index, clipped)
+        return Reports(vectors, inside, self.mechanism.q * square - inside * inside, index, clipped)
 
     def width(self, d: int) -> int:  # noqa: ARG002
         """q."""
         return self.mechanism.q
 
     def recover(self, mean: torch.Tensor) -> torch.Tensor:
-        """P g of the mean of clipped combinations, P the projection on the public span."""
+        """P g from the mean of clipped combinations, where P projects on the public span."""
         return self.mechanism.recover(mean)
 
 
-def top_size(plan: FedSel, d: int) -> int:
-    """k: the plan's, or a tenth of d. ValueError where PE and PS cannot have it."""
+def top_size(plan: FedSelSettings, d: int) -> int:
+    """k: the plan's, or a tenth of d. ValueError if PE or PS cannot use it."""
     chosen, k = solution(plan.solution), plan.k or max(1, d // 10)
     if chosen.kind in ("selection", "two-stage") and d < 2:
         raise ValueError(f"data must have two columns or more for a selection, got {d}")
@@ -380,8 +377,8 @@ def top_size(plan: FedSel, d: int) -> int:
     return k
 
 
-def sender(plan: FedSel, split: Split, d: int, model: tuple[int, int], streams: Streams) -> Sender:
-    """What the users of a model send.   model: (repeat, fold); random projections have a public matrix each."""
+def sender(plan: FedSelSettings, split: Split, d: int, model: tuple[int, int], streams: Streams) -> Sender:
+    """The sender of a model's users.   model: (repeat, fold); each random projection has a public matrix of its own."""
     chosen, budget, k = (
         solution(plan.solution),
         stages(solution(plan.solution), split, plan.epochs, d),
@@ -397,7 +394,7 @@ def sender(plan: FedSel, split: Split, d: int, model: tuple[int, int], streams: 
     if chosen.kind == "flat":
         return FlatSender(CoordinateSampling(MECHANISMS[chosen.value], budget.value, d, plan.coordinates))
     if chosen.kind == "projection":
-        q = max(1, math.floor(plan.ratio * d + 1e-9))  # 0.1 * 30 is a little more than 3, 0.7 * 10 a little less than 7
+        q = max(1, math.floor(plan.ratio * d + 1e-9))  # 1e-9: 0.7 * 10 is slightly below 7 in floating point
         matrix = streams.numpy("projection", *model)
         return ProjectionSender(RandomProjection.drawn(value, d, q, matrix, clip=True))
     selection = selection_of(chosen.selection, budget.selection, d, k, corrected=plan.corrected)
@@ -417,8 +414,9 @@ _CORRECTED = "PE's bits have a smaller epsilon, so that the whole report keeps t
 _PUBLISHED = "PE as published: its report has more than the selection's share (FS-L2)."
 
 
-def protocol(plan: FedSel, split: Split, *, data: str, users: int, d: int, k: int) -> SpendingProtocol | None:
-    """The whole run; None where no epsilon is finite: NP..., and a selection alone, which sends the value as it is.
+def protocol(plan: FedSelSettings, split: Split, *, data: str, users: int, d: int, k: int) -> SpendingProtocol | None:
+    """The protocol of the run; None if no epsilon is finite: NP..., and a selection alone, which reports the value
+    exactly.
 
     data: its name.   users: of one model.   d: weights.   k: size of the top set.
     """
@@ -447,8 +445,10 @@ def protocol(plan: FedSel, split: Split, *, data: str, users: int, d: int, k: in
     )
 
 
-def _selection(chosen: Solution, epsilon: float, d: int, k: int, plan: FedSel) -> Step | None:
-    """Without its epsilon where the split gives it; None where a control group's selection has no budget."""
+def _selection(chosen: Solution, epsilon: float, d: int, k: int, plan: FedSelSettings) -> Step | None:
+    """The selection's step; without an epsilon if the split determines it. None if a control group's selection has
+    no budget.
+    """
     head = _SELECTION[chosen.selection].format(d=d, k=k)
     if chosen.selection == "PE" and plan.corrected and epsilon > 0:
         epsilon = PerturbedEncoding.calibrated(epsilon, d, k).epsilon
@@ -464,8 +464,8 @@ def _value(chosen: Solution, epsilon: float, times: int = 1) -> Step:
     return Step(f"{head}epsilon={epsilon!r})", ("epochs", times), "its value")
 
 
-def _shares(plan: FedSel, epsilon: float, d: int) -> tuple[float, int]:
-    """The budget of one coordinate of the flat solutions, and how many a report has."""
+def _shares(plan: FedSelSettings, epsilon: float, d: int) -> tuple[float, int]:
+    """The budget of one coordinate of the flat solutions, and the number of coordinates in a report."""
     chosen = solution(plan.solution)
     if chosen.kind != "flat":
         return epsilon, 1
@@ -473,7 +473,7 @@ def _shares(plan: FedSel, epsilon: float, d: int) -> tuple[float, int]:
     return flat.coordinate().epsilon, flat.k
 
 
-def _notes(chosen: Solution, users: int, k: int, plan: FedSel) -> tuple[str, ...]:
+def _notes(chosen: Solution, users: int, k: int, plan: FedSelSettings) -> tuple[str, ...]:
     stopped = "" if plan.rounds is None else f"; those whose turn comes after round {plan.rounds} once less"
     found = [f"{users} users train a model; each reports once an epoch{stopped}.", _CLIP]
     if chosen.selection in ("PE", "PS"):

@@ -1,14 +1,14 @@
 """The solutions that FedSel's experiments compare, by the names of the paper's Table 2.
 
     NP, NP-RS, NP-K      not private: the whole gradient; one random coordinate times d; the largest coordinate
-    EXP, PE, PS          the selection alone, with the whole budget; the value goes out as it is
+    EXP, PE, PS          the selection only, with the whole budget; the value is reported exactly
     PM, HM, DUCHI        flat: random coordinates, their values perturbed
     PM-RP, ...           compressed: one public random combination of the coordinates, perturbed
     EXP-PM, ...          FedSel: a selected coordinate, its value perturbed
     EXP-PM-C, ...        the control group: the selection's share, and the whole budget again for the value
     EXP-PM-O, ...        FedSel with the original accumulation, of alpha g
 
-An epoch's budget is divided as the accounting room divides it, so that a run spends what its protocol says.
+An epoch's budget is divided as in `accounting`, so that a run spends what its protocol states.
 
 Source: Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Algorithm 1, Sections 5.1 and 5.3 (the split without hyper-parameters:
 at least sqrt(d ln d / m) for the value, at most a share theta for the selection).
@@ -31,10 +31,10 @@ _NOT_PRIVATE: dict[str, Kind] = {"NP": "full", "NP-RS": "random", "NP-K": "large
 
 @dataclass(frozen=True)
 class Solution:
-    """What a user sends.
+    """A solution of Table 2.
 
     kind: see the module.   selection: one of SELECTIONS, or "".   value: one of VALUES, or "".
-    control: the value has the whole budget, beside the selection's.   original: alpha g is accumulated, not g.
+    control: the value has the whole budget, besides the selection's.   original: alpha g is accumulated, not g.
     """
 
     name: str
@@ -46,17 +46,17 @@ class Solution:
 
     @property
     def private(self) -> bool:
-        """Whether a report has a finite epsilon: a selection alone shows the value itself."""
+        """Whether a report has a finite epsilon; a selection alone reports the value exactly."""
         return self.value != ""
 
     @property
     def accumulates(self) -> bool:
-        """Whether users keep what they have not sent: those that choose by magnitude."""
+        """Whether users accumulate what they have not reported: those that select by magnitude."""
         return self.kind in ("largest", "selection", "two-stage")
 
 
 def solution(name: str) -> Solution:
-    """The solution of this name; ValueError, with the names that there are, for any other."""
+    """The solution with this name. Raises ValueError, listing the names, for any other."""
     found = _SOLUTIONS.get(name)
     if found is None:
         raise ValueError(
@@ -85,23 +85,23 @@ def _all_solutions() -> dict[str, Solution]:
 
 _SOLUTIONS = _all_solutions()
 NAMES = tuple(_SOLUTIONS)
-"""Every solution's name."""
+"""The names of all solutions."""
 
 
 class Stages(NamedTuple):
-    """What each stage may spend in one epoch, nats; 0 for one that there is not."""
+    """The budget of each stage in one epoch, nats; 0 for an absent stage."""
 
     selection: float
     value: float
 
 
 def split_of(epsilon: float, mu: float | None, threshold: float, batch: int) -> Split:
-    """FedSel's split.   mu: None for the one without hyper-parameters, from the batch m."""
+    """FedSel's split of the budget.   mu: None for the one without hyper-parameters, which uses the batch size m."""
     return Split(epsilon, mu=mu) if mu is not None else Split(epsilon, batch=batch, threshold=threshold)
 
 
 def stages(solution: Solution, split: Split, epochs: int, d: int) -> Stages:
-    """What this solution's stages may spend."""
+    """The budgets of this solution's stages."""
     whole = split.epsilon / epochs
     if solution.kind == "selection":
         return Stages(whole, 0.0)

@@ -1,21 +1,21 @@
-"""LDP-FL's canary: a client whose weights lie beyond the upper, or beyond the lower end of every layer's range.
+"""LDP-FL's canary: a client whose weights lie above, or below, every layer's range.
 
-Clipped, they are the worst pair of every weight's report; a missing clip shows. It takes part in the run's last round.
-Three observers, and a fourth where the run really permutes its reports:
+After clipping these are the worst pair of inputs of every report; without clipping the audit shows its absence. The
+canary takes part in the run's last round. Three observers, and a fourth if the run permutes its reports:
 
 * all reports of the canary, by name: d reports of epsilon each;
-* the numbers of upper reports of each weight, without names: what the server is said to see;
-* one report of one weight, that which told the worlds apart best beforehand: where a single weight's noise is wrong,
-  d epsilon is no bound that would notice, and epsilon is;
-* the messages of one weight in the order of their arrival: a shuffler that keeps an order gives the sender away.
+* the number of upper reports of each weight, without names: the view that the paper gives to the server;
+* one report of the weight that distinguishes the worlds best in a pilot: wrong noise on one weight violates its epsilon
+  long before d epsilon;
+* the messages of one weight in order of arrival: a shuffler that preserves order identifies the sender.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -24,6 +24,7 @@ from torch import Tensor
 
 from ldp_audit.accounting import compose
 from ldp_audit.accounting import shuffle as shuffled_loss
+from ldp_audit.accounting.protocols.protocol import Protocol
 from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.mechanisms.layer_range import LayerRange
 from ldp_audit.mechanisms.log_space import expit
@@ -32,30 +33,28 @@ from ldp_audit.training.canary import Canary, Promise
 from ldp_audit.training.ldp_fl import reports
 from ldp_audit.training.spend import DELTA, claim_of
 
-if TYPE_CHECKING:
-    from ldp_audit.training.ldp_fl.run import LdpFlRun
-
-
 Step = Callable[[Mapping[str, Tensor], LayerRange, float, torch.Generator], dict[str, Tensor]]
 """The noisy step: (weights, ranges, epsilon, generator) -> reports, as `reports.reports`."""
 
-_FAR = 4.0
-"""Radii from the center to the canary's weights, before they are clipped."""
+_CANARY_RADII = 4.0
+"""Distance of the canary's weights from the center, in radii, before clipping."""
 
-_AT_ONCE = 2**21
-"""Reports, or messages, that are held."""
+_MAX_REPORTS = 2**21
+"""Reports, or messages, in memory at a time."""
 
-_MOST_WEIGHTS = 20_000
-"""That are looked at, the first ones of the network: more tell no less."""
+_MAX_WEIGHTS = 20_000
+"""Largest number of audited weights, the first of the network; the rest would not raise the bound."""
 
 _PILOTS = 2_000
 
-_KNOWS = (
+_ATTACKER = (
     "The attacker knows all but the canary's weights: the ranges, which are public, and all other true weights.",
     "The last round alone is looked at, with the canary chosen in it; earlier rounds are the same in both worlds.",
-    f"The canary's reports are drawn by the run's own code; of at most {_MOST_WEIGHTS} weights.",
+    f"The canary's reports are drawn by the run's own code; of at most {_MAX_WEIGHTS} weights.",
 )
-_IDEAL = "The numbers of the other clients' upper reports are drawn from their exact law, given the run's true weights."
+_OTHERS = (
+    "The numbers of the other clients' upper reports are drawn from their exact law, given the run's true weights."
+)
 
 
 @dataclass(frozen=True)
@@ -73,16 +72,16 @@ class ClientReports:
 
     @property
     def dimensions(self) -> int:
-        """d, the number of weights that are looked at."""
+        """d, the number of audited weights."""
         return sum(shape.numel() for shape in self.shapes.values())
 
     @property
     def rows(self) -> int:
-        """Repetitions that are held at a time."""
-        return max(1, _AT_ONCE // self.dimensions)
+        """Repetitions in memory at a time."""
+        return max(1, _MAX_REPORTS // self.dimensions)
 
     def positions(self, world: int, rows: int, generator: torch.Generator) -> NDArray[np.float64]:
-        """Of each repetition each report's place: 1 for the upper one, -1 for the lower; shape (rows, d)."""
+        """The canary's reports, scaled: 1 for the upper value, -1 for the lower; shape (rows, d)."""
         found = self.step(self.weights(world, rows), self.ranges, self.epsilon, generator)
         mechanisms = self.ranges.mechanism(self.epsilon)
         parts = []
@@ -93,23 +92,23 @@ class ClientReports:
         return torch.cat(parts, dim=1).cpu().numpy().round(4)  # reports are float32
 
     def upper(self, world: int, rows: int, generator: torch.Generator) -> NDArray[np.bool_]:
-        """Whether each report is the upper one, shape (rows, d)."""
+        """Whether each report has the upper value, shape (rows, d)."""
         return self.positions(world, rows, generator) > 0
 
     def __call__(self, world: int, n: int, rng: np.random.Generator) -> np.ndarray:
-        """draw of a `Canary`: how many more reports are upper than lower, the log-likelihood ratio / epsilon."""
+        """draw of a `Canary`: upper less lower reports, which is the log-likelihood ratio / epsilon."""
         return self._each(n, rng, lambda rows, generator: self.positions(world, rows, generator).sum(axis=1).round(3))
 
     def weight(self, place: int) -> Callable[[int, int, np.random.Generator], np.ndarray]:
-        """draw of a `Canary`: the report of this one weight."""
+        """draw of a `Canary`: the report of this weight."""
 
         def draw(world: int, n: int, rng: np.random.Generator) -> np.ndarray:
             return self._each(n, rng, lambda rows, generator: self.positions(world, rows, generator)[:, place])
 
         return draw
 
-    def most_telling(self, seed: int) -> int:
-        """The weight whose reports told the worlds apart best in a few repetitions; most are as good as another."""
+    def most_distinguishing(self, seed: int) -> int:
+        """The weight whose reports distinguish the worlds best in `_PILOTS` repetitions."""
         counts = []
         for world in (0, 1):
             rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3, world)))
@@ -117,45 +116,28 @@ class ClientReports:
             parts = [min(self.rows, _PILOTS - first) for first in range(0, _PILOTS, self.rows)]
             counts.append(np.sum([self.upper(world, rows, generator).sum(axis=0) for rows in parts], axis=0))
         upper, lower = ((count + 0.5, _PILOTS - count + 0.5) for count in counts)
-        telling = np.maximum(np.abs(np.log(upper[0] / lower[0])), np.abs(np.log(upper[1] / lower[1])))
-        return int(np.argmax(telling))
+        evidence = np.maximum(np.abs(np.log(upper[0] / lower[0])), np.abs(np.log(upper[1] / lower[1])))
+        return int(np.argmax(evidence))
 
     def _each(self, n: int, rng: np.random.Generator, draw: Callable[[int, torch.Generator], np.ndarray]) -> np.ndarray:
         generator = torch.Generator(self.device).manual_seed(int(rng.integers(2**62)))
         return np.concatenate([draw(min(self.rows, n - first), generator) for first in range(0, n, self.rows)])
 
     def weights(self, world: int, rows: int) -> dict[str, Tensor]:
-        """The canary's true weights, far beyond the upper ends of their ranges, or the lower ones; a row each."""
+        """The canary's true weights, far above (world 0) or below (world 1) their ranges; one row per repetition."""
         sign = 1.0 - 2.0 * world
         ends = zip(self.shapes, self.ranges.centers, self.ranges.radii, strict=True)
         return {
-            name: torch.full((rows, *self.shapes[name]), center + sign * _FAR * radius, device=self.device)
+            name: torch.full((rows, *self.shapes[name]), center + sign * _CANARY_RADII * radius, device=self.device)
             for name, center, radius in ends
         }
 
 
-def canaries(run: LdpFlRun) -> Iterator[Canary | str]:
-    """Of a private run that has not begun; it is trained up to its last round."""
-    if not run.plan.private:
-        return
-    for number in range(1, run.rounds):
-        yield (f"audit: training, round {number} of {run.rounds - 1} before the last")
-        run.advance(number)
-    client = ClientReports(looked_at(run.weights), run.ranges, run.plan.epsilon, run.device, _step_of(run))
-    claim = _claimed(run)
-    yield named_canary(client, claim)
-    if run.plan.chosen > 1:
-        yield anonymous_canary(client, others_of(run), claim, _shuffled(run.plan.chosen, client))
-    yield weight_canary(client, client.most_telling(run.streams.seed))
-    if run.plan.permute and run.plan.chosen > 1:
-        yield arrival_canary(run.plan.chosen, run.plan.epsilon, run.plan.window, run.device)
-
-
-def looked_at(weights: Mapping[str, Tensor]) -> dict[str, torch.Size]:
-    """The layers' shapes; of a large network so many of the first weights, and one at least of each layer."""
-    if sum(weight.numel() for weight in weights.values()) <= _MOST_WEIGHTS:
+def audited_shapes(weights: Mapping[str, Tensor]) -> dict[str, torch.Size]:
+    """The audited layers' shapes; of a large network the first weights only, and at least one of each layer."""
+    if sum(weight.numel() for weight in weights.values()) <= _MAX_WEIGHTS:
         return {name: weight.shape for name, weight in weights.items()}
-    found, left = {}, _MOST_WEIGHTS
+    found, left = {}, _MAX_WEIGHTS
     for name, weight in weights.items():
         found[name] = torch.Size([max(1, min(left, weight.numel()))])
         left -= found[name].numel()
@@ -163,7 +145,7 @@ def looked_at(weights: Mapping[str, Tensor]) -> dict[str, torch.Size]:
 
 
 def named_canary(client: ClientReports, claim: Promise) -> Canary:
-    """Whoever sees which reports are the canary's."""
+    """The canary of an observer who knows which reports are the canary's."""
     d = client.dimensions
     return Canary(
         unit="client",
@@ -171,13 +153,13 @@ def named_canary(client: ClientReports, claim: Promise) -> Canary:
         worlds=("all weights beyond the upper ends of their ranges", "all beyond the lower ends"),
         draw=client,
         promises=(Promise("exact", f"one round: {d} reports of {client.epsilon:g} each", d * client.epsilon), claim),
-        assumes=_KNOWS,
+        assumes=_ATTACKER,
         samples=_repetitions(client),
     )
 
 
 def anonymous_canary(client: ClientReports, chances: NDArray[np.float64], claim: Promise, *promises: Promise) -> Canary:
-    """The server, as the paper has it: it sees of each weight how many reports are upper ones."""
+    """The canary of the paper's server, which sees the number of upper reports of each weight."""
     draw = AnonymousCounts(chances, client.epsilon, client.upper, client.rows, client.device)
     n, weights = chances.shape[0] + 1, chances.shape[1]
     return Canary(
@@ -186,48 +168,34 @@ def anonymous_canary(client: ClientReports, chances: NDArray[np.float64], claim:
         worlds=("all weights beyond the upper ends of their ranges", "all beyond the lower ends"),
         draw=draw,
         promises=(*promises, claim),
-        assumes=(*_KNOWS, _IDEAL),
+        assumes=(*_ATTACKER, _OTHERS),
         samples=_repetitions(client),
     )
 
 
 def weight_canary(client: ClientReports, place: int) -> Canary:
-    """One weight's report."""
+    """The canary of an observer of one weight's report."""
     return Canary(
         unit="weight",
         observer=f"one who sees the canary's report of weight {place} of {client.dimensions}",
         worlds=("the weight beyond the upper end of its range", "beyond the lower end"),
         draw=client.weight(place),
         promises=(Promise("exact", "one report", client.epsilon),),
-        assumes=(*_KNOWS[2:], f"The weight was chosen by {_PILOTS} repetitions that the bound does not use."),
+        assumes=(*_ATTACKER[2:], f"The weight was chosen by {_PILOTS} repetitions that the bound does not use."),
         samples=max(5_000, min(100_000, 2**26 // client.dimensions)),
     )
 
 
-def others_of(run: LdpFlRun) -> NDArray[np.float64]:
-    """Of the last round's clients but the first, which the canary replaces, the chances of an upper report.
-
-    Shape (clients, weights). They train from the server's weights, as the round has them do.
-    """
-    trained = run.trained(run.rounds, run.choose(run.rounds)[1:], [])
-    counts = {name: shape.numel() for name, shape in looked_at(run.weights).items()}
-    return np.concatenate([upper_chances(weights, run.ranges, run.plan.epsilon, counts) for _, weights in trained])
-
-
-def _step_of(run: LdpFlRun) -> Step:
-    """The run's own, with its ranges and its epsilon, whatever they are."""
-    return lambda weights, ranges, epsilon, generator: run.sent(dict(weights), generator)  # noqa: ARG005
-
-
-def _claimed(run: LdpFlRun) -> Promise:
-    claim = claim_of(run.protocol())
+def claimed(protocol: Protocol | None) -> Promise:
+    """The paper's claim for the whole run."""
+    claim = claim_of(protocol)
     if claim is None:
         raise ValueError("a run that is audited must have a paper's claim, got none")
     return Promise("paper", claim["says"], claim["epsilon"])
 
 
-def _shuffled(n: int, client: ClientReports) -> Promise:
-    """Of one round's reports among n clients."""
+def shuffled(client: ClientReports, n: int) -> Promise:
+    """The exact spend of one round's reports, shuffled among those of n clients."""
     loss = compose([(shuffled_loss(TwoPoint(client.epsilon), n), client.dimensions)])
     epsilon = min(loss.epsilon(DELTA), client.dimensions * client.epsilon)
     return Promise("exact", "one round's reports without names, for any others", epsilon, DELTA)
@@ -237,14 +205,15 @@ def _repetitions(client: ClientReports) -> int:
     return max(2_000, min(20_000, 2**24 // client.dimensions))
 
 
-_LAWS_AT_ONCE = 2**22
-"""Numbers of one step of the laws."""
+_MAX_PROBABILITIES = 2**22
+"""Probabilities in memory while the tables are computed."""
 
 
 class Tables(NamedTuple):
-    """Of each weight, a row each: shape (weights, n) and (weights, n + 1).
+    """One row per weight: shapes (weights, n) and (weights, n + 1).
 
-    cumulative: of the others' count, 0 .. n - 1.   ratio: of the count with the canary, 0 .. n.
+    cumulative: distribution function of the others' count, 0 .. n - 1.   ratio: log-likelihood ratio of the count with
+        the canary, 0 .. n.
     """
 
     cumulative: NDArray[np.float64]
@@ -255,8 +224,8 @@ class Tables(NamedTuple):
 class AnonymousCounts:
     """draw of a `Canary`: the log-likelihood ratio of all counts of a round.
 
-    chances: of an upper report, of the other clients, shape (n - 1, d).   epsilon: of a report.
-    upper: (world, rows, generator) -> whether the canary's reports are the upper ones, boolean, shape (rows, d).
+    chances: probability of an upper report for the other clients, shape (n - 1, d).   epsilon: of a report.
+    upper: (world, rows, generator) -> whether the canary's reports are upper ones, boolean, shape (rows, d).
     rows: repetitions at a time.   device: of the generator.
     """
 
@@ -267,7 +236,7 @@ class AnonymousCounts:
     device: torch.device
 
     def __call__(self, world: int, n: int, rng: np.random.Generator) -> np.ndarray:
-        """n sums of log-likelihood ratios."""
+        """n log-likelihood ratios, each the sum over all weights."""
         generator = torch.Generator(self.device).manual_seed(int(rng.integers(2**62)))
         parts = [min(self.rows, n - first) for first in range(0, n, self.rows)]
         return np.concatenate([self._ratios(world, rows, rng, generator) for rows in parts]).round(9)
@@ -281,32 +250,32 @@ class AnonymousCounts:
 
     @cached_property
     def tables(self) -> Tables:
-        """Computed once, some weights at a time."""
+        """The tables of all weights, computed once, in blocks of weights."""
         clients, weights = self.chances.shape
-        step = max(1, _LAWS_AT_ONCE // (clients + 2))
-        parts = [tables_of(self.chances[:, first : first + step], self.epsilon) for first in range(0, weights, step)]
+        step = max(1, _MAX_PROBABILITIES // (clients + 2))
+        parts = [count_tables(self.chances[:, first : first + step], self.epsilon) for first in range(0, weights, step)]
         return Tables(np.concatenate([one.cumulative for one in parts]), np.concatenate([one.ratio for one in parts]))
 
 
-def tables_of(chances: NDArray[np.float64], epsilon: float) -> Tables:
-    """The laws of some weights.   chances: shape (n - 1, weights)."""
+def count_tables(chances: NDArray[np.float64], epsilon: float) -> Tables:
+    """The tables of some weights.   chances: shape (n - 1, weights)."""
     law = poisson_binomial(chances)
     none = np.zeros((1, law.shape[1]))
     stays, moves = np.concatenate([law, none]), np.concatenate([none, law])
     likely, rare = expit(epsilon), expit(-epsilon)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(rare * stays + likely * moves) - np.log(likely * stays + rare * moves)
-    bounded = np.clip(np.where(np.isnan(ratio), 0.0, ratio), -epsilon, epsilon)  # as it is, but for what underflows
+    bounded = np.clip(np.where(np.isnan(ratio), 0.0, ratio), -epsilon, epsilon)  # clips underflowed probabilities only
     return Tables(np.ascontiguousarray(np.cumsum(law, axis=0).T), np.ascontiguousarray(bounded.T))
 
 
 def upper_chances(
     weights: Mapping[str, Tensor], ranges: LayerRange, epsilon: float, counts: Mapping[str, int]
 ) -> NDArray[np.float64]:
-    """Of each client's report of each weight to be the upper one; shape (clients, weights).
+    """Probability of an upper report for each client and weight; shape (clients, weights).
 
     weights: with a leading axis of clients; they are clipped into their ranges first.
-    counts: how many of each layer's weights are meant, the first ones.
+    counts: how many of each layer's weights are used, the first ones.
     """
     found = []
     for name, mechanism in ranges.mechanism(epsilon).items():
@@ -316,7 +285,7 @@ def upper_chances(
 
 
 _ORDER_DELTA = 0.01
-"""Where the promise is tested: the epsilon at a delta that few repetitions can resolve."""
+"""The delta of the tested epsilon; a smaller delta needs more repetitions."""
 
 
 def arrival_canary(
@@ -327,9 +296,9 @@ def arrival_canary(
     *,
     shuffle: Callable[[Tensor, torch.Generator], Any] | None = None,
 ) -> Canary:
-    """The server, with the messages of one weight in the order of their arrival.
+    """The canary of a server that sees the messages of one weight in order of arrival.
 
-    shuffle: (reports (n, repetitions), generator) -> messages; None: the shuffler that a run permutes with.
+    shuffle: (reports (n, repetitions), generator) -> messages; None for the run's shuffler.
     """
     shuffler = ParameterShuffler((0.0,) * n, (0.0,) * n, window)
     mixed = shuffle or (lambda reports, generator: shuffler.sample(reports, rng=generator))
@@ -347,9 +316,9 @@ def arrival_canary(
 
 @dataclass(frozen=True)
 class _Arrivals:
-    """draw of a `Canary`: 2 (number of upper reports) + whether the first to arrive is one.
+    """draw of a `Canary`: 2 (number of upper reports) + whether the first arrival is one.
 
-    Each id of the messages is one repetition: their delays are independent.
+    Each id is one repetition: the delays of different ids are independent.
     """
 
     n: int
@@ -359,7 +328,7 @@ class _Arrivals:
 
     def __call__(self, world: int, n: int, rng: np.random.Generator) -> np.ndarray:
         generator = torch.Generator(self.device).manual_seed(int(rng.integers(2**62)))
-        rows = max(1, _AT_ONCE // self.n)
+        rows = max(1, _MAX_REPORTS // self.n)
         parts = [min(rows, n - first) for first in range(0, n, rows)]
         return np.concatenate([self._drawn(world, size, generator) for size in parts])
 

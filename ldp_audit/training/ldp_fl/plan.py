@@ -1,148 +1,250 @@
-"""The settings of LDP-FL and of the federated averaging without noise that it is compared with.
+"""LDP-FL as a pipeline: the plan that starts its runs, its presets, and tests of the paper's findings on a sweep.
 
-Source: Sun, Qian, Chen, "LDP-FL" (IJCAI 2021), Algorithms 1 to 3 and Section 5. The paper gives neither networks nor
-epochs and batches of local training; those here are this project's.
+Runs are paired by seed: they have the same clients and the same initial weights. A finding about one setting compares
+runs that differ in that setting only; of several such sets in a sweep, the one with most levels is used. Differences
+are tested by one-sided t tests at ERROR_RATE each, unless a finding with several comparisons states otherwise.
+
+Source: Sun, Qian, Chen, LDP-FL (IJCAI 2021), Section 5.
 """
 
 from __future__ import annotations
 
-import math
+import itertools
+import statistics
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ldp_audit.training.datasets import Images, Table
-from ldp_audit.training.ldp_fl.findings import FINDINGS as FINDINGS
-from ldp_audit.training.ldp_fl.findings import PAPER
-from ldp_audit.training.ldp_fl.findings import beside_the_paper as beside_the_paper
-from ldp_audit.training.pipeline import check_choice, check_flag, check_number, check_whole
+from ldp_audit.training.findings import Finding, Question, Verdict, greater, paired, rising, within
+from ldp_audit.training.ldp_fl.settings import LdpFlSettings
+from ldp_audit.training.results import beside
+from ldp_audit.training.sweep import read_paper
 
 if TYPE_CHECKING:
     import torch
 
     from ldp_audit.training.ldp_fl.run import LdpFlRun
 
-_LEAST = {"n": 1, "rounds": 1, "epochs": 1, "batch_size": 1}
-_CHOICES = {
-    "ranges": ("fixed", "adaptive"),
-    "rule": ("moments", "extremes"),
-    "scheme": ("iid", "shards", "writers"),
-}
-_POSITIVE = ("learning_rate", "spread", "window")
-_RADII = ("radius", "least", "most")
-_LARGE = 1e10
-_MOST_RADII = 1e4
-_LEAST_EPSILON = 1e-12
-"""Reports are c -+ r A in float32, with A up to 2e12: with these limits they and their squares are floats, and adaptive
-centers, which noise may move by about r A, keep apart from center -+ radius in float64."""
+ERROR_RATE = 0.01
+"""Probability of a false "seen", and of a false "opposite"."""
 
+CLOSE = 0.02
+"""Two points of accuracy count as close; the paper calls 0.97 % (MNIST), 1.32 % and 1.09 % small losses."""
+
+Results = Mapping[str, Any]
+Accuracies = dict[int, float]
+"""Accuracy after the last round, by seed."""
+
+_RANGE = ("ranges", "center", "radius", "rule", "spread", "least", "most")
+_NO_NOISE = "inf"
+
+
+def _rises(field: str, says: str, place: str) -> Question:
+    """The finding that accuracy increases with this setting."""
+
+    def found(results: Results) -> Finding | None:
+        group = _largest(results, field)
+        levels = [] if group is None else sorted(level for level in group if level != _NO_NOISE)
+        if group is None or len(levels) < 2:
+            return None
+        verdict, numbers = rising(levels, [group[level] for level in levels], ERROR_RATE)
+        return Finding(f"rises-with-{field}", says, verdict, numbers, ERROR_RATE, place)
+
+    return found
+
+
+rises_with_epsilon = _rises("epsilon", "Accuracy rises with epsilon.", "Fig. 5 (a) to (c)")
+rises_with_clients = _rises("n", "Accuracy rises with the number of clients.", "Fig. 3")
+rises_with_fraction = _rises("fraction", "Accuracy rises with the fraction of clients in a round.", "Fig. 4")
+
+
+def rises_with_rounds(results: Results) -> Finding | None:
+    """Fig. 4: the last round of each run against its first."""
+    private = (run for run in results["runs"] if _private(run) and len(run["rounds"]) > 1)
+    runs = [run for run in private if run["settings"]["ranges"] == "adaptive"]
+    if not runs:
+        return None
+    best = max(run["settings"]["epsilon"] for run in runs)
+    gains: dict[int, list[float]] = {}
+    for run in runs:
+        if run["settings"]["epsilon"] == best:
+            first, last = (run["rounds"][at]["accuracy"] for at in (0, -1))
+            gains.setdefault(run["seed"], []).append(last - first)
+    verdict, numbers = greater([statistics.fmean(gain) for gain in gains.values()], ERROR_RATE)
+    says = f"More rounds train a better model (last against first round, epsilon = {best:g})."
+    return Finding("rises-with-rounds", says, verdict, numbers, ERROR_RATE, "Fig. 4")
+
+
+def close_to_noise_free(results: Results) -> Finding | None:
+    """Fig. 5: at each epsilon, whether the loss against federated averaging without noise is within CLOSE.
+
+    The verdict is that of the largest epsilon; the numbers have all of them.
+    """
+    group = _largest(results, "epsilon", needed=(_NO_NOISE,))
+    levels = [] if group is None else sorted(level for level in group if level != _NO_NOISE)
+    if group is None or not levels:
+        return None
+    found = {level: within(paired(group[_NO_NOISE], group[level]), CLOSE, ERROR_RATE) for level in levels}
+    numbers = {f"loss at epsilon = {level:g}": {"verdict": one, **shown} for level, (one, shown) in found.items()}
+    says = f"At epsilon = {levels[-1]:g} the loss against training without noise is at most {CLOSE:g}."
+    note = "Federated averaging without noise does not clip."
+    return Finding("close-to-noise-free", says, found[levels[-1]][0], numbers, ERROR_RATE, "Fig. 5, 5.2", note)
+
+
+def adaptive_beats_fixed(results: Results) -> Finding | None:
+    """Table 1: the network with most layers, against the widest fixed range."""
+    compared = _compared(results)
+    if not compared:
+        return None
+    deepest = max(compared, key=lambda one: one.layers)
+    radius, verdict, numbers = _against_widest(deepest)
+    says = f"For the deeper network ({deepest.words}) adaptive ranges beat the fixed range of radius {radius:g}."
+    return Finding("adaptive-beats-fixed", says, verdict, numbers, ERROR_RATE, "Table 1, Section 5.4")
+
+
+def advantage_grows_with_depth(results: Results) -> Finding | None:
+    """Table 1: the gain of adaptive ranges for the deepest network, less that for the shallowest."""
+    compared = _compared(results)
+    if len({one.layers for one in compared}) < 2:
+        return None
+    deep, shallow = max(compared, key=lambda one: one.layers), min(compared, key=lambda one: one.layers)
+    verdict, numbers = greater(paired(_gains_by_seed(deep), _gains_by_seed(shallow)), ERROR_RATE)
+    shown = {one.words: statistics.fmean(_gains(one)) for one in (deep, shallow)}
+    return Finding(
+        "advantage-grows-with-depth",
+        "Adaptive ranges gain more on the deeper network than on the shallow one, over the widest fixed range.",
+        verdict,
+        {"difference": numbers, "gains": shown},
+        ERROR_RATE,
+        "Table 1, Section 5.4",
+    )
+
+
+def no_radius_does_as_well(results: Results) -> Finding | None:
+    """Fig. 5 (d): adaptive ranges against every fixed radius, for the deepest network.
+
+    "seen" if they are better than each at ERROR_RATE (an intersection of tests, so no correction); "opposite" if some
+    radius is better at ERROR_RATE over the number of radii.
+    """
+    compared = [one for one in _compared(results) if len(one.fixed) > 1]
+    if not compared:
+        return None
+    group = max(compared, key=lambda one: one.layers)
+    tests = {radius: greater(paired(group.adaptive, runs), ERROR_RATE) for radius, runs in group.fixed.items()}
+    worse = [greater(paired(runs, group.adaptive), ERROR_RATE / len(tests))[0] for runs in group.fixed.values()]
+    verdict: Verdict = "opposite" if "seen" in worse else "not seen"
+    if all(one == "seen" for one, _ in tests.values()):
+        verdict = "seen"
+    numbers = {f"adaptive less radius {radius:g}": shown for radius, (_, shown) in tests.items()}
+    says = f"No fixed radius does as well as adaptive ranges for the deeper network ({group.words})."
+    return Finding("no-radius-does-as-well", says, verdict, numbers, ERROR_RATE, "Fig. 5 (d)")
+
+
+FINDINGS: tuple[Question, ...] = (
+    rises_with_epsilon,
+    rises_with_clients,
+    rises_with_fraction,
+    rises_with_rounds,
+    close_to_noise_free,
+    adaptive_beats_fixed,
+    advantage_grows_with_depth,
+    no_radius_does_as_well,
+)
+
+
+class _Compared(NamedTuple):
+    """Runs that differ in their ranges only.   fixed: by radius."""
+
+    words: str
+    layers: int
+    adaptive: Accuracies
+    fixed: dict[float, Accuracies]
+
+
+def _largest(results: Results, field: str, needed: tuple[Any, ...] = ()) -> dict[Any, Accuracies] | None:
+    """The largest set of runs that differ in this field only: accuracies by the field's value."""
+    groups: dict[tuple[Any, ...], dict[Any, Accuracies]] = {}
+    for run in results["runs"]:
+        if not run["settings"]["perturb"] or (field != "epsilon" and not _private(run)):
+            continue
+        value = run["settings"][field]
+        groups.setdefault(_other_settings(run, (field,)), {}).setdefault(value, {})[run["seed"]] = _accuracy(run)
+    fitting = [group for group in groups.values() if all(value in group for value in needed)]
+    return max(fitting, key=len, default=None)
+
+
+def _compared(results: Results) -> list[_Compared]:
+    """Every set of private runs with both adaptive and fixed ranges."""
+    return [one for one in _by_ranges(results) if one.adaptive and one.fixed and paired(*_adaptive_and_widest(one))]
+
+
+def _by_ranges(results: Results) -> Iterator[_Compared]:
+    runs = sorted((run for run in results["runs"] if _private(run)), key=lambda run: repr(_other_settings(run, _RANGE)))
+    for _, members in itertools.groupby(runs, key=lambda run: _other_settings(run, _RANGE)):
+        adaptive: Accuracies = {}
+        fixed: dict[float, Accuracies] = {}
+        layers, words = 0, ""
+        for run in members:
+            settings = run["settings"]
+            place = adaptive if settings["ranges"] == "adaptive" else fixed.setdefault(settings["radius"], {})
+            place[run["seed"]] = _accuracy(run)
+            layers = len(run["rounds"][-1]["layers"])
+            words = f"{settings['model']}, {layers} tensors, epsilon = {settings['epsilon']:g}"
+        yield _Compared(words, layers, adaptive, fixed)
+
+
+def _against_widest(group: _Compared) -> tuple[float, Verdict, dict[str, Any]]:
+    verdict, numbers = greater(_gains(group), ERROR_RATE)
+    means = {
+        "adaptive": statistics.fmean(group.adaptive.values()),
+        "fixed": statistics.fmean(group.fixed[max(group.fixed)].values()),
+    }
+    return max(group.fixed), verdict, {"adaptive less fixed": numbers, "means": means}
+
+
+def _gains(group: _Compared) -> list[float]:
+    """Adaptive less the widest fixed range, over the seeds."""
+    return paired(*_adaptive_and_widest(group))
+
+
+def _gains_by_seed(group: _Compared) -> Accuracies:
+    adaptive, widest = _adaptive_and_widest(group)
+    return {seed: adaptive[seed] - widest[seed] for seed in adaptive.keys() & widest.keys()}
+
+
+def _adaptive_and_widest(group: _Compared) -> tuple[Accuracies, Accuracies]:
+    return group.adaptive, group.fixed[max(group.fixed)]
+
+
+def _other_settings(run: Mapping[str, Any], left_out: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(sorted((name, value) for name, value in run["settings"].items() if name not in left_out))
+
+
+def _accuracy(run: Mapping[str, Any]) -> float:
+    return run["rounds"][-1]["accuracy"]
+
+
+def _private(run: Mapping[str, Any]) -> bool:
+    return run["settings"]["epsilon"] != _NO_NOISE and run["settings"]["perturb"]
+
+
+PAPER = read_paper(__package__)
 DEMONSTRATION = PAPER.demonstration
 presets = PAPER.presets
+beside_the_paper = beside(PAPER)
 
 
 @dataclass(frozen=True)
-class LdpFl:
-    """One run: clients train locally, clip and perturb every weight; the server averages, and sets the next ranges.
-
-    model: "auto" (by the images' size: digit-cnn, cnn, or vgg for 32x32), a name such as "softmax", "mlp", "digit-cnn",
-        "cnn", "vgg", or a user's own as package.module:function.
-    n: clients, >= 1.
-    fraction: of the clients that are chosen in each round, in (0, 1]; one client at least.
-    rounds: of communication, >= 1.
-    epsilon: of one weight's report, nats, >= 1e-12; inf for federated averaging: weights are neither clipped nor
-        perturbed.
-    perturb: false sends clipped weights without noise, which shows what clipping alone costs.
-    ranges: "fixed": (center, radius) for all layers; "adaptive": by layer, updated from the averaged weights.
-    center: of the fixed range, in -1e10 .. 1e10, and within 1e4 radii of 0.
-    radius: of the fixed range, in 1e-10 .. 1e10, as least and most.
-    rule: of adaptive ranges: "moments" (spread standard deviations about the mean, noise taken off) or "extremes".
-    spread: standard deviations in an adaptive radius, > 0.
-    least: no adaptive radius is smaller.
-    most: no adaptive radius is larger, >= least.
-    epochs: of local training in a round, >= 1.
-    batch_size: samples of a local step, >= 1.
-    learning_rate: of local training, > 0.
-    scheme: how the images are dealt to clients: "iid", "shards" or "writers".
-    permute: true really splits, delays and mixes the reports of a round, which leaves their average as it is.
-    window: T, the range of a message's delay where permute is true, > 0.
-    strategy: how clients are trained together, "auto" or one of local_training's; results agree up to rounding.
-    chunk: clients that are trained at a time, >= 1; none: the strategy's own; rounding depends on it too.
-    """
-
-    model: str = "auto"
-    n: int = 100
-    fraction: float = 1.0
-    rounds: int = 10
-    epsilon: float = 1.0
-    perturb: bool = True
-    ranges: Literal["fixed", "adaptive"] = "adaptive"
-    center: float = 0.0
-    radius: float = 0.3
-    rule: Literal["moments", "extremes"] = "moments"
-    spread: float = 2.0
-    least: float = 0.01
-    most: float = 1.0
-    epochs: int = 10
-    batch_size: int = 5
-    learning_rate: float = 0.3
-    scheme: Literal["iid", "shards", "writers"] = "iid"
-    permute: bool = False
-    window: float = 1.0
-    strategy: str = "auto"
-    chunk: int | None = None
+class LdpFl(LdpFlSettings):
+    """A run of LDP-FL or of federated averaging; its fields are those of `LdpFlSettings`."""
 
     embedded: ClassVar[str] = "digits"
 
-    def __post_init__(self) -> None:
-        for name, least in _LEAST.items():
-            check_whole(name, getattr(self, name), least)
-        if self.chunk is not None:
-            check_whole("chunk", self.chunk, 1)
-        for name, accepted in _CHOICES.items():
-            check_choice(name, getattr(self, name), accepted)
-        for name in ("model", "strategy"):
-            if not isinstance(getattr(self, name), str) or not getattr(self, name):
-                raise ValueError(f"{name} must be a name, got {getattr(self, name)!r}")
-        for name in ("perturb", "permute"):
-            check_flag(name, getattr(self, name))
-        self._check_numbers()
-
-    def _check_numbers(self) -> None:
-        for name in _POSITIVE:
-            check_number(name, getattr(self, name), "a finite number > 0", lambda value: 0 < value < math.inf)
-        check_number("fraction", self.fraction, "a number in (0, 1]", lambda value: 0 < value <= 1)
-        check_number("epsilon", self.epsilon, "a number >= 1e-12, or inf", lambda value: value >= _LEAST_EPSILON)
-        check_number("center", self.center, "a number in [-1e10, 1e10]", lambda value: abs(value) <= _LARGE)
-        for name in _RADII:
-            check_number(
-                name, getattr(self, name), "a number in [1e-10, 1e10]", lambda value: 1 / _LARGE <= value <= _LARGE
-            )
-        if self.ranges == "fixed" and abs(self.center) > _MOST_RADII * self.radius:
-            raise ValueError(
-                f"center must be within {_MOST_RADII:g} radii of 0, so that float32 does not round reports visibly, "
-                f"got {self.center!r} with radius {self.radius!r}"
-            )
-        if self.most < self.least:
-            raise ValueError(f"most must be >= least = {self.least!r}, got {self.most!r}")
-
     def start(self, data: Images | Table, *, seed: int, device: torch.device) -> LdpFlRun:
-        """A run at its beginning; ValueError where the data do not fit the plan."""
-        from ldp_audit.training.ldp_fl.run import LdpFlRun  # torch: settings are read without it
+        """A run before its first round. Raises ValueError if the data do not fit the plan."""
+        from ldp_audit.training.ldp_fl.run import LdpFlRun  # imports torch, which a plan does without
 
         if not isinstance(data, Images) or not len(data.test_x):
             raise ValueError(f"data must be images with a test half for ldp-fl, got {data.name!r}")
         return LdpFlRun(self, data, seed=seed, device=device)
-
-    @property
-    def chosen(self) -> int:
-        """Clients of a round."""
-        return max(1, round(self.fraction * self.n))
-
-    @property
-    def private(self) -> bool:
-        """Whether weights are perturbed."""
-        return self.perturb and self.epsilon < math.inf
-
-    @property
-    def clips(self) -> bool:
-        """Whether weights are clipped."""
-        return self.epsilon < math.inf

@@ -1,21 +1,21 @@
-"""What LDP-FL's clients send, what the server computes from it, and what one aggregated layer shows beside it.
+"""LDP-FL's reports, the server's average of them, and measures of each aggregated layer beside their exact values.
 
 A client clips its weights into their layers' ranges and reports each by the two-point mechanism: `reports` is the whole
 noisy step, a function of the weights, the ranges and a generator, which an audit repeats.
 
-The server averages by weight. The average does not depend on the order in which reports arrive, so that shuffling them
-(Algorithm 3) changes what the server knows and not what it computes: by default nothing is permuted. `PermutedAverage`
-really splits, delays, mixes and averages by id, which needs all reports of the round at once.
+The server averages each weight. The average does not depend on the order of the reports, so shuffling them (Algorithm
+3) changes the server's view and not its result: nothing is permuted by default. `PermutedAverage` splits, delays, mixes
+and averages by id, which needs all reports of the round at once.
 
-Measured of a layer: bias, variance, clipping. k clients hold weights w_u, clipped into [c - r, c + r]. For one weight,
+Measures of a layer: bias, variance, clipping. k clients hold weights w_u, clipped into [c - r, c + r]. For one weight,
 with A = 1 / tanh(epsilon / 2), s_u = r^2 A^2 - (w_u - c)^2 and e the average less the true mean of the clipped weights,
 
     E e = 0,   V = Var e = sum_u s_u / k^2,   Var e^2 = 2 V^2 + sum_u s_u (4 r^2 A^2 - 6 s_u) / k^4,
 
-the last by the fourth cumulant of a variable with two values. A layer's e are independent given the weights, so that
-the mean of e over the layer and the mean of e^2 have known expectations and standard deviations: z scores come of them.
-The measures take the weights from before they are clipped and the average that the server got, and nothing that happens
-in between: they see noise of another radius, a clip left out, and an average over the wrong number of clients.
+the last from the fourth cumulant of a two-valued variable. Given the weights, a layer's errors e are independent, so
+the layer's means of e and of e^2 have known expectations and standard deviations, which give z scores. The measures use
+the weights before clipping and the average that the server received, and nothing in between: they detect noise of a
+wrong radius, a missing clip, and an average over a wrong number of clients.
 
 Source: Sun, Qian, Chen, LDP-FL (IJCAI 2021), eq. (2), Lemmas 1 to 3, Algorithms 1 to 3.
 """
@@ -33,8 +33,8 @@ from ldp_audit.mechanisms.layer_range import LayerRange
 from ldp_audit.mechanisms.parameter_shuffler import ParameterShuffler
 from ldp_audit.training.client_data import Trained
 
-AT_ONCE = 2**20
-"""Weights that are perturbed at a time, over clients: the sampler's float64 and int64 steps then hold about 50 MB."""
+BLOCK_WEIGHTS = 2**20
+"""Weights perturbed at a time, over clients: the sampler's float64 and int64 steps take about 50 MB for these."""
 
 
 def reports(
@@ -42,24 +42,24 @@ def reports(
 ) -> dict[str, Tensor]:
     """One report of every weight: clipped into its layer's range, then perturbed with epsilon nats.
 
-    weights: by layer names, finite; a leading axis of clients, or none: every weight is perturbed by itself.
+    weights: by layer names, finite, with or without a leading axis of clients.
     generator: on the weights' device.
     """
     return ranges.perturb(dict(weights), epsilon, rng=generator, clip=True)
 
 
 def clipped(weights: Mapping[str, Tensor], ranges: LayerRange) -> dict[str, Tensor]:
-    """The same without noise, which is no private mechanism: what clipping alone costs."""
+    """The clipped weights without noise, to measure the cost of clipping; this is no private mechanism."""
     return ranges.clip(dict(weights))
 
 
-def received_instead(
+def replace_diverged(
     trained: Iterable[Trained], received: Mapping[str, Tensor], diverged: list[int]
 ) -> Iterator[Trained]:
-    """The trained clients' weights; a client whose weights are NaN sends those that it received instead.
+    """The trained clients' weights, in which a client that diverged (NaN) reports the weights that it received.
 
-    It sees that by itself, so that its report depends on its own data alone, and everybody else's not on them.
-    received: by name, without an axis of clients.   diverged: gets the indices of these clients.
+    A client detects its own divergence, so each report depends on that client's data only.
+    received: by name, without an axis of clients.   diverged: is extended by the indices of these clients.
     """
     for clients, stacked in trained:
         left = next(iter(stacked.values())).flatten(1)[:, 0].isnan()
@@ -71,9 +71,9 @@ def received_instead(
 
 
 def blocks(trained: Iterable[Trained], size: int) -> Iterator[dict[str, Tensor]]:
-    """The stacked weights in blocks of so many clients, the last may be smaller, however they come in chunks.
+    """The stacked weights in blocks of `size` clients, the last smaller, whatever the chunks.
 
-    A block's noise then does not depend on how the clients were trained.
+    The noise of a block then does not depend on how the clients were trained.
     """
     held: dict[str, Tensor] | None = None
     for _, chunk in trained:
@@ -86,23 +86,23 @@ def blocks(trained: Iterable[Trained], size: int) -> Iterator[dict[str, Tensor]]
 
 
 def block_size(dimensions: int) -> int:
-    """Clients in a block, for a model of so many weights."""
-    return max(1, AT_ONCE // dimensions)
+    """Clients in a block, for a model with this many weights."""
+    return max(1, BLOCK_WEIGHTS // dimensions)
 
 
 def _clients(stacked: Mapping[str, Tensor]) -> int:
     return len(next(iter(stacked.values())))
 
 
-MOST_MESSAGES = 2**25
-"""Of a round that is really shuffled: the times, ids and values of so many take about 2 GB."""
+MAX_MESSAGES = 2**25
+"""Largest number of messages in a permuted round; their times, ids and values take about 2 GB."""
 
 
 class Average(Protocol):
-    """Takes the reports of a round, chunk by chunk."""
+    """Averages the reports of a round, which come chunk by chunk."""
 
     def add(self, reports: Mapping[str, Tensor]) -> None:
-        """More clients' reports, with a leading axis of clients."""
+        """Add the reports of more clients, with a leading axis of clients."""
         ...
 
     def averages(self) -> dict[str, Tensor]:
@@ -110,12 +110,12 @@ class Average(Protocol):
         ...
 
     def arrivals(self) -> dict[str, Any] | None:
-        """When messages arrived, JSON-ready; None where none were sent."""
+        """Statistics of the messages' arrival times, JSON-ready; None if reports are not split into messages."""
         ...
 
 
 class PlainAverage:
-    """Running sums: what the server knows if clients' reports are not split."""
+    """Running sums of unsplit reports."""
 
     def __init__(self) -> None:
         self._sums: dict[str, Tensor] = {}
@@ -138,9 +138,9 @@ class PlainAverage:
 
 
 class PermutedAverage:
-    """The same from anonymous messages (id, value), by `ParameterShuffler`; all clients take equally long to train.
+    """The average from anonymous messages (id, value) of `ParameterShuffler`; all clients take equally long to train.
 
-    window: T, the delays' range.   generator: of delays and order, on the reports' device.
+    window: T, the range of the delays.   generator: of delays and order, on the reports' device.
     """
 
     def __init__(self, window: float, generator: torch.Generator) -> None:
@@ -181,13 +181,13 @@ class PermutedAverage:
 
 
 ROUNDING = 2.0**-23
-"""Reports in float32 are off by half of this, relatively; a bias within it of the reports' size counts as none."""
+"""Relative rounding error of float32 reports, doubled; a bias below this share of the reports' size counts as 0."""
 
 
 class LayerMeasures:
-    """Sums over one round's clients, chunk by chunk; nothing of clients x weights is kept.
+    """Sums over one round's clients, chunk by chunk; memory does not grow with clients x weights.
 
-    ranges: the round's, by layer names.   epsilon: of each report, nats; infinity where nothing is perturbed.
+    ranges: the round's, by layer names.   epsilon: of each report, nats; infinity without perturbation.
     """
 
     def __init__(self, ranges: LayerRange, epsilon: float) -> None:
@@ -198,19 +198,19 @@ class LayerMeasures:
         }
 
     def add(self, weights: Mapping[str, Tensor]) -> None:
-        """More clients' weights, unclipped, finite, with a leading axis of clients."""
+        """Add the weights of more clients, unclipped, finite, with a leading axis of clients."""
         for name, sums in self._sums.items():
             sums.add(weights[name])
 
     def records(self, averages: Mapping[str, Tensor]) -> dict[str, dict[str, Any]]:
-        """Each layer's measures against the average that the server got of it, float64; JSON-ready.
+        """Each layer's measures against the server's average of it, float64; JSON-ready.
 
-        "center", "radius", "weights"; "clipped": the share of weights moved, by how much those were on average and at
-        most, and what that adds to the layer's mean.   Where reports were perturbed:
+        "center", "radius", "weights"; "clipped": the share of weights that were clipped, by how much on average and at
+        most, and the effect on the layer's mean.   If reports were perturbed:
         "bias", "bias_sd", "bias_z": the mean error, its exact standard deviation, and their ratio.
         "variance", "variance_exact", "variance_sd", "variance_z": the mean squared error, likewise.
-        "lemma_3": the printed lower and upper bound on the variance; "holds": whether the exact one lies within, which
-        is mathematics; "measured_z": how many of its standard deviations the measured one lies beyond them, else 0.
+        "lemma_3": the paper's lower and upper bound on the variance; "holds": whether the exact variance lies within;
+        "measured_z": by how many of its standard deviations the measured variance lies outside, else 0.
         """
         return {name: sums.record(averages[name]) for name, sums in self._sums.items()}
 
@@ -282,9 +282,9 @@ class _LayerSums:
 
 
 def lemma_3(radius: float, reach: float, clients: int, variance: float) -> dict[str, Any]:
-    """The printed bounds, r^2 A^2 / k less r^2 / k, and r^2 A^2 / k, and whether the variance lies within.
+    """The paper's bounds, r^2 A^2 / k less r^2 / k, and r^2 A^2 / k, and whether the variance lies within.
 
-    reach: r A.   clients: that report, which the paper writes n.   Equality up to rounding is within.
+    reach: r A.   clients: those that report, the paper's n.   Equality up to rounding counts as within.
     """
     high = reach**2 / clients
     low = high - radius**2 / clients
@@ -293,6 +293,6 @@ def lemma_3(radius: float, reach: float, clients: int, variance: float) -> dict[
 
 
 def _score(deviation: float, deviation_sd: float, rounding: float) -> float:
-    """In standard deviations, less what rounding may explain; finite, as JSON wants it."""
+    """The difference in standard deviations, less what rounding may explain; finite, for JSON."""
     left = math.copysign(max(0.0, abs(deviation) - rounding), deviation)
     return 0.0 if left == 0 else left / max(deviation_sd, abs(left) * 1e-9)

@@ -1,13 +1,13 @@
-"""A run of LDP-FL: Algorithm 1 of the paper, with what each round shows of its layers measured beside it.
+"""A run of LDP-FL: Algorithm 1 of the paper, with measures of every layer in each round.
 
 The layers' ranges (c, r) are fixed, or updated by the server from the averaged weights, which are public already. A
 layer is a module of the network; its weights and its biases share a range. The paper says that the server updates the
-ranges from W_l and not how. Two rules are offered:
+ranges from W_l, but not how. Two rules are implemented:
 
-* "extremes": the middle of the layer's extremes, and half of what lies between. Noise widens what the next range is
-  taken from: with k clients of m weights the radius grows by about A sqrt(2 ln m / k) of itself every round.
-* "moments": the layer's mean, and a multiple of its standard deviation, after the variance that the noise adds,
-  (r^2 A^2 - E(w - c)^2) / k, is taken off. Everything in it is public.
+* "extremes": the middle and half the width of the layer's extremes. Noise widens the range from which the next is
+  computed: with k clients of m weights the radius grows by a factor of about A sqrt(2 ln m / k) every round.
+* "moments": the layer's mean, and a multiple of its standard deviation, less the variance of the noise, (r^2 A^2 - E(w
+  - c)^2) / k, which is public.
 
 Source: Sun, Qian, Chen, LDP-FL (IJCAI 2021), Algorithms 1 to 3, "Adaptive Range Setting".
 """
@@ -19,7 +19,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ldp_audit.accounting.protocols.protocol import Protocol, Shuffling, Step
@@ -34,17 +36,17 @@ from ldp_audit.training.streams import Streams
 
 if TYPE_CHECKING:
     from ldp_audit.training.datasets import Images
-    from ldp_audit.training.ldp_fl.plan import LdpFl
+    from ldp_audit.training.ldp_fl.settings import LdpFlSettings
 
 
 class LdpFlRun:
-    """See `pipeline.Run`. Nothing of clients x weights is held, unless reports are really permuted.
+    """See `pipeline.Run`. Memory does not grow with clients x weights unless reports are permuted.
 
-    model, clients: the network, and the images dealt to the clients.
-    weights, ranges: the server's, which every client of the next round receives.
+    model, clients: the network, and the clients' images.
+    weights, ranges: the server's, which the clients of the next round receive.
     """
 
-    def __init__(self, plan: LdpFl, data: Images, *, seed: int, device: torch.device) -> None:
+    def __init__(self, plan: LdpFlSettings, data: Images, *, seed: int, device: torch.device) -> None:
         self.plan, self.data, self.device, self.rounds = plan, data, device, plan.rounds
         self.streams = Streams(seed)
         name = _model_for(data.shape) if plan.model == "auto" else plan.model
@@ -60,9 +62,9 @@ class LdpFlRun:
     def advance(self, number: int) -> dict[str, Any]:
         """Train round `number`.
 
-        "clients": that reported; "layers": see `reports.LayerMeasures`, empty where nothing is clipped; "arrivals": of
-        messages, where they are really permuted; "diverged": the clients, if any, whose training left the range of
-        floats: each reports the weights that it had received, and the server does not learn who they are.
+        "clients": that reported; "layers": see `reports.LayerMeasures`, empty without clipping; "arrivals": statistics
+        of the messages, if they are permuted; "diverged": clients whose training overflowed, if any: each reports the
+        weights that it received, and the server does not learn who they are.
         """
         chosen, diverged = self.choose(number), list[int]()
         record = self._aggregate(number, self.trained(number, chosen, diverged))
@@ -77,9 +79,9 @@ class LdpFlRun:
         return torch.from_numpy(found).sort().values
 
     def trained(self, number: int, clients: Tensor, diverged: list[int]) -> Iterator[Trained]:
-        """These clients' weights after their training in a round, chunk by chunk, before they are clipped.
+        """These clients' weights after local training in a round, chunk by chunk, before clipping.
 
-        diverged: gets those that report what they had received.
+        diverged: is extended by the clients that report the weights that they received.
         """
         plan = self.plan
         trained = local_training.train_clients(
@@ -96,10 +98,10 @@ class LdpFlRun:
             chunk=plan.chunk,
             strict=False,
         )
-        return reports.received_instead(trained, self.weights, diverged)
+        return reports.replace_diverged(trained, self.weights, diverged)
 
-    def sent(self, weights: dict[str, Tensor], generator: torch.Generator) -> dict[str, Tensor]:
-        """What clients with these weights report in this round.   weights: with a leading axis of clients."""
+    def reports_of(self, weights: dict[str, Tensor], generator: torch.Generator) -> dict[str, Tensor]:
+        """The reports of clients with these weights in this round.   weights: with a leading axis of clients."""
         if self.plan.private:
             return reports.reports(weights, self.ranges, self.plan.epsilon, generator)
         return reports.clipped(weights, self.ranges) if self.plan.clips else weights
@@ -125,21 +127,50 @@ class LdpFlRun:
         self.ranges = LayerRange(tuple(centers), tuple(radii), tuple(wanted))
 
     def protocol(self) -> Protocol | None:
-        """See `pipeline.Run`: of a client that takes part in every round."""
+        """See `pipeline.Run`: for a client that takes part in every round."""
         plan = self.plan
         if not plan.private:
             return None
         return spending(self.data.name, plan.epsilon, plan.rounds, self.dimensions, plan.chosen, plan.n)
 
     def canaries(self) -> Iterator[Canary | str]:
-        """See `canary.Audited`."""
-        return canaries.canaries(self)
+        """See `canary.Audited`; the run is first trained up to its last round."""
+        plan = self.plan
+        if not plan.private:
+            return
+        for number in range(1, self.rounds):
+            yield f"audit: training, round {number} of {self.rounds - 1} before the last"
+            self.advance(number)
+        shapes, claim = canaries.audited_shapes(self.weights), canaries.claimed(self.protocol())
+        client = canaries.ClientReports(shapes, self.ranges, plan.epsilon, self.device, self._step)
+        yield canaries.named_canary(client, claim)
+        if plan.chosen > 1:
+            promise = canaries.shuffled(client, plan.chosen)
+            yield canaries.anonymous_canary(client, self.upper_chances_of_others(), claim, promise)
+        yield canaries.weight_canary(client, client.most_distinguishing(self.streams.seed))
+        if plan.permute and plan.chosen > 1:
+            yield canaries.arrival_canary(plan.chosen, plan.epsilon, plan.window, self.device)
+
+    def upper_chances_of_others(self) -> NDArray[np.float64]:
+        """Probability of an upper report of each weight, for every client of the last round but the first, shape
+        (clients, weights).
+
+        The canary replaces that first client; the others train as in the round itself.
+        """
+        trained = self.trained(self.rounds, self.choose(self.rounds)[1:], [])
+        counts = {name: shape.numel() for name, shape in canaries.audited_shapes(self.weights).items()}
+        chances = [canaries.upper_chances(one, self.ranges, self.plan.epsilon, counts) for _, one in trained]
+        return np.concatenate(chances)
+
+    def _step(self, weights: Mapping[str, Tensor], *arguments: Any) -> dict[str, Tensor]:
+        """The run's own noisy step as `canaries.Step`, with its own ranges and epsilon whatever the arguments are."""
+        return self.reports_of(dict(weights), arguments[-1])
 
     def _check_permuted(self) -> None:
         messages = self.plan.chosen * self.dimensions
-        if self.plan.permute and messages > reports.MOST_MESSAGES:
+        if self.plan.permute and messages > reports.MAX_MESSAGES:
             raise ValueError(
-                f"permute must be false beyond {reports.MOST_MESSAGES} messages a round (the average is the same), "
+                f"permute must be false beyond {reports.MAX_MESSAGES} messages a round (the average is the same), "
                 f"got {self.plan.chosen} clients of {self.dimensions} weights"
             )
 
@@ -149,13 +180,13 @@ class LdpFlRun:
         return self._rule.ranges(self.weights)
 
     def _aggregate(self, number: int, trained: Iterable[Trained]) -> dict[str, Any]:
-        """Take in what the clients send; the new weights and ranges, and the round's measures."""
+        """Average the clients' reports, update weights and ranges, and return the round's measures."""
         plan, average = self.plan, self._average(number)
         measures = LayerMeasures(self.ranges, plan.epsilon if plan.private else math.inf) if plan.clips else None
-        # One generator for all blocks: torch's keeps 32 bits of a seed, and two of thousands of blocks might be equal.
+        # One generator for all blocks: torch's keeps 32 bits of a seed, so two of thousands of seeds may coincide.
         noise = self.streams.torch("noise", number, 0, device=self.device)
         for block in reports.blocks(trained, reports.block_size(self.dimensions)):
-            average.add(self.sent(block, noise))
+            average.add(self.reports_of(block, noise))
             if measures is not None:
                 measures.add(block)
         averages = average.averages()
@@ -184,10 +215,10 @@ def _model_for(shape: tuple[int, int, int]) -> str:
 
 @dataclass(frozen=True)
 class AdaptiveRule:
-    """How (c, r) follow from a layer.
+    """The rule that derives (c, r) from a layer.
 
     rule: "extremes" or "moments".   spread: standard deviations in a radius, > 0 ("moments").
-    least, most: between which every radius is kept, 0 < least <= most: what is known beforehand of such weights.
+    least, most: bounds on every radius, 0 < least <= most, from prior knowledge of such weights.
     """
 
     rule: str
@@ -196,9 +227,9 @@ class AdaptiveRule:
     most: float
 
     def ranges(self, weights: Mapping[str, Tensor], noise: Mapping[str, float] | None = None) -> LayerRange:
-        """The ranges that these averaged weights lead to.
+        """The ranges for these averaged weights.
 
-        noise: the variance that perturbation added to the weights of each name; none to initial weights.
+        noise: the variance that perturbation added to the weights of each name; None for initial weights.
         """
         found = {}
         for names in layers_of(weights):
@@ -229,10 +260,10 @@ def layers_of(names: Iterable[str]) -> list[list[str]]:
 
 
 def noise_variance(weights: Mapping[str, Tensor], ranges: LayerRange, epsilon: float, clients: int) -> dict[str, float]:
-    """What perturbation added to the variance of each layer of averaged weights, as the server can estimate it.
+    """The server's estimate of the variance that perturbation added to each layer of averaged weights.
 
-    For w of the average, E(w - c)^2 is what the noise added, N = (r^2 A^2 - E(w_u - c)^2) / k, and the spread of the
-    true means; taking that for E(w_u - c)^2 gives N (1 - 1/k) = (r^2 A^2 - E(w - c)^2) / k, at k = 1 nothing.
+    For an averaged weight w, E(w - c)^2 is the noise variance N = (r^2 A^2 - E(w_u - c)^2) / k plus the spread of the
+    true means; substituting it for E(w_u - c)^2 gives N (1 - 1/k) = (r^2 A^2 - E(w - c)^2) / k, at k = 1 nothing.
     """
     if epsilon == math.inf or clients == 1:
         return dict.fromkeys(weights, 0.0)
@@ -260,9 +291,9 @@ _CHOSEN = (
 
 
 def spending(name: str, epsilon: float, rounds: int, dimensions: int, chosen: int, clients: int) -> Protocol:
-    """Of a client that takes part in every round.
+    """The protocol of a client that takes part in every round.
 
-    name: of the data.   epsilon: of one report, nats.   dimensions: weights.   chosen: of so many clients, in a round.
+    name: of the data.   epsilon: of one report, nats.   dimensions: weights.   chosen: clients per round, of `clients`.
     """
     return Protocol(
         name=f"LDP-FL on {name}",

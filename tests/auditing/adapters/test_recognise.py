@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import pickle
 import subprocess
 import sys
@@ -10,10 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from ldp_audit.auditing import adapters
+from ldp_audit.auditing import adapters, audit
 from ldp_audit.auditing.adapters import AdaptedSampler, as_sampler
 from ldp_audit.mechanisms import TwoPoint
 from tests.auditing.adapters.stand_ins import DPMechanism, DPTransformer, Measurement, NoiseMod, grr_client
+from tests.auditing.worker_samplers import MemoisedRappor
 from tests.together import together
 
 
@@ -112,8 +114,8 @@ def test_arguments_are_handed_to_the_adapter() -> None:
     ("target", "complaint"),
     [
         (3, "target must be something to draw from, got 3; "),
-        (TwoPoint, "target must be something to draw from, got <class"),
-        (Measurement, "target must be something to draw from, got <class"),
+        (TwoPoint, r"target must be something to draw from, got <class .*, which needs \(epsilon\): "),
+        (DPMechanism, r"target must be something to draw from, got <class .*, which needs \(scale\): "),
         (None, "target must be something to draw from, got None; "),
         (lambda a, b, c, d: a, r"target must not need the arguments \(a, b, c, d\); "),
         (max, "target must tell its parameters, got <built-in function max>; "),
@@ -136,3 +138,163 @@ def test_recognising_a_function_imports_no_library(extra: str, loaded: list[str]
     code = extra + RECOGNISE + f"import sys; print(*(name for name in {HEAVY!r} if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.split() == loaded
+
+
+class Client:
+    """One public method of one value."""
+
+    made = 0
+
+    def __init__(self, shift: int = 0) -> None:
+        Client.made += 1
+        self.shift = shift
+
+    @property
+    def trap(self) -> int:
+        raise AssertionError("a property was evaluated")
+
+    def privatize(self, x: int) -> int:
+        return x + self.shift
+
+    def report(self, reports: int, *, total: int) -> int:
+        return total
+
+    def reset(self) -> None:
+        self.shift = 0
+
+    def merge(self, one: int, other: int) -> int:
+        return one + other
+
+    def _encode(self, x: int) -> int:
+        return x
+
+
+class OneMethodWithRng:
+    def perturb(self, x: int, rng: np.random.Generator) -> int:
+        return x + int(rng.integers(1, 2))
+
+
+class SeveralMethods:
+    def encode(self, x: int) -> int:
+        return x
+
+    @staticmethod
+    def privatize(x: int) -> int:
+        return x + 1
+
+
+class Called:
+    def decode(self, y: int) -> int:
+        return y
+
+    def __call__(self, x: int) -> int:
+        return x + 1
+
+
+class Fails:
+    def __init__(self) -> None:
+        raise KeyError("no key")
+
+
+@together(
+    ("target", "output"),
+    [
+        (Client(1), 6),
+        (Client, 5),
+        (lambda: Client(1), 6),
+        (partial(Client, 1), 6),
+        (OneMethodWithRng, 6),
+        (OneMethodWithRng(), 6),
+        (SeveralMethods().privatize, 6),
+        (SeveralMethods.privatize, 6),
+        (Called, 6),
+        (Called(), 6),
+        (lambda: lambda x, n, rng: [x + 1] * n, 6),
+    ],
+)
+def test_a_class_a_factory_and_an_object_stand_for_their_method_of_one_value(target: Any, output: Any) -> None:
+    assert as_sampler(target)(5, 2, np.random.default_rng(0)) == [output] * 2
+
+
+def test_a_class_makes_one_object() -> None:
+    before = Client.made
+    as_sampler(Client)(5, 100, np.random.default_rng(0))
+    assert Client.made == before + 1
+
+
+@together(
+    ("target", "complaint"),
+    [
+        (SeveralMethods, "with encode, privatize: name one, such as SeveralMethods.encode"),
+        (SeveralMethods.encode, "the method of an object, got SeveralMethods.encode, which is its class's"),
+        (Fails, r"cannot make what is to be audited: KeyError\('no key'\)"),
+        (lambda: 3, "something to draw from, got 3"),
+        (lambda: Client, "something to draw from, got <class"),
+    ],
+)
+def test_what_names_no_single_method_is_told_how_to_choose(target: Any, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        as_sampler(target)
+
+
+def test_clients_that_remember_are_audited_as_new_ones_with_as_many_reports_as_the_server_sees() -> None:
+    """A permanent bit is 1 with probability 3/4 or 1/4, a report of it with 5/8 or 3/8: epsilon is 2 ln(5/3) = 1.02.
+
+    Of two reports it is 2 ln(7/3) = 1.69. The first audit fails once in 1e6 seeds; in the second an event that has
+    0.191 and 0.035, of 12,000 each, is 6 deviations above the claim. One client alone has one permanent answer.
+    """
+    one, two = (as_sampler(fresh=MemoisedRappor, reports=reports) for reports in (1, 2))
+    assert audit(one, (0, 1), 2 * math.log(5 / 3), samples=20_000, confidence=1 - 1e-6).verdict == "consistent"
+    assert audit(two, (0, 1), 2 * math.log(5 / 3), samples=20_000, confidence=1 - 1e-6).verdict == "violated"
+    assert audit(as_sampler(MemoisedRappor), (0, 1), 2 * math.log(5 / 3), samples=20_000).verdict == "inconclusive"
+
+
+class FromRng:
+    """Draws its answer when it is made."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.shift = float(rng.random())
+
+    def __call__(self, x: float) -> float:
+        return x + self.shift
+
+
+@together(
+    ("make", "repeatable"),
+    [(FromRng, True), (lambda rng=None: FromRng(rng), True), (lambda: FromRng(np.random.default_rng()), False)],
+)
+def test_a_fresh_client_is_made_for_each_output_and_its_reports_are_a_row(make: Any, repeatable: bool) -> None:
+    sampler = as_sampler(fresh=make, reports=3)
+    rows = np.array(sampler(1.0, 5, np.random.default_rng(0)))
+    assert rows.shape == (5, 3)
+    assert [len({*row}) for row in rows] == [1] * 5
+    assert len({*rows[:, 0]}) == 5
+    assert np.array_equal(rows, sampler(1.0, 5, np.random.default_rng(0))) == repeatable
+    assert isinstance(sampler, AdaptedSampler)
+    assert sampler.repeatable == repeatable
+
+
+def test_a_fresh_client_may_be_anything_that_is_a_sampler() -> None:
+    """A mechanism, a sampler (x, n, rng), one that takes rng, and reports that are text."""
+    rng = np.random.default_rng(0)
+    assert {*as_sampler(fresh=lambda: TwoPoint(50.0), reports=2)(1.0, 1, rng)[0]} == {
+        TwoPoint(50.0).implemented().sample(1.0, rng=rng)
+    }
+    assert as_sampler(fresh=lambda: sampler, reports=2)(1, 2, rng)[0].tolist() == [1, 1]
+    assert as_sampler(fresh=OneMethodWithRng)(1, 2, rng) == [2, 2]
+    assert as_sampler(fresh=lambda: lambda x: str(x), reports=2)(1, 1, rng) == [("1", "1")]
+
+
+@together(
+    ("make", "reports", "complaint"),
+    [
+        (Client(1), 1, r"fresh must be a class or function that makes a client.*Client object .* is none"),
+        (TwoPoint, 1, r"fresh must .* needs \(epsilon\)"),
+        (sampler, 1, r"fresh must .* needs \(x, n, rng\)"),
+        (Client, 0, "reports must be a whole number >= 1, got 0"),
+        (Client, 1.5, "reports must be a whole number >= 1, got 1.5"),
+    ],
+)
+def test_what_makes_no_clients_is_refused(make: Any, reports: Any, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        as_sampler(fresh=make, reports=reports)

@@ -10,6 +10,7 @@ from ldp_audit.auditing.scores.coordinate import Coordinate
 from ldp_audit.auditing.scores.equals import Equals
 from ldp_audit.auditing.scores.linear import Linear
 from ldp_audit.auditing.scores.pattern import Pattern
+from ldp_audit.auditing.scores.residuals import Residuals
 from ldp_audit.auditing.scores.summary import Summary
 from ldp_audit.auditing.scores.trees import Trees
 
@@ -20,6 +21,11 @@ EXAMPLES: dict[str, Score] = {
     "pattern": Pattern((1, 2), ((0.0, 1.0), (5.0,)), ((0, 0), (2, 1), (1, 0))),
     "summary": Summary("first_at_least", 1.0),
     "linear": Linear((0, 1, 3), (0.0, 1e300, -2.0), (1.0, 1e-300, 3.0), (0.5, -1.0, 0.25)),
+    "residuals": Residuals(
+        (0.0, 1.0, -2.0, 0.5),
+        ((1.0,), (-1.0, 2.0), (0.0, 0.25, 1e-300), (1e300, 0.0, 0.0, 1.0)),
+        Additive((1, 3), ((0.5,), (-1.0, 2.0)), ((0.0, 1.0), (0.0, 0.25, 0.75))),
+    ),
     "trees": Trees(((0, 0.5, (2, math.inf, -1.0, 0.5), 0.25), (1, 0.0, 1.0, (0, -3.0, 0.0, 2.0)))),
 }
 """By KIND; each for vectors of four coordinates."""

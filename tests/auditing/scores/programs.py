@@ -88,3 +88,8 @@ def common_and_own_noise(x: int, n: int, rng: np.random.Generator) -> np.ndarray
     true = np.zeros(5)
     true[0] = x
     return true + rng.laplace(0, 5, (n, 1)) + rng.laplace(0, 1, (n, 5))
+
+
+def running_sums(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Ten running sums of Laplace noise, one number more each, all numbers moved by 0.3: epsilon 3."""
+    return np.cumsum(0.3 * x + rng.laplace(size=(n, 10)), axis=1)

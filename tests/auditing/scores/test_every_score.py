@@ -45,6 +45,12 @@ BROKEN = {
         {"places": [0], "centres": [0.0], "scales": [1.0], "weights": []},
         {"places": [0], "centres": [math.nan], "scales": [1.0], "weights": [1.0]},
     ],
+    "residuals": [
+        {"centre": [0.0], "rows": [], "table": EXAMPLES["additive"].to_dict()},
+        {"centre": [0.0], "rows": [[1.0, 2.0]], "table": EXAMPLES["additive"].to_dict()},
+        {"centre": [0.0], "rows": [[1.0]], "table": None},
+        {"centre": [0.0], "rows": [[1.0]], "table": EXAMPLES["additive"].to_dict()},
+    ],
     "trees": [{"trees": None}, {"trees": [[0, 1.0, 0.0]]}, {"trees": [["0", 1.0, 0.0, 1.0]]}, {"trees": [math.nan]}],
 }
 

@@ -50,6 +50,7 @@ def test_the_event_chosen_among_bits_has_nearly_the_true_epsilon(name, epsilon, 
         ("laplace_vector", 2.25),
         ("sparse_vector", 8.9),
         ("common_and_own_noise", 0.9),
+        ("running_sums", 2.2),
     ],
 )
 def test_an_audit_of_vectors_comes_close_to_the_true_epsilon(name, least):

@@ -17,6 +17,7 @@ from ldp_audit.auditing.scores.coordinate import Coordinate
 from ldp_audit.auditing.scores.floating_point import Grain, ZeroSign
 from ldp_audit.auditing.scores.linear import Linear
 from ldp_audit.auditing.scores.pattern import Pattern
+from ldp_audit.auditing.scores.residuals import Residuals
 from ldp_audit.auditing.scores.summary import Summary
 from ldp_audit.auditing.scores.trees import Trees
 from tests.auditing.scores.programs import index_and_value
@@ -38,6 +39,11 @@ def nearly_alike_together(x: int, n: int, rng: np.random.Generator) -> np.ndarra
     return true + rng.laplace(size=(n, 1)) + 0.1 * rng.laplace(size=(n, 3))
 
 
+def running_sums(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Sums of independent noise, each over one number more."""
+    return np.cumsum(np.array([0.06 * x, 0.0, 0.0]) + rng.laplace(size=(n, 3)), axis=1)
+
+
 def float_noise(x: int, n: int, rng: np.random.Generator) -> np.ndarray:
     """A number plus textbook Laplace noise, whose last bits depend on the number."""
     u = rng.random(n) - 0.5
@@ -56,6 +62,7 @@ CASES: list[tuple[type[Score], Program]] = [
     (Pattern, nearly_alike),
     (Summary, nearly_alike),
     (Linear, nearly_alike_together),
+    (Residuals, running_sums),
     (Trees, index_and_value),
     (Grain, float_noise),
     (ZeroSign, signed_zeros),

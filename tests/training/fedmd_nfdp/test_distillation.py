@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from ldp_audit.training.fedmd_nfdp import distillation
-from ldp_audit.training.fedmd_nfdp.plan import SCORES
+from ldp_audit.training.fedmd_nfdp.settings import SCORES
 from tests.together import together
 from tests.training.fedmd_nfdp.small import CPU, run
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ldp_audit.training.data import load
-from ldp_audit.training.fedmd_nfdp import findings
+from ldp_audit.training.fedmd_nfdp import plan as findings
 from ldp_audit.training.fedmd_nfdp.plan import FedMd
 from ldp_audit.training.findings import within
 from ldp_audit.training.pipeline import judge

@@ -12,8 +12,8 @@ import pytest
 from ldp_audit.accounting.protocols.protocol_report import account
 from ldp_audit.mechanisms import SubsampleRelease
 from ldp_audit.training.datasets import Images
-from ldp_audit.training.fedmd_nfdp.findings import PAPER
-from ldp_audit.training.fedmd_nfdp.plan import METHODS, FedMd
+from ldp_audit.training.fedmd_nfdp.plan import PAPER, FedMd
+from ldp_audit.training.fedmd_nfdp.settings import METHODS
 from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 from tests.training.fedmd_nfdp.small import CPU, finished, images, run

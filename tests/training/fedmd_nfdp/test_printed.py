@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.training.fedmd_nfdp.findings import PAPER, beside_the_paper
-from ldp_audit.training.fedmd_nfdp.plan import FedMd
+from ldp_audit.training.fedmd_nfdp.plan import PAPER, FedMd, beside_the_paper
 from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.training.fedmd_nfdp.plan import SPLITS
 from ldp_audit.training.fedmd_nfdp.public_split import holdings
+from ldp_audit.training.fedmd_nfdp.settings import SPLITS
 from tests.together import together
 from tests.training.fedmd_nfdp.small import images, plan, run
 

@@ -10,7 +10,7 @@ import torch
 
 from ldp_audit.training.fedmd_nfdp import distillation
 from ldp_audit.training.fedmd_nfdp.networks import network
-from ldp_audit.training.fedmd_nfdp.plan import METHODS, SCORES, SMALL, names_of
+from ldp_audit.training.fedmd_nfdp.settings import METHODS, SCORES, SMALL, names_of
 from ldp_audit.training.results import accuracy_of
 from tests.together import together
 from tests.training.fedmd_nfdp.small import finished, images, run

@@ -10,7 +10,7 @@ import torch
 from ldp_audit.training.fedsel import run as accumulation
 from ldp_audit.training.fedsel import run as run_module
 from ldp_audit.training.fedsel.run import FedSelRun, after_report, unsent
-from ldp_audit.training.fedsel.senders import Sent
+from ldp_audit.training.fedsel.senders import Reports
 from tests.together import together
 from tests.training.fedsel.tiny import started, table, trained
 
@@ -34,7 +34,7 @@ class Ledger:
     def __getattr__(self, name: str) -> object:
         return getattr(self.inner, name)
 
-    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Sent:
+    def send(self, now: torch.Tensor, before: torch.Tensor | None, generator: torch.Generator) -> Reports:
         number = self.run.done  # the round is not over yet
         epoch, place = divmod(number, self.run.per_epoch)
         edges = self.run.edges

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.training.fedsel.findings import (
+from ldp_audit.training.fedsel.plan import (
     FINDINGS,
     PAPER,
+    FedSel,
     beats_flat,
     gain_above_loss,
     repeat_means,
     top_beats_random,
 )
-from ldp_audit.training.fedsel.plan import FedSel
 from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 

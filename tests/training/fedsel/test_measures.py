@@ -40,9 +40,9 @@ def test_sums_count_reports_of_nothing_and_clipped_ones() -> None:
     sums = RoundSums(2, 3, 3, CPU)
     ones, index = torch.ones(2, 4, 3), torch.tensor([[[0], [1], [-1], [2]]] * 2)
     sums.add(slice(0, 2), ones, (ones, ones), ones, index=index, clipped=index == 1)
-    assert (sums.said, sums.nothing, sums.clipped) == (8, 2, 2)
+    assert (sums.reported, sums.empty, sums.clipped) == (8, 2, 2)
     assert (sums.reports == 4).all()
-    assert share(sums.nothing, sums.said) == 0.25
+    assert share(sums.empty, sums.reported) == 0.25
     assert share(0, 0) == 0.0
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.training.fedsel.findings import PAPER, beside_the_paper, gains_and_losses
-from ldp_audit.training.fedsel.plan import FedSel
+from ldp_audit.training.fedsel.plan import PAPER, FedSel, beside_the_paper, gains_and_losses
 from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 

@@ -14,8 +14,8 @@ from ldp_audit.training.fedsel.senders import (
     MECHANISMS,
     Largest,
     Perturbed,
+    Reports,
     Sender,
-    Sent,
     TwoStageSender,
     Uniform,
     second_moment,
@@ -35,7 +35,7 @@ def sender_of(name: str, **settings: object) -> Sender:
     return started(table(d=5), repeats=1, solution=name, epsilon=3.0, k=2, ratio=0.6, **settings).senders[0]
 
 
-def drawn(sender: Sender, before: torch.Tensor | None = None) -> Sent:
+def drawn(sender: Sender, before: torch.Tensor | None = None) -> Reports:
     rows = VECTOR.expand(DRAWS, -1)
     return sender.send(rows, before, torch.Generator().manual_seed(5))
 
@@ -91,8 +91,8 @@ def test_momentum_is_added_after_the_selection_and_before_the_clip() -> None:
 def test_without_a_budget_the_selection_is_uniform() -> None:
     """Catches a mu of 0 that fails, or that looks at the vector."""
     assert selection_of("PE", 0.0, 4, 1, corrected=True) == Uniform(4)
-    sight = Uniform(4).seen(VECTOR[:4])
-    assert Uniform(4).probabilities(sight).tolist() == [0.25] * 4
+    inputs = Uniform(4).input_of(VECTOR[:4])
+    assert Uniform(4).probabilities(inputs).tolist() == [0.25] * 4
 
 
 def test_values_outside_are_counted_as_clipped() -> None:
@@ -107,7 +107,7 @@ def test_values_outside_are_counted_as_clipped() -> None:
 
 def test_a_planted_selection_of_the_smallest_index_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """PE that reports the first index of the set instead of a uniform one: the mean test sees it."""
-    monkeypatch.setattr(senders.ByTopSet, "draw", lambda _, sight, __: sight.to(torch.uint8).argmax(-1))
+    monkeypatch.setattr(senders.ByTopSet, "draw", lambda _, inputs, __: inputs.to(torch.uint8).argmax(-1))
     sent = drawn(sender_of("PE-PM"))
     assert far_from_mean(sent.vectors, sent.mean[0].double(), sent.variance[0].double())
 

@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from ldp_audit.training.fedsel import run as run_module
-from ldp_audit.training.fedsel.findings import PAPER
-from ldp_audit.training.fedsel.plan import FedSel
+from ldp_audit.training.fedsel.plan import PAPER, FedSel
 from ldp_audit.training.fedsel.solution import NAMES
 from ldp_audit.training.sweep import jobs_of
 from tests.together import together

@@ -10,7 +10,7 @@ import torch
 
 from ldp_audit.mechanisms import LayerRange, TwoPoint
 from ldp_audit.training.ldp_fl import reports
-from ldp_audit.training.ldp_fl.canaries import AnonymousCounts, tables_of, upper_chances
+from ldp_audit.training.ldp_fl.canaries import AnonymousCounts, count_tables, upper_chances
 from tests.frequency import assert_frequency
 
 
@@ -27,7 +27,7 @@ def test_ratios_are_those_of_all_combinations():
     """Would catch a count that is off by one, and hypotheses in the wrong order."""
     chances = np.array([[0.3, 0.9], [0.5, 0.45], [0.7, 0.2]])
     upper = 1 / (1 + math.exp(-1.5))
-    tables = tables_of(chances, 1.5)
+    tables = count_tables(chances, 1.5)
     for weight in range(2):
         first, second = (by_combinations(chances[:, weight], p) for p in (upper, 1 - upper))
         np.testing.assert_allclose(tables.ratio[weight], np.log(first / second), atol=1e-12)
@@ -37,7 +37,7 @@ def test_ratios_are_those_of_all_combinations():
 
 def test_no_weight_tells_more_than_its_report_where_others_are_certain():
     """Would catch NaN and infinite ratios where a law underflows."""
-    tables = tables_of(np.array([[0.0, 1.0, 1e-300]] * 40), 2.0)
+    tables = count_tables(np.array([[0.0, 1.0, 1e-300]] * 40), 2.0)
     assert np.all(np.abs(tables.ratio) <= 2.0)
     assert tables.ratio[0, 0] == -2.0
 
@@ -52,7 +52,7 @@ def test_others_counts_follow_the_reports_that_clients_send():
     generator = torch.Generator().manual_seed(1)
     sent = reports.reports({"a": weights["a"].expand(20_000, 3, 1)}, ranges, 1.0, generator)["a"]
     counts = (sent > 0.1).sum(dim=(1, 2)).numpy()
-    cumulative = tables_of(chances, 1.0).cumulative[0]
+    cumulative = count_tables(chances, 1.0).cumulative[0]
     for k in range(3):
         assert_frequency(int((counts <= k).sum()), 20_000, float(cumulative[k]))
 

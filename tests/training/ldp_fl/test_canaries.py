@@ -17,9 +17,8 @@ from ldp_audit.training.ldp_fl.canaries import (
     ClientReports,
     anonymous_canary,
     arrival_canary,
-    looked_at,
+    audited_shapes,
     named_canary,
-    others_of,
     upper_chances,
     weight_canary,
 )
@@ -60,7 +59,7 @@ def test_linked_reports_break_the_papers_epsilon_and_keep_d_epsilon():
 
 def test_the_best_weight_of_a_sound_step_keeps_epsilon():
     """Would catch a false alarm of the choice among the weights: it must not count in the bound."""
-    found = canary_bounds(weight_canary(CLIENT, CLIENT.most_telling(2)), samples=30_000, error=ERROR, seed=2)
+    found = canary_bounds(weight_canary(CLIENT, CLIENT.most_distinguishing(2)), samples=30_000, error=ERROR, seed=2)
     assert found["verdict"] == "consistent"
     assert found["epsilon_lower"] > 0.85
 
@@ -68,7 +67,7 @@ def test_the_best_weight_of_a_sound_step_keeps_epsilon():
 def test_one_weight_without_noise_is_found_and_convicted():
     """Would catch an audit of the whole client alone: d epsilon = 25 would excuse it. Power: practically 1."""
     broken = replace(CLIENT, step=one_weight_without_noise)
-    place = broken.most_telling(3)
+    place = broken.most_distinguishing(3)
     assert place == 1 * 5 + 2
     found = canary_bounds(weight_canary(broken, place), samples=5_000, error=ERROR, seed=3)
     assert found["verdict"] == "violated"
@@ -79,7 +78,7 @@ def test_one_weight_without_noise_is_found_and_convicted():
 def test_a_missing_clip_shows_the_canary():
     """Would catch a canary inside the range. Power: practically 1."""
     broken = replace(CLIENT, step=outside_is_sent_as_it_is)
-    found = canary_bounds(weight_canary(broken, broken.most_telling(4)), samples=5_000, error=ERROR, seed=4)
+    found = canary_bounds(weight_canary(broken, broken.most_distinguishing(4)), samples=5_000, error=ERROR, seed=4)
     assert found["verdict"] == "violated"
 
 
@@ -113,15 +112,15 @@ def test_an_order_that_the_shuffler_keeps_gives_the_sender_away():
 
 def test_of_a_large_network_the_first_weights_are_looked_at():
     """Would catch a canary of a million weights, which takes hours."""
-    found = looked_at({"a": torch.empty(30_000), "b": torch.empty(3, 3), "c": torch.empty(7)})
+    found = audited_shapes({"a": torch.empty(30_000), "b": torch.empty(3, 3), "c": torch.empty(7)})
     assert [shape.numel() for shape in found.values()] == [20_000, 1, 1]
-    assert looked_at({"b": torch.empty(3, 3)}) == {"b": torch.Size([3, 3])}
+    assert audited_shapes({"b": torch.empty(3, 3)}) == {"b": torch.Size([3, 3])}
 
 
 def test_other_clients_that_diverge_are_audited_with_what_they_send():
     """Would catch an audit that ends in an error where the run goes on."""
     one = run(learning_rate=1e30)
-    chances = others_of(one)
+    chances = one.upper_chances_of_others()
     assert chances.shape == (5, one.dimensions)
     received = {name: weight[None] for name, weight in one.weights.items()}
     counts = {name: weight.numel() for name, weight in one.weights.items()}
@@ -143,7 +142,7 @@ def test_a_run_that_sends_otherwise_than_it_says_is_convicted(monkeypatch):
     def louder(run, weights, generator):
         return reports.reports(weights, run.ranges, 3 * run.plan.epsilon, generator)
 
-    monkeypatch.setattr(LdpFlRun, "sent", louder)
+    monkeypatch.setattr(LdpFlRun, "reports_of", louder)
     assert verdict() == "violated"
 
 

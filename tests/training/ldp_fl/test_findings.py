@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ldp_audit.training.findings import Finding
-from ldp_audit.training.ldp_fl import findings
+from ldp_audit.training.ldp_fl import plan as findings
 from ldp_audit.training.ldp_fl.plan import LdpFl
 from tests.together import together
 

@@ -51,7 +51,7 @@ def noisy_round(model: str, clients: int, at_once: int, *, hoard: bool = False) 
 
 def test_chunks_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clients x weights that are held after all: a list of chunks or blocks."""
-    monkeypatch.setattr(reports, "AT_ONCE", 4 * 8_707)  # weights of the mlp for three classes
+    monkeypatch.setattr(reports, "BLOCK_WEIGHTS", 4 * 8_707)  # weights of the mlp for three classes
     assert max(noisy_round("mlp", 24, 4)) <= 2
     assert max(noisy_round("mlp", 24, 4, hoard=True)) == 5
 

@@ -11,8 +11,7 @@ import torch
 from ldp_audit.accounting.protocols.protocol import Shuffling
 from ldp_audit.mechanisms import TwoPoint
 from ldp_audit.training.ldp_fl import reports
-from ldp_audit.training.ldp_fl.findings import PAPER
-from ldp_audit.training.ldp_fl.plan import LdpFl
+from ldp_audit.training.ldp_fl.plan import PAPER, LdpFl
 from ldp_audit.training.ldp_fl.run import AdaptiveRule, fixed_ranges, layers_of, noise_variance
 from tests.together import together
 from tests.training.ldp_fl.small import run

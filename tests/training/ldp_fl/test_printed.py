@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from ldp_audit.training.ldp_fl.findings import PAPER, beside_the_paper
-from ldp_audit.training.ldp_fl.plan import LdpFl
+from ldp_audit.training.ldp_fl.plan import PAPER, LdpFl, beside_the_paper
 from ldp_audit.training.sweep import jobs_of
 from tests.together import together
 

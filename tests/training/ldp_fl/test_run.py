@@ -69,7 +69,7 @@ def test_noise_does_not_depend_on_how_clients_are_trained() -> None:
 
 def test_blocks_of_clients_never_share_their_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """A seed for each block: of 500 clients with a million weights, 15 rounds, two would be equal once in 150 runs."""
-    monkeypatch.setattr(reports, "AT_ONCE", 1)
+    monkeypatch.setattr(reports, "BLOCK_WEIGHTS", 1)
     monkeypatch.setattr(Streams, "torch", lambda *_, **__: torch.Generator().manual_seed(7))
     one = run(model="softmax", ranges="fixed", radius=0.3)
     one.advance(1)

@@ -1,7 +1,8 @@
 """Federated Model Distillation with Noise-Free Differential Privacy (FedMD-NFDP).
 
-One conversion of the paper was at hand, and it has lost every formula. They are restored in `symbols.py`, from the counting that
-the appendix describes and from Table 2, which they reproduce; the places are quoted so that a reader with the paper can compare.
+The one available conversion of the paper lost every formula. `symbols.py` restores them from the counting that the
+appendix describes and from Table 2, which they reproduce; the places are quoted so that a reader with the paper can
+compare.
 """
 
 from ldp_audit.accounting.figure import Figure
@@ -10,7 +11,7 @@ from ldp_audit.claims.papers.fedmd_nfdp import comparison, experiments, guarante
 
 
 def _figures() -> list[Figure]:
-    """Numpy is loaded only when a report asks for the curves."""
+    """The curves; numpy is imported only when a report needs them."""
     from ldp_audit.claims.papers.fedmd_nfdp.figures import figures
 
     return figures()

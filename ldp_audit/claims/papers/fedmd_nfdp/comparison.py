@@ -18,11 +18,11 @@ from ldp_audit.claims.papers.fedmd_nfdp.symbols import k as k_whole
 from ldp_audit.mechanisms.variable import Variable, oo
 
 SETTINGS = ((2880, 60), (2880, 300), (300, 60), (300, 120))
-"""(n, k) of Table 2, but for the rows that print 16 (see NF-TAB2k) and for k = n."""
+"""(n, k) of Table 2, except the rows that print 16 (see NF-TAB2k) and k = n."""
 
 
 def bernoulli(x: Expr, draws: Variable, what: str) -> tuple[Statement, ...]:
-    """(1 - x)**k >= 1 - k x by induction on k, from equality at k = 1: its step for any value B that the power may have."""
+    """(1 - x)**k >= 1 - k x by induction on k, from equality at k = 1: the step for any value B of the power."""
     power = Variable("B", 1 - draws * x, 1)
     return (
         at_most(1 - (draws + 1) * x, power * (1 - x), f"{what}: if B = (1-x)^k >= 1 - kx, then B(1-x) >= 1 - (k+1)x"),

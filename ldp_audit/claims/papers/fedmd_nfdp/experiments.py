@@ -1,4 +1,4 @@
-"""FedMD-NFDP, Section 5 but for its tables: Fig. 2, the number of parties, and the comparison with added noise."""
+"""FedMD-NFDP, Section 5 without its tables: Fig. 2, the number of parties, and the comparison with added noise."""
 
 from sympy import Abs, Expr, Rational, evaluate, log, sqrt
 
@@ -10,7 +10,7 @@ from ldp_audit.claims.papers.fedmd_nfdp.table_2 import draws_behind
 from ldp_audit.mechanisms.variable import Variable, oo
 
 RECORDS = {"CIFAR-10": (300, -2), "FEMNIST": (2880, -3)}
-"""Records of one of ten parties (Table 2), and where Fig. 2 has epsilon and delta, in powers of ten."""
+"""Records of one of ten parties (Table 2), and the powers of ten of epsilon and delta in Fig. 2."""
 
 
 def decimal_log(number: Expr) -> Expr:
@@ -120,7 +120,7 @@ def noise_to_match() -> Claim:
         draws = draws_behind(name, size, 16)
         where = f"{name}, n = {size}, k = {draws}"
         chance = put(DELTA_WITH, size, draws)
-        with evaluate(x=False):  # a reader sees the powers, not their digits
+        with evaluate(x=False):  # unevaluated powers
             ratio = Rational(size + 1, size) ** draws
             distance = (ratio - 1 + 2 * chance) / (ratio + 1)
         parts.append(below(distance, mu, where))

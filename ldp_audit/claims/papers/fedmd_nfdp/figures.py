@@ -1,4 +1,4 @@
-"""The curves behind FedMD-NFDP's figures in the report: the flat exact profile, and what it is worth."""
+"""The curves of FedMD-NFDP's figures in the report: the flat exact profile, and the protection it gives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def figures() -> list[Figure]:
 
 
 def profile_figure() -> Figure:
-    """Table 2's settings: the exact profile of each, the pairs as printed, and Theorem 2's."""
+    """Table 2's settings: the exact profile of each, the published pairs, and Theorem 2's."""
     panels = []
     for data, size in (("FEMNIST", 2880), ("CIFAR-10", 300)):
         epsilons = np.linspace(0, 1.1, 12)

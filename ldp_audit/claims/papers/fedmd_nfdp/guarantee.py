@@ -1,11 +1,13 @@
-"""FedMD-NFDP: what the guarantee is worth. The exact profile beside the theorems' (epsilon, delta), and the best attack."""
+"""FedMD-NFDP, the strength of the guarantee: the exact profile beside the theorems' (epsilon, delta), and the best
+attack.
+"""
 
 from sympy import Integer, Rational, exp
 
 from ldp_audit.accounting.laws.finite_laws import hockey_stick, product_law
 from ldp_audit.claims.claim import Claim, Correction
 from ldp_audit.claims.language.statement import Statement, at_most, equal, less, prints_as
-from ldp_audit.claims.papers.as_written import difference, put_in, quotient, telling, times, total
+from ldp_audit.claims.papers.as_written import difference, nontrivial, put_in, quotient, times, total
 from ldp_audit.claims.papers.fedmd_nfdp.samples import by_ratio, delta, neighbours, sample_law
 from ldp_audit.claims.papers.fedmd_nfdp.sampling import SEEN, drawn_at_least_once
 from ldp_audit.claims.papers.fedmd_nfdp.symbols import (
@@ -32,11 +34,11 @@ from ldp_audit.mechanisms.variable import Variable
 
 t = level
 drawn = Variable("q", 0, 1, open="both")
-"""The chance that a given record is in the sample, where it is neither 0 nor 1."""
+"""The probability that a given record is in the sample, strictly between 0 and 1."""
 
 
 def _shown_at_four_records() -> tuple[Statement, ...]:
-    """n = 4, k = 2, D to D less x: the same delta at three very different levels."""
+    """n = 4, k = 2, D to D less x: the same delta at three very different values of epsilon."""
     found = []
     for replacement, chance in ((False, Rational(1, 2)), (True, Rational(7, 16))):
         _, first, second = next(neighbours(4, 2, replacement=replacement))
@@ -79,8 +81,8 @@ def epsilon_is_idle() -> Claim:
                 k / n_spare,
                 "without replacement the event 'it holds x' needs that delta at every epsilon",
             ),
-            *telling(bounded(WITHOUT, lambda size: (Integer(1), k / size), "without, epsilon = 0, ")),
-            *telling(bounded(WITH, lambda _size: (Integer(1), 1 - left_out), "with, epsilon = 0, ")),
+            *nontrivial(bounded(WITHOUT, lambda size: (Integer(1), k / size), "without, epsilon = 0, ")),
+            *nontrivial(bounded(WITH, lambda _size: (Integer(1), 1 - left_out), "with, epsilon = 0, ")),
             equal(
                 difference(q, times(t, 0)),
                 q,

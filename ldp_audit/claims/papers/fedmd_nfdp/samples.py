@@ -1,4 +1,4 @@
-"""The sampling laws from their definition: every way to draw k of the records is listed, and all are equally likely."""
+"""The distribution of samples from its definition: all ways to draw k of the records, equally likely."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def sample_law(records: Records, k: int, *, replacement: bool) -> Law:
 
 
 def neighbours(n: int, k: int, *, replacement: bool) -> Iterator[tuple[str, Records, Records]]:
-    """(direction, first, second) for all ordered pairs of neighbours that D of n records is in and that hold k records."""
+    """(direction, first, second) for all ordered pairs of neighbours of D, with n records, that have at least k
+    records.
+    """
     data = ("x", *(f"r{i}" for i in range(1, n)))
     fewer, more, other = data[1:], (*data, "y"), ("y", *data[1:])
     if len(fewer) >= (1 if replacement else k):
@@ -43,7 +45,7 @@ def delta(first: Records, second: Records, k: int, t: Any, *, replacement: bool)
 
 
 def by_ratio(first: Law, second: Law) -> tuple[Law, Law]:
-    """Samples of equal likelihood ratio put together, which loses nothing of what tells the two laws apart."""
+    """Samples with equal likelihood ratio merged, which is sufficient for the pair of distributions."""
     together: dict[Fraction, list[Fraction]] = {}
     for sample in {**first, **second}:
         p, r = first.get(sample, Fraction(0)), second.get(sample, Fraction(0))
@@ -56,9 +58,9 @@ def by_ratio(first: Law, second: Law) -> tuple[Law, Law]:
 def largest_excess(
     n: int, most: int, claimed: Callable[[int, int], tuple[Any, Any]], *, replacement: bool, substitution: bool
 ) -> Expr:
-    """max over k = 1 .. most and all pairs of neighbours of delta(t) - d, for (t, d) = claimed(n, k); not worked out.
+    """max over k = 1 .. most and all pairs of neighbours of delta(t) - d, for (t, d) = claimed(n, k); unevaluated.
 
-    substitution: whether a replaced record makes a neighbour too.
+    substitution: whether replacing a record gives a neighbour too.
     """
     terms = []
     for k in range(1, most + 1):

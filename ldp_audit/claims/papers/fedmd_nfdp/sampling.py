@@ -6,7 +6,7 @@ from sympy import Integer
 
 from ldp_audit.claims.claim import Claim, Correction, Reading
 from ldp_audit.claims.language.statement import Statement, at_most, equal, less
-from ldp_audit.claims.papers.as_written import difference, telling, times, total
+from ldp_audit.claims.papers.as_written import difference, nontrivial, times, total
 from ldp_audit.claims.papers.fedmd_nfdp.symbols import k, kept, left_out, level, n, n_any, n_spare
 from ldp_audit.claims.papers.fedmd_nfdp.two_events import (
     WITH,
@@ -27,11 +27,13 @@ LOST = (
 ADD_REMOVE = "neighbours differ by one record x, added or removed; n is the size of D in both orders of the pair"
 
 SEEN = difference(1, (n_spare - k) / n_spare)
-"""Without replacement: C(n-1, k) of the C(n, k) samples, a share of (n-k)/n, leave x out; the others hold it."""
+"""Without replacement: C(n-1, k) of the C(n, k) samples, a share of (n-k)/n, omit x; the others contain it."""
 
 
 def drawn_at_least_once() -> tuple[Statement, ...]:
-    """With replacement, from the binomial law: x is drawn once or more with chance 1 - ((n-1)/n)^k, without x in the data never."""
+    """With replacement, from the binomial distribution: x is drawn with probability 1 - ((n-1)/n)^k, and never if
+    absent.
+    """
     x = 1 / n_any
     return tuple(
         equal(
@@ -69,14 +71,14 @@ def theorem_1() -> Claim:
                 "if n - 1 records have C samples, n have C n/(n-k): each sample without x has the ratio 1 - k/n",
             ),
             at_most(SEEN, k / n_spare, "from D to D less x: the sample holds x"),
-            *telling(bounded(WITHOUT, theorem_1_pair)),
+            *nontrivial(bounded(WITHOUT, theorem_1_pair)),
             *listed(theorem_1_numbers, replacement=False, what="the theorem's pair bounds every direction"),
         ),
         corrected=Correction(
             "(0, k/n) holds, and is tight for every epsilon: the theorem's epsilon adds nothing (NF-FLAT).",
             r"\bigl(0,\tfrac kn\bigr)\text{-DP}",
             (
-                *telling(bounded(WITHOUT, lambda size: (Integer(1), k / size))),
+                *nontrivial(bounded(WITHOUT, lambda size: (Integer(1), k / size))),
                 equal(
                     difference(SEEN, level * 0),
                     k / n_spare,
@@ -100,14 +102,14 @@ def theorem_2() -> Claim:
         parts=(
             at_most((n_any - 1) / n_any, n_any / (n_any + 1), "L = ((n-1)/n)^k is at most M = (n/(n+1))^k: k = 1"),
             at_most(left_out * ((n_any - 1) / n_any), kept * (n_any / (n_any + 1)), "and if for k, then for k + 1"),
-            *telling(bounded(WITH, theorem_2_pair)),
+            *nontrivial(bounded(WITH, theorem_2_pair)),
             *listed(theorem_2_numbers, replacement=True, what="the theorem's pair bounds every direction"),
         ),
         corrected=Correction(
             "(0, 1 - ((n-1)/n)^k) holds, and is tight for every epsilon: the theorem's epsilon adds nothing (NF-FLAT).",
             r"\Bigl(0,\ 1-\Bigl(\frac{n-1}n\Bigr)^k\Bigr)\text{-DP}",
             (
-                *telling(bounded(WITH, lambda _size: (Integer(1), 1 - left_out))),
+                *nontrivial(bounded(WITH, lambda _size: (Integer(1), 1 - left_out))),
                 *drawn_at_least_once(),
             ),
         ),

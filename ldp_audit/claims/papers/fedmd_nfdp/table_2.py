@@ -1,8 +1,8 @@
-"""FedMD-NFDP, Table 2: its epsilon and delta, and a search for the formula that they follow.
+"""FedMD-NFDP, Table 2: its epsilon and delta, and a search for the formula that reproduces them.
 
-They are not what Theorem 2 gives at the printed k. The family that is searched: both theorems; the natural, the decimal and the
-binary logarithm; n, its neighbours, and ten parties' records; for each printed k every k up to 60 and the printed one's
-neighbours; numbers rounded or cut off.
+They are not Theorem 2's values at the printed k. The family of the search: both theorems; the natural, the decimal and
+the binary logarithm; n, its neighbours, and ten parties' records; for each printed k every k up to 60 and the printed
+one's neighbours; numbers rounded or truncated.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ DRAWS = LocalChoice("k", "k", _draws)
 
 
 def shown(cell: Cell, setting: Mapping[str, Any]) -> Value | None:
-    """The number that a cell of Table 2 has under a setting; None if more than all records would have to be drawn."""
+    """The number of a cell of Table 2 under a setting; None if it requires more draws than records."""
     records, draws = SIZES[setting["number of records"]](cell.inputs["n"]), setting["k"]
     theorem = THEOREMS[setting["formula"]]
     if draws > records and setting["formula"] == "Theorem 1":
@@ -94,13 +94,13 @@ def _value(formula: Expr, base: str, records: int, draws: int) -> Value:
 
 
 def draws_behind(data: str, n: int, k: int) -> int:
-    """The k that the best explanation has for a row of Table 2."""
+    """The k of the best explanation for a row of Table 2."""
     cell = next(cell for cell in table_2_cells() if cell.name.startswith(f"{data}, n = {n}, k = {k}:"))
     return table_2_explanations()[0].settings[cell.name]["k"]
 
 
 def follows(explanation: Explanation, cell: Cell) -> tuple[Statement, ...]:
-    """That the cell's printed digits are those of the explanation's formula."""
+    """A statement that the cell's printed digits are those of the explanation's formula."""
     setting, rule = explanation.settings[cell.name], explanation.printing[cell.column]
     records, draws = SIZES[setting["number of records"]](cell.inputs["n"]), setting["k"]
     formula = put(THEOREMS[setting["formula"]][cell.column], records, draws)
@@ -110,7 +110,7 @@ def follows(explanation: Explanation, cell: Cell) -> tuple[Statement, ...]:
 
 
 def printed_by(rule: Rule, formula: Expr, printed: str, where: str) -> tuple[Statement, ...]:
-    """The value, rounded or cut off, is the printed one."""
+    """A statement that the value, rounded or truncated, is the printed one."""
     if rule == "rounded":
         return (prints_as(formula, printed, f"{where}: rounds to {printed}"),)
     unit = Rational(1, 10 ** len(printed.partition(".")[2]))

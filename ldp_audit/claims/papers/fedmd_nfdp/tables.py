@@ -1,4 +1,4 @@
-"""FedMD-NFDP, Tables 2 to 4: what their numbers follow from, what they are worth, and whether they agree."""
+"""FedMD-NFDP, Tables 2 to 4: the origin of their numbers, their significance, and their consistency."""
 
 from sympy import Add, Expr, Mul, Rational, log
 

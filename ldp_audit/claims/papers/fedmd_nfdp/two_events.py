@@ -1,8 +1,8 @@
-"""What tells two neighbouring data sets apart: whether the sample holds the record in which they differ.
+"""The two events that distinguish neighbouring data sets: whether the sample contains the record in which they differ.
 
-Without that record, a sample's probabilities under the two have one constant ratio, whichever sample it is (first parts of
-NF-T1 and NF-T2). So the two-event law decides everything, for all n and k; the laws of all samples, listed by the
-definition (`samples.py`), confirm it for n = 1 .. 6.
+Among samples without that record, the two probabilities have one constant ratio (first parts of NF-T1 and NF-T2). The
+distribution of the two events is therefore sufficient, for all n and k; the enumerated distributions of all samples
+(`samples.py`) confirm it for n = 1 .. 6.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _present = Variable("z", 0, 1, integer=True)
 
 @dataclass(frozen=True)
 class Pair:
-    """An ordered pair of neighbours: the chances that the record is in the sample (1) and is not (0), under each.
+    """An ordered pair of neighbours: the probabilities that the sample contains the record (1) or not (0), under each.
 
     n: the size of D, with its domain.
     """
@@ -69,9 +69,10 @@ WITH = (
 
 
 def bounded(pairs: tuple[Pair, ...], bound: Callable[[Variable], Bound], what: str = "") -> tuple[Statement, ...]:
-    """P(event) <= t Q(event) + delta for both events and every direction; for no event and for both it is 1 <= t.
+    """P(event) <= t Q(event) + delta for both events and every direction; for the empty and the full event it is 1 <=
+    t.
 
-    bound: from n to (t, delta).   what: goes before each label.
+    bound: from n to (t, delta).   what: prefix of each label.
     """
     return tuple(
         at_most(pair.gain(bound(pair.n)[0], seen), bound(pair.n)[1], f"{what}{pair.direction}: {words}")
@@ -93,9 +94,9 @@ def theorem_2_pair(_size: Any) -> Bound:
 def listed(
     claimed: Callable[[int, int], Bound], *, replacement: bool, substitution: bool = False, what: str
 ) -> tuple[Statement, ...]:
-    """delta(t) <= d for (t, d) = claimed(n, k), n = 1 .. 6, over all pairs, from the laws of all samples.
+    """delta(t) <= d for (t, d) = claimed(n, k), n = 1 .. 6, over all pairs, from the distributions of all samples.
 
-    k = 1 .. n without replacement, 1 .. 4 with.   substitution: a replaced record makes a neighbour too.
+    k = 1 .. n without replacement, 1 .. 4 with.   substitution: replacing a record gives a neighbour too.
     """
     statements = []
     for size in range(1, 7):
@@ -111,7 +112,7 @@ def theorem_1_numbers(records: int, draws: int) -> Bound:
 
 
 def theorem_2_numbers(records: int, draws: int) -> Bound:
-    """Theorem 2's."""
+    """Theorem 2's pair as numbers."""
     return Rational(records + 1, records) ** draws, 1 - (1 - Fraction(1, records)) ** draws
 
 

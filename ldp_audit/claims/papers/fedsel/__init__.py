@@ -1,8 +1,8 @@
 """FedSel: Federated SGD under Local Differential Privacy with Top-k Dimension Selection.
 
-One conversion of the paper is at hand. It has each formula twice, as bare symbols without fractions and roots, and as LaTeX,
-which is followed. Beside the paper's statements there are our own, on how far they are off and where a sentence about accuracy
-has a part that can be computed; they are marked as such.
+One conversion of the paper is available. It has each formula twice, as bare symbols without fractions and roots, and as
+LaTeX, which is followed. Derived claims, marked as such, quantify the errors and the computable parts of sentences
+about accuracy.
 """
 
 from ldp_audit.claims.claim import Paper

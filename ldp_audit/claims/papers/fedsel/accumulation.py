@@ -1,7 +1,7 @@
 """FedSel, Section 3.3: accumulating g or alpha g, and Theorem 3.2.
 
-Accumulating g, a client's report is alpha s*; accumulating alpha g, it is (alpha s)*. Both are compared as in the paper, by
-their variances (times m**2). V(x) is the variance of a value mechanism's report at x.
+Accumulating g, a client's report is alpha s*; accumulating alpha g, it is (alpha s)*. Both are compared as in the
+paper, by their variances (times m**2). V(x) is the variance of a value mechanism's report at x.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ from sympy import Expr, Rational
 
 from ldp_audit.claims.claim import Claim, Correction
 from ldp_audit.claims.language.statement import Statement, at_most, equal, less
-from ldp_audit.claims.papers.as_written import difference, put_in, telling, times, total
+from ldp_audit.claims.papers.as_written import difference, nontrivial, put_in, times, total
 from ldp_audit.claims.papers.fedsel.symbols import PIECEWISE, A, Variable, alpha, duchi, oo, s, t, x
 from ldp_audit.claims.privacy import is_private
 from ldp_audit.mechanisms.channel import SymbolicChannel
@@ -18,7 +18,7 @@ from ldp_audit.mechanisms.variable import substituted
 
 base = Variable("V_0", 0, oo, open="left", latex="V(0)")
 kappa = Variable("kappa", -base, oo, latex=r"\kappa")
-"""V(x) = V(0) + kappa x**2 is not negative on [-1, 1]."""
+"""V(x) = V(0) + kappa x**2 is nonnegative on [-1, 1]."""
 piecewise_base = (s + 3) / (3 * (s - 1) ** 2)
 duchi_variance = A**2 - x**2
 piecewise_variance = piecewise_base + x**2 / (s - 1)
@@ -40,7 +40,7 @@ def quadratic(at: Expr | int) -> Expr:
 
 
 def _sixteen(far: Expr, value: Variable) -> SymbolicChannel:
-    """Reports +-16 with probability `far`, else +-4 so that the mean is the value."""
+    """Reports +-16 with probability `far`, else +-4 such that the mean is the value."""
     return SymbolicChannel(
         "a mechanism with reports +-4 and +-16",
         value,
@@ -56,7 +56,7 @@ def _sixteen(far: Expr, value: Variable) -> SymbolicChannel:
 near = _sixteen(Rational(1, 16), Variable("x", Rational(-1, 2), Rational(1, 2)))
 """For |x| <= 1/2."""
 beyond = _sixteen(Rational(1, 2), x)
-"""For |x| > 1/2; it is a law on all of [-1, 1], so its privacy is shown there."""
+"""For |x| > 1/2; defined on all of [-1, 1], where its privacy is shown."""
 
 
 def _at(law: SymbolicChannel, value: Any) -> Expr:
@@ -64,12 +64,12 @@ def _at(law: SymbolicChannel, value: Any) -> Expr:
 
 
 def _written_mean(law: SymbolicChannel) -> Expr:
-    """The mean as the definition has it, left as a sum."""
+    """The mean by its definition, as an unevaluated sum."""
     return total(*(times(atom.output, atom.probability) for atom in law.atoms))
 
 
 def _written_variance(law: SymbolicChannel, value: Any) -> Expr:
-    """The variance at a value as the definition has it, left as a sum: the mean is the value."""
+    """The variance at a value by its definition, as an unevaluated sum: the mean is the value."""
     there = law.at({law.inputs[0]: value})
     return difference(total(*(times(atom.output**2, atom.probability) for atom in there.atoms)), value**2)
 
@@ -78,10 +78,10 @@ def _example_is_a_mechanism() -> tuple[Statement, ...]:
     return (
         equal(_written_mean(near), near.inputs[0], "the example is unbiased for |x| <= 1/2"),
         equal(_written_mean(beyond), x, "and beyond"),
-        *telling(is_private(near, 8)),
-        *telling(is_private(beyond, 8)),
-        *telling(is_private(near, 8, neighbour=beyond.twin())),
-        *telling(is_private(beyond, 8, neighbour=near.twin())),
+        *nontrivial(is_private(near, 8)),
+        *nontrivial(is_private(beyond, 8)),
+        *nontrivial(is_private(near, 8, neighbour=beyond.twin())),
+        *nontrivial(is_private(beyond, 8, neighbour=near.twin())),
         at_most(
             beyond.atoms[2].probability, times(8, near.atoms[2].probability), "output 16: at most 8 times as likely"
         ),

@@ -1,4 +1,6 @@
-"""FedSel, Sections 1 and 4.2: what follows from the bound, and what does not: targets, bias, budget split, time."""
+"""FedSel, Sections 1 and 4.2: consequences of the error bound, and non-consequences: targets, bias, budget split,
+time.
+"""
 
 from sympy import Rational, exp
 
@@ -94,7 +96,7 @@ def estimates_the_gradient() -> Claim:
 
 
 def _batches(share: Variable) -> tuple:
-    """Table 1's batch sizes: ours, with epsilon_2 = (1 - mu) epsilon/E, and the flat solution's."""
+    """Table 1's batch sizes: FedSel's, with epsilon_2 = (1 - mu) epsilon/E, and the flat solution's."""
     ours = log_size / (dims * ((1 - share) * epsilon / epochs) ** 2)
     return ours, epochs**2 * dims * log_size / epsilon**2
 

@@ -1,8 +1,9 @@
-"""FedSel, Section 4.1: perturbed encoding (PE), Lemma 2 and its proof line by line, and what PE's epsilon really is.
+"""FedSel, Section 4.1: perturbed encoding (PE), Lemma 2 and its proof line by line, and the exact epsilon of PE.
 
-Let p = t/(t+1), q = 1 - p. Beside an index j and one further index of the other status, S = Bin(k-1, p) + Bin(d-k-1, q) of
-the perturbed bits are ones. With a = E[1/(1+S)] and b = E[1/(2+S)] an index of the top k is drawn with probability
-p (p a + q b), another one with probability q (q a + p b). Their ratio is t (t + theta)/(1 + t theta), theta = b/a.
+Let p = t/(t+1), q = 1 - p. Besides an index j and one further index of the other status, S = Bin(k-1, p) + Bin(d-k-1,
+q) of the perturbed bits are ones. With a = E[1/(1+S)] and b = E[1/(2+S)] an index of the top k is drawn with
+probability p (p a + q b), another one with probability q (q a + p b). Their ratio is t (t + theta)/(1 + t theta), theta
+= b/a.
 """
 
 from collections.abc import Sequence
@@ -30,13 +31,13 @@ from ldp_audit.claims.papers.fedsel.symbols import (
 
 p, q = t / (t + 1), 1 / (t + 1)
 excess = (t + theta) / (1 + t * theta)
-"""e to the epsilon that PE has beyond epsilon_1."""
+"""e to the excess of PE's epsilon over epsilon_1."""
 worst_excess = (2 * t + 1) / (t + 2)
 SIZES = ((2, 1), (3, 1), (3, 2), (4, 2))
 
 
 def mean_inverse(size: int, marked: int, shift: int) -> Expr:
-    """E[1/(shift + S)], S as above, from its exact law."""
+    """E[1/(shift + S)], S as above, from its exact distribution."""
     law = count_law([p] * (marked - 1) + [q] * (size - marked - 1))
     return Add(*(mass * Rational(1, shift + ones) for ones, mass in law.items()))
 
@@ -46,7 +47,7 @@ def exact_theta(size: int, marked: int) -> Expr:
 
 
 def drawn(z: Sequence[int], place: int) -> Expr:
-    """Two bits: the chance that an index is drawn, flip by flip: alone among the ones, or one of both."""
+    """Two bits: the probability that an index is drawn, flip by flip: as the only one, or as one of two."""
     own, other = (p if bit else q for bit in (z[place], z[1 - place]))
     return total(times(own, difference(1, other)), times(Rational(1, 2), own, other))
 

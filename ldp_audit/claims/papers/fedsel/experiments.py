@@ -1,4 +1,4 @@
-"""FedSel, Section 5: Table 3, and what nobody can recompute."""
+"""FedSel, Section 5: Table 3, and results that cannot be recomputed."""
 
 from sympy import Min, Rational
 

@@ -1,28 +1,27 @@
 """FedSel's competitors, Sections 3.1 and 5.3: random coordinates (flat), random projection (compressed), Duchi, HM and PM."""
 
+from functools import cache
 from itertools import combinations
 
-from sympy import Rational, cancel
+from sympy import Rational
 
 from ldp_audit.claims.claim import Claim, Correction, Reading
 from ldp_audit.claims.language.statement import at_most, equal, less, order
+from ldp_audit.claims.papers import wang
 from ldp_audit.claims.papers.as_written import difference, put_in, quotient, times, total
-from ldp_audit.claims.papers.fedsel.symbols import HYBRID, MIXING, PIECEWISE, A, K, Variable, duchi, oo, s, t, x
-from ldp_audit.claims.papers.wang import ABOVE_STAR
+from ldp_audit.claims.papers.fedsel.symbols import A, K, Variable, duchi, oo, s, t, x
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.gaussian import GAUSSIAN
 
 kept = Variable("c", 1, oo, integer=True)
 dims = Variable("d", kept, oo, integer=True)
 noise = Variable("V", 0, oo)
-flat = SymbolicChannel(
-    "one coordinate of the flat solution, Duchi's mechanism",
-    x,
-    [*((dims / kept * y.output, kept / dims * y.probability) for y in duchi.atoms), (0, 1 - kept / dims)],
-)
 
-duchi_worst = A.subs(t, s**2) ** 2
-piecewise_worst = cancel(PIECEWISE.variance().subs(x, 1))
+
+@cache
+def coordinate() -> SymbolicChannel:
+    atoms = [*((dims / kept * y.output, kept / dims * y.probability) for y in duchi.atoms), (0, 1 - kept / dims)]
+    return SymbolicChannel("one coordinate of the flat solution, Duchi's mechanism", x, atoms)
 
 
 def flat_sampling() -> Claim:
@@ -40,14 +39,14 @@ def flat_sampling() -> Claim:
         "enlarged noise (here: Duchi's mechanism).",
         latex=r"\mathbb E[y_j]=x_j,\qquad\mathrm{Var}[y_j]=\tfrac dc\,\mathbb E[\zeta^2]-x_j^2",
         parts=(
-            equal(flat.mean(), x, "no bias, from the law: drawn with probability c/d, times d/c, else 0"),
-            at_most(A**2 - x**2, flat.variance(), "the variance is at least the value mechanism's own"),
+            equal(coordinate().mean(), x, "no bias, from the law: drawn with probability c/d, times d/c, else 0"),
+            at_most(A**2 - x**2, coordinate().variance(), "the variance is at least the value mechanism's own"),
             *parts,
         ),
         corrected=Correction(
             "The variance is (d/c) E[zeta^2] - x^2, at the budget of one of c reports.",
             parts=(
-                equal(flat.variance(), dims / kept * A**2 - x**2, "from the law; E[zeta^2] = A^2"),
+                equal(coordinate().variance(), dims / kept * A**2 - x**2, "from the law; E[zeta^2] = A^2"),
                 equal(
                     difference(times(kept / dims, (dims / kept) ** 2, noise + x**2), x**2),
                     dims / kept * (noise + x**2) - x**2,
@@ -125,9 +124,9 @@ def projection_is_isometric() -> Claim:
 
 
 def same_error_bound() -> Claim:
-    hybrid_variance = cancel(HYBRID.variance().subs(MIXING, 1 - 1 / s))
+    duchi_worst, piecewise_worst = A.subs(t, s**2) ** 2, wang.piecewise_worst()
     small = Variable("s", 1, Rational("1.65"), open="left")
-    hybrid_small = Variable("s", ABOVE_STAR, Rational("1.65"))
+    hybrid_small = Variable("s", wang.ABOVE_STAR, Rational("1.65"))
     later = Variable("s", 2, oo)
     pairs = (
         ("Duchi's worst variance against PM's", duchi_worst, piecewise_worst),
@@ -147,11 +146,13 @@ def same_error_bound() -> Claim:
                     for name, left, right in pairs
                 ),
                 at_most(
-                    hybrid_variance.subs(s, hybrid_small), duchi_worst.subs(s, hybrid_small), "HM is at most Duchi's"
+                    wang.hybrid_variance().subs(s, hybrid_small),
+                    duchi_worst.subs(s, hybrid_small),
+                    "HM is at most Duchi's",
                 ),
                 at_most(
                     piecewise_worst.subs(s, hybrid_small) / 2,
-                    hybrid_variance.subs(s, hybrid_small),
+                    wang.hybrid_variance().subs(s, hybrid_small),
                     "and at least half of PM's",
                 ),
             ),

@@ -6,7 +6,7 @@ from sympy import Expr, Rational, exp
 
 from ldp_audit.claims.claim import Claim, Correction, Reading
 from ldp_audit.claims.language.statement import Statement, at_most, equal, less, prints_as, somewhere
-from ldp_audit.claims.papers.as_written import difference, put_in, quotient, telling, times
+from ldp_audit.claims.papers.as_written import difference, nontrivial, put_in, quotient, times
 from ldp_audit.claims.papers.fedsel.symbols import (
     EXPONENTIAL,
     NONE,
@@ -36,11 +36,11 @@ def private_sampling() -> tuple[Statement, ...]:
     """PS is epsilon_1-LDP on status vectors with exactly k ones, from Algorithm 4's own probabilities."""
     hit = t * k / (d - k + t * k)
     crux = at_most(hit / k, t * ((1 - hit) / (d - k)), "an index of the set against an index outside: at most t times")
-    return (crux, *telling(is_private(sampling, t)))
+    return (crux, *nontrivial(is_private(sampling, t)))
 
 
 def bit_by_bit(z: Sequence[int]) -> Expr:
-    """PE: the chance that every bit is 0 in the end, a one lowered and a zero kept, one factor a bit."""
+    """PE: the probability that every bit is 0 after flipping, one factor per bit."""
     kept = t / (t + 1)
     return times(*(difference(1, kept) if bit else kept for bit in z))
 
@@ -182,8 +182,8 @@ def lemma_1() -> Claim:
                 eps,
                 "logarithms of the two weights of one index; the normaliser is the same for all rankings",
             ),
-            *telling(is_private(EXPONENTIAL.at({dims: 2}), y)),
-            *telling(is_private(EXPONENTIAL.at({dims: 3}), y**2)),
+            *nontrivial(is_private(EXPONENTIAL.at({dims: 2}), y)),
+            *nontrivial(is_private(EXPONENTIAL.at({dims: 3}), y**2)),
         ),
         corrected=Correction(
             "Tight: the index of rank d under one ranking and of rank 1 under another has exactly the ratio e^epsilon_1.",

@@ -1,4 +1,4 @@
-"""The letters of FedSel, with their domains, and its selections at given sizes, straight from Algorithms 2 to 4."""
+"""The variables of FedSel, with their domains, and its selections at given sizes by Algorithms 2 to 4."""
 
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
@@ -16,13 +16,13 @@ from ldp_audit.mechanisms.variable import EPSILON, ROOT_T, T, Variable, oo
 
 t, epsilon, s = T, EPSILON, ROOT_T
 t_2 = Variable("t_2", 1, oo, open="left", latex=r"e^{\varepsilon_2}")
-"""The value stage's ratio, where t is the selection's."""
+"""The value stage's ratio; t is the selection's."""
 
 k = Variable("k", 1, oo, integer=True)
 d = Variable("d", k + 1, oo, integer=True)
-"""Beside k: 1 <= k < d."""
+"""Together with k: 1 <= k < d."""
 dims = Variable("d", 2, oo, integer=True)
-"""Where k does not occur."""
+"""Without k."""
 m = Variable("m", 1, oo, integer=True)
 alpha = Variable("alpha", 0, 1, open="both", latex=r"\alpha")
 """The learning rate."""
@@ -30,7 +30,7 @@ mu = Variable("mu", 0, 1, latex=r"\mu")
 """The selection's share of an epoch's budget."""
 
 K = Variable("K", 0, oo, open="left")
-"""The constant that an O hides."""
+"""The constant of an O."""
 
 x = INPUT
 """A selected value within the value mechanisms' range."""
@@ -49,16 +49,16 @@ encoding_ratio = t * (t + theta) / (1 + t * theta)
 
 Law = dict[Hashable, Expr]
 NONE = "none"
-"""PE's empty answer."""
+"""PE's empty output."""
 
 
 def top(size: int, of: int) -> tuple[int, ...]:
-    """A status vector with `size` ones, the first ones, `of` so many coordinates."""
+    """A status vector of length `of` whose first `size` entries are one."""
     return tuple(int(place < size) for place in range(of))
 
 
 def bottom(size: int, of: int) -> tuple[int, ...]:
-    """A status vector with `size` ones, the last ones."""
+    """A status vector of length `of` whose last `size` entries are one."""
     return tuple(int(place >= of - size) for place in range(of))
 
 
@@ -87,7 +87,7 @@ def ranking_law(ranks: Sequence[int], base: Expr) -> Law:
 
 
 def status_of(magnitudes: Sequence[Fraction], size: int) -> tuple[int, ...]:
-    """The status vector of the `size` largest magnitudes; of equal ones the earlier is taken."""
+    """The status vector of the `size` largest magnitudes; ties go to the earlier index."""
     order = sorted(range(len(magnitudes)), key=lambda place: (-abs(magnitudes[place]), place))
     return tuple(int(place in order[:size]) for place in range(len(magnitudes)))
 

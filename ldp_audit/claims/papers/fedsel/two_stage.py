@@ -1,4 +1,6 @@
-"""FedSel, Section 3.2 and Algorithm 1: value perturbation, the two stages together, and the budget of all epochs."""
+"""FedSel, Section 3.2 and Algorithm 1: value perturbation, composition of the two stages, and the budget of all
+epochs.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -8,7 +10,7 @@ from sympy import Expr, Integer, Max, Rational, sympify
 
 from ldp_audit.claims.claim import Claim, Correction, Reading
 from ldp_audit.claims.language.statement import at_most, equal, less, somewhere
-from ldp_audit.claims.papers.as_written import put_in, telling, times
+from ldp_audit.claims.papers.as_written import nontrivial, put_in, times
 from ldp_audit.claims.papers.fedsel.symbols import (
     NONE,
     PIECEWISE,
@@ -38,7 +40,7 @@ low_plus = plus.subs(x, -1)
 
 
 def numeric_selection(kind: str, z: Sequence[int], ratio: int) -> Law:
-    """PS or PE with numbers for t."""
+    """PS or PE with a numeric t."""
     return sampling_law(z, sum(z), Integer(ratio)) if kind == "PS" else encoding_law(z, Integer(ratio))
 
 
@@ -58,7 +60,9 @@ def reports(kind: str, values: Sequence[Fraction], sent: Sequence[Fraction], rat
 
 
 def worst(laws: Iterable[Mapping]) -> Expr:
-    """The largest ratio of an outcome's probabilities over all ordered pairs of inputs, as a maximum over the outcomes."""
+    """The largest ratio of an outcome's probabilities over all ordered pairs of inputs, as a maximum over the
+    outcomes.
+    """
     listed = list(laws)
     ratios = {max(law[y] for law in listed) / min(law[y] for law in listed) for y in listed[0]}
     return Max(*(sympify(ratio) for ratio in sorted(ratios)), evaluate=False)
@@ -87,8 +91,8 @@ def definition_3() -> Claim:
             "With both values in [-1, 1] Duchi's mechanism and PM keep it (FedSel's references 14 and 13). Of any two numbers they "
             "do not: beyond A Duchi's 'probability' exceeds 1.",
             parts=(
-                *telling(is_private(value_stage, t_2)),
-                *telling(is_private(PIECEWISE, s**2)),
+                *nontrivial(is_private(value_stage, t_2)),
+                *nontrivial(is_private(PIECEWISE, s**2)),
                 somewhere(less(1, unbounded.atoms[0].probability), "Duchi's upper report, some number outside"),
             ),
         ),
@@ -117,7 +121,7 @@ def no_clip_in_the_pseudocode() -> Claim:
         ),
         kindest=Reading(
             "With the value clipped to [-1, 1] before it is perturbed, as the text of Section 3.3 says that it should be.",
-            telling(is_private(value_stage, t_2)),
+            nontrivial(is_private(value_stage, t_2)),
         ),
         corrected=Correction(
             "No line of the pseudocode clips, so who copies it must add the step. Without it epsilon is infinite at |s_j| = A (t = "

@@ -1,6 +1,6 @@
 """FedSel, Theorem 4.1 with Appendix A, and the batch sizes of Section 4.2, Section 5.3 and Table 1.
 
-An O is about growth, so where one is refuted d ranges over all numbers from 2 on, not only whole ones.
+An O concerns growth, so where one is refuted d ranges over all real numbers from 2 on.
 """
 
 from sympy import Rational, exp, log, sqrt
@@ -36,7 +36,7 @@ second = Variable("E_2", x**2, oo, latex=r"\mathbb E[\zeta^2]")
 """E[zeta**2] of any unbiased value mechanism at x."""
 others = Variable("n", 1, oo, latex="d-1")
 size = others + 1
-"""d, beside an O that is refuted."""
+"""d in an O that is refuted."""
 log_d = Variable("ell", Rational(1, 2), oo, latex=r"\ln d")
 linked = Variable("d", 1, oo, open="left", exp_of=log_d)
 log_size = Variable("L", 0, oo, open="left", latex=r"\log d")

@@ -1,6 +1,6 @@
 """LDP-FL: Practical Private Aggregation in Federated Learning with Local Differential Privacy.
 
-Three conversions of the paper were compared. Two agree throughout; the scan that does not is told apart in Corollary 1
+Three conversions of the paper were compared. Two agree throughout; the deviating scan is distinguished in Corollary 1
 (`adaptive_range.py`), where its reading is settled as well, as a test of the engines and not as the paper's claim.
 `floating_point.py` and `float_noise.py` are not the paper's claims: they settle what the programs guarantee.
 """
@@ -22,7 +22,7 @@ from ldp_audit.claims.papers.ldp_fl import (
 
 
 def _figures() -> list[Figure]:
-    """Numpy is loaded only when a report asks for the curves."""
+    """The curves; numpy is imported only when a report needs them."""
     from ldp_audit.claims.papers.ldp_fl.figures import figures
 
     return figures()

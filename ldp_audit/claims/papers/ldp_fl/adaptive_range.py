@@ -1,4 +1,4 @@
-"""LDP-FL, adaptive ranges: Corollary 1, and who chooses c and r from what."""
+"""LDP-FL, adaptive ranges: Corollary 1, and the privacy of choosing c and r from the data."""
 
 from sympy import Rational, binomial
 
@@ -24,7 +24,7 @@ from ldp_audit.claims.papers.ldp_fl.symbols import (
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import substituted
 
-# One range for each client: S is the sum of the r_u**2, Q that of the (w_u - c_u)**2.
+# One range per client: S is the sum of the r_u**2, Q that of the (w_u - c_u)**2.
 radii = Variable("S", 0, oo, open="left", latex=r"\textstyle\sum_u r_u^2")
 squares = Variable("Q", 0, radii, latex=r"\textstyle\sum_u(w_u-c_u)^2")
 mean_variance = (radii * A**2 - squares) / n**2
@@ -121,7 +121,7 @@ def bias_with_own_ranges() -> Claim:
 
 
 def _from_another_range(chosen: SymbolicChannel, words: str) -> tuple[Statement, ...]:
-    """That what one input reports is at most t times as likely from another input, whose range may differ."""
+    """Statements that an input's reports are at most t times as likely as under another input, with another range."""
     other = chosen.twin()
     return tuple(
         at_most(atom.probability, t * other.probability_of(atom.output), f"the {name} report {words}")
@@ -192,7 +192,7 @@ def client_chosen_range_links() -> Claim:
 
 
 def range_of_own_weights() -> Claim:
-    # A layer of two weights a < b: its range has c = (a + b)/2 and r = (b - a)/2, and its first weight is sent.
+    # A layer of two weights a < b: its range has c = (a + b)/2 and r = (b - a)/2, and its first weight is reported.
     a = Variable("a", -oo, oo)
     b = Variable("b", a, oo, open="left")
     layer = {c: (a + b) / 2, r: (b - a) / 2, w: a}

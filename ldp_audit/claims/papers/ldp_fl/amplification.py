@@ -1,13 +1,13 @@
-"""LDP-FL, what shuffling leaves of the promise at the paper's own sizes. Sections 3.1.2 and 4, with those of 5.2.
+"""LDP-FL, amplification by shuffling at the paper's own sizes: Sections 3.1.2 and 4, with those of 5.2.
 
-The worst case of one client has all others at the lower end of the range. Two events of their counts are enough:
+In the worst case for one client all others are at the lower end of the range. Two events of the counts suffice:
 
-* no upper report at all, in m (weight, round) pairs: t/(t+1) to the power n m for a client at the lower end, and t**-m
-  times that for one at the upper end;
-* at most so many upper reports of one weight: a short sum.
+* no upper report in any of m (weight, round) pairs: (t/(t+1))**(n m) for a client at the lower end, and t**-m times
+  that for one at the upper end;
+* at most a given number of upper reports of one weight: a short sum.
 
-`accounting.shuffle` and `accounting.compose` have the whole curves, as certified intervals; here is what a reader can
-add up.
+`accounting.shuffle` and `accounting.compose` compute the whole curves, as certified intervals; these events can be
+summed by hand.
 """
 
 from math import comb
@@ -20,14 +20,16 @@ from ldp_audit.claims.language.statement import Statement, at_most, less, prints
 DELTA = Rational(1, 10**5)
 
 
-def nothing_sent(n: int, epsilon: int, reports: int, level: Expr | int) -> Expr:
-    """P - e**level Q of the event that none of the n clients sends an upper report, in so many (weight, round) pairs."""
+def no_upper_reports(n: int, epsilon: int, reports: int, level: Expr | int) -> Expr:
+    """P - e**level Q of the event that none of the n clients reports an upper value, in this many (weight, round)
+    pairs.
+    """
     nobody = exp(Mul(-n * reports, log(1 + exp(-epsilon)), evaluate=False), evaluate=False)
     return Mul(nobody, 1 - exp(level - epsilon * reports), evaluate=False)
 
 
-def at_most_sent(n: int, epsilon: int, most: int, level: Expr) -> Expr:
-    """The same of the event that at most so many upper reports of one weight arrive."""
+def few_upper_reports(n: int, epsilon: int, most: int, level: Expr) -> Expr:
+    """P - e**level Q of the event of at most this many upper reports of one weight."""
     t = exp(epsilon)
     low = Add(*(comb(n, k) * Pow(t, n - k, evaluate=False) for k in range(most + 1)), evaluate=False)
     terms = [comb(n - 1, k) * Pow(t, n - 1 - k, evaluate=False) for k in range(most + 1)]
@@ -36,24 +38,26 @@ def at_most_sent(n: int, epsilon: int, most: int, level: Expr) -> Expr:
     return Mul(Add(low, Mul(-1, exp(level), high, evaluate=False), evaluate=False), Pow(t + 1, -n, evaluate=False))
 
 
-def added_up(n: int, epsilon: int, counts: int, share: Expr) -> Expr:
-    """Of the event that the upper reports in all counts lie above a cut, by Hoeffding's inequality on both sides."""
+def many_upper_reports(n: int, epsilon: int, counts: int, share: Expr) -> Expr:
+    """P - e**level Q of the event that the upper reports of all counts exceed a cut, by Hoeffding's inequality on
+    both sides.
+    """
     gap = (exp(epsilon) - 1) / (exp(epsilon) + 1)
     signal = 2 * counts * gap**2 / n
     return 1 - exp(-signal * (1 - share) ** 2) - exp(epsilon - signal * share**2)
 
 
 def central_at_the_papers_sizes() -> tuple[Statement, ...]:
-    """delta(epsilon) <= 10^-5 of what is left of a client in the counts, at Section 5.2's (n, epsilon)."""
+    """delta(epsilon) <= 10^-5 of a client's contribution to the counts, at Section 5.2's (n, epsilon)."""
     return (
         at_most(
-            nothing_sent(500, 10, 2, Integer(10)),
+            no_upper_reports(500, 10, 2, Integer(10)),
             DELTA,
             "n = 500, epsilon = 10, two counts: 'no upper report' exceeds e^10 times its other chance by at most delta",
         ),
-        at_most(nothing_sent(200, 4, 2, Integer(4)), DELTA, "n = 200, epsilon = 4, two counts: likewise"),
+        at_most(no_upper_reports(200, 4, 2, Integer(4)), DELTA, "n = 200, epsilon = 4, two counts: likewise"),
         at_most(
-            added_up(100, 1, 10 * 500, Rational(1, 2)),
+            many_upper_reports(100, 1, 10 * 500, Rational(1, 2)),
             DELTA,
             "n = 100, epsilon = 1, 500 weights, 10 rounds: the upper reports in all counts, cut half way",
         ),
@@ -76,22 +80,22 @@ def central_epsilon() -> Claim:
             parts=(
                 less(
                     DELTA,
-                    at_most_sent(100, 1, 12, Rational(2, 5)),
+                    few_upper_reports(100, 1, 12, Rational(2, 5)),
                     "n = 100, epsilon = 1, one weight: above 0.4, by 'at most 12 upper reports'",
                 ),
                 less(
                     DELTA,
-                    nothing_sent(200, 4, 1, Rational("3.9996")),
+                    no_upper_reports(200, 4, 1, Rational("3.9996")),
                     "n = 200, epsilon = 4, one weight: above 3.9996, by 'no upper report'",
                 ),
                 less(
                     DELTA,
-                    nothing_sent(500, 10, 1, Rational("9.9999")),
+                    no_upper_reports(500, 10, 1, Rational("9.9999")),
                     "n = 500, epsilon = 10, one weight: above 9.9999, by 'no upper report'",
                 ),
                 less(
                     Rational(95, 100),
-                    nothing_sent(500, 10, 2, Integer(10)),
+                    no_upper_reports(500, 10, 2, Integer(10)),
                     "n = 500, epsilon = 10, two weights: delta(10) is above 0.95",
                 ),
             ),
@@ -130,10 +134,10 @@ def unlinkable_reports() -> Claim:
                 *(prints_as(closed_form(n, delta), printed, f"n = {n}: {printed}") for n, printed in settings),
                 less(
                     DELTA,
-                    nothing_sent(200, 4, 1, Rational("3.9996")),
+                    no_upper_reports(200, 4, 1, Rational("3.9996")),
                     "n = 200, epsilon = 4: above 3.9996, delta = 10^-5",
                 ),
-                less(DELTA, nothing_sent(500, 10, 1, Rational("9.9999")), "n = 500, epsilon = 10: above 9.9999"),
+                less(DELTA, no_upper_reports(500, 10, 1, Rational("9.9999")), "n = 500, epsilon = 10: above 9.9999"),
             ),
         ),
         assumptions=("delta > 0, and one report of each client",),

@@ -1,7 +1,7 @@
-"""LDP-FL, what anonymity is worth: the test that adds up anonymous counts, and the clients that it would take.
+"""LDP-FL, the privacy of anonymous counts: the test that sums them, and the number of clients required.
 
-Derived claims: they quantify what `shuffling.py` holds against the paper. A count of upper reports has the signal
-mu^2 = (difference of its means)^2 / variance, and m = T d counts have m times that (`accounting.membership.membership_limit`).
+Derived claims, which quantify the objections of `shuffling.py`. A count of upper reports has the signal mu^2 =
+(difference of its means)^2 / variance, and m = T d counts have m times that (`accounting.membership.membership_limit`).
 """
 
 from fractions import Fraction
@@ -17,13 +17,13 @@ from ldp_audit.claims.papers.ldp_fl.symbols import Variable, c, m, n, oo, plus, 
 high, low, middle = (m.at({w: place}).atoms[0].probability for place in (c + r, c - r, c))
 
 MU = Fraction("0.26805")
-"""The shift mu of two normal laws with delta(1) = 10^-5; enclosed by LF-NEED."""
+"""The shift mu of two normal distributions with delta(1) = 10^-5; LF-NEED bounds it."""
 
 SETTINGS = (("MNIST", 100, 1, 10), ("FMNIST", 200, 4, 15), ("CIFAR-10", 500, 10, 15))
 """Section 5.2: data, n, epsilon, rounds."""
 
 FEW, LINEAR = 500, 7850
-"""Weights: a number that every network exceeds, and one dense layer from 784 numbers to 10."""
+"""Numbers of weights: one that every network exceeds, and that of a dense layer from 784 numbers to 10."""
 
 
 def signal() -> Claim:
@@ -87,24 +87,26 @@ def needed(counts: Expr, epsilon: int) -> Expr:
 
 
 def tail_excess(mu: Fraction, *, above: bool) -> Expr:
-    """delta(1) of two normal laws mu apart, enclosed: never below it, or never above it."""
+    """A bound on delta(1) of two normal distributions with distance mu, from below or from above."""
     near, far = 1 / mu - mu / 2, 1 / mu + mu / 2
     return Add(upper_tail(near, above=above), Mul(-1, exp(1), upper_tail(far, above=not above)), evaluate=False)
 
 
 def upper_tail(x: Fraction, *, above: bool) -> Expr:
-    """P(N > x) = 1/2 - sum_k (-1)^k x^(2k+1) / (2^k k! (2k+1)) / sqrt(2 pi), enclosed.
+    """Bounds on P(N > x) = 1/2 - sum_k (-1)^k x^(2k+1) / (2^k k! (2k+1)) / sqrt(2 pi).
 
-    Partial sums that end with a negative term lie below the sum, once the terms fall (k > x^2/2).
+    Partial sums that end with a negative term are lower bounds on the sum, once the terms decrease (k > x^2/2).
     """
     pi = Rational("3.1415926536") if above else Rational("3.1415926535")
-    last = 60 if not above else 61  # even: the partial sum is too large, and the tail too small
+    last = 60 if not above else 61  # even: an upper bound on the sum, a lower bound on the tail
     term, total = x, Fraction(0)
     square = term * term
     for k in range(last + 1):
         total += term / (2 * k + 1)
         term *= -square / (2 * (k + 1))
-    shortened = Fraction(-(-total.numerator * 10**25 // total.denominator) - above, 10**25)  # outwards, 25 places
+    shortened = Fraction(
+        -(-total.numerator * 10**25 // total.denominator) - above, 10**25
+    )  # rounded outward at 25 places
     part = Mul(_rational(shortened), Pow(2 * pi, Rational(-1, 2)), evaluate=False)
     return Add(Rational(1, 2), Mul(-1, part, evaluate=False), evaluate=False)
 
@@ -172,7 +174,7 @@ def _at_three(expression: Expr) -> Expr:
 
 
 def best_advantage(d: int) -> Expr:
-    """The sum of (P - Q)_+ over the outcomes of d counts of two clients, equal terms gathered, for a reader to add up."""
+    """The sum of (P - Q)_+ over the outcomes of d counts of two clients, equal terms collected, unevaluated."""
     others = _at_three(low)
     laws: list[Law] = [product_law([count_law([_at_three(own), others])] * d) for own in (high, low)]
     terms: dict[tuple[Expr, Expr], int] = {}

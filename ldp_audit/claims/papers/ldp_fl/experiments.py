@@ -1,4 +1,4 @@
-"""LDP-FL, Section 5: what its tables and its text say of each other."""
+"""LDP-FL, Section 5: the consistency of its tables with its text."""
 
 from sympy import Abs, Expr, Rational
 

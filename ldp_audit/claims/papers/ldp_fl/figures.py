@@ -1,4 +1,4 @@
-"""The curves behind LDP-FL's figures in the report: its variance, its bounds, and its epsilon as a program."""
+"""The curves of LDP-FL's figures in the report: its variance, its bounds, and its epsilon as a program."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def figures() -> list[Figure]:
 
 
 def variance_figure() -> Figure:
-    """Lemma 2: the exact variance of one report over the weight, against the printed formula."""
+    """Lemma 2: the exact variance of one report over the weight, against the published formula."""
     w = np.linspace(-1, 1, 81)
     absolute, relative = [], []
     for epsilon in (1.0, 2.0, 4.0):

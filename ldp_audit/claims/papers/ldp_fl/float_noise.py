@@ -1,11 +1,12 @@
-"""The samplers that a client might use in place of eq. (2), as floating-point programs: Laplace, Piecewise, Gaussian.
+"""Alternatives to eq. (2) as floating-point programs: the Laplace, piecewise and Gaussian samplers.
 
-Each claim is what a proof about real numbers makes its user believe: that whatever one input can report, another can too.
-Each is refuted by one report that input 0 gives for a named word and that input 1 gives for none. Where the program is
-monotone in its word (a chain of monotone operations, each rounded, and rounding is monotone), boxes of words settle that
-no word leads there. How much probability such reports have in all, which is a delta that no epsilon goes below, is part
-of the Laplace claims: in float32 all words are tried (`alone.py`); in float64 it is bounded by counts. For the others
+Each claim states what a proof about real numbers suggests: every report of one input is possible for another. Each is
+refuted by one report that input 0 gives for a named word and input 1 for none. If the program is monotone in its word
+(a chain of monotone operations, each with monotone rounding), a proof over boxes of words shows that no word leads
+there. The Laplace claims include the probability of such reports, which is a lower bound on delta at every epsilon: in
+float32 all words are evaluated (`alone.py`); in float64 it is bounded by counts. For the other samplers
 `ldp_audit.implementation` measures it.
+
 The flaw was found by Mironov, "On Significance of the Least Significant Bits for Differential Privacy" (CCS 2012).
 """
 
@@ -21,7 +22,7 @@ from ldp_audit.claims.papers.ldp_fl.float_program import DTYPES
 from ldp_audit.mechanisms.variable import Variable
 
 _FAR = Integer(2) ** 30
-"""Beyond all noise that these samplers give."""
+"""Larger than all noise of these samplers."""
 
 
 def laplace() -> Claim:
@@ -92,7 +93,9 @@ def _laplace(
     shown: tuple[Statement, ...],
     argument: str,
 ) -> Claim:
-    """The claim that a delta below this share suffices, refuted by one report and by its mass; `shown`: of the corrected one."""
+    """The claim that a delta below this share suffices, refuted by one report and by its mass; `shown`: of the
+    corrected one.
+    """
     bits = DTYPES[dtype]
     word = Variable("j", 1, 2**bits - 1, integer=True)
     report = laplace_report(0, Rational(3, 8) * 2**bits, bits)
@@ -179,7 +182,7 @@ def piecewise() -> Claim:
 class PiecewiseProgram:
     """The program's constants and inner reports at one input, epsilon = 1/2, each operation rounded.
 
-    reach: C.   left, right: l, r.   outside: C + 1.   turn: l + C, where the outer part goes from below l to above r.
+    reach: C.   left, right: l, r.   outside: C + 1.   turn: l + C, where the outer part passes from below l to above r.
     """
 
     def __init__(self, x: int, bits: int) -> None:

@@ -1,9 +1,10 @@
-"""Eq. (2) as a floating-point program: its chain of roundings, and how many of the generator's words lead to a report.
+"""Eq. (2) as a floating-point program: its chain of roundings, and the number of random words that lead to a report.
 
-    t = fl(e**epsilon),  p = fl(fl(fl(fl(w - c) fl(t - 1)) + fl(r fl(t + 1))) / fl(2 r fl(t + 1))),  report "+" where u < p
+    t = fl(e**epsilon),  p = fl(fl(fl(fl(w - c) fl(t - 1)) + fl(r fl(t + 1))) / fl(2 r fl(t + 1))),  report "+" where u
+    < p
 
-u is a multiple of 2**-b, each of the 2**b equally likely; b is also the significant bits of the dtype. Inputs are clipped
-to [fl(c - r), fl(c + r)] before. One definition, on Fractions for curves and on SymPy expressions for claims.
+u is a multiple of 2**-b, each of the 2**b equally likely; b is also the precision of the dtype. Inputs are first
+clipped to [fl(c - r), fl(c + r)]. One definition serves Fractions, for curves, and SymPy expressions, for claims.
 """
 
 from __future__ import annotations
@@ -37,21 +38,21 @@ class FloatProgram:
 
     @property
     def words(self) -> int:
-        """How many uniform numbers there are."""
+        """The number of uniform words."""
         return 2**self.bits
 
     def upper_words(self, side: int) -> Expr:
-        """Of all words, those that lead to the upper report, at the upper end of the range (side 1) or the lower (-1)."""
+        """The number of words with the upper report, at the upper end of the range (side 1) or the lower (-1)."""
         t = rounded(exp(self.epsilon), self.bits)
         p = probability(t, self.center, self.radius, side, lambda x: rounded(x, self.bits))
         return Min(self.words, Max(0, next_whole(p * self.words), evaluate=False), evaluate=False)
 
     def lower_words(self, side: int) -> Expr:
-        """Those that lead to the lower report."""
+        """The number of words with the lower report."""
         return self.words - self.upper_words(side)
 
     def implemented(self) -> Expr:
-        """The implemented epsilon, where it is finite: the larger log ratio of the two ends' words."""
+        """The implemented epsilon, if finite: the larger log ratio of the two ends' words."""
         upper = self.upper_words(1) / self.upper_words(-1)
         lower = self.lower_words(-1) / self.lower_words(1)
         return Max(log(upper, evaluate=False), log(lower, evaluate=False), evaluate=False)
@@ -67,7 +68,7 @@ def probability(t: Any, center: Any, radius: Any, side: int, fl: Callable[[Any],
 
 
 def implemented_epsilon(bits: int, epsilon: Fraction, radius: Fraction, center: Fraction = Fraction(0)) -> float:
-    """The implemented epsilon in nats, from exact counts of words; inf where a report comes from one end only."""
+    """The implemented epsilon in nats, from exact counts of words; inf if a report is possible at one end only."""
 
     def fl(x: Fraction) -> Fraction:
         return nearest(x, bits)
@@ -79,19 +80,19 @@ def implemented_epsilon(bits: int, epsilon: Fraction, radius: Fraction, center: 
 
 
 def _log_ratio(more: int, less: int) -> float:
-    """|ln(more / less)| of two counts; inf where one is 0, and 0 where both are: a report that neither end gives."""
+    """|ln(more / less)| of two counts; inf if one is 0, and 0 if both are: a report that neither end gives."""
     if more == less == 0:
         return 0.0
     return abs(math.log(Fraction(more, less))) if more and less else math.inf
 
 
 def exactly(number: str) -> Rational:
-    """The number, given as a fraction or a decimal."""
+    """The number as a fraction, from a fraction or a decimal."""
     return _rational(Fraction(number))
 
 
 def in_float32(decimal: str) -> Rational:
-    """The float32 nearest to a decimal number, as the fraction that it is."""
+    """The float32 nearest to a decimal number, as a fraction."""
     return _rational(nearest(Fraction(decimal), DTYPES["float32"]))
 
 

@@ -1,7 +1,7 @@
-"""LDP-FL's eq. (2) as a floating-point program: up to which epsilon its guarantee survives the roundings.
+"""LDP-FL's eq. (2) as a floating-point program: the largest epsilon at which its guarantee survives rounding.
 
-No paper claims what is refuted here: Theorem 1 is about real numbers. These are the statements that a user of the code
-relies on. `float_program.py` has the chain of roundings.
+No paper makes the claims that are refuted here: Theorem 1 is about real numbers. Users of the code rely on them.
+`float_program.py` has the chain of roundings.
 """
 
 from fractions import Fraction
@@ -23,7 +23,9 @@ _RADII = {
     "0.075": ("16.453316", "16.453318", "17.328678", "17.32868"),
     "0.015": ("15.983987", "15.983988", "17.328678", "17.32868"),
 }
-"""For each radius: the float32 epsilon before the first infinite one, that one, the last finite one, the one after it."""
+"""For each radius: the float32 epsilon before the first infinite one, that one, the last finite one, the one after
+it.
+"""
 
 
 def float32() -> Claim:
@@ -163,22 +165,24 @@ def _float32(epsilon: str, radius: str) -> FloatProgram:
 
 
 def _private(program: FloatProgram, label: str) -> Statement:
-    """The lower report, whose ratio is infinite where it no longer comes from the upper end."""
+    """The lower report's ratio, which is infinite if the upper end never gives that report."""
     return at_most(program.lower_words(-1), exp(program.epsilon) * program.lower_words(1), label)
 
 
 def _finite(program: FloatProgram, label: str) -> Statement:
-    """Both reports come from both ends."""
+    """Both ends give both reports."""
     return less(0, program.upper_words(-1) * program.lower_words(1), label)
 
 
 def _infinite(program: FloatProgram, label: str) -> Statement:
-    """No word leads from the upper end to the lower report; that some do from the lower end is the refuted part."""
+    """No word leads from the upper end to the lower report; that some words do from the lower end is the refuted
+    part.
+    """
     return equal(program.lower_words(1), 0, label)
 
 
 def _at(t: Expr, bits: int, side: int) -> Expr:
-    """The words for the upper report where fl(e^epsilon) is t, c = 0, r = 1."""
+    """The number of words for the upper report if fl(e^epsilon) is t, c = 0, r = 1."""
     p = probability(t, Integer(0), Integer(1), side, lambda x: rounded(x, bits))
     return next_whole(p * 2**bits)
 

@@ -29,7 +29,7 @@ def definition_1() -> Claim:
     q1, q2 = Variable("Q_1", 0, 1), Variable("Q_2", 0, 1)
     p1, p2 = Variable("P_1", 0, t * q1), Variable("P_2", 0, t * q2)
 
-    # M(x) = x + U(0, 1/2) has the density 2 on [x, x + 1/2]; the event [0, 1/2] holds the overlap's share of it.
+    # M(x) = x + U(0, 1/2) has density 2 on [x, x + 1/2]; the event [0, 1/2] has the overlap's share of it.
     def share(x: int) -> object:
         return 2 * Max(0, Min(Rational(1, 2), x + Rational(1, 2), evaluate=False) - max(0, x), evaluate=False)
 

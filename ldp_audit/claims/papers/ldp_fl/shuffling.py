@@ -1,7 +1,7 @@
-"""LDP-FL, parameter shuffling: what splitting, shuffling and anonymity do to the budget. Sections 3.1.2 and 4.
+"""LDP-FL, parameter shuffling: the effect of splitting, shuffling and anonymity on the budget. Sections 3.1.2 and 4.
 
-Anonymous reports of one weight in one round leave the server with their count of upper reports. The count's law is exact,
-so no amplification theorem is needed to see what it gives away.
+The server receives the anonymous reports of one weight in one round as the number of upper reports. Its distribution is
+exact, so no amplification theorem is needed.
 """
 
 from sympy import Rational, exp, log
@@ -13,7 +13,7 @@ from ldp_audit.claims.papers.as_written import put_in, times
 from ldp_audit.claims.papers.ldp_fl.amplification import central_at_the_papers_sizes
 from ldp_audit.claims.papers.ldp_fl.symbols import A, Variable, c, m, n, oo, r, t, variance, w
 
-# The target's probability of an upper report at the two ends of the range, and everybody else at the lower end.
+# The target's probability of an upper report at the two ends of the range; all others are at the lower end.
 high = m.at({w: c + r}).atoms[0].probability
 low = m.at({w: c - r}).atoms[0].probability
 
@@ -23,11 +23,13 @@ WITH_A_DELTA = Reading(
     "more (weight, round) pairs are (epsilon, delta)-indistinguishable.",
     central_at_the_papers_sizes,
 )
-"""The kindest reading of what is said of a client's budget; LF-SHUF."""
+"""The most charitable reading of the sentences about a client's budget; LF-SHUF."""
 
 
 def counts(target: object, others: int, reports: int) -> dict:
-    """The law of the anonymous counts for `reports` weights or rounds: the target among others at the lower end."""
+    """Distribution of the anonymous counts for `reports` weights or rounds: the target among others at the lower
+    end.
+    """
     return product_law([count_law([target, *[low] * others])] * reports)
 
 

@@ -1,4 +1,4 @@
-"""The letters of LDP-FL, with their domains."""
+"""The variables of LDP-FL, with their domains."""
 
 from sympy import oo
 
@@ -8,17 +8,17 @@ from ldp_audit.mechanisms.variable import EPSILON, T, Variable
 m = TWO_POINT
 """Eq. (2)."""
 m_prime = TWO_POINT.twin()
-"""The same at a second weight w'."""
+"""Eq. (2) at a second weight w'."""
 
 w, c, r = WEIGHT, CENTER, RADIUS
 w_prime = m_prime.inputs[0]
 t, epsilon = T, EPSILON
 
 w_any = Variable("w", -oo, oo)
-"""A weight before anything is assumed of it."""
+"""An unrestricted weight."""
 
 n = Variable("n", 1, oo, integer=True)
-"""Clients."""
+"""Number of clients."""
 
 plus, minus = (atom.probability for atom in m.atoms)
 """The probabilities of the upper and of the lower report."""
@@ -29,7 +29,7 @@ stated_variance = r**2 * A**2
 """Lemma 2."""
 
 K = Variable("K", 0, oo, open="left")
-"""The constant that an O hides."""
+"""The constant of an O."""
 
 __all__ = [
     "A",

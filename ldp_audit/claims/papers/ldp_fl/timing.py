@@ -13,10 +13,11 @@ from ldp_audit.claims.papers.ldp_fl.symbols import Variable, oo
 
 
 def pairing_success(window: int, offset: int) -> Expr:
-    """How often the best guess pairs the reports of one client, two clients and two weights, by their times alone.
+    """Probability that the best guess pairs the reports of one client, for two clients and two weights, from their
+    times.
 
     Delays are uniform on {0, ..., window - 1}; the second client starts `offset` later. For each pair of observed times
-    the cloud picks the likelier pairing: the sum of the larger masses, left as a sum for a reader to add up.
+    the cloud picks the likelier pairing: the sum of the larger masses, unevaluated.
     """
     seen: dict[object, list[Fraction]] = {}
     for first_1, first_2, second_1, second_2 in product(range(window), repeat=4):
@@ -36,7 +37,7 @@ def pairing_success(window: int, offset: int) -> Expr:
 
 
 def _earlier(first: int, second: int) -> tuple[Fraction, Fraction]:
-    """The chance that the report listed first is the first client's (a tie is listed either way), out of 1."""
+    """Probability that the report listed first is the first client's (ties are listed in either order)."""
     return (Fraction(1, 2) if first == second else Fraction(first < second)), Fraction(1)
 
 
@@ -77,7 +78,7 @@ def exposed_by_an_offset() -> Claim:
     q = Variable("q", 0, 1)
     d = 10**4
     share = Rational(1, 1000)
-    none, one = (Pow(1 - share, power, evaluate=False) for power in (d, d - 1))  # left as powers: 30,000 digits each
+    none, one = (Pow(1 - share, power, evaluate=False) for power in (d, d - 1))  # unevaluated: 30,000 digits each
     two_or_more = Add(1, Mul(-1, none, evaluate=False), Mul(-d * share, one, evaluate=False), evaluate=False)
     three = sum(binomial(3, j) * q**j * (1 - q) ** (3 - j) for j in (2, 3))
     return Claim(
@@ -191,7 +192,7 @@ def median_of_proposals() -> Claim:
         id="LF-MEDIAN",
         place="Section 3.1.2, on how T is agreed",
         says="The median of the clients' proposals for T, unlike their average, resists a single dishonest client.",
-        # The median of a, b, x with a <= b is a, x or b, as x lies below, between or above them.
+        # The median of a, b, x with a <= b is a, x or b if x is below, between or above them.
         parts=(
             at_most(low, high, "x <= a or x >= b: the median is a or b, which lies from a to b"),
             at_most(low, between, "a <= x <= b: the median is x, not below them"),

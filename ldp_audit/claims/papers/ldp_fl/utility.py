@@ -336,7 +336,9 @@ def theorem_2() -> Claim:
     log_inverse_beta = Variable("ell", ln2, oo, latex=r"\ln\tfrac1\beta")
 
     def enough(constant: Expr, level: Variable, ratio: Variable) -> Statement:
-        """The constant does: both sides of (Hoeffding's deviation) <= constant r sqrt(ell)/(epsilon sqrt n), squared."""
+        """The constant suffices: both sides of (Hoeffding's deviation) <= constant r sqrt(ell)/(epsilon sqrt n),
+        squared.
+        """
         scaled = level * (ratio + 1) / (ratio - 1)
         return at_most(
             2 * (log_inverse_beta + ln2) * scaled**2,
@@ -344,7 +346,7 @@ def theorem_2() -> Claim:
             f"the constant {constant} does for epsilon <= {level.upper}: both sides squared, with ell = ln(1/beta) >= ln 2",
         )
 
-    # n = 1, w = c, beta = 1/e: the report is c + r A or c - r A, so the error is r A surely; the bound is K r / epsilon.
+    # n = 1, w = c, beta = 1/e: the report is c + r A or c - r A, so the error is always r A; the bound is K r / epsilon.
     one_client = order(r * A, K * r / epsilon, constant=K, label="n = 1, w = c, beta = 1/e: the error is r A surely")
     return Claim(
         id="LF-T2",

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from ldp_audit.training.fedsel.trade import signal_ratio
+from ldp_audit.training.fedsel.signal_to_noise import signal_ratio
 from tests.together import together
 
 

@@ -1,14 +1,15 @@
-"""What a selection gains and what its share of the budget costs, exactly, for gradients that are small beside noise.
+"""The exact signal-to-noise ratio of FedSel against the flat solution, for gradients that are small beside the noise.
 
-A coordinate of the top k with mean value x is told by n users with the squared signal-to-noise ratio
+n users estimate a coordinate of the top k with mean value x with squared signal-to-noise ratio
 
     FedSel   n P_top x**2 / V(epsilon2)           P_top: the mean probability of an index of the top k
     flat     n (c / d) x**2 / V(epsilon / c)      c coordinates of d
 
-V is the value mechanism's variance at 0. Their ratio is above 1 where selecting pays. It falls below 1 as epsilon goes
-to 0 with mu fixed: P_top goes to 1/d, and V(epsilon2) / V(epsilon) to 1 / (1 - mu)**2.
+where V is the value mechanism's variance at 0. Selecting pays if the quotient exceeds 1. As epsilon goes to 0 with mu
+fixed the quotient falls below 1: P_top tends to 1/d, and V(epsilon2) / V(epsilon) to 1 / (1 - mu)**2.
 
-Sources: the mechanisms' exact laws; the setting is that of Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Section 5.3.
+Sources: the mechanisms' exact distributions; the setting is that of Liu, Cao, Yoshikawa, Chen (DASFAA 2020), Section
+5.3.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def signal_ratio(
 
     top = k or max(1, d // 10)
     chosen = selection_of(selection, mu * epsilon, d, top, corrected=False)
-    shares = chosen.probabilities(chosen.seen(torch.arange(1.0, d + 1)), torch.float64)
+    shares = chosen.probabilities(chosen.input_of(torch.arange(1.0, d + 1)), torch.float64)
     flat = CoordinateSampling(MECHANISMS[value], epsilon, d, coordinates)
     private = MECHANISMS[value]((1 - mu) * epsilon)
     gain = float(shares[-top:].mean()) * d / flat.k

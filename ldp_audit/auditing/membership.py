@@ -1,0 +1,301 @@
+r"""Membership inference: bounds from recorded scores of members and non-members, or from guesses about canaries.
+
+No program is run. Each score is of a training of its own, with the record (a member) or without it; the bound is that
+of `audit`, from the scores that did not choose the event.
+
+Guesses are about one training with m canaries, each included by a fair coin of its own, S in {-1, 1}**m (Steinke, Nasr
+and Jagielski, "Privacy Auditing with One (1) Training Run", NeurIPS 2023). From the output alone the attacker guesses r
+of the coins, T, and is right in C. For an epsilon that holds, each guess is right with probability q = e**epsilon /
+(1 + e**epsilon) at most, given T and the other coins, so P(C >= v) <= b = P(Binomial(r, q) >= v) (their Theorem 5.2 with
+delta = 0). For (epsilon, delta) it is at most
+
+    b + m delta (1 - q) M,   M the mean, over j < r, of the largest probability M_j of a value of Binomial(j, q).
+
+The proof. Given the other coins, let P+ and P- be the laws of T for S_i = 1 and -1. Given T = t too, S_i = t_i with
+probability at most q + y_i, where y_i = (1 - q) (P_{t_i} - e**epsilon P_{-t_i})_+ / (P+ + P-). T has the law
+(P+ + P-)/2, so the mean of y_i over all t with t_i != 0 is at most (1 - q) (delta + delta) / 2. Given T = t, look at
+the guessed coins in a random order. After k of them, c of which are right, let Z_k = P(c + Binomial(r - k, q) >= v).
+From Z_{k-1}, Z_k grows in the mean by at most y P(Binomial(r - k, q) = v - 1 - c) <= y M_{r-k}, where y is the mean of
+y_i given T and the coins before. Now Z_0 = b, and Z_r says whether C >= v. A guessed coin's place is uniform in 1 .. r
+and independent of its y_i, so P(C >= v | T = t) <= b + M (sum of the means of y_i over the guessed coins), and the mean
+over T is the bound. The theorem's own term for delta is not used.
+
+A refuted epsilon refutes all smaller ones, which imply it: the bound is the greatest that is refuted.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count, check_seed, is_number
+from ldp_audit.auditing.bounds import Counts, Region, lower_limit
+from ldp_audit.auditing.choice import Choice, Sample, choose
+from ldp_audit.auditing.event_search import coverage_floor
+from ldp_audit.auditing.events import Event
+from ldp_audit.auditing.outputs import Outputs
+from ldp_audit.auditing.power import Reach
+from ldp_audit.auditing.result import CONSISTENT, INCONCLUSIVE, VIOLATED, AuditResult, Witness, judged, plain
+
+_STANDARD_ERRORS = 3.0  # standard deviations
+_FEWEST = 3  # scores of either kind that choose an event
+_SHAVE, _SLACK, _BLOCKS = 1e-10, 1.01, 1000  # relative: above the rounding of the limit, and of M
+_NEAR, _MOST_STEPS = 1e-6, 200
+
+_OF_SCORES = (
+    "assumed: the scores are independent, the members' from one distribution and the non-members' from another, as "
+    "those of separate trainings are; canaries of one training influence each other's scores: see audit_guesses"
+)
+_OF_GUESSES = (
+    "assumed: each canary was included by a fair coin of its own, and the guesses depend on the coins through the "
+    "training's output alone"
+)
+_OF_NUMBERS = "the numbers of canaries and of guesses were fixed beforehand"
+
+
+def audit_scores(
+    members: ArrayLike,
+    non_members: ArrayLike,
+    claimed_epsilon: float | None = None,
+    claimed_delta: float = 0.0,
+    *,
+    confidence: float = 0.999,
+    seed: int = 0,
+    split: float = 0.25,
+) -> AuditResult:
+    """Audit recorded scores, such as the losses of a canary in trainings with it and without it.
+
+    members, non_members: real numbers, shapes (n,) and (m,), infinite ones included. Assumed: all n + m are
+    independent, the members' from one distribution and the non-members' from another. Scores of separate trainings are.
+    Canaries of one training are not, unless none influences the score of another (else see `audit_guesses`).
+    claimed_epsilon: nats; None where only the bound is wanted.   claimed_delta: in [0, 1).
+    confidence: in [0.5, 1).   seed: of the shuffle that decides which scores choose.
+    split: the share of the scores that choose two events, that of `choose` and the half-line whose two frequencies
+    differ most significantly; the rest test them, each with half of the error.
+    Raises ValueError for bad arguments.
+    """
+    start = time.perf_counter()
+    check_claim(claimed_epsilon, claimed_delta)
+    check_confidence(confidence)
+    check_seed(seed)
+    if not (is_number(split) and 0 < split < 1):
+        raise ValueError(f"split must be in (0, 1), got {split!r}")
+    rng = np.random.default_rng(seed)
+    scores = [rng.permutation(_read(*one)) for one in (("members", members), ("non_members", non_members))]
+    chosen = [int(split * len(one)) for one in scores]
+    search, test = zip(*((one[:k], one[k:]) for one, k in zip(scores, chosen, strict=True)), strict=True)
+    error = 1 - float(confidence)
+    if min(chosen) < _FEWEST:  # too few: no event is tested
+        choices = [Choice(Event(), swapped=False, predicted=0.0, seen=Counts(0, 1, 0, 1))]
+    else:
+        samples = [Sample(*map(Outputs, np.array_split(one, 3))) for one in search]
+        trials = min(map(len, test))
+        chosen_one = choose(*samples, trials=trials, error=error / 2, delta=claimed_delta, rng=rng, scores=(None,))
+        choices = [chosen_one, most_significant(*search)]
+    share = error / len(choices)
+    witnesses = [tested(one, ("members", "non-members"), *test) for one in choices]
+    regions = [
+        Region(witness.counts, share, one.design_epsilon(claimed_delta), claimed_delta)
+        for one, witness in zip(choices, witnesses, strict=True)
+    ]
+    bounds = [region.epsilon_lower(claimed_delta) for region in regions]
+    best = int(np.argmax(bounds))
+    verdict, why = judged(
+        violated=claimed_epsilon is not None and bounds[best] > claimed_epsilon,
+        tested=[witness.counts for witness in witnesses],
+    )
+    return AuditResult(
+        verdict=verdict,
+        epsilon_lower=bounds[best],
+        delta_lower=None if claimed_epsilon is None else max(one.delta_lower(claimed_epsilon) for one in regions),
+        claimed_epsilon=None if claimed_epsilon is None else float(claimed_epsilon),
+        claimed_delta=float(claimed_delta),
+        confidence=float(confidence),
+        witness=witnesses[best],
+        reach=Reach(choices[best].seen, min(map(len, test)), share, claimed_epsilon, claimed_delta)
+        if len(choices) > 1
+        else math.inf,
+        coverage_floor=coverage_floor(min(chosen)) if len(choices) > 1 else 1.0,
+        samples_used=sum(map(len, scores)),
+        seconds=time.perf_counter() - start,
+        seed=int(seed),
+        budget={"event": share} | ({"alternatives": share} if len(choices) > 1 else {}),
+        notes=(*why, _OF_SCORES),
+    )
+
+
+def most_significant(first: np.ndarray, second: np.ndarray) -> Choice:
+    """The half-line of scores whose frequencies on the two sides differ most, less some standard errors.
+
+    first, second: scores, shapes (n,) and (m,).   A small difference is more significant in a rare event.
+    """
+    levels = np.unique(np.concatenate([first, second]))
+    hits, others = (len(one) - np.searchsorted(np.sort(one), levels, side="left") for one in (first, second))
+    n, m = len(first), len(second)
+    p, q = hits / n, others / m
+    doubt = _STANDARD_ERRORS * np.sqrt((p * (1 - p) + 0.5 / n) / n + (q * (1 - q) + 0.5 / m) / m)
+    place = int(np.argmax(np.abs(p - q) - doubt))
+    seen, swapped = Counts(int(hits[place]), n, int(others[place]), m), bool(p[place] < q[place])
+    event = Event(((float(levels[place]), math.inf),))
+    return Choice(event, swapped, 0.0, seen.swapped() if swapped else seen)
+
+
+def tested(choice: Choice, inputs: tuple[Any, Any], first: np.ndarray, second: np.ndarray) -> Witness:
+    """The chosen event with its counts on scores that did not choose it."""
+    counts = Counts(choice.event.count(Outputs(first)), len(first), choice.event.count(Outputs(second)), len(second))
+    return Witness(
+        inputs[::-1] if choice.swapped else inputs, choice.event, counts.swapped() if choice.swapped else counts
+    )
+
+
+def _read(name: str, values: ArrayLike) -> np.ndarray:
+    """The scores as float64, shape (n,). Raises ValueError for anything else."""
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError):  # rows of several lengths
+        array = np.empty((0, 0))
+    if array.ndim != 1 or array.dtype.kind not in "biuf" or len(array) == 0:
+        raise ValueError(
+            f"{name} must be one row of real numbers, one at least, got shape {array.shape} and dtype {array.dtype}"
+        )
+    found = array.astype(np.float64)
+    if np.isnan(found).any():
+        raise ValueError(f"{name} must not have NaN, got NaN first at place {int(np.argmax(np.isnan(found)))}")
+    return found
+
+
+@dataclass(frozen=True)
+class GuessesResult:
+    """The outcome of `audit_guesses`.
+
+    verdict: "violated"; "consistent"; or "inconclusive": so few guesses could not have refuted the claim.
+    epsilon_lower: nats; at most the training's true epsilon at claimed_delta, with probability >= confidence.
+    delta_lower: the same for its delta at claimed_epsilon; both hold at once. None without a claimed epsilon, or
+    without the number of canaries.
+    """
+
+    verdict: str
+    epsilon_lower: float
+    delta_lower: float | None
+    claimed_epsilon: float | None
+    claimed_delta: float
+    confidence: float
+    correct: int
+    guesses: int
+    canaries: int | None
+    notes: tuple[str, ...]
+
+    @property
+    def violated(self) -> bool:
+        """Whether the claim is false, at the stated confidence."""
+        return self.verdict == VIOLATED
+
+    def describe(self) -> str:
+        """A few lines for people."""
+        claim = "" if self.claimed_epsilon is None else f"claimed epsilon {self.claimed_epsilon:.6g}"
+        at = f" at delta {self.claimed_delta:.6g}" if self.claimed_delta else ""
+        lines = [
+            f"{self.verdict}: {claim}{at}" if claim else "no claim to compare with",
+            f"  epsilon{at} is at least  {self.epsilon_lower:.6g}  (confidence {self.confidence:.10g})",
+        ]
+        if self.delta_lower:
+            lines.append(f"  delta at the claimed epsilon is at least  {self.delta_lower:.6g}")
+        canaries = "" if self.canaries is None else f" about {self.canaries} canaries"
+        lines.append(f"  {self.correct} of {self.guesses} guesses{canaries} were right")
+        return "\n".join(lines + [f"  note: {note}" for note in self.notes])
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; infinite numbers are the text "inf"."""
+        fields = {name: plain(value) for name, value in vars(self).items()}
+        return {"schema_version": 1, "kind": "guesses", **fields}
+
+
+def audit_guesses(
+    correct: int,
+    guesses: int,
+    claimed_epsilon: float | None = None,
+    claimed_delta: float = 0.0,
+    *,
+    canaries: int | None = None,
+    confidence: float = 0.999,
+) -> GuessesResult:
+    """Audit one training by guesses about its canaries, with no other assumption on how they influence each other.
+
+    Each canary was included by a fair coin of its own. The attacker, who saw the training's output and no coin, guessed
+    some of the coins (`guesses`) and was right in `correct` of them. Neighbouring data sets differ in one canary.
+    claimed_epsilon: nats; None where only the bound is wanted.   claimed_delta: in [0, 1).
+    canaries: all of them, those not guessed included; needed where claimed_delta is above 0. For a delta, the
+    numbers of canaries and of guesses must be fixed beforehand (those with the most extreme scores are guessed, say).
+    confidence: in [0.5, 1).   Raises ValueError for bad arguments.
+    """
+    check_claim(claimed_epsilon, claimed_delta)
+    check_confidence(confidence)
+    check_count("correct", correct, 0)
+    check_count("guesses", guesses, max(1, correct))
+    if canaries is not None:
+        check_count("canaries", canaries, guesses)
+    elif claimed_delta > 0:
+        raise ValueError("canaries must be given where claimed_delta is above 0: how many there were, guessed or not")
+    error, delta = 1 - float(confidence), float(claimed_delta)
+    bound, most = (_epsilon_lower(right, guesses, canaries or guesses, delta, error) for right in (correct, guesses))
+    verdict, why = CONSISTENT, ()
+    if claimed_epsilon is not None and bound > claimed_epsilon:
+        verdict = VIOLATED
+    elif most <= (claimed_epsilon or 0.0):
+        verdict = INCONCLUSIVE
+        why = (f"{guesses} guesses, all of them right, show no epsilon above {most:.6g}",)
+    return GuessesResult(
+        verdict=verdict,
+        epsilon_lower=bound,
+        delta_lower=None
+        if claimed_epsilon is None or canaries is None
+        else _delta_lower(correct, guesses, canaries, float(claimed_epsilon), error),
+        claimed_epsilon=None if claimed_epsilon is None else float(claimed_epsilon),
+        claimed_delta=delta,
+        confidence=float(confidence),
+        correct=int(correct),
+        guesses=int(guesses),
+        canaries=None if canaries is None else int(canaries),
+        notes=(*why, _OF_GUESSES if canaries is None else f"{_OF_GUESSES}; {_OF_NUMBERS}"),
+    )
+
+
+def _epsilon_lower(correct: int, guesses: int, canaries: int, delta: float, error: float) -> float:
+    """The greatest epsilon of which P(C >= correct) is at most the error, a little less; from above, step by step."""
+    of_delta, epsilon = 0.0, math.inf
+    for _ in range(_MOST_STEPS):
+        q = lower_limit(correct, guesses, error - of_delta) * (1 - _SHAVE) if error > of_delta else 0.0
+        before, epsilon = epsilon, math.log(q / (1 - q)) if q > 0.5 else 0.0
+        if delta == 0 or epsilon == 0 or epsilon >= before * (1 - _NEAR / 2):
+            break
+        of_delta = delta * _weight_of_delta(guesses, canaries, epsilon)
+    for near in (0.0, _NEAR, 1e3 * _NEAR):
+        found = epsilon * (1 - near)
+        if delta == 0 or _delta_lower(correct, guesses, canaries, found, error) >= delta:
+            return found
+    return 0.0
+
+
+def _delta_lower(correct: int, guesses: int, canaries: int, epsilon: float, error: float) -> float:
+    """All below it are refuted at this epsilon."""
+    q = special.expit(epsilon)
+    right = float(special.betainc(correct, guesses - correct + 1, q)) if correct else 1.0
+    left = error - right * (1 + _SHAVE)
+    return min(1.0, left / _weight_of_delta(guesses, canaries, epsilon)) if left > 0 else 0.0
+
+
+def _weight_of_delta(guesses: int, canaries: int, epsilon: float) -> float:
+    """m (1 - q) M, from above: M_j never grows in j, so a block of the sum has at most its first term, each time."""
+    q = special.expit(epsilon)
+    starts = np.unique(np.geomspace(1, guesses, _BLOCKS).astype(np.int64))
+    mode = np.minimum(np.floor((starts + 1) * q), starts)
+    log_most = special.xlogy(mode, q) + special.xlog1py(starts - mode, -q)
+    log_most -= special.betaln(mode + 1, starts - mode + 1) + np.log1p(starts)
+    mean = (1 + np.diff(np.append(starts, guesses)) @ np.exp(log_most)) / guesses
+    return canaries * float(special.expit(-epsilon)) * min(1.0, _SLACK * mean)

@@ -1,0 +1,99 @@
+"""Additive tables of what is new in each coordinate: its residual from a linear regression on the coordinates before.
+
+Outputs that build on each other (running sums, the rounds of an adaptive protocol, the reports of one client) hide
+independent noise in coordinates that depend on each other. Their residuals, the factors of Cholesky's decomposition of
+the covariance, are that noise again, and the likelihood ratio is a sum over them (`Additive`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ldp_audit.auditing.scores.additive import Additive
+from ldp_audit.auditing.scores.learning import correlated, one_thread
+from ldp_audit.auditing.scores.score import read_finite, read_list
+
+_MOST = 64  # coordinates
+_FEW = 1000
+_FARTHEST = 1e9  # standard deviations
+_GRID = 2.0**-30  # of a residual's standard deviation, so that rounding is no noise
+_RIDGE = 1e-9
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """The additive score of `rows` times (y - centre), row by row, clipped at 1e9 and to the nearest 2**-30.
+
+    rows: lower triangular, in units of each residual's standard deviation.   What is undefined (inf - inf) counts as 0.
+    """
+
+    KIND: ClassVar[str] = "residuals"
+    centre: tuple[float, ...]
+    rows: tuple[tuple[float, ...], ...]
+    table: Additive
+
+    @staticmethod
+    def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[Residuals]:
+        """One for each additive table; none for many coordinates, for uncorrelated ones, or where values repeat."""
+        dimension = first.shape[1]
+        if dimension > _MOST or not correlated(first, second):
+            return []
+        if any(len(np.unique(column)) < len(column) // 2 for column in first[:_FEW].T):
+            return []
+        with np.errstate(all="ignore"), one_thread():
+            means = [sample.mean(axis=0) for sample in (first, second)]
+            spread = sum(np.cov(sample, rowvar=False) for sample in (first, second)) / 2
+            sizes = np.sqrt(np.diag(spread))
+            correlation = spread / sizes[:, None] / sizes
+            if not np.isfinite(correlation).all():
+                return []
+            lower = np.linalg.cholesky(correlation + _RIDGE * np.eye(dimension))
+            rows = np.linalg.inv(lower) / sizes
+        centre = tuple(map(float, (means[0] + means[1]) / 2))
+        fixed = tuple(tuple(map(float, row[: place + 1])) for place, row in enumerate(rows))
+        bare = Residuals(centre, fixed, Additive((), (), ()))
+        tables = Additive.learn(bare.residuals(first), bare.residuals(second), rng)
+        return [Residuals(centre, fixed, table) for table in tables]
+
+    def residuals(self, numbers: np.ndarray) -> np.ndarray:
+        """Shape (n, d)."""
+        found = np.zeros_like(numbers)
+        with np.errstate(all="ignore"):
+            centred = numbers - np.array(self.centre)
+            for place, row in enumerate(self.rows):
+                found[:, place] = np.einsum("ij,j", centred[:, : place + 1], np.array(row))
+        found = np.where(np.isnan(found), 0.0, np.clip(found, -_FARTHEST, _FARTHEST))
+        return np.rint(found / _GRID) * _GRID
+
+    def of(self, numbers: np.ndarray) -> np.ndarray:
+        """See `Score`."""
+        return self.table.of(self.residuals(numbers))
+
+    def describe(self) -> str:
+        """See `Score`."""
+        return f"additive score of the residuals of {len(self.rows)} coordinates, each on those before it"
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `Score`."""
+        rows = [list(row) for row in self.rows]
+        return {"kind": self.KIND, "centre": list(self.centre), "rows": rows, "table": self.table.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Residuals:
+        """See `Score`."""
+        centre = read_finite(data.get("centre"), "residuals' centre")
+        given = read_list(data.get("rows"), "residuals' rows", len(centre))
+        rows = tuple(
+            read_finite(read_list(row, "residuals' rows", place + 1), "residuals' rows")
+            for place, row in enumerate(given)
+        )
+        table = data.get("table")
+        if not isinstance(table, dict):
+            raise ValueError(f"residuals' table must be an additive score, got {table!r:.200}")
+        found = Additive.from_dict(table)
+        if max(found.places) >= len(rows):
+            raise ValueError(f"residuals' table must be about {len(rows)} coordinates, got {table!r:.200}")
+        return cls(centre, rows, found)

@@ -1,0 +1,196 @@
+"""Bounds from recorded scores and from guesses: never above the truth more often than stated, and near it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from math import comb
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from scipy.optimize import linprog
+from scipy.special import expit, logit
+from scipy.stats import binom, norm
+
+from ldp_audit.auditing import audit_guesses, audit_scores
+
+FALSE_ALARM = 1e-6
+
+Pair = Callable[[int, Generator], tuple[np.ndarray, np.ndarray]]
+
+
+def responses(epsilon: float) -> Pair:
+    """Randomised response on the membership: two tied scores, of this pure epsilon."""
+
+    def draw(n: int, rng: Generator) -> tuple[np.ndarray, np.ndarray]:
+        keep = expit(epsilon)
+        return (rng.random(n) < keep).astype(float), (rng.random(n) < 1 - keep).astype(float)
+
+    return draw
+
+
+def laplace(epsilon: float) -> Pair:
+    return lambda n, rng: (rng.laplace(epsilon, 1, n), rng.laplace(0, 1, n))
+
+
+@pytest.mark.parametrize(("draw", "epsilon"), [(responses(1.0), 1.0), (responses(0.0), 0.0), (laplace(0.5), 0.5)])
+@pytest.mark.parametrize("n", [20, 400])
+def test_bounds_from_scores_exceed_the_truth_no_more_often_than_stated(draw: Pair, epsilon: float, n: int) -> None:
+    """Catches an event counted on the scores that chose it, and an error that is spent twice."""
+    runs, error = 300, 0.1
+    above = 0
+    for seed in range(runs):
+        found = audit_scores(*draw(n, np.random.default_rng(seed)), epsilon, confidence=1 - error, seed=seed)
+        above += found.epsilon_lower > epsilon or (found.delta_lower or 0.0) > 0
+    assert binom.sf(above - 1, runs, error) > FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    ("draw", "least"),
+    [
+        (responses(2.0), 1.7),
+        (lambda n, rng: responses(2.0)(n, rng)[::-1], 1.7),  # the other direction
+        (lambda n, rng: (np.where(rng.random(n) < 0.3, math.inf, rng.random(n)), rng.random(n)), 4.0),
+        (lambda n, rng: (-np.abs(rng.normal(0, 3, n)), rng.normal(0, 0.1, n)), 3.0),  # unlikely values on both sides
+    ],
+)
+def test_scores_that_tell_members_are_seen(draw: Pair, least: float) -> None:
+    """Catches a search that misses a direction, an atom, an infinite score, or sides of unequal size."""
+    members, others = draw(5000, np.random.default_rng(1))
+    for found in (audit_scores(members, others, 1.0), audit_scores(members[:4000], others, 1.0)):
+        assert found.violated
+        assert found.epsilon_lower > least
+        json.dumps(found.to_dict(), allow_nan=False)
+        assert "assumed: the scores are independent" in found.describe()
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_few_scores_show_nothing(n: int) -> None:
+    """Catches an error where there is nothing to choose from, and a verdict that pretends power."""
+    found = audit_scores(np.ones(n), np.zeros(3 * n), 0.0)
+    assert (found.epsilon_lower, found.verdict) == (0.0, "inconclusive")
+    assert math.isinf(found.detectable_epsilon)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (([1.0, math.nan], [0.0]), "members must not have NaN, got NaN first at place 1"),
+        (([[1.0], [2.0]], [0.0]), r"members must be one row of real numbers, one at least, got shape \(2, 1\)"),
+        (([1.0], []), r"non_members must be one row of real numbers, one at least, got shape \(0,\)"),
+        ((["a"], [0.0]), "members must be one row of real numbers, one at least, got shape"),
+        (([1.0], [[1.0], [1.0, 2.0]]), "non_members must be one row of real numbers"),
+        (([1.0], [1j]), "non_members must be one row of real numbers"),
+        (([1.0], [0.0], -1.0), "claimed_epsilon must be a number >= 0"),
+    ],
+)
+def test_wrong_scores_are_named(arguments: tuple, says: str) -> None:
+    """Catches silent acceptance."""
+    with pytest.raises(ValueError, match=says):
+        audit_scores(*arguments)
+
+
+@pytest.mark.parametrize("split", [0.0, 1.0, True, math.nan])
+def test_a_wrong_split_is_named(split: float) -> None:
+    """Catches silent acceptance."""
+    with pytest.raises(ValueError, match=r"split must be in \(0, 1\)"):
+        audit_scores([1.0], [0.0], split=split)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.0), (1.0, 0.0), (4.0, 0.0), (1.0, 1e-3), (0.5, 0.02)])
+@pytest.mark.parametrize("canaries", [30, 1000])
+def test_bounds_from_guesses_exceed_the_truth_no_more_often_than_stated(
+    epsilon: float, delta: float, canaries: int
+) -> None:
+    """Randomised response of each bit, which is told with probability delta: an exact (epsilon, delta)."""
+    runs, error = 4000, 0.05
+    correct = np.random.default_rng(canaries).binomial(canaries, delta + (1 - delta) * expit(epsilon), size=runs)
+    times = dict(zip(*np.unique(correct, return_counts=True), strict=True))
+    above = 0
+    for right, count in times.items():
+        found = audit_guesses(int(right), canaries, epsilon, delta, canaries=canaries, confidence=1 - error)
+        above += count * (found.epsilon_lower > epsilon or (found.delta_lower or 0.0) > delta)
+    assert binom.sf(above - 1, runs, error) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("canaries", [1000, 10_000, 100_000])
+def test_the_bound_of_randomised_response_is_as_near_as_its_deviation(canaries: int) -> None:
+    """Catches a bound that is valid and too low: of pure epsilon it is that of one binomial proportion."""
+    right, deviation = canaries * expit(1.0), math.sqrt(canaries * expit(1.0) * expit(-1.0))
+    found = audit_guesses(round(right), canaries, confidence=0.95)
+    assert found.epsilon_lower == pytest.approx(logit((right - norm.isf(0.05) * deviation) / canaries), abs=0.01)
+    with_delta = audit_guesses(round(right), canaries, claimed_delta=1e-6, canaries=canaries, confidence=0.95)
+    assert found.epsilon_lower - 0.001 < with_delta.epsilon_lower < found.epsilon_lower
+
+
+def worst_case(correct: int, guesses: int, canaries: int, epsilon: float, delta: float) -> float:
+    """The greatest P(C >= correct) of any (epsilon, delta)-private game.
+
+    Averaged over the signs and places of the canaries, a game is told by the law w of C, and a single report with c
+    right has probability a_c = w_c / comb(guesses, c), but for a common factor. Two coins that differ in a guessed
+    canary turn c right into c - 1 or c + 1; one that was not guessed changes nothing.
+    """
+    r, slope = guesses, math.exp(epsilon)
+    rows, size = [], r + 1 + 2 * r
+    for place, (c, other) in enumerate([(c, c - 1) for c in range(1, r + 1)] + [(c, c + 1) for c in range(r)]):
+        row, times = np.zeros(size), comb(r - 1, min(c, other))
+        row[c], row[other], row[r + 1 + place] = times / comb(r, c), -slope * times / comb(r, other), -1.0
+        rows.append(row)
+    rows.append(np.r_[np.zeros(r + 1), np.full(2 * r, r / canaries)])
+    best = linprog(
+        -np.r_[np.arange(r + 1) >= correct, np.zeros(2 * r)],
+        A_ub=np.array(rows),
+        b_ub=np.r_[np.zeros(2 * r), delta],
+        A_eq=[np.r_[np.ones(r + 1), np.zeros(2 * r)]],
+        b_eq=[1.0],
+    )
+    return -best.fun
+
+
+@pytest.mark.parametrize(("guesses", "canaries"), [(1, 1), (2, 2), (5, 5), (5, 2000), (12, 12), (12, 100), (40, 60)])
+@pytest.mark.parametrize("delta", [0.0, 1e-4, 1e-2])
+def test_no_private_game_beats_the_bound(guesses: int, canaries: int, delta: float) -> None:
+    """Below the bound, even the worst game is right so often with at most the error; well above it, with more.
+
+    Catches a wrong term of delta, whatever the mechanism: the worst game is found by linear programming.
+    """
+    for correct in {guesses, round(0.8 * guesses)}:
+        for confidence in (0.6, 0.95, 0.999):
+            found = audit_guesses(correct, guesses, 0.5, delta, canaries=canaries, confidence=confidence)
+            error = 1 - confidence
+            if found.epsilon_lower > 0:
+                assert worst_case(correct, guesses, canaries, found.epsilon_lower, delta) <= error * (1 + 1e-6) + 1e-9
+                assert worst_case(correct, guesses, canaries, 1.5 * found.epsilon_lower + 1, delta) > error
+            if found.delta_lower:
+                assert worst_case(correct, guesses, canaries, 0.5, found.delta_lower) <= error * (1 + 1e-6) + 1e-9
+
+
+def test_guesses_give_verdicts_that_say_what_is_assumed() -> None:
+    """Catches a verdict without its assumption, and one of so few guesses that nothing could be seen."""
+    found = audit_guesses(900, 1000, 1.0, 1e-5, canaries=5000)
+    assert found.violated
+    assert "violated: claimed epsilon 1 at delta 1e-05" in found.describe()
+    assert "assumed: each canary was included by a fair coin of its own" in found.describe()
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["kind"] == "guesses"
+    assert audit_guesses(0, 1000, 1.0).verdict == "consistent"
+    assert audit_guesses(5, 5, 1.0).verdict == "inconclusive"
+    assert audit_guesses(1000, 1000, math.inf, canaries=1000).verdict == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"correct": 3, "guesses": 2}, "guesses must be a whole number >= 3, got 2"),
+        ({"correct": -1, "guesses": 2}, "correct must be a whole number >= 0, got -1"),
+        ({"correct": 0, "guesses": 0}, "guesses must be a whole number >= 1, got 0"),
+        ({"correct": 1, "guesses": 2, "canaries": 1}, "canaries must be a whole number >= 2, got 1"),
+        ({"correct": 1, "guesses": 2, "claimed_delta": 0.1}, "canaries must be given where claimed_delta is above 0"),
+        ({"correct": 1, "guesses": 2, "confidence": 1.0}, "confidence must be in"),
+    ],
+)
+def test_wrong_guesses_are_named(arguments: dict, says: str) -> None:
+    """Catches silent acceptance."""
+    with pytest.raises(ValueError, match=says):
+        audit_guesses(**arguments)
