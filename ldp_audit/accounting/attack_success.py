@@ -198,12 +198,12 @@ def detection_bounds(loss: PrivacyLoss, alpha: float) -> tuple[float, float]:
     """
     if alpha == 1:
         return 1.0, 1.0
-    ends = [_of_law(pair, alpha) for pair in loss.directions]
+    ends = [_of_pair(pair, alpha) for pair in loss.directions]
     low, high = max(low for low, _ in ends), max(high for _, high in ends)
     return max(0.0, low - _LEAST), min(1.0, high + _LEAST if high > 0 else 0.0)
 
 
-def _of_law(loss: PairLoss, alpha: float) -> tuple[float, float]:
+def _of_pair(loss: PairLoss, alpha: float) -> tuple[float, float]:
     if alpha == 0:
         low, high = loss.log_delta_bounds(math.inf)
         return _moved(low, -1), _moved(high, 1)

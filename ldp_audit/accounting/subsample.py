@@ -87,7 +87,7 @@ def subsample(
     if kind == "poisson" and adjacency == "add/remove":
         remove, add = _both_ways(loss)
     else:
-        remove = add = _symmetric_law(loss, kind, adjacency)
+        remove = add = _symmetric_loss(loss, kind, adjacency)
     if kind == "with" and n and k and k > 1:
         found = multiplicity_loss(remove, int(n), int(k))
         return PrivacyLoss((symmetric(found),) if adjacency == "replace" else (found, found.reversed()), stated)
@@ -123,7 +123,7 @@ def _both_ways(loss: PrivacyLoss) -> tuple[PairLoss, PairLoss]:
     return first, more[0] if more else first
 
 
-def _symmetric_law(loss: PrivacyLoss, kind: Kind, adjacency: Adjacency) -> PairLoss:
+def _symmetric_loss(loss: PrivacyLoss, kind: Kind, adjacency: Adjacency) -> PairLoss:
     """The loss of a relation whose neighbours come in both orders; ValueError where it is not its own reverse."""
     pair = loss.directions[0]
     top = min(1.0, pair.supremum())

@@ -56,7 +56,7 @@ def trade_off_bounds(loss: PrivacyLoss | PairLoss, alpha: ArrayLike) -> TradeOff
     """
     rates = rates_of(alpha)
     losses = loss.directions if isinstance(loss, PrivacyLoss) else (loss,)
-    ends = [_of_law(pair, rates) for pair in losses]
+    ends = [_of_pair(pair, rates) for pair in losses]
     lower, upper = (np.minimum.reduce([one[end] for one in ends]) for end in (0, 1))
     return TradeOffBounds(lower[()], upper[()])
 
@@ -75,7 +75,7 @@ def trade_off_from_below(mechanism: Any, alpha: ArrayLike, levels: ArrayLike) ->
     return np.maximum(0.0, np.maximum(steep, flat).max(axis=-1))
 
 
-def _of_law(loss: PairLoss, rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _of_pair(loss: PairLoss, rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     mu, gaussian = loss.dominating_gaussian()
     if gaussian:
         found = np.asarray(ndtr(-ndtri(rates) - mu))

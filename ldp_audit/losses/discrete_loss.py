@@ -269,7 +269,7 @@ class BinomialLoss(PairLoss):
 
     def log_probability(self) -> tuple[float, float]:
         """ln P(high) and ln P(low) of one report: P(high) = (1 - e**low) / (1 - e**(low - high))."""
-        return self._law.logs
+        return self._binomial.logs
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """See `PairLoss`; both bounds are the same."""
@@ -343,7 +343,7 @@ class BinomialLoss(PairLoss):
         return DiscreteLoss(counts * self.high + (self.times - counts) * self.low, logs, log_missing=-math.inf)
 
     @cached_property
-    def _law(self) -> Binomial:
+    def _binomial(self) -> Binomial:
         return Binomial(self.times, self.high, self.low)
 
     @cached_property
@@ -358,7 +358,7 @@ class BinomialLoss(PairLoss):
         first = max(0, math.floor(-lowest / gap) + 1)
         if first > self.times:
             return -math.inf
-        value = min(0.0, log_sum_of_gains(self._law, first, float(lowest + first * gap), float(gap)))
+        value = min(0.0, log_sum_of_gains(self._binomial, first, float(lowest + first * gap), float(gap)))
         if value > _NEAR_CERTAIN and self.times <= _MOST_LISTED:  # 1 - delta has its own digits there
             return min(0.0, self._atoms.log_delta_bounds(epsilon)[0])
         return value

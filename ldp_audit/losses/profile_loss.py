@@ -72,7 +72,7 @@ class ProfileLoss(PairLoss):
         else:  # the supremum may be rounded down
             levels[-1], values[-1] = math.nextafter(levels[-1], math.inf), 0.0
         lower = _below(np.exp(levels), values * (1 - 2 * _ROUNDING), least)
-        return _law(*lower, below=True), _law(np.exp(levels), values)
+        return _loss_of_points(*lower, below=True), _loss_of_points(np.exp(levels), values)
 
     def _levels(self) -> NDArray[np.float64]:
         """Epsilons evenly spaced up to the supremum, or to where delta is negligible."""
@@ -121,7 +121,7 @@ def stated_epsilon(mechanism: Any) -> float:
     return value
 
 
-def _law(ratios: Points, values: Points, *, below: bool = False) -> PairLoss:
+def _loss_of_points(ratios: Points, values: Points, *, below: bool = False) -> PairLoss:
     """The loss whose profile joins these points and is constant after the last; ratios t ascend from 1.
 
     below: rounding may have made a first slope steeper than symmetry allows; it is then limited to that.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri_exp
 
-from ldp_audit.accounting.conversion.renyi import laws_of
+from ldp_audit.accounting.conversion.renyi import directions_of
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.budget_arguments import level, log_of_delta
@@ -58,8 +58,8 @@ def gdp_of(loss: PrivacyLoss | PairLoss) -> Converted:
     dominates, of Gaussian noise without sampling (no smaller one will do), or the root of the summands' squares.
     Infinite where a loss may be infinite.
     """
-    losses = laws_of(loss)
-    found = [(pair, *_of_law(pair)) for pair in losses]
+    losses = directions_of(loss)
+    found = [(pair, *_of_pair(pair)) for pair in losses]
     sure = max((mu for pair, mu, exact in found if exact or math.isinf(pair.supremum())), default=0.0)
     if all(exact for _, _, exact in found):
         return Converted.exact(sure, _CURVE, of=max(pair.supremum() for pair in losses))
@@ -68,7 +68,7 @@ def gdp_of(loss: PrivacyLoss | PairLoss) -> Converted:
     return Converted.upper(max(sure, *others, 0.0), f"{_CURVE}, from above")
 
 
-def _of_law(loss: PairLoss) -> tuple[float, bool]:
+def _of_pair(loss: PairLoss) -> tuple[float, bool]:
     """A mu, and whether it is exact: else that of dominating noise, or of a sum's parts together."""
     atoms = loss.atoms(_MOST_ATOMS)
     if atoms is not None:

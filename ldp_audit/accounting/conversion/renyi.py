@@ -47,7 +47,7 @@ def renyi_divergence(loss: PrivacyLoss | PairLoss, alpha: float) -> Converted:
     alpha: >= 1; infinity gives the pure epsilon. Raises ValueError for anything else.
     """
     asked = order(alpha)
-    losses = laws_of(loss)
+    losses = directions_of(loss)
     found = [pair.divergence(asked) for pair in losses]
     value = max(0.0, *(one for one, _ in found))
     if all(exact for _, exact in found):
@@ -151,7 +151,7 @@ def renyi_to_delta(curve: Curve, epsilon: float, *, orders: Iterable[float] | No
     return Converted.delta(value, "upper", _TIGHTER)
 
 
-def laws_of(loss: PrivacyLoss | PairLoss) -> tuple[PairLoss, ...]:
+def directions_of(loss: PrivacyLoss | PairLoss) -> tuple[PairLoss, ...]:
     """The losses of the directions. Raises ValueError for what is no loss."""
     losses = loss.directions if isinstance(loss, PrivacyLoss) else (loss,)
     if not all(isinstance(pair, PairLoss) for pair in losses):
@@ -263,7 +263,7 @@ def zcdp_of(loss: PrivacyLoss | PairLoss, tolerance: float = 1e-4) -> Converted:
     if not (isinstance(tolerance, int | float) and 0 < tolerance < 1):
         raise ValueError(f"tolerance must lie between 0 and 1, got {tolerance!r}")
 
-    losses = tuple(_few(pair) for pair in laws_of(loss))
+    losses = tuple(_few(pair) for pair in directions_of(loss))
 
     @cache
     def divergence(alpha: float) -> float:

@@ -116,10 +116,10 @@ class CountLoss(PairLoss):
         They differ by 1e-5 of themselves, which hardly grows with the number of counts in a sum; by more next to their
         extreme values, which are rare.
         """
-        lower, upper = (self._law_of(runs) for runs in runs_of(self._trials))
+        lower, upper = (self._loss_of(runs) for runs in runs_of(self._trials))
         return lower, upper
 
-    def _law_of(self, runs: Runs) -> PairLoss:
+    def _loss_of(self, runs: Runs) -> PairLoss:
         """The loss of these runs, normalised: for a nearly sure report two large logarithms cancel."""
         logs = runs.log_masses + self._log_weights(runs.counts, 0)
         return atoms_of(self._losses(runs.counts), logs - math.log(math.fsum(np.exp(logs))))
