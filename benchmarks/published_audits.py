@@ -1,14 +1,15 @@
 """The mechanisms on which DP-Sniper was published, audited with a tenth of its samples.
 
-    python benchmarks/published_audits.py [--samples 2e7] [--only NAME ...] [--seed 0]
+    python benchmarks/published_audits.py [--samples 2e7] [--only NAME ...] [--seeds 3]
 
 Bichsel, Steffen, Bogunovic, Vechev, "DP-Sniper: Black-Box Discovery of Differential Privacy Violations using
 Classifiers" (IEEE S&P 2021) gives reference logs: for each mechanism the bound, at confidence 0.9 from 2e8 samples of
 each input, after a search on 2e8 more, and how often its event was seen on either input. Columns:
 
 bound: ours, at the same confidence, on the same pairs of inputs, from so many samples of each input, the search
-included.   published: theirs.   its event: the bound that our number of samples would give for their event, found for
-nothing.   seconds: of the CPU.
+included; the median of the seeds.   published: theirs.   its event: the bound that our number of samples would give for
+their event, found for nothing.   seconds: of the CPU, for one audit. A published frequency is an estimate; where the
+exact epsilon is known, no more than that is credited to the event. The published bound on RAPPOR lies above it.
 
 The mechanisms are those of Ding et al. (CCS 2018), Lyu, Su, Li (VLDB 2017), Wang et al. (PLDI 2019), Erlingsson et al.
 (CCS 2014), Balcer and Vadhan (2018), at epsilon 0.1 where no other is said. Exits with 1 where a bound
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -39,12 +41,16 @@ ABORTED, BELOW = -2000.0, -1000.0
 
 @dataclass(frozen=True)
 class Published:
-    """bound: at confidence 0.9, from 2e8 samples.   frequencies: of its event, on the likelier input and the other."""
+    """bound: at confidence 0.9, from 2e8 samples.   frequencies: of its event, on the likelier input and the other.
+
+    truth: the exact epsilon; infinite where it is not known.
+    """
 
     sampler: Sampler
     pairs: Pairs
     bound: float
     frequencies: tuple[float, float]
+    truth: float = math.inf
 
 
 def laplace(x: float, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -185,8 +191,8 @@ CASES: dict[str, Published] = {
     "sparse vector 4": Published(sparse_vector(40, 1 / 0.075), TEN, 0.1696, (0.011884, 0.010008)),
     "sparse vector 5": Published(sparse_vector(20, 0, most=None), TEN, 1.7610, (0.058276, 0.010000)),
     "sparse vector 6": Published(sparse_vector(20, 20, most=None), TEN, 0.2698, (0.013157, 0.010024)),
-    "RAPPOR": Published(rappor(0.75, 0.45, 0.55), NUMBERS, 0.3008, (0.013398, 0.009896)),
-    "one-time RAPPOR": Published(rappor(0.95), NUMBERS, 0.5999, (0.018167, 0.009951)),
+    "RAPPOR": Published(rappor(0.75, 0.45, 0.55), NUMBERS, 0.3008, (0.013398, 0.009896), 6 * math.log(0.5125 / 0.4875)),
+    "one-time RAPPOR": Published(rappor(0.95), NUMBERS, 0.5999, (0.018167, 0.009951), 6 * math.log(0.525 / 0.475)),
     "20 Laplaces": Published(parallel_laplace, NUMBERS, 0.0299, (0.010318, 0.009992)),
     "sparse vectors 3 and 4": Published(parallel_sparse_vectors, TEN, 0.2616, (0.013042, 0.010018)),
     "prefix sums": Published(prefix_sums, TEN, 0.5774, (0.017881, 0.010017)),
@@ -199,29 +205,31 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=float, default=2e7, help="of each input")
     parser.add_argument("--only", nargs="+", choices=list(CASES), default=list(CASES))
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
     samples, below = int(options.samples), 0
     _say("| mechanism | bound | published | its event | reached | seconds |")
     _say("|---|---|---|---|---|---|")
     for name in options.only:
-        case, start = CASES[name], time.process_time()
-        result = audit(
-            case.sampler, search(pairs=case.pairs), samples=samples, confidence=CONFIDENCE, seed=options.seed
-        )
-        seconds, own = time.process_time() - start, of_event(case, samples)
-        reached = result.epsilon_lower >= max(case.bound, own)
-        below += not reached
-        bound = f"{result.epsilon_lower:.4f}"
-        _say(f"| {name} | {bound} | {case.bound:.4f} | {own:.4f} | {'yes' if reached else 'no'} | {seconds:.1f} |")
+        case, start, bounds = CASES[name], time.process_time(), []
+        for seed in range(options.seeds):
+            result = audit(case.sampler, search(pairs=case.pairs), samples=samples, confidence=CONFIDENCE, seed=seed)
+            bounds.append(result.epsilon_lower)
+        seconds, own = (time.process_time() - start) / options.seeds, of_event(case, samples)
+        bound = statistics.median(bounds)
+        reached = [bound >= other or other > case.truth for other in (case.bound, own)]
+        below += not all(reached)
+        words = "yes" if all(reached) else "no" if not any(reached) else "its event" if reached[1] else "published"
+        _say(f"| {name} | {bound:.4f} | {case.bound:.4f} | {own:.4f} | {words} | {seconds:.1f} |")
     _say(f"\n{len(options.only) - below} of {len(options.only)} reached, {samples:.0e} samples of each input")
     return int(below > 0)
 
 
 def of_event(case: Published, samples: int) -> float:
     """The bound that so many samples of each input would give for the published event."""
-    hits, other = (round(frequency * samples) for frequency in case.frequencies)
-    ratio = math.log(case.frequencies[0] / case.frequencies[1])
+    likely, other_share = case.frequencies
+    ratio = min(math.log(likely / other_share), case.truth)
+    hits, other = round(other_share * math.exp(ratio) * samples), round(other_share * samples)
     return Region(Counts(hits, samples, other, samples), 1 - CONFIDENCE, ratio).epsilon_lower()
 
 

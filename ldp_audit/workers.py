@@ -272,8 +272,10 @@ class Cluster:
 def client_of(address: str) -> Any:
     """A client of the scheduler at this address, once it has a worker. Raises ValueError if there is none."""
     from distributed import Client
+    from distributed.comm.addressing import get_address_host_port
 
     try:
+        get_address_host_port(address)  # a client of what is no address is left half made, and hangs at its end
         client = Client(address, set_as_default=False, timeout=_JOIN_SECONDS)
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"scheduler {address!r} cannot be reached: {error}") from None

@@ -8,15 +8,16 @@ repeat themselves.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ldp_audit.auditing.arguments import check_arguments
 from ldp_audit.auditing.bounds import Region
-from ldp_audit.auditing.curves import Curves
+from ldp_audit.auditing.curves import Curves, check_divergences
 from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, searched
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.grey_box import ProductLaw, law_choice
@@ -47,6 +48,8 @@ def audit(
     timeout: float | None = None,
     sequential: bool = False,
     curves: bool = False,
+    claimed_rho: float | None = None,
+    claimed_renyi: Mapping[float, float] | None = None,
     floating_point: bool = False,
     workers: int = 1,
     scheduler: str | None = None,
@@ -68,6 +71,8 @@ def audit(
     sequential: bet instead, and stop as soon as a violation is certain (see `audit_sequentially`).
     curves: also bounds on delta at any epsilon, Renyi divergences and the trade-off curve, from the same outputs; they
     take a fifth of the error (`Curves`).
+    claimed_rho, claimed_renyi: a claim of zero-concentrated privacy, D_alpha <= rho alpha for all alpha > 1, and one of
+    Renyi divergences, nats, by order, such as {2: 0.5}. The verdict is about them too; either implies curves.
     floating_point: also look at the last bits of numbers, which betray noise that was made with floating-point numbers,
     and at the sign of zeros.
     workers: processes that count; or scheduler: address of a Dask cluster, which does. The result stays the same.
@@ -80,6 +85,8 @@ def audit(
     start = time.perf_counter()
     search = as_search(inputs)
     check_arguments(claimed_epsilon, claimed_delta, samples, confidence)
+    check_divergences(claimed_rho, claimed_renyi)
+    curves = curves or claimed_rho is not None or claimed_renyi is not None
     claimed_epsilon = None if claimed_epsilon is None else float(claimed_epsilon)  # not numpy's, which JSON cannot hold
     claimed_delta, samples, confidence = float(claimed_delta), int(samples), float(confidence)
     program, fresh = Program(sampler, seed, timeout), Fresh(sampler)
@@ -149,8 +156,11 @@ def audit(
     best = max(findings, key=lambda finding: finding.epsilon)
     floor = coverage_floor(found.learned)
     sections = {"counted": counted(program, test, counts, design, claim, confidence, floor).to_dict()}
-    if curves:
-        sections["curves"] = Curves(tuple(others), budget["curves"]).to_dict()
+    seen = Curves(tuple(others), budget["curves"]) if curves else None
+    divergences = () if seen is None else seen.against(claimed_rho, claimed_renyi)
+    if seen is not None:
+        claims = {"claims": [one.to_dict() for one in divergences]} if divergences else {}
+        sections["curves"] = seen.to_dict() | claims
     together = None
     if product is not None:
         pair, error = found.pair(named), budget["independent"]
@@ -160,7 +170,8 @@ def audit(
         sections["independent"] = together.to_dict()
     drawn = program.looked + found.drawn + 2 * test.trials + calls
     verdict, why = judged(
-        violated=claimed_epsilon is not None and best.epsilon > claimed_epsilon,
+        violated=(claimed_epsilon is not None and best.epsilon > claimed_epsilon)
+        or any(one.violated for one in divergences),
         tested=[finding.witness.counts for finding in findings],
         unrepeated=found.unrepeated,
     )
@@ -180,8 +191,16 @@ def audit(
         budget=budget,
         notes=why + program.notes() + (() if together is None else tuple(together.describe().splitlines())),
         sections=sections,
+        divergences=divergences,
     )
-    return replace(if_independent(result, program, fresh), seconds=time.perf_counter() - start)
+    result = if_independent(result, program, fresh)
+    if (
+        seen is not None and result.violated and any(one.violated for one in divergences)
+    ):  # by other events, whose outputs may depend
+        by_divergence = if_independent(replace(result, witness=seen.witness(test.pair, found.levels)), program, fresh)
+        if by_divergence.inconclusive or not best.epsilon > (math.inf if claimed_epsilon is None else claimed_epsilon):
+            result = by_divergence
+    return replace(result, seconds=time.perf_counter() - start)
 
 
 @dataclass(frozen=True)

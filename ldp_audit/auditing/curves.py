@@ -16,27 +16,29 @@ no second budget, and a union's limits are tighter than the sum of its cells'.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 from itertools import accumulate, pairwise
+from operator import add
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.auditing.arguments import check_count
+from ldp_audit.auditing.arguments import check_count, is_number
 from ldp_audit.auditing.bounds import Counts, lower_limit, upper_limit
 from ldp_audit.auditing.choice import Choice, Sample, scored
 from ldp_audit.auditing.events import Cells, Event, learned
 from ldp_audit.auditing.outputs import concatenated
-from ldp_audit.auditing.result import plain
+from ldp_audit.auditing.result import DivergenceClaim, Witness, plain
 from ldp_audit.auditing.scores import Score
 
 _SHAVE = 1e-12  # relative; far above the error of the incomplete beta function and its inverse
 _RUNS, _FEWEST = 64, 50  # neighbouring bins are one until they hold a 64th of the samples, or fewer near the ends
 _SHOWN_EPSILONS = (0.0, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 _SHOWN_ORDERS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 32.0, math.inf)
+_ORDERS = np.append(1.0, 1 + np.geomspace(0.01, 1e4, 241))  # 6% apart: the greatest D/order is missed by 0.1%
 _SHOWN_ALPHAS = (0.0, 0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
@@ -86,6 +88,37 @@ class Curves:
         p, q = self._masses()
         found = [max(_renyi(p, q, float(order)), _renyi(q, p, float(order))) for order in asked.flat]
         return _below(np.array(found, dtype=np.float64).reshape(asked.shape))[()]
+
+    def against(self, rho: float | None, renyi: Mapping[float, float] | None) -> tuple[DivergenceClaim, ...]:
+        """The claim of zCDP, D_alpha <= rho alpha for all alpha > 1, at its worst order, and those of a Renyi curve.
+
+        Where the divergences of P* and Q* keep to a claim, so do their deltas to any (epsilon, delta) that it implies:
+        bounds on delta would refute nothing more.   renyi: nats, by order.
+        """
+        found = []
+        if rho is not None:
+            lower = np.asarray(self.renyi_lower(_ORDERS))
+            worst = int(np.argmax(lower / _ORDERS))
+            order = float(_ORDERS[worst])
+            found.append(DivergenceClaim(f"claimed rho {rho:.6g}", order, float(rho) * order, float(lower[worst])))
+        for order, allowed in (renyi or {}).items():
+            said = f"claimed Renyi epsilon {allowed:.6g} at order {order:.6g}"
+            found.append(DivergenceClaim(said, float(order), float(allowed), float(self.renyi_lower(order))))
+        return tuple(found)
+
+    def witness(self, inputs: tuple[Any, Any], events: Sequence[Event]) -> Witness:
+        """The union of first cells that tells the inputs apart best, by p_j - q_j.   events: of the levels."""
+        count = 1 + int(np.argmax([p - q for p, q in self.limits]))
+        pieces: list[tuple[float, float]] = []
+        for low, high in sorted(piece for event in events[:count] for piece in event.intervals):
+            if pieces and pieces[-1][1] == low:
+                pieces[-1] = (pieces[-1][0], high)
+            else:
+                pieces.append((low, high))
+        labels = tuple(label for event in events[:count] for label in event.labels)
+        counts = reduce(add, self.levels[:count])
+        counts = replace(counts, trials=self.levels[0].trials, other_trials=self.levels[0].other_trials)
+        return Witness(inputs, replace(events[0], intervals=tuple(pieces), labels=labels), counts)
 
     def trade_off_upper(self, alphas: ArrayLike) -> NDArray[np.float64] | np.float64:
         """An upper bound on the least type II error at these type I errors, the lower direction; shape of `alphas`.
@@ -143,6 +176,17 @@ class Curves:
         """The pair (P*, Q*): one mass a segment of the hull."""
         x, y = np.array(self.hull).T
         return -np.diff(y), np.diff(x)
+
+
+def check_divergences(rho: float | None, renyi: Mapping[float, float] | None) -> None:
+    """ValueError unless rho and the claimed divergences are numbers >= 0, and their orders numbers >= 1."""
+    if rho is not None and not (is_number(rho) and rho >= 0):
+        raise ValueError(f"claimed_rho must be a number >= 0, or None, got {rho!r}")
+    if renyi is None:
+        return
+    pairs = list(renyi.items()) if isinstance(renyi, Mapping) else []
+    if not pairs or not all(is_number(a) and a >= 1 and is_number(e) and e >= 0 for a, e in pairs):
+        raise ValueError(f"claimed_renyi must be divergences >= 0 by order >= 1, as {{2: 0.5}}, got {renyi!r}")
 
 
 def level_events(first: Sample, second: Sample, choice: Choice, count: int = 16) -> tuple[Event, ...]:

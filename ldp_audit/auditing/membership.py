@@ -6,8 +6,8 @@ of `audit`, from the scores that did not choose the event.
 Guesses are about one training with m canaries, each included by a fair coin of its own, S in {-1, 1}**m (Steinke, Nasr
 and Jagielski, "Privacy Auditing with One (1) Training Run", NeurIPS 2023). From the output alone the attacker guesses r
 of the coins, T, and is right in C. For an epsilon that holds, each guess is right with probability q = e**epsilon /
-(1 + e**epsilon) at most, given T and the other coins, so P(C >= v) <= b = P(Binomial(r, q) >= v) (their Theorem 5.2 with
-delta = 0). For (epsilon, delta) it is at most
+(1 + e**epsilon) at most, given T and the other coins, so P(C >= v) <= b = P(Binomial(r, q) >= v) (their Theorem 5.2
+with delta = 0). For (epsilon, delta) it is at most
 
     b + m delta (1 - q) M,   M the mean, over j < r, of the largest probability M_j of a value of Binomial(j, q).
 

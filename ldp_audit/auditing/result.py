@@ -54,6 +54,29 @@ class Witness:
 
 
 @dataclass(frozen=True)
+class DivergenceClaim:
+    """A claim about Renyi divergences, at the order at which it fares worst.
+
+    claim: in words.   order: >= 1, may be infinite.   allowed: the divergence of this order that is claimed, nats.
+    divergence_lower: nats; at most the true one, with the confidence of the audit.
+    """
+
+    claim: str
+    order: float
+    allowed: float
+    divergence_lower: float
+
+    @property
+    def violated(self) -> bool:
+        """Whether the claim is false."""
+        return self.divergence_lower > self.allowed
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {name: plain(value) for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True)
 class AuditResult:
     """The outcome of `audit`.
 
@@ -63,6 +86,7 @@ class AuditResult:
     reach: what the test would have caught, or how to work it out.
     coverage_floor: an event at least this probable on an input was seen, with probability 0.95 or more, in the samples
     that the search learned from; rarer ones may have been missed.   budget: how much of the error each part may spend.
+    divergences: the claims about Renyi divergences, which the verdict is about too.
     """
 
     verdict: str
@@ -80,6 +104,7 @@ class AuditResult:
     budget: dict[str, float]
     notes: tuple[str, ...] = ()
     sections: dict[str, Any] = field(default_factory=dict)
+    divergences: tuple[DivergenceClaim, ...] = ()
 
     @property
     def violated(self) -> bool:
@@ -105,12 +130,16 @@ class AuditResult:
         claim = "" if self.claimed_epsilon is None else f"claimed epsilon {self.claimed_epsilon:.6g}"
         if self.claimed_delta:
             claim += f" at delta {self.claimed_delta:.6g}"
+        claim = ", ".join(filter(None, [claim, *(one.claim for one in self.divergences)]))
         lines = [
             f"{self.verdict}: {claim}" if claim else "no claim to compare with",
             f"  epsilon is at least  {self.epsilon_lower:.6g}  (confidence {self.confidence:.10g})",
         ]
         if self.delta_lower:
             lines.append(f"  delta at the claimed epsilon is at least  {self.delta_lower:.6g}")
+        for one in () if self.inconclusive else self.divergences:
+            bound = f"at least  {one.divergence_lower:.6g}, and {one.allowed:.6g} is claimed"
+            lines.append(f"  the Renyi divergence of order {one.order:.6g} is {bound}")
         lines.append(f"  witness: {self.witness.describe()}")
         caught = f"{self.detectable_epsilon:.6g}" if math.isfinite(self.detectable_epsilon) else "none"
         rarer = f"events rarer than {self.coverage_floor:.2g} may have been missed"

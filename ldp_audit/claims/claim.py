@@ -17,8 +17,7 @@ Source = Literal["paper", "damaged conversion", "derived"]
 
 Parts = Sequence[Statement] | Callable[[], Sequence[Statement]]
 """Statements, or a function without arguments that returns them. It is called when the claim is settled, so that its
-errors concern that claim only.
-"""
+errors concern that claim only."""
 
 
 def _statements(parts: Parts, what: str) -> Parts:
@@ -92,8 +91,7 @@ class Condition:
 
 def _namesakes(part: Statement, where: Sequence[Variable]) -> dict[Variable, Variable]:
     """The part's restricted variables with their replacements, including those that occur only in exponents of
-    others.
-    """
+    others."""
     own = variables_of([part.left, part.right, *(v.argument for v in part.variables() if v.argument is not None)])
     by_name = {one.name: one for one in where}
     return {variable: by_name[variable.name] for variable in own if variable.name in by_name}

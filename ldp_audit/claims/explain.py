@@ -185,8 +185,7 @@ class _Family:
 
     def fits(self, places: Places) -> Fits:
         """Every cell under every local option: the expensive part, computed once for each setting of the whole
-        table.
-        """
+        table."""
         return {
             group: [
                 [self._rules(cell, self.setting(places, option)) for cell in cells] for option in self.options[group]

@@ -52,9 +52,7 @@ def _import(target: str) -> ModuleType:
 
 
 def _claims(module: ModuleType) -> tuple[Claim, ...]:
-    return tuple(
-        {id(claim): claim for claim in _values(module, Claim)}.values()
-    )  # a claim bound to two names counts once
+    return tuple({id(claim): claim for claim in _values(module, Claim)}.values())  # one claim may have two names
 
 
 def _values(module: ModuleType, kind: type[Kind]) -> list[Kind]:

@@ -50,8 +50,7 @@ def digest(data: Any) -> str:
 
 def complaints(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Ids and complaints: claims of the manifest that are missing from the report, duplicated or changed, and claims
-    outside the manifest.
-    """
+    outside the manifest."""
     listed, claims = report.get("manifest"), report["claims"]
     if not isinstance(listed, list):
         yield "manifest", "the report has none, so that nothing says which claims it should hold"

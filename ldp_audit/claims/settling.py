@@ -56,8 +56,7 @@ class Settled:
 @dataclass(frozen=True)
 class SettledClaim:
     """A claim with the verdict that follows from its parts.   groups: its settled statements, named as in
-    `Claim.groups`.
-    """
+    `Claim.groups`."""
 
     claim: Claim
     verdict: Verdict

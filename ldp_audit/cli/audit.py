@@ -300,6 +300,6 @@ def _saved_counts(options: argparse.Namespace, partial: dict[str, Any] | None) -
     (hits, other), (trials, others) = partial["hits"], partial["trials"]
     where, how = "", "; nothing is kept of it, for lack of --resume FILE"
     if options.resume:
-        where, how = f", kept in {options.resume}", "; the same command goes on from there"
+        where, how = f", kept in {options.resume}", f"; --resume {options.resume} goes on from there"
     words = partial["event"]["words"]
     return f" (before that, {words}: {hits} of {trials} and {other} of {others}{where}){how}"

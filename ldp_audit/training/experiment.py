@@ -146,8 +146,7 @@ def _manifest(work: Work, seed: int, described: Mapping[str, Any], jobs: Sequenc
 
 def _write_manifest(folder: Path, manifest: Mapping[str, Any], *, resume: bool) -> None:
     """Write the sweep's manifest into the folder. ValueError if another sweep's is there, or this one's without
-    `resume`.
-    """
+    `resume`."""
     file = folder / _MANIFEST
     if file.exists():
         if not resume:

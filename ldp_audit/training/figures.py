@@ -132,8 +132,7 @@ def _groups(points: Sequence[Point], name: str) -> list[list[Point]]:
 
 def _labels(points: Sequence[Point], but: str = "") -> list[str]:
     """The settings that distinguish these points, in words; of a single point those that the sweep varies; "" if
-    none.
-    """
+    none."""
     settings = [point["settings"] for point in points]
     alone = len(points) == 1
     names = [name for name in settings[0] if name != but and (alone or len({repr(s[name]) for s in settings}) > 1)]
@@ -147,8 +146,7 @@ def _numeric(points: Sequence[Point], name: str) -> list[Point]:
 
 def _curves(label: str, group: Sequence[Point], name: str, *, band: bool) -> list[Series]:
     """Mean accuracy against the field, with a band or error bars, and a horizontal line for a value that is no
-    number.
-    """
+    number."""
     points = sorted(_numeric(group, name), key=lambda point: point["settings"][name])
     x = [float(point["settings"][name]) for point in points]
     line = Series(label, x, [point["accuracy"]["mean"] for point in points])
@@ -173,8 +171,7 @@ def _level(label: str, point: Point, name: str, x: Sequence[float]) -> Series:
 
 def _packed(curves: Sequence[Sequence[Series]]) -> list[list[Series]]:
     """Distribute the curves over panels with at most `_CURVES` colours each; curves beyond `_PANELS` panels are
-    omitted.
-    """
+    omitted."""
     panels: list[list[Series]] = [[]]
     for series in curves:
         if panels[-1] and _colours(panels[-1]) + _colours(series) > _CURVES:

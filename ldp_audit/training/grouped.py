@@ -99,8 +99,7 @@ def _why_not_layer(layer: nn.Module) -> str | None:
 
 def _layers(work: LocalWork) -> list[Layer]:
     """The steps of the forward pass. Max-pooling precedes ReLU: both are monotone, so they commute, and ReLU has less
-    to do.
-    """
+    to do."""
     leaves = list(_leaves(work.model))
     for i in range(len(leaves) - 1):
         if isinstance(leaves[i][1], nn.ReLU) and isinstance(leaves[i + 1][1], nn.MaxPool2d):
@@ -111,9 +110,8 @@ def _layers(work: LocalWork) -> list[Layer]:
 def _convolution(name: str, layer: nn.Module, rate: float) -> Layer:
     del rate
     assert isinstance(layer, nn.Conv2d)  # noqa: S101
-    few = layer.in_channels * layer.kernel_size[0] * layer.kernel_size[1] <= UNFOLD_LIMIT and not isinstance(
-        layer.padding, str
-    )
+    inputs = layer.in_channels * layer.kernel_size[0] * layer.kernel_size[1]
+    few = inputs <= UNFOLD_LIMIT and not isinstance(layer.padding, str)
 
     def forward(x: Tensor, weights: dict[str, Tensor]) -> Tensor:
         weight, bias = weights[f"{name}.weight"], weights.get(f"{name}.bias")

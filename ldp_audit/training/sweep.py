@@ -22,8 +22,7 @@ import numpy as np
 
 MAX_RUNS = 100_000
 """Largest number of runs of an experiment; more are taken for a typing error, and their list alone would fill the
-memory.
-"""
+memory."""
 
 
 @dataclass(frozen=True)

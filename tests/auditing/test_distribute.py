@@ -122,6 +122,8 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(dask_cluster, "_JOIN_SECONDS", 0.5)
     with pytest.raises(ValueError, match=r"scheduler 'tcp://127.0.0.1:9' cannot be reached"):
         count_all(TEST, Program(uniform), runner=Counting(Cluster("tcp://127.0.0.1:9")))
+    with pytest.raises(ValueError, match=r"scheduler 'other://x' cannot be reached: unknown address scheme 'other'"):
+        count_all(TEST, Program(uniform), runner=Counting(Cluster("other://x")))
 
 
 SCHEDULER = """
@@ -149,7 +151,7 @@ def test_a_lost_scheduler_is_one_line_and_the_counts_are_gone_on_with(tmp_path: 
         scheduler.kill()
     assert done.returncode == 2
     assert done.stderr.startswith(f"ldp-audit audit: scheduler '{address}' was lost while its workers computed (before")
-    assert done.stderr.endswith(f", kept in {state}); the same command goes on from there\n")
+    assert done.stderr.endswith(f", kept in {state}); --resume {state} goes on from there\n")
     assert done.stderr.count("\n") == 1
     (first, last), *more = json.loads(state.read_text())["done"]
     assert (first, more) == (0, [])

@@ -114,8 +114,7 @@ def _along(  # noqa: PLR0913, RUF100
 
 def _lowest_degree_exponential(function: Expr, x: Variable, exponentials: list[Variable]) -> Expr:
     """The product of exponentials whose coefficient in the function has the lowest degree in x; 1 if that is
-    constant.
-    """
+    constant."""
     degrees: dict[Expr, int] = {}
     for term in Add.make_args(expand(function)):
         powers = term.as_powers_dict()

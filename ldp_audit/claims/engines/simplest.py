@@ -34,8 +34,7 @@ def counterexample(statement: Statement, limit: int) -> Point | None:
 
 def _shrunk(statement: Statement, point: Point) -> Point:
     """The same violation at smaller sizes: each integer variable is halved towards its lower bound while it
-    persists.
-    """
+    persists."""
     variables = statement.variables()
     for variable in variables:
         if not (variable.integer_valued and variable.lower.is_number and variable.lower.is_finite):

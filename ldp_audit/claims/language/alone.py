@@ -42,8 +42,7 @@ class Alone(Function):
     @classmethod
     def eval(cls, bits: Expr, x: Expr, y: Expr) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Refuse precisions other than 2 to 24 bits, and inputs that are no floats of this precision, too large or
-        too fine.
-        """
+        too fine."""
         if not (isinstance(bits, Integer) and 2 <= bits <= _MOST_BITS):
             raise ValueError(f"bits must be a whole number in 2..24, got {bits!r}")
         for name, at in (("x", x), ("y", y)):

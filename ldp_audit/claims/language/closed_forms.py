@@ -168,8 +168,7 @@ def _closed(term: Expr, *limits: Any) -> Expr:
 
 def _geometric(power: Expr, index: Expr, rates: dict[Expr, Expr]) -> Expr:
     """exp(c index + rest) with a letter for exp(c), recorded in the rates, if c does not contain the index; else
-    unchanged.
-    """
+    unchanged."""
     size = next((node for node in power.atoms(Abs) if node.has(index)), index)
     slope = power.expand().coeff(size, 1) if size.has(index) else Integer(0)
     rest = expand_mul(power - slope * size)
@@ -184,8 +183,7 @@ def _geometric(power: Expr, index: Expr, rates: dict[Expr, Expr]) -> Expr:
 
 def _two_sided(term: Expr, index: Expr, lower: Expr, upper: Expr) -> Expr:
     """The sum of terms with |index - c|, lower - 1 <= c <= upper + 1, split at c: the term at c, and both sides of
-    it.
-    """
+    it."""
     whole = Sum(term, (index, lower, upper))
     sizes = {node for node in term.atoms(Abs) if node.has(index)}
     if len(sizes) != 1:

@@ -105,8 +105,7 @@ def _without_logarithm(sides: list[Expr], chosen: dict[Expr, Variable], units: d
 
 def _exponents_apart(sides: list[Expr], letters: _Letters) -> list[Expr] | None:
     """The exponents of both sides after removing common factors that are positive on the whole domain; None if the
-    rest is not purely exponential.
-    """
+    rest is not purely exponential."""
     if len(sides) != 2:
         return None
     left, right = (Counter(Mul.make_args(side)) for side in sides)
@@ -118,8 +117,7 @@ def _exponents_apart(sides: list[Expr], letters: _Letters) -> list[Expr] | None:
 
 def _exponent_of(side: Expr, letters: _Letters) -> Expr | None:
     """The exponent of a product of powers of exponentials; these are ordered as their exponents. None for anything
-    else.
-    """
+    else."""
     total: Expr = Integer(0)
     for factor in Mul.make_args(side):
         base, power = factor.as_base_exp()
@@ -275,8 +273,7 @@ def _variable(monomial: Expr, step: Rational, linked: Sequence[Variable], others
 
 def _between(letter: Variable, monomial: Expr, chosen: dict[Expr, Variable], units: dict[Expr, Expr]) -> Variable:
     """A new letter whose exponent is bounded by another letter's, is bounded by that letter: e**x <= e**y for x <=
-    y.
-    """
+    y."""
     if not isinstance(monomial, Variable) or not letter.name.startswith("exp_"):
         return letter
     step = letter.exp_of / monomial  # type: ignore[operator]

@@ -107,8 +107,7 @@ class Statement:
 
 def describe_variable(variable: Variable, among: list[Variable]) -> dict[str, Any]:
     """A variable's domain in plain strings; its link to an exponent only if the exponent's variables are in the
-    statement.
-    """
+    statement."""
     record: dict[str, Any] = {"name": variable.name}
     for side in ("lower", "upper"):
         end = getattr(variable, side)

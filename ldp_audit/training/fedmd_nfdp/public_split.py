@@ -74,8 +74,7 @@ def _equal(order: Indices, parties: int) -> list[Indices]:
 
 def _few_classes(data: Images, private: Indices, plan: FedMdSettings, rng: np.random.Generator) -> list[Indices]:
     """Party p takes classes p, p + 1, ... of the private ones, cyclically; parties with a common class divide it
-    equally.
-    """
+    equally."""
     classes = data.classes - plan.public_classes
     if plan.classes_per_party > classes:
         raise ValueError(f"classes_per_party must be 1 .. {classes} for {data.name}, got {plan.classes_per_party!r}")

@@ -230,8 +230,7 @@ class FedSelRun:
 
 def _rounds(plan: FedSelSettings, per_epoch: int) -> int:
     """The number of rounds: all of the epochs', or the plan's own, in the last epoch, so that the spend is some
-    user's.
-    """
+    user's."""
     last = per_epoch * plan.epochs
     if plan.rounds is not None and not last - per_epoch < plan.rounds <= last:
         raise ValueError(

@@ -447,8 +447,7 @@ def protocol(plan: FedSelSettings, split: Split, *, data: str, users: int, d: in
 
 def _selection(chosen: Solution, epsilon: float, d: int, k: int, plan: FedSelSettings) -> Step | None:
     """The selection's step; without an epsilon if the split determines it. None if a control group's selection has
-    no budget.
-    """
+    no budget."""
     head = _SELECTION[chosen.selection].format(d=d, k=k)
     if chosen.selection == "PE" and plan.corrected and epsilon > 0:
         epsilon = PerturbedEncoding.calibrated(epsilon, d, k).epsilon

@@ -6,8 +6,8 @@ ranges from W_l, but not how. Two rules are implemented:
 
 * "extremes": the middle and half the width of the layer's extremes. Noise widens the range from which the next is
   computed: with k clients of m weights the radius grows by a factor of about A sqrt(2 ln m / k) every round.
-* "moments": the layer's mean, and a multiple of its standard deviation, less the variance of the noise, (r^2 A^2 - E(w
-  - c)^2) / k, which is public.
+* "moments": the layer's mean, and a multiple of its standard deviation after subtracting the noise's variance,
+  (r^2 A^2 - E(w - c)^2) / k; the server knows all of this.
 
 Source: Sun, Qian, Chen, LDP-FL (IJCAI 2021), Algorithms 1 to 3, "Adaptive Range Setting".
 """

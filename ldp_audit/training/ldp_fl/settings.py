@@ -24,8 +24,7 @@ _LARGE = 1e10
 _MOST_RADII = 1e4
 _LEAST_EPSILON = 1e-12
 """Reports are c -+ r A in float32, with A up to 2e12. These limits keep reports and their squares finite, and keep
-adaptive centers, which noise moves by about r A, distinct from center -+ radius in float64.
-"""
+adaptive centers, which noise moves by about r A, distinct from center -+ radius in float64."""
 
 
 @dataclass(frozen=True)

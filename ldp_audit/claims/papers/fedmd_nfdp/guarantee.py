@@ -1,6 +1,5 @@
 """FedMD-NFDP, the strength of the guarantee: the exact profile beside the theorems' (epsilon, delta), and the best
-attack.
-"""
+attack."""
 
 from sympy import Integer, Rational, exp
 

@@ -25,8 +25,8 @@ def sample_law(records: Records, k: int, *, replacement: bool) -> Law:
 
 
 def neighbours(n: int, k: int, *, replacement: bool) -> Iterator[tuple[str, Records, Records]]:
-    """(direction, first, second) for all ordered pairs of neighbours of D, with n records, that have at least k
-    records.
+    """(direction, first, second) for all ordered pairs of neighbours that include D, of n records, and have at least
+    k each.
     """
     data = ("x", *(f"r{i}" for i in range(1, n)))
     fewer, more, other = data[1:], (*data, "y"), ("y", *data[1:])

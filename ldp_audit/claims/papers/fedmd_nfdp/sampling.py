@@ -32,8 +32,7 @@ SEEN = difference(1, (n_spare - k) / n_spare)
 
 def drawn_at_least_once() -> tuple[Statement, ...]:
     """With replacement, from the binomial distribution: x is drawn with probability 1 - ((n-1)/n)^k, and never if
-    absent.
-    """
+    absent."""
     x = 1 / n_any
     return tuple(
         equal(

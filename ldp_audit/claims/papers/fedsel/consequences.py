@@ -1,6 +1,5 @@
 """FedSel, Sections 1 and 4.2: consequences of the error bound, and non-consequences: targets, bias, budget split,
-time.
-"""
+time."""
 
 from sympy import Rational, exp
 

@@ -1,6 +1,5 @@
 """FedSel, Section 3.2 and Algorithm 1: value perturbation, composition of the two stages, and the budget of all
-epochs.
-"""
+epochs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -61,8 +60,7 @@ def reports(kind: str, values: Sequence[Fraction], sent: Sequence[Fraction], rat
 
 def worst(laws: Iterable[Mapping]) -> Expr:
     """The largest ratio of an outcome's probabilities over all ordered pairs of inputs, as a maximum over the
-    outcomes.
-    """
+    outcomes."""
     listed = list(laws)
     ratios = {max(law[y] for law in listed) / min(law[y] for law in listed) for y in listed[0]}
     return Max(*(sympify(ratio) for ratio in sorted(ratios)), evaluate=False)

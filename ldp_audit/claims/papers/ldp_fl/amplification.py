@@ -22,8 +22,7 @@ DELTA = Rational(1, 10**5)
 
 def no_upper_reports(n: int, epsilon: int, reports: int, level: Expr | int) -> Expr:
     """P - e**level Q of the event that none of the n clients reports an upper value, in this many (weight, round)
-    pairs.
-    """
+    pairs."""
     nobody = exp(Mul(-n * reports, log(1 + exp(-epsilon)), evaluate=False), evaluate=False)
     return Mul(nobody, 1 - exp(level - epsilon * reports), evaluate=False)
 
@@ -40,8 +39,7 @@ def few_upper_reports(n: int, epsilon: int, most: int, level: Expr) -> Expr:
 
 def many_upper_reports(n: int, epsilon: int, counts: int, share: Expr) -> Expr:
     """P - e**level Q of the event that the upper reports of all counts exceed a cut, by Hoeffding's inequality on
-    both sides.
-    """
+    both sides."""
     gap = (exp(epsilon) - 1) / (exp(epsilon) + 1)
     signal = 2 * counts * gap**2 / n
     return 1 - exp(-signal * (1 - share) ** 2) - exp(epsilon - signal * share**2)

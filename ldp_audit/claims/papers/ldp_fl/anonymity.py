@@ -104,9 +104,7 @@ def upper_tail(x: Fraction, *, above: bool) -> Expr:
     for k in range(last + 1):
         total += term / (2 * k + 1)
         term *= -square / (2 * (k + 1))
-    shortened = Fraction(
-        -(-total.numerator * 10**25 // total.denominator) - above, 10**25
-    )  # rounded outward at 25 places
+    shortened = Fraction(-(-total.numerator * 10**25 // total.denominator) - above, 10**25)  # outward, 25 places
     part = Mul(_rational(shortened), Pow(2 * pi, Rational(-1, 2)), evaluate=False)
     return Add(Rational(1, 2), Mul(-1, part, evaluate=False), evaluate=False)
 

@@ -94,8 +94,7 @@ def _laplace(
     argument: str,
 ) -> Claim:
     """The claim that a delta below this share suffices, refuted by one report and by its mass; `shown`: of the
-    corrected one.
-    """
+    corrected one."""
     bits = DTYPES[dtype]
     word = Variable("j", 1, 2**bits - 1, integer=True)
     report = laplace_report(0, Rational(3, 8) * 2**bits, bits)

@@ -24,8 +24,7 @@ _RADII = {
     "0.015": ("15.983987", "15.983988", "17.328678", "17.32868"),
 }
 """For each radius: the float32 epsilon before the first infinite one, that one, the last finite one, the one after
-it.
-"""
+it."""
 
 
 def float32() -> Claim:
@@ -176,8 +175,7 @@ def _finite(program: FloatProgram, label: str) -> Statement:
 
 def _infinite(program: FloatProgram, label: str) -> Statement:
     """No word leads from the upper end to the lower report; that some words do from the lower end is the refuted
-    part.
-    """
+    part."""
     return equal(program.lower_words(1), 0, label)
 
 

@@ -28,8 +28,7 @@ WITH_A_DELTA = Reading(
 
 def counts(target: object, others: int, reports: int) -> dict:
     """Distribution of the anonymous counts for `reports` weights or rounds: the target among others at the lower
-    end.
-    """
+    end."""
     return product_law([count_law([target, *[low] * others])] * reports)
 
 

@@ -337,8 +337,7 @@ def theorem_2() -> Claim:
 
     def enough(constant: Expr, level: Variable, ratio: Variable) -> Statement:
         """The constant suffices: both sides of (Hoeffding's deviation) <= constant r sqrt(ell)/(epsilon sqrt n),
-        squared.
-        """
+        squared."""
         scaled = level * (ratio + 1) / (ratio - 1)
         return at_most(
             2 * (log_inverse_beta + ln2) * scaled**2,
