@@ -30,6 +30,7 @@ from ldp_audit.auditing.scores.law_score import Law
 from ldp_audit.auditing.sequential import audit_sequentially
 from ldp_audit.auditing.test import Test, count_all, if_independent, reporter, suspected_by_few
 from ldp_audit.auditing.workers import runner_of
+from ldp_audit.progress import Progress
 
 _CALLS_SHARE = 0.01
 _ALTERNATIVES_SHARE = 0.3
@@ -55,7 +56,7 @@ def audit(
     scheduler: str | None = None,
     resume: Path | None = None,
     law: Law | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | bool | None = None,
 ) -> AuditResult:
     """Audit a sampler.
 
@@ -80,9 +81,12 @@ def audit(
     law: the exact law that the program is declared to follow. Its likelihood ratio is one more score to choose an event
     by; what the result states assumes no more for it. A `ProductLaw` also gets half of the error, and as many samples
     again, for a bound that assumes independent coordinates: `sections["independent"]`, never in the verdict.
+    progress: is handed a line from time to time; True: lines on the standard error, from two seconds on.
     Raises ValueError for bad arguments and ProgramError, a ValueError, for a program that fails.
     """
     start = time.perf_counter()
+    if isinstance(progress, bool):
+        progress = Progress(quiet=not progress)
     search = as_search(inputs)
     check_arguments(claimed_epsilon, claimed_delta, samples, confidence)
     check_divergences(claimed_rho, claimed_renyi)
@@ -105,7 +109,7 @@ def audit(
             progress=progress,
             floating_point=floating_point,
         )
-        return replace(if_independent(result, program, fresh), seconds=time.perf_counter() - start)
+        return _finished(result, program, fresh, start, progress)
     named = search.inputs
     product = law if isinstance(law, ProductLaw) and claimed_delta == 0 else None
     error = 1 - confidence
@@ -200,6 +204,16 @@ def audit(
         by_divergence = if_independent(replace(result, witness=seen.witness(test.pair, found.levels)), program, fresh)
         if by_divergence.inconclusive or not best.epsilon > (math.inf if claimed_epsilon is None else claimed_epsilon):
             result = by_divergence
+    return replace(result, seconds=time.perf_counter() - start)
+
+
+def _finished(
+    result: AuditResult, program: Program, fresh: Fresh, start: float, progress: Callable[[str], None] | None
+) -> AuditResult:
+    """The result if its outputs are independent, and with its seconds; the progress line is cleared."""
+    result = if_independent(result, program, fresh)
+    if isinstance(progress, Progress):
+        progress.end()
     return replace(result, seconds=time.perf_counter() - start)
 
 

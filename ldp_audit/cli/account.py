@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from ldp_audit.cli.command_line import Progress, check_writable, write_json
+from ldp_audit.cli.command_line import check_writable, write_json
+from ldp_audit.progress import Progress
 
 
 def add_arguments(account: argparse.ArgumentParser) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ldp_audit.cli.command_line import Progress, check_writable, write_json
+from ldp_audit.cli.command_line import check_writable, write_json
 from ldp_audit.files import read_json
+from ldp_audit.progress import Progress
 
 if TYPE_CHECKING:
     from ldp_audit.auditing.program import NamedSampler

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -129,23 +128,3 @@ def check_writable(options: argparse.Namespace) -> None:
         write.check_writable(options.out)
     if options.json:
         check_place(options.json)
-
-
-class Progress:
-    """Progress on stderr after two seconds: one changing line on a terminal, else a line every ten seconds."""
-
-    def __init__(self, quiet: bool) -> None:  # noqa: FBT001
-        self.quiet, self.next, self.open = quiet, time.perf_counter() + 2, False
-
-    def __call__(self, text: str) -> None:
-        """Show this line, if it is due."""
-        now, terminal = time.perf_counter(), sys.stderr.isatty()
-        if self.quiet or now < self.next:
-            return
-        print(f"\r\x1b[K{text}" if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
-        self.next, self.open = now + (0.5 if terminal else 10), terminal
-
-    def end(self) -> None:
-        """Clear the displayed line."""
-        if self.open:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

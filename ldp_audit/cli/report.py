@@ -15,7 +15,8 @@ from typing import Any
 
 from ldp_audit.cli import report_sections as gather
 from ldp_audit.cli.check import papers_asked_for
-from ldp_audit.cli.command_line import Progress, check_writable, write_json
+from ldp_audit.cli.command_line import check_writable, write_json
+from ldp_audit.progress import Progress
 
 SECTIONS = ("mechanisms", "implementation", "audits", "accounting")
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ldp_audit.cli.command_line import Progress, check_writable, write_json
+from ldp_audit.cli.command_line import check_writable, write_json
+from ldp_audit.progress import Progress
 
 _DEMONSTRATION = "demonstration"
 

@@ -1,0 +1,33 @@
+"""Lines that say how far a long call is, on the standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+_FIRST, _LIVE, _LOGGED = 2.0, 0.5, 10.0
+"""Seconds before the first line, and between two where one line is written over, and where each stays."""
+
+
+class Progress:
+    """One changing line on a terminal or in a notebook, elsewhere a line every ten seconds; nothing for two seconds."""
+
+    def __init__(self, quiet: bool = False) -> None:  # noqa: FBT001, FBT002
+        self.quiet, self.next, self.shown = quiet, time.perf_counter() + _FIRST, 0
+
+    def __call__(self, text: str) -> None:
+        """Show this line, if it is due."""
+        now = time.perf_counter()
+        if self.quiet or now < self.next:
+            return
+        live = sys.stderr.isatty() or "ipykernel" in sys.modules
+        sys.stderr.write("\r" + text.ljust(self.shown) if live else text + "\n")
+        sys.stderr.flush()
+        self.next, self.shown = now + (_LIVE if live else _LOGGED), len(text) if live else 0
+
+    def end(self) -> None:
+        """Clear the line that is shown."""
+        if self.shown:
+            sys.stderr.write("\r" + " " * self.shown + "\r")
+            sys.stderr.flush()
+        self.shown = 0
