@@ -428,6 +428,8 @@ def test_fresh_clients_are_audited_confirmed_and_named(tmp_path: Path) -> None:
     assert audit(*words, "--inputs=0,1", "--epsilon=0.52", "--samples=100000", "--json", str(found)) == 1
     assert outcome(found)["counted"]["target"] == f"2 of a fresh {file}:Memoised"
     assert audit(*words, "--confirm", str(found), "--seed=1") == 1
+    method = [f"{file}:Memoised.report", *words[1:]]
+    assert audit(*method, "--inputs=0,1", "--epsilon=0.52", "--samples=100000") == 1
 
 
 CLASSES = """

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.budget_arguments import level, log_of_delta, share
+from ldp_audit.losses.budget_arguments import log_of_delta, nonnegative, probability
 from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.hulls import levels_of
 from ldp_audit.losses.loss import PairLoss
@@ -71,7 +71,7 @@ def guess_accuracy(loss: PrivacyLoss, prior: float = 0.5) -> Bracket:
 
     prior: in [0, 1]; ValueError for anything else. Without the output it is max(prior, 1 - prior).
     """
-    chance = share(prior, "prior")
+    chance = probability(prior, "prior")
     rarer = min(chance, 1 - chance)
     if rarer == 0:
         return Bracket(1.0, 1.0)
@@ -84,7 +84,7 @@ def posterior(prior: float, epsilon: float) -> Bracket:
 
     prior: in [0, 1].   epsilon: nats, >= 0. Raises ValueError for anything else.
     """
-    chance, top = share(prior, "prior"), level(epsilon)
+    chance, top = probability(prior, "prior"), nonnegative(epsilon)
     if chance in (0.0, 1.0):
         return Bracket(chance, chance)
     odds = math.log(chance) - math.log1p(-chance)
@@ -96,7 +96,7 @@ def loss_exceeds(loss: PrivacyLoss, epsilon: float) -> Bracket:
 
     It is at least delta(epsilon), and often more. epsilon: nats, >= 0; ValueError for anything else.
     """
-    asked = level(epsilon)
+    asked = nonnegative(epsilon)
     if math.isinf(asked):
         return Bracket(*loss.delta_bounds(asked))
     ends = [_tail(pair, asked) for pair in loss.directions]
@@ -134,7 +134,7 @@ def detection(loss: PrivacyLoss, false_alarm: float) -> Bracket:
 
     false_alarm: in [0, 1]; ValueError for anything else.
     """
-    return Bracket(*detection_bounds(loss, share(false_alarm, "false_alarm")))
+    return Bracket(*detection_bounds(loss, probability(false_alarm, "false_alarm")))
 
 
 def precision(loss: PrivacyLoss, prior: float, false_alarm: float) -> float:
@@ -143,7 +143,7 @@ def precision(loss: PrivacyLoss, prior: float, false_alarm: float) -> float:
     prior: of the neighbour that the alarm claims, in [0, 1].   false_alarm: likewise; ValueError for anything else.
     Where there is never an alarm, of either kind, the prior.
     """
-    chance, wrong = share(prior, "prior"), share(false_alarm, "false_alarm")
+    chance, wrong = probability(prior, "prior"), probability(false_alarm, "false_alarm")
     right = detection(loss, wrong).upper
     if chance in (0.0, 1.0) or right == wrong == 0:
         return chance

@@ -22,7 +22,7 @@ from itertools import pairwise
 from typing import Any
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
-from ldp_audit.losses.budget_arguments import as_float, level, log_of_delta, shown
+from ldp_audit.losses.budget_arguments import as_float, log_of_delta, nonnegative, shown
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def calibrate(
         raise ValueError(f"build must be a function from a parameter to a loss, got {build!r}")
     if near is not None and (increasing is None or math.isnan(as_float(near))):
         raise ValueError(f"near must be a number and needs increasing, got {near!r} and {increasing!r}")
-    search = Search(build, level(epsilon), log_of_delta(delta, log_delta), tolerance, whole)
+    search = Search(build, nonnegative(epsilon), log_of_delta(delta, log_delta), tolerance, whole)
     safe, unsafe = search.ordered(low, high, increasing, compare=near is None and not whole)
     if whole and increasing is not None and near is None:
         near = safe  # the far end may be costly to build

@@ -13,7 +13,7 @@ from ldp_audit.accounting.calibrate import Calibrated, calibrate
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.subsample import MOST_RECORDS, Adjacency, Kind, subsample
-from ldp_audit.losses.budget_arguments import level, log_of_delta, positive, whole
+from ldp_audit.losses.budget_arguments import log_of_delta, nonnegative, positive, whole
 from ldp_audit.losses.discrete_loss import MOST_TIMES, BinomialLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms.laplace import Laplace
@@ -38,7 +38,7 @@ def calibrate_local_epsilon(
     times: reports, 1 .. 10**18.   high: the end of the search.
     """
     reports, top = whole(times, "times", 1, MOST_TIMES), positive(high, "high")
-    allowed = max(level(epsilon), math.exp(log_of_delta(delta, None)))
+    allowed = max(nonnegative(epsilon), math.exp(log_of_delta(delta, None)))
     return calibrate(
         lambda local: PrivacyLoss((BinomialLoss(local, -local, reports),)),
         epsilon=epsilon,
@@ -80,7 +80,7 @@ def calibrate_laplace(
     sensitivity: in l1, of one report, > 0.   times: reports, >= 1.
     At delta = 0 that is times sensitivity/epsilon; never more is needed.
     """
-    unit, reports, asked = positive(sensitivity, "sensitivity"), whole(times, "times"), level(epsilon)
+    unit, reports, asked = positive(sensitivity, "sensitivity"), whole(times, "times"), nonnegative(epsilon)
     largest = max(unit * reports / asked, unit / _WIDEST) if asked > 0 else unit * _WIDEST
     near = min(largest, _scale(unit * math.sqrt(reports), epsilon, delta))
     return calibrate(
@@ -136,7 +136,7 @@ def calibrate_subsample(
     one_less = (kind, adjacency) == ("without", "add/remove")
     loss, records = privacy_loss(mechanism), whole(n, "n", 3 if one_less else 2, MOST_RECORDS)
     # the share that a pure budget allows: with the chance p a ratio t becomes 1 + p (t - 1)
-    share = math.expm1(min(level(epsilon), _LARGE)) / math.expm1(min(loss.supremum(), _LARGE) or _LARGE)
+    share = math.expm1(min(nonnegative(epsilon), _LARGE)) / math.expm1(min(loss.supremum(), _LARGE) or _LARGE)
     return calibrate(
         lambda k: subsample(loss, n=records, k=k, kind=kind, adjacency=adjacency),
         epsilon=epsilon,
@@ -154,7 +154,7 @@ def gdp_within(epsilon: float, delta: float | None = None, *, log_delta: float |
 
     That (epsilon, delta) holds does not make a mechanism mu-GDP; for that see `gdp_of`.
     """
-    asked, target = level(epsilon), log_of_delta(delta, log_delta)
+    asked, target = nonnegative(epsilon), log_of_delta(delta, log_delta)
     if target == 0 or math.isinf(asked):
         return Converted.exact(math.inf, _SOURCE)
     if target == -math.inf:
@@ -189,7 +189,7 @@ def _surely_within(epsilon: float, target: float) -> float:
 
 def _normal(epsilon: float, delta: float) -> float:
     """mu of the normal pair that just meets the budget, or 0 where there is none: a hint."""
-    usual = level(epsilon) < math.inf and -math.inf < log_of_delta(delta, None) < 0
+    usual = nonnegative(epsilon) < math.inf and -math.inf < log_of_delta(delta, None) < 0
     return gdp_within(epsilon, delta).value if usual else 0.0
 
 

@@ -21,7 +21,7 @@ from ldp_audit.accounting.attack_success import (
 )
 from ldp_audit.accounting.converted import plain
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.budget_arguments import share, whole
+from ldp_audit.losses.budget_arguments import probability, whole
 
 PRIORS = (0.01, 0.1, 0.5)
 FALSE_ALARMS = (0.001, 0.01, 0.1)
@@ -78,7 +78,7 @@ def _delta(loss: PrivacyLoss, delta: float | None) -> float:
         raise ValueError(f"loss must be a PrivacyLoss, as privacy_loss gives it, got {loss!r}")
     if delta is None:
         return 0.0 if math.isfinite(loss.supremum()) else _USUAL_DELTA
-    return share(delta, "delta")
+    return probability(delta, "delta")
 
 
 def _stated(loss: PrivacyLoss, delta: float) -> str:

@@ -35,7 +35,7 @@ from ldp_audit.accounting.shuffling.anonymous_counts import (
     check_clients,
     hypotheses,
 )
-from ldp_audit.losses.budget_arguments import level, whole
+from ldp_audit.losses.budget_arguments import nonnegative, whole
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.numerics import exp_upwards
 
@@ -69,7 +69,7 @@ class NormalLoss:
 
     def delta(self, epsilon: float) -> float:
         """The larger of the two directions' hockey-stick divergences at epsilon, nats, >= 0; ValueError for others."""
-        if level(epsilon) >= self.largest:
+        if nonnegative(epsilon) >= self.largest:
             return 0.0
         finite = (_delta(mean, variance, epsilon) for mean, variance in zip(self.means, self.variances, strict=True))
         return max(never + (1 - never) * d for never, d in zip(self.infinite, finite, strict=True))
@@ -147,7 +147,7 @@ def signal(n: int, epsilon: float, *, others: Others = "one end", against: Again
 
 def limit_advantage(mu: float) -> float:
     """2 Phi(mu/2) - 1: the advantage between two normal distributions with means mu apart. mu: >= 0, or ValueError."""
-    return float(special.erf(level(mu, "mu") / math.sqrt(8)))
+    return float(special.erf(nonnegative(mu, "mu") / math.sqrt(8)))
 
 
 def break_even_clients(
@@ -169,7 +169,7 @@ def break_even_clients(
     Raises ValueError for anything else.
     """
     m = whole(whole(rounds, "rounds") * whole(dimension, "dimension"), "rounds times dimension")
-    level(target_epsilon, "target_epsilon")
+    nonnegative(target_epsilon, "target_epsilon")
     check_delta(delta)
     gap, own, each = _ingredients(epsilon, others, against)
     if gap == 0 or (target_epsilon >= m * epsilon and against != "absent"):

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ldp_audit.losses.budget_arguments import level, log_of_delta, whole
+from ldp_audit.losses.budget_arguments import log_of_delta, nonnegative, whole
 from ldp_audit.losses.composition import composed
 from ldp_audit.losses.grid_loss import check_width
 from ldp_audit.losses.grid_plan import WIDTH
@@ -67,7 +67,7 @@ class PrivacyLoss:
 
         epsilon: nats, >= 0. Raises ValueError for anything else.
         """
-        asked = level(epsilon)
+        asked = nonnegative(epsilon)
         ends = [loss.log_delta_bounds(asked) for loss in self.directions]
         # rounded masses may add up to more than 1
         return min(0.0, max(low for low, _ in ends)), min(0.0, max(high for _, high in ends))

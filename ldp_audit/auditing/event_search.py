@@ -31,6 +31,7 @@ _SCREEN, _KEPT = 10, 4  # more pairs than this are screened with fewer samples; 
 _SCREENED = 4_000
 _COMPARED = 12  # a search that took less than this part of the samples compares its last candidates on as many
 _MOST_ALTERNATIVES = 11
+_FEWEST = 8  # coordinates that an output counts for, at least: events of single numbers are few
 _MOST_INPUTS = 200
 
 
@@ -104,7 +105,7 @@ def search_sizes(samples: int, dimension: int) -> tuple[int, ...]:
     seventh for single numbers, whose events are few.
     """
     first, share, limit = (5_000, 200, 7) if dimension == 1 else (10_000, 100, 3)
-    most = max(10_000, _MOST_NUMBERS // dimension)
+    most = max(10_000, _MOST_NUMBERS // max(dimension, _FEWEST))
     sizes = [max(1, min(samples // 10, max(first, samples // share), max(first, most // 7)))]
     while 4 * (sum(sizes) + 2 * sizes[-1]) <= samples // limit and sum(sizes) + 2 * sizes[-1] <= most:
         sizes.append(2 * sizes[-1])

@@ -45,6 +45,7 @@ _FEWEST = 8
 """Numbers that only grow are a counter or a clock if there are so many: random ones do once in 8! = 40,320 looks."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
+_PLAIN = (int, float, bool, str, bytes, list, tuple, dict, set, type(None))
 _MISSING = object()
 Node = dict[str, Any]
 """A part of a structure as JSON: its kind, and what that needs."""
@@ -63,7 +64,7 @@ class Structure:
 
     def of(self, outputs: Sequence[Any]) -> np.ndarray:
         """The outputs as vectors, float64, shape (n, coordinates); ValueError for a number that is NaN."""
-        found = np.array([list(_values(self.tree, one)) for one in outputs], dtype=np.float64)
+        found = np.stack(_columns(self.tree, list(outputs)), axis=1)
         if np.isnan(found).any():
             place, column = np.argwhere(np.isnan(found))[0]
             raise ValueError(f"it returned NaN at {self.names[column]}, first as output {place}")
@@ -86,7 +87,7 @@ class Structure:
         try:
             names, aside = tuple(map(str, data["names"])), tuple(map(str, data["aside"]))
             found = Structure(data["tree"], names, aside)
-            width = len(list(_values(found.tree, _MISSING)))
+            width = len(_columns(found.tree, [_MISSING]))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"structure cannot be read: {type(error).__name__}: {error}") from None
         if width != len(names) or not 1 <= width <= _MOST_COORDINATES:
@@ -112,6 +113,8 @@ def learned_structure(outputs: Sequence[Any], *, comparable: bool = True) -> Str
 
 def _plain(value: Any) -> Any:
     """numpy's scalars and arrays, dataclasses and mappings as Python's numbers, lists and dictionaries."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -130,6 +133,8 @@ def _is_large(value: Any) -> bool:
 
 def _label(value: Any) -> str:
     """A value as it is compared: equal ones alike, and 1 and "1" apart. ValueError where its text is its address."""
+    if type(value) in (str, int, bool, float):
+        return repr(value)
     if type(value).__repr__ is object.__repr__ or callable(value):
         raise ValueError(f"it returned {cut(value)}, which cannot be compared; accepted: numbers, labels, vectors")
     if isinstance(value, set | frozenset):
@@ -258,29 +263,46 @@ def _names(node: Node, name: str) -> Iterator[str]:
         yield from _names(node["part"], f"{name} as {node['by']}")
 
 
-def _values(node: Node, value: Any) -> Iterator[float]:
-    """The coordinates of a value; zeros where it is missing, or of another kind."""
-    kind, value = node["kind"], _plain(value)
+def _columns(node: Node, values: list[Any]) -> list[np.ndarray]:
+    """The coordinates of these values, shape (n,) each; zeros where one is missing, or of another kind."""
+    kind, values = node["kind"], [_plain(value) for value in values]
     if kind == "leaf":
-        yield from [float(value) if _is_number(value) else 0.0] * node["numbers"]
-        label = None if value is _MISSING or not node["values"] else _label(value)
-        yield from (float(label == one) for one in node["values"])
-    elif kind == "keys":
-        known = {_label(key): one for key, one in value.items()} if isinstance(value, Mapping) else {}
-        for key, part in node["parts"].items():
-            yield from _values(part, known.get(key, _MISSING))
-    elif kind == "row":
-        members = value if isinstance(value, list | tuple) else ()
-        for place, part in enumerate(node["parts"]):
-            yield from _values(part, members[place] if place < len(members) else _MISSING)
-    elif kind == "bits":
-        known = bytes(value) if isinstance(value, bytes | bytearray) else b""
-        row = np.zeros(node["bytes"], dtype=np.uint8)
-        row[: len(known)] = np.frombuffer(known[: len(row)], dtype=np.uint8)
-        yield from np.unpackbits(row).tolist()
-    elif kind == "set":
-        members = set(map(_label, value)) if isinstance(value, set | frozenset) else set()
-        yield from [float(len(members)), *(float(one in members) for one in node["members"])]
-    elif kind == "decoded":
-        found = None if value is _MISSING else _DECODERS[node["by"]](value if isinstance(value, str) else _label(value))
-        yield from _values(node["part"], _MISSING if found is None else found)
+        numbers = [float(value) if _is_number(value) else 0.0 for value in values] if node["numbers"] else []
+        return [np.array(numbers)] * node["numbers"] + _indicators(node["values"], values)
+    if kind == "keys":
+        known = [_by_label(value) if isinstance(value, Mapping) else {} for value in values]
+        parts = ((part, [one.get(key, _MISSING) for one in known]) for key, part in node["parts"].items())
+        return [column for part, found in parts for column in _columns(part, found)]
+    if kind == "row":
+        rows = [value if isinstance(value, list | tuple) else () for value in values]
+        parts = ((part, [row[k] if k < len(row) else _MISSING for row in rows]) for k, part in enumerate(node["parts"]))
+        return [column for part, found in parts for column in _columns(part, found)]
+    if kind == "bits":
+        known = [bytes(value) if isinstance(value, bytes | bytearray) else b"" for value in values]
+        width = node["bytes"]
+        padded = b"".join(one[:width].ljust(width, b"\0") for one in known)
+        bits = np.unpackbits(np.frombuffer(padded, dtype=np.uint8).reshape(len(values), width), axis=1)
+        return list(bits.T.astype(np.float64))
+    if kind == "set":
+        members = [set(map(_label, value)) if isinstance(value, set | frozenset) else set() for value in values]
+        found = [[float(one in held) for held in members] for one in node["members"]]
+        return [np.array([float(len(held)) for held in members]), *map(np.array, found)]
+    if kind == "decoded":
+        decode = _DECODERS[node["by"]]
+        texts = [value if isinstance(value, str) or value is _MISSING else _label(value) for value in values]
+        decoded = [None if text is _MISSING else decode(text) for text in texts]
+        return _columns(node["part"], [_MISSING if one is None else one for one in decoded])
+    return []
+
+
+def _indicators(labels: Sequence[str], values: list[Any]) -> list[np.ndarray]:
+    """Of each label, which of the values are it."""
+    if not labels:
+        return []
+    places = {label: place for place, label in enumerate(labels)}
+    found = np.array([-1 if value is _MISSING else places.get(_label(value), -1) for value in values])
+    return [(found == place).astype(np.float64) for place in range(len(labels))]
+
+
+def _by_label(value: Mapping[Any, Any]) -> dict[str, Any]:
+    return {_label(key): one for key, one in value.items()}

@@ -13,8 +13,8 @@ MOST_TIMES = 10**300
 """The largest count; more overflows a float."""
 
 
-def level(epsilon: float, name: str = "epsilon") -> float:
-    """A number >= 0, nats; infinity is one. Raises ValueError for anything else."""
+def nonnegative(epsilon: float, name: str = "epsilon") -> float:
+    """A number >= 0, or infinity. Raises ValueError for anything else."""
     found = as_float(epsilon)
     if not found >= 0:
         raise ValueError(f"{name} must be a number >= 0, got {epsilon!r}")
@@ -40,14 +40,14 @@ def log_of_delta(delta: float | None, log_delta: float | None) -> float:
 
 
 def order(alpha: float) -> float:
-    """The order of a Renyi divergence: a number >= 1, infinity among them. Raises ValueError for anything else."""
+    """The order of a Renyi divergence: a number >= 1, or infinity. Raises ValueError for anything else."""
     found = as_float(alpha)
     if not found >= 1:
         raise ValueError(f"alpha must be a number >= 1 (infinity is one), got {alpha!r}")
     return found
 
 
-def share(value: float, name: str) -> float:
+def probability(value: float, name: str) -> float:
     """A probability. Raises ValueError unless it is a number in [0, 1]."""
     found = as_float(value)
     if not 0 <= found <= 1:

@@ -1,8 +1,8 @@
 """Privacy losses with finitely many values, exactly.
 
 `DiscreteLoss` is a list of losses and probabilities: what every finite mechanism and every grid has. `BinomialLoss` is
-the sum of T two-valued losses, for T up to 10**18: if one report has the loss a with probability p and b < a with q = 1
-- p under P, the sum is T b + K (a - b) with K binomial, and
+the sum of T two-valued losses, for T up to 10**18: if one report has the loss a with probability p, and b < a with
+probability q, under P, the sum is T b + K (a - b) with K binomial, and
 
     delta(epsilon) = sum over k of C(T, k) p**k q**(T - k) (1 - e**(epsilon - T b - k (a - b)))_+.
 
@@ -279,8 +279,8 @@ class BinomialLoss(PairLoss):
     def epsilon_near(self, log_delta: float) -> float:
         """See `PairLoss`: by the saddle-point approximation.
 
-        With the mean K' and the variance K'' of the loss tilted by e**(s L), ln delta is about K - s K' - ln(s (1 + s))
-        - ln(2 pi K'')/2 at epsilon = K', which is solved for ln s by Newton's method.
+        With the cumulant function K of the loss and its derivatives at s, ln delta is about K - s K' - ln(s (1 + s)) -
+        ln(2 pi K'')/2 at epsilon = K'. Newton's method solves for ln s.
         """
         (log_p, log_q), gap, times = self.log_probability(), self.high - self.low, float(self.times)
         if times > _MOST_FOR_A_HINT or abs(log_p - log_q) > _MOST_ODDS:

@@ -54,9 +54,9 @@ The error is of the order V = sum h**2 times the first two derivatives of d, for
   t)**2 V/8)), where M is the mean of e**(theta (L - epsilon)), at most that of L', which `TiltedProfile` takes out. If
   the sum of all h is at most w, there is no rest.
 
-Losses that lie far apart take steps too long for that; then L >= L' less the sum of all h, so d(epsilon) >= d'(epsilon
-+ that sum). Rounding may have moved the sum by `shift`, so d'(epsilon) lies between the values at epsilon + shift and
-at epsilon - shift.
+Losses that lie far apart take steps too long for that; then L >= L' - H, H the sum of all h, so d(epsilon) is at least
+d'(epsilon + H). Rounding may have moved the sum by `shift`, so d'(epsilon) lies between the values at epsilon + shift
+and at epsilon - shift.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ dominates. Lower bound: the upper one less a bound on what the discretisation ca
 (`undiscretised_lower_bound`); no smoothness is assumed. Both errors are of second order in the spacing.
 
 The sum is computed under an exponential tilt (`TiltedDistribution`), so that delta = 1e-300 has the same relative
-precision as 0.1. One tilt serves the epsilons within some 2.5 standard deviations (`grid_plan`), and an epsilon always
+precision as 0.1. One tilt is used within some 2.5 standard deviations of epsilon (`grid_plan`), and an epsilon always
 has the same tilt, so that answers do not depend on earlier questions. Each tilt has its own spacing, such that epsilon
 at one delta is known to about `width`, or as well as the number of points allows. Where rare losses are far larger than
 all others, every tilt that reaches an epsilon may isolate one of them: such losses then count as infinite.

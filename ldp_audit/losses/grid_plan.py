@@ -44,7 +44,7 @@ _FEW, _MANY, _TYPICAL = 2**16, 2**20, 1e-5
 of a single grid of this spacing. A larger width than `WIDTH` asks for speed: then the grid is coarser."""
 
 _SINGLE, _DEEPEST = 4, 4
-"""At least so many losses are added on the finest grid, and at most so many grids lie above it."""
+"""The least number of losses on the finest grid, and the most grids above it."""
 
 _ROUNDING = 1.6e-11
 
@@ -239,7 +239,7 @@ class TiltPlan:
 def _moves(times: Sequence[int], groups: int, depth: int) -> float:
     """How many losses are moved, in units of the common grid's square.
 
-    Each further grid has a spacing groups**(1/2) times as fine, for so many times as many groups.
+    Each further grid has a spacing groups**(1/2) times as fine, for `groups` times as many losses.
     """
     if not depth:
         return sum(times)
@@ -329,7 +329,7 @@ class Saddle:
         return self._between(place, theta)
 
     def tilt_at_distance(self, distance: float) -> float | None:
-        """The tilt so many standard deviations > 0 from none; None beyond the last."""
+        """The tilt at this distance > 0 from none, in standard deviations; None beyond the last."""
         while self._last().distance < distance:
             if not self._extend():
                 return None

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from ldp_audit.losses.budget_arguments import level, log_of_delta
+from ldp_audit.losses.budget_arguments import log_of_delta, nonnegative
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, symmetric_loss
 from ldp_audit.losses.loss import PairLoss
 
@@ -67,7 +67,7 @@ class HullLoss(PairLoss):
         bounds the limit alone.
         Raises ValueError for none, and unless every epsilon is >= 0 and every delta in [0, 1].
         """
-        pairs = [(level(epsilon), log_of_delta(delta, None)) for epsilon, delta in points]
+        pairs = [(nonnegative(epsilon), log_of_delta(delta, None)) for epsilon, delta in points]
         if not pairs:
             raise ValueError("points must hold one (epsilon, delta) or more, got none")
         finite = [(epsilon, log) for epsilon, log in pairs if math.isfinite(epsilon)] or [(0.0, 0.0)]

@@ -11,7 +11,7 @@ epsilon; domination is kept by composition (Zhu, Dong, Wang, AISTATS 2022, Theor
 A loss with mass at infinity (`LossWithInfinity`). Let a be P's mass on the support of Q, and b Q's mass on the support
 of P. The loss is infinite with probability 1 - a, and else that of the two conditional distributions plus ln(a/b).
 Under T-fold composition the conditional losses compose, and the masses are a**T and b**T; so a method for finite losses
-serves these too.
+applies to these too.
 
 The transform is M(s) = E[e**(s L)], for s = c + i y with c >= 0; where it is finite, |M(s)| <= M(c).
 """

@@ -11,7 +11,7 @@ import pytest
 from ldp_audit.accounting.conversion.pure_dp import compared
 from ldp_audit.accounting.shuffle import shuffle
 from ldp_audit.accounting.subsample import nfdp
-from ldp_audit.losses.budget_arguments import positive, share, whole
+from ldp_audit.losses.budget_arguments import positive, probability, whole
 from ldp_audit.mechanisms import RandomizedResponse
 
 
@@ -23,8 +23,8 @@ def test_whatever_is_a_whole_number_is_one(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [0.5, np.float32(0.5), np.float64(0.5), Fraction(1, 2)])
 def test_whatever_is_a_real_number_is_one(value: Any) -> None:
-    assert share(value, "rate") == positive(value, "scale") == 0.5
-    assert type(share(value, "rate")) is float
+    assert probability(value, "rate") == positive(value, "scale") == 0.5
+    assert type(probability(value, "rate")) is float
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_what_is_no_whole_number_is_refused(value: Any, message: str) -> None:
 @pytest.mark.parametrize("value", [True, "0.5", None, float("nan"), -0.1, 1.1, 10**400])
 def test_what_is_no_share_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match=r"rate must lie in \[0, 1\], got"):
-        share(value, "rate")
+        probability(value, "rate")
 
 
 def test_whole_numbers_of_numpy_count_reports_rounds_and_uses() -> None:

@@ -14,7 +14,7 @@ from scipy.special import ndtri_exp
 from ldp_audit.accounting.conversion.renyi import directions_of
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.budget_arguments import level, log_of_delta
+from ldp_audit.losses.budget_arguments import log_of_delta, nonnegative
 from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.hulls import dominating_atoms
 from ldp_audit.losses.loss import PairLoss
@@ -32,7 +32,7 @@ def gdp_to_delta(mu: float, epsilon: float) -> Converted:
 
     Raises ValueError unless both are >= 0.
     """
-    spent, asked = level(mu, "mu"), level(epsilon)
+    spent, asked = nonnegative(mu, "mu"), nonnegative(epsilon)
     if spent == 0 or math.isinf(spent):
         return Converted.delta(0.0 if spent else -math.inf, "exact", _PROFILE)
     return Converted.delta(GaussianLoss(spent).log_delta_bounds(asked)[1], "exact", _PROFILE)
@@ -40,7 +40,7 @@ def gdp_to_delta(mu: float, epsilon: float) -> Converted:
 
 def gdp_to_epsilon(mu: float, delta: float | None = None, *, log_delta: float | None = None) -> Converted:
     """The least epsilon at this delta for mu-Gaussian privacy, nats. Exact; infinite at delta = 0."""
-    spent, target = level(mu, "mu"), log_of_delta(delta, log_delta)
+    spent, target = nonnegative(mu, "mu"), log_of_delta(delta, log_delta)
     if spent == 0 or target == 0:
         return Converted.exact(0.0, _PROFILE)
     if math.isinf(spent):

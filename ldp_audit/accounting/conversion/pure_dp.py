@@ -23,7 +23,7 @@ from scipy.special import ndtri_exp
 from ldp_audit.accounting.conversion.renyi import response_renyi
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.budget_arguments import level, log_of_delta, share, whole
+from ldp_audit.losses.budget_arguments import log_of_delta, nonnegative, probability, whole
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, MOST_TIMES, ZERO_LOSS, BinomialLoss
 from ldp_audit.losses.loss import LossWithInfinity, PairLoss
 from ldp_audit.numerics import log1mexp
@@ -36,7 +36,7 @@ def pure_to_delta(pure: float, epsilon: float) -> Converted:
 
     Exact. Raises ValueError unless both are >= 0.
     """
-    top, asked = level(pure, "pure"), level(epsilon)
+    top, asked = nonnegative(pure, "pure"), nonnegative(epsilon)
     if math.isinf(top):
         return Converted.delta(0.0, "exact", _DOMINATED)
     log = math.log(-math.expm1(asked - top)) - math.log1p(math.exp(-top)) if asked < top else -math.inf
@@ -48,7 +48,7 @@ def pure_to_epsilon(pure: float, delta: float | None = None, *, log_delta: float
 
     Exact, to 1e-15 of `pure`. Raises ValueError for a negative `pure` and for what is no delta.
     """
-    top, allowed = level(pure, "pure"), math.exp(log_of_delta(delta, log_delta))
+    top, allowed = nonnegative(pure, "pure"), math.exp(log_of_delta(delta, log_delta))
     spent = allowed * (1 + math.exp(-top))
     if math.isinf(top):
         return Converted.exact(0.0 if allowed == 1 else math.inf, _DOMINATED)
@@ -66,13 +66,13 @@ def pure_to_zcdp(pure: float) -> Converted:
     With s = alpha - 1/2 the divergence of randomised response is the mean of e0 tanh(x e0) over x in [1/2, s]; as tanh
     is concave, tanh(x e0) <= 2 x tanh(e0/2) there, and the mean is at most alpha e0 tanh(e0/2). Order 1 attains it.
     """
-    top = level(pure, "pure")
+    top = nonnegative(pure, "pure")
     return Converted.exact(top * math.tanh(top / 2), "randomised response at order 1, and tanh is concave", of=top)
 
 
 def pure_to_zcdp_by_square(pure: float) -> Converted:
     """The usual rho, nats: e0**2 / 2; above `pure_to_zcdp`, and much so for e0 above 1."""
-    top = level(pure, "pure")
+    top = nonnegative(pure, "pure")
     return Converted.upper(top * top / 2, "Bun, Steinke (2016), Proposition 1.4", of=top)
 
 
@@ -81,7 +81,7 @@ def pure_to_gdp(pure: float) -> Converted:
 
     The curve of randomised response has its corner where both errors are 1/(1 + e**e0); mu = -2 Phi^-1 of that.
     """
-    top = level(pure, "pure")
+    top = nonnegative(pure, "pure")
     if top < 1e-4:  # Phi^-1(1/2 - y) = -sqrt(2 pi) y (1 + O(y**2)), where the tail's logarithm has lost its digits
         half = math.tanh(top / 2) / 2
         value = 2 * math.sqrt(2 * math.pi) * half * (1 + math.pi * half * half / 3)
@@ -173,5 +173,5 @@ def _log_kept(delta: float) -> float:
 
 def _checked(epsilon: float, times: int, delta: float, each_delta: float) -> tuple[int, float, float]:
     """The last three as plain numbers; ValueError where one of the four is invalid."""
-    level(epsilon)
-    return whole(times, "times", 1, MOST_TIMES), share(delta, "delta"), share(each_delta, "each_delta")
+    nonnegative(epsilon)
+    return whole(times, "times", 1, MOST_TIMES), probability(delta, "delta"), probability(each_delta, "each_delta")

@@ -20,7 +20,7 @@ import numpy as np
 
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.budget_arguments import level, log_of_delta, order, whole
+from ldp_audit.losses.budget_arguments import log_of_delta, nonnegative, order, whole
 from ldp_audit.losses.discrete_loss import DiscreteLoss, symmetric_loss
 from ldp_audit.losses.divergence import laplace_divergence, of_excess
 from ldp_audit.losses.loss import PairLoss
@@ -61,7 +61,7 @@ def response_renyi(epsilon: float, alpha: float, k: int = 2) -> Converted:
     Written with hyperbolic sines, t**a + t**(1 - a) - t - 1 = 4 sqrt(t) sinh(a e/2) sinh((a - 1) e/2), so that nothing
     cancels. Raises ValueError unless epsilon >= 0, alpha >= 1, and k is a whole number >= 2.
     """
-    top, asked = level(epsilon), order(alpha)
+    top, asked = nonnegative(epsilon), order(alpha)
     whole(k, "k", 2)
     if top in (0.0, math.inf) or math.isinf(asked):
         return Converted.exact(top, _DEFINITION)
@@ -87,7 +87,7 @@ def _near_top(top: float, alpha: float, k: float) -> float:
 
 def gaussian_renyi(mu: float, alpha: float) -> Converted:
     """Of unit normal distributions whose means are mu apart, nats; exact: alpha mu**2 / 2."""
-    asked, shift = order(alpha), level(mu, "mu")
+    asked, shift = order(alpha), nonnegative(mu, "mu")
     if shift == 0 or math.isinf(asked):
         return Converted.exact(math.inf if shift else 0.0, _NOISE)
     return Converted.exact(asked * shift * shift / 2, _NOISE, of=shift)
@@ -98,7 +98,7 @@ def laplace_renyi(epsilon: float, alpha: float) -> Converted:
 
     ln(a/(2a - 1) e**((a - 1) e) + (a - 1)/(2a - 1) e**(-a e)) / (a - 1); at order 1, e + e**-e - 1.
     """
-    top, asked = level(epsilon), order(alpha)
+    top, asked = nonnegative(epsilon), order(alpha)
     if math.isinf(asked) or top in (0.0, math.inf):
         return Converted.exact(top, _DEFINITION)
     return Converted.exact(laplace_divergence(top, asked), "Mironov (2017), Proposition 6", of=top)
@@ -137,7 +137,7 @@ def renyi_to_delta(curve: Curve, epsilon: float, *, orders: Iterable[float] | No
 
     The smallest over the orders of e**((a - 1)(curve(a) - epsilon)) (1 - 1/a)**a / (a - 1). Errors as above.
     """
-    asked, curve = level(epsilon), _checked(curve)
+    asked, curve = nonnegative(epsilon), _checked(curve)
 
     def at(alpha: float) -> float:
         gap = curve(alpha) - asked
@@ -218,7 +218,7 @@ def zcdp_to_epsilon(
     The best order of the tighter Renyi conversion; simple: Bun and Steinke's rho + 2 sqrt(rho ln(1/delta)).
     Raises ValueError for a negative rho and for what is no delta.
     """
-    cost = level(rho, "rho")
+    cost = nonnegative(rho, "rho")
     target = log_of_delta(delta, log_delta)
     if cost in (0.0, math.inf) or target in (0.0, -math.inf):
         return Converted.upper(0.0 if cost == 0 or target == 0 else math.inf, "rho = 0 gives nothing away")
@@ -233,7 +233,7 @@ def zcdp_to_delta(rho: float, epsilon: float, *, simple: bool = False) -> Conver
 
     simple: e**-((epsilon - rho)**2 / (4 rho)), 1 for epsilon <= rho.
     """
-    cost, asked = level(rho, "rho"), level(epsilon)
+    cost, asked = nonnegative(rho, "rho"), nonnegative(epsilon)
     if cost in (0.0, math.inf) or math.isinf(asked):
         return Converted.delta(-math.inf if math.isfinite(cost) else 0.0, "upper", "rho = 0 gives nothing away")
     if simple:
@@ -245,7 +245,7 @@ def zcdp_to_delta(rho: float, epsilon: float, *, simple: bool = False) -> Conver
 
 def gaussian_zcdp(mu: float) -> Converted:
     """Of Gaussian noise whose sensitivity is mu standard deviations: mu**2 / 2. Exact."""
-    shift = level(mu, "mu")
+    shift = nonnegative(mu, "mu")
     return Converted.exact(shift * shift / 2, "Bun, Steinke (2016), Proposition 1.6", of=shift)
 
 

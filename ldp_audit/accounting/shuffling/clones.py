@@ -58,8 +58,8 @@ _OF_THE_LOGARITHM = 16 * 2.0**-52
 """And the amount relative to ln delta, against the rounding of a large logarithm."""
 
 _CELLS, _FEWER_CELLS = 1024, 128
-"""Up to four times so many totals C are evaluated one by one; more are bounded in so many runs. A loss that dominates
-takes fewer."""
+"""Up to four times this number of totals C are evaluated one by one; more are bounded in this number of runs. A loss
+that dominates takes fewer."""
 
 _ALL = 4096
 """Up to this n all totals are kept."""

@@ -58,7 +58,7 @@ _PRECISION, _BLOCKS, _ALL_BLOCKS = 5e-4, 2000, 64 * MOST_ONE_BY_ONE
 """With more clients, the difference of the bounds on ln delta, as far as this many blocks of splits allow."""
 
 _DENSE, _SPARSE, _COARSE, _FEW = 180, 240, 2e-4, 1000
-"""A loss that dominates takes so many epsilons, see `chord_levels`; precision and blocks likewise for each of them."""
+"""The epsilons of a loss that dominates, see `chord_levels`; and precision and blocks for each of them."""
 
 _FINE, _DENSER, _FEWEST = 1e-5, 400, 400
 """Its precision for few clients, and the first number for the fewest of them."""
@@ -229,7 +229,7 @@ def _coarser(least: Numbers, last: Numbers, above: Numbers, high: float) -> tupl
 
 
 def _cut(least: Numbers, last: Numbers, parts: int) -> tuple[Numbers, Numbers]:
-    """Each block as so many parts, or as its splits if these are fewer: their ends."""
+    """Each block as this many parts, or as its splits if these are fewer: their ends."""
     steps = np.arange(parts + 1) / parts
     edges = least[:, None] + np.floor((last - least + 1)[:, None] * steps)
     starts, ends = edges[:, :-1].ravel(), edges[:, 1:].ravel() - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +60,15 @@ class TargetSampler(NamedSampler):
 def _object(target: str, *, fresh: bool) -> Any:
     from ldp_audit.mechanisms import target as targets
 
+    owner, _, method = target.rpartition(".")
+    if fresh and ":" in owner and isinstance(kind := targets.load(owner, classes=True), type):
+        return partial(_method_of_new, kind, method)
     found = targets.load(target, classes=True)
     return found if fresh else made(found)
+
+
+def _method_of_new(kind: type, method: str) -> Any:
+    return getattr(kind(), method)
 
 
 @cache
