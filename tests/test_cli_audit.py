@@ -335,6 +335,17 @@ def test_the_last_bits_and_the_curves_are_looked_at_when_asked_for(tmp_path: Pat
     assert audit(*base, "--floating-point") == 1
 
 
+def test_a_claimed_rho_is_compared(tmp_path: Path, capsys: Captured) -> None:
+    """Catches a claim of zCDP that is forgotten. The truth is 0.462, (p - q) epsilon, at order 1."""
+    base, file = (f"{HERE}:honest", "--inputs=-1,1", "--samples", "20000", "--quiet"), tmp_path / "rho.json"
+    assert audit(*base, "--claimed-rho", "0.5", "--json", str(file)) == 0
+    assert outcome(file)["curves"]["claims"][0]["divergence_lower"] < 0.4622
+    assert audit(*base, "--claimed-rho", "0.3") == 1
+    assert "violated: claimed rho 0.3" in capsys.readouterr().out
+    assert audit(*base, "--claimed-rho", "0.3", "--confirm", str(file)) == 2
+    assert "--claimed-rho does not go with --confirm" in capsys.readouterr().err
+
+
 def test_a_sequential_audit_stops_early(tmp_path: Path) -> None:
     file = tmp_path / "found.json"
     assert audit(f"{HERE}:leaky", "--inputs=-1,1", "--epsilon", "1", "--sequential", "--json", str(file)) == 1

@@ -18,13 +18,14 @@ from ldp_audit.auditing.independent_audit import IndependentBound
 from ldp_audit.auditing.membership import GuessesResult, audit_guesses, audit_scores
 from ldp_audit.auditing.power import plan
 from ldp_audit.auditing.program import ProgramError
-from ldp_audit.auditing.result import AuditResult, Witness
+from ldp_audit.auditing.result import AuditResult, DivergenceClaim, Witness
 from ldp_audit.auditing.scores.law_score import Law, LawScore
 
 __all__ = [
     "AuditResult",
     "Counts",
     "Curves",
+    "DivergenceClaim",
     "FitResult",
     "FitWitness",
     "GuessesResult",

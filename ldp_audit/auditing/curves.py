@@ -17,10 +17,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, pairwise
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -107,18 +106,10 @@ class Curves:
         return tuple(found)
 
     def witness(self, inputs: tuple[Any, Any], events: Sequence[Event]) -> Witness:
-        """The union of first cells that tells the inputs apart best, by p_j - q_j.   events: of the levels."""
-        count = 1 + int(np.argmax([p - q for p, q in self.limits]))
-        pieces: list[tuple[float, float]] = []
-        for low, high in sorted(piece for event in events[:count] for piece in event.intervals):
-            if pieces and pieces[-1][1] == low:
-                pieces[-1] = (pieces[-1][0], high)
-            else:
-                pieces.append((low, high))
-        labels = tuple(label for event in events[:count] for label in event.labels)
-        counts = reduce(add, self.levels[:count])
-        counts = replace(counts, trials=self.levels[0].trials, other_trials=self.levels[0].other_trials)
-        return Witness(inputs, replace(events[0], intervals=tuple(pieces), labels=labels), counts)
+        """The cell whose frequencies on the two inputs differ most.   events: of the levels."""
+        apart = [abs(p - q) for p, q in (one.frequencies for one in self.levels)]
+        place = int(np.argmax(apart))
+        return Witness(inputs, events[place], self.levels[place])
 
     def trade_off_upper(self, alphas: ArrayLike) -> NDArray[np.float64] | np.float64:
         """An upper bound on the least type II error at these type I errors, the lower direction; shape of `alphas`.

@@ -39,6 +39,12 @@ def add_arguments(audit: argparse.ArgumentParser) -> None:
     )
     add("--epsilon", type=float, metavar="E", help="the claim, in nats; without it only the bound is stated")
     add("--delta", type=float, metavar="D", help="the claimed delta; 0 by default")
+    add(
+        "--claimed-rho",
+        type=float,
+        metavar="R",
+        help="a claim of zCDP: Renyi divergences are at most R times the order",
+    )
     add("--samples", type=count, metavar="N", help="of each input, the search included; 1e6 by default")
     add("--confidence", type=float, metavar="C", help="of everything that is stated; 0.999 by default")
     add("--seed", type=_seed, metavar="SEED", help="a whole number, 0 by default, or random")
@@ -139,6 +145,8 @@ def _check_together(options: argparse.Namespace) -> None:
         raise ValueError("--reports is about --fresh")
     if options.fresh and (options.program or options.url):
         raise ValueError("--fresh is about a TARGET")
+    if options.claimed_rho is not None and (options.confirm or options.merge or options.implementation):
+        raise ValueError("--claimed-rho does not go with --confirm, --merge and --implementation")
     if not options.implementation:
         if options.bits is not None or options.monotone:
             raise ValueError("--bits and --monotone are about --implementation")
@@ -179,7 +187,7 @@ def _audited(options: argparse.Namespace, progress: Progress) -> AuditResult:
 
     sampler, loaded = _sampler_of(options, options.target)
     inputs, epsilon = _compared(options, loaded)
-    given = {"samples": options.samples, "confidence": options.confidence}
+    given = {"samples": options.samples, "confidence": options.confidence, "claimed_rho": options.claimed_rho}
     wanted = {name: True for name in ("sequential", "curves", "floating_point") if getattr(options, name)}
     return audit(
         sampler,
