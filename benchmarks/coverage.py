@@ -60,12 +60,14 @@ def main() -> int:
     """Print the table; 1 if a row fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer runs")
+    parser.add_argument("--audits", type=int, help="whole audits a row, instead of 2,000 or 50")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument(
         "--only", choices=["epsilon", "delta", "sequential", "audits", "nulls"], help="these rows alone"
     )
     options = parser.parse_args()
     runs, audits = (200, 50) if options.quick else (10_000, 2_000)
+    audits = options.audits or audits
     _say(f"alpha = {ALPHA}; allowed: alpha + 3 sigma\n")
     _say("| bound | runs | exceeded | share | P(so many) | median gap | holds |")
     _say("|---|---|---|---|---|---|---|")

@@ -177,13 +177,13 @@ FIVE, TEN = patterns(5), patterns(10)
 COUNTS = patterns(5, all_may_differ=False)
 
 CASES: dict[str, Published] = {
-    "Laplace": Published(laplace, NUMBERS, 0.0976, (0.011051, 0.010000)),
-    "truncated geometric": Published(truncated_geometric, NUMBERS, 0.1155, (0.011256, 0.010005)),
-    "noisy histogram 1": Published(histogram(10.0), COUNTS, 0.0977, (0.011060, 0.010008)),
-    "noisy histogram 2": Published(histogram(0.1), COUNTS, 4.6015, (0.998864, 0.010014)),
+    "Laplace": Published(laplace, NUMBERS, 0.0976, (0.011051, 0.010000), 0.1),
+    "truncated geometric": Published(truncated_geometric, NUMBERS, 0.1155, (0.011256, 0.010005), math.log(1.125)),
+    "noisy histogram 1": Published(histogram(10.0), COUNTS, 0.0977, (0.011060, 0.010008), 0.1),
+    "noisy histogram 2": Published(histogram(0.1), COUNTS, 4.6015, (0.998864, 0.010014), 10.0),
     "noisy maximum 1": Published(noisy_maximum("laplace", value=False), FIVE, 0.0925, (0.011010, 0.010014)),
     "noisy maximum 2": Published(noisy_maximum("exponential", value=False), FIVE, 0.0979, (0.011069, 0.010014)),
-    "noisy maximum 3": Published(noisy_maximum("laplace", value=True), FIVE, 0.2488, (0.012806, 0.009963)),
+    "noisy maximum 3": Published(noisy_maximum("laplace", value=True), FIVE, 0.2488, (0.012806, 0.009963), 0.25),
     "noisy maximum 4": Published(noisy_maximum("exponential", value=True), FIVE, 0.3534, (0.014187, 0.009942)),
     "sparse vector 1": Published(sparse_vector(20, 40, above=0.5), TEN, 0.0858, (0.010932, 0.010010)),
     "sparse vector 2": Published(sparse_vector(20, 40, redrawn=True), TEN, 0.0852, (0.010874, 0.009963)),
@@ -193,9 +193,9 @@ CASES: dict[str, Published] = {
     "sparse vector 6": Published(sparse_vector(20, 20, most=None), TEN, 0.2698, (0.013157, 0.010024)),
     "RAPPOR": Published(rappor(0.75, 0.45, 0.55), NUMBERS, 0.3008, (0.013398, 0.009896), 6 * math.log(0.5125 / 0.4875)),
     "one-time RAPPOR": Published(rappor(0.95), NUMBERS, 0.5999, (0.018167, 0.009951), 6 * math.log(0.525 / 0.475)),
-    "20 Laplaces": Published(parallel_laplace, NUMBERS, 0.0299, (0.010318, 0.009992)),
+    "20 Laplaces": Published(parallel_laplace, NUMBERS, 0.0299, (0.010318, 0.009992), 0.1),
     "sparse vectors 3 and 4": Published(parallel_sparse_vectors, TEN, 0.2616, (0.013042, 0.010018)),
-    "prefix sums": Published(prefix_sums, TEN, 0.5774, (0.017881, 0.010017)),
+    "prefix sums": Published(prefix_sums, TEN, 0.5774, (0.017881, 0.010017), 1.0),
     "numerical sparse vector": Published(numerical_sparse_vector, TEN, 0.0345, (0.010382, 0.010007)),
 }
 

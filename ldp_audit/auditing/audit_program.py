@@ -88,8 +88,9 @@ def audit(
         progress = Progress(quiet=not progress)
     search = as_search(inputs)
     check_arguments(claimed_epsilon, claimed_delta, samples, confidence)
-    check_divergences(claimed_rho, claimed_renyi)
-    curves = curves or claimed_rho is not None or claimed_renyi is not None
+    if claimed_rho is not None or claimed_renyi is not None:
+        check_divergences(claimed_rho, claimed_renyi)
+        curves = True
     claimed_epsilon = None if claimed_epsilon is None else float(claimed_epsilon)  # not numpy's, which JSON cannot hold
     claimed_delta, samples, confidence = float(claimed_delta), int(samples), float(confidence)
     program, fresh = Program(sampler, seed, timeout), Fresh(sampler)
@@ -112,7 +113,8 @@ def audit(
     named = search.inputs
     product = law if isinstance(law, ProductLaw) and claimed_delta == 0 else None
     error = 1 - confidence
-    claim, runner = (claimed_epsilon, claimed_delta), runner_of(workers, scheduler)
+    claim = (claimed_epsilon, claimed_delta)
+    runner = None if workers == 1 and scheduler is None else runner_of(workers, scheduler)
     state = opened(resume, program, search, claim, samples, confidence, curves=curves, floating_point=floating_point)
 
     # 1. Search: some of the samples choose the pair, the direction and the event.
