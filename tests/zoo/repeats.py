@@ -89,6 +89,7 @@ CACHE = Specimen(
     claimed_epsilon=1.0,
     broken_epsilon=math.inf,
     sound_epsilon=1.0,
+    remembers=True,
 )
 
 _POOL = laplace(1000, 1.0, np.random.default_rng(3))

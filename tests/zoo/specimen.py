@@ -20,6 +20,7 @@ class Specimen:
     broken_epsilon, sound_epsilon: nats, at claimed_delta, over these inputs: exact, or None where not worked out.
     floating_point: it shows in the last bits of numbers alone, which an audit looks at when it is asked to.
     subtle: it takes the default number of samples to see; a twentieth of it shows the others.
+    remembers: its outputs depend on one draw, of which no number proves anything: an audit says so, and accuses nobody.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Specimen:
     broken_epsilon: float | None = None
     sound_epsilon: float | None = None
     subtle: bool = False
+    remembers: bool = False
     floating_point: bool = False
 
 
