@@ -26,7 +26,7 @@ from ldp_audit.auditing.test import Test, count_all
 
 _MOST_NUMBERS = 2**21  # in the first of an input's search samples, so that memory is bounded
 _UNSURE = 0.05  # a log ratio whose search left this much doubt is searched again with more samples
-_WORTH_MORE = 0.1  # of the distance of the expected bound from the log ratio, which more search would add to it
+_WORTH_MORE = 0.2  # of the distance of the expected bound from the log ratio, which more search would add to it
 _SCREEN, _KEPT = 10, 4  # more pairs than this are screened with fewer samples; so many pairs are searched again
 _SCREENED = 4_000
 _COMPARED = 12  # a search that took less than this part of the samples compares its last candidates on as many
@@ -82,15 +82,17 @@ def searched(
     if len(named.pairs) > _SCREEN and sizes[0] > _SCREENED:
         sizes = (_SCREENED, *sizes)
     choices: Mapping[tuple[int, int], Choice] = {}
+    settled = False
     for size in sizes:
         if progress is not None and (len(pairs) > 1 or choices):
             progress(f"search: pairs of inputs: {len(pairs)}, more samples of each input: {4 * size}")
         choices = search.choices(pairs, size)
         pairs = _alike(choices)
-        if _settled(choices, pairs[0]):
+        settled = _settled(choices, pairs[0])
+        if settled:
             break
     found = search.found(choices)
-    if found.choice.alternatives and found.spent < samples // _COMPARED:
+    if found.choice.alternatives and not settled and found.spent < samples // _COMPARED:
         found = search.compared(found, samples // _COMPARED)
     else:
         tested = found.choice.alternatives[:MOST_TESTED]
