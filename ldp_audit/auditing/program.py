@@ -138,6 +138,7 @@ class Program:
     _kind: str | None = field(default=None, init=False, repr=False)
     _words: list[int] = field(default_factory=list, init=False, repr=False)  # of 32 bits, the seed's
     _first: tuple[_Where, tuple[Any, ...]] | None = field(default=None, init=False, repr=False)
+    _asked: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -236,7 +237,7 @@ class Program:
         """Whether the first call, made again now, gives the same outputs and leaves the generator in the same state.
 
         Then the outputs seem to follow from the arguments, so that nothing was remembered. Not so where the generator
-        is not used: the randomness is elsewhere, and this cannot be told.
+        is not used: the randomness is elsewhere, and this cannot be told; nor where the first call was a large one.
         """
         if self._first is None:
             return False
@@ -248,8 +249,9 @@ class Program:
 
     def _called(self, x: Any, n: int, rng: np.random.Generator, where: _Where) -> Any:
         raw = self._answer(x, n, rng, where)
-        if self._first is None and n <= _MOST_REPEATED:
+        if not self._asked and n <= _MOST_REPEATED:
             self._first = (where, _fingerprint(raw, rng))
+        self._asked = True
         return raw
 
     def _answer(self, x: Any, n: int, rng: np.random.Generator, where: _Where) -> Any:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldp_audit.auditing import audit
+from ldp_audit.auditing import assert_private, audit
+from ldp_audit.auditing.assertions import NoPowerError
 
 
 class Rappor:
@@ -113,6 +114,12 @@ def test_a_client_that_remembers_is_not_accused(make: Callable[[], Any], sequent
     assert result.epsilon_lower == 0
     assert "remembers earlier calls" in result.notes[0]
     assert "fresh copies" in result.notes[0]
+
+
+def test_a_test_that_begins_with_many_outputs_accuses_no_client_that_remembers() -> None:
+    """A pilot for rare events asks for 20,000 at once; a later call, which repeats itself, would pass for the first."""
+    with pytest.raises(NoPowerError, match="remembers earlier calls"):
+        assert_private(Rappor(), 1.02, (0, 1), rarest=0.001, detects=3.0)
 
 
 def test_one_draw_for_the_life_of_an_object_is_not_accused() -> None:
