@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from auditor_cases import k_rr
+from published_audits import sparse_vector
 from scipy.special import expit
 
 Sampler = Callable[[Any, int, np.random.Generator], Any]
@@ -31,14 +33,9 @@ class Made:
     epsilon: float = 1.0
 
 
-def _response(epsilon: float, x: int, n: int, rng: np.random.Generator, values: int = 2) -> np.ndarray:
-    keep = 1 / (1 + (values - 1) * math.exp(-epsilon))
-    return np.where(rng.random(n) < keep, x, (x + rng.integers(1, values, n)) % values)
-
-
 def responses(values: int) -> Callable[[float], Sampler]:
     """Randomised response."""
-    return lambda epsilon: lambda x, n, rng: _response(epsilon, x, n, rng, values)
+    return lambda epsilon: k_rr(epsilon, values)
 
 
 def bits(number: int) -> Callable[[float], Sampler]:
@@ -88,15 +85,9 @@ def subsets(epsilon: float) -> Sampler:
     return sampler
 
 
-def sparse_vector(epsilon: float) -> Sampler:
-    """Up to one answer of five about a noisy threshold; epsilon at most."""
-
-    def sampler(x: Any, n: int, rng: np.random.Generator) -> np.ndarray:
-        level = rng.laplace(scale=2 / epsilon, size=(n, 1))
-        over = np.array(x) + rng.laplace(scale=4 / epsilon, size=(n, 5)) >= level
-        return np.where(np.cumsum(over, axis=1) - over > 0, -1, over)
-
-    return sampler
+def one_answer(epsilon: float) -> Sampler:
+    """The sparse vector technique with up to one answer of five; epsilon at most."""
+    return sparse_vector(2 / epsilon, 4 / epsilon, above=0.0)
 
 
 def running_sums(epsilon: float) -> Sampler:
@@ -117,22 +108,24 @@ def keyed(epsilon: float) -> Sampler:
 
 def numbered(epsilon: float) -> Sampler:
     """A line of JSON with a running number."""
-    number = itertools.count()
+    number, answer = itertools.count(), k_rr(epsilon, 2)
 
     def sampler(x: int, n: int, rng: np.random.Generator) -> list[str]:
-        return [json.dumps({"id": next(number), "value": one}) for one in _response(epsilon, x, n, rng).tolist()]
+        return [json.dumps({"id": next(number), "value": one}) for one in answer(x, n, rng).tolist()]
 
     return sampler
 
 
 def with_uuid(epsilon: float) -> Sampler:
     """A random identifier and an answer."""
-    return lambda x, n, rng: [(str(uuid.uuid4()), one) for one in _response(epsilon, x, n, rng).tolist()]
+    answer = k_rr(epsilon, 2)
+    return lambda x, n, rng: [(str(uuid.uuid4()), one) for one in answer(x, n, rng).tolist()]
 
 
 def with_bytes(epsilon: float) -> Sampler:
     """A byte that answers, and eight random ones."""
-    return lambda x, n, rng: [bytes([one]) + rng.bytes(8) for one in _response(epsilon, x, n, rng).tolist()]
+    answer = k_rr(epsilon, 2)
+    return lambda x, n, rng: [bytes([one]) + rng.bytes(8) for one in answer(x, n, rng).tolist()]
 
 
 class Remembering:
@@ -165,7 +158,7 @@ NULLS: dict[str, Made] = {
     "geometric noise": Made(geometric, (0, 1)),
     "subset selection, as bits": Made(subsets, (0, 1)),
     "unary encoding, 10 bits": Made(bits(10), (0, 1)),
-    "sparse vector": Made(sparse_vector, ((0, 0, 0, 0, 0), (1, 1, 1, 1, 1))),
+    "sparse vector": Made(one_answer, ((0, 0, 0, 0, 0), (1, 1, 1, 1, 1))),
     "running sums": Made(running_sums, (0.0, 1.0)),
     "three noisy numbers, four inputs": Made(noise(3, 3), (0.0, 0.3, 0.6, 1.0)),
     "a dictionary of bits": Made(keyed, (0, 1)),

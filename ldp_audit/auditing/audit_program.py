@@ -150,10 +150,7 @@ def audit(
     # 3. Bound: the least epsilon that the counts allow, for each part of the error.
     findings = [_finding(Witness(test.pair, choice.event, counts), budget["event"], design, claim)]
     for one in alternatives:
-        one_counts, turned = others.pop(0), one.swapped != choice.swapped
-        witness = Witness(
-            test.pair[::-1] if turned else test.pair, one.event, one_counts.swapped() if turned else one_counts
-        )
+        witness = Witness(test.pair, one.event, others.pop(0)).turned(one.swapped != choice.swapped)
         own = budget["alternatives"] / len(alternatives)
         findings.append(_finding(witness, own, one.design_epsilon(claimed_delta), claim))
     repeated, calls = _repeats(program, named, found.places, budget["calls"], claim, samples)

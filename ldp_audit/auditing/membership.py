@@ -149,9 +149,7 @@ def most_significant(first: np.ndarray, second: np.ndarray) -> Choice:
 def tested(choice: Choice, inputs: tuple[Any, Any], first: np.ndarray, second: np.ndarray) -> Witness:
     """The chosen event with its counts on scores that did not choose it."""
     counts = Counts(choice.event.count(Outputs(first)), len(first), choice.event.count(Outputs(second)), len(second))
-    return Witness(
-        inputs[::-1] if choice.swapped else inputs, choice.event, counts.swapped() if choice.swapped else counts
-    )
+    return Witness(inputs, choice.event, counts).turned(choice.swapped)
 
 
 def _read(name: str, values: ArrayLike) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ldp_audit.auditing.bounds import Counts
@@ -28,6 +28,10 @@ class Witness:
     event: Event
     counts: Counts
     calls_for_one: bool = False
+
+    def turned(self, swapped: bool) -> Witness:  # noqa: FBT001
+        """The same with the inputs, and their counts, in the other order where that is so."""
+        return replace(self, inputs=self.inputs[::-1], counts=self.counts.swapped()) if swapped else self
 
     def describe(self) -> str:
         """In words, one line."""

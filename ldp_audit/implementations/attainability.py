@@ -96,9 +96,8 @@ def _pair(
     swapped = [one.swapped for one in (choice, *choice.alternatives)]
     found = []
     for event, counts, turned in zip(events, tally, swapped, strict=True):
-        hits = counts.swapped() if turned else counts
-        witness = Witness(pair[::-1] if turned else pair, event, hits)
-        found.append((_limits(hits, error / len(events)), witness, turned))
+        witness = Witness(pair, event, counts).turned(turned)
+        found.append((_limits(witness.counts, error / len(events)), witness, turned))
     best, witness, turned = max(found, key=lambda one: (one[0].epsilon, one[0].delta(0.0)))
     if turned:
         best = JointCounts(best.total, tuple((second, first, number) for first, second, number in best.rows))
