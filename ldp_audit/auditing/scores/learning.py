@@ -307,9 +307,14 @@ def correlated(first: np.ndarray, second: np.ndarray) -> bool:
         return False
     with np.errstate(all="ignore"), one_thread():
         spread = (np.cov(first, rowvar=False) + np.cov(second, rowvar=False)) / 2
-        sizes = np.sqrt(np.diag(spread))
-        within = np.abs(np.tril(spread / sizes[:, None] / sizes, -1))
+        within = np.abs(np.tril(correlations(spread), -1))
     return bool(np.max(within[np.isfinite(within)], initial=0.0) > _CORRELATED + 5 / math.sqrt(len(first)))
+
+
+def correlations(spread: np.ndarray) -> np.ndarray:
+    """Of a covariance, shape (d, d); 0 for a coordinate that is constant."""
+    sizes = np.sqrt(np.maximum(np.diag(spread), 1e-300))
+    return spread / sizes[:, None] / sizes
 
 
 def noise(n: int, m: int) -> float:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldp_audit.auditing.scores.learning import distance, noise, one_thread
+from ldp_audit.auditing.scores.learning import correlations, distance, noise, one_thread
 from ldp_audit.auditing.scores.score import read_finite, read_list, read_place
 
 _LIMIT = 30.0  # scales from the centre at which a coordinate is clipped
@@ -180,8 +180,7 @@ def _spread_apart(direction: np.ndarray, samples: _Pair) -> bool:
 def _dependent(spreads: list[np.ndarray], rows: int) -> bool:
     """Whether coordinates are correlated by more than noise would be."""
     for spread in spreads:
-        sizes = np.sqrt(np.maximum(np.diag(spread), 1e-300))
-        correlation = spread / sizes[:, None] / sizes
+        correlation = correlations(spread)
         np.fill_diagonal(correlation, 0.0)
         if np.max(np.abs(correlation), initial=0.0) > _CORRELATED + 5 / math.sqrt(rows):
             return True

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ldp_audit.auditing.scores.additive import Additive
-from ldp_audit.auditing.scores.learning import correlated, one_thread
+from ldp_audit.auditing.scores.learning import correlated, correlations, one_thread
 from ldp_audit.auditing.scores.score import read_finite, read_list
 
 _MOST = 64  # coordinates
@@ -39,19 +39,18 @@ class Residuals:
     def learn(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> list[Residuals]:
         """One for each additive table; none for many coordinates, for uncorrelated ones, or where values repeat."""
         dimension = first.shape[1]
-        if dimension > _MOST or not correlated(first, second):
+        if dimension > _MOST or any(len(np.unique(column)) < len(column) // 2 for column in first[:_FEW].T):
             return []
-        if any(len(np.unique(column)) < len(column) // 2 for column in first[:_FEW].T):
+        if not correlated(first, second):
             return []
         with np.errstate(all="ignore"), one_thread():
             means = [sample.mean(axis=0) for sample in (first, second)]
-            spread = sum(np.cov(sample, rowvar=False) for sample in (first, second)) / 2
-            sizes = np.sqrt(np.diag(spread))
-            correlation = spread / sizes[:, None] / sizes
+            spread = (np.cov(first, rowvar=False) + np.cov(second, rowvar=False)) / 2
+            correlation = correlations(spread)
             if not np.isfinite(correlation).all():
                 return []
             lower = np.linalg.cholesky(correlation + _RIDGE * np.eye(dimension))
-            rows = np.linalg.inv(lower) / sizes
+            rows = np.linalg.inv(lower) / np.sqrt(np.diag(spread))
         centre = tuple(map(float, (means[0] + means[1]) / 2))
         fixed = tuple(tuple(map(float, row[: place + 1])) for place, row in enumerate(rows))
         bare = Residuals(centre, fixed, Additive((), (), ()))
