@@ -37,11 +37,11 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.budget_arguments import log_of_delta, nonnegative, probability
 from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.hulls import levels_of
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.log_space import expit
+from ldp_audit.numerics import log_of_delta, nonnegative, probability
 
 _ROUNDING = 2e-12
 """By how much, of itself, a delta may be wrong."""

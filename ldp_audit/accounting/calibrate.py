@@ -22,7 +22,7 @@ from itertools import pairwise
 from typing import Any
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
-from ldp_audit.losses.budget_arguments import as_float, log_of_delta, nonnegative, shown
+from ldp_audit.numerics import as_float, log_of_delta, nonnegative, shown
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,10 @@ from ldp_audit.accounting.calibrate import Calibrated, calibrate
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
 from ldp_audit.accounting.subsample import MOST_RECORDS, Adjacency, Kind, subsample
-from ldp_audit.losses.budget_arguments import log_of_delta, nonnegative, positive, whole
 from ldp_audit.losses.discrete_loss import MOST_TIMES, BinomialLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms.laplace import Laplace
-from ldp_audit.numerics import root
+from ldp_audit.numerics import log_of_delta, nonnegative, positive, root, whole
 
 _LARGE = 700.0
 _WIDEST = 1e12

@@ -21,7 +21,7 @@ from ldp_audit.accounting.attack_success import (
 )
 from ldp_audit.accounting.converted import plain
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.budget_arguments import probability, whole
+from ldp_audit.numerics import probability, whole
 
 PRIORS = (0.01, 0.1, 0.5)
 FALSE_ALARMS = (0.001, 0.01, 0.1)

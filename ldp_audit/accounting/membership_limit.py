@@ -35,9 +35,8 @@ from ldp_audit.accounting.shuffling.anonymous_counts import (
     check_clients,
     hypotheses,
 )
-from ldp_audit.losses.budget_arguments import nonnegative, whole
 from ldp_audit.losses.noise_losses import GaussianLoss
-from ldp_audit.numerics import exp_upwards
+from ldp_audit.numerics import exp_upwards, nonnegative, whole
 
 _BERRY_ESSEEN = 0.4748
 _STEPS = 200  # of a bisection: floats are used up before

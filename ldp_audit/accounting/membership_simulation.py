@@ -27,7 +27,7 @@ from scipy import special
 from ldp_audit.accounting.figure import Figure, Panel, Series
 from ldp_audit.accounting.membership_limit import advantage, smallest_dimension
 from ldp_audit.accounting.shuffling.anonymous_counts import Against, CountLaws, Others, anonymous_count
-from ldp_audit.losses.budget_arguments import whole
+from ldp_audit.numerics import whole
 
 
 @dataclass(frozen=True)

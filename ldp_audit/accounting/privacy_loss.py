@@ -17,12 +17,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ldp_audit.losses.budget_arguments import log_of_delta, nonnegative, whole
 from ldp_audit.losses.composition import composed
 from ldp_audit.losses.grid_loss import check_width
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.losses.loss import PairLoss, pair_loss_of
-from ldp_audit.numerics import exp_upwards, root
+from ldp_audit.numerics import exp_upwards, log_of_delta, nonnegative, root, whole
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

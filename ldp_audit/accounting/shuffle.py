@@ -33,13 +33,12 @@ from ldp_audit.accounting.shuffling.anonymous_counts import Chance
 from ldp_audit.accounting.shuffling.clones import MOST_CLIENTS, MOST_EPSILON, clones, stronger_clones, third_value
 from ldp_audit.accounting.shuffling.count_loss import event_count, placed_count
 from ldp_audit.accounting.shuffling.worst_neighbourhood import WorstNeighbourhood, one_end
-from ldp_audit.losses.budget_arguments import as_float, whole
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, pure_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.mechanisms.log_space import expit
 from ldp_audit.mechanisms.mechanism import Mechanism
-from ldp_audit.numerics import log1mexp, root
+from ldp_audit.numerics import as_float, log1mexp, root, whole
 
 MOST_PLACED = 350.0
 """Nats: beyond, the square of the rarer report's probability underflows, and shuffling hides nobody: see `_beyond`."""

@@ -42,13 +42,12 @@ import numpy as np
 
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
 from ldp_audit.losses.binomial import log_binomial
-from ldp_audit.losses.budget_arguments import as_float, whole
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, atoms_of, pure_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss, mixture
 from ldp_audit.losses.loss import LossWithInfinity, PairLoss
 from ldp_audit.losses.subsampled_loss import SamplingRate, subsampled, symmetric
 from ldp_audit.mechanisms.subsample_release import SubsampleRelease
-from ldp_audit.numerics import log_ratio, log_sum
+from ldp_audit.numerics import as_float, log_ratio, log_sum, whole
 
 Kind = Literal["poisson", "without", "with"]
 Adjacency = Literal["add/remove", "replace"]

@@ -46,7 +46,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import next_fast_len
 
-from ldp_audit.losses.budget_arguments import whole
 from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.discretisation import (
     Moves,
@@ -60,7 +59,7 @@ from ldp_audit.losses.discretisation import (
 )
 from ldp_audit.losses.grid_plan import WIDTH, Grid, Part, Tilt, TiltPlan, tilt_plan
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.numerics import BoundedCache
+from ldp_audit.numerics import BoundedCache, whole
 
 _EPS = 2.0**-52
 _MOST_KEPT = 6

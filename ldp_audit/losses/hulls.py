@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from ldp_audit.losses.budget_arguments import log_of_delta, nonnegative
 from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, symmetric_loss
 from ldp_audit.losses.loss import PairLoss
+from ldp_audit.numerics import log_of_delta, nonnegative
 
 _POINTS = 1500
 _DEEPEST = -745.0

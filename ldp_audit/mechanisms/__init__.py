@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time names are import
     from ldp_audit.mechanisms.laplace import Laplace as Laplace
     from ldp_audit.mechanisms.layer_range import ClientRange as ClientRange
     from ldp_audit.mechanisms.layer_range import LayerRange as LayerRange
-    from ldp_audit.mechanisms.parameter import Parameter as Parameter
+    from ldp_audit.mechanisms.mechanism import Parameter as Parameter
     from ldp_audit.mechanisms.parameter_shuffler import ParameterShuffler as ParameterShuffler
     from ldp_audit.mechanisms.perturbed_encoding import PerturbedEncoding as PerturbedEncoding
     from ldp_audit.mechanisms.perturbed_sampling import PerturbedSampling as PerturbedSampling
@@ -65,7 +65,7 @@ _HOME = {
     "Ind": "channel",
     "LayerRange": "layer_range",
     "OUTPUT": "density",
-    "Parameter": "parameter",
+    "Parameter": "mechanism",
     "ParameterShuffler": "parameter_shuffler",
     "ROOT_T": "variable",
     "SymbolicChannel": "channel",

@@ -24,8 +24,7 @@ from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, report_dtype
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import Example, Mechanism
-from ldp_audit.mechanisms.parameter import BUDGET, LENGTH, Parameter
+from ldp_audit.mechanisms.mechanism import BUDGET, LENGTH, Example, Mechanism, Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, Source, source_of
 from ldp_audit.mechanisms.sparse_report import SparseReport, scattered, thinned, two_parts
 from ldp_audit.mechanisms.two_point import TwoPoint

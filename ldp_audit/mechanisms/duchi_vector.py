@@ -24,8 +24,7 @@ from sympy import oo
 
 from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.inputs import array_of, as_reports, report_dtype, vectors
-from ldp_audit.mechanisms.mechanism import Example, Losses
-from ldp_audit.mechanisms.parameter import BUDGET, Parameter
+from ldp_audit.mechanisms.mechanism import BUDGET, Example, Losses, Parameter
 from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.staircase import FiniteStaircase, Logs, Staircase
 from ldp_audit.mechanisms.variable import T, Variable

@@ -20,8 +20,7 @@ from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import Example, Losses, Mechanism
-from ldp_audit.mechanisms.parameter import BUDGET
+from ldp_audit.mechanisms.mechanism import BUDGET, Example, Losses, Mechanism
 from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.ranking import DIMENSION, log_prob_by_rank, require_ranking
 from ldp_audit.mechanisms.variable import EPSILON, Variable

@@ -28,9 +28,8 @@ from ldp_audit.mechanisms.hockey_stick import Doubled, doubled, hockey_stick
 from ldp_audit.mechanisms.inputs import finite, numbers_of, single
 from ldp_audit.mechanisms.laplace import INPUT, SENSITIVITY
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import Example, Mechanism
+from ldp_audit.mechanisms.mechanism import Example, Mechanism, Parameter
 from ldp_audit.mechanisms.noise_grid import NoiseGrid, floor_log2, require_moderate
-from ldp_audit.mechanisms.parameter import Parameter
 from ldp_audit.mechanisms.randomness import BITS, Source
 from ldp_audit.mechanisms.variable import Variable
 

@@ -24,8 +24,7 @@ from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.finite_precision import Thresholds, WholeWords
 from ldp_audit.mechanisms.inputs import array_of, in_interval, numbers_of
-from ldp_audit.mechanisms.mechanism import Example, Losses, Mechanism
-from ldp_audit.mechanisms.parameter import BUDGET
+from ldp_audit.mechanisms.mechanism import BUDGET, Example, Losses, Mechanism
 from ldp_audit.mechanisms.piecewise import INPUT, PIECEWISE, Piecewise, PiecewiseGrid
 from ldp_audit.mechanisms.randomness import NumpySource, Source
 from ldp_audit.mechanisms.short_words import Draw, mixed

@@ -24,9 +24,8 @@ from ldp_audit.mechanisms.finite_precision import FinitePrecision
 from ldp_audit.mechanisms.inputs import finite, numbers_of, single
 from ldp_audit.mechanisms.laplace_noise import PARTS, discrete_laplace
 from ldp_audit.mechanisms.log_space import excess, levels
-from ldp_audit.mechanisms.mechanism import Example, Mechanism
+from ldp_audit.mechanisms.mechanism import Example, Mechanism, Parameter
 from ldp_audit.mechanisms.noise_grid import NoiseGrid, floor_log2, require_moderate
-from ldp_audit.mechanisms.parameter import Parameter
 from ldp_audit.mechanisms.randomness import BITS, Source
 from ldp_audit.mechanisms.variable import Variable
 

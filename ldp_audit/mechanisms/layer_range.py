@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.mechanisms.inputs import as_array, as_reports, finite, finite_numbers, in_interval, numbers_of
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.parameter import BUDGET, check_parameters
+from ldp_audit.mechanisms.mechanism import BUDGET, check_parameters
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.two_point import TwoPoint
 

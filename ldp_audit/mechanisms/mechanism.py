@@ -1,8 +1,9 @@
-"""The base class of all mechanisms: what each must define, and what is derived from it."""
+"""The base class of all mechanisms, and their parameters: what each must define, and what is derived from it."""
 
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,12 +11,73 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sympy import oo
 
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, symmetric_loss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.profile_loss import loss_of_profile
 from ldp_audit.mechanisms.log_space import excess, levels
-from ldp_audit.mechanisms.parameter import Parameter, check_parameters
+from ldp_audit.mechanisms.variable import EPSILON, Variable
+from ldp_audit.numerics import as_float, shown
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A named real parameter with a constant domain.
+
+    name: of the argument.   variable: its symbol in the definition, with constant bounds.
+    typical: a range from which tests and examples draw.   infinite: whether +inf is accepted, as a limit.
+    """
+
+    name: str
+    variable: Variable
+    typical: tuple[float, float]
+    infinite: bool = False
+
+    def check(self, value: Any) -> float:
+        """The value as a float, or an int for whole numbers; ValueError, naming argument, value and domain, else."""
+        number = as_float(value)
+        if math.isnan(number) or not self._inside(number):
+            raise ValueError(f"{self.name} must be {self.domain()}, got {shown(value)}")
+        if self.variable.lower_open and number - float(self.variable.lower) < sys.float_info.min:
+            raise ValueError(f"{self.name} must be {self.domain()}, by {sys.float_info.min!r} at least, got {value!r}")
+        if self.variable.integer_valued:
+            if number != int(number):
+                raise ValueError(f"{self.name} must be {self.domain()}, got {value!r}")
+            return int(value)  # not of the float, which is rounded from 2**53 on
+        return number
+
+    def domain(self) -> str:
+        """The domain in words, for messages."""
+        bounds = []
+        if self.variable.lower.is_finite:
+            bounds.append(f"{'>' if self.variable.lower_open else '>='} {self.variable.lower}")
+        if self.variable.upper.is_finite:
+            bounds.append(f"{'<' if self.variable.upper_open else '<='} {self.variable.upper}")
+        kind = "a number" if self.infinite else "a finite number"
+        kind = "a whole number" if self.variable.integer_valued else kind
+        return " ".join([kind, " and ".join(bounds)]).strip()
+
+    def _inside(self, number: float) -> bool:
+        if math.isinf(number):
+            return self.infinite and number > 0
+        lower, upper = float(self.variable.lower), float(self.variable.upper)
+        above = number > lower if self.variable.lower_open else number >= lower
+        below = number < upper if self.variable.upper_open else number <= upper
+        return above and below
+
+
+BUDGET = Parameter("epsilon", EPSILON, typical=(0.1, 10.0))
+"""A positive, finite epsilon."""
+
+LENGTH = Parameter("d", Variable("d", 1, oo, integer=True), typical=(1, 50))
+"""The length of a vector."""
+
+
+def check_parameters(mechanism: Any) -> None:
+    """Check each declared parameter, and store its value as a float or int."""
+    for parameter in mechanism.parameters:
+        object.__setattr__(mechanism, parameter.name, parameter.check(getattr(mechanism, parameter.name)))
 
 
 @dataclass(frozen=True)

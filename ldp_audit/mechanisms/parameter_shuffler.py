@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.inputs import finite
-from ldp_audit.mechanisms.parameter import Parameter, check_parameters
+from ldp_audit.mechanisms.mechanism import Parameter, check_parameters
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.variable import Variable
 

@@ -25,8 +25,7 @@ from sympy import oo
 from ldp_audit.losses.loss import PairLoss, pair_loss_of
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of, as_array, finite, finite_numbers, report_dtype, whole_numbers
-from ldp_audit.mechanisms.mechanism import Example, Mechanism
-from ldp_audit.mechanisms.parameter import LENGTH, Parameter
+from ldp_audit.mechanisms.mechanism import LENGTH, Example, Mechanism, Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, source_of
 from ldp_audit.mechanisms.sparse_report import SparseReport, scattered, thinned, two_parts
 from ldp_audit.mechanisms.two_point import TwoPoint

@@ -17,7 +17,7 @@ import array_api_compat.numpy as numpy_namespace
 import numpy as np
 
 from ldp_audit.mechanisms.inputs import array_of
-from ldp_audit.mechanisms.parameter import Parameter
+from ldp_audit.mechanisms.mechanism import Parameter
 from ldp_audit.mechanisms.variable import Variable
 
 WORDS = 2**64

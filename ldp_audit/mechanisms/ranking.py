@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
 from ldp_audit.mechanisms.inputs import array_of
-from ldp_audit.mechanisms.parameter import BUDGET, Parameter
+from ldp_audit.mechanisms.mechanism import BUDGET, Parameter
 from ldp_audit.mechanisms.randomness import Source
 from ldp_audit.mechanisms.staircase import Logs, Staircase
 from ldp_audit.mechanisms.variable import Variable

@@ -22,8 +22,7 @@ from ldp_audit.losses.subsampled_loss import SamplingRate
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import Example, Mechanism
-from ldp_audit.mechanisms.parameter import Parameter
+from ldp_audit.mechanisms.mechanism import Example, Mechanism, Parameter
 from ldp_audit.mechanisms.randomness import BITS, Source, source_of
 from ldp_audit.mechanisms.variable import Variable
 

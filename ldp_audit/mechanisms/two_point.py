@@ -28,8 +28,7 @@ from ldp_audit.mechanisms.clipping import clip
 from ldp_audit.mechanisms.finite_precision import WholeWords
 from ldp_audit.mechanisms.inputs import array_of, as_reports, in_interval, numbers_of, report_dtype
 from ldp_audit.mechanisms.log_space import expit
-from ldp_audit.mechanisms.mechanism import Example, Losses, Mechanism
-from ldp_audit.mechanisms.parameter import Parameter
+from ldp_audit.mechanisms.mechanism import Example, Losses, Mechanism, Parameter
 from ldp_audit.mechanisms.randomness import NumpySource, Source, rarer_words
 from ldp_audit.mechanisms.short_words import SHORT, Draw, TwoReports
 from ldp_audit.mechanisms.variable import EPSILON, T, Variable

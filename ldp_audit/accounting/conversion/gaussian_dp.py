@@ -14,11 +14,11 @@ from scipy.special import ndtri_exp
 from ldp_audit.accounting.conversion.renyi import directions_of
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.budget_arguments import log_of_delta, nonnegative
 from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.hulls import dominating_atoms
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
+from ldp_audit.numerics import log_of_delta, nonnegative
 
 _PROFILE = "Balle, Wang (2018), Theorem 8; Dong, Roth, Su (2022), Corollary 1"
 _CURVE = "Dong, Roth, Su (2022), Definition 4"

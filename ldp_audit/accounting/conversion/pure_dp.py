@@ -23,10 +23,9 @@ from scipy.special import ndtri_exp
 from ldp_audit.accounting.conversion.renyi import response_renyi
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.budget_arguments import log_of_delta, nonnegative, probability, whole
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, MOST_TIMES, ZERO_LOSS, BinomialLoss
 from ldp_audit.losses.loss import LossWithInfinity, PairLoss
-from ldp_audit.numerics import log1mexp
+from ldp_audit.numerics import log1mexp, log_of_delta, nonnegative, probability, whole
 
 _DOMINATED = "Kairouz, Oh, Viswanath (2015), Theorem 3.3: randomised response is the worst"
 

@@ -20,11 +20,10 @@ import numpy as np
 
 from ldp_audit.accounting.converted import Converted
 from ldp_audit.accounting.privacy_loss import PrivacyLoss
-from ldp_audit.losses.budget_arguments import log_of_delta, nonnegative, order, whole
 from ldp_audit.losses.discrete_loss import DiscreteLoss, symmetric_loss
 from ldp_audit.losses.divergence import laplace_divergence, of_excess
 from ldp_audit.losses.loss import PairLoss
-from ldp_audit.numerics import least_between
+from ldp_audit.numerics import least_between, log_of_delta, nonnegative, order, whole
 
 Curve = Callable[[float], float]
 """A bound on the divergence at each order."""

@@ -15,8 +15,8 @@ from typing import Any
 from scipy.special import ndtri
 
 from ldp_audit.accounting.protocols.protocol import PaperKey, Protocol, Step
-from ldp_audit.losses.budget_arguments import as_float
 from ldp_audit.mechanisms import ExponentialSelection, Gaussian, PerturbedEncoding, PerturbedSampling, SubsampleRelease
+from ldp_audit.numerics import as_float
 
 VERDICTS = {
     "LF-CURSE": "REFUTED",

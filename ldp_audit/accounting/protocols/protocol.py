@@ -15,8 +15,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from ldp_audit.losses.budget_arguments import as_float, whole
 from ldp_audit.mechanisms import target
+from ldp_audit.numerics import as_float, whole
 
 Unit = Literal["value", "record", "client"]
 Adjacency = Literal["replace", "add/remove"]

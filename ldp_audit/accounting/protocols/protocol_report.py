@@ -14,9 +14,9 @@ from ldp_audit.accounting.interpretation import explain
 from ldp_audit.accounting.protocols.conventions import Ledger, Scope, Total, label, step_losses, totals
 from ldp_audit.accounting.protocols.paper_conventions import PaperClaim, paper_claims
 from ldp_audit.accounting.protocols.protocol import Protocol
-from ldp_audit.losses.budget_arguments import as_float
 from ldp_audit.losses.grid_loss import check_width
 from ldp_audit.losses.grid_plan import WIDTH
+from ldp_audit.numerics import as_float
 
 _MOST = 500.0  # nats: beyond, no sentence about odds says anything
 _PRACTICALLY = 0.9999

@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.accounting.laws.finite_laws import count_law
-from ldp_audit.losses.budget_arguments import log_of_delta
 from ldp_audit.mechanisms.inputs import numbers_of
 from ldp_audit.mechanisms.log_space import expit
+from ldp_audit.numerics import log_of_delta
 
 Others = Literal["one end", "center"]
 """Where the other clients' weights lie: all at the lower end, or all at the center of the range.
