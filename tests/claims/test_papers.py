@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from ldp_audit.claims import papers
@@ -100,3 +103,17 @@ def test_what_is_ours_is_not_held_against_a_paper() -> None:
     assert ("fedsel", "FS-L2") not in derived
     damaged = {name for (_, name), source in sources.items() if source == "damaged conversion"}
     assert damaged == {"LF-C1ocrU", "LF-C1ocrL"}
+
+
+def test_the_readme_counts_the_papers_claims_and_those_that_do_not_hold() -> None:
+    by_paper = {key: [one for one in settled_paper(key) if one.claim.source == "paper"] for key in papers.PAPERS}
+    settled = [one for paper in by_paper.values() for one in paper]
+    refuted = sum(one.verdict is Verdict.REFUTED for one in settled)
+    counts = r"(\d+) claims of (\w+) papers on private federated learning, of which\s+(\d+) do not hold"
+    found = re.search(counts, (Path(__file__).parents[2] / "README.md").read_text("utf-8"))
+    assert found is not None
+    assert (int(found[1]), found[2], int(found[3])) == (
+        len(settled),
+        {4: "four"}[sum(map(bool, by_paper.values()))],
+        refuted,
+    )
