@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, overload
 
-from ldp_audit.accounting.figure import Figure
 from ldp_audit.claims.language.statement import Statement, at_most, less
+from ldp_audit.figure import Figure
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.variable import Variable, substitute_domain, variables_of
 from ldp_audit.mechanisms.weights import SymbolicWeights

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ldp_audit.accounting.figure import Figure
+from ldp_audit.figure import Figure
 from ldp_audit.accounting.membership_simulation import membership_figure
 
 
