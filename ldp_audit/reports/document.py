@@ -111,6 +111,7 @@ def _stated(paper: Paper, claim: Claim, groups: dict[str, list[dict[str, Any]]])
     corrected = claim.corrected
     return {
         "id": claim.id,
+        "name": claim.name,
         "paper": paper.key,
         "place": claim.place,
         "source": claim.source,

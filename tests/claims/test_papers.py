@@ -93,6 +93,13 @@ def test_whatever_is_refuted_has_a_correction_that_is_proved_or_an_argument(key:
     assert [one.claim.id for one in refuted if one.correction_verdict() is None and not one.claim.argument] == []
 
 
+@pytest.mark.parametrize("key", papers.PAPERS)
+def test_every_claim_has_a_name_of_its_own(key: str) -> None:
+    claims = {claim.id: claim.name for claim in papers.load(key).claims}
+    assert [id_ for id_, name in claims.items() if not name or id_ in name] == []
+    assert len(set(claims.values())) == len(claims)
+
+
 def test_what_is_ours_is_not_held_against_a_paper() -> None:
     """Our own claims, readings of ours, and a corollary that a conversion of the file has damaged."""
     sources = {(key, one.claim.id): one.claim.source for key in papers.PAPERS for one in settled_paper(key)}
