@@ -1,4 +1,4 @@
-"""A program of a user's, for type checkers: `make package` gives it to mypy and pyright, strict, beside the installed wheel."""
+"""A program of a user: `make package` gives it to mypy and pyright, both strict, beside the installed wheel."""
 # pyright: strict
 
 from __future__ import annotations
