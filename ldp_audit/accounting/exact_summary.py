@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.accounting.figure import Figure, Panel, Series
 from ldp_audit.accounting.trade_off import trade_off_from_below
+from ldp_audit.figure import Figure, Panel, Series
 
 LEVELS = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 

@@ -42,7 +42,7 @@ EXTRAS = {"torch": "training", "statsmodels": "training", "distributed": "dask",
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run the command of these words (sys.argv by default); returns its exit code."""
     words = sys.argv[1:] if arguments is None else arguments
-    options = command_parser(words[:1]).parse_args(words)
+    options = command_parser(words[:1]).parse_args(words, argparse.Namespace(typed=list(words)))
     try:
         return options.run(options)
     except BrokenPipeError:  # the reader of our output (`| head`) has closed it

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from ldp_audit.accounting.figure import Figure, Panel, Series
 from ldp_audit.claims import at_most, equal
 from ldp_audit.claims.claim import Claim, Condition, Correction, Paper
 from ldp_audit.claims.settling import settle_claim
+from ldp_audit.figure import Figure, Panel, Series
 from ldp_audit.mechanisms.variable import Variable
 from ldp_audit.reports import document
 

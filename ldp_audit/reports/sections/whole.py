@@ -29,7 +29,10 @@ def rendered(report: dict[str, Any], fail_on: str | None = None) -> dict[str, st
 
 
 def _figures(report: dict[str, Any]) -> list[dict[str, Any]]:
-    found = [*report["figures"], *(figure for one in report["training"] for figure in one["figures"])]
+    found = [*report["figures"], *(one["figure"] for one in report["mechanisms"])]
+    found += [one["figure"] for one in report["accounting"] if one["figure"]]
+    found += [one["figure"] for paper in report["papers"] for one in paper["mechanisms"] if "figure" in one]
+    found += [figure for one in report["training"] for figure in one["figures"]]
     names = [figure["name"] for figure in found]
     for name in names:
         if not is_figure_name(name):
