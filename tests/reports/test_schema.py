@@ -10,7 +10,7 @@ from typing import Any, get_args
 import jsonschema
 import pytest
 
-from ldp_audit.accounting.figure import Style
+from ldp_audit.figure import Style
 from ldp_audit.claims.claim import Source
 from ldp_audit.claims.language.statement import Quantifier, Relation
 from ldp_audit.claims.verdict import Verdict
