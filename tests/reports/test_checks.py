@@ -51,6 +51,7 @@ FAULTS: dict[str, tuple[str, Change]] = {
     "Nothing is loaded from the network": ("index.html", put("<p", '<img alt="x" src="https://example.org/x.png"><p')),
     "Titles differ from page to page": ("matrix.html", lambda text: text.replace("Verdict matrix |", "Mechanisms |")),
     "junit.xml is well formed, its counts are right": ("junit.xml", put('tests="5"', 'tests="6"')),
+    "report.json is what its schema says": ("report.json", put('"schema_version": 1', '"schema_version": 2')),
 }
 
 
