@@ -54,6 +54,7 @@ FAULTS: dict[str, tuple[str, Change]] = {
         lambda text: text.replace("Every claim and its verdict |", "Mechanisms |"),
     ),
     "junit.xml is well formed, its counts are right": ("junit.xml", put('tests="5"', 'tests="6"')),
+    "report.json is what its schema says": ("report.json", put('"schema_version": 1', '"schema_version": 2')),
 }
 
 
