@@ -28,7 +28,9 @@ from __future__ import annotations
 
 import math
 import sys
+from abc import abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,19 +38,69 @@ from scipy.special import erfcx, log_ndtr
 
 from ldp_audit.losses.divergence import laplace_divergence
 from ldp_audit.losses.loss import EPS, CellMasses, Divergence, PairLoss, Transform, Values, from_excess, from_scaled
-from ldp_audit.numerics import log1mexp
+from ldp_audit.numerics import log1mexp, log_expm1
+
+if TYPE_CHECKING:
+    from ldp_audit.losses.subsampled_loss import SamplingRate
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _FEW = np.polynomial.legendre.leggauss(4)
-_HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+_HALF_LOG_TWO_PI, _LOG_TWO = 0.5 * math.log(2 * math.pi), math.log(2)
 _FAR = 1e9
 _LEAST = -sys.float_info.max
 _LITTLE = -2.5
 """ln of 1 - delta from which down that is computed by itself."""
 
 
+class NoiseLoss(PairLoss):
+    """The loss of noise around one input against noise around another, its own reverse: it rises with the report.
+
+    Reports are in scales of the noise, from the second input on; the first input is at `shift`.
+    """
+
+    @property
+    @abstractmethod
+    def shift(self) -> float:
+        """The distance of the two inputs, in scales of the noise."""
+
+    @abstractmethod
+    def at(self, reports: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The loss at these reports."""
+
+    @abstractmethod
+    def opposed_reports(self, losses: NDArray[np.float64], rate: SamplingRate) -> NDArray[np.float64]:
+        """The largest report of at most this loss of `OpposedLoss`, for losses >= 0; infinite where all are."""
+
+    @abstractmethod
+    def noise_cells(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+        """ln of the masses of noise around 0, by cells as in `CellMasses`; edges in scales, infinities too."""
+
+    @abstractmethod
+    def group(self, records: int) -> NoiseLoss:
+        """See `PairLoss`: inputs `records` times as far apart."""
+
+    @property
+    def exact(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
+    def reversed(self) -> NoiseLoss:
+        """See `PairLoss`: the same."""
+        return self
+
+    @property
+    def moments_known(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
+    @property
+    def discretisable(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
+
 @dataclass(frozen=True)
-class GaussianLoss(PairLoss):
+class GaussianLoss(NoiseLoss):
     """The loss of Gaussian noise, its own reverse; delta is right to about 1e-13 (1 + |ln delta| / 100).
 
     mu: sensitivity over standard deviation, > 0, finite; roots of sums of squares for compositions.
@@ -56,11 +108,6 @@ class GaussianLoss(PairLoss):
     """
 
     mu: float
-
-    @property
-    def exact(self) -> bool:
-        """See `PairLoss`."""
-        return True
 
     def __post_init__(self) -> None:
         if not 0 < self.mu < math.inf:
@@ -75,10 +122,6 @@ class GaussianLoss(PairLoss):
         value = self._log_delta(epsilon)
         return value, max(value, _LEAST) if epsilon < math.inf else value
 
-    def reversed(self) -> GaussianLoss:
-        """See `PairLoss`: the same."""
-        return self
-
     def transform(self) -> Transform:
         """See `PairLoss`."""
         return GaussianTransform(self.mu)
@@ -91,19 +134,29 @@ class GaussianLoss(PairLoss):
         """See `PairLoss`: inputs `records` times as far apart."""
         return GaussianLoss(records * self.mu)
 
-    @property
-    def moments_known(self) -> bool:
-        """See `PairLoss`."""
-        return True
-
     def _divergence(self, alpha: float) -> Divergence:
         value = alpha * self.mu * self.mu / 2
         return value, value < math.inf
 
     @property
-    def discretisable(self) -> bool:
-        """See `PairLoss`."""
-        return True
+    def shift(self) -> float:
+        """See `NoiseLoss`."""
+        return self.mu
+
+    def at(self, reports: NDArray[np.float64]) -> NDArray[np.float64]:
+        """See `NoiseLoss`."""
+        return self.mu * (reports - self.mu / 2)
+
+    def opposed_reports(self, losses: NDArray[np.float64], rate: SamplingRate) -> NDArray[np.float64]:
+        """See `NoiseLoss`: a quadratic equation in e**(mu x), solved by the inverse hyperbolic sine."""
+        odds = rate.log_left_out - rate.log_drawn + self.mu * self.mu / 2
+        log = odds + log_expm1(losses) - losses / 2 - _LOG_TWO  # of (1 - q)/q e**(mu**2/2) sinh(loss/2)
+        rise = np.where(log > _LARGEST_POWER, log + _LOG_TWO, np.arcsinh(np.exp(np.minimum(log, _LARGEST_POWER))))
+        return (losses / 2 + rise) / self.mu
+
+    def noise_cells(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+        """See `NoiseLoss`."""
+        return _cells(edges)
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `PairLoss`."""
@@ -194,18 +247,13 @@ def _apart(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.fl
 
 
 @dataclass(frozen=True)
-class LaplaceLoss(PairLoss):
+class LaplaceLoss(NoiseLoss):
     """The loss of one number with Laplace noise, its own reverse.
 
     epsilon: sensitivity over scale, nats, > 0, finite. Raises ValueError for anything else.
     """
 
     epsilon: float
-
-    @property
-    def exact(self) -> bool:
-        """See `PairLoss`."""
-        return True
 
     def __post_init__(self) -> None:
         if not 0 < self.epsilon < math.inf:
@@ -222,10 +270,6 @@ class LaplaceLoss(PairLoss):
         value = log1mexp(epsilon if epsilon <= -self.epsilon else (epsilon - self.epsilon) / 2)
         return value, value
 
-    def reversed(self) -> LaplaceLoss:
-        """See `PairLoss`: the same."""
-        return self
-
     def transform(self) -> Transform:
         """See `PairLoss`."""
         return LaplaceTransform(self.epsilon)
@@ -234,18 +278,33 @@ class LaplaceLoss(PairLoss):
         """See `PairLoss`: inputs `records` times as far apart."""
         return LaplaceLoss(records * self.epsilon)
 
-    @property
-    def moments_known(self) -> bool:
-        """See `PairLoss`."""
-        return True
-
     def _divergence(self, alpha: float) -> Divergence:
         return laplace_divergence(self.epsilon, alpha), True
 
     @property
-    def discretisable(self) -> bool:
-        """See `PairLoss`."""
-        return True
+    def shift(self) -> float:
+        """See `NoiseLoss`."""
+        return self.epsilon
+
+    def at(self, reports: NDArray[np.float64]) -> NDArray[np.float64]:
+        """See `NoiseLoss`."""
+        return np.clip(2 * reports - self.epsilon, -self.epsilon, self.epsilon)
+
+    def opposed_reports(self, losses: NDArray[np.float64], rate: SamplingRate) -> NDArray[np.float64]:
+        """See `NoiseLoss`: from 0 to `shift` the other input's loss is constant."""
+        least = rate.subsampled(np.array(-self.epsilon))
+        found = np.maximum((rate.inverse(losses + least) + self.epsilon) / 2, 0.0)
+        return np.where(found < self.epsilon, found, math.inf)
+
+    def noise_cells(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+        """See `NoiseLoss`."""
+        ends = np.concatenate([[-math.inf], edges, [math.inf]])
+        sides = []
+        for low, high in ((ends[:-1], ends[1:]), (-ends[1:], -ends[:-1])):
+            start, end = np.maximum(low, 0.0), np.maximum(high, 0.0)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                sides.append(np.where(end > start, np.log(-np.expm1(start - end)) - start, -math.inf))
+        return np.logaddexp(*sides) - _LOG_TWO
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `PairLoss`."""
@@ -259,7 +318,6 @@ class LaplaceLoss(PairLoss):
             first[cell] = np.logaddexp(first[cell], math.log(0.5) + (0 if loss > 0 else -top))
             second[cell] = np.logaddexp(second[cell], math.log(0.5) - (top if loss > 0 else 0))
         return CellMasses(first, second, -math.inf, -math.inf)
-
 
 _LARGEST_POWER = 300.0
 _ROUNDING = 64 * EPS

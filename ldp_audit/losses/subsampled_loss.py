@@ -12,6 +12,19 @@ Symmetric neighbours (`symmetric`). Where any pair may come as (P, Q) and as (Q,
 that at 1/t: delta(t) = 1 - t + t delta(1/t). Sampling with replaced records has the profile of ((1 - q) Q + q P, Q) at
 t >= 1 alone, so neither that pair nor its reverse dominates; the pair that does has the former's losses above 0, the
 latter's below, and 0 for the rest (Zhu, Dong, Wang, AISTATS 2022, the remark on subsampling and replacement).
+
+A sampled record of a noisy sum, replaced (`OpposedLoss`). Let N_v be the noise around v, the sum of the other records
+being at 0, and let a record contribute a vector of norm at most a. The data with one record and with another have the
+reports (1 - q) N_0 + q N_v and (1 - q) N_0 + q N_w, for some v and w of norm at most a. Of all such pairs that of v = a
+and w = -a, on a line, dominates, at every t. Proof: let A be any set of reports, and alpha = N_0(A). By the trade-off
+of N_0 and N_v, N_v(A) is at most N_a(H), and N_w(A) at least N_-a(H), for the same half-line H = (x, inf) with N_0(H) =
+alpha: both are the best tests of their level, as the likelihood ratio rises with x. So P(A) - t Q(A) <= P_a(H) - t
+Q_a(H). At the report x where the ratio of P_a and Q_a is t, let l be the loss of N_a against N_0 there, and m that of
+N_0 against N_-a. With delta of the noise alone, both parts of
+
+    delta(t) = q (delta_noise(l) + t e**-m delta_noise(m))
+
+are positive, which keeps their digits.
 """
 
 from __future__ import annotations
@@ -27,6 +40,7 @@ from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, atoms_of, sy
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.hulls import dominated_atoms, dominating_atoms
 from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, Transform, log_delta_from_reversed
+from ldp_audit.losses.noise_losses import NoiseLoss
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
 from ldp_audit.numerics import log1mexp, log_expm1, log_ratio
 
@@ -332,3 +346,69 @@ class SymmetricLoss(PairLoss):
             cells[at] = np.logaddexp(cells[at], math.log(rest) if rest > 0 else -math.inf)
             found.append(cells)
         return CellMasses(found[0], found[1], above.infinite, above.infinite)
+
+
+def opposed(noise: NoiseLoss, rate: SamplingRate) -> PairLoss:
+    """The loss of `OpposedLoss`, for any rate."""
+    if rate.log_drawn == -math.inf:
+        return ZERO_LOSS
+    return noise.group(2) if rate.log_left_out == -math.inf else OpposedLoss(noise, rate)
+
+
+@dataclass(frozen=True)
+class OpposedLoss(PairLoss):
+    """The loss of ((1 - q) N_0 + q N_a, (1 - q) N_0 + q N_-a), its own reverse: a sampled record moves noise up, or down.
+
+    noise: the loss of N_a against N_0.   rate: with 0 < q < 1.
+    """
+
+    noise: NoiseLoss
+    rate: SamplingRate
+
+    @property
+    def exact(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
+    def supremum(self) -> float:
+        """See `PairLoss`."""
+        top = self.noise.supremum()
+        high, low = self.rate.subsampled(np.array([top, -top]))
+        return float(high - low)
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        """See `PairLoss`; both bounds are the same at epsilon >= 0."""
+        if epsilon < 0:
+            return log_delta_from_reversed(epsilon, self.log_delta_bounds(-epsilon))
+        if epsilon >= self.supremum():
+            return -math.inf, -math.inf
+        report = self._reports(np.array([epsilon]))
+        above, below = float(self.noise.at(report)[0]), -float(self.noise.at(-report)[0])
+        ends = zip(self.noise.log_delta_bounds(above), self.noise.log_delta_bounds(below), strict=True)
+        low, high = (self.rate.log_drawn + float(np.logaddexp(one, epsilon - below + two)) for one, two in ends)
+        return low, high
+
+    def reversed(self) -> OpposedLoss:
+        """See `PairLoss`: the same."""
+        return self
+
+    def dominating_gaussian(self) -> tuple[float, bool]:
+        """See `PairLoss`: that of every record drawn, by joint convexity."""
+        return 2 * self.noise.dominating_gaussian()[0], False
+
+    @property
+    def discretisable(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
+    def masses(self, edges: NDArray[np.float64]) -> CellMasses:
+        """See `PairLoss`."""
+        report, shift = self._reports(edges), self.noise.shift
+        rest = self.rate.log_left_out + self.noise.noise_cells(report)
+        moved = (self.rate.log_drawn + self.noise.noise_cells(report + away) for away in (-shift, shift))
+        first, second = (np.logaddexp(rest, cells) for cells in moved)
+        return CellMasses(first, second, -math.inf, -math.inf)
+
+    def _reports(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The largest report of at most this loss."""
+        return np.copysign(self.noise.opposed_reports(np.abs(losses), self.rate), losses)
