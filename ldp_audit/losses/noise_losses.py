@@ -30,7 +30,7 @@ import math
 import sys
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,14 +38,12 @@ from scipy.special import erfcx, log_ndtr
 
 from ldp_audit.losses.divergence import laplace_divergence
 from ldp_audit.losses.loss import EPS, CellMasses, Divergence, PairLoss, Transform, Values, from_excess, from_scaled
-from ldp_audit.numerics import log1mexp, log_expm1
-
-if TYPE_CHECKING:
-    from ldp_audit.losses.subsampled_loss import SamplingRate
+from ldp_audit.numerics import log1mexp
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _FEW = np.polynomial.legendre.leggauss(4)
 _HALF_LOG_TWO_PI, _LOG_TWO = 0.5 * math.log(2 * math.pi), math.log(2)
+_MOST_STEPS = 100
 _FAR = 1e9
 _LEAST = -sys.float_info.max
 _LITTLE = -2.5
@@ -55,7 +53,7 @@ _LITTLE = -2.5
 class NoiseLoss(PairLoss):
     """The loss of noise around one input against noise around another, its own reverse: it rises with the report.
 
-    Reports are in scales of the noise, from the second input on; the first input is at `shift`.
+    Reports are in scales of the noise, from the first input on; the second input is at minus `shift`.
     """
 
     @property
@@ -68,8 +66,13 @@ class NoiseLoss(PairLoss):
         """The loss at these reports."""
 
     @abstractmethod
-    def opposed_reports(self, losses: NDArray[np.float64], rate: SamplingRate) -> NDArray[np.float64]:
-        """The largest report of at most this loss of `OpposedLoss`, for losses >= 0; infinite where all are."""
+    def report_of(
+        self, other: Self, log_own: NDArray[np.float64], log_other: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The report with own e**-loss + other e**-loss of the other = 1; infinite where the sum is above 1 throughout.
+
+        other: the loss against noise around a third input.   log_own, log_other: ln of the factors, the larger >= 0.
+        """
 
     @abstractmethod
     def noise_cells(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -145,14 +148,23 @@ class GaussianLoss(NoiseLoss):
 
     def at(self, reports: NDArray[np.float64]) -> NDArray[np.float64]:
         """See `NoiseLoss`."""
-        return self.mu * (reports - self.mu / 2)
+        return self.mu * (reports + self.mu / 2)
 
-    def opposed_reports(self, losses: NDArray[np.float64], rate: SamplingRate) -> NDArray[np.float64]:
-        """See `NoiseLoss`: a quadratic equation in e**(mu x), solved by the inverse hyperbolic sine."""
-        odds = rate.log_left_out - rate.log_drawn + self.mu * self.mu / 2
-        log = odds + log_expm1(losses) - losses / 2 - _LOG_TWO  # of (1 - q)/q e**(mu**2/2) sinh(loss/2)
-        rise = np.where(log > _LARGEST_POWER, log + _LOG_TWO, np.arcsinh(np.exp(np.minimum(log, _LARGEST_POWER))))
-        return (losses / 2 + rise) / self.mu
+    def report_of(
+        self, other: Self, log_own: NDArray[np.float64], log_other: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """See `NoiseLoss`; the sum's logarithm is convex in the report, so Newton's method rises from the left."""
+        one, two = self.mu, other.mu
+        heights = log_own - one * one / 2, log_other - two * two / 2
+        found = np.maximum(heights[0] / one, heights[1] / two)
+        for _ in range(_MOST_STEPS):
+            first, second = heights[0] - one * found, heights[1] - two * found
+            whole = np.logaddexp(first, second)
+            risen = found + whole / (one * np.exp(first - whole) + two * np.exp(second - whole))
+            if not (risen > found).any():
+                break
+            found = np.maximum(found, risen)
+        return found
 
     def noise_cells(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
         """See `NoiseLoss`."""
@@ -288,13 +300,14 @@ class LaplaceLoss(NoiseLoss):
 
     def at(self, reports: NDArray[np.float64]) -> NDArray[np.float64]:
         """See `NoiseLoss`."""
-        return np.clip(2 * reports - self.epsilon, -self.epsilon, self.epsilon)
+        return np.clip(2 * reports + self.epsilon, -self.epsilon, self.epsilon)
 
-    def opposed_reports(self, losses: NDArray[np.float64], rate: SamplingRate) -> NDArray[np.float64]:
-        """See `NoiseLoss`: from 0 to `shift` the other input's loss is constant."""
-        least = rate.subsampled(np.array(-self.epsilon))
-        found = np.maximum((rate.inverse(losses + least) + self.epsilon) / 2, 0.0)
-        return np.where(found < self.epsilon, found, math.inf)
+    def report_of(
+        self, other: Self, log_own: NDArray[np.float64], log_other: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """See `NoiseLoss`: for another of up to twice the shift it lies where neither loss is at its least."""
+        found = np.logaddexp(log_own - self.epsilon, log_other - other.epsilon) / 2
+        return np.where(found < 0, found, math.inf)
 
     def noise_cells(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
         """See `NoiseLoss`."""
@@ -318,6 +331,7 @@ class LaplaceLoss(NoiseLoss):
             first[cell] = np.logaddexp(first[cell], math.log(0.5) + (0 if loss > 0 else -top))
             second[cell] = np.logaddexp(second[cell], math.log(0.5) - (top if loss > 0 else 0))
         return CellMasses(first, second, -math.inf, -math.inf)
+
 
 _LARGEST_POWER = 300.0
 _ROUNDING = 64 * EPS

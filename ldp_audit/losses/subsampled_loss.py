@@ -13,23 +13,30 @@ that at 1/t: delta(t) = 1 - t + t delta(1/t). Sampling with replaced records has
 t >= 1 alone, so neither that pair nor its reverse dominates; the pair that does has the former's losses above 0, the
 latter's below, and 0 for the rest (Zhu, Dong, Wang, AISTATS 2022, the remark on subsampling and replacement).
 
-A sampled record of a noisy sum, replaced (`OpposedLoss`). Let N_v be the noise around v, the sum of the other records
-being at 0, and let a record contribute a vector of norm at most a. The data with one record and with another have the
-reports (1 - q) N_0 + q N_v and (1 - q) N_0 + q N_w, for some v and w of norm at most a. Of all such pairs that of v = a
-and w = -a, on a line, dominates, at every t. Proof: let A be any set of reports, and alpha = N_0(A). By the trade-off
-of N_0 and N_v, N_v(A) is at most N_a(H), and N_w(A) at least N_-a(H), for the same half-line H = (x, inf) with N_0(H) =
-alpha: both are the best tests of their level, as the likelihood ratio rises with x. So P(A) - t Q(A) <= P_a(H) - t
-Q_a(H). At the report x where the ratio of P_a and Q_a is t, let l be the loss of N_a against N_0 there, and m that of
-N_0 against N_-a. With delta of the noise alone, both parts of
+A sampled record of a noisy sum, replaced (`ReplacedLoss`). Let N_v be noise around v, where the other sampled records
+add up to 0. The data with one record and with another have the reports P = (1 - q) N_0 + q N_v and Q = (1 - q) N_0 + q
+N_w, for some v and w of norm at most s, and at most r <= 2 s apart. At t >= 1 the pair of v = s and w = s - r, on a
+line, dominates all others. Proof: let A be any set of reports, and b = N_v(A). Then
 
-    delta(t) = q (delta_noise(l) + t e**-m delta_noise(m))
+    P(A) - t Q(A) = q b - (1 - q) (t - 1) N_0(A) - q t N_w(A).
 
-are positive, which keeps their digits.
+By the trade-off between noise at distances s and r, N_0(A) and N_w(A) are at least what they are for the half-line H of
+that b where v = s and w = s - r: the likelihood ratio of noise on a line rises with the report, so H is the best test
+in both cases. The factors of both are negative. Neighbours come in both orders, so the profile at t < 1 follows as
+above. For r = 2 s the pair is its own reverse, and dominates at all t.
+
+With c = (1 - q) (t - 1)/q, at the report x where c e**-l + t e**-m = 1 for the losses l(x) of N_s against N_0 and m(x)
+against N_(s-r), H is (x, inf), and
+
+    delta(t) = q (c e**-l delta_s(l) + t e**-m delta_r(m)),
+
+with the noise's own delta at the distances s and r. Nothing cancels.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -256,9 +263,6 @@ def _subsampled_values(base: DiscreteLoss, rate: SamplingRate) -> PairLoss:
     return atoms_of(losses, second + losses, base.log_infinite + rate.log_drawn)
 
 
-_BELOW_ZERO = -math.ulp(0.0)
-
-
 def symmetric(loss: PairLoss, *, below: bool = False) -> PairLoss:
     """The loss that is its own reverse and agrees with this one at epsilon >= 0.
 
@@ -329,40 +333,41 @@ class SymmetricLoss(PairLoss):
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `PairLoss`; for an upper half that is discretisable."""
-        negative, at = edges[edges < 0], int(np.searchsorted(edges, 0.0))
-        upper = self.upper
-        above = upper.masses(np.concatenate([[0.0], edges[edges > 0]]))
-        below: CellMasses = upper.reversed().masses(np.append(negative, _BELOW_ZERO))  # type: ignore[attr-defined]
-        rest = (
-            1 - sum(math.fsum(np.exp(side)) for side in (above.first[1:], below.first[:-1])) - math.exp(above.infinite)
-        )
-        found = []
-        for high, low in zip(above[:2], below[:2], strict=True):
-            # the last cell below 0 and the first above meet in the cell of 0, unless 0 is an edge
-            cells = np.full(edges.size + 1, -math.inf)
-            cells[: at + 1] = low[:-1]
-            where = np.arange(edges.size + 1 - (high.size - 1), edges.size + 1)
-            cells[where] = np.logaddexp(cells[where], high[1:])
-            cells[at] = np.logaddexp(cells[at], math.log(rest) if rest > 0 else -math.inf)
-            found.append(cells)
-        return CellMasses(found[0], found[1], above.infinite, above.infinite)
+        return _mirrored_masses(edges, self.upper.masses)
 
 
-def opposed(noise: NoiseLoss, rate: SamplingRate) -> PairLoss:
-    """The loss of `OpposedLoss`, for any rate."""
-    if rate.log_drawn == -math.inf:
-        return ZERO_LOSS
-    return noise.group(2) if rate.log_left_out == -math.inf else OpposedLoss(noise, rate)
+def _mirrored_masses(
+    edges: NDArray[np.float64], masses_above: Callable[[NDArray[np.float64]], CellMasses]
+) -> CellMasses:
+    """The masses of a loss that is its own reverse.   masses_above: those above the first of some edges >= 0."""
+    positive, at = edges[edges > 0], int(np.searchsorted(edges, 0.0))
+    above = masses_above(np.append(0.0, positive))
+    # a cell of negative losses has its right edge, and so its reverse has its left one
+    opposite = np.nextafter(-edges[edges < 0][::-1], 0.0)
+    below = masses_above(np.append(0.0, opposite))
+    rest = 1 - sum(math.fsum(np.exp(side[1:])) for side in (above.first, below.second)) - math.exp(above.infinite)
+    found = []
+    for high, low in ((above.first, below.second), (above.second, below.first)):
+        # the last cell below 0 and the first above meet in the cell of 0, unless 0 is an edge
+        cells = np.full(edges.size + 1, -math.inf)
+        cells[: at + 1] = low[:0:-1]
+        where = np.arange(edges.size + 1 - (high.size - 1), edges.size + 1)
+        cells[where] = np.logaddexp(cells[where], high[1:])
+        cells[at] = np.logaddexp(cells[at], math.log(rest) if rest > 0 else -math.inf)
+        found.append(cells)
+    return CellMasses(found[0], found[1], above.infinite, above.infinite)
 
 
 @dataclass(frozen=True)
-class OpposedLoss(PairLoss):
-    """The loss of ((1 - q) N_0 + q N_a, (1 - q) N_0 + q N_-a), its own reverse: a sampled record moves noise up, or down.
+class ReplacedLoss(PairLoss):
+    """The loss, its own reverse, of a noisy sum over a Poisson sample between data with one record replaced.
 
-    noise: the loss of N_a against N_0.   rate: with 0 < q < 1.
+    present: the loss of the noise, moved by a record present or absent.   replaced: by one replaced, at most twice as
+    far.   rate: with 0 < q < 1.
     """
 
-    noise: NoiseLoss
+    present: NoiseLoss
+    replaced: NoiseLoss
     rate: SamplingRate
 
     @property
@@ -372,29 +377,29 @@ class OpposedLoss(PairLoss):
 
     def supremum(self) -> float:
         """See `PairLoss`."""
-        top = self.noise.supremum()
-        high, low = self.rate.subsampled(np.array([top, -top]))
-        return float(high - low)
+        top, least = self.present.supremum(), self.present.supremum() - self.replaced.supremum()
+        return math.inf if top == math.inf else float(np.subtract(*self.rate.subsampled(np.array([top, least]))))
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """See `PairLoss`; both bounds are the same at epsilon >= 0."""
+        """See `PairLoss`; both bounds are the same at epsilon >= 0, but for logarithms beyond the range of floats."""
         if epsilon < 0:
             return log_delta_from_reversed(epsilon, self.log_delta_bounds(-epsilon))
         if epsilon >= self.supremum():
             return -math.inf, -math.inf
-        report = self._reports(np.array([epsilon]))
-        above, below = float(self.noise.at(report)[0]), -float(self.noise.at(-report)[0])
-        ends = zip(self.noise.log_delta_bounds(above), self.noise.log_delta_bounds(below), strict=True)
-        low, high = (self.rate.log_drawn + float(np.logaddexp(one, epsilon - below + two)) for one, two in ends)
+        report, parts = self._reports(np.array([epsilon])), []
+        for noise, log in zip((self.present, self.replaced), self._factors(np.array([epsilon])), strict=True):
+            loss = float(noise.at(report)[0])
+            parts.append([float(log[0]) - loss + end for end in noise.log_delta_bounds(loss)])
+        low, high = (self.rate.log_drawn + float(np.logaddexp(*ends)) for ends in zip(*parts, strict=True))
         return low, high
 
-    def reversed(self) -> OpposedLoss:
+    def reversed(self) -> ReplacedLoss:
         """See `PairLoss`: the same."""
         return self
 
     def dominating_gaussian(self) -> tuple[float, bool]:
         """See `PairLoss`: that of every record drawn, by joint convexity."""
-        return 2 * self.noise.dominating_gaussian()[0], False
+        return self.replaced.dominating_gaussian()[0], False
 
     @property
     def discretisable(self) -> bool:
@@ -403,12 +408,20 @@ class OpposedLoss(PairLoss):
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `PairLoss`."""
-        report, shift = self._reports(edges), self.noise.shift
-        rest = self.rate.log_left_out + self.noise.noise_cells(report)
-        moved = (self.rate.log_drawn + self.noise.noise_cells(report + away) for away in (-shift, shift))
-        first, second = (np.logaddexp(rest, cells) for cells in moved)
+        return _mirrored_masses(edges, self._masses_above)
+
+    def _masses_above(self, edges: NDArray[np.float64]) -> CellMasses:
+        """The masses of the pair that dominates at t >= 1, for edges >= 0."""
+        reports, cells = self._reports(edges), self.present.noise_cells
+        absent = self.rate.log_left_out + cells(reports + self.present.shift)
+        drawn = (self.rate.log_drawn + cells(reports + away) for away in (0.0, self.replaced.shift))
+        first, second = (np.logaddexp(absent, one) for one in drawn)
         return CellMasses(first, second, -math.inf, -math.inf)
 
+    def _factors(self, losses: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """ln c and ln t."""
+        return self.rate.log_left_out - self.rate.log_drawn + log_expm1(losses), losses
+
     def _reports(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The largest report of at most this loss."""
-        return np.copysign(self.noise.opposed_reports(np.abs(losses), self.rate), losses)
+        """The largest report of at most this loss, >= 0."""
+        return self.present.report_of(self.replaced, *self._factors(losses))
