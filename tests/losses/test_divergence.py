@@ -168,12 +168,10 @@ def test_the_rho_of_sampled_noise_is_that_of_all_records() -> None:
     assert zcdp_of(both).value >= 0.375 + 10 * laplace_renyi(1.0, 1.0).value
 
 
-@pytest.mark.parametrize(
-    ("adjacency", "noise"), [("add/remove", Gaussian(2.0)), ("replace", Gaussian(4.0, replaced=2.0))]
-)
-def test_the_mu_of_sampled_noise_is_that_of_all_records(adjacency: str, noise: Gaussian) -> None:
+@pytest.mark.parametrize("adjacency", ["add/remove", "replace"])
+def test_the_mu_of_sampled_noise_is_that_of_all_records(adjacency: str) -> None:
     """No smaller mu holds at large epsilons, whatever the rate. Would catch an infinite one."""
-    loss = subsample(noise, rate=0.01, adjacency=adjacency)  # type: ignore[arg-type]
+    loss = subsample(Gaussian(2.0, replaced=1.0), rate=0.01, adjacency=adjacency)  # type: ignore[arg-type]
     assert gdp_of(loss).value == pytest.approx(0.5, rel=1e-11)
     assert loss.log_delta_bounds(1000.0)[0] > GaussianLoss(0.49).log_delta_bounds(1000.0)[1]
     together = gdp_of(compose([(loss, 100), (GaussianLoss(1.0), 3)]))
