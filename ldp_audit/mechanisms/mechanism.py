@@ -7,7 +7,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,9 @@ from ldp_audit.losses.profile_loss import loss_of_profile
 from ldp_audit.mechanisms.log_space import excess, levels
 from ldp_audit.mechanisms.variable import EPSILON, Variable
 from ldp_audit.numerics import as_float, shown
+
+Adjacency = Literal["add/remove", "replace"]
+"""How neighbours differ: in a record that one of them lacks, or that another replaces."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,9 @@ class Mechanism(ABC):
     two at most its sensitivity apart.
     """
 
+    adjacency: ClassVar[Adjacency | None] = None
+    """The neighbours whose loss `pair_loss` is; None for any two inputs, as in local privacy."""
+
     parameters: ClassVar[Sequence[Parameter]] = ()
     """The numerical arguments with their domains, checked by the constructor."""
 
@@ -183,6 +189,10 @@ class Mechanism(ABC):
         if math.fsum(np.exp(logs[np.isinf(positive)])) == 1:
             return INFINITE_LOSS
         return symmetric_loss(positive[finite], logs[finite], rest=found.rest)
+
+    def replaced_loss(self) -> PairLoss:
+        """The privacy loss of a pair that dominates all neighbours with a record replaced; ValueError where unknown."""
+        return self.pair_loss()
 
     def exact_epsilon(self) -> float:
         """The smallest epsilon for which the mechanism is epsilon-LDP, nats; infinity where there is none."""
