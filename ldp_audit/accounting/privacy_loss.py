@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
+from ldp_audit.figure import Panel, Series, plotted
 from ldp_audit.losses.composition import composed
 from ldp_audit.losses.grid_loss import check_width
 from ldp_audit.losses.grid_plan import WIDTH
@@ -112,6 +113,21 @@ class PrivacyLoss:
         from ldp_audit.accounting.privacy_profile import PrivacyProfile
 
         return PrivacyProfile(self)
+
+    def plot(self, axes: Any = None, *, delta: float = 1e-10, label: str = "privacy loss") -> Any:
+        """Draw both bounds of the privacy profile on matplotlib's axes, from epsilon = 0 down to this delta.
+
+        axes: to draw on, which are returned; new ones by default.   delta: in (0, 1), where the curves end.   label: in the
+        legend.
+        """
+        last = self.epsilon(delta=delta)
+        epsilons = [last * place / 100 for place in range(101)] if 0 < last < math.inf else [0.0]
+        bounds = [self.delta_bounds(epsilon) for epsilon in epsilons]
+        lower, upper = (
+            Series(f"{label}, {words} bound", epsilons, [pair[end] for pair in bounds], style=style)
+            for end, words, style in ((1, "upper", "line"), (0, "lower", "dashed"))
+        )
+        return plotted(Panel("Privacy profile", "epsilon (nats)", "delta", (lower, upper), y_log=True), axes)
 
     def trade_off(self, alpha: ArrayLike) -> TradeOffBounds:
         """The least false-negative rate of any test with this false-positive rate: a lower and an upper bound."""
