@@ -88,7 +88,7 @@ from tests.together import together
         (["audit", f"{PROGRAMS}:fails", *CLAIM, "--implementation"], "ArithmeticError: boom"),
         (
             ["audit", "TwoPoint(epsilon=0)", "--implementation"],
-            "target 'TwoPoint(epsilon=0)': epsilon must be a number > 0",
+            "target 'TwoPoint(epsilon=0)': epsilon must be",
         ),
         (["audit", "nothing", *CLAIM, "--implementation"], "target 'nothing' is none of"),
         ([*MNIST, "--clients", "0"], "--clients must be a whole number >= 1, got 0"),
@@ -97,11 +97,11 @@ from tests.together import together
         ([*MNIST, "--delta", "1"], "--delta must be in [0, 1), got 1.0"),
         (
             ["audit", f"{HERE}:leaky", "--inputs", "-1,1", "--samples=3"],
-            "--samples must be a whole number >= 10, got 3",
+            "--samples must be a whole number >= 10",
         ),
         (
             ["audit", f"{HERE}:leaky", "--search", "-1,-2"],
-            "--search: low and high must be finite numbers with low < high",
+            "--search: low and high must be finite numbers",
         ),
         ([*MNIST, "--simulate", "-1"], "--simulate must be a whole number >= 0, got -1"),
         ([*MNIST, "--window", "3"], "window and offset must be given together"),

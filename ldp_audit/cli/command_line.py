@@ -56,8 +56,7 @@ _STANDARD = Path("-")
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run the command of these words (sys.argv by default); returns its exit code."""
     words = _joined(sys.argv[1:] if arguments is None else arguments)
-    options = command_parser(words[:1]).parse_args(words)
-    options.output = sys.stdout
+    options = command_parser(words[:1]).parse_args(words, argparse.Namespace(typed=words, output=sys.stdout))
     try:
         with redirect_stdout(sys.stderr) if options.json == _STANDARD else nullcontext():
             return options.run(options)
@@ -122,7 +121,7 @@ def command_parser(commands: Sequence[str] = tuple(COMMANDS)) -> argparse.Argume
         command = listed.add_parser(name, help=says, description=says.capitalize() + ".")
         if name in commands:
             command.add_argument(
-                "--json", type=Path, metavar="FILE", help="write the result there as JSON; - for standard output"
+                "--json", type=Path, metavar="FILE", help="write the result as JSON; - is standard output"
             )
             command.add_argument("--debug", action="store_true", help="show a traceback for an error")
             module = import_module(f"ldp_audit.cli.{name}")
@@ -148,7 +147,8 @@ def _message(error: Exception) -> str:
         return text
     missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
     if missing:
-        return f"this needs {missing}, which is not installed: {INSTALL.get(EXTRAS.get(missing, ''), 'pip install ., in a clone')}"
+        how = INSTALL.get(EXTRAS.get(missing, ""), "pip install ., in a clone")
+        return f"this needs {missing}, which is not installed: {how}"
     if isinstance(error, MemoryError):
         return f"too large for this machine's memory: {text}"
     return f"unexpected {type(error).__name__}: {text} (--debug shows where)"

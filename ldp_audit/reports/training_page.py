@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from ldp_audit.accounting.figure import Figure
 from ldp_audit.accounting.protocols.protocol_report import interval, number
+from ldp_audit.figure import Figure
 from ldp_audit.reports.figures import svg
 from ldp_audit.reports.html import environment
 from ldp_audit.reports.markdown import plain
