@@ -44,6 +44,7 @@ from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.mechanisms.output_labels import NUMBERS, columns_of, label_array
 from ldp_audit.mechanisms.randomness import BITS, WORDS, NumpySource, source_of
+from ldp_audit.numerics import listed
 
 _TOLERANCE = Fraction(1, 10**9)
 """Largest deviation of a row's sum from 1."""
@@ -71,7 +72,7 @@ class FiniteChannel(Mechanism):
 
     def __post_init__(self) -> None:
         weights = _as_weights(self.matrix)
-        labels = list(range(weights.shape[1])) if self.outputs is None else list(self.outputs)
+        labels = list(range(weights.shape[1])) if self.outputs is None else listed(self.outputs, "outputs", "labels")
         if len(labels) != weights.shape[1] or len(set(labels)) != len(labels):
             raise ValueError(f"outputs must be {weights.shape[1]} different labels, got {self.outputs!r}")
         object.__setattr__(self, "outputs", tuple(labels))
