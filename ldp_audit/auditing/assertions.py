@@ -117,7 +117,7 @@ def assert_private(
     program, fresh = Program(sampler, seed, timeout, inputs=named), Fresh(sampler)
     room = piloted(program, named, rarest)
     room.check(goal, max_samples)
-    found = searched(program, inputs, room.searched(goal), goal.error("planned"), delta)
+    found = searched(program, inputs, room.searched(goal), goal.error("planned"), goal.delta)
     looks = _looks(program, named, found, goal, room.rarest, max_samples - room.pilot - found.spent)
     drawn = program.looked + room.pilot * len(named) + found.drawn + 2 * FIRST_CALLS
     result = _result(looks, found, goal, room, drawn, program, time.perf_counter() - start)
@@ -153,7 +153,7 @@ def assert_fits(
         law,
         inputs,
         samples=samples,
-        confidence=1 - false_alarm,
+        confidence=1 - float(false_alarm),
         seed=seed,
         timeout=timeout,
         tolerance=tolerance,

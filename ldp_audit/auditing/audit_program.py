@@ -116,7 +116,7 @@ def audit(
     product = law if isinstance(law, ProductLaw) and claimed_delta == 0 else None
     error = 1 - confidence
     claim = (claimed_epsilon, claimed_delta)
-    runner = None if workers == 1 and scheduler is None else runner_of(workers, scheduler)
+    runner = runner_of(workers, scheduler)
     state = opened(resume, program, search, claim, samples, confidence, curves=curves, floating_point=floating_point)
 
     # 1. Search: some of the samples choose the pair, the direction and the event.

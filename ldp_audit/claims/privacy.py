@@ -46,7 +46,7 @@ def is_private(
     instance(neighbour, (SymbolicChannel, type(None)), "neighbour", "a SymbolicChannel, or None")
     for name, value in (("t", t), ("delta", delta)):
         try:
-            exact(value)
+            instance(exact(value), Expr, name, "an expression")
         except ValueError as error:
             raise BadClaimError(f"{name}: {error}") from None
     if sympify(t).is_nonpositive:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.mechanisms.inputs import numbers_of
+from ldp_audit.mechanisms.inputs import array_of
 from ldp_audit.numerics import whole
 
 _PRECISION = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
@@ -68,7 +68,9 @@ class Grid:
 
     def uniforms(self, words: Any) -> Any:
         """The uniforms of an integer array of words (uint64 from 64 bits on): a new array or tensor of its shape."""
-        words = numbers_of("words", words)
+        words = array_of("words", words)
+        if words.dtype.kind not in "iu":
+            raise ValueError(f"words must be whole numbers, got dtype {words.dtype}")
         if self.on_torch:
             return self._torch_uniforms(words)
         if self.words:

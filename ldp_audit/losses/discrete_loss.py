@@ -84,7 +84,7 @@ class DiscreteLoss(PairLoss):
         for name in ("log_infinite", "log_missing"):
             end = getattr(self, name)
             if end is not None or name == "log_infinite":
-                between(end, name, "a number <= 0", lambda log: not log > _SLACK)
+                between(end, name, "a number <= 0", lambda log: log <= _SLACK)
         nonnegative(self.error, "error")
         total = log_sum(np.append(logs, self.log_infinite))
         other = log_sum(logs - losses)

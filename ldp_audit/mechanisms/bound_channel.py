@@ -106,7 +106,8 @@ class BoundChannel(Mechanism):
     def log_prob(self, y: ArrayLike, *x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Log probability of the report y if it is an atom, else log density; broadcasts; -inf off the support."""
         self._require(x)
-        return np.vectorize(self._log_prob, otypes=[np.float64])(numbers_of("y", y), *x)[()]
+        with np.errstate(invalid="ignore"):  # NaN is off the support
+            return np.vectorize(self._log_prob, otypes=[np.float64])(numbers_of("y", y), *x)[()]
 
     def outputs(self) -> tuple[float, ...]:
         """The outputs that are atoms."""

@@ -187,11 +187,11 @@ def replacements(what: str, variables: Iterable[Variable], values: Mapping[Varia
 def exact(value: Any) -> Any:
     """The value as a SymPy expression; ValueError for texts and other objects, and for floats, which are not exact."""
     try:
-        known = not isinstance(value, str | bytes | bool | NoneType)
+        known = not isinstance(value, str | bytes | NoneType)
         expression = sympify(value) if known else None
     except (SympifyError, TypeError, AttributeError):
         expression = None
-    if expression is None:
+    if expression is None or expression in (S.true, S.false):
         raise ValueError(f"{value!r} is no number and no expression of SymPy, as Rational(1, 3) and x + 1 are")
     numbers = expression.atoms(Number, type(zoo)) if isinstance(expression, Basic) else set()
     inexact = sorted(str(number) for number in numbers if isinstance(number, Float))

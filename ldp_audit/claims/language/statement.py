@@ -205,7 +205,8 @@ def prints_as(value: Any, printed: str, label: str = "") -> Statement:
         raise ValueError(f"printed must be the digits of a number, such as '0.0062', got {printed!r}") from None
     unit = Rational(1, 10 ** len(printed.partition(".")[2]))
     try:
-        gap = Add(exact(value), -Rational(number), evaluate=False)  # the value stays unevaluated
+        instance(exact(value), Expr, "value", "an expression")
     except ValueError as error:
         raise ValueError(f"value: {error}") from None
+    gap = Add(exact(value), -Rational(number), evaluate=False)  # the value stays unevaluated
     return at_most(Abs(gap, evaluate=False), unit / 2, label or f"prints as {printed}")
