@@ -209,7 +209,7 @@ def compose(items: Iterable[tuple[Any, int]], *, width: float = WIDTH) -> Privac
     spent = [(loss, times) for loss, times in listed if times]
     if len(spent) == 1 and spent[0][1] == 1:
         return spent[0][0]
-    relations = {loss.adjacency for loss, _ in spent if loss.adjacency}
+    relations: set[Adjacency] = {loss.adjacency for loss, _ in spent if loss.adjacency is not None}
     if len(relations) > 1:
         raise ValueError(
             "items must be losses between the same neighbours, got some by add/remove and others by replace; "
