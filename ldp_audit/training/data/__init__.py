@@ -1,6 +1,6 @@
 """Data sets by name: from installed packages, synthetic, or read from a user's folder.
 
-A loader is a function `(folder, **options) -> Images | Table` in a file of its own. Nothing is downloaded, and nothing
+A loader is a function `(folder, **options) -> Images | Table` in a file of its own. Nothing is downloaded but by `packages`, and nothing
 is unpickled except CIFAR's own format, by an unpickler that builds arrays only.
 """
 
