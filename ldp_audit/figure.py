@@ -1,7 +1,7 @@
 """A figure as data: its curves with their numbers, labels and caption; and its panels drawn on matplotlib's axes.
 
 Curves of equal label, or of equal epsilon where labels name one, have one colour in all panels of a figure. Legends
-stand below the axes, never over a curve. matplotlib is imported by `plotted` alone.
+stand below the axes, never over a curve. matplotlib is imported by `new_axes` alone.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ class Figure:
 
 _COLOURS = ("#0b62a4", "#c8500a", "#2c7a3f", "#7a3e9d", "#8a6d00", "#b0175b", "#3a6e74", "#5a5a5a")
 _LINES: dict[Style, str] = {"line": "-", "dashed": "--", "dotted": ":", "points": "o", "band": "-", "intervals": "|"}
-_BAND = "#9ec5e8"
+_BAND = BAR = "#9ec5e8"
+CLAIM = "#a40e26"
+"""Of what an audit excludes, and of what is claimed."""
 _VALUE = re.compile(r"\b(?:epsilon|k) = [\d.]+")
 _LETTERS_A_ROW = 70
 """About the letters of a legend's row below a panel that takes half of a figure."""
@@ -126,12 +128,23 @@ def draw(panel: dict[str, Any], axes: Any, *, colours: dict[str, str], panels: i
         axes.legend(fontsize=8, ncols=_columns(panel, panels), **below)
 
 
-def plotted(figure: Figure, panel: int = 0, axes: Any = None) -> Any:
-    """One panel of the figure on matplotlib's axes, which are returned; on new ones where None are given."""
-    if axes is None:
-        from matplotlib import pyplot
+def plotted(panel: Panel, axes: Any = None) -> Any:
+    """The panel on matplotlib's axes, which are returned; on those of a new figure where None are given.
 
-        axes = pyplot.subplots(layout="constrained")[1]
-    data = figure.to_dict()
-    draw(data["panels"][panel], axes, colours=colours_of(data))
+    A panel drawn on axes that have curves already takes the colours after theirs, so that several can be compared.
+    """
+    axes = new_axes() if axes is None else axes
+    data = asdict(panel)
+    before = len(axes.lines)
+    colours = {
+        key: _COLOURS[(before + place) % len(_COLOURS)] for place, key in enumerate(colours_of({"panels": [data]}))
+    }
+    draw(data, axes, colours=colours, panels=2)
     return axes
+
+
+def new_axes() -> Any:
+    """The axes of a new figure of pyplot's, with room for a legend below."""
+    from matplotlib import pyplot
+
+    return pyplot.subplots(layout="constrained")[1]

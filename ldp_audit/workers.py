@@ -24,7 +24,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing.connection import Connection, wait
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any, NamedTuple, Protocol
 
 MAX_LOSSES = 3
@@ -216,6 +216,7 @@ class _Served:
 def _serve(connection: Connection, function: Callable[[Any, Say], Any]) -> None:
     """The main loop of a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
+    Thread(target=_end_with_parent, daemon=True).start()
 
     def say(message: Any) -> None:
         connection.send(Message(message, said=True))
@@ -228,6 +229,14 @@ def _serve(connection: Connection, function: Callable[[Any, Say], Any]) -> None:
             except Exception as error:  # noqa: BLE001  (a user's program may raise anything)
                 message = Message(None, f"{type(error).__name__}: {error}")
             connection.send(message)
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as its parent has ended, also in the middle of a task, which would write files."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 @dataclass(frozen=True)

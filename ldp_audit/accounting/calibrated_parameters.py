@@ -11,11 +11,12 @@ from typing import Any
 
 from ldp_audit.accounting.calibrate import Calibrated, calibrate
 from ldp_audit.accounting.converted import Converted
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, compose, privacy_loss
-from ldp_audit.accounting.subsample import MOST_RECORDS, Adjacency, Kind, subsample
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, adjacency_of, check_adjacency, compose, privacy_loss
+from ldp_audit.accounting.subsample import MOST_RECORDS, Kind, subsample
 from ldp_audit.losses.discrete_loss import MOST_TIMES, BinomialLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
 from ldp_audit.mechanisms.laplace import Laplace
+from ldp_audit.mechanisms.mechanism import Adjacency
 from ldp_audit.numerics import log_of_delta, nonnegative, positive, root, whole
 
 _LARGE = 700.0
@@ -122,22 +123,23 @@ def calibrate_subsample(
     delta: float = 0.0,
     *,
     kind: Kind = "without",
-    adjacency: Adjacency = "replace",
+    adjacency: Adjacency | None = None,
 ) -> Calibrated:
     """The largest k of n that may be sampled for a mechanism whose result meets the budget.
 
     Without replacement under add/remove k stays below n, as one record fewer leaves no sample of n.
-    mechanism, adjacency: as `subsample` has them.   kind: "without" or "with".   n: the records, 2 .. 10**12, or from 3
-    on without replacement under add/remove.
+    mechanism, adjacency: as `subsample` has them; by default "add/remove" for noise on sums, and else "replace".
+    kind: "without" or "with".   n: the records, 2 .. 10**12, or from 3 on without replacement under add/remove.
     """
     if kind not in ("without", "with"):
         raise ValueError(f"kind must be without or with, which have a k, got {kind!r}")
-    one_less = (kind, adjacency) == ("without", "add/remove")
-    loss, records = privacy_loss(mechanism), whole(n, "n", 3 if one_less else 2, MOST_RECORDS)
+    asked = check_adjacency(adjacency_of(mechanism) or "replace" if adjacency is None else adjacency)
+    one_less = (kind, asked) == ("without", "add/remove")
+    loss, records = privacy_loss(mechanism, "replace"), whole(n, "n", 3 if one_less else 2, MOST_RECORDS)
     # the share that a pure budget allows: with the chance p a ratio t becomes 1 + p (t - 1)
     share = math.expm1(min(nonnegative(epsilon), _LARGE)) / math.expm1(min(loss.supremum(), _LARGE) or _LARGE)
     return calibrate(
-        lambda k: subsample(loss, n=records, k=k, kind=kind, adjacency=adjacency),
+        lambda k: subsample(loss, n=records, k=k, kind=kind, adjacency=asked),
         epsilon=epsilon,
         delta=delta,
         low=1,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ldp_audit.accounting.privacy_loss import adjacency_of, neighbours
 from ldp_audit.accounting.trade_off import trade_off_from_below
 from ldp_audit.figure import Figure, Panel, Series
 
@@ -26,6 +27,7 @@ def summarise(mechanism: Any, levels: Sequence[float] = LEVELS) -> dict[str, Any
     profile = np.atleast_1d(mechanism.delta(list(levels)))
     return {
         "mechanism": repr(mechanism),
+        "adjacency": neighbours(adjacency_of(mechanism)),
         "exact_epsilon": _plain(mechanism.exact_epsilon()),
         "claimed_epsilon": _plain(getattr(mechanism, "epsilon", None)),
         "implemented_epsilon": _implemented(mechanism),

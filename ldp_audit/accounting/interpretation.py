@@ -20,7 +20,7 @@ from ldp_audit.accounting.attack_success import (
     shown_outright,
 )
 from ldp_audit.accounting.converted import plain
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, neighbours
 from ldp_audit.numerics import probability, whole
 
 PRIORS = (0.01, 0.1, 0.5)
@@ -59,6 +59,7 @@ def summary(loss: PrivacyLoss, delta: float | None = None) -> dict[str, Any]:
     sure = epsilon_with_probability(loss, asked)
     return {
         "delta": asked,
+        "adjacency": neighbours(loss.adjacency),
         "epsilon": plain(loss.epsilon(asked)),
         "largest": plain(loss.supremum()),
         "epsilon_with_probability": plain(sure),
@@ -92,7 +93,8 @@ def _stated(loss: PrivacyLoss, delta: float) -> str:
         return f"No epsilon holds at delta = {_number(delta)}: {why}."
     exactly = "exactly " if loss.exact else f"at least {_number(low)} and at most " if low != high else "at most "
     pure = "pure " if delta == 0 else ""
-    return f"The {pure}epsilon at delta = {_number(delta)} is {exactly}{_number(high)} nats."
+    between = f", neighbours by {loss.adjacency}," if loss.adjacency else ""
+    return f"The {pure}epsilon at delta = {_number(delta)}{between} is {exactly}{_number(high)} nats."
 
 
 def _attack(loss: PrivacyLoss) -> str:

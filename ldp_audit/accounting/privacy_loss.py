@@ -15,12 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from ldp_audit.figure import Panel, Series, plotted
 from ldp_audit.losses.composition import composed
 from ldp_audit.losses.grid_loss import check_width
 from ldp_audit.losses.grid_plan import WIDTH
 from ldp_audit.losses.loss import PairLoss, pair_loss_of
+from ldp_audit.mechanisms.mechanism import Adjacency, Mechanism
 from ldp_audit.numerics import exp_upwards, log_of_delta, nonnegative, root, whole
 
 if TYPE_CHECKING:
@@ -36,13 +38,17 @@ class PrivacyLoss:
 
     directions: one dominating pair each way; a single one where the relation is symmetric.
     assumptions: what the numbers rest on, in words.
-    Raises ValueError where there is no direction.
+    adjacency: how neighbours differ; None for any two inputs, as in local privacy.
+    Raises ValueError where there is no direction, and for another adjacency.
     """
 
     directions: tuple[PairLoss, ...]
     assumptions: tuple[str, ...] = ()
+    adjacency: Adjacency | None = None
 
     def __post_init__(self) -> None:
+        if self.adjacency is not None:
+            check_adjacency(self.adjacency)
         if not isinstance(self.directions, tuple | list) or not all(
             isinstance(loss, PairLoss) for loss in self.directions
         ):
@@ -108,6 +114,19 @@ class PrivacyLoss:
 
         return PrivacyProfile(self)
 
+    def plot(self, axes: Any = None, *, delta: float = 1e-10, label: str = "privacy loss") -> Any:
+        """Draw both bounds of the privacy profile on matplotlib's axes, from epsilon = 0 down to this delta.
+
+        axes: to draw on, which are returned; new ones by default.   delta: in (0, 1), where the curves end.
+        label: in the legend.
+        """
+        last = self.epsilon(delta=delta)
+        epsilons = [last * place / 100 for place in range(101)] if 0 < last < math.inf else [0.0]
+        bounds = [self.delta_bounds(epsilon) for epsilon in epsilons]
+        upper = Series(f"{label}, upper bound", epsilons, [pair[1] for pair in bounds])
+        lower = Series(f"{label}, lower bound", epsilons, [pair[0] for pair in bounds], style="dashed")
+        return plotted(Panel("Privacy profile", "epsilon (nats)", "delta", (upper, lower), y_log=True), axes)
+
     def trade_off(self, alpha: ArrayLike) -> TradeOffBounds:
         """The least false-negative rate of any test with this false-positive rate: a lower and an upper bound."""
         from ldp_audit.accounting.trade_off import trade_off_bounds
@@ -129,16 +148,44 @@ class PrivacyLoss:
         return search.least(target, end)
 
 
-def privacy_loss(mechanism: Any) -> PrivacyLoss:
-    """The privacy loss of one report of this mechanism, between any two inputs.
+def neighbours(adjacency: Adjacency | None) -> str:
+    """The words for an adjacency that are printed beside an epsilon."""
+    return adjacency or "any two inputs"
+
+
+def check_adjacency(adjacency: Any) -> Adjacency:
+    """The adjacency. Raises ValueError for anything else."""
+    for one in get_args(Adjacency):
+        if isinstance(adjacency, str) and adjacency == one:
+            return one
+    raise ValueError(f"adjacency must be add/remove or replace, got {adjacency!r}")
+
+
+def adjacency_of(mechanism: Any) -> Adjacency | None:
+    """How the neighbours of a mechanism or a loss differ, where it states that; None for any two inputs."""
+    return mechanism.adjacency if isinstance(mechanism, Mechanism | PrivacyLoss) else None
+
+
+def privacy_loss(mechanism: Any, adjacency: Adjacency | None = None) -> PrivacyLoss:
+    """The privacy loss of one report of this mechanism, between its neighbours.
 
     Local privacy's neighbours are any two inputs, in both orders, so one pair's loss holds for both directions.
     mechanism: any mechanism of the toolkit, or the distribution it samples from (`implemented()`); any object with a
     profile `delta(epsilon)` and `exact_epsilon()`, which are trusted; a loss of a pair; or a `PrivacyLoss`, which is
     returned.
-    Raises ValueError for anything else.
+    adjacency: between records present and absent, or replaced, for noise on a sum, which states how far either moves
+    the sum (`Gaussian(sigma, sensitivity=1, replaced=2)`); by default, present and absent.
+    Raises ValueError for anything else, and where the mechanism does not state what a replaced record does.
     """
-    return mechanism if isinstance(mechanism, PrivacyLoss) else PrivacyLoss((pair_loss_of(mechanism),))
+    own = adjacency_of(mechanism)
+    asked = own if adjacency is None else check_adjacency(adjacency)
+    if isinstance(mechanism, PrivacyLoss):
+        if own not in (None, asked):
+            raise ValueError(f"mechanism must be a loss of neighbours by {asked}, got one by {own}")
+        return mechanism
+    if isinstance(mechanism, Mechanism) and (own, asked) == ("add/remove", "replace"):
+        return PrivacyLoss((mechanism.replaced_loss(),), adjacency=asked)
+    return PrivacyLoss((pair_loss_of(mechanism),), adjacency=own)
 
 
 ADAPTIVE = "a report's mechanism may depend on the reports before it, but not its privacy loss, nor how many there are"
@@ -153,7 +200,7 @@ def compose(items: Iterable[tuple[Any, int]], *, width: float = WIDTH) -> Privac
     width: nats, the difference of the bounds on epsilon where a grid computes the sum; met where its points allow. A
     ten times larger width is about three times quicker; the bounds are certified all the same.
     returns: exact where the parts are and their sum can be; no items have loss 0.
-    Raises ValueError for anything else.
+    Raises ValueError for anything else, and for losses between neighbours of both adjacencies.
     """
     check_width(width)
     if not isinstance(items, Iterable):
@@ -162,6 +209,13 @@ def compose(items: Iterable[tuple[Any, int]], *, width: float = WIDTH) -> Privac
     spent = [(loss, times) for loss, times in listed if times]
     if len(spent) == 1 and spent[0][1] == 1:
         return spent[0][0]
+    relations: set[Adjacency] = {loss.adjacency for loss, _ in spent if loss.adjacency is not None}
+    if len(relations) > 1:
+        raise ValueError(
+            "items must be losses between the same neighbours, got some by add/remove and others by replace; "
+            "privacy_loss(mechanism, adjacency='replace') has noise's own loss for a replaced record"
+        )
+    adjacency = next(iter(relations), None)
     sizes = [len(loss.directions) for loss, _ in spent]
     count = max(sizes, default=1)
     if any(size not in (1, count) for size in sizes):
@@ -171,7 +225,7 @@ def compose(items: Iterable[tuple[Any, int]], *, width: float = WIDTH) -> Privac
         for i in range(count)
     )
     stated = [one for loss, _ in spent for one in loss.assumptions]
-    return PrivacyLoss(directions, tuple(dict.fromkeys([*stated, ADAPTIVE] if spent else [])))
+    return PrivacyLoss(directions, tuple(dict.fromkeys([*stated, ADAPTIVE] if spent else [])), adjacency)
 
 
 def _item(item: Any) -> tuple[PrivacyLoss, int]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ldp_audit.accounting.converted import plain
-from ldp_audit.accounting.privacy_loss import PrivacyLoss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, neighbours
 from ldp_audit.losses.hulls import HullLoss
 from ldp_audit.numerics import exp_upwards
 
@@ -81,7 +81,8 @@ class PrivacyProfile:
 
     def describe(self) -> str:
         """The table for people."""
-        lines = ["epsilon      delta" if self.exact else "epsilon      delta at least   at most"]
+        lines = [f"neighbours: {neighbours(self.loss.adjacency)}"]
+        lines.append("epsilon      delta" if self.exact else "epsilon      delta at least   at most")
         for row in self.rows():
             low, high = _shown(row.lower, row.log_lower), _shown(row.upper, row.log_upper)
             lines.append(f"{row.epsilon:<12.6g} {high if self.exact else f'{low}  {high}'}".rstrip())
@@ -90,6 +91,7 @@ class PrivacyProfile:
     def to_dict(self, epsilon: ArrayLike | None = None) -> dict[str, Any]:
         """For JSON; infinities are written as text."""
         return {
+            "adjacency": neighbours(self.loss.adjacency),
             "exact": self.exact,
             "largest": plain(self.loss.supremum()),
             "assumptions": list(self.loss.assumptions),

@@ -15,6 +15,19 @@ of the mechanism itself must be that of the relation between its inputs, the sam
     with       add/remove    1 .. k records replaced       both directions of `multiplicity_loss`
     with       replace       1 .. k records replaced       symmetric, of `multiplicity_loss` at t >= 1
 
+Noise on a sum (`AdditiveNoise`) has a loss for each relation: a record present or absent moves the sum by at most s,
+one replaced by at most r, r <= 2 s. Rows with a record replaced take that of r, and refuse noise that does not state
+it. For Poisson sampling and a replaced record, which take both, let v and w be the contributions of the two records,
+of norm at most s and at most r apart, and N_v the noise around v. The pairs are ((1 - q) N_0 + q N_v, (1 - q) N_0 + q
+N_w), and
+
+    r = 2 s    v = s and w = -s dominate all others, so the loss is exact;
+    r < 2 s    v = s and w = s - r dominate all others at t >= 1, and their reverse below. So the loss is attained at
+               each t in one use; composed, no pair of data is known to attain it, and the lower bound is that of the
+               data of v = r/2 and w = -r/2, or for r <= s of v = r and w = 0.
+
+The proof is in `losses/subsampled_loss.py`.
+
 No smaller loss holds for all mechanisms with the loss given. One that reports, with that loss, whether a certain record
 is in the sample attains it at each t. So both bounds are one number where the loss given is exact. For "with" and k >=
 2 they differ by about the probability that a record is drawn twice (`multiplicity_loss`). Composed, the lower bound for
@@ -36,21 +49,23 @@ pairs.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ldp_audit.accounting.privacy_loss import PrivacyLoss, privacy_loss
+from ldp_audit.accounting.privacy_loss import PrivacyLoss, adjacency_of, check_adjacency, privacy_loss
 from ldp_audit.losses.binomial import log_binomial
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, ZERO_LOSS, atoms_of, pure_loss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss, mixture
 from ldp_audit.losses.loss import LossWithInfinity, PairLoss
-from ldp_audit.losses.subsampled_loss import SamplingRate, subsampled, symmetric
+from ldp_audit.losses.subsampled_loss import ReplacedLoss, SamplingRate, subsampled, symmetric
+from ldp_audit.mechanisms.additive_noise import AdditiveNoise
+from ldp_audit.mechanisms.mechanism import Adjacency
 from ldp_audit.mechanisms.subsample_release import SubsampleRelease
 from ldp_audit.numerics import as_float, log_ratio, log_sum, whole
 
 Kind = Literal["poisson", "without", "with"]
-Adjacency = Literal["add/remove", "replace"]
 
 SECRECY = "the sample is secret: nothing but the mechanism's output shows which records were drawn"
 
@@ -69,19 +84,21 @@ def subsample(
     """The loss of the mechanism that runs on a secret sample of the records.
 
     mechanism: a mechanism or a loss, as `privacy_loss` takes them, of the relation in the table above. A loss with two
-        directions has first that from the data with the record to those without it.
+        directions has first that from the data with the record to those without it. Noise on a sum has `replaced`
+        where the relation is of replaced records.
     kind: "poisson" takes rate, in [0, 1]; "without" and "with" take n, the number of records, and k, of draws.
     adjacency: "add/remove" (k records must be left without the one, so k <= n - 1 without replacement) or "replace".
     returns: first the direction from the data with the record, then back; a single one for "replace". Exact where the
-        mechanism's loss is; for "with" and k >= 2 see above.
+        mechanism's loss is; for "with" and k >= 2, and for a replaced record of a noisy sum, see above.
     Raises ValueError for anything else.
     """
     if kind not in get_args(Kind):
         raise ValueError(f"kind must be poisson, without or with, got {kind!r}")
-    if adjacency not in get_args(Adjacency):
-        raise ValueError(f"adjacency must be add/remove or replace, got {adjacency!r}")
+    check_adjacency(adjacency)
     chance = _chance(kind, rate, n, k, adjacency)
-    loss = privacy_loss(mechanism)
+    if kind == "poisson" and adjacency == "replace" and isinstance(mechanism, AdditiveNoise):
+        return PrivacyLoss((_replaced_noise(mechanism, chance),), (SECRECY, _OTHERS), adjacency)
+    loss = privacy_loss(mechanism, "add/remove" if (kind, adjacency) == ("poisson", "add/remove") else "replace")
     stated = (*loss.assumptions, SECRECY, _relation(kind, adjacency))
     if kind == "poisson" and adjacency == "add/remove":
         remove, add = _both_ways(loss)
@@ -89,10 +106,30 @@ def subsample(
         remove = add = _symmetric_loss(loss, kind, adjacency)
     if kind == "with" and n and k and k > 1:
         found = multiplicity_loss(remove, int(n), int(k))
-        return PrivacyLoss((symmetric(found),) if adjacency == "replace" else (found, found.reversed()), stated)
-    if adjacency == "replace":
-        return PrivacyLoss((symmetric(subsampled(remove, chance)),), stated)
-    return PrivacyLoss((subsampled(remove, chance), subsampled(add.reversed(), chance).reversed()), stated)
+        both = (symmetric(found),) if adjacency == "replace" else (found, found.reversed())
+    elif adjacency == "replace":
+        both = (symmetric(subsampled(remove, chance)),)
+    else:
+        both = (subsampled(remove, chance), subsampled(add.reversed(), chance).reversed())
+    return PrivacyLoss(both, stated, adjacency)
+
+
+_OTHERS = "a record that is present or absent, and one that is replaced, move the sum by at most what the noise states"
+
+
+def _replaced_noise(noise: AdditiveNoise, rate: SamplingRate) -> PairLoss:
+    """The loss of a Poisson sample's noisy sum, between data with a record replaced."""
+    noise.replaced_loss()  # which refuses what does not state it
+    one, two = noise.sensitivity, float(noise.replaced or 0)
+    if rate.log_drawn == -math.inf:
+        return ZERO_LOSS
+    if rate.log_left_out == -math.inf:
+        return noise.moved(two)
+    found = ReplacedLoss(noise.moved(one), noise.moved(two), rate)
+    if two == 2 * one:
+        return found
+    attained = ReplacedLoss(noise.moved(two / 2), noise.moved(two), rate)
+    return EnclosedLoss(attained if two > one else subsampled(noise.moved(two), rate), found)
 
 
 def _chance(kind: Kind, rate: float | None, n: int | None, k: int | None, adjacency: Adjacency) -> SamplingRate:
@@ -236,7 +273,7 @@ def sampled_clients(
     selected: int | None = None,
     fraction: float | None = None,
     observer: Observer,
-    adjacency: Adjacency = "replace",
+    adjacency: Adjacency | None = None,
 ) -> PrivacyLoss:
     """The loss of one round if a random part of the clients takes part.
 
@@ -250,21 +287,21 @@ def sampled_clients(
     clients: all of them.   selected: those that take part, without replacement; or fraction: this part of all, which
     must be a whole number of clients.
     observer: "selects", who chooses the clients or sees their single reports (LDP-FL's cloud), or "sees the result".
-    adjacency: between clients' data that are replaced, or of clients that are there or not.
+    adjacency: between clients' data that are replaced, or of clients that are there or not; by default the latter for
+    noise on sums, and else the former.
     Raises ValueError for anything else.
     """
     if observer not in get_args(Observer):
         raise ValueError(f"observer must be 'selects' or 'sees the result', got {observer!r}")
-    if adjacency not in get_args(Adjacency):
-        raise ValueError(f"adjacency must be add/remove or replace, got {adjacency!r}")
+    asked = check_adjacency(adjacency_of(mechanism) or "replace" if adjacency is None else adjacency)
     taking_part = _selected(clients, selected, fraction)
     if observer == "sees the result":
-        loss = subsample(mechanism, kind="without", n=clients, k=taking_part, adjacency=adjacency)
-        return PrivacyLoss(loss.directions, (*loss.assumptions, _RESULT, _UNIT))
+        loss = subsample(mechanism, kind="without", n=clients, k=taking_part, adjacency=asked)
+        return replace(loss, assumptions=(*loss.assumptions, _RESULT, _UNIT))
     if not taking_part:
-        return subsample(mechanism, rate=0.0)
-    loss = privacy_loss(mechanism)
-    return PrivacyLoss(loss.directions, (*loss.assumptions, _SELECTED, _UNIT))
+        return replace(subsample(mechanism, rate=0.0), adjacency=asked)
+    loss = privacy_loss(mechanism, asked)
+    return replace(loss, assumptions=(*loss.assumptions, _SELECTED, _UNIT), adjacency=asked)
 
 
 def _selected(clients: int, selected: int | None, fraction: float | None) -> int:
@@ -304,14 +341,13 @@ def nfdp(
     Raises ValueError for anything else.
     """
     release = SubsampleRelease(n, k, replacement)
-    if adjacency not in ("add/remove", "replace"):
-        raise ValueError(f"adjacency must be add/remove or replace, got {adjacency!r}")
+    check_adjacency(adjacency)
     drawn = SamplingRate.with_replacement if replacement else SamplingRate.without_replacement
     left_out = drawn(release.n, release.k, whole(rounds, "rounds")).log_left_out
     if adjacency == "replace":
-        return PrivacyLoss((_released(left_out, left_out),), (SECRECY,))
+        return PrivacyLoss((_released(left_out, left_out),), (SECRECY,), adjacency)
     released = _released(left_out, 0.0)
-    return PrivacyLoss((released, released.reversed()), (SECRECY,))
+    return PrivacyLoss((released, released.reversed()), (SECRECY,), adjacency)
 
 
 def _released(log_first: float, log_second: float) -> PairLoss:

@@ -41,6 +41,7 @@ def run(options: argparse.Namespace) -> int:
         write.write_files(options.plot.parent, {options.plot.name: drawn + "\n"})
     write_json(options, summary)
     print(summary["mechanism"])
+    print(f"  {'neighbours':<20} {summary['adjacency']}")
     for name in ("exact_epsilon", "claimed_epsilon", "implemented_epsilon", "worst_pair"):
         if summary[name] is not None:
             print(f"  {name.replace('_', ' '):<20} {summary[name]}")

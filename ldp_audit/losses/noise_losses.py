@@ -28,7 +28,9 @@ from __future__ import annotations
 
 import math
 import sys
+from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,15 +42,68 @@ from ldp_audit.numerics import log1mexp
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _FEW = np.polynomial.legendre.leggauss(4)
-_HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+_HALF_LOG_TWO_PI, _LOG_TWO = 0.5 * math.log(2 * math.pi), math.log(2)
+_MOST_STEPS = 100
 _FAR = 1e9
 _LEAST = -sys.float_info.max
 _LITTLE = -2.5
 """ln of 1 - delta from which down that is computed by itself."""
 
 
+class NoiseLoss(PairLoss):
+    """The loss of noise around one input against noise around another, its own reverse: it rises with the report.
+
+    Reports are in scales of the noise, from the first input on; the second input is at minus `shift`.
+    """
+
+    @property
+    @abstractmethod
+    def shift(self) -> float:
+        """The distance of the two inputs, in scales of the noise."""
+
+    @abstractmethod
+    def at(self, reports: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The loss at these reports."""
+
+    @abstractmethod
+    def report_of(
+        self, other: Self, log_own: NDArray[np.float64], log_other: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The report with own e**-loss + other e**-loss of the other = 1; infinite where the sum is above 1 throughout.
+
+        other: the loss against noise around a third input.   log_own, log_other: ln of the factors, the larger >= 0.
+        """
+
+    @abstractmethod
+    def noise_cells(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+        """ln of the masses of noise around 0, by cells as in `CellMasses`; edges in scales, infinities too."""
+
+    @abstractmethod
+    def group(self, records: int) -> NoiseLoss:
+        """See `PairLoss`: inputs `records` times as far apart."""
+
+    @property
+    def exact(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
+    def reversed(self) -> NoiseLoss:
+        """See `PairLoss`: the same."""
+        return self
+
+    @property
+    def moments_known(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
+    @property
+    def discretisable(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
+
 @dataclass(frozen=True)
-class GaussianLoss(PairLoss):
+class GaussianLoss(NoiseLoss):
     """The loss of Gaussian noise, its own reverse; delta is right to about 1e-13 (1 + |ln delta| / 100).
 
     mu: sensitivity over standard deviation, > 0, finite; roots of sums of squares for compositions.
@@ -56,11 +111,6 @@ class GaussianLoss(PairLoss):
     """
 
     mu: float
-
-    @property
-    def exact(self) -> bool:
-        """See `PairLoss`."""
-        return True
 
     def __post_init__(self) -> None:
         if not 0 < self.mu < math.inf:
@@ -75,10 +125,6 @@ class GaussianLoss(PairLoss):
         value = self._log_delta(epsilon)
         return value, max(value, _LEAST) if epsilon < math.inf else value
 
-    def reversed(self) -> GaussianLoss:
-        """See `PairLoss`: the same."""
-        return self
-
     def transform(self) -> Transform:
         """See `PairLoss`."""
         return GaussianTransform(self.mu)
@@ -91,19 +137,38 @@ class GaussianLoss(PairLoss):
         """See `PairLoss`: inputs `records` times as far apart."""
         return GaussianLoss(records * self.mu)
 
-    @property
-    def moments_known(self) -> bool:
-        """See `PairLoss`."""
-        return True
-
     def _divergence(self, alpha: float) -> Divergence:
         value = alpha * self.mu * self.mu / 2
         return value, value < math.inf
 
     @property
-    def discretisable(self) -> bool:
-        """See `PairLoss`."""
-        return True
+    def shift(self) -> float:
+        """See `NoiseLoss`."""
+        return self.mu
+
+    def at(self, reports: NDArray[np.float64]) -> NDArray[np.float64]:
+        """See `NoiseLoss`."""
+        return self.mu * (reports + self.mu / 2)
+
+    def report_of(
+        self, other: Self, log_own: NDArray[np.float64], log_other: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """See `NoiseLoss`; the sum's logarithm is convex in the report, so Newton's method rises from the left."""
+        one, two = self.mu, other.mu
+        heights = log_own - one * one / 2, log_other - two * two / 2
+        found = np.maximum(heights[0] / one, heights[1] / two)
+        for _ in range(_MOST_STEPS):
+            first, second = heights[0] - one * found, heights[1] - two * found
+            whole = np.logaddexp(first, second)
+            risen = found + whole / (one * np.exp(first - whole) + two * np.exp(second - whole))
+            if not (risen > found).any():
+                break
+            found = np.maximum(found, risen)
+        return found
+
+    def noise_cells(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+        """See `NoiseLoss`."""
+        return _cells(edges)
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `PairLoss`."""
@@ -194,18 +259,13 @@ def _apart(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.fl
 
 
 @dataclass(frozen=True)
-class LaplaceLoss(PairLoss):
+class LaplaceLoss(NoiseLoss):
     """The loss of one number with Laplace noise, its own reverse.
 
     epsilon: sensitivity over scale, nats, > 0, finite. Raises ValueError for anything else.
     """
 
     epsilon: float
-
-    @property
-    def exact(self) -> bool:
-        """See `PairLoss`."""
-        return True
 
     def __post_init__(self) -> None:
         if not 0 < self.epsilon < math.inf:
@@ -222,10 +282,6 @@ class LaplaceLoss(PairLoss):
         value = log1mexp(epsilon if epsilon <= -self.epsilon else (epsilon - self.epsilon) / 2)
         return value, value
 
-    def reversed(self) -> LaplaceLoss:
-        """See `PairLoss`: the same."""
-        return self
-
     def transform(self) -> Transform:
         """See `PairLoss`."""
         return LaplaceTransform(self.epsilon)
@@ -234,18 +290,34 @@ class LaplaceLoss(PairLoss):
         """See `PairLoss`: inputs `records` times as far apart."""
         return LaplaceLoss(records * self.epsilon)
 
-    @property
-    def moments_known(self) -> bool:
-        """See `PairLoss`."""
-        return True
-
     def _divergence(self, alpha: float) -> Divergence:
         return laplace_divergence(self.epsilon, alpha), True
 
     @property
-    def discretisable(self) -> bool:
-        """See `PairLoss`."""
-        return True
+    def shift(self) -> float:
+        """See `NoiseLoss`."""
+        return self.epsilon
+
+    def at(self, reports: NDArray[np.float64]) -> NDArray[np.float64]:
+        """See `NoiseLoss`."""
+        return np.clip(2 * reports + self.epsilon, -self.epsilon, self.epsilon)
+
+    def report_of(
+        self, other: Self, log_own: NDArray[np.float64], log_other: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """See `NoiseLoss`: for another of up to twice the shift it lies where neither loss is at its least."""
+        found = np.logaddexp(log_own - self.epsilon, log_other - other.epsilon) / 2
+        return np.where(found < 0, found, math.inf)
+
+    def noise_cells(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+        """See `NoiseLoss`."""
+        ends = np.concatenate([[-math.inf], edges, [math.inf]])
+        sides = []
+        for low, high in ((ends[:-1], ends[1:]), (-ends[1:], -ends[:-1])):
+            start, end = np.maximum(low, 0.0), np.maximum(high, 0.0)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                sides.append(np.where(end > start, np.log(-np.expm1(start - end)) - start, -math.inf))
+        return np.logaddexp(*sides) - _LOG_TWO
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `PairLoss`."""

@@ -12,11 +12,31 @@ Symmetric neighbours (`symmetric`). Where any pair may come as (P, Q) and as (Q,
 that at 1/t: delta(t) = 1 - t + t delta(1/t). Sampling with replaced records has the profile of ((1 - q) Q + q P, Q) at
 t >= 1 alone, so neither that pair nor its reverse dominates; the pair that does has the former's losses above 0, the
 latter's below, and 0 for the rest (Zhu, Dong, Wang, AISTATS 2022, the remark on subsampling and replacement).
+
+A sampled record of a noisy sum, replaced (`ReplacedLoss`). Let N_v be noise around v, where the other sampled records
+add up to 0. The data with one record and with another have the reports P = (1 - q) N_0 + q N_v and Q = (1 - q) N_0 + q
+N_w, for some v and w of norm at most s, and at most r <= 2 s apart. At t >= 1 the pair of v = s and w = s - r, on a
+line, dominates all others. Proof: let A be any set of reports, and b = N_v(A). Then
+
+    P(A) - t Q(A) = q b - (1 - q) (t - 1) N_0(A) - q t N_w(A).
+
+By the trade-off between noise at distances s and r, N_0(A) and N_w(A) are at least what they are for the half-line H of
+that b where v = s and w = s - r: the likelihood ratio of noise on a line rises with the report, so H is the best test
+in both cases. The factors of both are negative. Neighbours come in both orders, so the profile at t < 1 follows as
+above. For r = 2 s the pair is its own reverse, and dominates at all t.
+
+With c = (1 - q) (t - 1)/q, at the report x where c e**-l + t e**-m = 1 for the losses l(x) of N_s against N_0 and m(x)
+against N_(s-r), H is (x, inf), and
+
+    delta(t) = q (c e**-l delta_s(l) + t e**-m delta_r(m)),
+
+with the noise's own delta at the distances s and r. Nothing cancels.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,6 +47,7 @@ from ldp_audit.losses.discrete_loss import ZERO_LOSS, DiscreteLoss, atoms_of, sy
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.hulls import dominated_atoms, dominating_atoms
 from ldp_audit.losses.loss import CellMasses, Divergence, PairLoss, Transform, log_delta_from_reversed
+from ldp_audit.losses.noise_losses import NoiseLoss
 from ldp_audit.losses.sampled_gaussian import SampledGaussian
 from ldp_audit.numerics import log1mexp, log_expm1, log_ratio
 
@@ -242,9 +263,6 @@ def _subsampled_values(base: DiscreteLoss, rate: SamplingRate) -> PairLoss:
     return atoms_of(losses, second + losses, base.log_infinite + rate.log_drawn)
 
 
-_BELOW_ZERO = -math.ulp(0.0)
-
-
 def symmetric(loss: PairLoss, *, below: bool = False) -> PairLoss:
     """The loss that is its own reverse and agrees with this one at epsilon >= 0.
 
@@ -315,20 +333,95 @@ class SymmetricLoss(PairLoss):
 
     def masses(self, edges: NDArray[np.float64]) -> CellMasses:
         """See `PairLoss`; for an upper half that is discretisable."""
-        negative, at = edges[edges < 0], int(np.searchsorted(edges, 0.0))
-        upper = self.upper
-        above = upper.masses(np.concatenate([[0.0], edges[edges > 0]]))
-        below: CellMasses = upper.reversed().masses(np.append(negative, _BELOW_ZERO))  # type: ignore[attr-defined]
-        rest = (
-            1 - sum(math.fsum(np.exp(side)) for side in (above.first[1:], below.first[:-1])) - math.exp(above.infinite)
-        )
-        found = []
-        for high, low in zip(above[:2], below[:2], strict=True):
-            # the last cell below 0 and the first above meet in the cell of 0, unless 0 is an edge
-            cells = np.full(edges.size + 1, -math.inf)
-            cells[: at + 1] = low[:-1]
-            where = np.arange(edges.size + 1 - (high.size - 1), edges.size + 1)
-            cells[where] = np.logaddexp(cells[where], high[1:])
-            cells[at] = np.logaddexp(cells[at], math.log(rest) if rest > 0 else -math.inf)
-            found.append(cells)
-        return CellMasses(found[0], found[1], above.infinite, above.infinite)
+        return _mirrored_masses(edges, self.upper.masses)
+
+
+def _mirrored_masses(
+    edges: NDArray[np.float64], masses_above: Callable[[NDArray[np.float64]], CellMasses]
+) -> CellMasses:
+    """The masses of a loss that is its own reverse.   masses_above: those above the first of some edges >= 0."""
+    positive, at = edges[edges > 0], int(np.searchsorted(edges, 0.0))
+    above = masses_above(np.append(0.0, positive))
+    # a cell of negative losses has its right edge, and so its reverse has its left one
+    opposite = np.nextafter(-edges[edges < 0][::-1], 0.0)
+    below = masses_above(np.append(0.0, opposite))
+    rest = 1 - sum(math.fsum(np.exp(side[1:])) for side in (above.first, below.second)) - math.exp(above.infinite)
+    found = []
+    for high, low in ((above.first, below.second), (above.second, below.first)):
+        # the last cell below 0 and the first above meet in the cell of 0, unless 0 is an edge
+        cells = np.full(edges.size + 1, -math.inf)
+        cells[: at + 1] = low[:0:-1]
+        where = np.arange(edges.size + 1 - (high.size - 1), edges.size + 1)
+        cells[where] = np.logaddexp(cells[where], high[1:])
+        cells[at] = np.logaddexp(cells[at], math.log(rest) if rest > 0 else -math.inf)
+        found.append(cells)
+    return CellMasses(found[0], found[1], above.infinite, above.infinite)
+
+
+@dataclass(frozen=True)
+class ReplacedLoss(PairLoss):
+    """The loss, its own reverse, of a noisy sum over a Poisson sample between data with one record replaced.
+
+    present: the loss of the noise, moved by a record present or absent.   replaced: by one replaced, at most twice as
+    far.   rate: with 0 < q < 1.
+    """
+
+    present: NoiseLoss
+    replaced: NoiseLoss
+    rate: SamplingRate
+
+    @property
+    def exact(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
+    def supremum(self) -> float:
+        """See `PairLoss`."""
+        top, least = self.present.supremum(), self.present.supremum() - self.replaced.supremum()
+        return math.inf if top == math.inf else float(np.subtract(*self.rate.subsampled(np.array([top, least]))))
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        """See `PairLoss`; both bounds are the same at epsilon >= 0, but for logarithms beyond the range of floats."""
+        if epsilon < 0:
+            return log_delta_from_reversed(epsilon, self.log_delta_bounds(-epsilon))
+        if epsilon >= self.supremum():
+            return -math.inf, -math.inf
+        report, parts = self._reports(np.array([epsilon])), []
+        for noise, log in zip((self.present, self.replaced), self._factors(np.array([epsilon])), strict=True):
+            loss = float(noise.at(report)[0])
+            parts.append([float(log[0]) - loss + end for end in noise.log_delta_bounds(loss)])
+        low, high = (self.rate.log_drawn + float(np.logaddexp(*ends)) for ends in zip(*parts, strict=True))
+        return low, high
+
+    def reversed(self) -> ReplacedLoss:
+        """See `PairLoss`: the same."""
+        return self
+
+    def dominating_gaussian(self) -> tuple[float, bool]:
+        """See `PairLoss`: that of every record drawn, by joint convexity."""
+        return self.replaced.dominating_gaussian()[0], False
+
+    @property
+    def discretisable(self) -> bool:
+        """See `PairLoss`."""
+        return True
+
+    def masses(self, edges: NDArray[np.float64]) -> CellMasses:
+        """See `PairLoss`."""
+        return _mirrored_masses(edges, self._masses_above)
+
+    def _masses_above(self, edges: NDArray[np.float64]) -> CellMasses:
+        """The masses of the pair that dominates at t >= 1, for edges >= 0."""
+        reports, cells = self._reports(edges), self.present.noise_cells
+        absent = self.rate.log_left_out + cells(reports + self.present.shift)
+        drawn = (self.rate.log_drawn + cells(reports + away) for away in (0.0, self.replaced.shift))
+        first, second = (np.logaddexp(absent, one) for one in drawn)
+        return CellMasses(first, second, -math.inf, -math.inf)
+
+    def _factors(self, losses: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """ln c and ln t."""
+        return self.rate.log_left_out - self.rate.log_drawn + log_expm1(losses), losses
+
+    def _reports(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The largest report of at most this loss, >= 0."""
+        return self.present.report_of(self.replaced, *self._factors(losses))

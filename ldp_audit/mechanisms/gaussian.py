@@ -19,16 +19,15 @@ from flint import arb, ctx, fmpq
 from numpy.typing import ArrayLike, NDArray
 from sympy import exp, oo, pi, sqrt
 
-from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss
+from ldp_audit.mechanisms.additive_noise import INPUT, SENSITIVITY, AdditiveNoise, FinitePrecisionNoise
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
-from ldp_audit.mechanisms.finite_precision import AliasTable, FinitePrecision
+from ldp_audit.mechanisms.finite_precision import AliasTable
 from ldp_audit.mechanisms.hockey_stick import Doubled, doubled, hockey_stick
 from ldp_audit.mechanisms.inputs import finite, numbers_of, single
-from ldp_audit.mechanisms.laplace import INPUT, SENSITIVITY
 from ldp_audit.mechanisms.log_space import levels
-from ldp_audit.mechanisms.mechanism import Example, Mechanism, Parameter
+from ldp_audit.mechanisms.mechanism import Example, Parameter
 from ldp_audit.mechanisms.noise_grid import NoiseGrid, floor_log2, require_moderate
 from ldp_audit.mechanisms.randomness import BITS, Source
 from ldp_audit.mechanisms.variable import Variable
@@ -43,8 +42,8 @@ GAUSSIAN = SymbolicChannel(
 )
 
 
-@dataclass(frozen=True)
-class Gaussian(Mechanism):
+@dataclass(frozen=True, repr=False)
+class Gaussian(AdditiveNoise):
     """x + noise of standard deviation sigma; inputs differ by at most `sensitivity` in l2.
 
     Inputs may be numbers or arrays; each coordinate gets independent noise. For arrays, `sensitivity` must bound the l2
@@ -52,11 +51,12 @@ class Gaussian(Mechanism):
     input; ValueError for inputs 2**17 sigma or more from 0. Its delta at epsilon from 0 to 20, for two numbers, exceeds
     the ideal one by at most 1e-13 (3e-9 for a sensitivity below sigma / 4096).
 
-    sigma, sensitivity: > 0, finite. Raises ValueError for anything else.
+    sigma: > 0, finite.   sensitivity, replaced: see `AdditiveNoise`. Raises ValueError for anything else.
     """
 
     sigma: float
     sensitivity: float = 1.0
+    replaced: float | None = None
 
     parameters = (Parameter("sigma", SIGMA, typical=(0.1, 10.0)), SENSITIVITY)
     example = Example(
@@ -73,17 +73,9 @@ class Gaussian(Mechanism):
         """Infinity: the mechanism has no pure epsilon."""
         return math.inf
 
-    def pair_loss(self) -> PairLoss:
-        """See base."""
-        return GaussianLoss(self.sensitivity / self.sigma)
-
-    def worst_pair(self) -> tuple[float, float]:
-        """Two inputs at distance `sensitivity`."""
-        return 0.0, self.sensitivity
-
-    def domain(self) -> tuple[float, float]:
-        """An interval of length `sensitivity` around 0."""
-        return -self.sensitivity / 2, self.sensitivity / 2
+    def moved(self, distance: float) -> GaussianLoss:
+        """See `AdditiveNoise`."""
+        return GaussianLoss(distance / self.sigma)
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """Phi(m/2 - e/m) - e**e Phi(-m/2 - e/m), m = sensitivity/sigma; shape of `epsilon`, nats, >= 0.
@@ -103,10 +95,6 @@ class Gaussian(Mechanism):
         """The input, and two, five and nine standard deviations from it."""
         return [single(x, self) + self.sigma * away for away in (-9.0, -5.0, -2.0, 0.0, 2.0, 5.0, 9.0)]
 
-    def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """x: no bias."""
-        return finite("x", x)[()]
-
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """sigma**2; shape of x."""
         return np.full_like(finite("x", x), self.sigma * self.sigma)[()]
@@ -124,7 +112,7 @@ _PRECISION = 320
 
 
 @dataclass(frozen=True)
-class GaussianGrid(FinitePrecision):
+class GaussianGrid(FinitePrecisionNoise):
     """The finite-precision Gaussian: noise from a table of word counts, on a grid that does not depend on the input.
 
     For 64-bit words the spacing g is about sigma / 1024, and the sensitivity a whole number of spacings unless it is
@@ -178,10 +166,6 @@ class GaussianGrid(FinitePrecision):
     def table(self) -> AliasTable:
         """The sampler's table, scaled to 64-bit words."""
         return _table(self.width(), self.bits)
-
-    def domain(self) -> tuple[float, float]:
-        """See `mechanism`."""
-        return self.mechanism.domain()
 
     def exact_epsilon(self) -> float:
         """Infinity: the noise is bounded."""

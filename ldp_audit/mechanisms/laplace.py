@@ -16,22 +16,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import exp, oo
 
-from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import LaplaceLoss
+from ldp_audit.mechanisms.additive_noise import INPUT, SENSITIVITY, AdditiveNoise, FinitePrecisionNoise
 from ldp_audit.mechanisms.channel import SymbolicChannel
 from ldp_audit.mechanisms.density import OUTPUT
-from ldp_audit.mechanisms.finite_precision import FinitePrecision
 from ldp_audit.mechanisms.inputs import finite, numbers_of, single
 from ldp_audit.mechanisms.laplace_noise import PARTS, discrete_laplace
 from ldp_audit.mechanisms.log_space import excess, levels
-from ldp_audit.mechanisms.mechanism import Example, Mechanism, Parameter
+from ldp_audit.mechanisms.mechanism import Example, Parameter
 from ldp_audit.mechanisms.noise_grid import NoiseGrid, floor_log2, require_moderate
 from ldp_audit.mechanisms.randomness import BITS, Source
 from ldp_audit.mechanisms.variable import Variable
 
 SCALE = Variable("b", 0, oo, open="left")
-INPUT = Variable("x", -oo, oo)
-SENSITIVITY = Parameter("sensitivity", Variable("D", 0, oo, open="left"), typical=(0.1, 2.0))
 
 LAPLACE = SymbolicChannel(
     "Laplace mechanism",
@@ -44,19 +41,20 @@ LAPLACE = SymbolicChannel(
 )
 
 
-@dataclass(frozen=True)
-class Laplace(Mechanism):
+@dataclass(frozen=True, repr=False)
+class Laplace(AdditiveNoise):
     """x + noise of density e**(-|z|/scale) / (2 scale); inputs differ by at most `sensitivity` in l1.
 
     Inputs may be numbers or arrays; each coordinate gets independent noise. For arrays, `sensitivity` must bound the l1
     distance of whole arrays; the profile is then that of the array. A sample has the shape and floating dtype of the
     input; ValueError for inputs 2**21 scales or more (or 2**51 sensitivities) from 0.
 
-    scale, sensitivity: > 0, finite. Raises ValueError for anything else.
+    scale: > 0, finite.   sensitivity, replaced: see `AdditiveNoise`. Raises ValueError for anything else.
     """
 
     scale: float
     sensitivity: float = 1.0
+    replaced: float | None = None
 
     parameters = (Parameter("scale", SCALE, typical=(0.1, 10.0)), SENSITIVITY)
     mirrored = True
@@ -75,21 +73,13 @@ class Laplace(Mechanism):
         """The tight pure epsilon, nats: sensitivity / scale."""
         return self.sensitivity / self.scale
 
-    def pair_loss(self) -> PairLoss:
-        """See base."""
-        return LaplaceLoss(self.exact_epsilon())
+    def moved(self, distance: float) -> LaplaceLoss:
+        """See `AdditiveNoise`."""
+        return LaplaceLoss(distance / self.scale)
 
     def blanket(self) -> float:
         """See base; for inputs in an interval of length `sensitivity`."""
         return math.exp(-self.exact_epsilon() / 2)
-
-    def worst_pair(self) -> tuple[float, float]:
-        """Two inputs at distance `sensitivity`."""
-        return 0.0, self.sensitivity
-
-    def domain(self) -> tuple[float, float]:
-        """An interval of length `sensitivity` around 0."""
-        return -self.sensitivity / 2, self.sensitivity / 2
 
     def delta(self, epsilon: ArrayLike) -> NDArray[np.float64] | np.float64:
         """(1 - e**((epsilon - sensitivity/scale)/2))_+, for two numbers; less for arrays. Shape of `epsilon`, nats."""
@@ -102,10 +92,6 @@ class Laplace(Mechanism):
     def breakpoints(self, x: Any) -> list[float]:
         """The input, and the points where the density falls by factors e**-4, e**-15 and e**-40."""
         return [single(x, self) + self.scale * away for away in (-40.0, -15.0, -4.0, 0.0, 4.0, 15.0, 40.0)]
-
-    def mean(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
-        """x: no bias."""
-        return finite("x", x)[()]
 
     def variance(self, x: ArrayLike) -> NDArray[np.float64] | np.float64:
         """2 scale**2; shape of x."""
@@ -130,7 +116,7 @@ _WIDEST = 54
 
 
 @dataclass(frozen=True)
-class LaplaceGrid(FinitePrecision):
+class LaplaceGrid(FinitePrecisionNoise):
     """The finite-precision Laplace mechanism: discrete Laplace noise on a grid that does not depend on the input.
 
     The spacing g is a power of two, so that floats are divided by it exactly (`noise_grid.py`). The sensitivity D is m
@@ -183,10 +169,6 @@ class LaplaceGrid(FinitePrecision):
         """t: the noise's scale in spacings."""
         least = self.shift() * Fraction(self.mechanism.scale) / Fraction(self.mechanism.sensitivity) + 1
         return math.ceil(least / PARTS) * PARTS
-
-    def domain(self) -> tuple[float, float]:
-        """See `mechanism`."""
-        return self.mechanism.domain()
 
     def exact_epsilon(self) -> float:
         """m / t, nats, at most the mechanism's: tight for numbers m spacings apart, an upper bound for nearer ones.

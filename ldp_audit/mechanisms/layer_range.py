@@ -98,7 +98,7 @@ class LayerRange:
             raise ValueError(f"layers must be a sequence of {len(self.centers)} arrays, got {_outline(layers)}")
         else:
             named = dict(enumerate(layers))
-        labelled = [(f"layers[{name!r}]", as_array(layer)) for name, layer in named.items()]
+        labelled = [(f"layers[{name!r}]", as_array(f"layers[{name!r}]", layer)) for name, layer in named.items()]
         return [(*one, mechanism) for one, mechanism in zip(labelled, self._mechanisms(epsilon), strict=True)]
 
     def _arranged(self, found: Sequence[Any]) -> Any:
@@ -173,7 +173,7 @@ class ClientRange:
 
 def _range_of(name: str, weights: Any, floor: float) -> tuple[float, float]:
     """Center and radius such that center -+ radius, in floating point, enclose all weights."""
-    values = as_array(weights)
+    values = as_array(name, weights)
     if math.prod(values.shape) == 0:
         raise ValueError(f"{name} must have at least one weight, got shape {tuple(values.shape)}")
     low, high = float(values.min()), float(values.max())

@@ -7,18 +7,22 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import oo
 
+from ldp_audit.figure import Panel, Series, plotted
 from ldp_audit.losses.discrete_loss import INFINITE_LOSS, symmetric_loss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.profile_loss import loss_of_profile
 from ldp_audit.mechanisms.log_space import excess, levels
 from ldp_audit.mechanisms.variable import EPSILON, Variable
 from ldp_audit.numerics import as_float, shown
+
+Adjacency = Literal["add/remove", "replace"]
+"""How neighbours differ: in a record that one of them lacks, or that another replaces."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,9 @@ class Mechanism(ABC):
     two at most its sensitivity apart.
     """
 
+    adjacency: ClassVar[Adjacency | None] = None
+    """The neighbours whose loss `pair_loss` is; None for any two inputs, as in local privacy."""
+
     parameters: ClassVar[Sequence[Parameter]] = ()
     """The numerical arguments with their domains, checked by the constructor."""
 
@@ -184,6 +191,10 @@ class Mechanism(ABC):
             return INFINITE_LOSS
         return symmetric_loss(positive[finite], logs[finite], rest=found.rest)
 
+    def replaced_loss(self) -> PairLoss:
+        """The privacy loss of a pair that dominates all neighbours with a record replaced; ValueError where unknown."""
+        return self.pair_loss()
+
     def exact_epsilon(self) -> float:
         """The smallest epsilon for which the mechanism is epsilon-LDP, nats; infinity where there is none."""
         found = self.losses()
@@ -196,6 +207,13 @@ class Mechanism(ABC):
             return summed_delta(self, epsilon)
         masses = zip(found.positive, np.exp(found.log_probs), strict=True)
         return sum((excess(asked, float(loss)) * mass for loss, mass in masses), np.zeros_like(asked))[()]
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the privacy profile, delta over epsilon, on matplotlib's axes; returns them, new ones unless given."""
+        largest = self.exact_epsilon()
+        epsilons = np.linspace(0, 1.1 * largest if 0 < largest < math.inf else 10.0, 201)
+        curve = Series(repr(self), epsilons.tolist(), np.atleast_1d(self.delta(epsilons)).tolist())
+        return plotted(Panel("Privacy profile", "epsilon (nats)", "delta", (curve,)), axes)
 
     def responses(self) -> int | None:
         """k, if the reports are those of k-ary randomised response up to labels; else None."""

@@ -95,7 +95,7 @@ class RandomProjection(Mechanism):
 
     def recover(self, mean_report: Any) -> Any:
         """The server's estimate in R^d from an average of dense reports: the pseudo-inverse of Phi^T times it."""
-        given = as_array(mean_report)
+        given = as_array("mean_report", mean_report)
         xp = array_api_compat.array_namespace(given)
         inverse = xp.asarray(np.linalg.pinv(self.matrix), device=array_api_compat.device(given))
         return finite_numbers("mean_report", given, xp) @ inverse
@@ -169,7 +169,7 @@ class RandomProjection(Mechanism):
 
     def dense(self, report: Any) -> Any:
         """The reports (index, value) as vectors of shape (..., q): q times the value, zeros elsewhere."""
-        index, value = (as_array(part) for part in two_parts("report", report))
+        index, value = (as_array("report", part) for part in two_parts("report", report))
         return scattered(index[..., None], value[..., None], self.q, float(self.q))
 
     def _inputs(self, x: Any, xp: Any = NumpySource.xp, matrix: Any = None) -> Any:

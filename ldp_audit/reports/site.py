@@ -16,7 +16,7 @@ from ldp_audit.reports.page_names import claim_pages, paper_pages
 _MENU = {
     "index": "Summary",
     "claims": "Claims",
-    "matrix": "Matrix",
+    "matrix": "Verdicts",
     "mechanisms": "Mechanisms",
     "implementation": "Implementation",
     "audits": "Audits",
@@ -79,12 +79,21 @@ def _style(made: Environment) -> str:
 def _page(made: Environment, template: str, report: dict[str, Any], path: str, title: str, /, **more: Any) -> str:
     root = "../" * path.count("/")
     given = {"description": f"{title}: {wording.counted(report)}", "current": path.removesuffix(".html")}
-    written = {"menu": made.globals["menu"], "root": root, "title": title, "tool": report["tool"], **given, **more}
+    written = {
+        "menu": made.globals["menu"],
+        "root": root,
+        "title": title,
+        "tool": report["tool"],
+        "claims": bool(report["claims"]),
+        **given,
+        **more,
+    }
     return made.get_template(template).render(written)
 
 
 def _section(made: Environment, report: dict[str, Any], section: Section) -> str:
-    papers = report["papers"] if section.key == "index" else []
+    own = (report.get("made") or {}).get("own")
+    papers = report["papers"] if section.key == "index" and not own else []
     more = {"section": section, "papers": papers, "paper_pages": paper_pages(report["papers"])}
     return _page(made, "section.html.j2", report, f"{section.key}.html", section.title, **more)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ldp_audit.files import CannotWriteError, is_stream, write_whole
+from ldp_audit.files import CannotWriteError, write_whole
 from ldp_audit.reports import document, html, markdown
 from ldp_audit.reports.figures import svg
 
@@ -44,12 +44,5 @@ def check_writable(folder: Path) -> None:
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write all files under temporary names, then rename them: an error leaves no partial report."""
-    places = {folder / name: text for name, text in files.items()}
-    try:
-        for place in places:
-            if not is_stream(place):
-                place.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CannotWriteError(f"cannot write to {folder}: {error.strerror or error}") from error
-    write_whole(places)
+    """Write all files, or none: see `files.write_whole`."""
+    write_whole({folder / name: text for name, text in files.items()})

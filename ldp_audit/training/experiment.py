@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldp_audit.checkpoint import check_same
-from ldp_audit.files import write_whole
+from ldp_audit.files import lock, write_whole
 from ldp_audit.training import results
 from ldp_audit.training.device import device_of
 from ldp_audit.training.pipeline import comparing_of, findings_of, judge, plan_class
@@ -110,19 +110,10 @@ def _run(
 def _locked(folder: Path) -> Iterator[None]:
     """Lock the folder against other processes until this one ends. ValueError if another process holds the lock."""
     folder.mkdir(parents=True, exist_ok=True)
-    try:
-        import fcntl
-    except ImportError:  # this system has no fcntl
-        yield
-        return
     handle = os.open(folder, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ValueError(f"{folder} is in use by another process; wait for it, or name another folder") from None
-        except OSError:  # a file system without locks
-            pass
+        if lock(handle) is False:
+            raise ValueError(f"{folder} is in use by another process; wait for it, or name another folder")
         yield
     finally:
         os.close(handle)
@@ -157,7 +148,6 @@ def _write_manifest(folder: Path, manifest: Mapping[str, Any], *, resume: bool) 
             raise ValueError(f"{file} is damaged: {error}") from None
         check_same(f"{folder} is of another run", was, manifest)
         return
-    folder.mkdir(parents=True, exist_ok=True)
     write_whole({file: json.dumps(manifest, indent=1, allow_nan=False) + "\n"})
 
 

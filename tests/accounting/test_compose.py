@@ -250,8 +250,8 @@ def test_a_hundred_million_weights_a_thousand_million_times_take_no_time(epsilon
 
 def test_a_wider_interval_holds_the_truth_and_the_narrower_one() -> None:
     """Catches a width that is ignored, and bounds that fail once the grid is coarse."""
-    replaced = subsample(Laplace(10.0), rate=0.49, adjacency="replace")  # which only a grid tells
-    parts = [(replaced, 1000), (Gaussian(20.0), 10)]
+    replaced = subsample(Laplace(20.0, replaced=2.0), rate=0.49, adjacency="replace")  # which only a grid tells
+    parts = [(replaced, 1000), (GaussianLoss(0.05), 10)]
     ends = [compose(parts, width=width).epsilon_bounds(delta=1e-6) for width in (1e-4, 1e-2, 1e-1, 10.0)]
     for (low, high), (wider_low, wider_high) in itertools.pairwise(ends):
         assert wider_low <= low <= high <= wider_high

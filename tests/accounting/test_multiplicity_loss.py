@@ -110,7 +110,9 @@ def test_the_supremum_is_that_of_a_pure_mechanism_drawn_again_and_again(base: Pa
     assert loss.epsilon(0.0) == pytest.approx(bound, rel=1e-9) if isinstance(base, BinomialLoss) else bound
 
 
-@pytest.mark.parametrize("mechanism", [Gaussian(2.0), Laplace(1.0), RandomizedResponse(1.0, k=3)])
+@pytest.mark.parametrize(
+    "mechanism", [Gaussian(2.0, replaced=1.0), Laplace(1.0, replaced=1.0), RandomizedResponse(1.0, k=3)]
+)
 @pytest.mark.parametrize(("n", "k"), [(10**4, 10), (100, 100), (2, 1000), (3, 10**9), (10**12, 10**12), (1, 5)])
 def test_bounds_are_in_order_however_many_the_draws(mechanism: Any, n: int, k: int) -> None:
     """Between those of one draw and of k; near each other where a record is hardly ever drawn twice."""

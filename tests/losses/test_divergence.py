@@ -91,7 +91,7 @@ def test_a_replaced_record_is_bounded_near_the_pair_that_dominates(rate: float, 
 
     whole = quad(gain, [mu / 2, mu, alpha * mu + 1, alpha * mu + 20, inf])
     exact = float(whole if alpha == 1 else log(1 + whole) / (mpf(alpha) - 1))
-    loss = subsample(Gaussian(1 / mu), kind="poisson", rate=rate, adjacency="replace")
+    loss = subsample(Gaussian(1 / mu, replaced=1.0), rate=rate, adjacency="replace")
     assert exact <= renyi_divergence(loss, alpha).value * (1 + 1e-12) <= exact * (1 + 1e-2)
 
 
@@ -103,7 +103,7 @@ def test_draws_with_replacement_are_bounded(alpha: float) -> None:
         return sum(chance * gaussian(j)(x) for j, chance in enumerate(chances))
 
     exact = divergence(first, gaussian(0.0), alpha, [0.5, 3.0, 3 * alpha])
-    loss = subsample(Gaussian(1.0), kind="with", n=10, k=3)
+    loss = subsample(Gaussian(1.0, replaced=1.0), kind="with", n=10, k=3)
     assert exact <= renyi_divergence(loss.directions[0], alpha).value <= exact * 10  # each number of copies by itself
 
 
@@ -143,9 +143,9 @@ def log_rest() -> float:
     "loss",
     [
         subsample(Gaussian(1.0), rate=0.01),
-        subsample(Gaussian(0.5), rate=0.3, adjacency="replace"),
+        subsample(Gaussian(0.5, replaced=2.0), rate=0.3, adjacency="replace"),
         subsample(Laplace(0.5), rate=0.2),
-        subsample(Gaussian(1.0), kind="with", n=10, k=3),
+        subsample(Gaussian(1.0, replaced=1.0), kind="with", n=10, k=3),
         compose([(subsample(Gaussian(1.0), rate=0.01), 100), (Gaussian(3.0), 2)]),
         shuffle(TwoPoint(1.0), n=50),
         compose([(Piecewise(1.0), 3), (Gaussian(3.0), 2)]),
@@ -171,10 +171,10 @@ def test_the_rho_of_sampled_noise_is_that_of_all_records() -> None:
 @pytest.mark.parametrize("adjacency", ["add/remove", "replace"])
 def test_the_mu_of_sampled_noise_is_that_of_all_records(adjacency: str) -> None:
     """No smaller mu holds at large epsilons, whatever the rate. Would catch an infinite one."""
-    loss = subsample(Gaussian(2.0), rate=0.01, adjacency=adjacency)  # type: ignore[arg-type]
+    loss = subsample(Gaussian(2.0, replaced=1.0), rate=0.01, adjacency=adjacency)  # type: ignore[arg-type]
     assert gdp_of(loss).value == pytest.approx(0.5, rel=1e-11)
     assert loss.log_delta_bounds(1000.0)[0] > GaussianLoss(0.49).log_delta_bounds(1000.0)[1]
-    together = gdp_of(compose([(loss, 100), (Gaussian(1.0), 3)]))
+    together = gdp_of(compose([(loss, 100), (GaussianLoss(1.0), 3)]))
     assert (together.kind, together.value) == ("upper", pytest.approx(math.sqrt(28)))
 
 

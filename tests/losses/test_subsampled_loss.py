@@ -17,7 +17,14 @@ from ldp_audit.losses.discrete_loss import BinomialLoss, DiscreteLoss
 from ldp_audit.losses.enclosed_loss import EnclosedLoss
 from ldp_audit.losses.loss import PairLoss
 from ldp_audit.losses.noise_losses import GaussianLoss, LaplaceLoss
-from ldp_audit.losses.subsampled_loss import SamplingRate, SubsampledLoss, SymmetricLoss, subsampled, symmetric
+from ldp_audit.losses.subsampled_loss import (
+    ReplacedLoss,
+    SamplingRate,
+    SubsampledLoss,
+    SymmetricLoss,
+    subsampled,
+    symmetric,
+)
 from ldp_audit.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 LAWS: dict[str, PairLoss] = {
@@ -230,3 +237,46 @@ def test_many_large_losses_are_mixed_without_losing_their_masses() -> None:
     loss = subsample(PrivacyLoss((BinomialLoss(1000.0, -1000.0, 2 * 10**5),)), rate=0.3)
     low, high = loss.epsilon_bounds(1e-6)
     assert 2e8 + math.log(0.3) - 1e-6 < low <= high < 2e8 + math.log(0.3) + 1e-6
+
+
+def replaced_profile(noise: str, rate: float, moved: tuple[float, float], epsilon: float) -> mpmath.mpf:
+    """delta of ((1 - q) N_0 + q N_v, (1 - q) N_0 + q N_w) for v > w, at t >= 1, from the half-line where P > t Q."""
+    density, tail = {
+        "gaussian": (mpmath.npdf, lambda x: mpmath.ncdf(-x)),
+        "laplace": (
+            lambda x: mpmath.exp(-abs(x)) / 2,
+            lambda x: mpmath.exp(-x) / 2 if x > 0 else 1 - mpmath.exp(x) / 2,
+        ),
+    }[noise]
+    q, (v, w), t = mpmath.mpf(rate), map(mpmath.mpf, moved), mpmath.exp(mpmath.mpf(epsilon))
+
+    def gain(part: Any, x: mpmath.mpf) -> mpmath.mpf:
+        return (1 - q) * (1 - t) * part(x) + q * part(x - v) - q * t * part(x - w)
+
+    low, high = mpmath.mpf(-60), mpmath.mpf(60)
+    for _ in range(140):
+        middle = (low + high) / 2
+        low, high = (low, middle) if gain(density, middle) > 0 else (middle, high)
+    return gain(tail, high)
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+@pytest.mark.parametrize("rate", [1e-6, 0.01, 0.5, 0.99])
+@pytest.mark.parametrize(
+    ("present", "share"), [(0.01, 1.4), (1.0, 0.3), (1.0, 1.0), (1.0, 2.0), (3.0, 1.4), (3.0, 2.0)]
+)
+def test_a_replaced_record_of_a_sampled_sum(noise: str, rate: float, present: float, share: float) -> None:
+    """Against the pair at the ends, and no less than pairs between; the masses have the same profile."""
+    family = {"gaussian": GaussianLoss, "laplace": LaplaceLoss}[noise]
+    loss = ReplacedLoss(family(present), family(share * present), SamplingRate.of_chance(rate))
+    top = min(loss.supremum(), 8.0)
+    ends = present, present - share * present
+    with mpmath.workdps(40):
+        for epsilon in (0.0, 1e-9, 0.1 * top, 0.5 * top, 0.9 * top):
+            wanted = replaced_profile(noise, rate, ends, epsilon)
+            if wanted > 1e-30:  # for which the reference has digits
+                low, high = loss.log_delta_bounds(epsilon)
+                assert low == high == pytest.approx(float(mpmath.log(wanted)), rel=1e-12, abs=1e-12)
+                for inner in ((0.8 * ends[0], ends[1]), (ends[0], 0.9 * ends[1] + 0.1 * ends[0]), (-ends[1], -ends[0])):
+                    assert replaced_profile(noise, rate, inner, epsilon) <= wanted * (1 + 1e-12)
+    assert_masses_agree(loss, top * np.array([-1.0, -0.9, -1e-3, 0.0, 1e-6, 0.3, 0.7, 1.0]))

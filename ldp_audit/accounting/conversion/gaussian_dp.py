@@ -70,6 +70,9 @@ def gdp_of(loss: PrivacyLoss | PairLoss) -> Converted:
 
 def _of_pair(loss: PairLoss) -> tuple[float, bool]:
     """A mu, and whether it is exact: else that of dominating noise, or of a sum's parts together."""
+    upper = loss.side(1)
+    if upper is not loss:
+        return _of_pair(upper)[0], False
     atoms = loss.atoms(_MOST_ATOMS)
     if atoms is not None:
         return _of_atoms(atoms), True

@@ -286,8 +286,8 @@ def _mixed(mechanism: Any, step: Step) -> tuple[PrivacyLoss | None, PrivacyLoss 
 
 def _sampled(mechanism: Any, sampling: Sampling | None, protocol: Protocol) -> PrivacyLoss:
     if sampling is None:
-        return privacy_loss(mechanism)
+        return privacy_loss(mechanism, protocol.adjacency)
     from ldp_audit.accounting.subsample import subsample
 
-    rate, n, k = sampling.rate, sampling.n, sampling.k
-    return subsample(mechanism, kind=sampling.kind, rate=rate, n=n, k=k, adjacency=protocol.adjacency)
+    rate, n, k, adjacency = sampling.rate, sampling.n, sampling.k, protocol.adjacency or "replace"
+    return subsample(mechanism, kind=sampling.kind, rate=rate, n=n, k=k, adjacency=adjacency)

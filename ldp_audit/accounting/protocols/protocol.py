@@ -15,11 +15,12 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from ldp_audit.accounting.privacy_loss import adjacency_of, check_adjacency
 from ldp_audit.mechanisms import target
+from ldp_audit.mechanisms.mechanism import Adjacency
 from ldp_audit.numerics import as_float, whole
 
 Unit = Literal["value", "record", "client"]
-Adjacency = Literal["replace", "add/remove"]
 Count = Literal["rounds", "epochs", "dimensions", "queries"]
 SamplingKind = Literal["poisson", "without", "with"]
 ShufflingKind = Literal["parameter", "model"]
@@ -163,7 +164,8 @@ class Step:
 class Protocol:
     """The steps that a unit's data goes through, from the first round to the last.
 
-    unit: the difference of neighbours.   adjacency: whether the unit is replaced, or added or removed.
+    unit: the difference of neighbours.   adjacency: whether the unit is replaced, or added or removed; the latter by
+    default where a step is noise on a sum, and else the former. Noise states what a replaced unit does to the sum.
     rounds, epochs, dimensions, queries: whole numbers >= 1, for the steps' `times`.
     split: FedSel's, where steps have stages.   paper: whose own accounting to show beside.
     source: of the setting.   notes: remarks for a reader of the numbers.
@@ -173,7 +175,7 @@ class Protocol:
     name: str
     steps: tuple[Step, ...]
     unit: Unit = "client"
-    adjacency: Adjacency = "replace"
+    adjacency: Adjacency | None = None
     rounds: int = 1
     epochs: int = 1
     dimensions: int = 1
@@ -189,7 +191,6 @@ class Protocol:
         _text("name", self.name, empty=False)
         _text("source", self.source)
         _one_of("unit", self.unit, Unit)
-        _one_of("adjacency", self.adjacency, Adjacency)
         if self.paper is not None:
             _one_of("paper", self.paper, PaperKey)
         for count in get_args(Count):
@@ -202,9 +203,13 @@ class Protocol:
             _text("a note", note)
         if not self.steps or not all(isinstance(step, Step) for step in self.steps):
             raise ValueError(f"steps must be one Step or more, got {self.steps!r}")
-        if self.adjacency != "replace" and any(step.shuffling for step in self.steps):
-            raise ValueError("adjacency must be replace where reports are shuffled: their number is known")
         object.__setattr__(self, "mechanisms", tuple(self._mechanism(i, step) for i, step in enumerate(self.steps, 1)))
+        shuffled = any(step.shuffling for step in self.steps)
+        if self.adjacency is None:
+            stated = not shuffled and "add/remove" in map(adjacency_of, self.mechanisms)
+            object.__setattr__(self, "adjacency", "add/remove" if stated else "replace")
+        if check_adjacency(self.adjacency) != "replace" and shuffled:
+            raise ValueError("adjacency must be replace where reports are shuffled: their number is known")
 
     def times(self, step: Step, *, without: tuple[str, ...] = ()) -> int:
         """How often one unit's data passes through this step; some counts may be left out of the product."""

@@ -30,8 +30,11 @@ def accounting(report: dict[str, Any]) -> Section | None:
         "composition, reports by name; without names, where they are shuffled; and what the paper says of the whole "
         "run. An interval is certain."
     )
-    head = ["protocol", "the paper says", "exact", "shuffled", "sum of the parts"]
-    rows = [[one["protocol"]["name"], *spent(one), epsilon(total(one, "basic"))] for one in found]
+    head = ["protocol", "neighbours", "the paper says", "exact", "shuffled", "sum of the parts"]
+    rows = [
+        [*(one["protocol"][key] for key in ("name", "adjacency")), *spent(one), epsilon(total(one, "basic"))]
+        for one in found
+    ]
     blocks: list[Block] = [Paragraph(lead, "lead"), Table("Epsilon of everything", head, rows)]
     for one in found:
         blocks += _one(one, {claim["id"]: claim["paper"] for claim in report["claims"]})

@@ -35,4 +35,4 @@ def counts(claims: list[dict[str, Any]]) -> dict[str, int]:
 
 def _tile(one: dict[str, Any]) -> Tile:
     link = ClaimLink(one["id"], one["paper"])
-    return Tile(link, one.get("name") or one["id"], one["place"], one["verdict"])
+    return Tile(link, one["name"] or one["id"], one["place"], one["verdict"])

@@ -83,7 +83,7 @@ def _mechanism(one: dict[str, Any], name: str) -> list[Block]:
     blocks.append(Formula(one["latex"], f"distribution of {one['name']}"))
     domains = [f"private: {', '.join(one['private'])}"] if one["private"] else []
     domains += [f"public: {', '.join(one['public'])}"] if one["public"] else []
-    blocks.append(Paragraph(f"{'; '.join(domains)}; t = e^epsilon.", "note"))
+    blocks.append(Paragraph("; ".join(domains), "note"))
     for words, latex in (("Mean", one.get("mean_latex")), ("Variance", one.get("variance_latex"))):
         if latex:
             blocks += [Paragraph(f"{words} of the report:"), Formula(latex, f"{words.lower()} of {one['name']}")]
@@ -108,7 +108,10 @@ def _made(made: dict[str, Any], tool: dict[str, Any]) -> list[Block]:
         ["versions", f"{tool['name']} {tool['version']}, {versions}"],
         *([one["file"], [f"{one['bytes']:,} bytes, SHA-256 ", Code(one["sha256"])]] for one in made["inputs"]),
     ]
-    return [Heading("How this document was made", "made"), Table("What repeats it", ["", ""], rows)]
+    return [
+        Heading("How this document was made", "made"),
+        Table("What repeats it", ["of this document", "value"], rows),
+    ]
 
 
 def _named(one: dict[str, Any]) -> list[Span]:
@@ -125,12 +128,12 @@ def _set(words: str, latex: str, place: str = "") -> list[Span]:
 def _instead(one: dict[str, Any]) -> Text:
     if one["corrected"]:
         return _set(one["corrected"]["statement"], one["corrected"]["latex"])
-    return "See the counterexample on its page." if one["verdict"] == "REFUTED" else "–"
+    return [Code(wording.counterexample(one))] if wording.counterexample(one) else "–"
 
 
 def _title(report: dict[str, Any], papers: list[dict[str, Any]]) -> str:
     if report["papers"] and (report.get("made") or {}).get("own"):
-        return ", ".join(paper["title"] for paper in report["papers"])
+        return f"Report on {', '.join(paper['title'] for paper in report['papers'])}"
     if not report["claims"] and report["audits"]:
         return many(len(report["audits"]), "audit")
     if not papers:
@@ -152,21 +155,25 @@ def _lead(report: dict[str, Any], papers: list[dict[str, Any]]) -> Text:
     if not own:
         return f"{wording.counted(report)}, each settled with evidence that can be checked again.".capitalize()
     each = counts(own)
-    held = sum(each.get(word, 0) for word in ("PROVED", "ENUMERATED"))
+    held, refuted = sum(each.get(word, 0) for word in ("PROVED", "ENUMERATED")), each.get("REFUTED", 0)
     found: list[Span] = [
-        f"Of {many(len(own), 'claim')} in {many(len(papers), 'paper')}, ",
-        Strong(f"{held} hold as stated"),
+        f"Of {many(len(own), 'claim')}{f' in {len(papers)} papers' if len(papers) > 1 else ''}, ",
+        Strong(_holding(held, "as stated")),
         ", ",
-        Strong(f"{each.get('REFUTED', 0)} do not hold"),
+        Strong(f"{refuted} {'does' if refuted == 1 else 'do'} not hold"),
     ]
     if each.get("CONDITIONAL"):
-        found.append(f", {each['CONDITIONAL']} hold only under an assumption that is not stated")
+        found.append(f", {_holding(each['CONDITIONAL'], 'only under an assumption that is not stated')}")
     if each.get("VACUOUS"):
-        found.append(f", {each['VACUOUS']} hold but promise nothing")
+        found.append(f", {_holding(each['VACUOUS'], 'but')} promise{'s' * (each['VACUOUS'] == 1)} nothing")
     rest = len(own) - held - sum(each.get(word, 0) for word in ("REFUTED", "CONDITIONAL", "VACUOUS"))
     if rest:
         found.append(f", {rest} could not be settled by an engine")
     return [*found, ". Every proof and every counterexample is here, to be checked by hand or by program."]
+
+
+def _holding(count: int, how: str) -> str:
+    return f"{count} {'holds' if count == 1 else 'hold'} {how}"
 
 
 def _claimed(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:
@@ -196,7 +203,7 @@ def _all_verdicts(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[
     blocks: list[Block] = [Heading("What is true", "true"), Shares(counts(own))]
     if told:
         blocks.append(_corrections("The most important claim that fails in each paper", told))
-    return [*blocks, Paragraph(["Every claim in one picture: ", SectionLink("verdict matrix", "matrix"), "."])]
+    return [*blocks, Paragraph(["Every claim in one picture: ", SectionLink("verdicts", "matrix"), "."])]
 
 
 def _by_paper(report: dict[str, Any], papers: list[dict[str, Any]]) -> list[Block]:

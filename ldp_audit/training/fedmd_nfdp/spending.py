@@ -153,7 +153,8 @@ def exact_variance(noise: Noise) -> float:
 
 
 def _noise(noise: str, size: float, reach: float) -> Noise:
-    return Gaussian(sigma=size, sensitivity=reach) if noise == "gaussian" else Laplace(scale=size, sensitivity=reach)
+    kind = Gaussian if noise == "gaussian" else Laplace
+    return kind(size, sensitivity=reach, replaced=reach)
 
 
 def _range(noise: str, reach: float, queries: int, epsilon: float, delta: float) -> tuple[float, float]:
