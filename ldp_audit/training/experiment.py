@@ -149,6 +149,7 @@ def _write_manifest(folder: Path, manifest: Mapping[str, Any], *, resume: bool) 
             raise ValueError(f"{file} is damaged: {error}") from None
         check_same(f"{folder} is of another run", was, manifest)
         return
+    folder.mkdir(parents=True, exist_ok=True)
     write_whole({file: json.dumps(manifest, indent=1, allow_nan=False) + "\n"})
 
 
