@@ -139,7 +139,7 @@ def neighbours(adjacency: Adjacency | None) -> str:
     return adjacency or "any two inputs"
 
 
-def check_adjacency(adjacency: Any) -> Adjacency:
+def check_adjacency(adjacency: Adjacency) -> Adjacency:
     """The adjacency. Raises ValueError for anything else."""
     if not isinstance(adjacency, str) or adjacency not in get_args(Adjacency):
         raise ValueError(f"adjacency must be add/remove or replace, got {adjacency!r}")
@@ -194,7 +194,7 @@ def compose(items: Iterable[tuple[Any, int]], *, width: float = WIDTH) -> Privac
     spent = [(loss, times) for loss, times in listed if times]
     if len(spent) == 1 and spent[0][1] == 1:
         return spent[0][0]
-    relations = {loss.adjacency for loss, _ in spent if loss.adjacency}
+    relations: set[Adjacency] = {loss.adjacency for loss, _ in spent if loss.adjacency}
     if len(relations) > 1:
         raise ValueError(
             "items must be losses between the same neighbours, got some by add/remove and others by replace; "
