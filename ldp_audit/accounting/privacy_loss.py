@@ -117,17 +117,15 @@ class PrivacyLoss:
     def plot(self, axes: Any = None, *, delta: float = 1e-10, label: str = "privacy loss") -> Any:
         """Draw both bounds of the privacy profile on matplotlib's axes, from epsilon = 0 down to this delta.
 
-        axes: to draw on, which are returned; new ones by default.   delta: in (0, 1), where the curves end.   label: in the
-        legend.
+        axes: to draw on, which are returned; new ones by default.   delta: in (0, 1), where the curves end.
+        label: in the legend.
         """
         last = self.epsilon(delta=delta)
         epsilons = [last * place / 100 for place in range(101)] if 0 < last < math.inf else [0.0]
         bounds = [self.delta_bounds(epsilon) for epsilon in epsilons]
-        lower, upper = (
-            Series(f"{label}, {words} bound", epsilons, [pair[end] for pair in bounds], style=style)
-            for end, words, style in ((1, "upper", "line"), (0, "lower", "dashed"))
-        )
-        return plotted(Panel("Privacy profile", "epsilon (nats)", "delta", (lower, upper), y_log=True), axes)
+        upper = Series(f"{label}, upper bound", epsilons, [pair[1] for pair in bounds])
+        lower = Series(f"{label}, lower bound", epsilons, [pair[0] for pair in bounds], style="dashed")
+        return plotted(Panel("Privacy profile", "epsilon (nats)", "delta", (upper, lower), y_log=True), axes)
 
     def trade_off(self, alpha: ArrayLike) -> TradeOffBounds:
         """The least false-negative rate of any test with this false-positive rate: a lower and an upper bound."""
@@ -155,11 +153,12 @@ def neighbours(adjacency: Adjacency | None) -> str:
     return adjacency or "any two inputs"
 
 
-def check_adjacency(adjacency: Any) -> Adjacency:
+def check_adjacency(adjacency: Adjacency) -> Adjacency:
     """The adjacency. Raises ValueError for anything else."""
-    if not isinstance(adjacency, str) or adjacency not in get_args(Adjacency):
-        raise ValueError(f"adjacency must be add/remove or replace, got {adjacency!r}")
-    return adjacency
+    for one in get_args(Adjacency):
+        if isinstance(adjacency, str) and adjacency == one:
+            return one
+    raise ValueError(f"adjacency must be add/remove or replace, got {adjacency!r}")
 
 
 def adjacency_of(mechanism: Any) -> Adjacency | None:
@@ -208,7 +207,7 @@ def compose(items: Iterable[tuple[Any, int]], *, width: float = WIDTH) -> Privac
     spent = [(loss, times) for loss, times in given if times]
     if len(spent) == 1 and spent[0][1] == 1:
         return spent[0][0]
-    relations = {loss.adjacency for loss, _ in spent if loss.adjacency}
+    relations: set[Adjacency] = {loss.adjacency for loss, _ in spent if loss.adjacency is not None}
     if len(relations) > 1:
         raise ValueError(
             "items must be losses between the same neighbours, got some by add/remove and others by replace; "

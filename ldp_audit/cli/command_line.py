@@ -27,6 +27,7 @@ COMMANDS = {
     "audit": "bound a sampler's epsilon from below, by its outputs",
     "account": "what a protocol spends, in every convention",
     "linkage": "what anonymous, shuffled reports reveal, against what is promised",
+    "data": "fetch MNIST, Fashion-MNIST or ADULT out of a software package, for `train`",
     "train": "run a paper's federated pipeline, and tie its accuracy to what it spends",
     "report": "everything in one document: claims, programs, protocols, training",
     "doctor": "what is installed, which devices there are, and known defects of this machine",

@@ -70,6 +70,7 @@ def run_experiment(
         kept = None if folder is None else folder / _RUNS
         document = _run(work, jobs, pool, kept, data, seed, described, audit=audit, progress=progress)
     document["findings"] = [finding.to_dict() for finding in judge(findings_of(plan), document)]
+    document["doubts"] = list(dict.fromkeys(sweep.doubt for sweep in sweeps if sweep.doubt))
     document["printed"] = [row.to_dict() for row in comparing_of(plan)(document)]
     return document
 

@@ -1,7 +1,7 @@
 """Data sets by name: from installed packages, synthetic, or read from a user's folder.
 
-A loader is a function `(folder, **options) -> Images | Table` in a file of its own. Nothing is downloaded, and nothing
-is unpickled except CIFAR's own format, by an unpickler that builds arrays only.
+A loader is a function `(folder, **options) -> Images | Table` in a file of its own. Nothing is downloaded but by
+`packages`, and nothing is unpickled except CIFAR's own format, by an unpickler that builds arrays only.
 """
 
 from __future__ import annotations
