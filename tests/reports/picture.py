@@ -47,7 +47,7 @@ def taken(folder: Path, program: str) -> bytes:
     words, made = PngInfo(), io.BytesIO()
     words.add_text(_WORDS, "\n".join(words_of((folder / "index.html").read_text(encoding="utf-8"))))
     with Image.open(io.BytesIO(base64.b64decode(shot))) as image:
-        image.convert("RGB").save(made, "png", optimize=True, pnginfo=words)
+        image.convert("RGB").quantize(256).save(made, "png", optimize=True, pnginfo=words)
     return made.getvalue()
 
 
