@@ -119,7 +119,7 @@ constraints: ## pin every direct and indirect dependency anew, from the ranges i
 	$(PYTHON) -m venv build/pins
 	build/pins/bin/python $(INSTALL) torch==2.13.0
 	build/pins/bin/python $(INSTALL) --editable '.[training,dev]' hatchling editables
-	build/pins/bin/python -m pip freeze --exclude-editable | sed 's/^\(torch==[^+]*\)+.*/\1/' > constraints.txt
+	build/pins/bin/python -m pip freeze --all --exclude-editable | sed '/^pip==/d; s/^\(torch==[^+]*\)+.*/\1/' > constraints.txt
 	$(MAKE) hashes
 
 hashes: ## write requirements.txt: constraints.txt with the digests of every distribution
