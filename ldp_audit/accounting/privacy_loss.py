@@ -153,7 +153,7 @@ def neighbours(adjacency: Adjacency | None) -> str:
     return adjacency or "any two inputs"
 
 
-def check_adjacency(adjacency: Any) -> Adjacency:
+def check_adjacency(adjacency: Adjacency) -> Adjacency:
     """The adjacency. Raises ValueError for anything else."""
     for one in get_args(Adjacency):
         if isinstance(adjacency, str) and adjacency == one:

@@ -243,7 +243,10 @@ def _inputs_of(options: argparse.Namespace, loaded: Any, input_of: Callable[[Any
     from ldp_audit.auditing import search
 
     if options.search:
-        return search(**options.search)
+        try:
+            return search(**options.search)
+        except ValueError as error:
+            raise ValueError(f"--search: {error}") from None
     return loaded.worst_pair() if options.inputs is None else [input_of(x) for x in options.inputs]
 
 

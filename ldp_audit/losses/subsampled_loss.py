@@ -424,4 +424,4 @@ class ReplacedLoss(PairLoss):
 
     def _reports(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
         """The largest report of at most this loss, >= 0."""
-        return self.present.report_of(self.replaced, *self._factors(losses))
+        return self.present.report_of(self.replaced.shift, *self._factors(losses))

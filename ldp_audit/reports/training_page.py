@@ -70,7 +70,7 @@ def about(document: Mapping[str, Any]) -> list[str]:
             f"Epsilon is that of the whole run, at delta = {delta:g}: exact, reports by name and (where they are "
             "shuffled) without names; beside it what the paper says that the run spends."
         )
-    return lines
+    return lines + [f"The paper's setting is suspect: {doubt}" for doubt in document.get("doubts", ())]
 
 
 def markdown(document: Mapping[str, Any], figures: Sequence[Mapping[str, Any]]) -> str:

@@ -205,11 +205,13 @@ class Protocol:
             raise ValueError(f"steps must be one Step or more, got {self.steps!r}")
         object.__setattr__(self, "mechanisms", tuple(self._mechanism(i, step) for i, step in enumerate(self.steps, 1)))
         shuffled = any(step.shuffling for step in self.steps)
-        if self.adjacency is None:
-            stated = not shuffled and "add/remove" in map(adjacency_of, self.mechanisms)
-            object.__setattr__(self, "adjacency", "add/remove" if stated else "replace")
-        if check_adjacency(self.adjacency) != "replace" and shuffled:
+        noise = not shuffled and "add/remove" in map(adjacency_of, self.mechanisms)
+        adjacency = check_adjacency(
+            ("add/remove" if noise else "replace") if self.adjacency is None else self.adjacency
+        )
+        if adjacency != "replace" and shuffled:
             raise ValueError("adjacency must be replace where reports are shuffled: their number is known")
+        object.__setattr__(self, "adjacency", adjacency)
 
     def times(self, step: Step, *, without: tuple[str, ...] = ()) -> int:
         """How often one unit's data passes through this step; some counts may be left out of the product."""
