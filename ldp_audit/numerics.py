@@ -83,6 +83,31 @@ def whole(value: Any, name: str, least: int = 1, most: int = MOST_TIMES) -> int:
     return found
 
 
+def between(value: float, name: str, accepted: str, fits: Callable[[float], bool]) -> float:
+    """A number that fits. Raises ValueError, which says what is accepted, for anything else."""
+    found = as_float(value)
+    if not fits(found):
+        raise ValueError(f"{name} must be {accepted}, got {shown(value)}")
+    return found
+
+
+def listed(values: Any, name: str, of: str = "a sequence") -> list[Any]:
+    """The elements of what can be iterated over and is no text. Raises ValueError for anything else."""
+    try:
+        found = None if isinstance(values, str | bytes) else list(values)
+    except TypeError:
+        found = None
+    if found is None:
+        raise ValueError(f"{name} must be {of}, got {shown(values)}")
+    return found
+
+
+def instance(value: Any, kind: type | tuple[type, ...], name: str, accepted: str) -> None:
+    """Raise ValueError unless the value is of the kind."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be {accepted}, got {shown(value)}")
+
+
 def _power(number: int) -> str:
     """The number as text; a large power of ten or of two as one."""
     for base, shown in ((10, len(str(number)) - 1), (2, number.bit_length() - 1)):

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ldp_audit.accounting.converted import plain
 from ldp_audit.accounting.privacy_loss import PrivacyLoss, neighbours
 from ldp_audit.losses.hulls import HullLoss
+from ldp_audit.mechanisms.inputs import numbers_of
 from ldp_audit.numerics import exp_upwards
 
 LEVELS = (0.0, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
@@ -99,7 +100,7 @@ class PrivacyProfile:
         }
 
     def _at(self, epsilon: ArrayLike) -> tuple[list[ProfileRow], tuple[int, ...]]:
-        asked = np.asarray(epsilon, dtype=np.float64)
+        asked = numbers_of("epsilon", epsilon).astype(np.float64)
         return [self._row(float(one)) for one in asked.flat], asked.shape
 
     def _row(self, epsilon: float) -> ProfileRow:

@@ -29,6 +29,7 @@ from ldp_audit.accounting.privacy_loss import PrivacyLoss
 from ldp_audit.losses.discrete_loss import DiscreteLoss
 from ldp_audit.losses.hulls import levels_of
 from ldp_audit.losses.loss import PairLoss
+from ldp_audit.mechanisms.inputs import numbers_of
 
 _MOST_ATOMS = 200_000
 _COARSE, _FINE = 100, 1500
@@ -217,10 +218,7 @@ class TradeOffCurve:
 
 def rates_of(alpha: ArrayLike) -> NDArray[np.float64]:
     """As floats. Raises ValueError unless all are in [0, 1]."""
-    try:
-        rates = np.asarray(alpha, dtype=np.float64)
-    except (TypeError, ValueError):
-        rates = np.array(np.nan)
+    rates = numbers_of("alpha", alpha).astype(np.float64)
     if not np.all((rates >= 0) & (rates <= 1)):
         raise ValueError(f"alpha must lie in [0, 1], got {alpha!r}")
     return rates

@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.arguments import check_count, check_seed, is_number
+from ldp_audit.auditing.arguments import check_count, check_seed, count_of, is_number
 from ldp_audit.auditing.choice import MOST_TESTED, Choice, Sample, choose, chosen_again
 from ldp_audit.auditing.curves import level_events
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import concatenated, unrepeated
 from ldp_audit.auditing.program import COMPARE, SEARCH, Program
 from ldp_audit.auditing.test import Test, count_all
+from ldp_audit.numerics import instance, listed
 
 _MOST_NUMBERS = 2**21  # in the first of an input's search samples, so that memory is bounded
 _UNSURE = 0.05  # a log ratio whose search left this much doubt is searched again with more samples
@@ -261,10 +262,10 @@ def search(
     Raises ValueError where nothing is left to compare, or for more than 200 inputs.
     """
     check_seed(seed)
-    check_count("grid", grid, 2)
-    check_count("random", random, 0)
+    check_count("grid", grid, 2, _MOST_INPUTS)
+    check_count("random", random, 0, _MOST_INPUTS)
     rng = np.random.default_rng(seed)
-    found = list(values)
+    found = listed(values, "values", "a list of inputs")
     if low is not None or high is not None:
         ends = _checked_range(low, high)
         found += _numbers(*ends, grid, random, rng) if dimension is None else _vectors(*ends, dimension, random, rng)
@@ -272,10 +273,14 @@ def search(
         found += _sets(universe, size, random, rng)
     found = _distinct(found)
     compared = set(combinations(range(len(found)), 2))
-    for one, two in pairs:
+    for pair in listed(pairs, "pairs", "a list of pairs of inputs"):
+        if count_of(pair) != 2:
+            raise ValueError(f"pairs must be a list of pairs of inputs, got {pair!r:.200} in it")
+        one, two = pair
         places = sorted((_place(found, one), _place(found, two)))  # both directions of a pair are tried
         compared.add((places[0], places[1]))
     if adjacent is not None:
+        instance(adjacent, Callable, "adjacent", "a function of two inputs, or None")  # type: ignore[arg-type]
         compared = {pair for pair in compared if adjacent(found[pair[0]], found[pair[1]])}
     if not compared:
         raise ValueError("search must leave a pair to compare: give low and high, universe and size, values or pairs")
@@ -288,7 +293,7 @@ def as_search(inputs: Sequence[Any] | InputSearch) -> InputSearch:
     """Two inputs or more, all of whose pairs count, unless a search says otherwise."""
     if isinstance(inputs, InputSearch):
         return inputs
-    if isinstance(inputs, str | bytes) or not hasattr(inputs, "__len__") or len(inputs) < 2:
+    if count_of(inputs) < 2:
         raise ValueError(f"inputs must be two or more inputs, or a search(...), got {inputs!r:.200}")
     if len(inputs) > _MOST_INPUTS:
         raise ValueError(f"inputs must be at most {_MOST_INPUTS}, got {len(inputs)}")
@@ -322,7 +327,7 @@ def _vectors(low: float, high: float, dimension: int, random: int, rng: np.rando
 def _sets(universe: Any, size: Any, random: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
     """The first and the last, two that share all but one member, and random ones."""
     for name, value in (("universe", universe), ("size", size)):
-        check_count(name, value, 1)
+        check_count(name, value, 1, 2**53)
     if size >= universe:
         raise ValueError(f"size must be in 1 .. universe - 1, got size {size!r}, universe {universe!r}")
     first = tuple(range(size))

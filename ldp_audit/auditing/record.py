@@ -31,6 +31,7 @@ from ldp_audit.checkpoint import DAMAGE as DAMAGE
 from ldp_audit.checkpoint import Checkpoint, damaged
 from ldp_audit.checkpoint import plain as as_json
 from ldp_audit.files import read_json
+from ldp_audit.numerics import instance
 
 KIND = "audit-state"
 _SECONDS = 2.0  # between two writes: so much work is lost at most
@@ -223,6 +224,7 @@ def opened(
     """The state of an audit, which is kept nowhere without a path.   others: further arguments of its counts."""
     if path is None:
         return Unkept()
+    instance(path, (str, Path), "resume", "the path of a file, or None")
     settings = {"claimed_epsilon": claim[0], "claimed_delta": claim[1], "confidence": confidence}
     settings |= {"samples": int(samples), "seed": program.seed, "pairs": search.pairs, **others}
     return State(Path(path), arguments_of(program.sampler, search.inputs, **settings))

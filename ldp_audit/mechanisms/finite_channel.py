@@ -45,6 +45,7 @@ from ldp_audit.mechanisms.log_space import levels
 from ldp_audit.mechanisms.mechanism import Mechanism
 from ldp_audit.mechanisms.output_labels import NUMBERS, columns_of, label_array
 from ldp_audit.mechanisms.randomness import BITS, WORDS, NumpySource, source_of
+from ldp_audit.numerics import listed
 
 _TOLERANCE = Fraction(1, 10**9)
 """Largest deviation of a row's sum from 1."""
@@ -81,7 +82,7 @@ class FiniteChannel(Mechanism):
     def __post_init__(self) -> None:
         given = _Given.of(self.matrix)
         size = given.floats.shape[1]
-        labels = list(range(size)) if self.outputs is None else list(self.outputs)
+        labels = list(range(size)) if self.outputs is None else listed(self.outputs, "outputs", "labels")
         if len(labels) != size or len(set(labels)) != len(labels):
             raise ValueError(f"outputs must be {size} different labels, got {self.outputs!r}")
         object.__setattr__(self, "outputs", tuple(labels))
