@@ -90,14 +90,16 @@ def searched(
     if len(named.pairs) > _SCREEN and sizes[0] > _SCREENED:
         sizes = (_SCREENED, *sizes)
     choices: Mapping[Pair, Choice] = {}
+    settled = False
     for size in sizes:
         if progress is not None and (len(pairs) > 1 or choices):
             progress(f"search: pairs of inputs: {len(pairs)}, more samples of each input: {4 * size}")
         choices = search.choices(pairs, size)
         pairs = _alike(choices)
-        if _settled(choices, pairs[0]):
+        settled = _settled(choices, pairs[0])
+        if settled:
             break
-    found = search.compared(choices, samples // _COMPARED)
+    found = search.found(choices) if settled else search.compared(choices, samples // _COMPARED)
     return replace(found, levels=search.levels(found)) if curves else found
 
 
@@ -149,7 +151,7 @@ class _Search:
         sizes = {place: sum(map(_size, rounds)) for place, rounds in self.drawn.items()}
         learned = sum(len(round_.learn) for round_ in self.drawn[pair[0]])
         alone = unrepeated(outputs for place in pair for one in self.drawn[place] for outputs in one.parts())
-        return Found(choices[pair], places, learned, sizes[pair[0]], sum(sizes.values()), alone)
+        return Found(replace(choices[pair], alternatives=()), places, learned, sizes[pair[0]], sum(sizes.values()), alone)
 
     def compared(self, choices: Mapping[Pair, Choice], most: int) -> Found:
         """The best event of all pairs by fresh counts of the likeliest ones, up to so many samples of each input.
