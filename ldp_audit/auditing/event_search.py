@@ -151,7 +151,8 @@ class _Search:
         sizes = {place: sum(map(_size, rounds)) for place, rounds in self.drawn.items()}
         learned = sum(len(round_.learn) for round_ in self.drawn[pair[0]])
         alone = unrepeated(outputs for place in pair for one in self.drawn[place] for outputs in one.parts())
-        return Found(replace(choices[pair], alternatives=()), places, learned, sizes[pair[0]], sum(sizes.values()), alone)
+        choice = replace(choices[pair], alternatives=())
+        return Found(choice, places, learned, sizes[pair[0]], sum(sizes.values()), alone)
 
     def compared(self, choices: Mapping[Pair, Choice], most: int) -> Found:
         """The best event of all pairs by fresh counts of the likeliest ones, up to so many samples of each input.
