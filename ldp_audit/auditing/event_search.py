@@ -163,14 +163,14 @@ class _Search:
         rows = max(1, min(self.program.rows, most // _ROUNDS))
         chunks, done, drawn = most // rows, 0, found.drawn
         trials = self.samples - found.spent - most
-        hits: Counter[tuple[int, Event]] = Counter()
+        hits: Counter[tuple[int, int]] = Counter()  # by the input's place and the event's identity
         while len(left) > 1 and done < chunks:
             last = min(chunks, max(2 * done, 1))
             for chunk in range(done, last):
                 drawn += self._count(left, hits, rows, chunk)
             done = last
             seen = [
-                Counts(hits[first, one.event], rows * done, hits[second, one.event], rows * done)
+                Counts(hits[first, id(one.event)], rows * done, hits[second, id(one.event)], rows * done)
                 for (first, second), one in left
             ]
             left = [
@@ -190,17 +190,15 @@ class _Search:
             drawn=drawn,
         )
 
-    def _count(self, left: list[tuple[Pair, Choice]], hits: Counter[tuple[int, Event]], rows: int, chunk: int) -> int:
+    def _count(self, left: list[tuple[Pair, Choice]], hits: Counter[tuple[int, int]], rows: int, chunk: int) -> int:
         """Count the events of each pair in one more call of each input; how many outputs these were."""
-        events: dict[int, dict[Event, None]] = {}
-        for pair, one in left:
-            for place in pair:
-                events.setdefault(place, {})[one.event] = None
-        for place in sorted(events, reverse=self.program.coin((COMPARE, chunk))):
+        places = sorted({place for pair, _ in left for place in pair}, reverse=self.program.coin((COMPARE, chunk)))
+        for place in places:
             outputs = self.program.outputs(self.inputs[place], rows, (COMPARE, place, chunk))
-            for event in events[place]:
-                hits[place, event] += event.count(outputs)
-        return rows * len(events)
+            for pair, one in left:
+                if place in pair:
+                    hits[place, id(one.event)] += one.event.count(outputs)
+        return rows * len(places)
 
     def levels(self, found: Found) -> tuple[Event, ...]:
         """Of the pair that was found, from all its search samples."""
@@ -274,8 +272,8 @@ def _contenders(choices: Mapping[Pair, Choice]) -> list[tuple[Pair, Choice]]:
     best = max(every, key=lambda one: one[1].predicted)
     others = [one for one in every if one is not best and one[1].bound(_POSSIBLE) > best[1].optimistic]
     ranked = [sorted(others, key=lambda one: -one[1].bound(doubt)) for doubt in _DOUBTS]
-    in_turn = dict.fromkeys(chain.from_iterable(zip(*ranked, strict=True)))
-    return [best, *in_turn][: _MOST_CONTENDERS + 1]
+    in_turn = {id(one[1]): one for one in chain.from_iterable(zip(*ranked, strict=True))}
+    return [best, *in_turn.values()][: _MOST_CONTENDERS + 1]
 
 
 def _settled(choices: Mapping[Pair, Choice], pair: Pair) -> bool:
