@@ -40,7 +40,7 @@ from ldp_audit.losses.loss import (
     from_excess,
     log_finite,
 )
-from ldp_audit.numerics import log1mexp, log_ratio, log_sum
+from ldp_audit.numerics import log1mexp, log_ratio, log_sum, nonnegative
 
 _SLACK = 1e-9
 _MASSES = 1e-12
@@ -73,7 +73,10 @@ class DiscreteLoss(PairLoss):
         return not self.error
 
     def __post_init__(self) -> None:
-        losses, logs = (np.asarray(a, dtype=np.float64) for a in (self.losses, self.log_probabilities))
+        try:
+            losses, logs = (np.asarray(a, dtype=np.float64) for a in (self.losses, self.log_probabilities))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"losses and log_probabilities must be arrays of numbers: {error}") from None
         if losses.ndim != 1 or losses.shape != logs.shape:
             raise ValueError(f"losses and log_probabilities must be of one length, got {losses.shape} and {logs.shape}")
         if not np.all(np.isfinite(losses)) or np.any(np.diff(losses) <= 0):
@@ -95,6 +98,11 @@ class DiscreteLoss(PairLoss):
 
         Raises ValueError as the class.
         """
+        for law in (first, second):
+            if not isinstance(law, Mapping):
+                raise ValueError(f"a distribution must be {{outcome: probability}}, got {law!r}")
+            for mass in law.values():
+                nonnegative(mass, "a probability")
         masses: dict[float, list[float]] = {}
         infinite, missing = [], [float(q) for outcome, q in second.items() if q > 0 and not first.get(outcome, 0) > 0]
         shared = [float(q) for outcome, q in second.items() if q > 0 and first.get(outcome, 0) > 0]
