@@ -159,8 +159,8 @@ def _costs(report: dict[str, Any]) -> list[Block]:
     blocks: list[Block] = [Heading("What it costs", "costs")]
     protocols = [one for key in PROTOCOLS for one in report["accounting"] if one["key"] == key] or report["accounting"]
     if protocols:
-        head = ["a whole run of", "epsilon, says the paper", "exact, by name", "exact, shuffled"]
-        rows = [[one["protocol"]["name"], *spent(one)] for one in protocols[:_SHOWN]]
+        head = ["a whole run of", "neighbours", "epsilon, says the paper", "exact, by name", "exact, shuffled"]
+        rows = [[one["protocol"]["name"], one["protocol"]["adjacency"], *spent(one)] for one in protocols[:_SHOWN]]
         says = f"Epsilon of whole runs, exact at delta = {short(protocols[0]['delta'])}"
         more = ["All protocols, in every convention: ", SectionLink("accounting", "accounting"), "."]
         blocks += [Table(says, head, rows), Paragraph(more)]
