@@ -326,7 +326,7 @@ def test_an_error_outside_of_0_and_a_half_is_refused(error: float) -> None:
 def test_designs_deltas_and_epsilons_out_of_range_are_refused() -> None:
     region = Region(Counts(1, 2, 1, 2), ERROR)
     for design, delta in ((-1.0, 0.0), (math.nan, 0.0), (1.0, 1.0), (1.0, -0.1)):
-        with pytest.raises(ValueError, match="design_epsilon must be a number >= 0|design_delta must be in"):
+        with pytest.raises(ValueError, match=r"design_epsilon must be a number >= 0|design_delta must be in"):
             Region(Counts(1, 2, 1, 2), ERROR, design, delta)
     for delta in (-0.1, 1.1, math.nan):
         with pytest.raises(ValueError, match=r"delta must be in \[0, 1\]"):
