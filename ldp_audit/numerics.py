@@ -83,7 +83,7 @@ def whole(value: Any, name: str, least: int = 1, most: int = MOST_TIMES) -> int:
     return found
 
 
-def between(value: float, name: str, accepted: str, fits: Callable[[float], bool]) -> float:
+def between(value: Any, name: str, accepted: str, fits: Callable[[float], bool]) -> float:
     """A number that fits. Raises ValueError, which says what is accepted, for anything else."""
     found = as_float(value)
     if not fits(found):
