@@ -370,7 +370,7 @@ class _Given:
     def weights(self, rows: Iterable[int] | None = None) -> NDArray:
         """The exact weights of these rows, or of all; an array of Python integers."""
         chosen = range(len(self.rows)) if rows is None else rows
-        return np.array([self._weights_of(row) for row in chosen], dtype=object)
+        return np.array([self._weights_of(row) for row in chosen], dtype=object).reshape(-1, self.floats.shape[1])
 
     def extremes(self, floor: float = 0.0, apart: float = 0.0) -> list[int]:
         """The rows that may have the largest or least probability of a column with the largest ratio of these.
