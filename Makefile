@@ -100,7 +100,7 @@ format: $(VENV)/.installed-dev ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-docs: $(VENV)/.installed ## write docs/mechanisms.md, its reference and docs/what-ldp-fl-spends.md anew
+docs: $(VENV)/.installed ## write docs/mechanisms.md, its reference, docs/what-ldp-fl-spends.md and the gallery's figures anew
 	$(BIN)/python -m ldp_audit.reports.mechanism_page > docs/mechanisms.md.new
 	mv docs/mechanisms.md.new docs/mechanisms.md
 	$(BIN)/python -m ldp_audit.reports.mechanism_page reference > docs/reference/mechanisms.md.new
@@ -109,6 +109,7 @@ docs: $(VENV)/.installed ## write docs/mechanisms.md, its reference and docs/wha
 	mv docs/assets/rooms.svg.new docs/assets/rooms.svg
 	$(BIN)/python -m ldp_audit.accounting.protocols.ldp_fl_page > docs/what-ldp-fl-spends.md.new
 	mv docs/what-ldp-fl-spends.md.new docs/what-ldp-fl-spends.md
+	$(BIN)/python docs/_site/gallery.py
 
 notebooks: $(VENV)/.installed-dev ## run docs/notebooks afresh, and store their outputs in them
 	$(ONE_THREAD) $(BIN)/python docs/_site/notebooks.py docs/notebooks/*.ipynb
