@@ -13,9 +13,6 @@ from numbers import Real
 from operator import index
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 MOST_TIMES = 10**300
 """The largest count; more overflows a float."""
 
@@ -73,7 +70,7 @@ def positive(value: float, name: str) -> float:
 def whole(value: Any, name: str, least: int = 1, most: int = MOST_TIMES) -> int:
     """A whole number in least .. most, of any type with `__index__`. Raises ValueError for anything else."""
     try:
-        found = None if isinstance(value, bool | np.bool_) else index(value)
+        found = None if isinstance(value, bool) else index(value)
     except TypeError:
         found = None
     if found is None or not least <= found <= most:
@@ -151,19 +148,6 @@ def log1mexp(log_mass: float) -> float:
     if log_mass > -0.7:
         return math.log(-math.expm1(log_mass))
     return min(math.log1p(-math.exp(log_mass)), -math.ulp(0.0)) if log_mass > -math.inf else 0.0
-
-
-def log_sum(logs: NDArray[np.float64]) -> float:
-    """ln of the sum of e**logs; minus infinity for an empty sum."""
-    top = float(logs.max(initial=-math.inf))
-    return top if not math.isfinite(top) else top + math.log(float(np.exp(logs - top).sum()))
-
-
-def log_expm1(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """ln(e**x - 1), elementwise; minus infinity for x <= 0."""
-    positive = np.maximum(x, 0.0)
-    with np.errstate(divide="ignore"):
-        return positive + np.log(-np.expm1(-positive))
 
 
 def exp_upwards(log: float) -> float:

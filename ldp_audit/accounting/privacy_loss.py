@@ -55,6 +55,8 @@ class PrivacyLoss:
             raise ValueError(f"directions must be a tuple of losses of pairs (PairLoss), got {self.directions!r}")
         if not self.directions:
             raise ValueError("directions must hold one loss or more, got none")
+        if isinstance(self.assumptions, str) or not isinstance(self.assumptions, tuple | list):
+            raise ValueError(f"assumptions must be a tuple of texts, got {self.assumptions!r}")
 
     @property
     def exact(self) -> bool:

@@ -25,7 +25,7 @@ import numpy as np
 
 from ldp_audit.auditing.arguments import check_count, check_seed
 from ldp_audit.auditing.bounds import Counts, Region, lower_limit
-from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, search_sizes, searched
+from ldp_audit.auditing.event_search import Found, InputSearch, as_search, coverage_floor, most_searched, searched
 from ldp_audit.auditing.fitting import FitResult, fit
 from ldp_audit.auditing.fresh import Fresh
 from ldp_audit.auditing.outputs import NOT_A_LABEL, Outputs
@@ -343,7 +343,7 @@ class Room:
 
     def needed(self, goal: Goal) -> int:
         """Samples of an input, at most, for the pilot, the search and the planned look."""
-        search = 4 * sum(search_sizes(self.searched(goal), self.dimension))
+        search = most_searched(self.searched(goal), self.dimension)
         return self.pilot + search + goal.samples(self.rarest)
 
     def check(self, goal: Goal, max_samples: int) -> None:

@@ -1,7 +1,7 @@
 """audit(sampler, inputs, ...): a lower bound on a program's epsilon, for every program of independent outputs.
 
 Search samples choose a pair of inputs, a direction and an event; fresh samples test that one event. So searching
-costs samples and no confidence. Where others may show more, of which too little was seen to tell, up to three of them
+costs samples and no confidence. Where other events on the same inputs still promise clearly more, up to three of them
 are counted in the same outputs, for three tenths of the error. One percent of it goes to the test for programs that
 repeat themselves.
 """

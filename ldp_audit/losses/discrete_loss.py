@@ -39,8 +39,9 @@ from ldp_audit.losses.loss import (
     Values,
     from_excess,
     log_finite,
+    log_sum,
 )
-from ldp_audit.numerics import between, instance, log1mexp, log_ratio, log_sum, nonnegative, probability
+from ldp_audit.numerics import between, instance, log1mexp, log_ratio, nonnegative, probability
 
 _SLACK = 1e-9
 _MASSES = 1e-12

@@ -455,7 +455,7 @@ def _function_of(
 def _compiled(variables: Iterable[Variable], expression: Expr) -> Callable[..., Any]:
     """The expression as a function of the variables, under any names."""
     places: dict[Any, Any] = {variable: Dummy() for variable in variables}
-    return lambdify(list(places.values()), expression.xreplace(places), "mpmath")
+    return lambdify(list(places.values()), expression.xreplace(places), [{"Ind": lambda a, b: int(a == b)}, "mpmath"])
 
 
 def _require_inside(variable: Variable, number: Any, given: Mapping[Variable, Any]) -> None:

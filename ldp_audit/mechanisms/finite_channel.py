@@ -325,7 +325,9 @@ class _Given:
         """Checked: see `FiniteChannel`. Rows that are not of short decimals or floats are made exact at once."""
         try:
             floating = isinstance(matrix, np.ndarray) and matrix.dtype.kind == "f" and matrix.dtype.itemsize <= 8
-            rows = matrix.tolist() if floating else [row if isinstance(row, list) else list(row) for row in matrix]
+            rows: list[Sequence[Any]] = (
+                matrix.tolist() if floating else [row if isinstance(row, list) else list(row) for row in matrix]
+            )
             plain = [len(row) <= _NARROW and _is_plain(row) for row in rows]
             table = np.array([_floats_of(*one) for one in zip(rows, plain, strict=True)], dtype=np.float64)
         except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
@@ -363,7 +365,7 @@ class _Given:
     @cached_property
     def tiny(self) -> NDArray[np.bool_]:
         """The rows with entries so small that floats have lost their digits, shape (rows,)."""
-        return ((self.floats < _LEAST) & ~self.impossible).any(axis=1)
+        return np.any((self.floats < _LEAST) & ~self.impossible, axis=1)
 
     def weights(self, rows: Iterable[int] | None = None) -> NDArray:
         """The exact weights of these rows, or of all; an array of Python integers."""
