@@ -113,10 +113,8 @@ class DiscreteLoss(PairLoss):
             masses.setdefault(math.log(first[outcome] / q), []).append(float(first[outcome]))
         losses = sorted(masses)
         logs = np.log([math.fsum(masses[loss]) for loss in losses]) if losses else np.empty(0)
-        finite = [mass for group in masses.values() for mass in group]
-        return cls(
-            np.array(losses), logs, _log_rest(infinite, finite), _log_rest(missing, list(map(float, shared.values())))
-        )
+        finite, known = [mass for group in masses.values() for mass in group], [float(q) for q in shared.values()]
+        return cls(np.array(losses), logs, _log_rest(infinite, finite), _log_rest(missing, known))
 
     def supremum(self) -> float:
         """See `PairLoss`."""
