@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldp_audit.auditing.arguments import check_count, is_number
 from ldp_audit.auditing.bounds import Counts, lower_limit, upper_limit
 from ldp_audit.auditing.choice import Choice, Sample, scored
 from ldp_audit.auditing.events import Cells, Event, learned
@@ -33,7 +32,7 @@ from ldp_audit.auditing.outputs import concatenated
 from ldp_audit.auditing.result import DivergenceClaim, Witness, plain
 from ldp_audit.auditing.scores import Score
 from ldp_audit.mechanisms.inputs import numbers_of
-from ldp_audit.numerics import between, instance, listed
+from ldp_audit.numerics import between, instance, is_number, listed, whole
 
 _SHAVE = 1e-12  # relative; far above the error of the incomplete beta function and its inverse
 _RUNS, _FEWEST = 64, 50  # neighbouring bins are one until they hold a 64th of the samples, or fewer near the ends
@@ -190,7 +189,7 @@ def level_events(first: Sample, second: Sample, choice: Choice, count: int = 16)
     count: how many cells at most, >= 2, with that of all other outputs, which is not returned.
     Neighbouring cells in the order of likelihood ratios are joined where that loses least of Jeffreys' divergence.
     """
-    check_count("count", count, 2)
+    whole(count, "count", 2)
     pair, score = (second, first) if choice.swapped else (first, second), choice.event.score
     learn = concatenated(scored(sample.learn, score) for sample in pair)
     cells = learned(learn.numbers, learn.labels)

@@ -17,14 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.arguments import check_count, check_seed, count_of, is_number
 from ldp_audit.auditing.bounds import Counts
 from ldp_audit.auditing.choice import MOST_TESTED, Choice, Sample, choose, least_optimistic, recounted
 from ldp_audit.auditing.curves import level_events
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import concatenated, unrepeated
 from ldp_audit.auditing.program import COMPARE, SEARCH, Program
-from ldp_audit.numerics import instance, listed
+from ldp_audit.numerics import count_of, instance, is_number, listed, whole
 
 _MOST_NUMBERS = 2**21  # in the first of an input's search samples, so that memory is bounded
 _UNSURE = 0.05  # a log ratio whose search left this much doubt is searched again with more samples
@@ -320,9 +319,9 @@ def search(
     adjacent: which of the pairs count; None: all of them.
     Raises ValueError where nothing is left to compare, or for more than 200 inputs.
     """
-    check_seed(seed)
-    check_count("grid", grid, 2, _MOST_INPUTS)
-    check_count("random", random, 0, _MOST_INPUTS)
+    whole(seed, "seed", 0)
+    whole(grid, "grid", 2, _MOST_INPUTS)
+    whole(random, "random", 0, _MOST_INPUTS)
     rng = np.random.default_rng(seed)
     found = listed(values, "values", "a list of inputs")
     if low is not None or high is not None:
@@ -373,7 +372,7 @@ def _numbers(low: float, high: float, grid: int, random: int, rng: np.random.Gen
 
 def _vectors(low: float, high: float, dimension: int, random: int, rng: np.random.Generator) -> list[tuple[float, ...]]:
     """All low, all high, half and half, one coordinate apart from either, and random corners."""
-    check_count("dimension", dimension, 1)
+    whole(dimension, "dimension", 1)
     lows, highs = np.full(dimension, low), np.full(dimension, high)
     first_high, first_low = lows.copy(), highs.copy()
     first_high[0], first_low[0] = high, low
@@ -386,7 +385,7 @@ def _vectors(low: float, high: float, dimension: int, random: int, rng: np.rando
 def _sets(universe: Any, size: Any, random: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
     """The first and the last, two that share all but one member, and random ones."""
     for name, value in (("universe", universe), ("size", size)):
-        check_count(name, value, 1, 2**53)
+        whole(value, name, 1, 2**53)
     if size >= universe:
         raise ValueError(f"size must be in 1 .. universe - 1, got size {size!r}, universe {universe!r}")
     first = tuple(range(size))

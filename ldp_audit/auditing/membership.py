@@ -53,15 +53,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from ldp_audit.auditing.arguments import check_claim, check_confidence, check_count, check_seed
-from ldp_audit.auditing.bounds import Counts, Region, lower_limit
+from ldp_audit.auditing.bounds import Counts, Region, check_claim, check_confidence, lower_limit
 from ldp_audit.auditing.choice import Choice, Sample, choose
 from ldp_audit.auditing.event_search import coverage_floor
 from ldp_audit.auditing.events import Event
 from ldp_audit.auditing.outputs import Outputs
 from ldp_audit.auditing.power import Reach
 from ldp_audit.auditing.result import CONSISTENT, INCONCLUSIVE, VIOLATED, AuditResult, Witness, judged, plain
-from ldp_audit.numerics import between, nonnegative
+from ldp_audit.numerics import between, nonnegative, whole
 
 _STANDARD_ERRORS = 3.0  # standard deviations
 _FEWEST = 3  # scores of either kind that choose an event
@@ -105,7 +104,7 @@ def audit_scores(
     start = time.perf_counter()
     check_claim(claimed_epsilon, claimed_delta)
     check_confidence(confidence)
-    check_seed(seed)
+    whole(seed, "seed", 0)
     between(split, "split", "in (0, 1)", lambda one: 0 < one < 1)
     claimed_delta = float(claimed_delta)
     rng = np.random.default_rng(seed)
@@ -271,10 +270,10 @@ def audit_guesses(
     """
     check_claim(claimed_epsilon, claimed_delta)
     check_confidence(confidence)
-    check_count("correct", correct, 0)
-    check_count("guesses", guesses, max(1, correct))
+    whole(correct, "correct", 0)
+    whole(guesses, "guesses", max(1, correct))
     if canaries is not None:
-        check_count("canaries", canaries, guesses)
+        whole(canaries, "canaries", guesses)
     elif claimed_delta > 0 or claimed_mu is not None or claimed_trade_off is not None:
         what = "claimed_delta is above 0" if claimed_delta > 0 else "a mu or a trade-off curve is claimed"
         raise ValueError(f"canaries must be given where {what}: how many there were, guessed or not")

@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ldp_audit.auditing.arguments import check_seed
 from ldp_audit.auditing.outputs import Outputs, concatenated, listed, read
 from ldp_audit.auditing.scores.score import cut
 from ldp_audit.auditing.structure import LOOK_SIZE, Structure, learned_structure
-from ldp_audit.numerics import between
+from ldp_audit.numerics import between, whole
 
 CHUNK_VALUES = 2**20
 """A call asks for at most this many numbers, so that memory does not grow with the samples."""
@@ -142,7 +141,7 @@ class Program:
     _asked: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_seed(self.seed)
+        whole(self.seed, "seed", 0)
         if self.timeout is not None:
             accepted = "a number of seconds above 0, or None for no limit"
             self.timeout = between(self.timeout, "timeout", accepted, lambda one: 0 < one <= threading.TIMEOUT_MAX)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ldp_audit.auditing.program import NamedSampler, Program, ProgramError, name_of
-from ldp_audit.auditing.test import Part, Pending, Range, Runner, Tally, Test, count_part
-from ldp_audit.workers import Ended, Pool, Say, SchedulerLostError, ThisProcess, pool_of
+from ldp_audit.auditing.test import Part, Pending, Range, Tally, Test, count_part
+from ldp_audit.workers import Ended, Pool, Say, SchedulerLostError
 
 _SECONDS = 0.1  # of a shard
 _SPREAD = 4  # shards a worker that are left to hand out, at least, so that all end at about the same time
@@ -22,12 +22,6 @@ _AHEAD = 2  # shards that a worker of a cluster has in its queue
 
 Message = tuple[int, int, Tally | None, float, str | None]
 """A part as it travels: first, last, tally, seconds, the error's text."""
-
-
-def runner_of(workers: int = 1, scheduler: str | None = None) -> Runner | None:
-    """Who counts; None for this process.   workers: processes here.   scheduler: address of a Dask scheduler."""
-    pool = pool_of(workers, scheduler)
-    return None if pool == ThisProcess() else Counting(pool)
 
 
 @dataclass(frozen=True)
